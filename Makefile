@@ -1,0 +1,51 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SOURCES := $(wildcard src/posteriori/kernels/native/*.?pp src/posteriori/kernels/native/bind/*.?pp)
+
+.PHONY: help setup demo test check bench docs sanitize fuzz clean
+.DEFAULT_GOAL := help
+
+help:            ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+# The environment is built anew when the build files or a kernel change.
+$(VENV)/.installed: pyproject.toml CMakeLists.txt $(SOURCES)
+	@command -v $(PYTHON) >/dev/null || { echo "posteriori needs python3.11 or newer on the PATH (or PYTHON=/path/to/python3)."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "posteriori needs python3.11 or newer; $(PYTHON) is `$(PYTHON) -V`."; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null || command -v g++ >/dev/null || { echo "posteriori needs a C++17 compiler: install one (Debian: apt-get install g++; macOS: xcode-select --install) and run make again."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "building posteriori and installing what its tests need (about a minute the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' 2>$(VENV)/pip.log || { cat $(VENV)/pip.log; exit 1; }
+	@touch $@
+
+setup: $(VENV)/.installed  ## make .venv, build the kernels, install the library
+
+demo: setup      ## the main job on two small tables
+	@$(BIN)/python examples/demo.py
+
+test: setup      ## all tests, doctests, README and examples
+	@$(BIN)/python tests/install_needs.py
+	$(BIN)/python -m pytest -n 2
+
+check: setup     ## ruff, mypy (strict), the layers
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup     ## every speed table beside its peers; writes benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/run.py
+
+docs: setup      ## run every example of the docs
+	$(BIN)/python -m pytest tests/test_docs.py
+
+sanitize:        ## kernel tests under the address and undefined-behaviour sanitizers
+	PYTHON=$(PYTHON) bash tests/kernels/sanitize.sh
+
+fuzz: setup      ## the long runs of the property tests
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n 2 -m "not slow or slow" tests/laws tests/kernels
+
+clean:           ## remove what was built
+	rm -rf build $(VENV)/.installed

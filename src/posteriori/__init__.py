@@ -1,0 +1,25 @@
+"""posteriori: Bayes classifiers, the whole spectrum. Count, merge, factor, decide."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# public name -> the module that holds it; a name is imported when it is first used
+_HOME: dict[str, str] = {}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'posteriori' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"posteriori.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,124 @@
+"""The error tree. Each error is also the built-in error that a caller of scikit-learn would expect.
+
+PosterioriError
+├── TableError (ValueError)          a table cannot be used as it is
+│   ├── UnknownColumn                a column that the schema does not have, or lacks
+│   ├── UnknownValue                 a value, state or class that is not there
+│   └── BadValue                     a cell, label or weight that is no legal value
+├── StatisticsError (ValueError)     counts that cannot be added, subtracted or held
+│   ├── NotLearned                   forgetting what was never learned
+│   └── CountOverflow                a sum that would not fit
+├── ModelError (ValueError)          a model that cannot be what it was asked to be
+│   ├── ImpossibleEvidence           every class or state has probability zero
+│   ├── SingularCovariance           a class whose covariance has no inverse
+│   ├── NotSeparable                 a hard margin on data that no plane separates
+│   ├── NotErgodic                   a Gibbs chain that could not reach every state
+│   └── InvalidNetwork               a graph or a table that is no Bayesian network
+├── LossError (ValueError)           a loss matrix that can be read two ways, or not at all
+├── FormatError (ValueError)         a file that does not follow its format
+├── MemoryBudgetError (MemoryError)  work that would exceed the memory budget, refused before it starts
+└── MissingExtra (ImportError)       an optional dependency that is not installed
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PosterioriError(Exception):
+    """Any error of this library."""
+
+
+class TableError(PosterioriError, ValueError):
+    """A table cannot be used as it is."""
+
+
+class UnknownColumn(TableError):
+    """A column that the schema does not have, or lacks."""
+
+
+class UnknownValue(TableError):
+    """A value, state or class that is not there."""
+
+
+class BadValue(TableError):
+    """A cell, label or weight that is no legal value."""
+
+
+class StatisticsError(PosterioriError, ValueError):
+    """Counts that cannot be added, subtracted or held."""
+
+
+class NotLearned(StatisticsError):
+    """Forgetting what was never learned."""
+
+
+class CountOverflow(StatisticsError):
+    """A sum that would not fit."""
+
+
+class ModelError(PosterioriError, ValueError):
+    """A model that cannot be what it was asked to be."""
+
+
+class ImpossibleEvidence(ModelError):
+    """Every class or state has probability zero."""
+
+
+class SingularCovariance(ModelError):
+    """A class whose covariance has no inverse."""
+
+
+class NotSeparable(ModelError):
+    """A hard margin on data that no plane separates."""
+
+
+class NotErgodic(ModelError):
+    """A Gibbs chain that could not reach every state."""
+
+
+class InvalidNetwork(ModelError):
+    """A graph or a table that is no Bayesian network."""
+
+
+class LossError(PosterioriError, ValueError):
+    """A loss matrix that can be read two ways, or not at all."""
+
+
+class FormatError(PosterioriError, ValueError):
+    """A file that does not follow its format."""
+
+
+class MemoryBudgetError(PosterioriError, MemoryError):
+    """Work that would exceed the memory budget, refused before it starts."""
+
+
+class MissingExtra(PosterioriError, ImportError):
+    """An optional dependency that is not installed."""
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """The sentence that names the nearest match, or nothing.
+
+    >>> did_you_mean("clas", ["class", "x1"])
+    "; did you mean 'class'?"
+    >>> did_you_mean("zzz", ["class", "x1"])
+    ''
+    """
+    by_text = {str(k): k for k in known}
+    close = difflib.get_close_matches(str(name), by_text, n=1, cutoff=0.5)
+    return f"; did you mean {by_text[close[0]]!r}?" if close else ""
+
+
+def listed(names: Iterable[object], most: int = 12) -> str:
+    """Names for a message, cut where there are many.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    >>> listed(range(5), most=2)
+    '0, 1, … (5 in all)'
+    """
+    names = list(names)
+    shown = ", ".join(repr(n) for n in names[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"

@@ -1,0 +1,38 @@
+"""Hot loops, compiled: pure functions over arrays, each with a NumPy twin in `reference` that is its specification.
+
+The compiled modules (`_base`, and `_avx2` where the machine has it) are loaded when the first kernel is called. Codes are
+checked against the size of their tables before a kernel sees them.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from types import ModuleType
+
+__all__ = ["n_threads", "native"]
+
+
+@functools.cache
+def native() -> ModuleType:
+    """The compiled module for this machine.
+
+    The environment variable POSTERIORI_ISA=base keeps to the base instruction set (for tests).
+    """
+    from . import _base
+
+    if os.environ.get("POSTERIORI_ISA") != "base" and _base.supports_avx2():
+        from . import _avx2
+
+        return _avx2  # type: ignore[no-any-return]
+    return _base  # type: ignore[no-any-return]
+
+
+def n_threads(n_jobs: int | None, work: int, grain: int = 200_000) -> int:
+    """Threads for a call: all cores (`n_jobs` None or −1) or `n_jobs`, but one on work too small to share.
+
+    `work` is the number of elementary steps; a thread costs about as much as `grain` of them.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = cores if n_jobs is None else (cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
+    return max(1, min(wanted, work // grain))

@@ -1,0 +1,13 @@
+// What the binding files share: array types that never convert silently, and the list of the rooms.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+namespace nb = nanobind;
+
+void bind_naive(nb::module_& m);
+
+// A read-only array of any strides, and a C-contiguous one. Bind every argument with .noconvert().
+template <typename T, int D> using In = nb::ndarray<const T, nb::ndim<D>, nb::device::cpu>;
+template <typename T, int D> using InC = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
+template <typename T, int D> using OutC = nb::ndarray<T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;

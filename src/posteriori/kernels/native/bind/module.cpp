@@ -1,0 +1,16 @@
+// The module: every room of kernels binds its own functions here. Only the files of this folder know Python.
+#include <nanobind/nanobind.h>
+
+#include "bind.hpp"
+
+NB_MODULE(POSTERIORI_MODULE, m) {
+    m.def("supports_avx2", [] {
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+        return static_cast<bool>(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                                 __builtin_cpu_supports("bmi2"));
+#else
+        return false;
+#endif
+    });
+    bind_naive(m);
+}

@@ -1,0 +1,21 @@
+"""The NumPy twin of every kernel: its specification, and what the compiled one is tested against."""
+
+from .naive import (
+    class_moments,
+    count_cells,
+    count_sparse,
+    log_joint_cells,
+    log_joint_gaussian,
+    log_joint_sparse,
+    normalise,
+)
+
+__all__ = [
+    "class_moments",
+    "count_cells",
+    "count_sparse",
+    "log_joint_cells",
+    "log_joint_gaussian",
+    "log_joint_sparse",
+    "normalise",
+]

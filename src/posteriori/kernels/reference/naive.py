@@ -1,0 +1,97 @@
+"""Counting and scoring for naive Bayes, in NumPy.
+
+Symbols: n rows, d columns, K classes; y class codes (n,); w weights (n,) or None; S_j values of column j.
+Columns are 1-D arrays of unsigned codes (any stride); column j owns the rows offsets[j] .. offsets[j+1] of a table of
+shape (cells, K), the class being the fastest axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+def count_cells(
+    columns: Sequence[Array], y: Array, offsets: Array, n_classes: int, weights: Floats | None = None
+) -> Array:
+    """N[offsets[j] + code, y] = Σ w of the rows with that code in column j and that class; int64 without weights."""
+    table = np.zeros((int(offsets[-1]), n_classes), dtype=np.int64 if weights is None else np.float64)
+    for j, codes in enumerate(columns):
+        size = int(offsets[j + 1] - offsets[j])
+        flat = codes.astype(np.int64) * n_classes + y
+        counted = np.bincount(flat, weights, minlength=size * n_classes)
+        table[offsets[j] : offsets[j + 1]] = counted.reshape(size, n_classes)
+    return table
+
+
+def log_joint_cells(columns: Sequence[Array], log_theta: Floats, offsets: Array, start: Floats) -> Floats:
+    """out[r, y] = start[y] + Σ_j log_theta[offsets[j] + code_jr, y]; start is log P(y), or a matrix (n, K) to add to."""
+    n = len(columns[0])
+    out = np.array(np.broadcast_to(start, (n, log_theta.shape[1])), dtype=np.float64)
+    for j, codes in enumerate(columns):
+        out += log_theta[int(offsets[j]) + codes.astype(np.int64)]
+    return out
+
+
+def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
+    """(posterior, log evidence) of each row; a row of −inf alone has posterior 0 and evidence −inf."""
+    top = log_joint.max(axis=1, initial=-np.inf)
+    safe = np.where(np.isfinite(top), top, 0.0)
+    scaled = np.exp(log_joint - safe[:, None])
+    total = scaled.sum(axis=1)
+    with np.errstate(divide="ignore"):
+        evidence = safe + np.log(total)
+    return scaled / np.where(total > 0, total, 1.0)[:, None], evidence
+
+
+def class_moments(X: Array, y: Array, n_classes: int, weights: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+    """(n, mean, M2), each (K, d): Σw, Σwx/Σw and Σw(x−mean)² of the observed cells; NaN is missing."""
+    d = X.shape[1]
+    n, mean, m2 = (np.zeros((n_classes, d)) for _ in range(3))
+    w = np.ones(len(y)) if weights is None else weights
+    for c in range(n_classes):
+        rows = np.asarray(X[y == c], dtype=np.float64)
+        seen = ~np.isnan(rows)
+        share = np.where(seen, w[y == c][:, None], 0.0)
+        n[c] = share.sum(axis=0)
+        safe = np.where(n[c] > 0, n[c], 1.0)
+        shift = np.where(seen, rows, 0.0)[0] if len(rows) else np.zeros(d)
+        mean[c] = np.where(n[c] > 0, shift + (share * np.where(seen, rows - shift, 0.0)).sum(axis=0) / safe, 0.0)
+        m2[c] = (share * np.where(seen, rows - mean[c], 0.0) ** 2).sum(axis=0)
+    return n, mean, m2
+
+
+def log_joint_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats) -> Floats:
+    """out[r, y] = start + Σ_j −½[ln 2πσ²_yj + (x_j − μ_yj)²/σ²_yj] over the observed cells; mean, variance are (K, d)."""
+    X = np.asarray(X, dtype=np.float64)
+    out = np.array(np.broadcast_to(start, (len(X), len(mean))), dtype=np.float64)
+    seen = ~np.isnan(X)
+    for c in range(len(mean)):
+        term = -0.5 * (np.log(2 * np.pi * variance[c]) + (X - mean[c]) ** 2 / variance[c])
+        out[:, c] += np.where(seen, term, 0.0).sum(axis=1)
+    return out
+
+
+def count_sparse(
+    indptr: Array, indices: Array, data: Array, n_columns: int, y: Array, n_classes: int, weights: Floats | None = None
+) -> Floats:
+    """N[j, y] = Σ w·x over the stored cells of a CSR matrix, shape (d, K)."""
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    value = data.astype(np.float64) if weights is None else data * weights[rows]
+    flat = indices.astype(np.int64) * n_classes + y[rows]
+    return np.bincount(flat, value, minlength=n_columns * n_classes).reshape(n_columns, n_classes)
+
+
+def log_joint_sparse(indptr: Array, indices: Array, data: Array, table: Floats, start: Floats) -> Floats:
+    """out[r, y] = start[y] + Σ_j x_rj·table[j, y] over the stored cells of a CSR matrix."""
+    n = len(indptr) - 1
+    out = np.array(np.broadcast_to(start, (n, table.shape[1])), dtype=np.float64)
+    rows = np.repeat(np.arange(n), np.diff(indptr))
+    np.add.at(out, rows, data[:, None] * table[indices])
+    return out

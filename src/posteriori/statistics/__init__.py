@@ -1,0 +1,1 @@
+"""The mergeable values: what one pass over rows leaves behind, with `+`, `-` and a zero."""

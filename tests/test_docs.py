@@ -1,0 +1,38 @@
+"""README, docs and examples run. A fence of `>>>` lines is a doctest; any other python fence of a file is run in order."""
+
+from __future__ import annotations
+
+import doctest
+import pathlib
+import re
+import runpy
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+FENCE = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_page_runs(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    space: dict[str, object] = {"__name__": "page"}
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for found in FENCE.finditer(text):
+        line = text[: found.start()].count("\n") + 1
+        if found[1].lstrip().startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(found[1], space, page.name, str(page), line)
+            runner.run(test, clear_globs=False)
+            space = test.globs
+        else:
+            exec(compile("\n" * line + found[1], str(page), "exec"), space)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.name)
+def test_example_runs(script: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out.strip()
