@@ -7,6 +7,7 @@ checked against the size of their tables before a kernel sees them.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 from types import ModuleType
 
@@ -19,13 +20,10 @@ def native() -> ModuleType:
 
     The environment variable POSTERIORI_ISA=base keeps to the base instruction set (for tests).
     """
-    from . import _base
-
-    if os.environ.get("POSTERIORI_ISA") != "base" and _base.supports_avx2():
-        from . import _avx2
-
-        return _avx2  # type: ignore[no-any-return]
-    return _base  # type: ignore[no-any-return]
+    base = importlib.import_module("posteriori.kernels._base")
+    if os.environ.get("POSTERIORI_ISA") != "base" and base.supports_avx2():
+        return importlib.import_module("posteriori.kernels._avx2")
+    return base
 
 
 def n_threads(n_jobs: int | None, work: int, grain: int = 200_000) -> int:

@@ -85,7 +85,8 @@ def count_sparse(
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     value = data.astype(np.float64) if weights is None else data * weights[rows]
     flat = indices.astype(np.int64) * n_classes + y[rows]
-    return np.bincount(flat, value, minlength=n_columns * n_classes).reshape(n_columns, n_classes)
+    total: Floats = np.bincount(flat, value, minlength=n_columns * n_classes).astype(np.float64)
+    return total.reshape(n_columns, n_classes)
 
 
 def log_joint_sparse(indptr: Array, indices: Array, data: Array, table: Floats, start: Floats) -> Floats:
