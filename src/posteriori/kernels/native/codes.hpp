@@ -28,9 +28,9 @@ inline std::uint32_t copy_codes(const From* from, std::ptrdiff_t stride, std::si
     return most;
 }
 
-// Rows [begin, begin + n) of a column; throws where a code is above `limit`.
+// Rows [begin, begin + n) of a column and their largest code; throws where that is above `limit`.
 template <typename To>
-inline void read_codes(const CodeColumn& column, std::size_t begin, std::size_t n, std::uint32_t limit, const char* what,
+inline std::uint32_t read_codes(const CodeColumn& column, std::size_t begin, std::size_t n, std::uint32_t limit, const char* what,
                        std::size_t j, To* to) {
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(begin) * column.stride;
     std::uint32_t most = 0;
@@ -44,6 +44,7 @@ inline void read_codes(const CodeColumn& column, std::size_t begin, std::size_t 
         throw std::out_of_range(std::string(what) + " " + std::to_string(j) + " has the code " + std::to_string(most) +
                                 " in rows " + std::to_string(begin) + " to " + std::to_string(begin + n) +
                                 "; the largest allowed is " + std::to_string(limit));
+    return most;
 }
 
 }  // namespace posteriori

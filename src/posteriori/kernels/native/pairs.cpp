@@ -78,11 +78,7 @@ struct TileColumn {
 void read_tile(const Job& job, std::size_t first, std::size_t begin, std::size_t rows, std::vector<TileColumn>& tile) {
     for (std::size_t j = first; j < std::min(first + kTile, job.columns.size()); ++j) {
         auto& column = tile[j - first];
-        read_codes(job.columns[j], begin, rows, job.sizes[j], "column", j, column.codes.data());
-        const std::uint32_t size = job.sizes[j];
-        std::uint32_t most = 0;
-        for (std::size_t r = 0; r < rows; ++r) most = std::max(most, column.codes[r]);
-        column.missing = most == size;
+        column.missing = job.sizes[j] == read_codes(job.columns[j], begin, rows, job.sizes[j], "column", j, column.codes.data());
     }
 }
 
@@ -100,7 +96,10 @@ void increment(const TileColumn& a, const TileColumn& b, std::uint32_t size_a, s
                 table[a.codes[r] * step + std::size_t{b.codes[r]} * n_classes + y[r]] += one(r);
     } else if (size_a * step < (std::size_t{1} << 31)) {
         const auto step32 = static_cast<std::uint32_t>(step);
-        for (std::size_t r = 0; r < rows; ++r) table[a.codes[r] * step32 + b.codes[r] * n_classes + y[r]] += one(r);
+        std::uint32_t cell[kScalarRows];  // computed apart from the increments, so that this loop is vectorised
+        const std::uint32_t *codes_a = a.codes.data(), *codes_b = b.codes.data();
+        for (std::size_t r = 0; r < rows; ++r) cell[r] = codes_a[r] * step32 + codes_b[r] * n_classes + y[r];
+        for (std::size_t r = 0; r < rows; ++r) table[cell[r]] += one(r);
     } else {
         for (std::size_t r = 0; r < rows; ++r)
             table[a.codes[r] * step + std::size_t{b.codes[r]} * n_classes + y[r]] += one(r);
@@ -147,6 +146,19 @@ void count_scalar(const Job& job, const double* weights, std::ptrdiff_t weight_s
 struct Segment {
     std::size_t word, words;  // of one class within a chunk
     std::int64_t rows;
+};
+
+struct ClassOrder {
+    std::vector<Segment> segments;
+    std::size_t words = 0, raw_words = 0;
+    bool by_mask = false;                 // by pext on bitmaps in row order; else by moving every code
+    std::vector<std::uint64_t> masks, raw;
+    std::vector<std::uint32_t> place;
+    std::vector<std::uint8_t> sorted;
+
+    ClassOrder(const std::uint32_t* y, std::size_t rows, std::uint32_t K, Segment* segment);
+    void use(const std::uint8_t* codes);
+    void bitmap(const std::uint8_t* codes, std::uint8_t value, std::uint64_t* out);
 };
 
 // Bitmaps of a span of rows. The last value of a column without missing cells needs none: its counts are what is left.
@@ -197,53 +209,80 @@ void Bitmaps::build(std::size_t begin, std::size_t end, int threads) {
     });
 }
 
+// Where the rows of a chunk go when they are ordered by class.
+ClassOrder::ClassOrder(const std::uint32_t* y, std::size_t rows, std::uint32_t K, Segment* segment) : segments(segment, segment + K) {
+    for (auto& s : segments) s.rows = 0;
+    for (std::size_t r = 0; r < rows; ++r) ++segments[y[r]].rows;
+    for (auto& s : segments) {
+        s.word = words;
+        s.words = (static_cast<std::size_t>(s.rows) + 255) / 256 * kLane;
+        words += s.words;
+    }
+    std::copy(segments.begin(), segments.end(), segment);
+    raw_words = (rows + 63) / 64;
+    by_mask = have_fast_pext();
+    if (by_mask) {
+        masks.assign(K * raw_words, 0);
+        for (std::size_t r = 0; r < rows; ++r) masks[y[r] * raw_words + r / 64] |= std::uint64_t{1} << r % 64;
+    } else {
+        std::vector<std::size_t> next;
+        for (const auto& s : segments) next.push_back(s.word * 64);
+        for (std::size_t r = 0; r < rows; ++r) place.push_back(static_cast<std::uint32_t>(next[y[r]]++));
+        sorted.assign(words * 64, kPadding);
+    }
+}
+
+// The bitmap of one value, rows in class order; `codes` are padded to whole words.
+void ClassOrder::bitmap(const std::uint8_t* codes, std::uint8_t value, std::uint64_t* out) {
+    if (!by_mask) {
+        for (std::size_t w = 0; w < words; ++w) out[w] = equal_bits(sorted.data() + w * 64, value);
+        return;
+    }
+    raw.resize(raw_words);
+    for (std::size_t w = 0; w < raw_words; ++w) raw[w] = equal_bits(codes + w * 64, value);
+    for (std::size_t c = 0; c < segments.size(); ++c)
+        if (segments[c].rows)
+            compress(raw.data(), masks.data() + c * raw_words, raw_words, out + segments[c].word, segments[c].words);
+}
+
+void ClassOrder::use(const std::uint8_t* codes) {
+    if (!by_mask)
+        for (std::size_t r = 0; r < place.size(); ++r) sorted[place[r]] = codes[r];
+}
+
 void Bitmaps::build_chunk(std::size_t chunk, std::size_t begin, std::size_t rows) {
     const std::uint32_t K = job.n_classes;
-    std::vector<std::uint32_t> y(rows);
-    read_codes(job.y, begin, rows, K - 1, "the class", 0, y.data());
-    Segment* segment = segments.data() + chunk * K;
-    for (std::uint32_t c = 0; c < K; ++c) segment[c].rows = 0;
-    for (auto c : y) ++segment[c].rows;
-    std::size_t words = 0;
-    for (std::uint32_t c = 0; c < K; ++c) {
-        segment[c].word = words;
-        segment[c].words = (static_cast<std::size_t>(segment[c].rows) + 255) / 256 * kLane;
-        words += segment[c].words;
-    }
-    std::vector<std::uint32_t> next(K);
-    for (std::uint32_t c = 0; c < K; ++c) next[c] = static_cast<std::uint32_t>(segment[c].word * 64);
-    std::vector<std::uint32_t> place(rows);  // of each row in class order, gaps between classes padded
-    for (std::size_t r = 0; r < rows; ++r) place[r] = next[y[r]]++;
+    const std::unique_ptr<std::uint32_t[]> y(new std::uint32_t[rows]);
+    read_codes(job.y, begin, rows, K - 1, "the class", 0, y.get());
+    ClassOrder order(y.get(), rows, K, segments.data() + chunk * K);
 
     // A block of rows is read for all columns before the next, so that row-major input is read once.
     constexpr std::size_t block = 256;
-    std::vector<std::uint8_t> raw(members.size() * chunk_rows);
+    const std::unique_ptr<std::uint8_t[]> raw(new std::uint8_t[members.size() * chunk_rows]);
+    std::uint8_t* has_missing = missing.data() + chunk * members.size();
+    std::fill_n(has_missing, members.size(), std::uint8_t{0});
     for (std::size_t r = 0; r < rows; r += block)
         for (std::size_t m = 0; m < members.size(); ++m)
-            read_codes(job.columns[members[m]], begin + r, std::min(block, rows - r), job.sizes[members[m]], "column",
-                       members[m], raw.data() + m * chunk_rows + r);
-
-    std::vector<std::uint8_t> sorted(words * 64, kPadding);
+            has_missing[m] |= job.sizes[members[m]] == read_codes(job.columns[members[m]], begin + r, std::min(block, rows - r),
+                                                                  job.sizes[members[m]], "column", members[m],
+                                                                  raw.get() + m * chunk_rows + r);
     for (std::size_t m = 0; m < members.size(); ++m) {
-        const std::uint8_t* codes = raw.data() + m * chunk_rows;
-        for (std::size_t r = 0; r < rows; ++r) sorted[place[r]] = codes[r];
-        const std::uint32_t size = job.sizes[members[m]];
-        bool any = false;
-        for (std::size_t r = 0; r < rows; ++r) any |= codes[r] == size;
-        missing[chunk * members.size() + m] = any;
-        for (std::uint32_t v = 0; v < size; ++v) {
-            std::int64_t* single = singles.data() + (chunk * n_values + first_value[m] + v) * K;
-            if (v + 1 == size && !any) {
-                for (std::uint32_t c = 0; c < K; ++c) {
-                    single[c] = segment[c].rows;
-                    for (std::uint32_t u = 0; u < v; ++u) single[c] -= single[c - (v - u) * static_cast<std::ptrdiff_t>(K)];
-                }
-                continue;
-            }
+        std::uint8_t* codes = raw.get() + m * chunk_rows;
+        std::fill(codes + rows, codes + (rows + 63) / 64 * 64, kPadding);
+        order.use(codes);
+        const std::uint32_t size = job.sizes[members[m]], told = size - !has_missing[m];
+        std::int64_t* single = singles.data() + (chunk * n_values + first_value[m]) * K;
+        for (std::uint32_t v = 0; v < told; ++v) {
             std::uint64_t* bitmap = at(chunk, first_value[m] + v);
-            for (std::size_t w = 0; w < words; ++w) bitmap[w] = equal_bits(sorted.data() + w * 64, static_cast<std::uint8_t>(v));
-            for (std::uint32_t c = 0; c < K; ++c)
-                single[c] = shared_bits(bitmap + segment[c].word, bitmap + segment[c].word, segment[c].words);
+            order.bitmap(codes, static_cast<std::uint8_t>(v), bitmap);
+            for (std::uint32_t c = 0; c < K; ++c) {
+                const auto& s = order.segments[c];
+                single[v * K + c] = shared_bits(bitmap + s.word, bitmap + s.word, s.words);
+            }
+        }
+        for (std::uint32_t c = 0; told < size && c < K; ++c) {
+            single[told * K + c] = order.segments[c].rows;
+            for (std::uint32_t v = 0; v < told; ++v) single[told * K + c] -= single[v * K + c];
         }
     }
 }

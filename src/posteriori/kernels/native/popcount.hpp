@@ -43,7 +43,33 @@ inline std::uint64_t equal_bits(const std::uint8_t* codes, std::uint8_t value) {
     return static_cast<std::uint64_t>(second) << 32 | first;
 }
 
+// The bits of `from` under `masks`, packed; the rest of the `words` words of `to` are zero.
+inline void compress(const std::uint64_t* from, const std::uint64_t* masks, std::size_t n, std::uint64_t* to,
+                     std::size_t words) {
+    std::uint64_t held = 0;
+    unsigned fill = 0;
+    std::size_t at = 0;
+    for (std::size_t w = 0; w < n; ++w) {
+        const std::uint64_t bits = _pext_u64(from[w], masks[w]);
+        held |= bits << fill;
+        const unsigned total = fill + static_cast<unsigned>(_mm_popcnt_u64(masks[w]));
+        to[at] = held;
+        const bool full = total >= 64;
+        held = full ? (bits >> 1) >> (63 - fill) : held;
+        at += full;
+        fill = total & 63;
+    }
+    if (fill) to[at++] = held;
+    for (; at < words; ++at) to[at] = 0;
+}
+
+// The first two Zen generations run pext bit by bit.
+inline bool have_fast_pext() { return !__builtin_cpu_is("znver1") && !__builtin_cpu_is("znver2"); }
+
 #else
+
+inline void compress(const std::uint64_t*, const std::uint64_t*, std::size_t, std::uint64_t*, std::size_t) {}
+inline bool have_fast_pext() { return false; }
 
 inline std::int64_t shared_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
     constexpr std::uint64_t m1 = 0x5555555555555555, m2 = 0x3333333333333333, m4 = 0x0f0f0f0f0f0f0f0f;
