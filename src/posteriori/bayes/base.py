@@ -62,7 +62,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         impossible = np.take_along_axis(log_joint, best[:, None], axis=1)[:, 0] == -np.inf
         if impossible.any():
             refuse_impossible(int(np.argmax(impossible)))
-        return self.classes_[best]
+        answer: Array = self.classes_[best]
+        return answer
 
     def score_samples(self, X: Any) -> Floats:
         """The evidence log P(x) = log Σ_y P(y, x) of each row; −inf where no class allows the row."""
