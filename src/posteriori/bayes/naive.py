@@ -101,8 +101,8 @@ class NaiveBayes(CountingClassifier):
     @property
     def factored_(self) -> Factored:
         """The tables and densities under the parameters of now."""
-        key = (self.smoothing, self.unseen, self.variance_floor, self.ddof, str(self.density))
-        key += (self.prior if isinstance(self.prior, str) else np.asarray(self.prior, dtype=float).tobytes(),)
+        prior = self.prior if isinstance(self.prior, str) else np.asarray(self.prior, dtype=float).tobytes()
+        key = (self.smoothing, prior, self.unseen, self.variance_floor, self.ddof, str(self.density))
         if self._cache.get("key") != key:
             self._check_parameters()
             densities = choose_densities(self.schema_, self.density)
@@ -198,7 +198,7 @@ class NaiveBayes(CountingClassifier):
         return views.summary(self)
 
     def _repr_html_(self) -> str:
-        return views.html(self) if "statistics_" in self.__dict__ else super()._repr_html_()  # type: ignore[no-any-return]
+        return views.html(self) if "statistics_" in self.__dict__ else super()._repr_html_()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

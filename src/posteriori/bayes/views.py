@@ -132,10 +132,10 @@ def html(model: NaiveBayes) -> str:
     frame = summary(model).head(10)
     top = float(frame["information"].max()) or 1.0
     rows = "".join(
-        f"<tr><td>{html_text.escape(str(r.column))}</td><td>{r.kind}</td><td>{r.values or ''}</td>"
-        f'<td><div style="background:#4878a8;height:.7em;width:{120 * r.information / top:.0f}px" '
-        f'title="{r.information:.4f} nats"></div></td><td style="text-align:right">{r.information:.3f}</td></tr>'
-        for r in frame.itertuples()
+        f"<tr><td>{html_text.escape(str(r['column']))}</td><td>{r['kind']}</td><td>{r['values'] or ''}</td>"
+        f'<td><div style="background:#4878a8;height:.7em;width:{120 * r["information"] / top:.0f}px" '
+        f'title="{r["information"]:.4f} nats"></div></td><td style="text-align:right">{r["information"]:.3f}</td></tr>'
+        for r in frame.to_dict("records")
     )
     prior = ", ".join(
         f"P({html_text.escape(str(c))}) = {p:.3f}"

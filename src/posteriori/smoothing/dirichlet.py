@@ -26,14 +26,16 @@ def log_dirichlet(counts: Counts, smoothing: float) -> Floats:
     blank = np.where(totals > 0, 0.0, 1.0)  # no counts, no smoothing: every value alike
     with np.errstate(divide="ignore"):
         log_theta = np.log(counts.table + smoothing + np.repeat(blank, sizes, axis=0))
-    return log_theta - np.repeat(np.log(totals + blank * sizes[:, None].clip(1)), sizes, axis=0)
+    out: Floats = log_theta - np.repeat(np.log(totals + blank * sizes[:, None].clip(1)), sizes, axis=0)
+    return out
 
 
 def log_unseen(counts: Counts, smoothing: float) -> Floats:
     """ln λ/(N[y] + (S+1)λ) of each scope: the mass of a value that no row had; −inf where λ = 0."""
     totals = counts.totals() + (counts.sizes[:, None] + 1) * smoothing
     with np.errstate(divide="ignore"):
-        return np.log(smoothing) - np.log(np.where(totals > 0, totals, 1.0))
+        out: Floats = np.log(smoothing) - np.log(np.where(totals > 0, totals, 1.0))
+    return out
 
 
 def log_prior(n: Floats, prior: object, smoothing: float) -> Floats:
@@ -55,4 +57,5 @@ def log_prior(n: Floats, prior: object, smoothing: float) -> Floats:
         if not (mass >= 0).all() or abs(mass.sum() - 1.0) > 1e-8:
             raise ModelError(f"prior must be non-negative and sum to one. Got {mass} (sum {mass.sum()}) instead.")
     with np.errstate(divide="ignore"):
-        return np.log(mass) - np.log(mass.sum())
+        out: Floats = np.log(mass) - np.log(mass.sum())
+    return out

@@ -89,7 +89,7 @@ def _in_schema(coded: Coded, table: Array, where: list[int], columns: list[Colum
     wide = np.zeros(out.table.shape, dtype=table.dtype)
     for k, j in enumerate(where):
         place = {v: i for i, v in enumerate(columns[j].values)}
-        for i in np.flatnonzero(keep[ends[k] : ends[k + 1] - 1]):
+        for i in np.flatnonzero(keep[ends[k] : ends[k + 1] - 1]).tolist():
             wide[out.offsets[k] + place[coded.values[k][i]]] = table[ends[k] + i]
     return Counts(wide, out.offsets)
 

@@ -63,7 +63,9 @@ def read(path: Any, target: str | None = None, kinds: Kinds = None, sql: str | N
     gone = frame[target].isna()
     if gone.any():
         row = int(gone.to_numpy().argmax())
-        warnings.warn(f"{path}: {int(gone.sum())} rows have no {target!r} (first: row {row}) and are left out", stacklevel=2)
+        warnings.warn(
+            f"{path}: {int(gone.sum())} rows have no {target!r} (first: row {row}) and are left out", stacklevel=2
+        )
         frame = frame[~gone.to_numpy()].reset_index(drop=True)
     X, y = frame.drop(columns=[target]), frame[target].to_numpy()
     schema = infer(X, y, kinds)

@@ -29,7 +29,8 @@ def count_words(column: Any, name: str) -> tuple[list[str], Any]:
     analyze = _analyzer()
     cells = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
     place: dict[str, int] = {}
-    indices, indptr = [], [0]
+    indices: list[int] = []
+    indptr = [0]
     for i, cell in enumerate(cells):
         if isinstance(cell, str):
             indices.extend(place.setdefault(word, len(place)) for word in analyze(cell))

@@ -6,6 +6,7 @@ Silverman's rule. `binned`: the column is cut and the bins are counted like cate
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,11 @@ class Kernel:
         mean = float(p @ self.centres)
         sd = float(np.sqrt(p @ (self.centres - mean) ** 2))
         edges = np.cumsum(p)
-        low, high = (self.centres[min(np.searchsorted(edges, q), len(p) - 1)] for q in (0.25, 0.75))
+        low, high = (float(self.centres[min(int(np.searchsorted(edges, q)), len(p) - 1)]) for q in (0.25, 0.75))
         spread = min(sd, (high - low) / 1.34) if high > low else sd
         scale = float(np.ptp(self.centres)) or max(abs(mean), 1.0)
-        return max(0.9 * spread * self.n[c] ** -0.2, 1e-3 * scale / self.n[c])
+        n = float(self.n[c])
+        return max(0.9 * spread * n**-0.2, 1e-3 * scale / n)
 
     def _log_density(self, x: Floats) -> Floats:
         """ln p(x|y), shape (len(x), K); far from every value the nearest kernel alone counts."""
@@ -131,7 +133,7 @@ class Binned:
 
     def tables(self, schema: Schema) -> dict[str, Any]:
         ends = [-np.inf, *self.cuts.tolist(), np.inf]
-        labels = [f"[{a:g}, {b:g})" for a, b in zip(ends, ends[1:])]
+        labels = [f"[{a:g}, {b:g})" for a, b in itertools.pairwise(ends)]
         return {self.name: dict(zip(labels, np.exp(self.log_theta)))}
 
     def information(self, prior: Floats) -> Floats:
