@@ -1,4 +1,4 @@
-"""What every classifier that learns by counting shares: `fit` is `partial_fit` from zero, and the statistics are all it has.
+"""What every classifier that learns by counting shares: `fit` is `partial_fit` from zero, statistics are all it has.
 
 A model says what to count (`_collect`) and how counts score a row (`_log_joint`); learning, merging, forgetting and fading
 are the `+`, `-` and scale of its statistics.
@@ -140,9 +140,8 @@ class CountingClassifier(BayesClassifier):
             if frame.names is not None and "feature_names_in_" in self.__dict__:
                 return frame.matched(known.schema.names)
             if frame.d != self.n_features_in_:
-                raise TableError(
-                    f"X has {frame.d} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input."
-                )
+                wanted = f"{type(self).__name__} is expecting {self.n_features_in_} features as input."
+                raise TableError(f"X has {frame.d} features, but {wanted}")
             return frame
         if frame.d == 0:
             raise TableError(f"Found array with 0 feature(s) (shape=({frame.n}, 0)) while a minimum of 1 is required.")

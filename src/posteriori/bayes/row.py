@@ -72,7 +72,7 @@ class RowScorer:
         return self._sum(rows, [row[j] for _, j, _ in self.cell_keys] if min(rows, default=0) < 0 else [], x, seen)
 
     def _sum(self, rows: list[int], cells: list[Any], x: Floats | None, seen: Seen) -> Floats | None:
-        out = self.log_prior
+        out = self.log_prior.copy()
         if cells:
             found = []
             for r, cell in zip(rows, cells):

@@ -46,7 +46,8 @@ def collect(
     words = _words(frame, where.get("words", []), columns, y, n_classes, weights)
     events = _events(frame, where.get("events", []), y, n_classes, weights, n_jobs)
     x = numbers(frame, where.get("moments", [])) if "moments" in where else np.zeros((frame.n, 0))
-    moments = Moments(*kernels.class_moments(x, y, n_classes, weights, n_jobs=n_jobs))
+    n, mean, m2, _ = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
+    moments = Moments(n, mean, m2)
     _refuse_infinite(moments, x, [columns[j].name for j in where.get("moments", [])])
     histograms = tuple(_histogram(frame, j, columns[j].name, y, n_classes, weights) for j in where.get("histogram", []))
     united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
@@ -137,7 +138,7 @@ def _sparse_sums(
         if len(data) and not data.all():
             part = part.copy()
             part.eliminate_zeros()
-        data = np.ones(part.nnz)
+        data = None
     return kernels.count_sparse(part.indptr, part.indices, data, part.shape[1], y, n_classes, weights, n_jobs=n_jobs)
 
 

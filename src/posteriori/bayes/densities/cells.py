@@ -76,7 +76,7 @@ class Cells:
         """Σ_j ln P(0|y), then for each one in the row ln P(1|y) − ln P(0|y)."""
         zero, one = self.log_theta[0::2], self.log_theta[1::2]
         part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
-        ones = (part.data != 0).astype(np.float64)
+        ones = None if part.data.all() else (part.data != 0).astype(np.float64)
         if np.isfinite(zero).all() and np.isfinite(one).all():
             return kernels.log_joint_sparse(
                 part.indptr, part.indices, ones, one - zero, start + zero.sum(axis=0), n_jobs=n_jobs

@@ -31,14 +31,17 @@ class Gaussian:
         spread = pooled.variance()
         scale = np.where(spread > 0, spread, np.maximum(pooled.mean**2, 1.0))  # a constant column tells nothing
         lowest = np.maximum(floor * scale, np.finfo(float).tiny)
-        self.mean = np.where(moments.n > 0, moments.mean, pooled.mean)
-        self.variance = np.maximum(np.where(moments.n > 0, moments.variance(ddof), pooled.variance(ddof)), lowest)
+        self.mean = np.ascontiguousarray(np.where(moments.n > 0, moments.mean, pooled.mean))
+        variance = np.where(moments.n > 0, moments.variance(ddof), pooled.variance(ddof))
+        self.variance = np.ascontiguousarray(np.maximum(variance, lowest))
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
         x = numbers(frame, self.where)
-        out = kernels.log_joint_gaussian(x, self.mean, self.variance, start, n_jobs=n_jobs)
-        refuse_infinite(x, out, self.names)
-        seen.missing += count_missing(x)
+        out, _, met = kernels.score_gaussian(x, self.mean, self.variance, start, False, n_jobs)
+        if met & kernels.INF:
+            refuse_infinite(x, self.names)
+        if met & kernels.NAN:
+            seen.missing += int(np.isnan(x).sum())
         return out
 
     def parts(self, frame: Frame) -> Floats:
@@ -68,17 +71,8 @@ class Gaussian:
         return np.array(found)
 
 
-def count_missing(x: Array) -> int:
-    """Cells that are NaN."""
-    if not np.isnan(np.add.reduce(x, axis=None)):  # one read; a NaN anywhere makes the sum one
-        return 0
-    return int(np.isnan(x).sum())
-
-
-def refuse_infinite(x: Array, log_joint: Floats, names: list[str]) -> None:
-    """An infinite cell, named; finite results prove that there is none."""
-    if np.isfinite(log_joint).all():
-        return
+def refuse_infinite(x: Array, names: list[str]) -> None:
+    """The first infinite cell, named."""
     bad = np.argwhere(np.isinf(x))
     if len(bad):
         i, k = (int(v) for v in bad[0])

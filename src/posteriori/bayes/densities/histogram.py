@@ -18,6 +18,7 @@ from ...table.encode import numbers
 from ...table.schema import Schema
 from ...table.sources import Frame
 from .base import Floats, Seen, mutual_information
+from .gaussian import refuse_infinite
 
 Array = NDArray[Any]
 CHUNK = 1 << 22  # numbers held at once while kernels are summed
@@ -50,7 +51,7 @@ class Kernel:
         spread = min(sd, (high - low) / 1.34) if high > low else sd
         scale = float(np.ptp(self.centres)) or max(abs(mean), 1.0)
         n = float(self.n[c])
-        return max(0.9 * spread * n**-0.2, 1e-3 * scale / n)
+        return float(max(0.9 * spread * n**-0.2, 1e-3 * scale / n))
 
     def _log_density(self, x: Floats) -> Floats:
         """ln p(x|y), shape (len(x), K); far from every value the nearest kernel alone counts."""
@@ -76,10 +77,8 @@ class Kernel:
         return np.where(np.isnan(x)[:, None], 0.0, found)[:, None, :]
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
-        from .gaussian import refuse_infinite
-
         x = numbers(frame, self.where)
-        refuse_infinite(x, x, [self.name])
+        refuse_infinite(x, [self.name])
         seen.missing += int(np.isnan(x).sum())
         return start + self.parts(frame)[:, 0]
 
