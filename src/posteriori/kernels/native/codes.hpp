@@ -1,50 +1,37 @@
-// Reading coded columns of any width and stride into contiguous buffers.
+// Reading codes of any width and stride, with range checks.
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <stdexcept>
-#include <string>
+#include <cstring>
 
-#include "pairs.hpp"
+#include "naive.hpp"
 
 namespace posteriori {
 
-template <typename To, typename From>
-inline std::uint32_t copy_codes(const From* from, std::ptrdiff_t stride, std::size_t n, To* to) {
-    std::uint32_t most = 0;
-    if (stride == 1) {
-        for (std::size_t r = 0; r < n; ++r) {
-            const std::uint32_t code = from[r];
-            most = code > most ? code : most;
-            to[r] = static_cast<To>(code);
-        }
-    } else {
-        for (std::size_t r = 0; r < n; ++r) {
-            const std::uint32_t code = from[static_cast<std::ptrdiff_t>(r) * stride];
-            most = code > most ? code : most;
-            to[r] = static_cast<To>(code);
-        }
-    }
-    return most;
+template <typename C> inline C read_code(const unsigned char* p) {
+    C code;
+    std::memcpy(&code, p, sizeof code);
+    return code;
 }
 
-// Rows [begin, begin + n) of a column and their largest code; throws where that is above `limit`.
-template <typename To>
-inline std::uint32_t read_codes(const CodeColumn& column, std::size_t begin, std::size_t n, std::uint32_t limit, const char* what,
-                       std::size_t j, To* to) {
-    const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(begin) * column.stride;
-    std::uint32_t most = 0;
-    if (column.width == 1)
-        most = copy_codes(static_cast<const std::uint8_t*>(column.data) + at, column.stride, n, to);
-    else if (column.width == 2)
-        most = copy_codes(static_cast<const std::uint16_t*>(column.data) + at, column.stride, n, to);
-    else
-        most = copy_codes(static_cast<const std::uint32_t*>(column.data) + at, column.stride, n, to);
-    if (most > limit)
-        throw std::out_of_range(std::string(what) + " " + std::to_string(j) + " has the code " + std::to_string(most) +
-                                " in rows " + std::to_string(begin) + " to " + std::to_string(begin + n) +
-                                "; the largest allowed is " + std::to_string(limit));
-    return most;
+template <typename C> std::uint32_t greatest(const Column& c, std::size_t begin, std::size_t count) {
+    const unsigned char* p = c.at(begin);
+    C top = 0;
+    if (c.stride == sizeof(C)) {
+        for (std::size_t r = 0; r < count; ++r) {
+            const C code = read_code<C>(p + r * sizeof(C));
+            top = code > top ? code : top;
+        }
+    } else {
+        for (std::size_t r = 0; r < count; ++r, p += c.stride) {
+            const C code = read_code<C>(p);
+            top = code > top ? code : top;
+        }
+    }
+    return top;
 }
+
+[[noreturn]] void bad_code(std::size_t j, std::uint64_t code, std::size_t size);
+
+// Class codes of a block of rows as 32-bit numbers, checked against K.
+void read_classes(const Column& y, std::size_t begin, std::size_t count, std::size_t K, std::uint32_t* out);
 
 }  // namespace posteriori

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "codes.hpp"
+#include "blocks.hpp"
 #include "popcount.hpp"
 #include "threads.hpp"
 
@@ -24,15 +24,15 @@ constexpr std::uint8_t kPadding = 255;
 
 // The columns, and which of their pairs are counted by bitmaps.
 struct Job {
-    const std::vector<CodeColumn>& columns;
+    const std::vector<Column>& columns;
     const std::vector<std::uint32_t>& sizes;
-    CodeColumn y;
+    Column y;
     std::uint32_t n_classes;
     std::size_t n;
     PairWay way;
     std::vector<std::size_t> starts{};  // where row i of the triangle of tables begins, in cells
 
-    Job(const std::vector<CodeColumn>& c, const std::vector<std::uint32_t>& s, CodeColumn y_, std::uint32_t k, std::size_t n_,
+    Job(const std::vector<Column>& c, const std::vector<std::uint32_t>& s, Column y_, std::uint32_t k, std::size_t n_,
         PairWay w)
         : columns(c), sizes(s), y(y_), n_classes(k), n(n_), way(w) {
         std::size_t after = 0, at = 0;
@@ -333,7 +333,7 @@ void Bitmaps::count(std::int64_t* table, int threads) {
 
 }  // namespace
 
-void count_pairs(const std::vector<CodeColumn>& columns, const std::vector<std::uint32_t>& sizes, CodeColumn y,
+void count_pairs(const std::vector<Column>& columns, const std::vector<std::uint32_t>& sizes, Column y,
                  std::uint32_t n_classes, std::size_t n, std::int64_t* table, PairWay way, int threads) {
     const Job job(columns, sizes, y, n_classes, n, way);
     count_scalar<std::int64_t, false>(job, nullptr, 0, table, threads);
@@ -346,7 +346,7 @@ void count_pairs(const std::vector<CodeColumn>& columns, const std::vector<std::
     }
 }
 
-void weigh_pairs(const std::vector<CodeColumn>& columns, const std::vector<std::uint32_t>& sizes, CodeColumn y,
+void weigh_pairs(const std::vector<Column>& columns, const std::vector<std::uint32_t>& sizes, Column y,
                  std::uint32_t n_classes, std::size_t n, const double* weights, std::ptrdiff_t weight_stride, double* table,
                  int threads) {
     const Job job(columns, sizes, y, n_classes, n, PairWay::scalar);

@@ -7,22 +7,18 @@
 #include <cstdint>
 #include <vector>
 
-namespace posteriori {
+#include "naive.hpp"
 
-struct CodeColumn {
-    const void* data;
-    std::ptrdiff_t stride;  // in elements
-    int width;              // bytes of a code: 1, 2 or 4
-};
+namespace posteriori {
 
 enum class PairWay { automatic, bitmaps, scalar };
 
 // Adds to `table`; throws std::out_of_range, naming column and row, where a code is too large.
-void count_pairs(const std::vector<CodeColumn>& columns, const std::vector<std::uint32_t>& sizes, CodeColumn y,
+void count_pairs(const std::vector<Column>& columns, const std::vector<std::uint32_t>& sizes, Column y,
                  std::uint32_t n_classes, std::size_t n, std::int64_t* table, PairWay way, int threads);
 
 // The same with weights: sums in row order whatever the number of threads.
-void weigh_pairs(const std::vector<CodeColumn>& columns, const std::vector<std::uint32_t>& sizes, CodeColumn y,
+void weigh_pairs(const std::vector<Column>& columns, const std::vector<std::uint32_t>& sizes, Column y,
                  std::uint32_t n_classes, std::size_t n, const double* weights, std::ptrdiff_t weight_stride,
                  double* table, int threads);
 

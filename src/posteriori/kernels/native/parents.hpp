@@ -28,11 +28,11 @@ struct LeaveOneOut {
     const double* prior;          // [K] of the classes that are not the row's
     const double* prior_own;      // [n] of the row's own class
     const std::int32_t* first;    // [d+1] where the table rows of each attribute begin
+    std::size_t n_columns;        // d
 };
 
 // Adds to sums[s][0..2] the weighted log loss, squared error of P(true) and 0-1 loss of candidate s over all rows.
-void leave_one_out(const LeaveOneOut& tables, const std::int32_t* codes, std::size_t n_columns, std::size_t n,
-                   const std::int32_t* y, std::size_t n_classes, const double* weights, std::size_t block, double* sums,
-                   int threads);
+void leave_one_out(const LeaveOneOut& tables, const std::int32_t* codes, std::size_t n, const std::int32_t* y,
+                   std::size_t n_classes, const double* weights, std::size_t block, double* sums, int threads);
 
 }  // namespace posteriori

@@ -14,4 +14,5 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     });
     bind_naive(m);
     bind_pairs(m);
+    bind_parents(m);
 }

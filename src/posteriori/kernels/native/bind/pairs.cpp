@@ -6,20 +6,20 @@
 
 namespace {
 
-using posteriori::CodeColumn;
+using posteriori::Column;
 using posteriori::PairWay;
 using AnyCodes = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 
-CodeColumn code_column(const AnyCodes& a) {
+Column code_column(const AnyCodes& a) {
     const auto type = a.dtype();
     if (type.code != static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt) ||
         (type.bits != 8 && type.bits != 16 && type.bits != 32))
         throw nb::type_error("codes must be uint8, uint16 or uint32");
-    return {a.data(), a.stride(0), type.bits / 8};
+    return {static_cast<const unsigned char*>(a.data()), a.stride(0) * (type.bits / 8), type.bits / 8};
 }
 
-std::vector<CodeColumn> code_columns(const std::vector<AnyCodes>& arrays, std::size_t n) {
-    std::vector<CodeColumn> columns;
+std::vector<Column> code_columns(const std::vector<AnyCodes>& arrays, std::size_t n) {
+    std::vector<Column> columns;
     for (const auto& a : arrays) {
         if (a.shape(0) != n) throw nb::value_error("columns and class have different lengths");
         columns.push_back(code_column(a));

@@ -53,9 +53,9 @@ void bind_parents(nb::module_& m) {
             for (std::size_t r = 0; r < n; ++r)
                 need(y.data()[r] >= 0 && static_cast<std::size_t>(y.data()[r]) < K, "a class code is out of range");
             const posteriori::LeaveOneOut all{table,        own.data(),       totals ? totals->data() : nullptr,
-                                              prior.data(), prior_own.data(), first.data()};
+                                              prior.data(), prior_own.data(), first.data(), d};
             nb::gil_scoped_release release;
-            posteriori::leave_one_out(all, codes.data(), d, n, y.data(), K, weights ? weights->data() : nullptr, block,
+            posteriori::leave_one_out(all, codes.data(), n, y.data(), K, weights ? weights->data() : nullptr, block,
                                       sums.data(), threads);
         },
         nb::arg("codes").noconvert(), nb::arg("first").noconvert(), nb::arg("y").noconvert(), nb::arg("theta").noconvert(),
