@@ -8,7 +8,17 @@ from typing import Any
 __version__ = "0.1.0"
 
 # public name -> the module that holds it; a name is imported when it is first used
-_HOME: dict[str, str] = {}
+_HOME: dict[str, str] = {
+    "Loss": "decision.loss",
+    "RiskClassifier": "decision.classifier",
+    "bayes_risk": "decision.decide",
+    "decide": "decision.decide",
+    "loss_scorer": "decision.decide",
+    "mean_loss": "decision.decide",
+    "reject_price": "decision.curve",
+    "risk": "decision.decide",
+    "risk_coverage": "decision.curve",
+}
 
 __all__ = ["__version__", *sorted(_HOME)]
 
