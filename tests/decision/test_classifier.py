@@ -41,10 +41,11 @@ def wine():
     "model",
     [
         po.RiskClassifier(GaussianNB()),
-        po.RiskClassifier(LogisticRegression(), reject=1.0),
-        po.RiskClassifier(LogisticRegression(C=1), calibration="sigmoid", cv=2),
+        po.RiskClassifier(LogisticRegression(max_iter=50), reject=1.0),
+        po.RiskClassifier(DecisionTreeClassifier(random_state=0), calibration=None),
+        po.RiskClassifier(GaussianNB(), calibration="isotonic", cv=2),
     ],
-    ids=["plain", "reject", "calibrated"],
+    ids=["plain", "reject", "tree", "calibrated"],
 )
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's own classifiers warn on the rubbish that the checks feed them
 def test_scikit_learns_own_checks(model):

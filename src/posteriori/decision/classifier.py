@@ -13,7 +13,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from ..errors import LossError, ModelError
 from .calibrate import calibrated
@@ -89,6 +90,9 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the classifier (and its calibration); `sample_weight` and other metadata are handed on to it."""
         model = self._model()
+        if y is not None:  # None is for the classifier to refuse
+            y = column_or_1d(y, warn=True)
+            check_classification_targets(y)
         methods = ["predict_proba"] if self.calibration is None else ["predict_proba", "decision_function"]
         if not any(hasattr(model if self.calibration is None else self.estimator, name) for name in methods):
             raise ModelError(
@@ -202,4 +206,5 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.input_tags = inner.input_tags
         tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
+        tags.classifier_tags.multi_label = False  # one loss, one decision a row
         return tags
