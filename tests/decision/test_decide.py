@@ -82,6 +82,8 @@ def test_mean_loss():
         po.mean_loss(["hamm"], ["ham"], loss)
     with pytest.raises(UnknownValue, match="y_pred holds 'unsure'"):
         po.mean_loss(["ham"], ["unsure"], loss)
+    with pytest.raises(BadValue, match="do not compare"):
+        po.mean_loss(np.array(["ham", None], object), ["ham", "ham"], loss)
     with pytest.raises(LossError, match="does not say which class"):
         po.mean_loss([0, 1], [0, 1], [[0, 1], [1, 0]])
     with pytest.raises(BadValue, match="2 rows, y_pred 1"):

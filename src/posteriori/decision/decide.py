@@ -39,7 +39,7 @@ def decide(posterior: Any, loss: Any = None, *, classes: Any = None, reject_labe
     """h*(x) = argmin_a R(a|x); ties go to the first action. Labels where they are known, else the row of the action.
 
     Under zero-one loss this is exactly argmax_y P(y|x). A rejected row gets `reject_label` ("reject" among text labels, −1
-    among numbers). Parameters as in `risk`.
+    among numbers). One row gives one label. Parameters as in `risk`.
 
     >>> decide([[0.7, 0.3], [0.95, 0.05]], Loss.per_class({"ham": 1, "spam": 10}))
     array(['spam', 'ham'], dtype='<U4')
@@ -47,7 +47,8 @@ def decide(posterior: Any, loss: Any = None, *, classes: Any = None, reject_labe
     array([-1,  0])
     """
     rows, loss = _meet(posterior, loss, classes)
-    return loss.labels(reject_label)[best_action(rows, loss)]
+    labels, best = loss.labels(reject_label), best_action(rows, loss)
+    return labels[best] if rows.ndim == 2 else labels.tolist()[int(best)]
 
 
 def bayes_risk(posterior: Any, loss: Any = None, *, classes: Any = None, sample_weight: Any = None) -> float:

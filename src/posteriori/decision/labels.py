@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import LossError, UnknownValue, did_you_mean, listed
+from ..errors import BadValue, LossError, UnknownValue, did_you_mean, listed
 
 Labels = npt.NDArray[Any]
 
@@ -72,7 +72,10 @@ def codes(labels: npt.ArrayLike, known: Labels, what: str) -> npt.NDArray[np.int
     >>> codes(["b", "a", "b"], np.array(["a", "b"]), "y")
     array([1, 0, 1])
     """
-    values, inverse = np.unique(np.asarray(labels), return_inverse=True)
+    try:
+        values, inverse = np.unique(np.asarray(labels), return_inverse=True)
+    except TypeError:
+        raise BadValue(f"{what} holds labels of types that do not compare (None among text?)") from None
     found = places(values.tolist(), known.tolist())
     for value, place in zip(values.tolist(), found):
         if place is None:
