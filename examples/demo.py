@@ -42,10 +42,9 @@ def cancer() -> None:
     train, test, y_train, y_test = train_test_split(data.data, truth, random_state=0, stratify=truth)
     model = po.NaiveBayes().fit(train, y_train)
     print(f"accuracy by the most probable class: {model.score(test, y_test):.3f}")
-    loss = po.Loss.costs({"malignant": 20, "benign": 1}).with_reject(0.05)
-    careful = po.RiskClassifier(model, loss=loss).fit(train, y_train)
+    careful = po.RiskClassifier(model, loss={"malignant": 20, "benign": 1}, reject=0.05).fit(train, y_train)
     answer = careful.predict(test)
-    said = answer != careful.reject_label_
+    said = answer != "reject"
     missed = int(((answer == "benign") & (y_test == "malignant")).sum())
     before = int(((model.predict(test) == "benign") & (y_test == "malignant")).sum())
     print(f"a missed tumour costs 20 false alarms, a second look 0.05: {said.mean():.0%} decided at once,")

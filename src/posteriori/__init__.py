@@ -12,6 +12,15 @@ _HOME: dict[str, str] = {
     "NaiveBayes": "bayes.naive",
     "Schema": "table.schema",
     "read": "table.read",
+    "Loss": "decision.loss",
+    "RiskClassifier": "decision.classifier",
+    "bayes_risk": "decision.decide",
+    "decide": "decision.decide",
+    "loss_scorer": "decision.decide",
+    "mean_loss": "decision.decide",
+    "reject_price": "decision.curve",
+    "risk": "decision.decide",
+    "risk_coverage": "decision.curve",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
