@@ -24,8 +24,8 @@ def melons() -> None:
     model = po.NaiveBayes(kinds=table.schema).fit(table.X, table.y)
     print("\nwhat each column tells of the class:")
     print(model.summary().to_string(index=False, float_format="{:.3f}".format))
-    melon = dict(table.X.iloc[0])
-    p = dict(zip(model.classes_, model.predict_proba(melon)[0].round(4)))
+    melon = table.X.iloc[0].to_dict()
+    p = {str(c): round(float(q), 4) for c, q in zip(model.classes_, model.predict_proba(melon)[0])}
     print(f"\nthe first melon: {melon}\nP(good | melon) = {p}")
     print("\nwhy (log-odds by attribute):")
     print(model.explain(melon).to_string(index=False, float_format="{:+.2f}".format))
