@@ -270,7 +270,7 @@ def test_counts_refuse_to_overflow():
 
 
 def test_overflow_of_scale_is_named():
-    with pytest.raises(BadValue, match="column 'big'.*overflows"):
+    with pytest.raises(BadValue, match=r"column 'big'.*overflows"):
         po.NaiveBayes().fit(pd.DataFrame({"big": [1e200, -1e200, 1e200]}), [0, 0, 1])
 
 
