@@ -8,7 +8,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 # public name -> the module that holds it; a name is imported when it is first used
-_HOME: dict[str, str] = {}
+_HOME: dict[str, str] = {
+    "BernoulliNB": "bayes.bernoulli_nb",
+    "CategoricalNB": "bayes.categorical_nb",
+    "ComplementNB": "bayes.complement_nb",
+    "GaussianBayes": "bayes.gaussian_bayes",
+    "GaussianNB": "bayes.gaussian_nb",
+    "MultinomialNB": "bayes.multinomial_nb",
+}
 
 __all__ = ["__version__", *sorted(_HOME)]
 
