@@ -181,7 +181,7 @@ class CategoricalNB(Discrete):
         unknown = self.n_categories_ <= X
         if unknown.any():
             row, j = (int(i) for i in np.argwhere(unknown)[0])
-            column = getattr(self, "feature_names_in_", np.arange(X.shape[1]))[j]
+            column = getattr(self, "feature_names_in_", np.arange(X.shape[1])).tolist()[j]
             raise UnknownValue(
                 f"row {row} has category {X[row, j]} in column {column!r}, but the model knows 0 to "
                 f"{self.n_categories_[j] - 1}; train with it, or allow for it with min_categories"

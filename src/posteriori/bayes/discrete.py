@@ -96,7 +96,7 @@ class Discrete(Learner):
 
     def _smoothing(self) -> Any:
         """α as `_check_alpha` gives it, without a word."""
-        alpha = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
+        alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
         return alpha if self.force_alpha else np.maximum(alpha, SMALLEST)
 
     def _knobs(self) -> tuple[Any, ...]:
