@@ -84,8 +84,8 @@ class ComplementNB(Discrete):
         if not np.isfinite(logged).all():
             j, y = (int(i) for i in np.argwhere(~np.isfinite(logged))[0])
             raise BadValue(
-                f"with norm=True the weights of class {self.classes_.tolist()[y]!r} cannot be normalised: feature {j} never "
-                "occurs outside it and alpha is 0; give a positive alpha"
+                f"with norm=True the weights of class {self.classes_.tolist()[y]!r} cannot be normalised: feature {j} "
+                "never occurs outside it and alpha is 0; give a positive alpha"
             )
         shares: Floats = logged / logged.sum(axis=0)
         return shares

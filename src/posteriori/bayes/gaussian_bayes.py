@@ -53,16 +53,17 @@ class Normal:
 class GaussianBayes(Learner):
     """log P(y, x) = log P(y) + log N(x; μ_y, Σ_y), mean and covariance by maximum likelihood.
 
-    A covariance without an inverse (fewer rows than columns in a class, a constant or dependent column) is an error that
-    names the class, when predicting; so scikit-learn's check of weights, which has more columns than rows, holds for
-    covariance="tied" and not for "full". Co-moments are what is stored, so `partial_fit`, `forget` and `a + b` give what `fit` on the same rows gives.
+    Co-moments are what is stored, so `partial_fit`, `forget` and `a + b` give what `fit` on the same rows gives. A
+    covariance without an inverse (no more rows than columns, a constant or dependent column) is an error that names the
+    class when predicting; a positive shrinkage is the way out. For that reason scikit-learn's check of sample weights,
+    which gives a class a single row, holds with shrinkage only.
 
     Parameters
     ----------
     covariance : {"full", "tied", "diag", "spherical"}, default="full"
         A matrix a class (quadratic borders); one for all classes (linear borders); variances alone; one variance a class.
     shrinkage : float in [0, 1], default=0.0
-        Σ is replaced by (1 − shrinkage) Σ + shrinkage · (tr Σ / d) I.
+        Σ_y is replaced by (1 − shrinkage) Σ_y + shrinkage · (tr Σ̄ / d) I, Σ̄ the covariance within all classes together.
     priors : array-like of shape (n_classes,), default=None
         P(y); None takes the shares of the classes.
     ddof : {0, 1}, default=0
@@ -124,19 +125,19 @@ class GaussianBayes(Learner):
     def _matrices(self) -> Floats:
         """Σ_y of every class, shape (K, d, d)."""
         n, c = self._statistics.n, self._statistics.c
-        if self.covariance == "tied":
-            room = n.sum() - self.ddof * (n > 0).sum()
-            sigma = np.broadcast_to(c.sum(axis=0) / room if room > 0 else np.zeros(c.shape[1:]), c.shape)
-        else:
-            room = (n - self.ddof)[:, None, None]
-            sigma = np.divide(c, room, out=np.zeros_like(c), where=room > 0)
         eye = np.eye(c.shape[1])
-        level = np.trace(sigma, axis1=1, axis2=2)[:, None, None] / c.shape[1]
+        room = n.sum() - self.ddof * (n > 0).sum()
+        tied = c.sum(axis=0) / room if room > 0 else np.zeros(c.shape[1:])
+        if self.covariance == "tied":
+            sigma = np.broadcast_to(tied, c.shape)
+        else:
+            own = (n - self.ddof)[:, None, None]
+            sigma = np.divide(c, own, out=np.zeros_like(c), where=own > 0)
         if self.covariance == "spherical":
-            return np.asarray(level * eye)
+            sigma = np.trace(sigma, axis1=1, axis2=2)[:, None, None] / c.shape[1] * eye
         if self.covariance == "diag":
             sigma = sigma * eye
-        return np.asarray((1 - self.shrinkage) * sigma + self.shrinkage * level * eye)
+        return np.asarray((1 - self.shrinkage) * sigma + self.shrinkage * np.trace(tied) / c.shape[1] * eye)
 
     def _border(self, X: Any, reset: bool) -> Array:
         return np.asarray(validate_data(self, X, reset=reset, dtype=FLOATS))

@@ -145,6 +145,6 @@ class GaussianNB(Learner):
         y, j = (int(i) for i in np.argwhere(variance <= 0)[0])
         column = getattr(self, "feature_names_in_", np.arange(variance.shape[1])).tolist()[j]
         raise SingularCovariance(
-            f"class {self.classes_.tolist()[y]!r} has variance 0 in column {column!r}, and so has every column or var_smoothing "
-            "is 0; give a positive var_smoothing or leave constant columns out"
+            f"class {self.classes_.tolist()[y]!r} has variance 0 in column {column!r}, and so has every column or "
+            "var_smoothing is 0; give a positive var_smoothing or leave constant columns out"
         )
