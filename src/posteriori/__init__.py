@@ -9,7 +9,12 @@ __version__ = "0.1.0"
 
 # public name -> the module that holds it; a name is imported when it is first used
 _HOME: dict[str, str] = {
+    "A2DE": "bayes.a2de",
+    "AODE": "bayes.aode",
+    "KDB": "bayes.kdb",
     "NaiveBayes": "bayes.naive",
+    "SPODE": "bayes.spode",
+    "TAN": "bayes.tan",
     "Schema": "table.schema",
     "read": "table.read",
     "Loss": "decision.loss",

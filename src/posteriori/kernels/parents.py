@@ -57,9 +57,7 @@ def leave_one_out(
     threads = n_threads(n_jobs, codes.size * d * len(prior) // 4)
     block = _block(theta) if totals is not None else min(_block(theta), _block(own))
     try:
-        native().leave_one_out(
-            codes, first, y, theta, own, totals, prior, prior_own, weights, block, sums, threads
-        )
+        native().leave_one_out(codes, first, y, theta, own, totals, prior, prior_own, weights, block, sums, threads)
     except IndexError as out_of_range:
         raise BadValue(str(out_of_range)) from None
     return sums
