@@ -72,7 +72,8 @@ def combine_factors(
 
     The result is the table times e^second; the second is 0 unless the product could fall below the smallest float.
 
-    >>> table, log_scale = combine_factors([2, 2], [[0], [1, 0]], [np.array([1.0, 2.0]), np.arange(4.0)], [True, False], False)
+    >>> tables = [np.array([1.0, 2.0]), np.arange(4.0)]
+    >>> table, log_scale = combine_factors([2, 2], [[0], [1, 0]], tables, [True, False], False)
     >>> table.tolist(), log_scale
     ([2.0, 8.0], 0.0)
     """

@@ -94,8 +94,9 @@ void bind_network(nb::module_& m) {
              }, nb::arg("nodes"), nb::arg("out").noconvert(), Release())
         .def("most_probable", [](State& self, OutC<std::int32_t, 1> out) {
                  std::vector<int> states;
-                 double value = -std::numeric_limits<double>::infinity();
-                 if (self.most_probable(states, value)) std::copy(states.begin(), states.end(), out.data());
+                 double value = 0;
+                 if (!self.most_probable(states, value)) return -std::numeric_limits<double>::infinity();
+                 std::copy(states.begin(), states.end(), out.data());
                  return value;
              }, nb::arg("out").noconvert(), Release())
         .def_prop_ro("log_probability", &State::log_probability);
