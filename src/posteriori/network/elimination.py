@@ -91,6 +91,48 @@ def eliminate(
     return table, log_evidence
 
 
+def map_states(
+    model: Discrete, nodes: Sequence[int], likelihoods: Mapping[int, Floats], max_memory: int = 2 << 30
+) -> tuple[list[int], float]:
+    """argmax over x_nodes of P(x_nodes, e), the other nodes summed out, and the log of that maximum.
+
+    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> map_states(rain, [0], {1: np.array([0.0, 1.0])})[0]
+    [1]
+    """
+    vectors = checked(model, likelihoods)
+    state = {v: int(x.argmax()) for v, x in vectors.items() if np.count_nonzero(x) == 1}
+    free = [v for v in nodes if v not in state]
+    factors = evidence_factors(model, relevant(model, [*nodes, *vectors]), vectors)
+    factors, log_value = sum_out(model, factors, free, max_memory)
+    undone: list[tuple[int, list[Factor]]] = []
+    for v in free:
+        touching = [f for f in factors if v in f[0]]
+        rest = sorted({u for scope, _ in touching for u in scope} - {v})
+        _within(model, [v, *rest], max_memory)
+        table, scaled = combine(model, touching, rest, True)
+        top = float(table.max())
+        if not top > 0:
+            break
+        factors = [f for f in factors if v not in f[0]] + [(tuple(rest), table / top)]
+        log_value += scaled + math.log(top)
+        undone.append((v, touching))
+    constant = math.prod(float(table[0]) for scope, table in factors if not scope)
+    if len(undone) < len(free) or not (constant > 0 and log_value > -math.inf):
+        raise impossible(vectors, lambda found: _log_evidence(model, found, max_memory) > -math.inf)
+    for v, touching in reversed(undone):  # the neighbours of v that were eliminated after it have their states now
+        fixed = [_at(model, f, state) for f in touching]
+        state[v] = int(combine(model, fixed, [v], True)[0].argmax())
+    return [state[v] for v in nodes], log_value + math.log(constant)
+
+
+def _at(model: Discrete, factor: Factor, state: Mapping[int, int]) -> Factor:
+    """The factor with the nodes that have a state held at it."""
+    scope, table = factor
+    index = tuple(state.get(u, slice(None)) for u in scope)
+    return tuple(u for u in scope if u not in state), table.reshape([model.sizes[u] for u in scope])[index].ravel()
+
+
 def _log_evidence(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> float:
     try:
         return eliminate(model, [], vectors, max_memory)[1]

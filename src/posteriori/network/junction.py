@@ -11,7 +11,8 @@ When a finding changes, only messages it can reach are computed again, and only 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from posteriori import kernels
 from posteriori.errors import BadValue, MemoryBudgetError, listed
 from posteriori.kernels import network as kernel
-from posteriori.network.elimination import eliminate
+from posteriori.network.draws import RandomState, seeds
+from posteriori.network.elimination import eliminate, map_states
 from posteriori.network.evidence import checked, impossible, packed
 from posteriori.network.model import Discrete, Floats
 
@@ -66,6 +68,22 @@ class JunctionTree:
             self._findings = vectors
             self._state.set(self._plan, *packed(vectors))
 
+    @property
+    def evidence(self) -> dict[int, Floats]:
+        """The likelihood vectors that are set."""
+        return dict(self._findings)
+
+    @contextmanager
+    def asked(self, likelihoods: Mapping[int, ArrayLike]) -> Iterator[None]:
+        """Other evidence for the length of a `with` block; what was set before comes back after it."""
+        with self._lock:
+            before = self._findings
+            try:
+                self.set_evidence(likelihoods)
+                yield
+            finally:
+                self.set_evidence(before)
+
     def reset(self) -> None:
         """Forget all messages (not the evidence): the next question is a full propagation."""
         with self._lock:
@@ -107,6 +125,10 @@ class JunctionTree:
                 raise self._impossible(self._findings)
         return states, value
 
+    def most_probable_of(self, nodes: Sequence[int]) -> tuple[list[int], float]:
+        """argmax over x_nodes of P(x_nodes, e), the others summed out (MAP of a subset), and log of that maximum."""
+        return map_states(self.model, nodes, self._findings, self.max_memory)
+
     def batch(self, cases: NDArray[np.int32], targets: Sequence[int], n_jobs: int | None = None) -> list[Floats]:
         """P(x_t | case) for each target t: an array (n, r_t) each. Cases are codes (n, d), −1 where missing.
 
@@ -130,6 +152,16 @@ class JunctionTree:
             found = {v: np.eye(sizes[v])[code] for v, code in enumerate(cases[row]) if code >= 0}
             raise self._impossible(found)
         return [np.ascontiguousarray(out[:, a:b]) for a, b in pairwise(ends)]
+
+    def sample(self, n: int, random_state: RandomState = None, n_jobs: int | None = None) -> NDArray[np.int32]:
+        """n independent draws of P(x | e), codes (n, d): each clique from its belief, given the separator drawn before."""
+        out = np.empty((n, len(self.model)), np.int32)
+        stream = seeds(random_state, -(-n // kernel.FORWARD_CHUNK))
+        threads = kernels.n_threads(n_jobs, n * len(self.model) * 20)
+        with self._lock:
+            if not self._state.sample(stream, kernel.FORWARD_CHUNK, threads, out):
+                raise self._impossible(self._findings)
+        return out
 
     def _possible(self, vectors: Mapping[int, Floats]) -> bool:
         self._state.set(self._plan, *packed(vectors))
