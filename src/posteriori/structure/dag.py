@@ -298,7 +298,7 @@ def _cycle(parents: list[list[int]], waiting: list[int]) -> list[int]:
     """Walk from parent to parent among the nodes that never became ready until one comes again."""
     node = next(i for i, n in enumerate(waiting) if n > 0)
     place: dict[int, int] = {}
-    walk = []
+    walk: list[int] = []
     while node not in place:
         place[node] = len(walk)
         walk.append(node)
