@@ -5,8 +5,11 @@ from __future__ import annotations
 import html
 import itertools
 import math
+import os
+import pathlib
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from posteriori.report.layered import layered
 
@@ -128,3 +131,24 @@ def _clipped(route: Sequence[Point], first: tuple[float, float], last: tuple[flo
     else:
         points[-1] = (u1 - math.copysign(last[0] / 2, u1 - u0), v1)
     return points
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An SVG text that notebooks show.
+
+    >>> str(Drawing("<svg/>"))
+    '<svg/>'
+    """
+
+    svg: str
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the drawing to a file."""
+        pathlib.Path(path).write_text(self.svg, encoding="utf-8")

@@ -17,11 +17,12 @@ from posteriori.errors import did_you_mean, listed
 from posteriori.network.formats.description import MAX_PARENTS, MAX_STATES, Description, written
 from posteriori.network.formats.scanner import Scanner, quoted
 
+# possessive repeats: no memory for ways back, and what is never closed is found out in one look
 PATTERN = (
-    r"(?P<skip>\s+|//[^\n]*|/\*.*?\*/)"
-    r'|(?P<string>"(?:[^"\\]|\\.)*")'
+    r"(?P<skip>\s+|//[^\n]*|/\*(?:[^*]++|\*(?!/))*+\*/)"
+    r'|(?P<string>"(?:[^"\\]++|\\.)*+")'
     r"|(?P<mark>[{}()\[\]|,;])"
-    r'|(?P<word>[^\s{}()\[\]|,;"]+)'
+    r'|(?P<word>(?!/\*)[^\s{}()\[\]|,;"]+)'
 )
 BARE = re.compile(r'(?!//|/\*)[^\s{}()\[\]|,;"]+')
 

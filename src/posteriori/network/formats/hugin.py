@@ -16,7 +16,7 @@ from posteriori.network.formats.scanner import Scanner, quoted
 
 PATTERN = (
     r"(?P<skip>\s+|%[^\n]*)"
-    r'|(?P<string>"(?:[^"\\]|\\.)*")'
+    r'|(?P<string>"(?:[^"\\]++|\\.)*+")'
     r"|(?P<mark>[{}()|=;,])"
     r'|(?P<word>[^\s{}()|=;,"%]+)'
 )
@@ -35,7 +35,7 @@ def parse(text: str, source: str) -> Description:
     while scan.kind != "end":
         if scan.found("net"):
             scan.expect("{")
-            _attributes(scan)
+            found.name = " ".join(_attributes(scan).get("name", [found.name]))
         elif scan.found("potential"):
             _potential(scan, found, names)
         elif scan.found("node") or (scan.found("discrete") and scan.found("node")):
