@@ -63,7 +63,11 @@ class ModelError(PosterioriError, ValueError):
 
 
 class ImpossibleEvidence(ModelError):
-    """Every class or state has probability zero."""
+    """Every class or state has probability zero; `findings` holds a minimal set that contradicts itself, where known."""
+
+    def __init__(self, message: str, findings: Iterable[object] = ()) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
 
 
 class SingularCovariance(ModelError):

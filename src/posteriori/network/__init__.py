@@ -1,1 +1,1 @@
-"""Bayesian networks: a graph, a table for each node, and what can be inferred from them."""
+"""Bayesian networks: the object, its files, and the engines that answer questions."""
