@@ -128,6 +128,17 @@ class BayesNet(Network):
         """
         return math.exp(self.log_probability(evidence, max_memory))
 
+    def most_probable(self, evidence: Evidence = NOTHING, max_memory: int = MAX_MEMORY) -> dict[str, Hashable]:
+        """The most probable explanation: argmax_x P(x, e), a state for every node.
+
+        >>> import posteriori as po
+        >>> po.networks.asia().most_probable({"xray": "yes"})["lung"]
+        'yes'
+        """
+        with self._named(evidence), self._tree(evidence, max_memory) as tree:
+            codes, _ = tree.most_probable()
+        return {n: self._states[n][c] for n, c in zip(self.nodes, codes.tolist(), strict=True)}
+
     # Rows of a table
 
     def predict_proba(self, cases: Any, target: str, n_jobs: int | None = None) -> Floats:
@@ -182,8 +193,13 @@ class BayesNet(Network):
             yield tree
 
     def _batch(self, codes: Codes, targets: Sequence[int], n_jobs: int | None) -> list[Floats]:
-        with self._named(NOTHING), self._tree(NOTHING, MAX_MEMORY) as tree:
-            return tree.batch(codes, targets, n_jobs)
+        with self._tree(NOTHING, MAX_MEMORY) as tree:
+            try:
+                return tree.batch(codes, targets, n_jobs)
+            except ImpossibleEvidence as error:
+                case = codes[error.row or 0]
+                found = {n: self._states[n][c] for n, c in zip(self.nodes, case, strict=True) if c >= 0}
+                raise self._conflict(error, found, f"row {error.row} of the cases") from None
 
     @contextlib.contextmanager
     def _named(self, evidence: Evidence) -> Iterator[None]:
@@ -191,7 +207,10 @@ class BayesNet(Network):
         try:
             yield
         except ImpossibleEvidence as error:
-            names = [self.nodes[v] for v in error.findings]
-            told = " and ".join(f"{n}={evidence[n]!r}" if n in evidence else n for n in names)
-            verb = "contradicts the tables" if len(names) == 1 else "contradict each other"
-            raise ImpossibleEvidence(f"the evidence has probability zero: {told} {verb}; take one out", names) from None
+            raise self._conflict(error, evidence, "the evidence") from None
+
+    def _conflict(self, error: ImpossibleEvidence, evidence: Evidence, what: str) -> ImpossibleEvidence:
+        names = [self.nodes[v] for v in error.findings]
+        told = " and ".join(f"{n}={evidence[n]!r}" for n in names)
+        verb = "contradicts the tables" if len(names) == 1 else "contradict each other"
+        return ImpossibleEvidence(f"{what} has probability zero: {told} {verb}; take one out", names, error.row)

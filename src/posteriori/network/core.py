@@ -84,7 +84,7 @@ class Network:
         """θ_i = P(x_i | π_i) as a labelled pandas table: one row a configuration of the parents, one column a state.
 
         >>> import posteriori as po
-        >>> po.networks.asia().cpt("lung")
+        >>> po.networks.asia().cpt("lung")  # doctest: +NORMALIZE_WHITESPACE
         lung    yes    no
         smoke
         yes    0.10  0.90
@@ -119,7 +119,7 @@ class Network:
     def _model(self) -> Discrete:
         """The numbers alone, every row divided by its sum."""
         parents = [[self._index[p] for p in self.parents(n)] for n in self.nodes]
-        return Discrete.of([len(self._states[n]) for n in self.nodes], parents, list(self._tables.values()))
+        return Discrete.of([len(self._states[n]) for n in self.nodes], parents, list(self._tables.values()), self.nodes)
 
     def __eq__(self, other: object) -> bool:
         """Same nodes in the same order, same parents in the same order, same states, every digit the same."""

@@ -22,7 +22,7 @@ def code_of(state: object, states: tuple[Hashable, ...], variable: str) -> int:
     (1, 1)
     """
     try:
-        return states.index(state)  # type: ignore[arg-type]
+        return states.index(state)
     except (ValueError, TypeError):
         pass
     if isinstance(state, float) and state.is_integer():

@@ -131,8 +131,8 @@ def _from_frame(node: str, frame: Any, parents: Sequence[str], states: States) -
     levels = [names.index(p) for p in parents] if set(names) == set(parents) else list(range(len(parents)))
     place = np.zeros(len(frame), dtype=np.int64)
     for parent, level in zip(parents, levels, strict=True):
-        keys = frame.index.get_level_values(level)
-        place = place * len(states[parent]) + [code_of(k, states[parent], parent) for k in keys]
+        codes = [code_of(k, states[parent], parent) for k in frame.index.get_level_values(level)]
+        place = place * len(states[parent]) + np.array(codes, dtype=np.int64)
     if len(set(place.tolist())) < len(place):
         raise InvalidNetwork(f"the table of {node!r} gives a row twice")
     rows = np.empty_like(values)

@@ -235,7 +235,9 @@ class Dag:
         from posteriori.structure.triangulate import elimination_order
 
         neighbors = separation.moral(self._parents)
-        order, cliques = elimination_order(neighbors, [sizes[n] if sizes else 2 for n in self.nodes])
+        order, cliques = elimination_order(
+            [sorted(n) for n in neighbors], [sizes[n] if sizes else 2 for n in self.nodes]
+        )
         chordal: list[set[int]] = [set() for _ in self.nodes]
         for clique in cliques:
             for x in clique:
