@@ -405,6 +405,9 @@ def test_faces(tmp_path: object) -> None:
     drawing.save(tmp_path / "asia.svg")  # type: ignore[operator]
     assert (tmp_path / "asia.svg").read_text(encoding="utf-8") == str(drawing)  # type: ignore[operator]
     assert drawing._repr_html_().count('class="node"') == 8
+    shown = str(ASIA.plot({"xray": "yes", "dysp": None}))
+    assert "yes 48.9%" in shown
+    assert shown.count('stroke-width="2.6"') == 1
     assert repr(ASIA) == "BayesNet('asia': 8 nodes, 8 edges)"
 
 

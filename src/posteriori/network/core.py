@@ -200,11 +200,10 @@ class Network:
             graph.nodes[node].update(states=self._states[node], cpt=self.cpt(node))
         return graph
 
-    def plot(self, labels: Mapping[str, str] | None = None) -> Any:
-        """A layered drawing as SVG, shown by notebooks; `str(...)` is its text, `.save(path)` writes it."""
+    def _drawn(self, labels: Mapping[str, str] | None = None, emphasis: Iterable[str] = ()) -> Any:
         from posteriori.report.svg import Drawing, draw_graph
 
-        return Drawing(draw_graph(self.nodes, self.edges, labels=labels))
+        return Drawing(draw_graph(self.nodes, self.edges, labels=labels, emphasis=emphasis))
 
     def _repr_html_(self) -> str:
         import html
@@ -213,7 +212,7 @@ class Network:
             f"{html.escape(self._name)}: {len(self.nodes)} nodes, {len(self.edges)} edges, "
             f"{self.n_parameters:,} parameters"
         )
-        drawing = str(self.plot()) if len(self.nodes) <= MOST_DRAWN else ""
+        drawing = str(self._drawn()) if len(self.nodes) <= MOST_DRAWN else ""
         return f"<div><p><b>{type(self).__name__}</b> {summary}</p>{drawing}</div>"
 
 
