@@ -13,6 +13,20 @@ _HOME: dict[str, str] = {
     "Dag": "structure.dag",
     "Not": "network.findings",
     "networks": "network.networks:",
+# public name -> the module that holds it; a name is imported when it is first used
+_HOME: dict[str, str] = {
+    "NaiveBayes": "bayes.naive",
+    "Schema": "table.schema",
+    "read": "table.read",
+    "Loss": "decision.loss",
+    "RiskClassifier": "decision.classifier",
+    "bayes_risk": "decision.decide",
+    "decide": "decision.decide",
+    "loss_scorer": "decision.decide",
+    "mean_loss": "decision.decide",
+    "reject_price": "decision.curve",
+    "risk": "decision.decide",
+    "risk_coverage": "decision.curve",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
