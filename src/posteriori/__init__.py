@@ -9,12 +9,6 @@ __version__ = "0.1.0"
 
 # public name -> the module that holds it (or, as "room.module:", that it is); imported when it is first used
 _HOME: dict[str, str] = {
-    "BayesNet": "network.bayesnet",
-    "Dag": "structure.dag",
-    "Not": "network.findings",
-    "networks": "network.networks:",
-# public name -> the module that holds it; a name is imported when it is first used
-_HOME: dict[str, str] = {
     "NaiveBayes": "bayes.naive",
     "Schema": "table.schema",
     "read": "table.read",
@@ -27,6 +21,10 @@ _HOME: dict[str, str] = {
     "reject_price": "decision.curve",
     "risk": "decision.decide",
     "risk_coverage": "decision.curve",
+    "BayesNet": "network.bayesnet",
+    "Dag": "structure.dag",
+    "Not": "network.findings",
+    "networks": "network.networks:",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

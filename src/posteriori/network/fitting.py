@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.errors import MemoryBudgetError, ModelError, TableError, UnknownColumn, did_you_mean, listed
-from posteriori.network.cases import coded, columns, read_cases
+from posteriori.network.cases import coded, columns, declared, read_cases
 from posteriori.network.model import Floats
 from posteriori.structure.dag import Dag
 
@@ -21,18 +21,19 @@ MOST_CELLS = 1 << 27  # of one family: 1 GiB
 
 def learned_states(dag: Dag, data: Any, given: Mapping[str, Sequence[Hashable]]) -> dict[str, tuple[Hashable, ...]]:
     """The states of every node: those given, else the values its column has."""
-    found: dict[str, tuple[Hashable, ...]] = {}
-    seen = []
-    for name, series in columns(data):
-        seen.append(name)
-        if name in dag.nodes and name not in given:
-            found[name] = coded(series)[0]
+    nodes = set(dag.nodes)
+    found = declared(data)
+    seen = set()
+    for name, cells in columns(data):
+        seen.add(name)
+        if name in nodes and name not in given and name not in found:
+            found[name] = coded(name, cells)[0]
     missing = [n for n in dag.nodes if n not in seen]
     if missing:
         raise UnknownColumn(
             f"no column for {listed(missing)}{did_you_mean(missing[0], seen) or '.'} columns: {listed(seen)}"
         )
-    strange = [n for n in given if n not in dag.nodes]
+    strange = [n for n in given if n not in nodes]
     if strange:
         raise UnknownColumn(f"states are given for {listed(strange)}, which is no node. nodes: {listed(dag.nodes)}")
     states = {n: tuple(given[n]) if n in given else found[n] for n in dag.nodes}
@@ -51,7 +52,7 @@ def family_tables(
     """
     if not (isinstance(smoothing, int | float) and 0 <= smoothing < math.inf):
         raise ModelError(f"smoothing is a number from 0 up. Got {smoothing!r} instead.")
-    wanted = {name: series for name, series in columns(data) if name in states}
+    wanted = {name: cells for name, cells in columns(data) if name in states}
     index = {n: i for i, n in enumerate(dag.nodes)}
     codes = read_cases(wanted, index, dict(states))
     weights = _weights(sample_weight, len(codes))
