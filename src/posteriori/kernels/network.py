@@ -72,7 +72,8 @@ def combine_factors(
 
     The result is the table times e^second; the second is 0 unless the product could fall below the smallest float.
 
-    >>> table, log_scale = combine_factors([2, 2], [[0], [1, 0]], [np.array([1.0, 2.0]), np.arange(4.0)], [True, False], False)
+    >>> tables = [np.array([1.0, 2.0]), np.arange(4.0)]
+    >>> table, log_scale = combine_factors([2, 2], [[0], [1, 0]], tables, [True, False], False)
     >>> table.tolist(), log_scale
     ([2.0, 8.0], 0.0)
     """
@@ -89,3 +90,89 @@ def combine_factors(
         out,
     )
     return out, log_scale
+
+
+GibbsStep = tuple[Ints, Ints, NDArray[np.int64], Ints]
+
+
+def gibbs_chains(
+    tables: Sequence[Floats],
+    graph: tuple[Sequence[int], Sequence[int], Sequence[Sequence[int]]],
+    findings: tuple[Ints, Ints],
+    blocks: Sequence[GibbsStep],
+    choice: NDArray[np.int64],
+    place: NDArray[np.int64],
+    seeds: NDArray[np.uint64],
+    schedule: tuple[int, int, int, int, int],
+    threads: int,
+) -> Floats:
+    """Mean conditional probabilities of every node, by chain and batch: an array (chains, batches, Σ_v r_v).
+
+    The tables are those of the nodes, then the likelihoods of the soft findings; the graph is (order, sizes, parents), the
+    findings (state or −1, nodes of the soft ones). A block is (nodes, factors, offsets (states, factors), values (states,
+    nodes)), its states in lexicographic order; in joint state j it adds offsets[j, i] to the place of factor i. `choice`
+    (chains, blocks) and `place` (chains, factors) are where the chains begin, and afterwards where they ended. The schedule
+    is (burn-in, thinning, batches, kept sweeps a batch, sweeps between leaps).
+    """
+    order, sizes, parents = graph
+    burn_in, thin, batches, length, leap = schedule
+    out = np.empty((len(seeds), batches, sum(sizes)))
+    native().gibbs(
+        np.concatenate(tables),
+        starts(len(t) for t in tables),
+        np.asarray(order, np.int32),
+        np.asarray(sizes, np.int32),
+        *ragged(parents),
+        *findings,
+        *ragged([b[0].tolist() for b in blocks]),
+        *ragged([b[1].tolist() for b in blocks]),
+        np.array([len(b[3]) for b in blocks], np.int64),
+        np.concatenate([np.empty(0, np.int64), *(b[2].ravel() for b in blocks)]),
+        np.concatenate([np.empty(0, np.int32), *(b[3].ravel() for b in blocks)]),
+        choice,
+        place,
+        seeds,
+        burn_in,
+        thin,
+        length,
+        leap,
+        out,
+        threads,
+    )
+    return out
+
+
+def draw_forward(
+    order: Sequence[int],
+    sizes: Sequence[int],
+    parents: Sequence[Sequence[int]],
+    tables: Sequence[Floats],
+    findings: tuple[Ints, NDArray[np.int64], Floats],
+    seeds: NDArray[np.uint64],
+    rows: int,
+    threads: int,
+) -> tuple[Ints, Floats]:
+    """Cases drawn parents first, findings held: codes (rows, n) and the log weight of each case.
+
+    The findings are (state or −1, where a soft finding's likelihoods begin or −1, likelihoods). Each seed draws
+    `FORWARD_CHUNK` cases, the last what is left.
+    """
+    x = np.empty((rows, len(sizes)), np.int32)
+    log_weight = np.empty(rows)
+    native().forward(
+        np.asarray(order, np.int32),
+        np.asarray(sizes, np.int32),
+        *ragged(parents),
+        starts(len(t) for t in tables)[:-1].copy(),
+        np.concatenate(tables),
+        *findings,
+        seeds,
+        FORWARD_CHUNK,
+        x,
+        log_weight,
+        threads,
+    )
+    return x, log_weight
+
+
+FORWARD_CHUNK = 1024  # cases a seed: fixed, so that threads change no draw

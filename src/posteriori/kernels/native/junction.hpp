@@ -80,6 +80,9 @@ public:
     // argmax_x P(x, e) and its log.
     bool most_probable(std::vector<int>& states, double& log_value);
 
+    // Independent draws from P(x | e) after collect, in chunks with a seed each.
+    void sample(Index rows, const std::uint64_t* seeds, Index chunk, int threads, std::int32_t* out) const;
+
     void only(const std::vector<int>& nodes);  // distribute will read these nodes alone
 
 private:

@@ -363,7 +363,7 @@ bool State::joint(const std::vector<int>& nodes, std::vector<double>& out) {
 // Messages by maximum to the roots, then the best cell of each clique given the separator that its parent has fixed.
 bool State::most_probable(std::vector<int>& states, double& log_value) {
     reset();
-    log_value = 0;
+    log_value = now_.log_weight;
     for (int c = static_cast<int>(plan_->cliques.size()) - 1; c >= 0; --c) {
         if (!gather<Max>(c)) return false;
         std::copy(message_.begin(), message_.begin() + message_cells_[c], up_.begin() + plan_->cliques[c].message_place);

@@ -94,10 +94,16 @@ void bind_network(nb::module_& m) {
              }, nb::arg("nodes"), nb::arg("out").noconvert(), Release())
         .def("most_probable", [](State& self, OutC<std::int32_t, 1> out) {
                  std::vector<int> states;
-                 double value = -std::numeric_limits<double>::infinity();
-                 if (self.most_probable(states, value)) std::copy(states.begin(), states.end(), out.data());
+                 double value = 0;
+                 if (!self.most_probable(states, value)) return -std::numeric_limits<double>::infinity();
+                 std::copy(states.begin(), states.end(), out.data());
                  return value;
              }, nb::arg("out").noconvert(), Release())
+        .def("sample", [](State& self, InC<std::uint64_t, 1> seeds, std::int64_t chunk, int threads, OutC<std::int32_t, 2> out) {
+                 if (!self.collect()) return false;
+                 self.sample(static_cast<Index>(out.shape(0)), seeds.data(), chunk, threads, out.data());
+                 return true;
+             }, nb::arg("seeds").noconvert(), nb::arg("chunk"), nb::arg("threads"), nb::arg("out").noconvert(), Release())
         .def_prop_ro("log_probability", &State::log_probability);
     m.def("junction_batch",
           [](std::shared_ptr<const Plan> plan, InC<std::int32_t, 2> cases, InC<std::int32_t, 1> targets, OutC<double, 2> out,
