@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from posteriori.errors import ImpossibleEvidence, MemoryBudgetError, listed
+from posteriori.errors import ImpossibleEvidence, MemoryBudgetError
 from posteriori.kernels import network as kernel
 from posteriori.network.evidence import checked, impossible
 from posteriori.network.model import Discrete, Floats
@@ -188,6 +188,6 @@ def _within(model: Discrete, nodes: Sequence[int], max_memory: int) -> None:
     size = 8.0 * math.prod(float(model.sizes[v]) for v in nodes)
     if size > max_memory:
         raise MemoryBudgetError(
-            f"a factor over nodes {listed(sorted(nodes))} needs {size:.4g} bytes, over max_memory={max_memory}; ask by "
+            f"a factor over nodes {model.called(nodes)} needs {size:.4g} bytes, over max_memory={max_memory}; ask by "
             f"sampling instead (likelihood weighting or Gibbs), or raise max_memory"
         )

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posteriori import kernels
-from posteriori.errors import BadValue, MemoryBudgetError, listed
+from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from posteriori.kernels import network as kernel
 from posteriori.network.draws import RandomState, seeds
 from posteriori.network.elimination import eliminate, map_states
@@ -48,7 +48,7 @@ class JunctionTree:
         self.max_memory = max_memory
         self._plan = kernel.junction_plan(model.sizes, model.parents)
         if self._plan.bytes > max_memory:
-            raise _over_budget(self._plan, max_memory)
+            raise _over_budget(model, self._plan, max_memory)
         self._plan.fill(np.concatenate(model.tables), kernel.starts(len(t) for t in model.tables))
         self._state = kernel.junction_state(self._plan)
         self._offsets = kernel.starts(model.sizes).tolist()
@@ -150,7 +150,9 @@ class JunctionTree:
         if not possible.all():
             row = int(np.flatnonzero(~possible)[0])
             found = {v: np.eye(sizes[v])[code] for v, code in enumerate(cases[row]) if code >= 0}
-            raise self._impossible(found)
+            error = self._impossible(found)
+            error.row = row
+            raise error
         return [np.ascontiguousarray(out[:, a:b]) for a, b in pairwise(ends)]
 
     def sample(self, n: int, random_state: RandomState = None, n_jobs: int | None = None) -> NDArray[np.int32]:
@@ -167,7 +169,7 @@ class JunctionTree:
         self._state.set(self._plan, *packed(vectors))
         return bool(self._state.collect())
 
-    def _impossible(self, vectors: Mapping[int, Floats]) -> Exception:
+    def _impossible(self, vectors: Mapping[int, Floats]) -> ImpossibleEvidence:
         with self._lock:
             error = impossible(vectors, self._possible)
             self._state.set(self._plan, *packed(self._findings))
@@ -181,11 +183,11 @@ class JunctionTree:
         self.set_evidence(state["findings"])
 
 
-def _over_budget(plan: Any, max_memory: int) -> MemoryBudgetError:
+def _over_budget(model: Discrete, plan: Any, max_memory: int) -> MemoryBudgetError:
     """The refusal: how much, which clique, what to do instead."""
     return MemoryBudgetError(
         f"the junction tree needs {_human(plan.bytes)}, over max_memory={_human(max_memory)}; its largest clique has "
-        f"{plan.largest_cells:.4g} cells over nodes {listed(sorted(plan.largest))}. Ask by sampling instead "
+        f"{plan.largest_cells:.4g} cells over nodes {model.called(plan.largest)}. Ask by sampling instead "
         f"(likelihood weighting or Gibbs), give more evidence and ask one node at a time, or raise max_memory"
     )
 

@@ -7,11 +7,13 @@ one-hot for "v is in this state", 0/1 for "v is not in these states", any non-ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from posteriori.errors import listed
 
 Floats = NDArray[np.float64]
 Likelihoods = Mapping[int, Floats]
@@ -29,9 +31,16 @@ class Discrete:
     sizes: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
     tables: tuple[Floats, ...]
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, sizes: Sequence[int], parents: Sequence[Sequence[int]], tables: Sequence[ArrayLike]) -> Discrete:
+    def of(
+        cls,
+        sizes: Sequence[int],
+        parents: Sequence[Sequence[int]],
+        tables: Sequence[ArrayLike],
+        names: Sequence[str] = (),
+    ) -> Discrete:
         """From tables of any shape whose rows sum to one as far as a file's digits go: rows are divided by their sum.
 
         Engines drop what sums to one (barren nodes); on rows that are 1e-7 off they would disagree by as much.
@@ -43,7 +52,12 @@ class Discrete:
         for size, table in zip(sizes, tables, strict=True):
             rows = np.array(table, dtype=np.float64).reshape(-1, size)
             flat.append(np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True)).ravel())
-        return cls(tuple(int(s) for s in sizes), tuple(tuple(int(p) for p in ps) for ps in parents), tuple(flat))
+        families = tuple(tuple(int(p) for p in ps) for ps in parents)
+        return cls(tuple(int(s) for s in sizes), families, tuple(flat), tuple(names))
+
+    def called(self, nodes: Iterable[int]) -> str:
+        """Nodes for a message: their names where they have any."""
+        return listed(self.names[v] if self.names else v for v in sorted(nodes))
 
     def __len__(self) -> int:
         return len(self.sizes)
