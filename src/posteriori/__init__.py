@@ -7,7 +7,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# public name -> the module that holds it; a name is imported when it is first used
+# public name -> the module that holds it (or, as "room.module:", that it is); imported when it is first used
 _HOME: dict[str, str] = {
     "A2DE": "bayes.a2de",
     "AODE": "bayes.aode",
@@ -32,6 +32,10 @@ _HOME: dict[str, str] = {
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.gaussian_nb",
     "MultinomialNB": "bayes.multinomial_nb",
+    "BayesNet": "network.bayesnet",
+    "Dag": "structure.dag",
+    "Not": "network.findings",
+    "networks": "network.networks:",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
@@ -40,7 +44,10 @@ __all__ = ["__version__", *sorted(_HOME)]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'posteriori' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"posteriori.{_HOME[name]}"), name)
+    home, is_module, _ = _HOME[name].partition(":")
+    value: Any = importlib.import_module(f"posteriori.{home}")
+    if not is_module:
+        value = getattr(value, name)
     globals()[name] = value
     return value
 

@@ -12,7 +12,7 @@ from ..kernels.parents import padded, sum_of_products
 from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_pairs, collect_triples
-from ..structure import conditional_information
+from ..structure.information import conditional_information
 from .aode import ROWS, AODE
 from .families import draw_from
 from .superparents import Cells

@@ -14,7 +14,8 @@ from ..smoothing import log_dirichlet_table, log_prior
 from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, JointStatistics, collect_pairs
-from ..structure import class_information, conditional_information, naive
+from ..structure.information import class_information, conditional_information
+from ..structure.naive import naive
 from .families import Families, draw_from
 from .lazy import collect_rows, lazy_log_joint
 from .semi import SemiNaive

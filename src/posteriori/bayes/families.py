@@ -18,7 +18,7 @@ from ..kernels.naive import log_joint_cells
 from ..kernels.pairs import refuse_over
 from ..statistics.coded import CodedTable
 from ..statistics.joint import family_codes
-from ..structure import Structure
+from ..structure.parents import Structure
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

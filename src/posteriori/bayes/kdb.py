@@ -13,7 +13,9 @@ from ..statistics import Counts
 from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_families, collect_pairs
-from ..structure import Structure, by_information, class_information, conditional_information, kdb
+from ..structure.information import class_information, conditional_information
+from ..structure.kdb import by_information, kdb
+from ..structure.parents import Structure
 from .families import Families
 from .selective import prefix_losses
 from .semi import SemiNaive
@@ -192,7 +194,7 @@ class KDB(SemiNaive):
             steps = [log_dirichlet_table(statistics.base.cells.scope(j), self.smoothing)]
             for n in range(1, len(parents) + 1):
                 counts = joint.table(places[(*parents[:n], j)], statistics.sizes)
-                steps.append(log_backoff(counts, steps[-1][..., None, :, :] if n > 1 else steps[-1], self.backoff))
+                steps.append(log_backoff(counts, steps[-1][..., None, :, :], self.backoff))
             ladders.append(tuple(steps))
         start = log_prior(statistics.rows, self.prior, self.smoothing)
         return Families(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..statistics import Counts
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint
-from ..structure import Structure
+from ..structure.parents import Structure
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from ..statistics.bundle import Statistics
 from ..statistics.coded import MEASURED, CodedTable, Cuts, code_known, code_training, learn_cuts, with_bins
 from ..statistics.cuts import METHODS
 from ..statistics.joint import Joint, JointStatistics
-from ..structure import class_information
+from ..structure.information import class_information
 from ..table.schema import Schema
 from ..table.sources import Frame
 from . import views

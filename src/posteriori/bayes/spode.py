@@ -16,8 +16,9 @@ from ..statistics import Counts
 from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_pairs
-from ..structure import Structure, conditional_information
-from ..structure import spode as single_parent
+from ..structure.information import conditional_information
+from ..structure.parents import Structure
+from ..structure.superparent import spode as single_parent
 from .families import Families
 from .semi import SemiNaive, place_of
 from .superparents import Cells, blocks, conditional_table, set_own, symmetric_counts, totals_of

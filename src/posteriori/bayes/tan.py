@@ -11,7 +11,10 @@ from ..smoothing import log_backoff, log_dirichlet_table, log_prior
 from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, JointStatistics, collect_pairs
-from ..structure import Structure, by_information, class_information, conditional_information, tree
+from ..structure.information import class_information, conditional_information
+from ..structure.kdb import by_information
+from ..structure.parents import Structure
+from ..structure.tree import tree
 from .families import Families
 from .semi import SemiNaive
 

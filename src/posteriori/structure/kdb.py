@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .graph import Structure
+from .parents import Structure
 from .tree import DIGITS
 
 __all__ = ["by_information", "kdb"]

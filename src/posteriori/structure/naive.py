@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .graph import Structure
+from .parents import Structure
 
 
 def naive(d: int) -> Structure:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .graph import Structure
+from .parents import Structure
 
 __all__ = ["DIGITS", "spanning_edges", "tree"]
 
