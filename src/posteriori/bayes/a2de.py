@@ -13,7 +13,7 @@ from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_pairs, collect_triples
 from ..structure.information import conditional_information
-from .aode import ROWS, AODE
+from .aode import AODE, ROWS
 from .families import draw_from
 from .superparents import Cells
 

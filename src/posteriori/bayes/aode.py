@@ -13,7 +13,7 @@ from ..kernels.parents import padded, sum_of_products
 from ..smoothing import log_dirichlet_table, log_prior
 from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
-from ..statistics.joint import Joint, JointStatistics, collect_pairs
+from ..statistics.joint import JointStatistics, collect_pairs
 from ..structure.information import class_information, conditional_information
 from ..structure.naive import naive
 from .families import Families, draw_from
@@ -30,9 +30,10 @@ WEIGHTS = ("uniform", "information")
 class AODE(SemiNaive):
     """Averaged one-dependence estimators: P(y,x) = mean over i of P(y,x_i) Π_{j≠i} P(x_j|y,x_i), N(x_i) ≥ m.
 
-    P(y,x_i) = (N(y,x_i) + λ)/(N_i + K·S_iλ) and P(x_j|y,x_i) = (N(y,x_i,x_j) + λ)/(N_j(y,x_i) + S_jλ), N_i being the rows in
-    which x_i is known and N_j(y,x_i) those in which x_j is. Naive Bayes answers for a row where no x_i is frequent enough.
-    A missing cell takes no part, neither as super-parent nor as child. λ = 1 and min_frequency = 1 are Weka's defaults.
+    P(y,x_i) = (N(y,x_i) + λ)/(N_i + K·S_iλ) and P(x_j|y,x_i) = (N(y,x_i,x_j) + λ)/(N_j(y,x_i) + S_jλ), N_i being the rows
+    in which x_i is known and N_j(y,x_i) those in which x_j is. Naive Bayes answers for a row where no x_i is frequent
+    enough. A missing cell takes no part, neither as super-parent nor as child. λ = 1 and min_frequency = 1 are what Weka
+    does by default.
 
     Parameters
     ----------
@@ -165,7 +166,8 @@ class AODE(SemiNaive):
         both = symmetric_counts(statistics.joints[0].counts, where, slice(None)).sum(axis=2)
         one = statistics.base.cells.table.sum(axis=1)
         implied: Array = (both == one[:, None]) & (one >= max(1, self.subsumption or 0))[:, None]
-        return implied & (where.column[:, None] != where.column[None])
+        others: Array = implied & (where.column[:, None] != where.column[None])
+        return others
 
     def _edges(self) -> list[tuple[int, int]]:
         d = len(self.schema_)

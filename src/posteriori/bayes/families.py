@@ -126,4 +126,5 @@ def draw_from(p: Floats, rng: np.random.Generator) -> Array:
         return np.zeros(len(p), dtype=np.int64)
     edges = np.cumsum(p, axis=1)
     codes: Array = (rng.random(len(p))[:, None] * edges[:, -1:] > edges).sum(axis=1)
-    return np.minimum(codes, p.shape[1] - 1)
+    last: Array = np.minimum(codes, p.shape[1] - 1)
+    return last

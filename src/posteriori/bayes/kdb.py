@@ -32,10 +32,10 @@ MOST = 3  # parents that k="auto" tries
 class KDB(SemiNaive):
     """k-dependence Bayes: P(y|x) ∝ P(y) Π_i P(x_i | y, up to k parents).
 
-    Attributes stand in the order of I(X;Y); the parents of each are the k before it of greatest I(Xi;Xj|Y). P(x_i|y,p_1…p_l)
-    = (N + m·P(x_i|y,p_1…p_{l−1}))/(N_p + m) backs off parent by parent, down to (N + λ)/(N_y + S_iλ). A missing attribute
-    takes no part; a missing parent ends the ladder of its child: the parents before it are used. Order and parents are
-    learned by `fit` or the first `partial_fit` and stay; models that differ in them do not add.
+    Attributes stand in the order of I(X;Y); the parents of each are the k before it of greatest I(Xi;Xj|Y).
+    P(x_i|y,p_1…p_l) = (N + m·P(x_i|y,p_1…p_{l−1}))/(N_p + m) backs off parent by parent, down to (N + λ)/(N_y + S_iλ). A
+    missing attribute takes no part; a missing parent ends the ladder of its child: the parents before it are used. Order
+    and parents are learned by `fit` or the first `partial_fit` and stay; models that differ in them do not add.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Selective kDB: exact leave-one-out of every prefix of the attributes and every number of parents, in one pass.
 
 Symbols: attributes in order j_1, j_2, …; k' parents at most; w = min(weight, 1) of a row is taken from its own class.
-θ_0 = (N − w + λ)/(M − w + Sλ), θ_l = (N_l − w + m·θ_{l−1})/(M_l − w + m) with the first l parents; a missing parent ends the
-ladder, a missing attribute takes no part.
+θ_0 = (N − w + λ)/(M − w + Sλ), θ_l = (N_l − w + m·θ_{l−1})/(M_l − w + m) with the first l parents; a missing parent ends
+the ladder, a missing attribute takes no part.
 """
 
 from __future__ import annotations

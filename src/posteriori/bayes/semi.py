@@ -92,7 +92,8 @@ class SemiNaive(CountingClassifier):
         if unknown or missing:
             hint = did_you_mean(unknown[0], measured) if unknown else ""
             raise UnknownColumn(
-                f"cuts must name every numeric column and no other: unknown {listed(unknown)}, missing {listed(missing)}{hint}"
+                f"cuts must name every numeric column and no other: unknown {listed(unknown)}, "
+                f"missing {listed(missing)}{hint}"
             )
         told: list[Floats | None] = []
         for c in schema.columns:

@@ -126,7 +126,7 @@ class TAN(SemiNaive):
 
     def _make_families(self) -> Families:
         statistics, structure = self.statistics_, self.structure_
-        levels = []
+        levels: list[tuple[Floats, ...]] = []
         for j, parents in enumerate(structure.parents):
             alone = log_dirichlet_table(statistics.base.cells.scope(j), self.smoothing)
             if not parents:

@@ -33,6 +33,7 @@ def sum_of_products(rows: Array, cells: Array, theta: Floats, n_classes: int, n_
     out = np.empty((len(rows), n_classes))
     threads = n_threads(n_jobs, rows.size * cells.shape[1] * n_classes // 8)
     try:
+        rows, cells = np.ascontiguousarray(rows), np.ascontiguousarray(cells)
         native().sum_of_products(rows, cells, theta, _block(theta), out, threads)
     except IndexError as out_of_range:
         raise BadValue(str(out_of_range)) from None

@@ -31,7 +31,8 @@ def class_information(counts: Counts) -> Floats:
     inner = _sums(_xlogx(table).sum(axis=1), counts.offsets)
     values = _sums(_xlogx(table.sum(axis=1)), counts.offsets)
     out = inner + _xlogx(n) - values - _xlogx(by_class).sum(axis=1)
-    return np.maximum(out / np.where(n > 0, n, 1.0), 0.0)
+    information: Floats = np.maximum(out / np.where(n > 0, n, 1.0), 0.0)
+    return information
 
 
 def conditional_information(pairs: Counts, sizes: Sequence[int]) -> Floats:
@@ -70,19 +71,24 @@ def _block(table: Floats, offsets: NDArray[np.int64], rows: NDArray[np.int64], c
     weight = np.zeros(len(rows))
     for c in range(table.shape[1]):
         n = table[:, c]
-        n_i = np.bincount(by_i[pair] + u, n, minlength=by_i[-1])
-        n_j = np.bincount(by_j[pair] + v, n, minlength=by_j[-1])
-        n_c = np.bincount(pair, n, minlength=len(rows))
-        total += np.bincount(pair, _xlogx(n), minlength=len(rows)) + _xlogx(n_c)
+        n_i = _binned(by_i[pair] + u, n, int(by_i[-1]))
+        n_j = _binned(by_j[pair] + v, n, int(by_j[-1]))
+        n_c = _binned(pair, n, len(rows))
+        total += _binned(pair, _xlogx(n), len(rows)) + _xlogx(n_c)
         total -= _sums(_xlogx(n_i), by_i) + _sums(_xlogx(n_j), by_j)
         weight += n_c
     return np.maximum(total / np.where(weight > 0, weight, 1.0), 0.0)
 
 
+def _binned(place: NDArray[Any], x: Floats, n: int) -> Floats:
+    """Σ x by place; floats whatever the length."""
+    return np.bincount(place, x, minlength=n).astype(np.float64, copy=False)
+
+
 def _sums(x: Floats, offsets: NDArray[Any]) -> Floats:
     """Sums of consecutive segments, empty ones too."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.bincount(owner, x, minlength=len(offsets) - 1)
+    return _binned(owner, x, len(offsets) - 1)
 
 
 def _xlogx(x: Floats) -> Floats:
