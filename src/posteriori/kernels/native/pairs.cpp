@@ -30,28 +30,23 @@ struct Job {
     std::uint32_t n_classes;
     std::size_t n;
     PairWay way;
-    std::vector<std::size_t> starts{};  // where row i of the triangle of tables begins, in cells
+    std::vector<std::size_t> starts{};  // where the tables (i, j), j = i+1 … d-1, begin, in cells
+    std::vector<std::size_t> before{};  // Σ sizes[0 … j-1]
 
     Job(const std::vector<Column>& c, const std::vector<std::uint32_t>& s, Column y_, std::uint32_t k, std::size_t n_,
         PairWay w)
         : columns(c), sizes(s), y(y_), n_classes(k), n(n_), way(w) {
         std::size_t after = 0, at = 0;
-        for (auto size : sizes) after += size;
+        for (auto size : sizes) before.push_back(after), after += size;
         for (auto size : sizes) {
             after -= size;
             starts.push_back(at);
             at += size * after;
         }
     }
-    // Where the tables (i, j), j = i+1 … d-1, begin.
-    std::vector<std::size_t> row_offsets(std::size_t i) const {
-        std::vector<std::size_t> offsets(sizes.size());
-        std::size_t at = starts[i];
-        for (std::size_t j = i + 1; j < sizes.size(); ++j) {
-            offsets[j] = at;
-            at += std::size_t{sizes[i]} * sizes[j];
-        }
-        return offsets;
+    // Where the table (i, j), i < j, begins, in numbers.
+    std::size_t offset(std::size_t i, std::size_t j) const {
+        return (starts[i] + sizes[i] * (before[j] - before[i] - sizes[i])) * n_classes;
     }
     bool by_bitmaps(std::size_t i, std::size_t j) const {
         const std::size_t cells = std::size_t{sizes[i]} * sizes[j];
@@ -122,8 +117,6 @@ void count_scalar(const Job& job, const double* weights, std::ptrdiff_t weight_s
         const auto [first_a, first_b] = tasks[t];
         std::vector<TileColumn> tile_a(kTile), tile_b(first_a == first_b ? 0 : kTile);
         std::vector<std::uint32_t> y(kScalarRows);
-        std::vector<std::vector<std::size_t>> offsets;
-        for (std::size_t i = first_a; i < std::min(first_a + kTile, d); ++i) offsets.push_back(job.row_offsets(i));
         for (std::size_t begin = 0; begin < job.n; begin += kScalarRows) {
             const std::size_t rows = std::min(kScalarRows, job.n - begin);
             read_codes(job.y, begin, rows, job.n_classes - 1, "the class", 0, y.data());
@@ -136,7 +129,7 @@ void count_scalar(const Job& job, const double* weights, std::ptrdiff_t weight_s
                         increment<Cell, Weighted>(tile_a[i - first_a], other[j - first_b], job.sizes[i], job.sizes[j], y.data(),
                                                   job.n_classes, rows,
                                                   weights + static_cast<std::ptrdiff_t>(begin) * weight_stride, weight_stride,
-                                                  table + offsets[i - first_a][j] * job.n_classes);
+                                                  table + job.offset(i, j));
         }
     });
 }
@@ -321,13 +314,11 @@ void Bitmaps::count(std::int64_t* table, int threads) {
     parallel_for(tasks.size(), threads, [&](std::size_t t) {
         const auto [first_a, first_b] = tasks[t];
         std::vector<std::int64_t> cells;
-        std::vector<std::vector<std::size_t>> offsets;
-        for (std::size_t a = first_a; a < std::min(first_a + kTile, d); ++a) offsets.push_back(job.row_offsets(members[a]));
         for (std::size_t chunk = 0; chunk < n_chunks; ++chunk)
             for (std::size_t a = first_a; a < std::min(first_a + kTile, d); ++a)
                 for (std::size_t b = std::max(first_b, a + 1); b < std::min(first_b + kTile, d); ++b)
                     if (job.by_bitmaps(members[a], members[b]))
-                        count_pair(chunk, a, b, table + offsets[a - first_a][members[b]] * job.n_classes, cells);
+                        count_pair(chunk, a, b, table + job.offset(members[a], members[b]), cells);
     });
 }
 

@@ -190,12 +190,14 @@ template <int L> struct Judge {
     std::vector<Tally> tallies;
     Row row{};
     std::vector<std::size_t> parents{}, begins{};
+    std::vector<std::uint8_t> blank{};  // whether the super-parent of a candidate is missing
     std::vector<const double*> rows{};
     std::vector<Scaled<L>> terms{}, lanes{};
     std::vector<Number> own{}, joint{};
 
     Judge(const LeaveOneOut& tables, std::size_t k, std::size_t b) : t(tables), K(k), block(b), tallies(tables.n_columns) {
         begins.resize(t.n_columns + 1);
+        blank.resize(t.n_columns);
         own.resize(t.n_columns);
         joint.resize(K);
         lanes.resize(t.n_columns * ((K + L - 1) / L));
@@ -210,6 +212,7 @@ template <int L> struct Judge {
         parents.clear();
         for (std::size_t i = 0; i < t.n_columns; ++i) {  // a missing super-parent is summed over its values
             begins[i] = parents.size();
+            blank[i] = codes[i] < 0;
             const std::int32_t from = codes[i] < 0 ? t.first[i] : codes[i], to = codes[i] < 0 ? t.first[i + 1] : codes[i] + 1;
             for (std::int32_t v = from; v < to; ++v) parents.push_back(static_cast<std::size_t>(v));
         }
@@ -224,9 +227,15 @@ template <int L> struct Judge {
             all_products<L>(rows, row.offsets, block, terms.data());
             for (std::size_t i = 0; i < t.n_columns; ++i) {
                 auto& sum = lanes[g * t.n_columns + i];
-                if (begins[i] == begins[i + 1]) sum = Scaled<L>{};
-                else sum = terms[begins[i]];
-                for (std::size_t k = begins[i] + 1; k < begins[i + 1]; ++k) sum.add(terms[k]);
+                if (!blank[i]) {
+                    sum = terms[begins[i]];
+                    continue;
+                }
+                sum = Scaled<L>{};
+                for (std::size_t k = begins[i]; k < begins[i + 1]; ++k) {
+                    const auto theta = Lanes<L>::load(rows[k] + parents[k] * t.theta.padded);  // θ of that value itself
+                    sum.add(Scaled<L>::of(terms[k].mantissa * theta, terms[k].exponent));
+                }
             }
         }
     }

@@ -54,7 +54,10 @@ def leave_one_out(
             seen = np.flatnonzero(codes[r] >= 0)
             for i in range(d):
                 values = [codes[r, i]] if codes[r, i] >= 0 else range(first[i], first[i + 1])
-                terms = np.array([np.log(theta[v, codes[r, seen], :K]).sum(axis=0) for v in values])
+                blank = codes[r, i] < 0
+                terms = np.array(
+                    [np.log(theta[v, codes[r, seen], :K]).sum(axis=0) + blank * np.log(theta[v, v, :K]) for v in values]
+                )
                 joint = np.logaddexp.reduce(terms, axis=0) + np.log(prior)
                 c = y[r]
                 joint[c] += np.log(prior_own[r]) - np.log(prior[c])
