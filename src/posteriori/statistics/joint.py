@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ class JointStatistics:
         """N[y]."""
         return self.base.rows
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """S_j."""
         return tuple(len(c.values) for c in self.schema.columns)
