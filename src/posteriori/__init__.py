@@ -18,6 +18,9 @@ _HOME: dict[str, str] = {
     "reject_price": "decision.curve",
     "risk": "decision.decide",
     "risk_coverage": "decision.curve",
+    "NaiveBayes": "bayes.naive",
+    "Schema": "table.schema",
+    "read": "table.read",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
