@@ -21,6 +21,12 @@ _HOME: dict[str, str] = {
     "NaiveBayes": "bayes.naive",
     "Schema": "table.schema",
     "read": "table.read",
+    "BernoulliNB": "bayes.bernoulli_nb",
+    "CategoricalNB": "bayes.categorical_nb",
+    "ComplementNB": "bayes.complement_nb",
+    "GaussianBayes": "bayes.gaussian_bayes",
+    "GaussianNB": "bayes.gaussian_nb",
+    "MultinomialNB": "bayes.multinomial_nb",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

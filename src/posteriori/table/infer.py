@@ -20,7 +20,7 @@ from .labels import encode_labels
 from .schema import VALUED, Column, Schema
 from .sources import Frame, open_frame
 
-FEW, OFTEN = 10, 20
+FEW, OFTEN = 10, 10
 WORDY = 4.0  # words a cell from which strings with many values are text
 
 

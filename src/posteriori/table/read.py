@@ -21,6 +21,8 @@ READERS = {
     ".json": "read_json",
     ".jsonl": "read_json",
 }
+# every cell decides a column's type; yes/no and dates stay the words they are
+CSV_OPTIONS = ", nullstr='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ def _query(path: pathlib.Path, sql: str | None) -> Any:
     if not suffixes or suffixes[-1].lower() not in READERS:
         raise FormatError(f"{path}: cannot tell its format; known endings: {listed(READERS)}, each also with .gz")
     reader = READERS[suffixes[-1].lower()]
-    options = ", nullstr=''" if reader == "read_csv" else ""
+    options = CSV_OPTIONS if reader == "read_csv" else ""
     quoted = str(path).replace("'", "''")
     query = f"SELECT * FROM {reader}('{quoted}'{options})"
     try:

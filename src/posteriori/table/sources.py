@@ -180,33 +180,27 @@ def _numpy(cells: Any) -> Array:
 
 def _open_table(X: Any) -> Frame:
     """pandas, polars (lazy too), Arrow tables and batches, anything with `__arrow_c_stream__`."""
-    import narwhals as nw
+    import narwhals.dependencies as libraries
+    import pyarrow as pa
 
     if not hasattr(X, "__arrow_c_stream__") and hasattr(X, "collect"):
         X = X.collect()
-    try:
-        table = nw.from_native(X, eager_only=True)
-        names, native = [str(c) for c in table.columns], table.implementation.is_pandas_like()
-    except TypeError:
-        import pyarrow as pa
-
+    pandas = libraries.is_pandas_dataframe(X)
+    if not pandas and not isinstance(X, pa.Table):
         X = pa.table(X)
-        names, native = [str(c) for c in X.column_names], False
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if repeated:
+    names = [str(c) for c in (X.columns if pandas else X.column_names)]
+    if len(set(names)) < len(names):
+        repeated = sorted({name for name in names if names.count(name) > 1})
         raise UnknownColumn(f"duplicate columns: {listed(repeated)}; every column needs a name of its own")
-    if native:
+    if pandas:
         kinds = {dtype.kind for dtype in X.dtypes if isinstance(dtype, np.dtype)}
         plain = all(isinstance(dtype, np.dtype) for dtype in X.dtypes)
         if plain and len(names) and (kinds <= {"f"} or (len(set(X.dtypes)) == 1 and kinds <= set("biuf"))):
             return Frame(len(X), tuple(names), matrix=_open_matrix(X.to_numpy()).matrix)
         columns = tuple(_from_pandas(X.iloc[:, j], names[j]) for j in range(len(names)))
         return Frame(len(X), tuple(names), columns=columns)
-    import pyarrow as pa
-
-    arrow = X if isinstance(X, pa.Table) else pa.table(X)
-    columns = tuple(arrow.column(j).combine_chunks() for j in range(arrow.num_columns))
-    return Frame(arrow.num_rows, tuple(names), columns=columns)
+    columns = tuple(X.column(j).combine_chunks() for j in range(X.num_columns))
+    return Frame(X.num_rows, tuple(names), columns=columns)
 
 
 def _from_pandas(series: Any, name: str) -> Any:
