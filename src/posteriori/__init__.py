@@ -9,9 +9,6 @@ __version__ = "0.1.0"
 
 # public name -> the module that holds it; a name is imported when it is first used
 _HOME: dict[str, str] = {
-    "NaiveBayes": "bayes.naive",
-    "Schema": "table.schema",
-    "read": "table.read",
     "Loss": "decision.loss",
     "RiskClassifier": "decision.classifier",
     "bayes_risk": "decision.decide",
@@ -21,6 +18,9 @@ _HOME: dict[str, str] = {
     "reject_price": "decision.curve",
     "risk": "decision.decide",
     "risk_coverage": "decision.curve",
+    "NaiveBayes": "bayes.naive",
+    "Schema": "table.schema",
+    "read": "table.read",
     "BernoulliNB": "bayes.bernoulli_nb",
     "CategoricalNB": "bayes.categorical_nb",
     "ComplementNB": "bayes.complement_nb",
