@@ -21,6 +21,10 @@ from sklearn.utils.estimator_checks import check_estimator
 import posteriori as po
 
 ESTIMATORS: list[Any] = [
+    po.NaiveBayes(),
+    po.NaiveBayes(density="kernel"),
+    po.NaiveBayes(density="binned"),
+    po.NaiveBayes(kinds="categorical"),
     po.CategoricalNB(),
     po.BernoulliNB(),
     po.MultinomialNB(),
@@ -43,7 +47,7 @@ each = pytest.mark.parametrize("model", ESTIMATORS, ids=repr)
 def table(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Iris, in cells that the model reads: codes for the discrete ones."""
     X, y = load_iris(return_X_y=True)
-    if isinstance(model, (po.GaussianNB, po.GaussianBayes)):
+    if isinstance(model, (po.NaiveBayes, po.GaussianNB, po.GaussianBayes)):
         return X, y
     return np.clip(np.floor(X * 2), 0, 15).astype(np.int64), y
 
@@ -78,7 +82,7 @@ def test_clone_and_pickle_predict_the_same(model: Any) -> None:
 @each
 def test_pipelines_search_and_ensembles(model: Any) -> None:
     X, y = load_iris(return_X_y=True)
-    gaussian = isinstance(model, (po.GaussianNB, po.GaussianBayes))
+    gaussian = isinstance(model, (po.NaiveBayes, po.GaussianNB, po.GaussianBayes))
     before = (
         StandardScaler() if gaussian else KBinsDiscretizer(5, encode="ordinal", quantile_method="averaged_inverted_cdf")
     )
