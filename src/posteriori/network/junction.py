@@ -91,11 +91,16 @@ class JunctionTree:
 
     def marginals(self) -> list[Floats]:
         """P(x_v | e) of every node."""
+        out = self.flat_marginals()
+        return [out[a:b] for a, b in pairwise(self._offsets)]
+
+    def flat_marginals(self) -> Floats:
+        """P(x_v | e) of every node, end to end."""
         out = np.empty(self._offsets[-1])
         with self._lock:
             if not self._state.marginals(out):
                 raise self._impossible(self._findings)
-        return [out[a:b] for a, b in pairwise(self._offsets)]
+        return out
 
     def log_probability(self) -> float:
         """log P(e), −inf for impossible evidence."""
