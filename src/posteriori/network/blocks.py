@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from posteriori.errors import NotErgodic, listed
+from posteriori.errors import ImpossibleEvidence, NotErgodic, listed
 from posteriori.network.elimination import evidence_factors
 from posteriori.network.model import Discrete, Floats
 
@@ -134,6 +134,10 @@ def _block(group: Sequence[int], supports: list[Support], model: Discrete, max_s
             possible = np.broadcast_to(np.asarray(cells.any(axis=outer))[at], len(states))
             safe = (safe & np.asarray(cells.all(axis=outer))[at])[possible]
             states = states[possible]
+        if not len(states):
+            raise ImpossibleEvidence(
+                f"the evidence leaves no possible state of nodes {listed(group)}: it has probability zero"
+            )
         if len(states) > max_states:
             raise NotErgodic(
                 f"zeros in the tables tie nodes {listed(group)} together: Gibbs sampling would have to draw more than "
@@ -148,8 +152,6 @@ def _with_parents(
     """The partition with the group joined to one parent's block where that makes it safe, else to those of all parents."""
     mine = label[group[0]]
     above = sorted({int(label[p]) for v in group for p in supports[v][0]} - {int(mine)})
-    if not above:
-        raise NotErgodic(f"no state of nodes {listed(group)} is possible under the evidence")
     options = []
     for b in above:
         joined = _condensed(np.where(label == b, mine, label), supports)
