@@ -149,7 +149,9 @@ def test_agrees_with_scikit_learn_where_both_are_defined():
     np.testing.assert_allclose(ours.predict_proba(C), peer.CategoricalNB().fit(C, Y).predict_proba(C), rtol=1e-10)
     B = (C > 1).astype(int)
     ours = po.NaiveBayes(kinds="binary", prior="empirical").fit(sp.csr_matrix(B), Y)
-    np.testing.assert_allclose(ours.predict_proba(sp.csr_matrix(B)), peer.BernoulliNB().fit(B, Y).predict_proba(B), rtol=1e-10)
+    np.testing.assert_allclose(
+        ours.predict_proba(sp.csr_matrix(B)), peer.BernoulliNB().fit(B, Y).predict_proba(B), rtol=1e-10
+    )
     ours = po.NaiveBayes(kinds="count", prior="empirical").fit(C, Y)
     np.testing.assert_allclose(ours.predict_proba(C), peer.MultinomialNB().fit(C, Y).predict_proba(C), rtol=1e-10)
     ours = po.NaiveBayes(prior="empirical").fit(X, Y)
@@ -189,7 +191,12 @@ def test_explain_adds_up_to_the_log_odds():
 
 def test_sampling_returns_the_model():
     frame = pd.DataFrame(
-        {"c": RNG.choice(["a", "b", "c"], 400), "v": RNG.normal(size=400), "n": RNG.poisson(2.0, 400), "t": ["cash now"] * 400}
+        {
+            "c": RNG.choice(["a", "b", "c"], 400),
+            "v": RNG.normal(size=400),
+            "n": RNG.poisson(2.0, 400),
+            "t": ["cash now"] * 400,
+        }
     )
     y = RNG.choice(["x", "y"], 400, p=[0.3, 0.7])
     model = po.NaiveBayes(kinds={"n": "count", "t": "text"}, density={"n": "poisson"}).fit(frame, y)

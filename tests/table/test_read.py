@@ -14,7 +14,10 @@ from posteriori.errors import FormatError, UnknownColumn
 @pytest.fixture
 def csv(tmp_path):
     path = tmp_path / "rents.csv"
-    rows = [f"{i % 3},{'yes' if i % 2 else 'no'},{i * 1.5},{'' if i == 7 else 'cheap' if i < 30 else 'dear'}" for i in range(60)]
+    rows = [
+        f"{i % 3},{'yes' if i % 2 else 'no'},{i * 1.5},{'' if i == 7 else 'cheap' if i < 30 else 'dear'}"
+        for i in range(60)
+    ]
     path.write_text("rooms,lift,area,class\n" + "\n".join(rows) + "\n")
     return path
 
