@@ -18,6 +18,7 @@ FENCE = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_page_runs(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")  # pages name its data as a reader at the root would
     text = page.read_text(encoding="utf-8")
     space: dict[str, object] = {"__name__": "page"}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)

@@ -57,14 +57,16 @@ int add_rows(const Sparse<I, V>& X, const Column& y, std::size_t K, const double
             check_indices(X.indices + from, to - from, X.d, b + r);
             N* own = table + classes[r];
             const I* index = X.indices;
-            if (!X.data && !w) {
-                for (std::size_t i = from; i < to; ++i) own[static_cast<std::size_t>(index[i]) * K] += N(1);
-            } else {
-                const double weight = w ? w[b + r] : 1.0;
-                if (X.data) state |= look(X.data + from, to - from);
+            if (X.data) state |= look(X.data + from, to - from);
+            if (!w && (!X.data || X.binary())) {
                 for (std::size_t i = from; i < to; ++i)
                     own[static_cast<std::size_t>(index[i]) * K] +=
-                        static_cast<N>(weight * (X.data ? static_cast<double>(X.data[i]) : 1.0));
+                        N(!X.data || static_cast<double>(X.data[i]) > X.threshold);
+            } else {
+                const double weight = w ? w[b + r] : 1.0;
+                for (std::size_t i = from; i < to; ++i)
+                    own[static_cast<std::size_t>(index[i]) * K] +=
+                        static_cast<N>(weight * X.value(i));
             }
         }
     }
@@ -97,7 +99,7 @@ void score_long(const Sparse<I, V>& X, std::size_t from, std::size_t to, const d
     for (std::size_t k = 0; k < K; ++k) {
         double sum = start[k], lost = 0.0;
         for (std::size_t i = from; i < to; ++i) {
-            const double value = X.data ? static_cast<double>(X.data[i]) : 1.0;
+            const double value = X.value(i);
             const double term = value * table[static_cast<std::size_t>(X.indices[i]) * K + k];
             const double t = sum + term, back = t - sum;
             lost += (sum - (t - back)) + (term - back);
@@ -115,7 +117,7 @@ void score_narrow(const Sparse<I, V>& X, std::size_t from, std::size_t to, const
     for (std::size_t k = 0; k < K; ++k) {
         double sums[2] = {0.0, 0.0};
         for (std::size_t i = from; i < to; ++i) {
-            const double value = X.data ? static_cast<double>(X.data[i]) : 1.0;
+            const double value = X.value(i);
             double& sum = sums[(i - from) & 1];
             sum = sum + value * table[static_cast<std::size_t>(X.indices[i]) * K + k];
         }
@@ -129,7 +131,7 @@ void score_short(const Sparse<I, V>& X, std::size_t from, std::size_t to, const 
     Doubles even[Q] = {}, odd[Q] = {};
     std::size_t i = from;
     auto add = [&](Doubles* sums, std::size_t at) {
-        const double value = X.data ? static_cast<double>(X.data[at]) : 1.0;
+        const double value = X.value(at);
         const double* row = table + static_cast<std::size_t>(X.indices[at]) * stride;
         for (int q = 0; q < Q; ++q) sums[q] += load4(row + 4 * q) * value;
     };
@@ -151,7 +153,7 @@ int count_sparse(const Sparse<I, V>& X, const Column& y, std::size_t K, const do
     const auto stored = static_cast<std::size_t>(X.indptr[X.n] - X.indptr[0]);
     const std::size_t worth = stored / (X.d * K + 65536);
     const std::size_t chunks = std::clamp<std::size_t>(worth, 1, 8);
-    if (!X.data && !w && stored < 0xffffffffu)
+    if (!w && (!X.data || X.binary()) && stored < 0xffffffffu)
         return count_chunks<std::uint32_t>(X, y, K, w, table, chunks, threads);
     return count_chunks<double>(X, y, K, w, table, chunks, threads);
 }
