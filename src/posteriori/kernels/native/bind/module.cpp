@@ -13,4 +13,6 @@ NB_MODULE(POSTERIORI_MODULE, m) {
 #endif
     });
     bind_naive(m);
+    bind_network(m);
+    bind_sampling(m);
 }
