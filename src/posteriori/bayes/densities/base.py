@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...table.encode import Seen
 from ...table.schema import Schema
 from ...table.sources import Frame
 
+__all__ = ["Density", "Floats", "Seen", "mutual_information"]
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-
-
-@dataclass
-class Seen:
-    """What a pass over rows met besides ordinary cells: missing cells, and values that training did not have."""
-
-    missing: int = 0
-    unseen: int = 0
 
 
 class Density(Protocol):
