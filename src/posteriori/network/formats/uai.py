@@ -1,11 +1,15 @@
-"""UAI: numbers only. Nodes are x0, x1, …, states "0", "1", …; names are not kept by this format."""
+"""UAI: numbers only. Nodes are x0, x1, …, states "0", "1", …; names are not kept by this format.
+
+The last variable of a function's scope is the node, and runs fastest through its table.
+"""
 
 from __future__ import annotations
 
 from posteriori.network.formats.description import MAX_CELLS, MAX_NODES, MAX_STATES, Description, written
 from posteriori.network.formats.scanner import Scanner
 
-PATTERN = r"(?P<skip>\s+)|(?P<word>\S+)|(?P<string>(?!))|(?P<mark>(?!))"
+# comments: a line that begins with the word c, or all after a #
+PATTERN = r"(?P<skip>\s+|#[^\n]*|(?m:^)c(?=\s)[^\n]*)|(?P<word>[^\s#]+)|(?P<string>(?!))|(?P<mark>(?!))"
 
 
 def parse(text: str, source: str) -> Description:
