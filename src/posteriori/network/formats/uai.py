@@ -32,6 +32,7 @@ def parse(text: str, source: str) -> Description:
     families = [_scope(scan, found, nodes) for _ in range(count)]
     for child in families:
         size = scan.integer("the size of a table", MAX_CELLS)
+        found.check_size(child, size, scan.fail)
         found.add_table(child, [scan.number() for _ in range(size)], scan.fail)
     if scan.kind != "end":
         scan.expected("the end of the file")
