@@ -3,7 +3,6 @@
 // The posterior of the clique is B_c · P[S] / μ_c[S].
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <mutex>
 
@@ -17,6 +16,14 @@ double largest(const double* x, Index n) {
     double top = 0;
     for (Index i = 0; i < n; ++i) top = x[i] > top ? x[i] : top;
     return top;
+}
+
+// Equal up to rounding. A table that is kept because its successor is the same to 1e-14 is never further off than that:
+// the next successor is compared with what was kept.
+bool same(const double* a, const double* b, Index n) {
+    for (Index i = 0; i < n; ++i)
+        if (!(std::fabs(a[i] - b[i]) <= 1e-14 * b[i])) return false;
+    return true;
 }
 
 // Scales to sum one; false when there is nothing to scale.
@@ -41,10 +48,16 @@ void Findings::add(int v, const double* likelihood, int size) {
         if (likelihood[k] > 0) ++positive, where = k;
     if (positive == 1) {
         hard[v] = where;
-        log_weight += std::log(likelihood[where]);
+        log_weight[v] = std::log(likelihood[where]);
     } else {
         soft[v].assign(likelihood, likelihood + size);
     }
+}
+
+void Findings::drop(int v) {
+    hard[v] = -1;
+    soft[v].clear();
+    log_weight[v] = 0;
 }
 
 State::State(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), now_(plan_->sizes.size()) {
@@ -59,7 +72,6 @@ State::State(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), now_(pl
     message_.resize(widest);
     marginals_.resize(plan_->offsets.back());
     cells_.assign(m, 0);
-    message_cells_.assign(m, 0);
     log_scale_.assign(m, 0);
     least_log_.assign(m, 0);
     wanted_.assign(n, 1);
@@ -72,6 +84,14 @@ void State::reset() {
     collected_.assign(m, 0);
     recomputed_.assign(m, 1);
     affected_.assign(n, 1);
+    message_cells_.assign(m, 0);
+    separator_cells_.assign(m, 0);
+}
+
+double State::log_probability() const {
+    double total = log_probability_;
+    for (double weight : now_.log_weight) total += weight;
+    return total;
 }
 
 void State::only(const std::vector<int>& nodes) {
@@ -103,6 +123,13 @@ void State::set(const Findings& findings) {
         now_.soft[v] = findings.soft[v];
         for (int c : plan_->containing[v]) collected_[c] = 0;
     }
+}
+
+void State::change(int v, const double* likelihood) {
+    now_.drop(v);
+    mark_affected({v});
+    if (likelihood) now_.add(v, likelihood, plan_->sizes[v]);
+    for (int c : plan_->containing[v]) collected_[c] = 0;
 }
 
 // Who is d-connected to a changed node, by bouncing a ball (Shachter): hard findings stop it, and turn it back at a node
@@ -241,10 +268,9 @@ bool State::collect() {
         }
         collected_[c] = recomputed_[c] = 1;
         double* up = up_.data() + clique.message_place;
-        const std::size_t bytes = message_cells_[c] * sizeof(double);
-        if (clique.parent >= 0 && (before != message_cells_[c] || std::memcmp(up, message_.data(), bytes) != 0))
-            collected_[clique.parent] = 0;
-        std::memcpy(up, message_.data(), bytes);
+        if (before == message_cells_[c] && same(message_.data(), up, before)) continue;
+        if (clique.parent >= 0) collected_[clique.parent] = 0;
+        std::copy(message_.begin(), message_.begin() + message_cells_[c], up);
     }
     log_probability_ = 0;
     for (double scale : log_scale_) log_probability_ += scale;
@@ -265,10 +291,9 @@ const double* State::weighted(int c) {
     return scratch_.data();
 }
 
-// Marginals of the nodes that are read from the belief of c.
-void State::read(int c, const double* belief) {
-    const Clique& clique = plan_->cliques[c];
-    for (int v : clique.read_here) {
+// Marginals of nodes from a table over the axes from … to − 1 of a clique (those without a hard finding).
+void State::read(const std::vector<int>& nodes, const Clique& clique, int from, int to, const double* table) {
+    for (int v : nodes) {
         if (!affected_[v] || !wanted_[v]) continue;
         double* out = marginals_.data() + plan_->offsets[v];
         std::fill(out, out + plan_->sizes[v], 0.0);
@@ -277,29 +302,31 @@ void State::read(int c, const double* belief) {
             continue;
         }
         Nest nest;
-        for (int k = static_cast<int>(clique.nodes.size()) - 1; k >= 0; --k)
+        for (int k = to - 1; k >= from; --k)
             if (now_.hard[clique.nodes[k]] < 0) nest.add(plan_->sizes[clique.nodes[k]], clique.nodes[k] == v);
-        sweep<Add>(nest, belief, out);
+        sweep<Add>(nest, table, out);
         normalise(out, plan_->sizes[v]);
     }
 }
 
-void State::read_separator(int c) {
+// Nodes that are in this clique alone, when no child needs its posterior: Σ_S B · P[S]/μ[S] first, in one pass.
+void State::read_leaf(int c) {
     const Clique& clique = plan_->cliques[c];
-    for (int v : clique.read_message) {
-        if (!affected_[v] || !wanted_[v]) continue;
-        double* out = marginals_.data() + plan_->offsets[v];
-        std::fill(out, out + plan_->sizes[v], 0.0);
-        if (now_.hard[v] >= 0) {
-            out[now_.hard[v]] = 1;
-            continue;
+    const double* belief = belief_.data() + clique.place;
+    const Index n = message_cells_[c];
+    const double* table = belief;
+    if (clique.parent >= 0 && n > 1) {
+        const double* up = up_.data() + clique.message_place;
+        const double* posterior = separator_.data() + clique.message_place;
+        for (Index i = 0; i < n; ++i) ratio_[i] = posterior[i] > 0 ? posterior[i] / up[i] : 0.0;
+        for (Index r = 0; r * n < cells_[c]; ++r) {
+            double sum = 0;
+            for (Index i = 0; i < n; ++i) sum += belief[r * n + i] * ratio_[i];
+            scratch_[r] = sum;
         }
-        Nest nest;
-        for (int k = static_cast<int>(clique.nodes.size()) - 1; k >= clique.fresh; --k)
-            if (now_.hard[clique.nodes[k]] < 0) nest.add(plan_->sizes[clique.nodes[k]], clique.nodes[k] == v);
-        sweep<Add>(nest, static_cast<const double*>(separator_.data() + clique.message_place), out);
-        normalise(out, plan_->sizes[v]);
+        table = scratch_.data();
     }
+    read(clique.read_here, clique, 0, clique.fresh, table);
 }
 
 // From the roots down. A clique is visited when its own belief or its separator changed; a separator none of whose nodes
@@ -313,23 +340,31 @@ bool State::distribute() {
         if (!(recomputed_[c] || moved[c]) || !wanted_below_[c]) continue;
         recomputed_[c] = 0;
         const double* belief = nullptr;
-        auto have = [&] { return belief ? belief : belief = weighted(c); };
-        if (std::any_of(clique.read_here.begin(), clique.read_here.end(), [&](int v) { return affected_[v] && wanted_[v]; }))
-            read(c, have());
         for (std::size_t j = 0; j < clique.children.size(); ++j) {
             const int child = clique.children[j];
-            if (!wanted_below_[child] || !any_affected(plan_->cliques[child])) continue;
-            moved[child] = 1;
-            double* posterior = separator_.data() + plan_->cliques[child].message_place;
-            std::fill(posterior, posterior + message_cells_[child], 0.0);
-            if (message_cells_[child] > 1) {
-                sweep<Add>(over_message(c, &clique.shared[j]), have(), posterior);
-                normalise(posterior, message_cells_[child]);
+            const Clique& below = plan_->cliques[child];
+            if (!wanted_below_[child] || !any_affected(below)) continue;
+            const Index n = message_cells_[child];
+            double* posterior = separator_.data() + below.message_place;
+            if (n > 1) {
+                if (!belief) belief = weighted(c);
+                std::fill(message_.begin(), message_.begin() + n, 0.0);
+                sweep<Add>(over_message(c, &clique.shared[j]), belief, message_.data());
+                normalise(message_.data(), n);
             } else {
-                posterior[0] = 1;
+                message_[0] = 1;
             }
-            read_separator(child);
+            moved[child] = separator_cells_[child] != n || !same(message_.data(), posterior, n);
+            if (moved[child]) std::copy(message_.begin(), message_.begin() + n, posterior);
+            separator_cells_[child] = n;
+            read(below.read_message, below, below.fresh, static_cast<int>(below.nodes.size()), posterior);
         }
+        if (std::none_of(clique.read_here.begin(), clique.read_here.end(), [&](int v) { return affected_[v] && wanted_[v]; }))
+            continue;
+        if (belief)
+            read(clique.read_here, clique, 0, static_cast<int>(clique.nodes.size()), belief);
+        else
+            read_leaf(c);
     }
     std::fill(affected_.begin(), affected_.end(), 0);
     return true;
@@ -363,7 +398,8 @@ bool State::joint(const std::vector<int>& nodes, std::vector<double>& out) {
 // Messages by maximum to the roots, then the best cell of each clique given the separator that its parent has fixed.
 bool State::most_probable(std::vector<int>& states, double& log_value) {
     reset();
-    log_value = now_.log_weight;
+    log_value = 0;
+    for (double weight : now_.log_weight) log_value += weight;
     for (int c = static_cast<int>(plan_->cliques.size()) - 1; c >= 0; --c) {
         if (!gather<Max>(c)) return false;
         std::copy(message_.begin(), message_.begin() + message_cells_[c], up_.begin() + plan_->cliques[c].message_place);
