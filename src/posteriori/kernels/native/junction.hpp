@@ -23,6 +23,7 @@ struct Clique {
     double least_log = 0;                     // log of its least positive cell
     Index cells = 1, message_cells = 1;
     Index place = 0, message_place = 0;       // where its belief and its messages lie in the buffers of a state
+    int slot = 0;                             // which child of its parent it is
     std::vector<int> read_here, read_message; // nodes whose marginal is read from the belief, or from the separator
 };
 
@@ -88,7 +89,12 @@ public:
     void only(const std::vector<int>& nodes);  // distribute will read these nodes alone
 
 private:
-    template <typename Reduce> bool gather(int c);
+    // How much of a clique is still good after a change.
+    enum Good : char { nothing, belief, all };
+
+    void multiply(int c);
+    template <typename Reduce> bool send(int c);
+    void tell_parent(int c);
     Nest over_message(int c, const std::vector<char>* shared) const;
     const double* weighted(int c);
     void read_leaf(int c);
@@ -101,7 +107,9 @@ private:
     std::vector<double> belief_, up_, separator_, scratch_, ratio_, message_, marginals_;
     std::vector<Index> cells_, message_cells_, separator_cells_;  // message and separator sizes: 0 when not known
     std::vector<double> log_scale_, least_log_;
-    std::vector<char> collected_, recomputed_, affected_, wanted_, wanted_below_;
+    std::vector<double> product_log_;   // log of what was scaled out of a belief
+    std::vector<char> good_, recomputed_, affected_, wanted_, wanted_below_;
+    std::vector<int> touched_;          // how often a belief was changed in place since it was multiplied out
     bool impossible_ = false;
     double log_probability_ = 0;
 };
