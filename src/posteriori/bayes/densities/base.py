@@ -41,8 +41,8 @@ class Density(Protocol):
 def mutual_information(joint: Floats) -> float:
     """I(X;Y) = Σ P(x,y) ln[P(x,y)/(P(x)P(y))] of a table of joint weights; 0 ln 0 = 0.
 
-    >>> mutual_information(np.array([[1.0, 0.0], [0.0, 1.0]])) == np.log(2)
-    True
+    >>> round(mutual_information(np.array([[1.0, 0.0], [0.0, 1.0]])), 4)  # ln 2
+    0.6931
     """
     total = joint.sum()
     if total <= 0:
