@@ -26,16 +26,19 @@ _HOME: dict[str, str] = {
     "reject_price": "decision.curve",
     "risk": "decision.decide",
     "risk_coverage": "decision.curve",
+    "BayesNet": "network.bayesnet",
+    "Dag": "structure.dag",
+    "Not": "network.findings",
+    "networks": "network.networks:",
+    "NaiveBayes": "bayes.naive",
+    "Schema": "table.schema",
+    "read": "table.read",
     "BernoulliNB": "bayes.bernoulli_nb",
     "CategoricalNB": "bayes.categorical_nb",
     "ComplementNB": "bayes.complement_nb",
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.gaussian_nb",
     "MultinomialNB": "bayes.multinomial_nb",
-    "BayesNet": "network.bayesnet",
-    "Dag": "structure.dag",
-    "Not": "network.findings",
-    "networks": "network.networks:",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

@@ -44,8 +44,8 @@ class Asked(Network):
         0.48871
         """
         with self._named(evidence), self._tree(evidence, max_memory) as tree:
-            found = tree.marginals()
-        return {n: dict(zip(self._states[n], p.tolist(), strict=True)) for n, p in zip(self.nodes, found, strict=True)}
+            found = iter(tree.flat_marginals().tolist())
+        return {n: dict(zip(states, found, strict=False)) for n, states in self._states.items()}  # each takes its share
 
     def query(self, nodes: str | Sequence[str], evidence: Evidence = NOTHING, max_memory: int = MAX_MEMORY) -> Factor:
         """P(nodes | e), jointly, by variable elimination on the part of the network that matters.
@@ -164,7 +164,11 @@ class Asked(Network):
     # What stands between names and numbers
 
     def _findings(self, evidence: Evidence) -> dict[int, Floats]:
-        return likelihoods(evidence, self._index, [self._states[n] for n in self.nodes])
+        return likelihoods(evidence, self._index, self._state_list)
+
+    @cached_property
+    def _state_list(self) -> list[tuple[Hashable, ...]]:
+        return list(self._states.values())
 
     @cached_property
     def _compiled(self) -> dict[int, JunctionTree]:

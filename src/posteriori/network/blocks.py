@@ -134,6 +134,10 @@ def _block(group: Sequence[int], supports: list[Support], model: Discrete, max_s
             possible = np.broadcast_to(np.asarray(cells.any(axis=outer))[at], len(states))
             safe = (safe & np.asarray(cells.all(axis=outer))[at])[possible]
             states = states[possible]
+        if not len(states):
+            raise ImpossibleEvidence(
+                f"the evidence leaves no possible state of nodes {model.called(group)}: it has probability zero"
+            )
         if len(states) > max_states:
             raise NotErgodic(
                 f"zeros in the tables tie nodes {model.called(group)} together: Gibbs sampling would have to draw more "
@@ -149,8 +153,6 @@ def _with_parents(
     """The partition with the group joined to one parent's block where that makes it safe, else to those of all parents."""
     mine = label[group[0]]
     above = sorted({int(label[p]) for v in group for p in supports[v][0]} - {int(mine)})
-    if not above:
-        raise ImpossibleEvidence(f"no state of nodes {model.called(group)} is possible under the evidence")
     options = []
     for b in above:
         joined = _condensed(np.where(label == b, mine, label), supports)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posteriori import kernels
-from posteriori.errors import BadValue
+from posteriori.errors import BadValue, ImpossibleEvidence
 from posteriori.kernels import network as kernel
 from posteriori.network.blocks import Block, ergodic_blocks
 from posteriori.network.draws import Chains, RandomState, batch_error, effective, half_width, seeds, topological, unseen
@@ -58,6 +58,10 @@ def gibbs(
         if value < least:
             raise BadValue(f"{name}={value}: expected at least {least}")
     vectors = checked(model, likelihoods)
+    if any(not x.any() for x in vectors.values()):
+        raise ImpossibleEvidence(
+            "a finding excludes every state of its node", [v for v, x in vectors.items() if not x.any()]
+        )
     blocks = ergodic_blocks(model, vectors)
     soft = [v for v, x in vectors.items() if np.count_nonzero(x) > 1]
     fixed = np.full(len(model), -1, np.int32)

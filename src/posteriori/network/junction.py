@@ -68,6 +68,14 @@ class JunctionTree:
             self._findings = vectors
             self._state.set(self._plan, *packed(vectors))
 
+    def change(self, node: int, likelihood: ArrayLike | None) -> None:
+        """Replace the finding on one node (None takes it out) and keep the others."""
+        found = {} if likelihood is None else checked(self.model, {node: likelihood})
+        with self._lock:
+            rest = {v: x for v, x in self._findings.items() if v != node}
+            self._findings = rest | found
+            self._state.change(node, found.get(node, np.empty(0)))
+
     @property
     def evidence(self) -> dict[int, Floats]:
         """The likelihood vectors that are set."""
@@ -91,11 +99,16 @@ class JunctionTree:
 
     def marginals(self) -> list[Floats]:
         """P(x_v | e) of every node."""
+        out = self.flat_marginals()
+        return [out[a:b] for a, b in pairwise(self._offsets)]
+
+    def flat_marginals(self) -> Floats:
+        """P(x_v | e) of every node, end to end."""
         out = np.empty(self._offsets[-1])
         with self._lock:
             if not self._state.marginals(out):
                 raise self._impossible(self._findings)
-        return [out[a:b] for a, b in pairwise(self._offsets)]
+        return out
 
     def log_probability(self) -> float:
         """log P(e), −inf for impossible evidence."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...kernels import naive as kernels
 from ...smoothing import log_dirichlet, log_unseen
 from ...statistics.bundle import Statistics
-from ...statistics.collect import refuse_bad_counts
+from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
 from ...statistics.counts import Counts
 from ...table.encode import numbers
 from ...table.schema import Schema
@@ -45,17 +45,26 @@ class Events:
         self.length = self.counts.table.sum(axis=0) / rows  # events a row, for sampling
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
-        if frame.sparse is not None and np.isfinite(self.log_theta).all():
-            part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
-            data = part.data.astype(np.float64, copy=False)
-            if len(data) and not (data.min() >= 0 and np.isfinite(data.sum())):
-                refuse_bad_counts(part[(part < 0).getnnz(axis=1) > 0][:1].toarray().astype(float), self.names)
-            return kernels.log_joint_sparse(part.indptr, part.indices, data, self.log_theta, start, n_jobs=n_jobs)
+        if frame.sparse is not None:
+            return self._add_sparse(start, frame, n_jobs)
         x = numbers(frame, self.where)
         refuse_bad_counts(x, self.names)
         gone = np.isnan(x)
         seen.missing += int(gone.sum())
         return start + _times(np.where(gone, 0.0, x), self.log_theta)
+
+    def _add_sparse(self, start: Floats, frame: Frame, n_jobs: int | None) -> Floats:
+        part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
+        never = np.isneginf(self.log_theta)  # λ = 0: impossible events are counted apart, 0 · −inf is no number
+        table = np.where(never, 0.0, self.log_theta)
+        out, met = kernels.log_joint_sparse(part.indptr, part.indices, part.data, table, start, n_jobs=n_jobs)
+        if met:
+            refuse_bad_cells(part, self.names)
+        if never.any():
+            zero = np.zeros(never.shape[1])
+            broken, _ = kernels.log_joint_sparse(part.indptr, part.indices, part.data, never.astype(float), zero)
+            out[broken > 0] = -np.inf
+        return out
 
     def parts(self, frame: Frame) -> Floats:
         x = np.nan_to_num(numbers(frame, self.where), nan=0.0)
@@ -66,8 +75,8 @@ class Events:
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
         theta = np.exp(self.log_theta)
         lengths = rng.poisson(self.length[y])
-        drawn = np.array([rng.multinomial(n, theta[:, c] / theta[:, c].sum()) for n, c in zip(lengths, y)])
-        return list(drawn.reshape(len(y), -1).T)
+        drawn = [rng.multinomial(n, theta[:, c] / theta[:, c].sum()) for n, c in zip(lengths, y)]
+        return list(np.array(drawn).reshape(len(y), len(self.where)).T)
 
     def tables(self, schema: Schema) -> dict[str, Any]:
         theta = np.exp(self.log_theta)
@@ -112,8 +121,12 @@ class Words:
         out = np.empty(len(y), dtype=object)
         for i, c in enumerate(y):
             n = int(rng.poisson(self.length[c]))
-            out[i] = " ".join(
-                rng.choice(np.array(self.column.values, dtype=object), n, p=theta[:, c] / theta[:, c].sum())
+            out[i] = (
+                ""
+                if not len(theta)
+                else " ".join(
+                    rng.choice(np.array(self.column.values, dtype=object), n, p=theta[:, c] / theta[:, c].sum())
+                )
             )
         return [out]
 
