@@ -68,7 +68,7 @@ class SemiNaive(CountingClassifier):
                 f"cuts must be one of {listed(METHODS)} or told by column{hint} Got {self.cuts!r} instead."
             )
 
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> JointStatistics:
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> JointStatistics:
         self._check_parameters()
         frame = dense(frame) if frame.sparse is not None else frame
         for column in schema.columns:
@@ -79,6 +79,7 @@ class SemiNaive(CountingClassifier):
                 )
         cuts = self._first_cuts(frame, schema, y, weights) if self._fresh else self.statistics_.cuts
         table, base = code_training(frame, with_bins(schema, cuts), cuts, y, weights, self.n_jobs)
+        seen.missing += table.n_missing
         return JointStatistics(base, self._joints(table, base, y, weights), cuts)
 
     def _first_cuts(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> Cuts:
