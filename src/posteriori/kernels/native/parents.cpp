@@ -55,6 +55,27 @@ void all_products(const std::vector<const double*>& rows, const std::vector<std:
     for (; s < rows.size(); ++s) products<L, 1>(rows.data() + s, offsets, block, out + s);
 }
 
+// Σ_s Π_j where no product can leave the normal numbers: plain arithmetic.
+template <int L>
+typename Lanes<L>::Real plain_sum(const std::vector<const double*>& rows, const std::vector<std::size_t>& offsets) {
+    using Real = typename Lanes<L>::Real;
+    Real sum = Real{};
+    std::size_t s = 0;
+    for (; s + kTeam <= rows.size(); s += kTeam) {
+        Real product[kTeam];
+        for (auto& p : product) p = Real{} + 1.0;
+        for (auto offset : offsets)
+            for (std::size_t k = 0; k < kTeam; ++k) product[k] *= Lanes<L>::load(rows[s + k] + offset);
+        for (const auto& p : product) sum += p;
+    }
+    for (; s < rows.size(); ++s) {
+        Real product = Real{} + 1.0;
+        for (auto offset : offsets) product *= Lanes<L>::load(rows[s] + offset);
+        sum += product;
+    }
+    return sum;
+}
+
 template <int L>
 void sum_lanes(const std::int32_t* rows, std::size_t n_parents, const std::int32_t* columns, std::size_t d, std::size_t n,
                const ParentTable& theta, std::size_t K, std::size_t block, double* out, int threads) {
@@ -72,9 +93,13 @@ void sum_lanes(const std::int32_t* rows, std::size_t n_parents, const std::int32
                     if (static_cast<std::size_t>(row) >= theta.rows) throw std::out_of_range("a code is outside its table");
                     parents.push_back(theta.cells + static_cast<std::size_t>(row) * theta.columns * theta.padded + lane);
                 }
-                all_products<L>(parents, offsets, block, terms.data());
                 Scaled<L> sum;
-                for (std::size_t s = 0; s < parents.size(); ++s) sum.add(terms[s]);
+                if (offsets.size() <= block) {
+                    sum = Scaled<L>::of(plain_sum<L>(parents, offsets), typename Lanes<L>::Int{});
+                } else {
+                    all_products<L>(parents, offsets, block, terms.data());
+                    for (std::size_t s = 0; s < parents.size(); ++s) sum.add(terms[s]);
+                }
                 for (std::size_t y = lane; y < std::min(K, lane + L); ++y) {
                     const double m = sum.mantissa[y - lane];
                     out[r * K + y] = m > 0 ? std::log(m) + kLn2 * static_cast<double>(sum.exponent[y - lane])
