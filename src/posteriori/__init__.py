@@ -9,9 +9,6 @@ __version__ = "0.1.0"
 
 # public name -> the module that holds it (or, as "room.module:", that it is); imported when it is first used
 _HOME: dict[str, str] = {
-    "NaiveBayes": "bayes.naive",
-    "Schema": "table.schema",
-    "read": "table.read",
     "Loss": "decision.loss",
     "RiskClassifier": "decision.classifier",
     "bayes_risk": "decision.decide",
@@ -25,6 +22,15 @@ _HOME: dict[str, str] = {
     "Dag": "structure.dag",
     "Not": "network.findings",
     "networks": "network.networks:",
+    "NaiveBayes": "bayes.naive",
+    "Schema": "table.schema",
+    "read": "table.read",
+    "BernoulliNB": "bayes.bernoulli_nb",
+    "CategoricalNB": "bayes.categorical_nb",
+    "ComplementNB": "bayes.complement_nb",
+    "GaussianBayes": "bayes.gaussian_bayes",
+    "GaussianNB": "bayes.gaussian_nb",
+    "MultinomialNB": "bayes.multinomial_nb",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

@@ -13,7 +13,15 @@ from sklearn import naive_bayes as peer
 from sklearn.base import clone
 
 import posteriori as po
-from posteriori.errors import BadValue, CountOverflow, ImpossibleEvidence, ModelError, StatisticsError, UnknownValue
+from posteriori.errors import (
+    BadValue,
+    CountOverflow,
+    ImpossibleEvidence,
+    MemoryBudgetError,
+    ModelError,
+    StatisticsError,
+    UnknownValue,
+)
 from posteriori.statistics import Counts
 
 RNG = np.random.default_rng(0)
@@ -269,8 +277,14 @@ def test_counts_refuse_to_overflow():
         near + Counts.zero([2], 1)
 
 
+def test_tables_over_the_budget_are_refused_with_figures():
+    ids = np.arange(60_000)
+    with pytest.raises(MemoryBudgetError, match=r"60000 classes would take 26.8 GiB.*'x0' alone has 60000 values"):
+        po.NaiveBayes(kinds="categorical").fit(ids[:, None], ids)
+
+
 def test_overflow_of_scale_is_named():
-    with pytest.raises(BadValue, match="column 'big'.*overflows"):
+    with pytest.raises(BadValue, match=r"column 'big'.*overflows"):
         po.NaiveBayes().fit(pd.DataFrame({"big": [1e200, -1e200, 1e200]}), [0, 0, 1])
 
 

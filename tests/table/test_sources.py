@@ -115,6 +115,8 @@ def test_errors_name_row_column_and_value():
         good.predict(pd.DataFrame({"b": [-np.inf]}))
     with pytest.raises(BadValue, match=r"row 1, column 'hits'.*-2"):
         po.NaiveBayes(kinds="count").fit(pd.DataFrame({"hits": [1, -2]}), [0, 1])
+    with pytest.raises(BadValue, match=r"row 1, column 'x2'.*-2"):
+        po.NaiveBayes(kinds="count").fit(sp.csr_matrix([[1, 0, 0], [0, 1, -2]]), [0, 1])
     with pytest.raises(BadValue, match="binary but has 3 values"):
         po.NaiveBayes(kinds="binary").fit(pd.DataFrame({"f": [1, 2, 3]}), [0, 1, 1])
     with pytest.raises(BadValue, match="dates"):

@@ -44,8 +44,8 @@ class NaiveBayes(CountingClassifier):
         What a value means that training did not have: nothing, or λ/(N_yj + (S_j+1)λ).
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the weights of their rows.
-    variance_floor : float, default 1e-9
-        Least variance of a Gaussian, as a share of the column's variance.
+    variance_floor : float, default 0.01
+        The variance of a Gaussian whose class has one value only, as a share of the column's variance over all rows.
     ddof : 0 or 1
         Variances are M2/n (maximum likelihood) or M2/(n−1).
     n_jobs : int, optional
@@ -66,7 +66,7 @@ class NaiveBayes(CountingClassifier):
         density: Any = None,
         unseen: str = "missing",
         class_weight: Any = None,
-        variance_floor: float = 1e-9,
+        variance_floor: float = 0.01,
         ddof: int = 0,
         n_jobs: int | None = None,
     ) -> None:

@@ -149,44 +149,36 @@ def count_sparse(
     y: Array,
     n_classes: int,
     weights: Floats | None = None,
-    n_jobs: int | None = None,
-) -> Floats:
-    """N[j, y] = Σ w·x over the stored cells of a CSR matrix, shape (d, K); without data every stored cell is 1."""
-    return count_sparse_seen(indptr, indices, data, n_columns, y, n_classes, weights, n_jobs)[0]
-
-
-def count_sparse_seen(
-    indptr: Array,
-    indices: Array,
-    data: Array | None,
-    n_columns: int,
-    y: Array,
-    n_classes: int,
-    weights: Floats | None = None,
+    above: float | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Floats, int]:
-    """count_sparse, and whether a negative (bit 1) or non-finite (bit 2) number was among the cells."""
+    """(N, seen): N[j, y] = Σ w·x over the stored cells of a CSR matrix, shape (d, K).
+
+    Without data every stored cell is 1; with `above` a cell is 1 above it, else 0. `seen` says whether a negative (bit 1)
+    or a non-finite (bit 2) number was among the data.
+    """
     indptr, indices, data = _stored(indptr, indices, data)
     table = np.zeros((n_columns, n_classes))
-    seen = native().count_sparse(indptr, indices, data, y, weights, table, n_threads(n_jobs, 2 * len(indices)))
-    return table, seen
+    threads = n_threads(n_jobs, 2 * len(indices))
+    threshold = np.nan if above is None else above
+    return table, native().count_sparse(indptr, indices, data, y, weights, table, threshold, threads)
 
 
 def log_joint_sparse(
-    indptr: Array, indices: Array, data: Array | None, table: Floats, start: Floats, n_jobs: int | None = None
-) -> Floats:
-    """out[r, y] = start[y] + Σ_j x_rj·table[j, y] over the stored cells of a CSR matrix; without data x is 1."""
-    return log_joint_sparse_seen(indptr, indices, data, table, start, n_jobs)[0]
-
-
-def log_joint_sparse_seen(
-    indptr: Array, indices: Array, data: Array | None, table: Floats, start: Floats, n_jobs: int | None = None
+    indptr: Array,
+    indices: Array,
+    data: Array | None,
+    table: Floats,
+    start: Floats,
+    above: float | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[Floats, int]:
-    """log_joint_sparse, and whether a negative (bit 1) or non-finite (bit 2) number was among the cells."""
+    """(out, seen): out[r, y] = start[y] + Σ_j x_rj·table[j, y] over the stored cells; x and `seen` as in count_sparse."""
     indptr, indices, data = _stored(indptr, indices, data)
     out = np.empty((len(indptr) - 1, table.shape[1]))
-    seen = native().score_sparse(indptr, indices, data, table, start, out, n_threads(n_jobs, 2 * len(indices)))
-    return out, seen
+    threads = n_threads(n_jobs, 2 * len(indices))
+    threshold = np.nan if above is None else above
+    return out, native().score_sparse(indptr, indices, data, table, start, out, threshold, threads)
 
 
 def encode_integers(y: Array) -> tuple[Array, Array] | None:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.errors import BadValue, ImpossibleEvidence
+from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from posteriori.network.cases import Codes, read_cases
 from posteriori.network.core import Network
-from posteriori.network.elimination import eliminate
+from posteriori.network.elimination import eliminate, map_states
 from posteriori.network.factor import Factor
 from posteriori.network.findings import likelihoods, unknown
 from posteriori.network.junction import MAX_MEMORY, JunctionTree
@@ -44,8 +44,8 @@ class Asked(Network):
         0.48871
         """
         with self._named(evidence), self._tree(evidence, max_memory) as tree:
-            found = tree.marginals()
-        return {n: dict(zip(self._states[n], p.tolist(), strict=True)) for n, p in zip(self.nodes, found, strict=True)}
+            found = iter(tree.flat_marginals().tolist())
+        return {n: dict(zip(states, found, strict=False)) for n, states in self._states.items()}  # each takes its share
 
     def query(self, nodes: str | Sequence[str], evidence: Evidence = NOTHING, max_memory: int = MAX_MEMORY) -> Factor:
         """P(nodes | e), jointly, by variable elimination on the part of the network that matters.
@@ -78,16 +78,26 @@ class Asked(Network):
         """
         return math.exp(self.log_probability(evidence, max_memory))
 
-    def most_probable(self, evidence: Evidence = NOTHING, max_memory: int = MAX_MEMORY) -> dict[str, Hashable]:
-        """The most probable explanation: argmax_x P(x, e), a state for every node.
+    def most_probable(
+        self, evidence: Evidence = NOTHING, nodes: str | Sequence[str] | None = None, max_memory: int = MAX_MEMORY
+    ) -> dict[str, Hashable]:
+        """The most probable explanation, argmax_x P(x, e), a state for every node; or, of some nodes, their MAP.
+
+        MAP of a subset, argmax P(x_nodes, e), sums the other nodes out first: it need not agree with the explanation.
 
         >>> import posteriori as po
-        >>> po.networks.asia().most_probable({"xray": "yes"})["lung"]
-        'yes'
+        >>> net = po.networks.asia()
+        >>> net.most_probable({"xray": "yes"})["lung"], net.most_probable({"xray": "yes"}, nodes="lung")
+        ('yes', {'lung': 'no'})
         """
-        with self._named(evidence), self._tree(evidence, max_memory) as tree:
-            codes, _ = tree.most_probable()
-        return {n: self._states[n][c] for n, c in zip(self.nodes, codes.tolist(), strict=True)}
+        with self._named(evidence):
+            if nodes is None:
+                with self._tree(evidence, max_memory) as tree:
+                    codes = tree.most_probable()[0].tolist()
+                return {n: self._states[n][c] for n, c in zip(self.nodes, codes, strict=True)}
+            asked = find_all(self._index, nodes)
+            codes, _ = map_states(self._model, asked, self._findings(evidence), max_memory)
+        return {self.nodes[v]: self._states[self.nodes[v]][c] for v, c in zip(asked, codes, strict=True)}
 
     # Rows of a table
 
@@ -154,7 +164,11 @@ class Asked(Network):
     # What stands between names and numbers
 
     def _findings(self, evidence: Evidence) -> dict[int, Floats]:
-        return likelihoods(evidence, self._index, [self._states[n] for n in self.nodes])
+        return likelihoods(evidence, self._index, self._state_list)
+
+    @cached_property
+    def _state_list(self) -> list[tuple[Hashable, ...]]:
+        return list(self._states.values())
 
     @cached_property
     def _compiled(self) -> dict[int, JunctionTree]:
@@ -192,10 +206,19 @@ class Asked(Network):
         try:
             yield
         except ImpossibleEvidence as error:
+            if not error.findings:  # a sampler that only saw that there is no way; which findings, elimination knows
+                self._minimal_conflict(evidence)
             raise self._conflict(error, evidence, "the evidence") from None
 
+    def _minimal_conflict(self, evidence: Evidence) -> None:
+        with contextlib.suppress(MemoryBudgetError):
+            try:
+                eliminate(self._model, [], self._findings(evidence))
+            except ImpossibleEvidence as error:
+                raise self._conflict(error, evidence, "the evidence") from None
+
     def _conflict(self, error: ImpossibleEvidence, evidence: Evidence, what: str) -> ImpossibleEvidence:
-        names = [self.nodes[v] for v in error.findings]
+        names = [self.nodes[v] for v in error.findings] or [n for n, x in evidence.items() if not unknown(x)]
         told = " and ".join(f"{n}={evidence[n]!r}" for n in names)
         verb = "contradicts the tables" if len(names) == 1 else "contradict each other"
         return ImpossibleEvidence(f"{what} has probability zero: {told} {verb}; take one out", names, error.row)

@@ -36,8 +36,9 @@ def exact_risk(
     size = 16.0 * model.sizes[target] * float(np.prod([float(model.sizes[v]) for v in seen]))
     if size > max_memory:
         raise MemoryBudgetError(
-            f"exact risk enumerates {len(seen)} nodes ({listed(seen)}), {size:.4g} bytes, over max_memory={max_memory}: "
-            f"give `draws` to estimate it from sampled cases, fewer observed nodes, or raise max_memory"
+            f"exact risk enumerates {len(seen)} nodes ({model.called(seen)}), {size:.4g} bytes, over "
+            f"max_memory={max_memory}: estimate it from sampled cases (sampled_bayes_risk), observe fewer nodes, or "
+            f"raise max_memory"
         )
     joint, _ = eliminate(model, [*seen, target], {}, max_memory)
     return float((joint.reshape(-1, model.sizes[target]) @ matrix.T).min(axis=1).sum())

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from posteriori.errors import ImpossibleEvidence, NotErgodic, listed
+from posteriori.errors import ImpossibleEvidence, NotErgodic
 from posteriori.network.elimination import evidence_factors
 from posteriori.network.model import Discrete, Floats
 
@@ -136,12 +136,13 @@ def _block(group: Sequence[int], supports: list[Support], model: Discrete, max_s
             states = states[possible]
         if not len(states):
             raise ImpossibleEvidence(
-                f"the evidence leaves no possible state of nodes {listed(group)}: it has probability zero"
+                f"the evidence leaves no possible state of nodes {model.called(group)}: it has probability zero"
             )
         if len(states) > max_states:
             raise NotErgodic(
-                f"zeros in the tables tie nodes {listed(group)} together: Gibbs sampling would have to draw more than "
-                f"{max_states} joint states at once to reach every possible state. Ask exactly or by likelihood weighting"
+                f"zeros in the tables tie nodes {model.called(group)} together: Gibbs sampling would have to draw more "
+                f"than {max_states} joint states at once to reach every possible state. Ask exactly or by "
+                f"likelihood weighting"
             )
     return Block(tuple(nodes), np.ascontiguousarray(states), int(safe.argmax())) if safe.any() else None
 

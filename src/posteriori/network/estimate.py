@@ -16,9 +16,10 @@ Table = dict[str, dict[Hashable, float]]
 class Estimate:
     """P(x_i | e) of every node by sampling: {node: {state: …}}.
 
-    `error` bounds |estimate − truth| of all of them at once with 99% confidence, as far as the sample can tell; `ess` is the
-    number of independent draws that would know as much; `r_hat` (Gibbs) compares the spread between chains with the spread
-    inside them, 1 when they agree; `blocks` (Gibbs) are the nodes that had to be drawn together.
+    `error` bounds |estimate − truth| of all of them at once with 99% confidence, as far as the sample can tell; `ess` is
+    the number of independent draws that would know as much. Gibbs tells `r_hat`, the spread between chains against the
+    spread inside them (1 when they agree), and `blocks`, the nodes it drew together; likelihood weighting tells
+    `log_probability`, an estimate of ln P(e).
     """
 
     marginals: Table
@@ -27,6 +28,7 @@ class Estimate:
     draws: int
     r_hat: Table | None = None
     blocks: tuple[tuple[str, ...], ...] = ()
+    log_probability: float | None = None
 
     @property
     def worst_error(self) -> float:

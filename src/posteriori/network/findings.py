@@ -70,6 +70,8 @@ def likelihoods(
 
 def _vector(name: str, finding: Any, states: tuple[Hashable, ...]) -> Floats:
     size = len(states)
+    if isinstance(finding, str):  # by far the most common
+        return one_hot(size, code_of(finding, states, name))
     if isinstance(finding, Mapping) and list(finding) == ["not"] and "not" not in states:
         ruled_out = finding["not"]
         finding = Not(*ruled_out) if isinstance(ruled_out, list | tuple | set) else Not(ruled_out)

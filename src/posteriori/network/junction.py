@@ -133,11 +133,15 @@ class JunctionTree:
 
     def marginals(self) -> Marginals:
         """P(x_v | e) of every node."""
+        return Marginals(self.flat_marginals(), self._offsets)
+
+    def flat_marginals(self) -> Floats:
+        """P(x_v | e) of every node, end to end."""
         out = np.empty(self._offsets[-1])
         with self._lock:
             if not self._state.marginals(out):
                 raise self._impossible(self._findings)
-        return Marginals(out, self._offsets)
+        return out
 
     def log_probability(self) -> float:
         """log P(e), −inf for impossible evidence."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posteriori import kernels
-from posteriori.errors import BadValue, ImpossibleEvidence, listed
+from posteriori.errors import BadValue, ImpossibleEvidence
 from posteriori.kernels import network as kernel
 from posteriori.network.draws import RandomState, Sampled, half_width, seeds, topological, unseen
 from posteriori.network.evidence import checked
@@ -78,8 +78,8 @@ def likelihood_weighting(
     top = float(log_weight.max())
     if top == -np.inf:
         raise ImpossibleEvidence(
-            f"none of {draws} cases met the findings on nodes {listed(vectors)}: the evidence is impossible, or too rare "
-            f"to be met by chance; ask exactly, or with more draws",
+            f"none of {draws} cases met the findings on nodes {model.called(vectors)}: the evidence is impossible, or "
+            f"too rare to be met by chance; ask exactly, or with more draws",
             vectors,
         )
     w = np.exp(log_weight - top)

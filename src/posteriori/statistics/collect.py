@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BadValue
+from ..errors import BadValue, MemoryBudgetError
 from ..kernels import naive as kernels
 from ..table.encode import Coded, code_columns, numbers
 from ..table.schema import Column, Schema
@@ -23,6 +23,7 @@ from .moments import Moments
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+TABLE_BUDGET = 4 << 30  # bytes that the counts of one block may take
 
 
 def collect(
@@ -69,6 +70,13 @@ def _cells(
     if frame.sparse is not None:
         return _bits(frame, where, columns, y, rows, weights, n_jobs)
     coded = code_columns(frame, where, n_jobs)
+    size = int(coded.offsets[-1]) * n_classes * 8
+    if size > TABLE_BUDGET:
+        widest = max(range(len(where)), key=lambda k: len(coded.values[k]))
+        raise MemoryBudgetError(
+            f"counting {int(coded.offsets[-1])} values for {n_classes} classes would take {size / 2**30:.1f} GiB (at most "
+            f"{TABLE_BUDGET / 2**30:g}); column {frame.name(where[widest])!r} alone has {len(coded.values[widest])} values"
+        )
     table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
     return _in_schema(coded, table, where, columns)
 
@@ -139,7 +147,12 @@ def _sparse_sums(
             part = part.copy()
             part.eliminate_zeros()
         data = None
-    return kernels.count_sparse(part.indptr, part.indices, data, part.shape[1], y, n_classes, weights, n_jobs=n_jobs)
+    sums, seen = kernels.count_sparse(
+        part.indptr, part.indices, data, part.shape[1], y, n_classes, weights, n_jobs=n_jobs
+    )
+    if seen:
+        refuse_bad_cells(part, [frame.name(j) for j in where])
+    return sums
 
 
 def _events(
@@ -149,11 +162,8 @@ def _events(
     if not where:
         return None
     if frame.sparse is not None:
-        data = frame.sparse.data
-        if len(data) and data.dtype.kind != "b" and not (float(data.min()) >= 0 and np.isfinite(data.sum(dtype=float))):
-            raise BadValue("count columns must be finite and not negative; give other columns another kind")
         sums = _sparse_sums(frame, where, y, n_classes, weights, n_jobs, binary=False)
-        whole = data.dtype.kind in "biu"
+        whole = frame.sparse.dtype.kind in "biu"
     else:
         x = numbers(frame, where)
         refuse_bad_counts(x, [frame.name(j) for j in where])
@@ -175,13 +185,21 @@ def refuse_bad_counts(x: Floats, names: list[str]) -> None:
         raise BadValue(f"row {i}, column {names[k]!r}: a count must be finite and not negative. Got {x[i, k]} instead.")
 
 
+def refuse_bad_cells(part: Any, names: list[str]) -> None:
+    """The same for a sparse table that is known to have such a cell."""
+    stored = np.asarray(part.data, dtype=np.float64)
+    at = int(np.flatnonzero((stored < 0) | ~np.isfinite(stored))[0])
+    row, name = int(np.searchsorted(part.indptr, at, side="right")) - 1, names[int(part.indices[at])]
+    raise BadValue(f"row {row}, column {name!r}: a count must be finite and not negative. Got {stored[at]} instead.")
+
+
 def _words(
     frame: Frame, where: list[int], columns: list[Column], y: Array, n_classes: int, weights: Floats | None
 ) -> list[Counts]:
     found = []
     for j in where:
         vocabulary, bags = count_words(frame.column(j), frame.name(j))
-        sums = kernels.count_sparse(bags.indptr, bags.indices, bags.data, bags.shape[1], y, n_classes, weights)
+        sums, _ = kernels.count_sparse(bags.indptr, bags.indices, bags.data, bags.shape[1], y, n_classes, weights)
         columns[j] = columns[j].with_values(vocabulary)
         place = {w: i for i, w in enumerate(columns[j].values)}
         table = np.zeros((len(place), n_classes))

@@ -77,19 +77,19 @@ class Cells:
         zero, one = self.log_theta[0::2], self.log_theta[1::2]
         part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
         ones = None if part.data.all() else (part.data != 0).astype(np.float64)
+
+        def score(table: Floats, base: Floats) -> Floats:
+            return kernels.log_joint_sparse(part.indptr, part.indices, ones, table, base, n_jobs=n_jobs)[0]
+
         if np.isfinite(zero).all() and np.isfinite(one).all():
-            return kernels.log_joint_sparse(
-                part.indptr, part.indices, ones, one - zero, start + zero.sum(axis=0), n_jobs=n_jobs
-            )
-        never = np.isneginf(zero), np.isneginf(one)  # λ = 0: count the impossible cells apart, −inf − −inf is no number
+            return score(one - zero, start + zero.sum(axis=0))
+        never = (
+            np.isneginf(zero),
+            np.isneginf(one),
+        )  # λ = 0: impossible cells are counted apart, −inf − −inf is no number
         safe_zero, safe_one = (np.where(n, 0.0, t) for n, t in zip(never, (zero, one)))
-        base = kernels.log_joint_sparse(
-            part.indptr, part.indices, ones, safe_one - safe_zero, start + safe_zero.sum(axis=0)
-        )
-        broken = never[0].sum(axis=0) + kernels.log_joint_sparse(
-            part.indptr, part.indices, ones, never[1].astype(float) - never[0].astype(float), np.zeros(zero.shape[1])
-        )
-        return np.where(broken > 0.5, -np.inf, base)
+        broken = score(never[1].astype(float) - never[0], never[0].sum(axis=0).astype(float))
+        return np.where(broken > 0.5, -np.inf, score(safe_one - safe_zero, start + safe_zero.sum(axis=0)))
 
     def parts(self, frame: Frame) -> Floats:
         if frame.sparse is not None:

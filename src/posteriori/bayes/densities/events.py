@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...kernels import naive as kernels
 from ...smoothing import log_dirichlet, log_unseen
 from ...statistics.bundle import Statistics
-from ...statistics.collect import refuse_bad_counts
+from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
 from ...statistics.counts import Counts
 from ...table.encode import numbers
 from ...table.schema import Schema
@@ -47,10 +47,12 @@ class Events:
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
         if frame.sparse is not None and np.isfinite(self.log_theta).all():
             part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
-            data = part.data.astype(np.float64, copy=False)
-            if len(data) and not (data.min() >= 0 and np.isfinite(data.sum())):
-                refuse_bad_counts(part[(part < 0).getnnz(axis=1) > 0][:1].toarray().astype(float), self.names)
-            return kernels.log_joint_sparse(part.indptr, part.indices, data, self.log_theta, start, n_jobs=n_jobs)
+            out, met = kernels.log_joint_sparse(
+                part.indptr, part.indices, part.data, self.log_theta, start, n_jobs=n_jobs
+            )
+            if met:
+                refuse_bad_cells(part, self.names)
+            return out
         x = numbers(frame, self.where)
         refuse_bad_counts(x, self.names)
         gone = np.isnan(x)

@@ -1,7 +1,7 @@
 """Numeric columns: p(x_j|y) = exp(−(x_j − μ)²/2σ²)/√(2πσ²), μ and σ² by maximum likelihood.
 
-The floor under σ² is a share of the column's variance over all rows. It is applied here, when predicting; what is stored
-are n, mean and M2, so that no floor depends on how the rows came in.
+A class whose values are all alike has no width of its own: it takes a share (`floor`) of the column's variance over all
+rows. That happens here, when predicting; what is stored are n, mean and M2, so that nothing depends on how rows came in.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from ...table.sources import Frame
 from .base import Floats, Seen, mutual_information
 
 Array = NDArray[Any]
+ALIKE = 1e-9  # a class with less than this share of the column's variance has values that are all alike
+TINY = float(np.finfo(float).tiny)
 
 
 class Gaussian:
@@ -30,10 +32,10 @@ class Gaussian:
         pooled = moments.pooled()
         spread = pooled.variance()
         scale = np.where(spread > 0, spread, np.maximum(pooled.mean**2, 1.0))  # a constant column tells nothing
-        lowest = np.maximum(floor * scale, np.finfo(float).tiny)
         self.mean = np.ascontiguousarray(np.where(moments.n > 0, moments.mean, pooled.mean))
         variance = np.where(moments.n > 0, moments.variance(ddof), pooled.variance(ddof))
-        self.variance = np.ascontiguousarray(np.maximum(variance, lowest))
+        alike = variance <= ALIKE * scale
+        self.variance = np.ascontiguousarray(np.where(alike, np.maximum(floor * scale, TINY), variance))
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
         x = numbers(frame, self.where)

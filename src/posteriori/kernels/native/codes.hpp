@@ -12,7 +12,7 @@ template <typename C> inline C read_code(const unsigned char* p) {
     return code;
 }
 
-template <typename C> std::uint32_t greatest(const Column& c, std::size_t begin, std::size_t count) {
+template <typename C> std::uint64_t greatest(const Column& c, std::size_t begin, std::size_t count) {
     const unsigned char* p = c.at(begin);
     C top = 0;
     if (c.stride == sizeof(C)) {

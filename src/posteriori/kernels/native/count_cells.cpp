@@ -16,7 +16,7 @@ constexpr std::size_t MOST_KEYS = 64;            // (value, class) pairs, likewi
 
 // The greatest code of a block of one column, refused if its table does not have it.
 template <typename C> void check_block(const Cells& cells, std::size_t j, std::size_t begin, std::size_t count) {
-    const std::uint32_t top = greatest<C>(cells.columns[j], begin, count);
+    const std::uint64_t top = greatest<C>(cells.columns[j], begin, count);
     if (count && top >= cells.size(j)) bad_code(j, top, cells.size(j));
 }
 
@@ -83,7 +83,8 @@ void count_columns(const Cells& cells, std::size_t from, std::size_t to, std::si
         const int width = cells.columns[j].width;
         if (width == 1) count_column<std::uint8_t>(cells, j, begin, count, y, K, table);
         else if (width == 2) count_column<std::uint16_t>(cells, j, begin, count, y, K, table);
-        else count_column<std::uint32_t>(cells, j, begin, count, y, K, table);
+        else if (width == 4) count_column<std::uint32_t>(cells, j, begin, count, y, K, table);
+        else count_column<std::uint64_t>(cells, j, begin, count, y, K, table);
     }
 }
 
@@ -206,7 +207,8 @@ void add_rows(const Cells& cells, std::size_t from, std::size_t to, std::size_t 
             const int width = cells.columns[j].width;
             if (width == 1) add_column<std::uint8_t>(cells, j, b, count, classes.data(), w + b, K, table);
             else if (width == 2) add_column<std::uint16_t>(cells, j, b, count, classes.data(), w + b, K, table);
-            else add_column<std::uint32_t>(cells, j, b, count, classes.data(), w + b, K, table);
+            else if (width == 4) add_column<std::uint32_t>(cells, j, b, count, classes.data(), w + b, K, table);
+            else add_column<std::uint64_t>(cells, j, b, count, classes.data(), w + b, K, table);
         }
     }
 }

@@ -7,7 +7,7 @@
 
 namespace posteriori {
 
-// Unsigned codes of 1, 2 or 4 bytes, `stride` bytes apart.
+// Unsigned codes of 1, 2, 4 or 8 bytes, `stride` bytes apart.
 struct Column {
     const unsigned char* data;
     std::ptrdiff_t stride;
@@ -62,12 +62,19 @@ template <typename T>
 std::int64_t score_gaussian(const Matrix<T>& X, const double* mean, const double* variance, std::size_t K,
                             const Scores& to, int threads, int* seen);
 
-// A CSR matrix; data may be null (every stored cell is 1).
+// A CSR matrix; data may be null (every stored cell is 1). With a threshold (not NaN) a cell is 1 above it, else 0.
 template <typename I, typename V> struct Sparse {
     const I* indptr;
     const I* indices;
     const V* data;
     std::size_t n, d, stored;
+    double threshold;
+    bool binary() const { return threshold == threshold; }
+    double value(std::size_t i) const {
+        if (!data) return 1.0;
+        const double x = static_cast<double>(data[i]);
+        return binary() ? static_cast<double>(x > threshold) : x;
+    }
 };
 enum Data : int { SOUND = 0, NEGATIVE = 1, NOT_FINITE = 2 };
 template <typename I, typename V>

@@ -19,7 +19,12 @@ void begin_block(const Scores& to, std::size_t begin, std::size_t count, std::si
 
 std::size_t code_at(const Column& c, std::size_t r) {
     const unsigned char* p = c.at(r);
-    return c.width == 1 ? *p : c.width == 2 ? read_code<std::uint16_t>(p) : read_code<std::uint32_t>(p);
+    switch (c.width) {
+        case 1: return *p;
+        case 2: return read_code<std::uint16_t>(p);
+        case 4: return read_code<std::uint32_t>(p);
+        default: return read_code<std::uint64_t>(p);
+    }
 }
 
 // Row by row, from the table as it is: for a few rows, and for tables larger than the rows.
@@ -47,7 +52,7 @@ template <typename C, int Q>
 void add_column(const Cells& cells, std::size_t j, const double* padded, std::size_t q, std::size_t stride,
                 std::size_t begin, std::size_t count, Doubles (*sums)[Q]) {
     const Column& c = cells.columns[j];
-    const std::uint32_t top = greatest<C>(c, begin, count);
+    const std::uint64_t top = greatest<C>(c, begin, count);
     if (top >= cells.size(j)) bad_code(j, top, cells.size(j));
     const double* own = padded + static_cast<std::size_t>(cells.offsets[j]) * stride + 4 * q;
     const unsigned char* p = c.at(begin);
@@ -130,7 +135,8 @@ void score_block(const Cells& cells, const double* padded, std::size_t q, std::s
             const int bytes = cells.columns[0].width;
             if (bytes == 1) add_group<std::uint8_t, Q>(cells, from, to, padded, q, stride, begin, count, sums);
             else if (bytes == 2) add_group<std::uint16_t, Q>(cells, from, to, padded, q, stride, begin, count, sums);
-            else add_group<std::uint32_t, Q>(cells, from, to, padded, q, stride, begin, count, sums);
+            else if (bytes == 4) add_group<std::uint32_t, Q>(cells, from, to, padded, q, stride, begin, count, sums);
+            else add_group<std::uint64_t, Q>(cells, from, to, padded, q, stride, begin, count, sums);
         } else {
             for (std::size_t r = 0; r < count; ++r)
                 for (int v = 0; v < Q; ++v) sums[r][v] = Doubles{};
@@ -138,7 +144,8 @@ void score_block(const Cells& cells, const double* padded, std::size_t q, std::s
                 const int bytes = cells.columns[j].width;
                 if (bytes == 1) add_column<std::uint8_t, Q>(cells, j, padded, q, stride, begin, count, sums);
                 else if (bytes == 2) add_column<std::uint16_t, Q>(cells, j, padded, q, stride, begin, count, sums);
-                else add_column<std::uint32_t, Q>(cells, j, padded, q, stride, begin, count, sums);
+                else if (bytes == 4) add_column<std::uint32_t, Q>(cells, j, padded, q, stride, begin, count, sums);
+                else add_column<std::uint64_t, Q>(cells, j, padded, q, stride, begin, count, sums);
             }
         }
         for (std::size_t r = 0; r < count; ++r) {

@@ -102,6 +102,15 @@ def posterior_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats) 
     return posterior(log_joint_gaussian(X, mean, variance, start))
 
 
+def _values(indices: Array, data: Array | None, above: float | None) -> tuple[Floats, int]:
+    """x of each stored cell, and whether a negative (bit 1) or a non-finite (bit 2) number was among the data."""
+    if data is None:
+        return np.ones(len(indices)), 0
+    x = np.asarray(data, dtype=np.float64)
+    seen = int((x < 0).any()) | 2 * int(not np.isfinite(x).all())
+    return (x if above is None else (x > above).astype(np.float64)), seen
+
+
 def count_sparse(
     indptr: Array,
     indices: Array,
@@ -110,24 +119,29 @@ def count_sparse(
     y: Array,
     n_classes: int,
     weights: Floats | None = None,
-) -> Floats:
-    """N[j, y] = Σ w·x over the stored cells of a CSR matrix, shape (d, K); without data every stored cell is 1."""
-    data = np.ones(len(indices)) if data is None else data
+    above: float | None = None,
+) -> tuple[Floats, int]:
+    """(N, seen): N[j, y] = Σ w·x over the stored cells of a CSR matrix, shape (d, K).
+
+    Without data every stored cell is 1; with `above` a cell is 1 above it, else 0. `seen` says whether a negative (bit 1)
+    or a non-finite (bit 2) number was among the data.
+    """
+    x, seen = _values(indices, data, above)
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    value = data.astype(np.float64) if weights is None else data * weights[rows]
     flat = indices.astype(np.int64) * n_classes + y[rows]
-    total: Floats = np.bincount(flat, value, minlength=n_columns * n_classes).astype(np.float64)
-    return total.reshape(n_columns, n_classes)
+    total = np.bincount(flat, x if weights is None else x * weights[rows], minlength=n_columns * n_classes)
+    return total.astype(np.float64).reshape(n_columns, n_classes), seen
 
 
-def log_joint_sparse(indptr: Array, indices: Array, data: Array | None, table: Floats, start: Floats) -> Floats:
-    """out[r, y] = start[y] + Σ_j x_rj·table[j, y] over the stored cells of a CSR matrix; without data x is 1."""
-    data = np.ones(len(indices)) if data is None else data
+def log_joint_sparse(
+    indptr: Array, indices: Array, data: Array | None, table: Floats, start: Floats, above: float | None = None
+) -> tuple[Floats, int]:
+    """(out, seen): out[r, y] = start[y] + Σ_j x_rj·table[j, y] over the stored cells; x and `seen` as in count_sparse."""
     n = len(indptr) - 1
+    x, seen = _values(indices, data, above)
     out = np.array(np.broadcast_to(start, (n, table.shape[1])), dtype=np.float64)
-    rows = np.repeat(np.arange(n), np.diff(indptr))
-    np.add.at(out, rows, data[:, None] * table[indices])
-    return out
+    np.add.at(out, np.repeat(np.arange(n), np.diff(indptr)), x[:, None] * table[indices])
+    return out, seen
 
 
 def encode_integers(y: Array) -> tuple[Array, Array] | None:

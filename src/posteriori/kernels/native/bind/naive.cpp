@@ -24,12 +24,15 @@ void require(bool holds, const char* message) {
 int code_width(nb::dlpack::dtype type) {
     if (type == nb::dtype<std::uint8_t>()) return 1;
     if (type == nb::dtype<std::uint16_t>()) return 2;
-    if (type == nb::dtype<std::uint32_t>()) return 4;
-    throw nb::type_error("codes are uint8, uint16 or uint32");
+    // signed codes of 4 and 8 bytes are read as unsigned: a negative one is then too large for any table, and refused
+    if (type == nb::dtype<std::uint32_t>() || type == nb::dtype<std::int32_t>()) return 4;
+    if (type == nb::dtype<std::uint64_t>() || type == nb::dtype<std::int64_t>()) return 8;
+    throw nb::type_error("codes are uint8, uint16, (u)int32 or (u)int64");
 }
 
-Column column_of(const Any1& a) {
+Column column_of(const Any1& a, int widest = 8) {
     const int width = code_width(a.dtype());
+    require(width <= widest, "class codes are uint8, uint16 or uint32");
     return {static_cast<const unsigned char*>(a.data()), a.shape(0) == 1 ? width : a.stride(0) * width, width};
 }
 
@@ -93,7 +96,7 @@ template <typename T> void bind_gaussian(nb::module_& m) {
             require(y.shape(0) == matrix.n, "X and y differ in length");
             for (auto* a : {&n, &mean, &m2}) require(a->shape(1) == matrix.d && a->shape(0) == n.shape(0), "not (K, d)");
             const double* weights = weights_of(w, matrix.n);
-            const Column classes = column_of(y);
+            const Column classes = column_of(y, 4);
             nb::gil_scoped_release release;
             return class_moments<T>(matrix, classes, n.shape(0), weights, n.data(), mean.data(), m2.data(), threads);
         },
@@ -122,37 +125,39 @@ template <typename T> void bind_gaussian(nb::module_& m) {
 
 template <typename I, typename V>
 Sparse<I, V> sparse_of(const InC<I, 1>& indptr, const InC<I, 1>& indices, const std::optional<InC<V, 1>>& data,
-                       std::size_t d) {
+                       std::size_t d, double threshold) {
     require(indptr.shape(0) >= 1, "indptr is empty");
     require(!data || data->shape(0) >= indices.shape(0), "data and indices differ in length");
-    return {indptr.data(), indices.data(), data ? data->data() : nullptr, indptr.shape(0) - 1, d, indices.shape(0)};
+    return {indptr.data(), indices.data(), data ? data->data() : nullptr, indptr.shape(0) - 1, d, indices.shape(0), threshold};
 }
 
 template <typename I, typename V> void bind_sparse(nb::module_& m) {
     m.def(
         "count_sparse",
         [](InC<I, 1> indptr, InC<I, 1> indices, std::optional<InC<V, 1>> data, Any1 y, Weights w, OutC<double, 2> table,
-           int threads) {
-            const auto X = sparse_of<I, V>(indptr, indices, data, table.shape(0));
+           double threshold, int threads) {
+            const auto X = sparse_of<I, V>(indptr, indices, data, table.shape(0), threshold);
             require(y.shape(0) == X.n, "X and y differ in length");
             const double* weights = weights_of(w, X.n);
-            const Column classes = column_of(y);
+            const Column classes = column_of(y, 4);
             nb::gil_scoped_release release;
             return count_sparse<I, V>(X, classes, table.shape(1), weights, table.data(), threads);
         },
         nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("data").noconvert().none(),
-        nb::arg("y").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("table").noconvert(), nb::arg("threads"));
+        nb::arg("y").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("table").noconvert(),
+        nb::arg("threshold"), nb::arg("threads"));
     m.def(
         "score_sparse",
         [](InC<I, 1> indptr, InC<I, 1> indices, std::optional<InC<V, 1>> data, InC<double, 2> table,
-           nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, int threads) {
-            const auto X = sparse_of<I, V>(indptr, indices, data, table.shape(0));
+           nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, double threshold, int threads) {
+            const auto X = sparse_of<I, V>(indptr, indices, data, table.shape(0), threshold);
             const Scores to = scores_of(start, out, X.n, table.shape(1), false);
             nb::gil_scoped_release release;
             return score_sparse<I, V>(X, table.data(), table.shape(1), to, threads);
         },
         nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("data").noconvert().none(),
-        nb::arg("table").noconvert(), nb::arg("start").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+        nb::arg("table").noconvert(), nb::arg("start").noconvert(), nb::arg("out").noconvert(), nb::arg("threshold"),
+        nb::arg("threads"));
 }
 
 template <typename T> void bind_labels(nb::module_& m) {
@@ -192,7 +197,7 @@ void bind_cells(nb::module_& m) {
             const Cells cells = cells_of(columns, offsets, held);
             require(y.shape(0) == cells.n, "columns and y differ in length");
             require(table.shape(0) == cells.total(), "the table does not have the cells of offsets");
-            const Column classes = column_of(y);
+            const Column classes = column_of(y, 4);
             nb::gil_scoped_release release;
             count_cells(cells, classes, table.shape(1), table.data(), threads);
         },
@@ -205,7 +210,7 @@ void bind_cells(nb::module_& m) {
             const Cells cells = cells_of(columns, offsets, held);
             require(y.shape(0) == cells.n && w.shape(0) == cells.n, "columns, y and weights differ in length");
             require(table.shape(0) == cells.total(), "the table does not have the cells of offsets");
-            const Column classes = column_of(y);
+            const Column classes = column_of(y, 4);
             nb::gil_scoped_release release;
             count_cells(cells, classes, table.shape(1), w.data(), table.data(), threads);
         },
