@@ -244,7 +244,7 @@ def sweeps(pairs: dict[str, Pair]) -> None:
         rows.append([name, f"{rate:,.0f}", f"{theirs:,.0f}", f"**{rate / theirs:.0f}×**"])
         print(*rows[-1], flush=True)
     note = (
-        "Ours: two chains, every node (or block) redrawn in a sweep, analysis of the zeros and summary included. A sweep of "
+        "Ours: two chains, every node (or block) redrawn in a sweep, analysis of zeros and summary included. A sweep of "
         "pyAgrum is one of its iterations, which redraws half of the nodes."
     )
     header = ["network", "sweeps a second", "pyAgrum GibbsSampling", "ratio"]

@@ -26,9 +26,9 @@ def checked(model: Discrete, likelihoods: Mapping[int, ArrayLike]) -> dict[int, 
             raise BadValue(f"the finding on node {v} has shape {vector.shape}; it has {model.sizes[v]} states")
         vectors[int(v)] = vector
     if vectors:
-        cells = np.concatenate(list(vectors.values()))
-        if not (np.isfinite(cells).all() and cells.min() >= 0):
-            wrong = next(v for v, x in vectors.items() if not (np.isfinite(x).all() and x.min() >= 0))
+        cells = np.concatenate(list(vectors.values())) if len(vectors) > 1 else vector
+        if not (cells.min() >= 0 and cells.max() < np.inf):  # false for NaN too
+            wrong = next(v for v, x in vectors.items() if not (x.min() >= 0 and x.max() < np.inf))
             raise BadValue(f"the finding on node {wrong} is {vectors[wrong].tolist()}: likelihoods are finite and ≥ 0")
     return vectors
 
