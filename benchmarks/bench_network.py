@@ -229,7 +229,7 @@ def change(pairs: dict[str, Pair]) -> None:
         "ratio",
         "ratio",
     ]
-    note = "Mean over the findings, each changed to another possible state and back; the ratios are to the first two columns."
+    note = "Mean over the findings, each changed to another possible state and back; ratios to the first two columns."
     harness.record("Networks: change one finding, re-read all marginals", COMMAND, header, rows, notes=note)
 
 
