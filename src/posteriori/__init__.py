@@ -8,7 +8,11 @@ from typing import Any
 __version__ = "0.1.0"
 
 # public name -> the module that holds it; a name is imported when it is first used
-_HOME: dict[str, str] = {}
+_HOME: dict[str, str] = {
+    "LinearSVC": "margin",
+    "SVC": "margin",
+    "SVR": "margin",
+}
 
 __all__ = ["__version__", *sorted(_HOME)]
 

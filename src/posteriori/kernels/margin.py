@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import n_threads, native
 
-__all__ = ["KINDS", "KernelSpec", "Packed", "kernel_rows", "kernel_sums", "pack", "smo_block", "square", "subtract_rows"]
+__all__ = ["KINDS", "Descent", "Epoch", "KernelSpec", "Packed", "descend", "kernel_rows", "kernel_sums", "pack", "smo_block", "square", "subtract_rows"]
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -110,3 +110,37 @@ def subtract_rows(rows: Array, slot: Ints, step: Floats, v: Floats, n_jobs: int 
     if len(v) > rows.shape[1] or len(slot) != len(step) or (len(slot) and not 0 <= slot.min() <= slot.max() < len(rows)):
         raise ValueError(f"shapes do not fit: rows {rows.shape}, slot {slot.shape}, step {step.shape}, v {v.shape}")
     native().subtract_rows(rows, slot, step, v, n_threads(n_jobs, len(slot) * len(v), 500_000))
+
+
+class Epoch(NamedTuple):
+    """How many rows are in play, and the extreme projected gradients of a pass."""
+
+    active: int
+    top: float = np.inf
+    bottom: float = -np.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """Dual coordinate descent under way: see `reference.margin.descend` for the letters."""
+
+    y: Floats
+    upper: Floats
+    ridge: Floats
+    curvature: Floats
+    bias: float
+    alpha: Floats
+    w: Floats
+    order: Ints
+
+
+def descend(X: Any, state: Descent, last: Epoch, seed: int) -> Epoch:
+    """One pass of dual coordinate descent over the active rows of X (dense, or CSR with int64 starts and int32 columns)."""
+    n, d = X.shape
+    vectors = (state.y, state.upper, state.ridge, state.curvature, state.alpha, state.order)
+    if any(len(v) != n for v in vectors) or len(state.w) != d + 1 or not 0 <= last.active <= n:
+        raise ValueError(f"shapes do not fit: X {X.shape}, y {state.y.shape}, w {state.w.shape}")
+    rest = (*vectors[:4], float(state.bias), state.alpha, state.w, state.order, *last, seed)
+    if isinstance(X, np.ndarray):
+        return Epoch(*native().descend_dense(X, *rest))
+    return Epoch(*native().descend_sparse(X.indptr, X.indices, X.data, *rest))

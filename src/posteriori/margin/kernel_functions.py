@@ -66,8 +66,8 @@ def automatic(n_rows: int, n_columns: int) -> str:
     return "linear" if n_columns > n_rows else "rbf"
 
 
-def gamma_of(gamma: str | float, X: Any) -> float:
-    """γ as a number: "scale" is 1/(d·var X), "auto" is 1/d.
+def gamma_of(gamma: str | float, X: Any, weight: Floats | None = None) -> float:
+    """γ as a number: "scale" is 1/(d·var X), rows counting as often as they weigh; "auto" is 1/d.
 
     >>> gamma_of("scale", np.array([[0., 2.], [2., 0.]])), gamma_of("auto", np.zeros((3, 4)))
     (0.5, 0.25)
@@ -80,15 +80,15 @@ def gamma_of(gamma: str | float, X: Any) -> float:
     if gamma == "auto":
         return 1.0 / d
     if gamma == "scale":
-        if sparse.issparse(X):
-            variance = float(X.multiply(X).mean() - X.mean() ** 2)
-        else:
-            variance = float(np.asarray(X).var())
+        share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
+        mean = float((share @ X).sum()) / d
+        squares = _squares(X) if sparse.issparse(X) else np.einsum("ij,ij->i", X - mean, X - mean)
+        variance = float(share @ squares) / d - (mean**2 if sparse.issparse(X) else 0.0)
         return 1.0 / (d * variance) if variance > 0 else 1.0
     raise ModelError(f"gamma must be 'scale', 'auto' or a number; got {gamma!r}{did_you_mean(gamma, ['scale', 'auto'])}")
 
 
-def spec_of(choice: KernelChoice, name: str, X: Any) -> KernelSpec:
+def spec_of(choice: KernelChoice, name: str, X: Any, weight: Floats | None = None) -> KernelSpec:
     """The numbers of a named kernel for the training rows X."""
     gamma = choice.gamma
     if choice.sigma is not None:
@@ -102,7 +102,7 @@ def spec_of(choice: KernelChoice, name: str, X: Any) -> KernelSpec:
     kind = "manhattan" if name == "laplacian" and choice.norm == 1 else KIND[name]
     if kind == "polynomial" and (choice.degree < 0 or choice.degree != int(choice.degree)):
         raise ModelError(f"degree must be a whole number of at least 0; got {choice.degree!r}")
-    scale = 1.0 if kind == "dot" else gamma_of(gamma, X)
+    scale = 1.0 if kind == "dot" else gamma_of(gamma, X, weight)
     return KernelSpec(kind, scale, float(choice.coef0), int(choice.degree))
 
 
@@ -122,6 +122,8 @@ class Kernel:
 
     def table(self, X: Any) -> Any:
         """Dense rows as the compiled kernels take them."""
+        if sparse.issparse(X):
+            X = X.toarray()
         moved = X if self.centre is None else X - self.centre
         return np.ascontiguousarray(moved, dtype=np.float32 if self.single else np.float64)
 
@@ -142,8 +144,8 @@ class Kernel:
         if self.function is not None:
             return sums_by_function(self.function, X, support, coef)
         assert self.spec is not None
-        packed, out = pack(self.table(support), n_jobs), np.empty((len(X), len(coef)))
-        for part in parts(len(X), max(1, packed.rows.size)):
+        packed, out = pack(self.table(support), n_jobs), np.empty((X.shape[0], len(coef)))
+        for part in parts(X.shape[0], max(1, packed.rows.size)):
             rows = pack(self.table(X[part]), n_jobs)
             out[part] = kernel_sums(self.spec, rows.rows, rows.norms[: rows.n], packed, coef, n_jobs)
         return out
@@ -158,7 +160,7 @@ def _checked(function: KernelFunction, X: Any, n: int) -> NDArray[Any]:
     return K
 
 
-def make_kernel(choice: KernelChoice, X: Any, top_C: float, tol: float) -> Kernel:
+def make_kernel(choice: KernelChoice, X: Any, weight: Floats, top_C: float, tol: float) -> Kernel:
     """The kernel of an estimator for its training rows."""
     if callable(choice.kernel):
         return Kernel("callable", function=choice.kernel)
@@ -169,7 +171,7 @@ def make_kernel(choice: KernelChoice, X: Any, top_C: float, tol: float) -> Kerne
         return Kernel(name)
     if name == "auto":
         name = automatic(*X.shape)
-    spec = spec_of(choice, name, X)
+    spec = spec_of(choice, name, X, weight)
     if sparse.issparse(X):
         return Kernel(name, spec, function=SparseKernel(spec))
     centre = None if spec.kind in UNCENTRED else np.asarray(X.mean(axis=0), dtype=np.float64)
@@ -202,7 +204,8 @@ class SparseKernel:
             from sklearn.metrics.pairwise import manhattan_distances
 
             return np.exp(-self.spec.scale * manhattan_distances(A, B))
-        inner = (A @ B.T).toarray() if sparse.issparse(A) else np.asarray(A @ B.T)
+        A, B = sparse.csr_array(A), sparse.csr_array(B)  # a machine trained on sparse rows may meet dense ones
+        inner = (A @ B.T).toarray()
         return kernel_values(self.spec, inner, _squares(A)[:, None], _squares(B)[None, :])
 
 

@@ -1,7 +1,9 @@
 // Kernel blocks and the pairwise solver of support vector machines. Shapes are checked in kernels/margin.py.
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include "bind.hpp"
+#include "coordinate.hpp"
 #include "kernel_rows.hpp"
 #include "smo.hpp"
 
@@ -72,10 +74,47 @@ template <typename T> void bind_for(nb::module_& m) {
         nb::arg("threads"));
 }
 
+using Doubles = InC<double, 1>;
+
+// One epoch for rows of either kind; the four constants and the three arrays that change, as `Descent` names them.
+template <typename Rows>
+std::tuple<std::size_t, double, double> epoch(const Rows& rows, Doubles y, Doubles upper, Doubles ridge, Doubles curvature,
+                                              double bias, OutC<double, 1> alpha, OutC<double, 1> w,
+                                              OutC<std::int64_t, 1> order, std::size_t active, double top, double bottom,
+                                              std::uint64_t seed) {
+    const Descent state{y.data(), upper.data(), ridge.data(), curvature.data(), bias, alpha.data(), w.data(), order.data()};
+    NoGil release;
+    const Epoch end = descend(rows, state, {active, top, bottom}, seed);
+    return {end.active, end.top, end.bottom};
+}
+
 }  // namespace
 
 void bind_margin(nb::module_& m) {
     m.def("panel_width", [](bool single) { return single ? panel_width<float>() : panel_width<double>(); });
     bind_for<float>(m);
     bind_for<double>(m);
+    m.def(
+        "descend_dense",
+        [](InC<double, 2> X, Doubles y, Doubles upper, Doubles ridge, Doubles curvature, double bias, OutC<double, 1> alpha,
+           OutC<double, 1> w, OutC<std::int64_t, 1> order, std::size_t active, double top, double bottom,
+           std::uint64_t seed) {
+            return epoch(DenseRows{X.data(), X.shape(1)}, y, upper, ridge, curvature, bias, alpha, w, order, active, top,
+                         bottom, seed);
+        },
+        nb::arg("X").noconvert(), nb::arg("y").noconvert(), nb::arg("upper").noconvert(), nb::arg("ridge").noconvert(),
+        nb::arg("curvature").noconvert(), nb::arg("bias"), nb::arg("alpha").noconvert(), nb::arg("w").noconvert(),
+        nb::arg("order").noconvert(), nb::arg("active"), nb::arg("top"), nb::arg("bottom"), nb::arg("seed"));
+    m.def(
+        "descend_sparse",
+        [](InC<std::int64_t, 1> starts, InC<std::int32_t, 1> columns, Doubles values, Doubles y, Doubles upper,
+           Doubles ridge, Doubles curvature, double bias, OutC<double, 1> alpha, OutC<double, 1> w,
+           OutC<std::int64_t, 1> order, std::size_t active, double top, double bottom, std::uint64_t seed) {
+            return epoch(SparseRows{starts.data(), columns.data(), values.data(), w.shape(0) - 1}, y, upper, ridge,
+                         curvature, bias, alpha, w, order, active, top, bottom, seed);
+        },
+        nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
+        nb::arg("y").noconvert(), nb::arg("upper").noconvert(), nb::arg("ridge").noconvert(),
+        nb::arg("curvature").noconvert(), nb::arg("bias"), nb::arg("alpha").noconvert(), nb::arg("w").noconvert(),
+        nb::arg("order").noconvert(), nb::arg("active"), nb::arg("top"), nb::arg("bottom"), nb::arg("seed"));
 }
