@@ -42,8 +42,9 @@ Bools = NDArray[np.bool_]
 BLOCK = 512  # variables of a round: as many kernel rows are computed together
 SMALL = 1500  # a problem of at most this many variables is one block and is not shrunk
 LEFT = 0.8  # shrinking waits until it would leave at most this share of the variables
+SOME = 20_000  # pairs moved between two looks at what has settled
 PATIENCE = 2**27  # kernel values that one call may visit: about a tenth of a second, so that Ctrl-C is obeyed
-TINY_MARGIN = 1e-6  # of the spread of the data: a hard margin below this is none
+TINY_MARGIN = 1e-5  # of the spread of the data: a hard margin below this is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ def _solve_whole(left: _Problem, clock: _Clock, cache_megabytes: float) -> Ints 
         keep = _not_settled(left)
         if q > SMALL and len(keep) <= LEFT * q:
             return keep
-        steps, _ = smo_block(K, left.low, left.high, left.beta, left.v, tol, min(clock.share(q), 2 * q))
+        steps, _ = smo_block(K, left.low, left.high, left.beta, left.v, tol, min(clock.share(q), SOME))
         clock.steps += steps
         if steps == 0:
             break

@@ -73,3 +73,9 @@ def smo_block(
         v -= (new_i - beta[i]) * K[i] + (new_j - beta[j]) * K[j]
         beta[i], beta[j] = new_i, new_j
         steps += 1
+
+
+def descent_dual(X: Floats, y: Floats, ridge: Floats, alpha: Floats) -> float:
+    """½‖Σ α_i y_i x_i‖² + ½ Σ ridge_i α_i² − Σ α_i: what a pass of dual coordinate descent may only lower."""
+    w = X.T @ (alpha * y)
+    return float(0.5 * w @ w + 0.5 * ridge @ alpha**2 - alpha.sum())
