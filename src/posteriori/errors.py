@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class PosterioriError(Exception):
@@ -63,7 +64,18 @@ class ModelError(PosterioriError, ValueError):
 
 
 class ImpossibleEvidence(ModelError):
-    """Every class or state has probability zero."""
+    """Every class or state has probability zero; `findings` holds a minimal set that contradicts itself, where known.
+
+    `row` is the row of a table of cases that holds it.
+    """
+
+    def __init__(self, message: str, findings: Iterable[Any] = (), row: int | None = None) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
+        self.row = row
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.findings, self.row)
 
 
 class SingularCovariance(ModelError):
@@ -98,7 +110,7 @@ class MissingExtra(PosterioriError, ImportError):
     """An optional dependency that is not installed."""
 
 
-def did_you_mean(name: object, known: Iterable[object]) -> str:
+def did_you_mean(name: object, known: Iterable[object], cutoff: float = 0.5) -> str:
     """The sentence that names the nearest match, or nothing.
 
     >>> did_you_mean("clas", ["class", "x1"])
@@ -107,7 +119,7 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     ''
     """
     by_text = {str(k): k for k in known}
-    close = difflib.get_close_matches(str(name), by_text, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(name), by_text, n=1, cutoff=cutoff)
     return f"; did you mean {by_text[close[0]]!r}?" if close else ""
 
 
