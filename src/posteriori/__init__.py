@@ -7,11 +7,6 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# public name -> the module that holds it; a name is imported when it is first used
-_HOME: dict[str, str] = {
-    "LinearSVC": "margin",
-    "SVC": "margin",
-    "SVR": "margin",
 # public name -> the module that holds it (or, as "room.module:", that it is); imported when it is first used
 _HOME: dict[str, str] = {
     "Loss": "decision.loss",
@@ -36,6 +31,9 @@ _HOME: dict[str, str] = {
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.gaussian_nb",
     "MultinomialNB": "bayes.multinomial_nb",
+    "LinearSVC": "margin.linear_svm",
+    "SVC": "margin.svm",
+    "SVR": "margin.svr",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

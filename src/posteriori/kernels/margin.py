@@ -81,9 +81,12 @@ def kernel_sums(spec: KernelSpec, a: Array, a_norms: Array, b: Packed, coef: Flo
     return out
 
 
-def square(q: int, dtype: Any) -> Array:
-    """Room for a (q, q) matrix whose rows are whole registers; what is beyond column q is 0."""
-    out = np.empty((q, -(-q // ALIGNED) * ALIGNED), dtype)
+def square(q: int, dtype: Any, room: Array | None = None) -> Array:
+    """Space for a (q, q) matrix whose rows are whole registers, in `room` (bytes) where it fits; beyond column q it is 0."""
+    shape = (q, -(-q // ALIGNED) * ALIGNED)
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    fits = room is not None and size <= room.nbytes
+    out = room[:size].view(dtype).reshape(shape) if fits and room is not None else np.empty(shape, dtype)
     out[:, q:] = 0.0
     return out
 

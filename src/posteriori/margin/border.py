@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..errors import BadValue, ModelError, TableError
+from .columns import Columns, is_mixed
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +20,16 @@ IMPUTE = "make_pipeline(SimpleImputer(), StandardScaler(), {name}())"
 
 
 def checked_table(estimator: Any, X: Any, y: Any = NOT_GIVEN, *, reset: bool, numeric_y: bool = False) -> Any:
-    """X as float64 rows (dense or CSR), and y where it was given; a missing or infinite cell is an error."""
+    """X as float64 rows (dense or CSR), and y where it was given; a missing or infinite cell is an error.
+
+    A table of named columns that are not all numbers goes through its schema, kept as `columns_`: categories one-hot.
+    """
+    if reset and is_mixed(X):
+        estimator.columns_ = Columns.of(X)
+    elif reset and hasattr(estimator, "columns_"):
+        del estimator.columns_
+    if hasattr(estimator, "columns_"):
+        return _through_schema(estimator, X, y, reset, numeric_y)
     options: dict[str, Any] = {
         "accept_sparse": "csr",
         "dtype": np.float64,
@@ -36,14 +47,26 @@ def checked_table(estimator: Any, X: Any, y: Any = NOT_GIVEN, *, reset: bool, nu
     return X, y
 
 
-def _all_finite(estimator: Any, X: Any) -> None:
+def _through_schema(estimator: Any, X: Any, y: Any, reset: bool, numeric_y: bool) -> Any:
+    points = estimator.columns_.points(X)
+    estimator.n_features_in_ = len(estimator.columns_.schema)
+    estimator.feature_names_in_ = np.array(estimator.columns_.schema.names, dtype=object)
+    _all_finite(estimator, points, estimator.columns_.coordinates)
+    if y is NOT_GIVEN:
+        return points
+    y = check_array(y, ensure_2d=False, dtype=np.float64) if numeric_y else column_or_1d(y, warn=True)
+    check_consistent_length(points, y)
+    return np.ascontiguousarray(points), y
+
+
+def _all_finite(estimator: Any, X: Any, names: Any = None) -> None:
     values = X.data if sparse.issparse(X) else X
     if np.isfinite(values).all():
         return
     rows, columns = (X.tocoo().coords if sparse.issparse(X) else np.indices(X.shape).reshape(2, -1))
     at = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
     column = int(columns[at])
-    names = getattr(estimator, "feature_names_in_", None)
+    names = getattr(estimator, "feature_names_in_", None) if names is None else names
     what = "a missing cell (NaN)" if np.isnan(values.ravel()[at]) else "an infinite cell (inf)"
     name = type(estimator).__name__
     raise BadValue(

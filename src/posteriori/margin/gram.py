@@ -27,14 +27,14 @@ class Gram(Protocol):
 
     def __len__(self) -> int: ...
 
-    def block(self, index: Ints) -> Array:
-        """K[index, index] in the first columns of a `kernels.margin.square`."""
+    def block(self, index: Ints, room: Array | None = None) -> Array:
+        """K[index, index] in the first columns of a `kernels.margin.square`, in the bytes of `room` where they suffice."""
 
     def rows(self, index: Ints, out: Array, slot: Ints) -> None:
         """out[slot] = K[index, :]."""
 
     def sums(self, targets: Ints, index: Ints, coef: Floats) -> Floats:
-        """Σ_j coef_j K[targets, index_j]."""
+        """Σ_j coef_j K[targets, index_j]; `targets` are in order."""
 
     def only(self, index: Ints) -> Gram:
         """K[index, index], as a matrix to ask for pieces of."""
@@ -64,9 +64,9 @@ class DenseGram:
     def __len__(self) -> int:
         return self.packed.n
 
-    def block(self, index: Ints) -> Array:
+    def block(self, index: Ints, room: Array | None = None) -> Array:
         here = self.only(index)
-        out = square(len(index), self.dtype)
+        out = square(len(index), self.dtype, room)
         here.rows(np.arange(len(index)), out, np.arange(len(index)))
         return out
 
@@ -77,7 +77,8 @@ class DenseGram:
 
     def sums(self, targets: Ints, index: Ints, coef: Floats) -> Floats:
         support = pack(self.packed.rows[index], self.n_jobs)
-        x, norms = self.packed.rows[targets], self.packed.norms[targets]
+        every = len(targets) == len(self)  # then in order: no copy
+        x, norms = (a if every else a[targets] for a in (self.packed.rows, self.packed.norms[: len(self)]))
         out = np.empty(len(targets))
         for part in parts(len(targets), support.rows.size):
             out[part] = kernel_sums(self.spec, x[part], norms[part], support, coef[None], self.n_jobs)[:, 0]
@@ -109,8 +110,8 @@ class WholeGram:
     def _of(self, index: Ints) -> Ints:
         return index if self.index is None else self.index[index]
 
-    def block(self, index: Ints) -> Array:
-        at, out = self._of(index), square(len(index), self.dtype)
+    def block(self, index: Ints, room: Array | None = None) -> Array:
+        at, out = self._of(index), square(len(index), self.dtype, room)
         out[:, : len(index)] = self.K[np.ix_(at, at)]
         return out
 
@@ -145,8 +146,8 @@ class FunctionGram:
     def _values(self, a: Any, b: Any) -> Array:
         return np.ascontiguousarray(self.function(a, b), dtype=self.dtype)
 
-    def block(self, index: Ints) -> Array:
-        out = square(len(index), self.dtype)
+    def block(self, index: Ints, room: Array | None = None) -> Array:
+        out = square(len(index), self.dtype, room)
         self.only(index).rows(np.arange(len(index)), out[:, : len(index)], np.arange(len(index)))
         return out
 

@@ -11,16 +11,19 @@ from .gram import Gram
 
 Ints = NDArray[np.int64]
 
+FEWEST = 16  # rows, whatever the bound
+
 
 class RowCache:
-    """Kernel rows held in at most `megabytes`; the least recently used leave first."""
+    """Kernel rows held in the bytes of `room` (16 rows where it is less); the least recently used leave first."""
 
-    def __init__(self, gram: Gram, megabytes: float):
-        n = len(gram)
-        row_bytes = max(1, n) * np.dtype(gram.dtype).itemsize
+    def __init__(self, gram: Gram, room: NDArray[np.uint8]):
+        n, item = len(gram), np.dtype(gram.dtype).itemsize
         self.gram = gram
-        self.capacity = int(min(n, max(16, megabytes * 2**20 // row_bytes)))
-        self.buffer: NDArray[Any] = np.empty((self.capacity, n), gram.dtype)
+        self.capacity = int(min(n, room.nbytes // (n * item)))
+        if self.capacity < FEWEST:
+            self.capacity, room = min(n, FEWEST), np.empty(FEWEST * n * item, np.uint8)
+        self.buffer: NDArray[Any] = room[: self.capacity * n * item].view(gram.dtype).reshape(self.capacity, n)
         self.owner: Ints = np.full(self.capacity, -1, np.int64)
         self.slot_of: Ints = np.full(n, -1, np.int64)
         self.used: Ints = np.zeros(self.capacity, np.int64)

@@ -157,10 +157,11 @@ def _drift(problem: _Problem, steps: int) -> float:
 def _solve_with_shrinking(problem: _Problem, clock: _Clock, cache_megabytes: float) -> None:
     """Solve what is not settled, again and again until nothing is; `problem` ends with every β and v in place."""
     everything = np.arange(len(problem.p))
+    room = np.empty(int(cache_megabytes * 2**20), np.uint8)  # taken from the system page by page, as it is written
     active, left = everything, problem
     while True:
-        run = _solve_whole if _fits(left.gram, cache_megabytes) else _solve_by_rounds
-        keep = run(left, clock, cache_megabytes)
+        run = _solve_whole if _at_once(left, room) else _solve_by_rounds
+        keep = run(left, clock, room)
         if left is not problem:
             problem.beta[active], problem.v[active] = left.beta, left.v
         if keep is not None:
@@ -174,15 +175,17 @@ def _solve_with_shrinking(problem: _Problem, clock: _Clock, cache_megabytes: flo
             return
 
 
-def _fits(gram: Gram, megabytes: float) -> bool:
-    """Whether the whole matrix may be held."""
-    return len(gram) <= SMALL or len(gram) ** 2 * np.dtype(gram.dtype).itemsize <= megabytes * 2**20
+def _at_once(left: _Problem, room: NDArray[np.uint8]) -> bool:
+    """Whether to compute the whole matrix: for a small problem, or where most of it would be asked for and there is room."""
+    n = len(left.p)
+    in_use = 3 * np.count_nonzero(left.beta) >= n
+    return n <= SMALL or (in_use and n * (n + 8) * np.dtype(left.gram.dtype).itemsize <= room.nbytes)
 
 
-def _solve_whole(left: _Problem, clock: _Clock, cache_megabytes: float) -> Ints | None:
+def _solve_whole(left: _Problem, clock: _Clock, room: NDArray[np.uint8]) -> Ints | None:
     """All variables in one block, their matrix at hand. Returns as `_solve_by_rounds` does."""
     q, tol = len(left.p), clock.limits.tol
-    K = left.gram.block(np.arange(q))
+    K = left.gram.block(np.arange(q), room)
     while left.gap() > tol and not clock.spent():
         _refuse_inseparable(left)
         keep = _not_settled(left)
@@ -195,10 +198,10 @@ def _solve_whole(left: _Problem, clock: _Clock, cache_megabytes: float) -> Ints 
     return None
 
 
-def _solve_by_rounds(left: _Problem, clock: _Clock, cache_megabytes: float) -> Ints | None:
+def _solve_by_rounds(left: _Problem, clock: _Clock, room: NDArray[np.uint8]) -> Ints | None:
     """Blocks of the worst violators until the gap is closed (None), or so many variables have settled that the rest, given
     back, should go on alone."""
-    cache, chosen = RowCache(left.gram, cache_megabytes), np.empty(0, np.int64)
+    cache, chosen = RowCache(left.gram, room), np.empty(0, np.int64)
     while left.gap() > clock.limits.tol and not clock.spent():
         _refuse_inseparable(left)
         keep = _not_settled(left)
@@ -217,13 +220,21 @@ def _round(left: _Problem, chosen: Ints, cache: RowCache, clock: _Clock) -> bool
     block = left.gram.block(chosen)
     steps, _ = smo_block(block, left.low[chosen], left.high[chosen], beta, v, goal, clock.share(len(chosen)))
     clock.steps += steps
-    moved = np.flatnonzero(beta != left.beta[chosen])
-    step = (beta - left.beta[chosen])[moved]
+    step = beta - left.beta[chosen]
     left.beta[chosen] = beta
-    for at in range(0, len(moved), cache.capacity):
-        part = slice(at, at + cache.capacity)
-        subtract_rows(cache.buffer, cache.slots(chosen[moved[part]]), step[part], left.v)
+    moved = chosen[step != 0]
+    _carry(left, moved, step[step != 0], cache)
     return len(moved) > 0
+
+
+def _carry(left: _Problem, moved: Ints, step: Floats, cache: RowCache) -> None:
+    """v −= Σ step_i K_i. A row is stored where its multiplier is free and so will be asked for again; others pass through."""
+    kept = (left.up & left.down)[moved] | (cache.slot_of[moved] >= 0)
+    for at in range(0, int(kept.sum()), cache.capacity):
+        part = slice(at, at + cache.capacity)
+        subtract_rows(cache.buffer, cache.slots(moved[kept][part]), step[kept][part], left.v)
+    if not kept.all():
+        left.v -= left.gram.sums(np.arange(len(left.v)), moved[~kept], step[~kept])
 
 
 def _choose(left: _Problem, last: Ints) -> Ints:
