@@ -51,7 +51,12 @@ def test_blocks_are_the_formula(spec, dtype, m, n, d):
     assert (out[:, n:] == 7).all()  # nothing beyond its own columns is written
     coef = random.normal(size=(3, n))
     sums = margin.kernel_sums(spec, a, pa.norms[:m], pb, coef)
-    assert_allclose(sums, reference.kernel_sums(spec, a, b, coef), rtol=1e-3 if dtype == np.float32 else 1e-9, atol=1e-3 if dtype == np.float32 else 1e-9)
+    assert_allclose(
+        sums,
+        reference.kernel_sums(spec, a, b, coef),
+        rtol=1e-3 if dtype == np.float32 else 1e-9,
+        atol=1e-3 if dtype == np.float32 else 1e-9,
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -142,7 +147,9 @@ def test_descent_keeps_w_and_lowers_the_dual(kind, loss):
         assert ((state.alpha >= 0) & (state.alpha <= upper)).all()
     assert (np.diff(values) <= 1e-10).all()
     gradient = y * (wide @ state.w) - 1 + ridge * state.alpha
-    projected = np.where(state.alpha <= 0, np.minimum(gradient, 0), np.where(state.alpha >= upper, np.maximum(gradient, 0), gradient))
+    projected = np.where(
+        state.alpha <= 0, np.minimum(gradient, 0), np.where(state.alpha >= upper, np.maximum(gradient, 0), gradient)
+    )
     assert np.abs(projected).max() < 1e-4
     assert_array_equal(np.sort(state.order), np.arange(60))
 
@@ -152,8 +159,12 @@ def test_descent_keeps_w_and_lowers_the_dual(kind, loss):
     [
         lambda: margin.smo_block(np.eye(3), np.zeros(2), np.ones(3), np.zeros(3), np.zeros(3), 1e-3, 1),
         lambda: margin.subtract_rows(np.eye(3), np.array([5]), np.ones(1), np.zeros(3)),
-        lambda: margin.kernel_rows(KernelSpec("dot"), np.ones((2, 3)), np.ones(2), margin.pack(np.ones((4, 2))), np.ones((2, 4)), np.arange(2)),
-        lambda: margin.kernel_sums(KernelSpec("dot"), np.ones((2, 2)), np.ones(2), margin.pack(np.ones((4, 2))), np.ones((1, 3))),
+        lambda: margin.kernel_rows(
+            KernelSpec("dot"), np.ones((2, 3)), np.ones(2), margin.pack(np.ones((4, 2))), np.ones((2, 4)), np.arange(2)
+        ),
+        lambda: margin.kernel_sums(
+            KernelSpec("dot"), np.ones((2, 2)), np.ones(2), margin.pack(np.ones((4, 2))), np.ones((1, 3))
+        ),
     ],
 )
 def test_shapes_are_checked_before_a_kernel_runs(call):

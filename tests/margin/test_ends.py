@@ -63,7 +63,9 @@ def test_ctrl_c_is_obeyed(setting):
         print("go", flush=True)
         po.SVC({setting}, max_iter=10**12).fit(X, y)
     """
-    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     try:
         assert child.stdout.readline() == b"go\n"
         time.sleep(1.5)

@@ -15,13 +15,22 @@ CITY = RANDOM.choice(["Beijing", "Lyon", "Oslo"], 240)
 AGE = RANDOM.normal(40, 10, 240)
 ILL = ((CITY == "Oslo") | (AGE > 48)).astype(int)
 TABLE = pandas.DataFrame({"age": (AGE - 40) / 10, "city": CITY, "smokes": RANDOM.random_sample(240) < 0.5})
-POINTS = np.column_stack([TABLE["age"], *(CITY == c for c in ("Beijing", "Lyon", "Oslo")), ~TABLE["smokes"], TABLE["smokes"]]).astype(float)
+POINTS = np.column_stack(
+    [TABLE["age"], *(c == CITY for c in ("Beijing", "Lyon", "Oslo")), ~TABLE["smokes"], TABLE["smokes"]]
+).astype(float)
 
 
 @pytest.mark.parametrize("model", [po.SVC(), po.LinearSVC(), po.SVR()], ids=repr)
 def test_categories_are_one_hot(model):
     mixed = model.fit(TABLE, ILL)
-    assert mixed.columns_.coordinates == ("age", "city=Beijing", "city=Lyon", "city=Oslo", "smokes=False", "smokes=True")
+    assert mixed.columns_.coordinates == (
+        "age",
+        "city=Beijing",
+        "city=Lyon",
+        "city=Oslo",
+        "smokes=False",
+        "smokes=True",
+    )
     answer = mixed.predict(TABLE)
     assert mixed.feature_names_in_.tolist() == ["age", "city", "smokes"]
     assert mixed.n_features_in_ == 3
@@ -59,4 +68,6 @@ def test_posteriors_are_handed_to_the_decision_layer():
     assert careful.sum() >= machine.predict(TABLE).sum()
     model = po.RiskClassifier(po.SVC(probability=True, random_state=0), loss=loss, reject=0.3).fit(POINTS, ILL)
     assert set(model.predict(POINTS)) <= {0, 1, -1}
-    assert_allclose(model.predict_proba(POINTS), po.SVC(probability=True, random_state=0).fit(POINTS, ILL).predict_proba(POINTS))
+    assert_allclose(
+        model.predict_proba(POINTS), po.SVC(probability=True, random_state=0).fit(POINTS, ILL).predict_proba(POINTS)
+    )

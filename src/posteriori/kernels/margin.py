@@ -10,7 +10,20 @@ from numpy.typing import NDArray
 
 from . import n_threads, native
 
-__all__ = ["KINDS", "Descent", "Epoch", "KernelSpec", "Packed", "descend", "kernel_rows", "kernel_sums", "pack", "smo_block", "square", "subtract_rows"]
+__all__ = [
+    "KINDS",
+    "Descent",
+    "Epoch",
+    "KernelSpec",
+    "Packed",
+    "descend",
+    "kernel_rows",
+    "kernel_sums",
+    "pack",
+    "smo_block",
+    "square",
+    "subtract_rows",
+]
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -70,7 +83,9 @@ def kernel_rows(
         native().kernel_rows(*_numbers(spec), a, a_norms, b.panels, b.norms, out, slot, b.n, threads)
 
 
-def kernel_sums(spec: KernelSpec, a: Array, a_norms: Array, b: Packed, coef: Floats, n_jobs: int | None = None) -> Floats:
+def kernel_sums(
+    spec: KernelSpec, a: Array, a_norms: Array, b: Packed, coef: Floats, n_jobs: int | None = None
+) -> Floats:
     """out[i, c] = Σ_j K(a_i, b_j) coef[c, j], the kernel never stored."""
     if coef.shape[1] != b.n or a.shape[1] != b.panels.shape[1] or len(a_norms) != len(a):
         raise ValueError(f"shapes do not fit: a {a.shape}, norms {a_norms.shape}, b {b.rows.shape}, coef {coef.shape}")
@@ -82,7 +97,7 @@ def kernel_sums(spec: KernelSpec, a: Array, a_norms: Array, b: Packed, coef: Flo
 
 
 def square(q: int, dtype: Any, room: Array | None = None) -> Array:
-    """Space for a (q, q) matrix whose rows are whole registers, in `room` (bytes) where it fits; beyond column q it is 0."""
+    """Space for a (q, q) matrix whose rows are whole registers, in the bytes of `room` where it fits; 0 beyond column q."""
     shape = (q, -(-q // ALIGNED) * ALIGNED)
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     fits = room is not None and size <= room.nbytes
@@ -103,14 +118,20 @@ def smo_block(
         K, given = square(q, K.dtype), K
         K[:, :q] = given
     if K.shape[1] != -(-q // ALIGNED) * ALIGNED or not len(low) == len(high) == len(beta) == len(v) == q:
-        raise ValueError(f"shapes do not fit: K {K.shape}, low {low.shape}, high {high.shape}, beta {beta.shape}, v {v.shape}")
+        raise ValueError(
+            f"shapes do not fit: K {K.shape}, low {low.shape}, high {high.shape}, beta {beta.shape}, v {v.shape}"
+        )
     steps, gap = native().smo_block(K, low, high, beta, v, tol, max_steps)
     return int(steps), float(gap)
 
 
 def subtract_rows(rows: Array, slot: Ints, step: Floats, v: Floats, n_jobs: int | None = None) -> None:
     """v[j] −= Σ_r step[r] · rows[slot[r], j], in place."""
-    if len(v) > rows.shape[1] or len(slot) != len(step) or (len(slot) and not 0 <= slot.min() <= slot.max() < len(rows)):
+    if (
+        len(v) > rows.shape[1]
+        or len(slot) != len(step)
+        or (len(slot) and not 0 <= slot.min() <= slot.max() < len(rows))
+    ):
         raise ValueError(f"shapes do not fit: rows {rows.shape}, slot {slot.shape}, step {step.shape}, v {v.shape}")
     native().subtract_rows(rows, slot, step, v, n_threads(n_jobs, len(slot) * len(v), 500_000))
 

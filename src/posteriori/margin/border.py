@@ -63,7 +63,7 @@ def _all_finite(estimator: Any, X: Any, names: Any = None) -> None:
     values = X.data if sparse.issparse(X) else X
     if np.isfinite(values).all():
         return
-    rows, columns = (X.tocoo().coords if sparse.issparse(X) else np.indices(X.shape).reshape(2, -1))
+    rows, columns = X.tocoo().coords if sparse.issparse(X) else np.indices(X.shape).reshape(2, -1)
     at = int(np.flatnonzero(~np.isfinite(values.ravel()))[0])
     column = int(columns[at])
     names = getattr(estimator, "feature_names_in_", None) if names is None else names

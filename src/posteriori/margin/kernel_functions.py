@@ -16,7 +16,6 @@ of 1/2σ² or 1/σ.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -72,7 +71,7 @@ def gamma_of(gamma: str | float, X: Any, weight: Floats | None = None) -> float:
     >>> gamma_of("scale", np.array([[0., 2.], [2., 0.]])), gamma_of("auto", np.zeros((3, 4)))
     (0.5, 0.25)
     """
-    if isinstance(gamma, Real) and not isinstance(gamma, bool):
+    if isinstance(gamma, int | float | np.number) and not isinstance(gamma, bool):
         if not gamma >= 0 or not np.isfinite(float(gamma)):
             raise ModelError(f"gamma must be a finite number of at least 0; got {gamma!r}")
         return float(gamma)
@@ -85,7 +84,9 @@ def gamma_of(gamma: str | float, X: Any, weight: Floats | None = None) -> float:
         squares = _squares(X) if sparse.issparse(X) else np.einsum("ij,ij->i", X - mean, X - mean)
         variance = float(share @ squares) / d - (mean**2 if sparse.issparse(X) else 0.0)
         return 1.0 / (d * variance) if variance > 0 else 1.0
-    raise ModelError(f"gamma must be 'scale', 'auto' or a number; got {gamma!r}{did_you_mean(gamma, ['scale', 'auto'])}")
+    raise ModelError(
+        f"gamma must be 'scale', 'auto' or a number; got {gamma!r}{did_you_mean(gamma, ['scale', 'auto'])}"
+    )
 
 
 def spec_of(choice: KernelChoice, name: str, X: Any, weight: Floats | None = None) -> KernelSpec:
@@ -95,7 +96,9 @@ def spec_of(choice: KernelChoice, name: str, X: Any, weight: Floats | None = Non
         if not choice.sigma > 0:
             raise ModelError(f"sigma must be above 0; got {choice.sigma!r}")
         if gamma != "scale":
-            raise ModelError(f"sigma and gamma say the same thing twice; got sigma={choice.sigma!r} and gamma={gamma!r}")
+            raise ModelError(
+                f"sigma and gamma say the same thing twice; got sigma={choice.sigma!r} and gamma={gamma!r}"
+            )
         gamma = 1.0 / choice.sigma if name == "laplacian" else 1.0 / (2.0 * choice.sigma**2)
     if choice.norm not in (1, 2):
         raise ModelError(f"norm must be 1 or 2; got {choice.norm!r}")
@@ -154,7 +157,9 @@ class Kernel:
 def _checked(function: KernelFunction, X: Any, n: int) -> NDArray[Any]:
     K = np.ascontiguousarray(function(X, X), dtype=np.float64)
     if K.shape != (n, n):
-        raise ModelError(f"a callable kernel gives K(A, B) of shape (rows of A, rows of B) = ({n}, {n}); it gave {K.shape}")
+        raise ModelError(
+            f"a callable kernel gives K(A, B) of shape (rows of A, rows of B) = ({n}, {n}); it gave {K.shape}"
+        )
     if not np.isfinite(K).all():
         raise ModelError("the callable kernel gave a value that is not finite")
     return K
@@ -203,7 +208,7 @@ class SparseKernel:
         if self.spec.kind == "manhattan":
             from sklearn.metrics.pairwise import manhattan_distances
 
-            return np.exp(-self.spec.scale * manhattan_distances(A, B))
+            return np.asarray(np.exp(-self.spec.scale * manhattan_distances(A, B)))
         A, B = sparse.csr_array(A), sparse.csr_array(B)  # a machine trained on sparse rows may meet dense ones
         inner = (A @ B.T).toarray()
         return kernel_values(self.spec, inner, _squares(A)[:, None], _squares(B)[None, :])

@@ -9,8 +9,8 @@ table. *Newton* works on the squared hinge itself, which is piecewise quadratic:
 
     g = w̃ − 2 Σ_A C_i y_i (1 − y_i w̃ᵀx̃_i) x̃_i,      H = 1 + 2 Σ_A C_i x̃_i x̃_iᵀ
 
-and a few steps H⁻¹g end it. With few columns H is a matrix, and rows that enter or leave A are added to it or taken from it;
-with many, conjugate gradients need only its products.
+and a few steps H⁻¹g end it. With few columns H is a matrix, to which rows that enter A are added and from which those that
+leave are taken; with many, conjugate gradients need only its products.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def objective(X: Any, y: Floats, C: Floats, w: Floats, bias: float, loss: str) -
 def by_descent(X: Any, y: Floats, C: Floats, bias: float, loss: str, tol: float, rounds: int, seed: int) -> Plane:
     """Dual coordinate descent, until the projected gradients of a pass over all rows lie within `tol` of each other."""
     n, d = X.shape
-    squares = np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    squares = (
+        np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    )
     ridge = np.zeros(n) if loss == "hinge" else 0.5 / C
     upper = C if loss == "hinge" else np.full(n, np.inf)
     state = Descent(y, upper, ridge, squares + bias**2 + ridge, bias, np.zeros(n), np.zeros(d + 1), np.arange(n))
@@ -78,7 +80,7 @@ def by_newton(X: Any, y: Floats, C: Floats, bias: float, tol: float, rounds: int
         g = w - 2.0 * np.append(X.T @ pull, bias * pull.sum())
         size = float(np.linalg.norm(g))
         if k == 0:
-            goal = tol * min(np.mean(y > 0), np.mean(y < 0)) * size
+            goal = tol * float(min(np.mean(y > 0), np.mean(y < 0))) * size
         if done or size == 0.0:
             return Plane(w, k, True)
         done = size <= goal

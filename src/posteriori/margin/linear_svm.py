@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ModelError, did_you_mean, listed
-from .border import checked_table, positive, checked_weights
+from .border import checked_table, checked_weights, positive
 from .linear import FEW_COLUMNS, Plane, by_descent, by_newton
 
 Floats = NDArray[np.float64]
@@ -83,7 +83,9 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ModelError(f"a margin lies between two classes; y has only one class: {listed(self.classes_.tolist())}")
+            raise ModelError(
+                f"a margin lies between two classes; y has only one class: {listed(self.classes_.tolist())}"
+            )
         bounds = self.C * checked_weights(sample_weight, X)
         bounds = bounds * compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
         if not (bounds > 0).all():
@@ -135,7 +137,9 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         able = self.loss == "squared_hinge"
         if self.solver == "newton" and not able:
             raise ModelError("solver='newton' takes the squared hinge only; the hinge has no Hessian: use 'dual'")
-        return able and (self.solver == "newton" or (self.solver == "auto" and X.shape[1] <= max(FEW_COLUMNS, X.shape[0])))
+        return able and (
+            self.solver == "newton" or (self.solver == "auto" and X.shape[1] <= max(FEW_COLUMNS, X.shape[0]))
+        )
 
     def decision_function(self, X: Any) -> Floats:
         """wᵀx + b: one value a row for two classes, else a column a class."""

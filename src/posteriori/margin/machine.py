@@ -72,9 +72,7 @@ def machine_of(rows: Ints, found: Solution, p: Floats) -> Machine:
     return Machine(rows, found.beta, found.b, w_norm, found.gap, found.steps, found.converged)
 
 
-def side_by_side(
-    tasks: Sequence[Callable[[Settings, threading.Event], Machine]], settings: Settings
-) -> list[Machine]:
+def side_by_side(tasks: Sequence[Callable[[Settings, threading.Event], Machine]], settings: Settings) -> list[Machine]:
     """Run the tasks, each on one core where there are several of them, the cache shared between those that run at once."""
     interrupted = threading.Event()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Distinct rows: `first[g]` is an original row of group g; `group[i]` and `share[i]` place original row i (−1: weight 0)."""
+    """Distinct rows: `first[g]` is a row of group g; `group[i]` (−1: weight 0) and `share[i]` place original row i."""
 
     first: Ints
     weight: Floats
@@ -60,7 +60,7 @@ def merge(X: Any, target: Floats | Ints, weight: Floats) -> Merged:
     number = np.concatenate([[0], np.cumsum(~same)]) if len(order) else np.empty(0, np.int64)
     group = np.full(X.shape[0], -1)
     group[order] = number
-    total = np.bincount(number, weight[order])
+    total = np.asarray(np.bincount(number, weight[order]), dtype=np.float64)
     share = np.where(group >= 0, weight / np.where(group >= 0, total[group], 1.0), 0.0)
     return Merged(order[np.flatnonzero(np.concatenate([[True], ~same]))], total, group, share)
 
@@ -70,11 +70,11 @@ def _keys(X: Any, live: Ints) -> tuple[Floats, Floats]:
     directions = np.random.RandomState(20_05).uniform(0.5, 1.5, (2, X.shape[1]))
     rows = X if len(live) == X.shape[0] else X[live]
     if sparse.issparse(rows):
-        return tuple(np.asarray(rows @ r) for r in directions)  # type: ignore[return-value]
-    return tuple(np.einsum("ij,j->i", rows, r) for r in directions)  # type: ignore[return-value]
+        return rows @ directions[0], rows @ directions[1]
+    return np.einsum("ij,j->i", rows, directions[0]), np.einsum("ij,j->i", rows, directions[1])
 
 
 def _equal(X: Any, a: Ints, b: Ints) -> NDArray[np.bool_]:
     if sparse.issparse(X):
-        return np.asarray(abs(X[a] - X[b]).sum(axis=1)).ravel() == 0
+        return np.asarray(np.asarray(abs(X[a] - X[b]).sum(axis=1)).ravel() == 0)
     return np.asarray((X[a] == X[b]).all(axis=1))

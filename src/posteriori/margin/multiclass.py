@@ -25,7 +25,11 @@ class Split:
 
 
 def splits(codes: Ints, n_classes: int, scheme: str) -> list[Split]:
-    """The problems of a scheme. Two classes: one problem, the second class positive. "ovo": each pair, its first class positive. "ovr": each class against the others."""
+    """The problems of a scheme.
+
+    Two classes: one problem, the second class positive. "ovo": each pair, its first class positive. "ovr": each class
+    against the others.
+    """
     everything = np.arange(len(codes))
     if n_classes == 2:
         return [Split(everything, np.where(codes == 1, 1.0, -1.0))]
@@ -57,27 +61,36 @@ class Expansion:
         return np.stack(columns, axis=1) + self.intercept
 
 
-def expansion(machines: Sequence[Machine], merged: Merged, codes: Ints, n_classes: int, scheme: str) -> Expansion:
-    """Gather the machines over the original rows, whose classes are `codes`.
+def expansion(machines: Sequence[Machine], codes: Ints, n_classes: int, scheme: str) -> Expansion:
+    """Gather the machines over rows of classes `codes`.
 
     In pairs, the support vector of class i keeps its β against class j in row j−1 (j > i) or j.
     """
     paired = n_classes > 2 and scheme == "ovo"
-    pairs, codes_of = list(combinations(range(n_classes), 2)), codes[merged.first]
-    full = np.zeros((n_classes - 1 if paired else len(machines), len(merged.first)))
+    pairs = list(combinations(range(n_classes), 2))
+    full = np.zeros((n_classes - 1 if paired else len(machines), len(codes)))
     for k, machine in enumerate(machines):
         if paired:
             i, j = pairs[k]
-            first = codes_of[machine.rows] == i
+            first = codes[machine.rows] == i
             full[j - 1, machine.rows[first]] = machine.beta[first]
             full[i, machine.rows[~first]] = machine.beta[~first]
         else:
             full[k, machine.rows] = machine.beta
-    full = merged.spread(full)
+    return _by_class(full, codes, n_classes, np.array([m.b for m in machines]), paired)
+
+
+def written_out(found: Expansion, merged: Merged, codes: Ints) -> Expansion:
+    """The same machines over the original rows, equal rows sharing their multiplier."""
+    full = np.zeros((len(found.coef), len(merged.first)))
+    full[:, found.support] = found.coef
+    return _by_class(merged.spread(full), codes, len(found.n_support), found.intercept, found.paired)
+
+
+def _by_class(full: Floats, codes: Ints, n_classes: int, intercept: Floats, paired: bool) -> Expansion:
     used = np.flatnonzero((full != 0).any(axis=0))
     support = used[np.argsort(codes[used], kind="stable")]
     n_support = np.bincount(codes[support], minlength=n_classes)
-    intercept = np.array([m.b for m in machines])
     return Expansion(support, n_support, np.ascontiguousarray(full[:, support]), intercept, paired)
 
 

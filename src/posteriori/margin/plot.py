@@ -23,7 +23,9 @@ def plot_margin(machine: SVC, X: Any, y: Any, ax: Any = None) -> Any:
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
     if machine.n_features_in_ != 2 or X.ndim != 2 or X.shape[1] != 2 or len(machine.classes_) != 2:
         n_classes, d = len(machine.classes_), machine.n_features_in_
-        raise ModelError(f"plot_margin draws two classes in two columns; this machine has {n_classes} classes in {d} columns")
+        raise ModelError(
+            f"plot_margin draws two classes in two columns; this machine has {n_classes} classes in {d} columns"
+        )
     ax = plt.subplots()[1] if ax is None else ax
     for value, marker in zip(machine.classes_, "ox"):
         ax.scatter(*X[y == value].T, marker=marker, label=str(value), zorder=2)

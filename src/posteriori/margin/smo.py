@@ -176,10 +176,10 @@ def _solve_with_shrinking(problem: _Problem, clock: _Clock, cache_megabytes: flo
 
 
 def _at_once(left: _Problem, room: NDArray[np.uint8]) -> bool:
-    """Whether to compute the whole matrix: for a small problem, or where most of it would be asked for and there is room."""
+    """Whether to compute the whole matrix: for a small problem, or where most of it is needed and there is room."""
     n = len(left.p)
     in_use = 3 * np.count_nonzero(left.beta) >= n
-    return n <= SMALL or (in_use and n * (n + 8) * np.dtype(left.gram.dtype).itemsize <= room.nbytes)
+    return n <= SMALL or bool(in_use and n * (n + 8) * np.dtype(left.gram.dtype).itemsize <= room.nbytes)
 
 
 def _solve_whole(left: _Problem, clock: _Clock, room: NDArray[np.uint8]) -> Ints | None:
@@ -228,7 +228,7 @@ def _round(left: _Problem, chosen: Ints, cache: RowCache, clock: _Clock) -> bool
 
 
 def _carry(left: _Problem, moved: Ints, step: Floats, cache: RowCache) -> None:
-    """v −= Σ step_i K_i. A row is stored where its multiplier is free and so will be asked for again; others pass through."""
+    """v −= Σ step_i K_i. A row is stored where its multiplier is free and so will be needed again; others pass through."""
     kept = (left.up & left.down)[moved] | (cache.slot_of[moved] >= 0)
     for at in range(0, int(kept.sum()), cache.capacity):
         part = slice(at, at + cache.capacity)
@@ -278,6 +278,6 @@ def _refuse_inseparable(problem: _Problem) -> None:
     spread = problem.gram.spread()
     if total > 0 and 2 * w / total < TINY_MARGIN * spread:
         raise NotSeparable(
-            f"C=inf asks for a hard margin, but no margin is wider than {2 * w / total:.3g} (the data spread over {spread:.3g}); "
-            "give a finite C for a soft margin, or another kernel"
+            f"C=inf asks for a hard margin, but no margin is wider than {2 * w / total:.3g} "
+            f"(the data spread over {spread:.3g}); give a finite C for a soft margin, or another kernel"
         )

@@ -15,11 +15,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ModelError, TableError, UnknownValue, did_you_mean, listed
-from .border import checked_table, positive, square_or_error, checked_weights
-from .kernel_functions import KernelChoice, KernelFunction, make_kernel
+from .border import checked_table, checked_weights, positive, square_or_error
+from .gram import KernelFunction
+from .kernel_functions import KernelChoice, make_kernel
 from .machine import Machine, Settings, rows_at, side_by_side, train, warn_unfinished
 from .merge import Merged, as_they_are, merge
-from .multiclass import Expansion, Split, expansion, splits, votes
+from .multiclass import Expansion, Split, expansion, splits, votes, written_out
 from .platt import couple, fit_sigmoid, folds, sigmoid
 
 Floats = NDArray[np.float64]
@@ -119,7 +120,9 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ModelError(f"a margin lies between two classes; y has only one class: {listed(self.classes_.tolist())}")
+            raise ModelError(
+                f"a margin lies between two classes; y has only one class: {listed(self.classes_.tolist())}"
+            )
         weight = checked_weights(sample_weight, X)
         if len(np.unique(codes[weight > 0])) < len(self.classes_):
             raise ModelError("a class has no row of positive weight: the rows that count have fewer classes than y")
@@ -136,7 +139,7 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tasks = [partial(train, self._kernel, rows, s.rows, s.sign, bounds[s.rows]) for s in problems]
         machines = side_by_side(tasks, self._settings)
         warn_unfinished(machines, self._settings, type(self).__name__)
-        self._keep(machines, merged, X, codes)
+        self._keep(machines, merged, rows, X, codes)
         self._platt = self._calibrate(rows, problems, bounds) if self.probability else None
         return self
 
@@ -147,14 +150,17 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 value = getattr(self, name)
                 raise ModelError(f"{name} must be 'ovo' or 'ovr'; got {value!r}{did_you_mean(value, ['ovo', 'ovr'])}")
 
-    def _keep(self, machines: list[Machine], merged: Merged, X: Any, codes: Any) -> None:
-        """Fitted attributes, named and laid out as scikit-learn's."""
-        found = expansion(machines, merged, codes, len(self.classes_), self.multi_class)
+    def _keep(self, machines: list[Machine], merged: Merged, rows: Any, X: Any, codes: Any) -> None:
+        """Fitted attributes, named and laid out as scikit-learn's; decisions use the distinct rows."""
+        found = expansion(machines, codes[merged.first], len(self.classes_), self.multi_class)
+        public = written_out(found, merged, codes)
         self._expansion: Expansion = found
-        self.support_ = found.support.astype(np.int32)
-        self.n_support_ = found.n_support.astype(np.int32)
-        self.support_vectors_ = np.empty((0, 0)) if self._kernel.precomputed else X[found.support]
-        self.dual_coef_ = found.coef
+        self._columns_used = merged.first[found.support]
+        self._vectors = None if self._kernel.precomputed else rows[found.support]
+        self.support_ = public.support.astype(np.int32)
+        self.n_support_ = public.n_support.astype(np.int32)
+        self.support_vectors_ = np.empty((0, 0)) if self._kernel.precomputed else X[public.support]
+        self.dual_coef_ = public.coef
         self.intercept_ = self._original_intercept(found)
         self.n_iter_ = np.array([m.steps for m in machines], dtype=np.int64)
         self.gap_ = np.array([m.gap for m in machines])
@@ -172,8 +178,8 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _plane(self, found: Expansion) -> Floats:
         """w = Σ β_i x_i of every machine."""
         by_class = np.split(np.arange(len(found.support)), np.cumsum(found.n_support)[:-1])
-        rows = self.support_vectors_
-        sums = [np.asarray((found.coef[:, at] @ rows[at])).T for at in by_class]
+        rows = self._vectors
+        sums = [np.asarray(found.coef[:, at] @ rows[at]).T for at in by_class]
         flat = Expansion(found.support, found.n_support, found.coef, np.zeros(len(found.intercept)), found.paired)
         return flat.decisions(sums).T
 
@@ -190,7 +196,9 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = checked_table(self, X, reset=False)
         found = self._expansion
         if self._kernel.precomputed and X.shape[1] != self.shape_fit_[0]:
-            raise TableError(f"X must hold K against the {self.shape_fit_[0]} training rows; it has {X.shape[1]} columns")
+            raise TableError(
+                f"X must hold K against the {self.shape_fit_[0]} training rows; it has {X.shape[1]} columns"
+            )
         if not found.paired:
             return found.decisions([self._sums(X, slice(None))])
         ends = np.cumsum(found.n_support)
@@ -199,9 +207,9 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _sums(self, X: Any, which: slice) -> Floats:
         found = self._expansion
         if self._kernel.precomputed:
-            return np.asarray(X[:, found.support[which]] @ found.coef[:, which].T)
+            return np.asarray(X[:, self._columns_used[which]] @ found.coef[:, which].T)
         coef = np.ascontiguousarray(found.coef[:, which])
-        return self._kernel.sums(X, self.support_vectors_[which], coef, self.n_jobs)
+        return self._kernel.sums(X, self._vectors[which], coef, self.n_jobs)
 
     def decision_function(self, X: Any) -> Floats:
         """f(x) = Σ β_i K(x_i, x) + b: one value a row for two classes, else a column a class (or a pair)."""
@@ -233,7 +241,9 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if unknown.any():
             value = y[unknown][0].item() if hasattr(y[unknown][0], "item") else y[unknown][0]
             known = self.classes_.tolist()
-            raise UnknownValue(f"y has {value!r}, no class of this model{did_you_mean(value, known)} classes: {listed(known)}")
+            raise UnknownValue(
+                f"y has {value!r}, no class of this model{did_you_mean(value, known)} classes: {listed(known)}"
+            )
         if len(y) != len(decisions):
             raise TableError(f"X has {len(decisions)} rows and y {len(y)}")
         codes = np.searchsorted(self.classes_, y)
@@ -270,9 +280,9 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.asarray(rows_at(self._kernel.name, X, rows, support) @ beta + machine.b)
         return self._kernel.sums(X[rows], X[support], beta[None], self.n_jobs)[:, 0] + machine.b
 
-    @available_if(_gives_posteriors)
+    @available_if(_gives_posteriors)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """P(y | x): Platt's sigmoid of f for two classes; of several, coupled pairs ("ovo") or normalised sigmoids ("ovr")."""
+        """P(y | x): Platt's sigmoid of f; of several classes, coupled pairs ("ovo") or normalised sigmoids ("ovr")."""
         decisions = self._machine_decisions(X)
         if self._platt is None:
             raise ModelError("fit again with probability=True: this model was fitted without posteriors")
@@ -287,7 +297,7 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         r += np.swapaxes(np.triu(1 - r, 1), 1, 2)
         return couple(r)
 
-    @available_if(_gives_posteriors)
+    @available_if(_gives_posteriors)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
         """ln P(y | x)."""
         with np.errstate(divide="ignore"):
@@ -302,11 +312,9 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _signs(codes: NDArray[np.int64], n_classes: int, scheme: str) -> Floats:
     """+1, −1 or 0 (not asked): the side on which each row should be, for every machine."""
-    signs = np.zeros((len(codes), 1))
     if n_classes == 2:
         return np.where(codes == 1, 1.0, -1.0)[:, None]
     if scheme == "ovr":
-        return (codes[:, None] == np.arange(n_classes)).astype(np.float64)
+        return np.asarray(codes[:, None] == np.arange(n_classes), dtype=np.float64)
     first, second = np.triu_indices(n_classes, 1)
-    signs = (codes[:, None] == first) * 1.0 - (codes[:, None] == second) * 1.0
-    return signs
+    return np.asarray((codes[:, None] == first) * 1.0 - (codes[:, None] == second) * 1.0)

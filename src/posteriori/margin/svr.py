@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ModelError, TableError
-from .border import checked_table, positive, square_or_error, checked_weights
-from .kernel_functions import KernelChoice, KernelFunction, make_kernel
+from .border import checked_table, checked_weights, positive, square_or_error
+from .gram import KernelFunction
+from .kernel_functions import KernelChoice, make_kernel
 from .machine import Settings, machine_of, rows_at, warn_unfinished
 from .merge import as_they_are, merge
 from .smo import solve
@@ -98,7 +99,10 @@ class SVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         found = solve(gram.only(np.tile(np.arange(n), 2)), p, low, high, limits, self.cache_size)
         machine = machine_of(merged.first, found, p)
         warn_unfinished([machine], settings, type(self).__name__)
-        beta = merged.spread(found.beta[:n] + found.beta[n:])
+        distinct = found.beta[:n] + found.beta[n:]
+        self._vectors = None if self._kernel.precomputed else rows[distinct != 0]
+        self._coef = np.ascontiguousarray(distinct[None, distinct != 0])
+        beta = merged.spread(distinct)
         used = np.flatnonzero(beta)
         self.support_ = used.astype(np.int32)
         self.support_vectors_ = np.empty((0, 0)) if self._kernel.precomputed else X[used]
@@ -125,6 +129,8 @@ class SVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = checked_table(self, X, reset=False)
         if self._kernel.precomputed:
             if X.shape[1] != self.shape_fit_[0]:
-                raise TableError(f"X must hold K against the {self.shape_fit_[0]} training rows; it has {X.shape[1]} columns")
+                raise TableError(
+                    f"X must hold K against the {self.shape_fit_[0]} training rows; it has {X.shape[1]} columns"
+                )
             return np.asarray(X[:, self.support_] @ self.dual_coef_[0] + self._b)
-        return self._kernel.sums(X, self.support_vectors_, self.dual_coef_, self.n_jobs)[:, 0] + self._b
+        return self._kernel.sums(X, self._vectors, self._coef, self.n_jobs)[:, 0] + self._b

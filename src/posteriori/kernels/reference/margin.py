@@ -23,9 +23,11 @@ def kernel_values(spec: KernelSpec, inner: Array, a_norms: Array, b_norms: Array
     """φ of inner products: scale·s + shift; its power; its tanh; exp(−scale·D²); exp(−scale·D), D² = ‖a‖² + ‖b‖² − 2s."""
     if spec.kind in ("dot", "polynomial", "sigmoid"):
         line = spec.scale * inner + spec.shift
-        return {"dot": lambda: line, "polynomial": lambda: line**spec.degree, "sigmoid": lambda: np.tanh(line)}[spec.kind]()
+        return np.asarray(
+            line if spec.kind == "dot" else line**spec.degree if spec.kind == "polynomial" else np.tanh(line)
+        )
     squared = np.maximum(a_norms + b_norms - 2.0 * inner, 0.0)
-    return np.exp(-spec.scale * (squared if spec.kind == "rbf" else np.sqrt(squared)))
+    return np.asarray(np.exp(-spec.scale * (squared if spec.kind == "rbf" else np.sqrt(squared))))
 
 
 def kernel_rows(spec: KernelSpec, a: Array, b: Array) -> Floats:
