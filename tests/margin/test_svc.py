@@ -91,7 +91,8 @@ def full_beta(model, n):
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 @pytest.mark.parametrize(("name", "X", "y"), [pytest.param(*t, id=t[0]) for t in tables()])
 def test_dual_gap_and_decisions_beside_libsvm(name, X, y, kernel, C):
-    tol = 1e-3 if (kernel, C) == ("linear", 10.0) else 1e-5  # there libsvm, on values in single precision, may not end
+    hard = (name, kernel, C) == ("unbalanced", "linear", 10.0)  # libsvm, on values in single precision, may not end
+    tol = 1e-3 if hard else 1e-5
     options = {
         "kernel": kernel,
         "C": C,

@@ -77,7 +77,7 @@ def gamma_of(gamma: str | float, X: Any, weight: Floats | None = None) -> float:
         return float(gamma)
     d = max(1, X.shape[1])
     if gamma == "auto":
-        return 1.0 / d
+        return float(1.0 / d)
     if gamma == "scale":
         share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
         mean = float((share @ X).sum()) / d

@@ -156,7 +156,7 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         public = written_out(found, merged, codes)
         self._expansion: Expansion = found
         self._columns_used = merged.first[found.support]
-        self._vectors = None if self._kernel.precomputed else rows[found.support]
+        self._vectors: Any = None if self._kernel.precomputed else rows[found.support]
         self.support_ = public.support.astype(np.int32)
         self.n_support_ = public.n_support.astype(np.int32)
         self.support_vectors_ = np.empty((0, 0)) if self._kernel.precomputed else X[public.support]
