@@ -162,6 +162,10 @@ def imports() -> list[list[str]]:
 ROWS: list[Callable[[], list[list[str]]]] = [categorical, gaussian, sparse, one_row, imports]
 
 if __name__ == "__main__":
-    lines = [line for rows in ROWS for line in rows()]
+    wanted = sys.argv[1:]  # names of functions above: those alone, printed and not recorded
+    lines = [line for rows in ROWS if not wanted or rows.__name__ in wanted for line in rows()]
     notes = f"{CORES} cores that read {SPEED / 1e9:.1f} GB/s together; best of five by turns, defaults throughout."
-    record("Naive Bayes", "python benchmarks/bench_naive.py", HEADER, lines, notes)
+    if wanted:
+        print(*(" | ".join(line) for line in lines), notes, sep="\n")
+    else:
+        record("Naive Bayes", "python benchmarks/bench_naive.py", HEADER, lines, notes)

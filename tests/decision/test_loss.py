@@ -210,6 +210,18 @@ def test_files_that_are_no_table(tmp_path, text, said):
         po.Loss.from_table(path)
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_separators_and_encodings(tmp_path, separator):
+    path = tmp_path / "loss.csv"
+    lines = [["", "好", "坏"], ["好", "0", "5"], ["坏", "1", "0"]]
+    text = "\r\n".join(separator.join(line) for line in lines)
+    path.write_bytes(text.encode("utf-8-sig"))
+    assert po.Loss.from_table(path).matrix.tolist() == [[0, 5], [1, 0]]
+    path.write_bytes(text.encode("gbk"))
+    with pytest.raises(LossError, match=r"loss\.csv is not UTF-8"):
+        po.Loss.from_table(path)
+
+
 def test_a_loss_is_a_value():
     loss = po.Loss(MATRIX, classes=["ham", "spam"]).with_reject(0.5)
     assert pickle.loads(pickle.dumps(loss)) == loss

@@ -46,7 +46,7 @@ XML = """<?xml version="1.0"?>
 <DEFINITION><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>0.1 0.2 0.7 <!-- row --> 0.5 0.5 0</TABLE></DEFINITION>
 </NETWORK></BIF>
 """
-UAI = "BAYES\n2\n2 3\n2\n1 0\n2 0 1\n\n2\n 0.25 0.75\n\n6\n 0.1 0.2 0.7\n 0.5 0.5 0\n"
+UAI = "c two coins\nBAYES\n2 # nodes\n2 3\n2\n1 0\n2 0 1\n\n2\n 0.25 0.75\n\n6\n 0.1 0.2 0.7\n 0.5 0.5 0\n"
 
 
 @pytest.mark.parametrize(("text", "suffix"), [(BIF, ".bif"), (NET, ".net"), (XML, ".xml"), (UAI, ".uai")])

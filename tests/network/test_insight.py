@@ -85,7 +85,7 @@ def test_the_least_risk_is_the_sum_over_all_cases(seed):
 
 
 def test_risk_says_what_it_cannot_do():
-    with pytest.raises(MemoryBudgetError, match="draws"):
+    with pytest.raises(MemoryBudgetError, match="sampled_bayes_risk"):
         exact_risk(asia(), 3, 1 - np.eye(2), max_memory=10)
     for loss in (np.eye(3), [1, 2], [[np.nan, 0]]):
         with pytest.raises(LossError):

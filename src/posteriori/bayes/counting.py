@@ -24,6 +24,9 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
+LEARNED = ("statistics_", "classes_", "feature_names_in_", "n_features_in_", "_cache")
+
+
 class CountingClassifier(BayesClassifier):
     """A classifier whose only state is `statistics_`, a value with `+`, `-`, `scaled` and a `schema`."""
 
@@ -32,15 +35,18 @@ class CountingClassifier(BayesClassifier):
     class_weight: Any
     n_jobs: int | None
 
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> Any:
-        """Statistics of these rows alone."""
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
+        """Statistics of these rows alone; `seen` is told of missing cells."""
         raise TypeError(f"{type(self).__name__} gives no _collect")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count the rows of X with the classes y, from zero."""
-        for name in ("statistics_", "feature_names_in_", "n_features_in_"):
-            self.__dict__.pop(name, None)
-        return self._learn(X, y, sample_weight, ())
+        before = {name: self.__dict__.pop(name) for name in LEARNED if name in self.__dict__}
+        try:
+            return self._learn(X, y, sample_weight, ())
+        except BaseException:
+            self.__dict__.update(before)  # what cannot be learned leaves the model as it was
+            raise
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Count more rows; new values and new classes are welcome. `classes` declares classes that may come later."""
@@ -52,14 +58,15 @@ class CountingClassifier(BayesClassifier):
         return self._learn(X, y, sample_weight, declared)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> Self:
-        frame = self._open(X)
-        found, labels = self._read(frame, y, sample_weight, declared)
+        frame, seen = self._open(X), Seen()
+        found, labels = self._read(frame, y, sample_weight, declared, seen)
         whole = self.statistics_ + found if "statistics_" in self.__dict__ else found
+        self._keep(whole, labels)
+        self._cache["seen"] = seen
         if "n_features_in_" not in self.__dict__:
             self.n_features_in_ = frame.d
             if frame.names is not None:
                 self.feature_names_in_ = np.array(frame.names, dtype=object)
-        self._keep(whole, labels)
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -68,7 +75,11 @@ class CountingClassifier(BayesClassifier):
         Values and classes that no remaining row has vanish with them, unless they were declared.
         """
         self._check_fitted()
-        found, labels = self._read(self._open(X), y, sample_weight, ())
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' weighs rows by the whole table: such rows cannot be forgotten alone"
+            )
+        found, labels = self._read(self._open(X), y, sample_weight, (), Seen())
         left = self.statistics_ - found
         if not len(left.rows) or not left.rows.sum() > 0:
             raise StatisticsError("the last row cannot be forgotten: a model of no rows has no posterior")
@@ -80,7 +91,10 @@ class CountingClassifier(BayesClassifier):
         self._check_fitted()
         if not 0 < factor <= 1:
             raise ValueError(f"a decay factor lies in (0, 1]. Got {factor} instead.")
-        self._keep(self.statistics_.scaled(factor), self.classes_)
+        faded = self.statistics_.scaled(factor)
+        if not faded.rows.sum() > 0:
+            raise StatisticsError(f"a decay of {factor} leaves nothing: the counts underflow to zero")
+        self._keep(faded, self.classes_)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -94,12 +108,9 @@ class CountingClassifier(BayesClassifier):
         return both
 
     def _keep(self, statistics: Any, labels: Array) -> None:
+        known = self.__dict__.get("classes_", labels)
+        self.classes_ = _as_array(statistics.schema.classes, known.dtype, labels.dtype)
         self.statistics_ = statistics
-        classes = statistics.schema.classes
-        self.classes_ = np.empty(
-            len(classes), dtype=labels.dtype if labels.dtype.kind in "iufbO" else np.array(classes).dtype
-        )
-        self.classes_[:] = classes
         self._cache: dict[str, Any] = {}
 
     def __getstate__(self) -> Any:
@@ -134,11 +145,14 @@ class CountingClassifier(BayesClassifier):
         """The border: a frame with as many columns as training had, in training's order."""
         if type(X) is dict and X and all(_is_cell(v) for v in X.values()):
             X = {name: [cell] for name, cell in X.items()}
+        if getattr(X, "ndim", 2) == 1 and hasattr(X, "to_dict"):  # a row of a pandas frame
+            X = {str(name): [cell] for name, cell in X.to_dict().items()}
         frame = open_frame(X)
         known = self.__dict__.get("statistics_")
         if known is not None:
-            if frame.names is not None and "feature_names_in_" in self.__dict__:
-                return frame.matched(known.schema.names)
+            names = known.schema.names
+            if frame.names is not None and ("feature_names_in_" in self.__dict__ or set(frame.names) == set(names)):
+                return frame.matched(names)
             if frame.d != self.n_features_in_:
                 wanted = f"{type(self).__name__} is expecting {self.n_features_in_} features as input."
                 raise TableError(f"X has {frame.d} features, but {wanted}")
@@ -146,23 +160,27 @@ class CountingClassifier(BayesClassifier):
         if frame.d == 0:
             raise TableError(f"Found array with 0 feature(s) (shape=({frame.n}, 0)) while a minimum of 1 is required.")
         if isinstance(self.kinds, Schema):
+            if frame.names is None and frame.d != len(self.kinds):
+                raise TableError(f"the schema has {len(self.kinds)} columns, but X has {frame.d}")
             return frame.matched(self.kinds.names)
         return frame
 
-    def _read(self, frame: Frame, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
+    def _read(
+        self, frame: Frame, y: Any, sample_weight: Any, declared: tuple[Any, ...], seen: Seen
+    ) -> tuple[Any, Array]:
         """(statistics of these rows, their labels): labels and weights are checked, rows without weight left out."""
         if frame.n == 0:
             raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
         labels, codes = encode_labels(y)
         if len(codes) != frame.n:
             raise TableError(f"X has {frame.n} rows but y has {len(codes)} labels: inconsistent numbers of samples")
-        weights = self._weights(sample_weight, labels, codes)
+        weights = self._weights(sample_weight, labels, codes, declared)
         if weights is not None and not weights.all():
             rows = weights > 0
             frame, codes, weights = frame.take_rows(rows), codes[rows], weights[rows]
             used = np.unique(codes)
             labels, codes = labels[used], np.searchsorted(used, codes).astype(codes.dtype)
-        return self._collect(frame, *self._classes(frame, labels, codes, declared), weights), labels
+        return self._collect(frame, *self._classes(frame, labels, codes, declared), weights, seen), labels
 
     def _classes(self, frame: Frame, labels: Array, codes: Array, declared: tuple[Any, ...]) -> tuple[Schema, Array]:
         """The schema of these rows (without observed values) and the class codes in it."""
@@ -170,7 +188,7 @@ class CountingClassifier(BayesClassifier):
         told = self.kinds if isinstance(self.kinds, Schema) else None
         if known is not None:
             base: Schema = known.schema
-            columns = tuple(Column(c.name, c.kind, tuple(in_order(c.declared)), c.declared) for c in base.columns)
+            columns = tuple(c if len(c.values) == len(c.declared) else c.with_values(()) for c in base.columns)
             kept = base.declared_classes
         elif told is not None:
             columns, kept = told.columns, told.declared_classes
@@ -179,7 +197,7 @@ class CountingClassifier(BayesClassifier):
             names = frame.names or tuple(f"x{j}" for j in range(frame.d))
             columns, kept = tuple(Column(n, k) for n, k in zip(names, kinds)), frozenset()
         kept = kept | frozenset(declared)
-        mine = labels.tolist()
+        mine = [c.item() if isinstance(c, np.generic) else c for c in labels.tolist()]
         if declared and not set(mine) <= set(declared):
             strange = next(c for c in mine if c not in declared)
             raise UnknownValue(
@@ -188,11 +206,11 @@ class CountingClassifier(BayesClassifier):
             )
         classes = in_order({*mine, *kept})
         place = {c: k for k, c in enumerate(classes)}
-        if len(classes) != len(mine):
+        if classes != tuple(mine):
             codes = np.array([place[c] for c in mine], dtype=codes.dtype if len(classes) < 256 else np.uint32)[codes]
         return Schema(columns, classes, kept), codes
 
-    def _weights(self, sample_weight: Any, labels: Array, codes: Array) -> Floats | None:
+    def _weights(self, sample_weight: Any, labels: Array, codes: Array, declared: tuple[Any, ...]) -> Floats | None:
         """The weight of each row: its own times its class's, or None where all count one."""
         w = None if sample_weight is None else check_weights(sample_weight, len(codes))
         if self.class_weight is None:
@@ -204,9 +222,8 @@ class CountingClassifier(BayesClassifier):
             mass = np.bincount(codes, w, minlength=len(labels))
             by_class = w.sum() / (np.count_nonzero(mass) * np.where(mass > 0, mass, 1.0))
         else:
-            unknown = [
-                c for c in self.class_weight if c not in labels.tolist() and c not in self.__dict__.get("classes_", ())
-            ]
+            known = {*labels.tolist(), *declared, *self.__dict__.get("classes_", np.zeros(0)).tolist()}
+            unknown = [c for c in self.class_weight if c not in known]
             if unknown:
                 hint = did_you_mean(unknown[0], labels.tolist())
                 raise UnknownValue(
@@ -217,7 +234,24 @@ class CountingClassifier(BayesClassifier):
 
 
 def _is_cell(v: Any) -> bool:
-    return v is None or isinstance(v, str | bytes | bool | int | float | np.generic)
+    return not hasattr(v, "__len__") or isinstance(v, str | bytes)
+
+
+def _as_array(classes: tuple[Any, ...], *dtypes: np.dtype[Any]) -> Array:
+    """The classes in the dtype that the labels came in, where it holds them all; objects where their types differ."""
+    for dtype in dtypes:
+        if dtype.kind in "iufb":
+            try:
+                made = np.array(classes, dtype=dtype)
+            except (ValueError, TypeError, OverflowError):
+                continue
+            if made.tolist() == list(classes):
+                return made
+    if len({type(c) for c in classes}) == 1 and not any(dtype.kind == "O" for dtype in dtypes):
+        return np.array(classes)
+    made = np.empty(len(classes), dtype=object)
+    made[:] = classes
+    return made
 
 
 def check_weights(sample_weight: Any, n: int) -> Floats:
@@ -238,6 +272,10 @@ def check_weights(sample_weight: Any, n: int) -> Floats:
         raise BadValue(
             f"row {i}: a sample weight must be finite and not negative. Got {w[i]} instead (NaN, inf, negative)."
         )
+    with np.errstate(over="ignore"):
+        total = w.sum()
+    if not np.isfinite(total):
+        raise BadValue("the sample weights are so large that their sum overflows; rescale them")
     if not w.any():
         raise BadValue("all sample weights are zero: no row is left to learn from")
     return w

@@ -36,7 +36,10 @@ def choose_densities(schema: Schema, density: Any) -> tuple[str, ...]:
     if isinstance(density, str):
         general[DENSITIES[_check(density, "density")][0]] = density
     elif density is not None:
-        told = {schema[str(name)].name: _check(d, str(name)) for name, d in dict(density).items()}
+        nameless = schema.names == tuple(f"x{j}" for j in range(len(schema)))
+        for key, d in dict(density).items():
+            name = f"x{key}" if nameless and isinstance(key, int) else str(key)
+            told[schema[name].name] = _check(d, name)
     for name, d in told.items():
         if DENSITIES[d][0] != schema[name].kind:
             raise ModelError(
@@ -106,7 +109,7 @@ class Factored:
         out: Floats = self.log_prior
         for density in self.densities:
             out = density.add_to(out, frame, seen, n_jobs)
-        return np.array(np.broadcast_to(out, (frame.n, len(self.log_prior)))) if out.ndim == 1 else out
+        return np.array(np.broadcast_to(out, (frame.n, len(self.log_prior))), order="C") if out.ndim == 1 else out
 
     def parts(self, frame: Frame) -> Floats:
         """log P(x_j|y) of each column alone, shape (n, d, K), in the order of the schema."""

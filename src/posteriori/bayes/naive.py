@@ -80,7 +80,7 @@ class NaiveBayes(CountingClassifier):
         self.ddof = ddof
         self.n_jobs = n_jobs
 
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> Any:
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
         self._check_parameters()
         densities = choose_densities(schema, self.density)
         roles = roles_of(densities)
@@ -88,20 +88,22 @@ class NaiveBayes(CountingClassifier):
             r == "events" or (r == "cells" and c.kind == "binary") for r, c in zip(roles, schema.columns)
         ):
             frame = dense(frame)
-        return collect(frame, schema, roles, y, weights, self.n_jobs)
+        return collect(frame, schema, roles, y, weights, self.n_jobs, seen)
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.smoothing, int | float | np.number) and 0 <= self.smoothing < np.inf):
             raise ValueError(f"smoothing must be a number of at least 0. Got {self.smoothing!r} instead.")
         if self.unseen not in ("missing", "mass"):
             raise ValueError(f"unseen must be 'missing' or 'mass'. Got {self.unseen!r} instead.")
+        if not 0 < self.variance_floor < np.inf:
+            raise ValueError(f"variance_floor must be a positive number. Got {self.variance_floor!r} instead.")
         if self.ddof not in (0, 1):
             raise ValueError(f"ddof must be 0 (maximum likelihood) or 1. Got {self.ddof!r} instead.")
 
     @property
     def factored_(self) -> Factored:
         """The tables and densities under the parameters of now."""
-        prior = self.prior if isinstance(self.prior, str) else np.asarray(self.prior, dtype=float).tobytes()
+        prior = self.prior if isinstance(self.prior, str) else str(np.asarray(self.prior).tolist())
         key = (self.smoothing, prior, self.unseen, self.variance_floor, self.ddof, str(self.density))
         if self._cache.get("key") != key:
             self._check_parameters()
@@ -125,7 +127,7 @@ class NaiveBayes(CountingClassifier):
         factored, seen = self.factored_, Seen()
         quick = self._cache["row"].log_joint(X, seen) if self._cache["row"] is not None else None
         if quick is None:
-            frame = self._open(X)
+            frame, seen = self._open(X), Seen()
             if frame.sparse is not None and not self._stays_sparse:
                 frame = dense(frame)
             if frame.n == 0:
@@ -139,7 +141,7 @@ class NaiveBayes(CountingClassifier):
     @property
     def _stays_sparse(self) -> bool:
         return all(
-            r == "events" or (r == "cells" and c.kind == "binary")
+            r == "events" or (r == "cells" and c.kind == "binary" and c.values == (0, 1))
             for r, c in zip(self.statistics_.roles, self.schema_.columns)
         )
 
@@ -174,7 +176,9 @@ class NaiveBayes(CountingClassifier):
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
         """(rows, classes) drawn from the model: y ~ P(y), then x_j ~ P(x_j|y)."""
         self._check_fitted()
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        rng = random_state
+        if not isinstance(rng, np.random.Generator):
+            rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         prior = np.exp(self.factored_.log_prior)
         y = rng.choice(len(prior), n, p=prior / prior.sum())
         columns: dict[int, Array] = {}

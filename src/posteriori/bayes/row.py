@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..table.encode import is_missing
 from ..table.schema import Schema
 from .densities import Cells, Gaussian, Seen
 from .factored import Factored
@@ -28,7 +29,8 @@ class RowScorer:
             self.log_theta = np.vstack([cells.log_theta, cells.log_unseen])
             self.first_unseen = len(cells.log_theta)
         if normal is not None:
-            self.mean, self.half = normal.mean, -0.5 / normal.variance
+            with np.errstate(over="ignore"):  # an infinite precision sends the row to the block's path
+                self.mean, self.half = normal.mean, -0.5 / normal.variance
             self.constant = log_prior - 0.5 * np.log(2 * np.pi * normal.variance).sum(axis=1)
             self.normal_names = [schema.names[j] for j in normal.where]
             self.all_normal = len(normal.where) == len(schema)
@@ -78,7 +80,7 @@ class RowScorer:
             for r, cell in zip(rows, cells):
                 if r >= 0:
                     found.append(r)
-                elif cell is None or cell != cell:
+                elif is_missing(cell):
                     seen.missing += 1
                 else:
                     seen.unseen += 1
@@ -86,8 +88,9 @@ class RowScorer:
             rows = found
         if x is not None:
             gap = x - self.mean
-            out = self.constant + np.vecdot(gap * gap, self.half)
-            if not math.isfinite(out[0]):
+            with np.errstate(all="ignore"):
+                out = self.constant + np.vecdot(gap * gap, self.half)
+            if not math.isfinite(np.add.reduce(out)):
                 return None  # missing or infinite: the block's path knows what to do
         if rows:
             out = out + np.add.reduce(self.log_theta[rows], axis=0)

@@ -25,7 +25,7 @@ def tables(model: NaiveBayes) -> dict[str, pd.DataFrame]:
 
     factored = model.factored_
     classes = list(model.schema_.classes)
-    out = {"class": pd.DataFrame({"P": np.exp(factored.log_prior)}, index=pd.Index(classes, name="class"))}
+    out = {class_key(model): pd.DataFrame({"P": np.exp(factored.log_prior)}, index=pd.Index(classes, name="class"))}
     found: dict[str, Any] = {}
     for density in factored.densities:
         found.update(density.tables(model.schema_))
@@ -37,6 +37,11 @@ def tables(model: NaiveBayes) -> dict[str, pd.DataFrame]:
             columns=pd.Index(classes, name="class"),
         )
     return out
+
+
+def class_key(model: NaiveBayes) -> str:
+    """What P(y) is called among the columns: "class", or "(class)" where a column has that name."""
+    return "(class)" if "class" in model.schema_.names else "class"
 
 
 def summary(model: NaiveBayes) -> pd.DataFrame:
@@ -78,7 +83,7 @@ def credible_intervals(model: NaiveBayes, level: float) -> pd.DataFrame:
         for i, value in enumerate(values):
             rows.extend((column, value, c, theta[i, k], low[i, k], high[i, k]) for k, c in enumerate(labels))
 
-    add("class", classes, np.asarray(model.class_count_, dtype=float)[:, None], [None])
+    add(class_key(model), classes, np.asarray(model.class_count_, dtype=float)[:, None], [None])
     for density in model.factored_.densities:
         if isinstance(density, Cells):
             for k, column in enumerate(density.columns):

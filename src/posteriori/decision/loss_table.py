@@ -79,9 +79,15 @@ def _grid(table: Any) -> _Grid:
 
 
 def _from_csv(path: str) -> _Grid:
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        lines = [[cell.strip() for cell in line] for line in csv.reader(file) if any(cell.strip() for cell in line)]
     name = os.path.basename(path)
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            text = file.read()
+    except UnicodeDecodeError as error:
+        raise LossError(f"{name} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    first = text.partition("\n")[0]
+    rows = csv.reader(text.splitlines(), delimiter=max(",;\t", key=first.count))
+    lines = [[cell.strip() for cell in line] for line in rows if any(cell.strip() for cell in line)]
     if not lines:
         raise LossError(f"{name} is empty")
     for i, line in enumerate(lines):

@@ -68,6 +68,14 @@ class JunctionTree:
             self._findings = vectors
             self._state.set(self._plan, *packed(vectors))
 
+    def change(self, node: int, likelihood: ArrayLike | None) -> None:
+        """Replace the finding on one node (None takes it out) and keep the others."""
+        found = {} if likelihood is None else checked(self.model, {node: likelihood})
+        with self._lock:
+            rest = {v: x for v, x in self._findings.items() if v != node}
+            self._findings = rest | found
+            self._state.change(node, found.get(node, np.empty(0)))
+
     @property
     def evidence(self) -> dict[int, Floats]:
         """The likelihood vectors that are set."""

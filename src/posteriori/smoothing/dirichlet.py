@@ -49,7 +49,10 @@ def log_prior(n: Floats, prior: object, smoothing: float) -> Floats:
         extra = {"smoothed": smoothing, "empirical": 0.0, "uniform": 0.0}[prior]
         mass = np.ones_like(n) if prior == "uniform" else n + extra
     else:
-        mass = np.asarray(prior, dtype=np.float64)
+        try:
+            mass = np.asarray(prior, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ModelError(f"prior must be a word or an array of probabilities. Got {prior!r} instead.") from None
         if mass.shape != n.shape:
             raise ModelError(
                 f"prior must have one probability for each of the {len(n)} classes. Got {mass.shape} instead."

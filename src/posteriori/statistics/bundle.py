@@ -57,6 +57,7 @@ class Statistics:
         return len(self.rows)
 
     def __add__(self, other: Statistics) -> Statistics:
+        other = other.ordered(self.schema.names)
         self._check(other)
         schema = self.schema + other.schema
         a, b = self.spread(schema), other.spread(schema)
@@ -75,6 +76,7 @@ class Statistics:
 
     def __sub__(self, other: Statistics) -> Statistics:
         """Without the rows of `other`; observed values and classes that no row has any more vanish."""
+        other = other.ordered(self.schema.names)
         self._check(other)
         if self.decayed or other.decayed:
             raise NotLearned("rows cannot be forgotten exactly after decay: their counts have been scaled")
@@ -93,6 +95,28 @@ class Statistics:
             tuple(h - g for h, g in zip(self.histograms, b.histograms)),
         )
         return left.pruned()
+
+    def ordered(self, names: tuple[str, ...]) -> Statistics:
+        """The same statistics with the columns in the order of `names`."""
+        mine = self.schema.names
+        if mine == names or set(mine) != set(names):
+            return self  # other columns are named when the schemas are united
+        order = [self.schema.index(name) for name in names]
+        place = {role: {j: k for k, j in enumerate(self.where(role))} for role in ROLES}
+        turned = {role: [place[role][j] for j in order if self.roles[j] == role] for role in ROLES}
+        m, turn = self.moments, turned["moments"]
+        words = [self.words.scope(k) for k in turned["words"]]
+        if turned["events"]:
+            words.append(self.words.scope(len(self.words.offsets) - 2)[turned["events"]])
+        return replace(
+            self,
+            schema=replace(self.schema, columns=tuple(self.schema.columns[j] for j in order)),
+            roles=tuple(self.roles[j] for j in order),
+            cells=_stacked([self.cells.scope(k) for k in turned["cells"]], self.cells),
+            words=_stacked(words, self.words),
+            moments=Moments(m.n[:, turn], m.mean[:, turn], m.m2[:, turn]),
+            histograms=tuple(self.histograms[k] for k in turned["histogram"]),
+        )
 
     def scaled(self, factor: float) -> Statistics:
         """Every row counts `factor` times: how the past fades."""
@@ -147,7 +171,7 @@ class Statistics:
             mine, theirs = self.schema.columns[j].values, schema.columns[j].values
             part = slice(counts.offsets[k], counts.offsets[k + 1])
             cells[part] += offsets[k] - counts.offsets[k]
-            if mine != theirs:
+            if mine is not theirs and mine != theirs:
                 place = {v: i for i, v in enumerate(theirs)}
                 cells[part] = offsets[k] + np.array([place[v] for v in mine], dtype=np.int64)
         if len(sizes) > len(where):
@@ -192,7 +216,7 @@ class Statistics:
         return Counts(counts.table[used][:, classes], offsets)
 
     def _check(self, other: Statistics) -> None:
-        if self.roles != other.roles:
+        if self.schema.names == other.schema.names and self.roles != other.roles:
             differ = [f"{n} ({a} and {b})" for n, a, b in zip(self.schema.names, self.roles, other.roles) if a != b]
             raise StatisticsError(f"columns with different densities cannot be added: {listed(differ)}")
 
@@ -206,3 +230,9 @@ class Statistics:
             new = set(theirs.values) - set(mine.values) - theirs.declared
             if new:
                 raise NotLearned(f"column {mine.name!r} never had the value {listed(new)}; nothing was changed")
+
+
+def _stacked(tables: list[Array], like: Counts) -> Counts:
+    """One `Counts` of the given scopes."""
+    offsets = Counts.zero([len(t) for t in tables], 1).offsets
+    return Counts(np.concatenate(tables) if tables else like.table, offsets)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BadValue, MemoryBudgetError
+from ..errors import BadValue, CountOverflow, MemoryBudgetError
 from ..kernels import naive as kernels
-from ..table.encode import Coded, code_columns, numbers
+from ..table.encode import Coded, Seen, code_columns, numbers
 from ..table.schema import Column, Schema
 from ..table.sources import Frame
 from ..table.text import count_words
@@ -23,6 +23,7 @@ from .moments import Moments
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+EXACT = 2**53  # the largest sum of whole numbers that floats keep exact
 TABLE_BUDGET = 4 << 30  # bytes that the counts of one block may take
 
 
@@ -33,24 +34,33 @@ def collect(
     y: Array,
     weights: Floats | None = None,
     n_jobs: int | None = None,
+    seen: Seen | None = None,
 ) -> Statistics:
     """Statistics of the rows of `frame`, whose classes are `schema.classes[y]`.
 
-    The values of the result are the declared ones of `schema` and those that the rows have.
+    The values of the result are the declared ones of `schema` and those that the rows have; `seen` is told of cells that
+    were missing.
     """
+    seen = Seen() if seen is None else seen
     n_classes = len(schema.classes)
     columns = list(schema.columns)
     where = {role: [j for j, r in enumerate(roles) if r == role] for role in set(roles)}
     rows = np.bincount(y, weights, minlength=n_classes)
     rows = rows.astype(np.int64) if weights is None else rows
-    cells = _cells(frame, where.get("cells", []), columns, y, rows, weights, n_jobs)
+    cells = _cells(frame, where.get("cells", []), columns, y, rows, weights, n_jobs, seen)
     words = _words(frame, where.get("words", []), columns, y, n_classes, weights)
-    events = _events(frame, where.get("events", []), y, n_classes, weights, n_jobs)
+    events = _events(frame, where.get("events", []), y, n_classes, weights, n_jobs, seen)
     x = numbers(frame, where.get("moments", [])) if "moments" in where else np.zeros((frame.n, 0))
-    n, mean, m2, _ = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
+    n, mean, m2, met = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
+    seen.missing += int(np.isnan(x).sum()) if met & kernels.NAN else 0
+    counted = [k for k, j in enumerate(where.get("moments", [])) if columns[j].kind == "count"]
+    if counted:
+        refuse_bad_counts(x[:, counted], [columns[where["moments"][k]].name for k in counted])
     moments = Moments(n, mean, m2)
     _refuse_infinite(moments, x, [columns[j].name for j in where.get("moments", [])])
-    histograms = tuple(_histogram(frame, j, columns[j].name, y, n_classes, weights) for j in where.get("histogram", []))
+    histograms = tuple(
+        _histogram(frame, j, columns[j].name, y, n_classes, weights, seen) for j in where.get("histogram", [])
+    )
     united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
     return Statistics(united, roles, rows, cells, _joined(words, events, n_classes), moments, histograms)
 
@@ -63,6 +73,7 @@ def _cells(
     rows: Array,
     weights: Floats | None,
     n_jobs: int | None,
+    seen: Seen,
 ) -> Counts:
     n_classes = len(rows)
     if not where:
@@ -70,6 +81,7 @@ def _cells(
     if frame.sparse is not None:
         return _bits(frame, where, columns, y, rows, weights, n_jobs)
     coded = code_columns(frame, where, n_jobs)
+    seen.missing += coded.n_missing
     size = int(coded.offsets[-1]) * n_classes * 8
     if size > TABLE_BUDGET:
         widest = max(range(len(where)), key=lambda k: len(coded.values[k]))
@@ -143,20 +155,27 @@ def _sparse_sums(
     part = frame.sparse if len(where) == frame.d else frame.sparse[:, where]
     data = part.data
     if binary:
+        refuse_no_bits(part, [frame.name(j) for j in where])
         if len(data) and not data.all():
             part = part.copy()
             part.eliminate_zeros()
         data = None
-    sums, seen = kernels.count_sparse(
+    sums, bad = kernels.count_sparse(
         part.indptr, part.indices, data, part.shape[1], y, n_classes, weights, n_jobs=n_jobs
     )
-    if seen:
+    if bad:
         refuse_bad_cells(part, [frame.name(j) for j in where])
     return sums
 
 
 def _events(
-    frame: Frame, where: list[int], y: Array, n_classes: int, weights: Floats | None, n_jobs: int | None
+    frame: Frame,
+    where: list[int],
+    y: Array,
+    n_classes: int,
+    weights: Floats | None,
+    n_jobs: int | None,
+    seen: Seen,
 ) -> Counts | None:
     """Σx[column, y] of the count columns, one scope for all: they compete for the same events."""
     if not where:
@@ -167,12 +186,17 @@ def _events(
     else:
         x = numbers(frame, where)
         refuse_bad_counts(x, [frame.name(j) for j in where])
+        seen.missing += int(np.isnan(x).sum())
         whole = bool((x == np.floor(x)).all())
         sums = np.zeros((len(where), n_classes))
         filled = np.nan_to_num(x, nan=0.0)
         for c in range(n_classes):
             part = filled[y == c]
             sums[:, c] = part.sum(axis=0) if weights is None else weights[y == c] @ part
+    if sums.size and not sums.max() <= (EXACT if whole and weights is None else np.finfo(float).max):
+        raise CountOverflow(
+            f"the counts add up to {sums.max():g}, more than can be added exactly ({EXACT}); rescale them"
+        )
     table = np.rint(sums).astype(np.int64) if whole and weights is None else sums
     return Counts(table, np.array([0, len(where)], dtype=np.int64))
 
@@ -191,6 +215,16 @@ def refuse_bad_cells(part: Any, names: list[str]) -> None:
     at = int(np.flatnonzero((stored < 0) | ~np.isfinite(stored))[0])
     row, name = int(np.searchsorted(part.indptr, at, side="right")) - 1, names[int(part.indices[at])]
     raise BadValue(f"row {row}, column {name!r}: a count must be finite and not negative. Got {stored[at]} instead.")
+
+
+def refuse_no_bits(part: Any, names: list[str]) -> None:
+    """The stored cells of a binary sparse table are 0 or 1."""
+    data = part.data
+    if data.dtype == bool or bool(((data == 1) | (data == 0)).all()):
+        return
+    at = int(np.flatnonzero((data != 1) & (data != 0))[0])
+    row, name = int(np.searchsorted(part.indptr, at, side="right")) - 1, names[int(part.indices[at])]
+    raise BadValue(f"row {row}, column {name!r}: a binary cell is 0 or 1. Got {data[at]} instead; X != 0 makes it so.")
 
 
 def _words(
@@ -217,8 +251,11 @@ def _joined(words: list[Counts], events: Counts | None, n_classes: int) -> Count
     return Counts(np.concatenate([p.table for p in parts]), Counts.zero(sizes, 1).offsets)
 
 
-def _histogram(frame: Frame, j: int, name: str, y: Array, n_classes: int, weights: Floats | None) -> Histogram:
+def _histogram(
+    frame: Frame, j: int, name: str, y: Array, n_classes: int, weights: Floats | None, seen: Seen
+) -> Histogram:
     x = numbers(frame, [j])[:, 0]
+    seen.missing += int(np.isnan(x).sum())
     if np.isinf(x).any():
         raise _infinite(name, int(np.flatnonzero(np.isinf(x))[0]), float(x[np.isinf(x)][0]))
     return Histogram.of(x, y, n_classes, weights)

@@ -22,6 +22,8 @@ ROUNDING = 1e-9
 class Moments:
     """n, mean and M2 of each attribute within each class, with `+`, `-`, a zero and a scale.
 
+    `-` restores M2 up to the rounding of the M2 that was there: forgetting one value of 1e9 leaves no fine structure.
+
     >>> a = Moments(np.array([[2.0]]), np.array([[1.0]]), np.array([[2.0]]))
     >>> (a + a).n.item(), (a + a).mean.item(), (a + a - a).m2.item()
     (4.0, 1.0, 2.0)
@@ -64,7 +66,8 @@ class Moments:
         m2 = self.m2 - other.m2 - gap * gap * np.divide(n * other.n, self.n, out=np.zeros_like(n), where=self.n > 0)
         if (m2 < -1e-6 * np.maximum(self.m2, 1e-300)).any():
             raise NotLearned("these rows were not all learned: a variance would become negative; nothing was changed")
-        return Moments(n, mean, np.where(n > 0, np.maximum(m2, 0.0), 0.0))
+        noise = 16 * np.finfo(float).eps * self.m2  # what a difference of M2 can know
+        return Moments(n, mean, np.where((n > 0) & (m2 > noise), m2, 0.0))
 
     def scaled(self, factor: float) -> Moments:
         """Every row counts `factor` times (decay)."""

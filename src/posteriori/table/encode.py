@@ -15,10 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import BadValue, MemoryBudgetError
+from ..kernels import n_threads
 from .schema import Value, in_order
 from .sources import Frame
 
 Array = NDArray[Any]
+
+
+@dataclass
+class Seen:
+    """What a pass over rows met besides ordinary cells: missing cells, and values that training did not have."""
+
+    missing: int = 0
+    unseen: int = 0
+
+
+def is_missing(cell: Any) -> bool:
+    """None, NaN, NA, NaT: a cell that is not equal to itself, or will not say."""
+    if cell is None:
+        return True
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError):  # pandas.NA has no truth
+        return True
+
+
 WIDEST_RANGE = 1 << 16  # integers within such a range are coded by a look-up table
 DENSE_BUDGET = 4 << 30  # bytes that a sparse table may take when its numeric columns are made dense
 
@@ -55,8 +76,9 @@ def code_columns(frame: Frame, where: Sequence[int], n_jobs: int | None = None) 
         found = _code_integers(frame.matrix)
         if found is not None:
             return found
-    if len(where) > 1 and frame.n > 20_000 and n_jobs != 1:
-        with ThreadPoolExecutor(None if n_jobs in (None, -1) else n_jobs) as team:
+    workers = n_threads(n_jobs, frame.n * len(where))
+    if workers > 1:
+        with ThreadPoolExecutor(workers) as team:
             parts = list(team.map(lambda j: factorize(frame.column(j), frame.name(j)), where))
     else:
         parts = [factorize(frame.column(j), frame.name(j)) for j in where]
@@ -73,8 +95,14 @@ def _code_integers(matrix: Array) -> Coded | None:
     if high - low >= WIDEST_RANGE - 1 or (high - low) * matrix.shape[1] > 4 * matrix.size + 65_536:
         return None
     dtype = narrow(high - low + 1)
-    codes = matrix if low == 0 and matrix.dtype == dtype else (matrix - low).astype(dtype)
+    codes = matrix if low == 0 and matrix.dtype == dtype else _above(matrix, low).astype(dtype)
     return Coded((range(low, high + 1),) * matrix.shape[1], codes, 0)
+
+
+def _above(x: Array, low: int) -> Array:
+    """x − low in a type that holds it."""
+    wide = {1: np.int16, 2: np.int32}.get(x.dtype.itemsize, np.int64)
+    return x - x.dtype.type(low) if x.dtype == np.uint64 else x.astype(wide, copy=False) - low
 
 
 def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:
@@ -86,11 +114,11 @@ def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     if isinstance(column, np.ndarray) and column.dtype.kind in "biu" and len(column):
         low, high = int(column.min()), int(column.max())
         if high - low < min(WIDEST_RANGE, 16 * len(column) + 256):
-            shifted = column.astype(np.int64) - low
+            shifted = _above(column, low).astype(np.intp, copy=False)
             present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
             lut = np.zeros(high - low + 1, dtype=narrow(len(present)))
             lut[present] = np.arange(len(present))
-            values = [bool(v) for v in present + low] if column.dtype == bool else (present + low).tolist()
+            values = [bool(v) for v in present + low] if column.dtype == bool else [v + low for v in present.tolist()]
             return tuple(values), lut[shifted]
     return _by_arrow(column, name)
 
@@ -101,7 +129,7 @@ def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     try:
         cells = pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeError):
         return _by_hash(column, name)
     words = coded.dictionary.to_pylist()
     return _sorted_codes(words, coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False))
@@ -112,7 +140,7 @@ def _by_hash(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     place: dict[Any, int] = {}
     codes = np.empty(len(column), dtype=np.int64)
     for i, cell in enumerate(column):
-        if cell is None or cell != cell:
+        if is_missing(cell):
             codes[i] = -1
             continue
         try:
@@ -157,11 +185,11 @@ def _as_floats(column: Any, name: str) -> Array:
         return column
     if isinstance(column, np.ndarray):
         try:
-            return np.array([np.nan if v is None else float(v) for v in column], dtype=np.float64)
+            return np.array([np.nan if is_missing(v) else float(v) for v in column], dtype=np.float64)
         except (TypeError, ValueError):
             for i, v in enumerate(column):
                 try:
-                    float(np.nan if v is None else v)
+                    float(np.nan if is_missing(v) else v)
                 except TypeError:
                     raise TypeError(
                         f"column {name!r}, row {i}: argument must be a string or a number, not {v!r}"
@@ -173,7 +201,7 @@ def _as_floats(column: Any, name: str) -> Array:
 
     try:
         plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        cast: Array = plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        cast: Array = plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return cast
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise BadValue(f"column {name!r}: expected numbers. {error}") from error

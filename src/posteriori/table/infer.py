@@ -34,6 +34,8 @@ def infer(X: Any, y: Any = None, kinds: Kinds = None) -> Schema:
     'rooms: categorical (whole numbers, 3 values)'
     """
     frame = open_frame(X)
+    if frame.sparse is not None:
+        frame = Frame(frame.n, frame.names, sparse=frame.sparse.tocsc())
     told = _told(frame, kinds)
     columns, notes = [], []
     for j in range(frame.d):
@@ -68,6 +70,10 @@ def _decide(cells: Any, name: str, told: str | None) -> tuple[Column, str]:
     else:
         kind, why = "categorical", f"strings, {len(values)} values"
         _warn_id(name, len(values), rows)
+    if by_dtype == "binary" and set(values) <= {False, True}:
+        values = (False, True)
+    if kind == "categorical" and values and all(isinstance(v, str) and v.isdigit() for v in values):
+        why += ", all digits: leading zeros keep them words"
     declared = frozenset(values) if kind in VALUED and kind != "text" else frozenset()
     return Column(name, kind, tuple(values) if declared else (), declared), f"{name}: {kind} ({why})"
 

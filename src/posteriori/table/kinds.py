@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadValue, TableError, UnknownColumn, did_you_mean, listed
+from .encode import is_missing
 from .schema import Schema, check_kind
 from .sources import Frame
 
@@ -53,9 +54,9 @@ def _arrow_type(column: Any, name: str) -> Any:
     if not isinstance(column, np.ndarray):
         return column.type
     try:
-        return pa.infer_type(column, from_pandas=True)
+        return pa.infer_type([v for v in column if not is_missing(v)])
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        strange = next((v for v in column if v is not None and getattr(v, "__hash__", None) is None), None)
+        strange = next((v for v in column if not is_missing(v) and getattr(v, "__hash__", None) is None), None)
         if strange is not None:
             raise TypeError(f"column {name!r}: argument must be a string or a number, not {strange!r}") from None
         return None
@@ -64,15 +65,14 @@ def _arrow_type(column: Any, name: str) -> Any:
 def _arrow_kind(kind: Any, name: str) -> str:
     import pyarrow.types as t
 
-    if kind is None or t.is_null(kind):
-        return "categorical"
-    if t.is_dictionary(kind):
+    if kind is None or t.is_null(kind) or t.is_dictionary(kind):
         return "categorical"
     if t.is_boolean(kind):
         return "binary"
     if t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind):
         return "numeric"
-    if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind) or t.is_binary(kind):
+    words = (t.is_string, t.is_large_string, t.is_string_view, t.is_binary, t.is_large_binary, t.is_binary_view)
+    if any(is_one(kind) for is_one in words):
         return "categorical"
     raise _no_kind(name, str(kind))
 
@@ -86,7 +86,9 @@ def _no_kind(name: str, dtype: str) -> Exception:
 
 
 def _place(frame: Frame, key: Any) -> int:
-    if isinstance(key, int | np.integer) and not isinstance(key, bool):
+    if frame.names is not None and str(key) in frame.names:
+        return frame.names.index(str(key))
+    if frame.names is None and isinstance(key, int | np.integer) and not isinstance(key, bool):
         if not -frame.d <= key < frame.d:
             raise UnknownColumn(f"kinds names column {key}, but the table has {frame.d} columns")
         return int(key) % frame.d

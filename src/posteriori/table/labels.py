@@ -35,10 +35,15 @@ def as_labels(y: ArrayLike | None) -> Array:
     """Labels as a 1-D array: a column is flattened with scikit-learn's warning, anything else is refused."""
     if y is None:
         raise BadValue("labels are needed: the estimator requires y to be passed, but the target y is None")
+    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
+        row = int(np.argmax(np.ma.getmaskarray(y)))
+        raise BadValue(f"Input y contains NaN (masked in row {row}): a row needs a label")
     if type(y) is np.ndarray and y.ndim == 1:
         labels: Array = y
     else:
         labels = column_or_1d(y, warn=True)
+    if not labels.dtype.isnative:
+        labels = labels.astype(labels.dtype.newbyteorder("="))
     if labels.dtype.kind == "c":
         raise BadValue("Complex data not supported: labels are discrete values, not complex numbers")
     return labels

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import pathlib
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import FormatError, MissingExtra, TableError, UnknownColumn, did_you_mean, listed
+from ..errors import FormatError, UnknownColumn, did_you_mean, listed
 from .infer import infer
 from .kinds import Kinds
 from .schema import Schema
-from .sources import open_frame
 
 READERS = {
     ".csv": "read_csv",
@@ -42,7 +43,9 @@ class Table:
         return f"Table of {len(self)} rows{classes}\n  {decided}"
 
 
-def read(path: Any, target: str | None = None, kinds: Kinds = None, sql: str | None = None) -> Table:
+def read(
+    path: Any, target: str | None = None, kinds: Kinds = None, sql: str | None = None, encoding: str = "utf-8"
+) -> Table:
     """Read a file (CSV, Parquet, JSON lines; `.gz` too), look at every cell once and decide the schema.
 
     Parameters
@@ -55,8 +58,10 @@ def read(path: Any, target: str | None = None, kinds: Kinds = None, sql: str | N
         Kinds that are told and not inferred.
     sql : str, optional
         A query over the file, named `this`: `read("big.parquet", sql="SELECT * FROM this WHERE year = 2026")`.
+    encoding : str
+        Of a CSV file: "utf-8", "latin-1" or "utf-16".
     """
-    frame = _query(pathlib.Path(path), sql)
+    frame = _query(pathlib.Path(path), sql, encoding)
     names = list(frame.columns)
     if target is None:
         return Table(frame, None, infer(frame, None, kinds))
@@ -74,28 +79,45 @@ def read(path: Any, target: str | None = None, kinds: Kinds = None, sql: str | N
     return Table(X, y, Schema(schema.columns, schema.classes, schema.declared_classes, target, schema.notes))
 
 
-def _query(path: pathlib.Path, sql: str | None) -> Any:
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtra("reading files needs duckdb: pip install duckdb") from error
+def _query(path: pathlib.Path, sql: str | None, encoding: str) -> Any:
+    import duckdb
+
     if not path.exists():
         near = did_you_mean(path.name, (p.name for p in path.parent.glob("*")) if path.parent.is_dir() else ())
         raise FileNotFoundError(f"no file {path}{near}")
-    suffixes = [s for s in path.suffixes if s not in (".gz", ".zst")]
-    if not suffixes or suffixes[-1].lower() not in READERS:
+    if path.stat().st_size == 0:
+        raise FormatError(f"{path} is empty")
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
+    if not suffixes or suffixes[-1] not in READERS:
         raise FormatError(f"{path}: cannot tell its format; known endings: {listed(READERS)}, each also with .gz")
-    reader = READERS[suffixes[-1].lower()]
-    options = CSV_OPTIONS if reader == "read_csv" else ""
-    quoted = str(path).replace("'", "''")
-    query = f"SELECT * FROM {reader}('{quoted}'{options})"
+    reader = READERS[suffixes[-1]]
+    name = "".join(f"[{c}]" if c in "*?[" else c for c in str(path)).replace("'", "''")  # a path, not a pattern
+    options = f"{CSV_OPTIONS}, encoding='{encoding}'" if reader == "read_csv" else ""
     try:
         with duckdb.connect(":memory:") as engine:
-            engine.execute(f"CREATE VIEW this AS {query}")
-            found = engine.execute(sql or "SELECT * FROM this").df()
+            names = [row[0] for row in engine.execute(f"DESCRIBE FROM {reader}('{name}'{options})").fetchall()]
+            if reader == "read_csv":
+                _refuse_ragged(path, names, encoding)
+            engine.execute(f"CREATE VIEW this AS FROM {reader}('{name}'{options})")
+            found = engine.execute(sql or "FROM this").df()
     except duckdb.Error as error:
         raise FormatError(f"{path}: {error}") from error
-    if not len(found.columns):
-        raise TableError(f"{path} has no columns")
-    open_frame(found)  # duplicate names are named here
     return found
+
+
+def _refuse_ragged(path: pathlib.Path, names: list[str], encoding: str) -> None:
+    """Rows of different lengths make the engine see one column, a repeated name makes it invent one: say so instead."""
+    if path.suffix.lower() == ".zst":
+        return
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, "rt", encoding=encoding, errors="replace", newline="") as file:
+        first = file.readline().lstrip("\ufeff").rstrip("\r\n")
+        for mark in ",;|\t":
+            header = next(csv.reader([first], delimiter=mark), [])
+            if len(names) == 1 and len(header) > 1 and names[0] == first:
+                for line, row in enumerate(csv.reader(file, delimiter=mark), start=2):
+                    if row and len(row) != len(header):
+                        raise FormatError(f"{path}, line {line}: {len(row)} cells where the header has {len(header)}")
+            repeated = sorted({h for h in header if header.count(h) > 1})
+            if len(header) == len(names) > 1 and repeated and set(names) & set(header):
+                raise UnknownColumn(f"{path}: duplicate columns: {listed(repeated)}; every column needs its own name")

@@ -7,6 +7,8 @@ row had it, and vanishes when the last such row is forgotten).
 
 from __future__ import annotations
 
+import decimal
+import numbers
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,7 +29,7 @@ def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
     """
 
     def place(v: Any) -> tuple[int, str, Any]:
-        if isinstance(v, bool | int | float):
+        if isinstance(v, numbers.Real | decimal.Decimal):
             return 0, "", v
         return (1, "", v) if isinstance(v, str) else (2, type(v).__name__, v)
 
@@ -59,8 +61,13 @@ class Column:
             )
         if self.values == other.values and self.declared == other.declared:
             return self
-        declared = self.declared | other.declared
-        return Column(self.name, self.kind, in_order({*self.values, *other.values}), declared)
+        values = in_order({*self.values, *other.values})
+        if self.kind == "binary" and len(values) > 2:
+            raise TableError(
+                f"column {self.name!r} is binary but would have {len(values)} values: {list(values)}; "
+                "give it the kind 'categorical'"
+            )
+        return Column(self.name, self.kind, values, self.declared | other.declared)
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ class Frame:
             return self
         place = {name: j for j, name in enumerate(self.names)}
         missing = [name for name in names if name not in place]
-        extra = [name for name in self.names if name not in set(names)]
+        wanted = set(names)
+        extra = [name for name in self.names if name not in wanted]
         if missing:
             hint = did_you_mean(missing[0], extra)
             raise UnknownColumn(f"missing columns: {listed(missing)}{hint} The table has: {listed(self.names)}")
@@ -91,7 +92,7 @@ def open_frame(X: Any) -> Frame:
     if isinstance(X, Frame):
         return X
     if isinstance(X, np.ma.MaskedArray):
-        return _open_masked(X)
+        return _open_matrix(_unmasked(X))
     if isinstance(X, np.ndarray):
         return _open_matrix(X)
     if hasattr(X, "tocsr") and hasattr(X, "nnz"):
@@ -100,6 +101,8 @@ def open_frame(X: Any) -> Frame:
         return _open_mapping(X)
     if isinstance(X, list | tuple):
         return _open_matrix(_from_lists(X))
+    if getattr(X, "ndim", 2) == 1 and hasattr(X, "index"):
+        raise TableError("a Series is no table: give series.to_frame() for a column, frame.iloc[[i]] for a row")
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect") or hasattr(X, "columns"):
         return _open_table(X)
     if hasattr(X, "__array__"):
@@ -138,17 +141,19 @@ def _open_matrix(X: Array) -> Frame:
     return Frame(len(X), None, matrix=np.asarray(X))
 
 
-def _open_masked(X: Any) -> Frame:
-    frame = _open_matrix(np.asarray(X.data))
+def _unmasked(X: Any) -> Array:
+    """A masked array as a plain one: masked cells are NaN among floats, None among all else (which may not be rounded)."""
     mask = np.ma.getmaskarray(X)
     if not mask.any():
-        return frame
-    blank = X.data.astype(object if X.dtype.kind in "OUSb" else np.float64)
+        return np.asarray(X.data)
+    blank: Array = X.data.astype(np.float64 if X.dtype.kind == "f" else object)
     blank[mask] = None if blank.dtype == object else np.nan
-    return Frame(frame.n, None, matrix=blank)
+    return blank
 
 
 def _open_sparse(X: Any) -> Frame:
+    if X.ndim != 2:
+        raise TableError(f"Expected 2D array, got a {X.ndim}D sparse array instead (shape {X.shape})")
     if X.dtype.kind == "c":
         raise TableError("Complex data not supported: take its real part, or its modulus and angle, as columns")
     rows = X.tocsr()
@@ -164,14 +169,27 @@ def _open_mapping(X: Mapping[Any, Any]) -> Frame:
     for name, cells in X.items():
         if isinstance(cells, str) or not hasattr(cells, "__len__"):
             raise TableError(f"column {name!r} must be a list or an array of cells. Got {cells!r} instead.")
-        columns.append(_arrow(cells, str(name)) if hasattr(cells, "__arrow_c_array__") else _numpy(cells))
+        columns.append(_cells(cells, str(name)))
     lengths = {name: len(c) for name, c in zip(names, columns)}
     if len(set(lengths.values())) > 1:
         raise TableError(f"columns differ in length: {lengths}")
     return Frame(len(columns[0]) if columns else 0, names, columns=tuple(columns))
 
 
-def _numpy(cells: Any) -> Array:
+def _cells(cells: Any, name: str) -> Any:
+    """One column of a dict: a list, an array, a masked array, a Series of any library."""
+    import narwhals.dependencies as libraries
+
+    if isinstance(cells, np.ma.MaskedArray):
+        return _unmasked(cells)
+    if libraries.is_pandas_series(cells):
+        return _from_pandas(cells, name)
+    if hasattr(cells, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        return pa.chunked_array(cells).combine_chunks()
+    if hasattr(cells, "__arrow_c_array__"):
+        return _arrow(cells, name)
     flat = np.asarray(cells)
     if flat.dtype.kind in "US" and isinstance(cells, list | tuple) and not all(isinstance(c, str) for c in cells):
         flat = np.array(cells, dtype=object)
@@ -204,7 +222,13 @@ def _open_table(X: Any) -> Frame:
 
 
 def _from_pandas(series: Any, name: str) -> Any:
+    import pandas as pd
+
     dtype = series.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        return series.sparse.to_dense().to_numpy()
+    if isinstance(dtype, pd.CategoricalDtype) and isinstance(dtype.categories, pd.IntervalIndex):
+        return series.astype(object).to_numpy()
     if isinstance(dtype, np.dtype) and dtype.kind in "biufO":
         return series.to_numpy()
     return _arrow(series, name)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...kernels import naive as kernels
 from ...smoothing import log_dirichlet, log_unseen
 from ...statistics.bundle import Statistics
+from ...statistics.collect import refuse_no_bits
 from ...table.encode import Coded, code_columns
 from ...table.schema import Schema, Value
 from ...table.sources import Frame
@@ -76,7 +77,8 @@ class Cells:
         """Σ_j ln P(0|y), then for each one in the row ln P(1|y) − ln P(0|y)."""
         zero, one = self.log_theta[0::2], self.log_theta[1::2]
         part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
-        ones = None if part.data.all() else (part.data != 0).astype(np.float64)
+        refuse_no_bits(part, [column.name for column in self.columns])
+        ones = None if part.data.all() else part.data.astype(np.float64)
 
         def score(table: Floats, base: Floats) -> Floats:
             return kernels.log_joint_sparse(part.indptr, part.indices, ones, table, base, n_jobs=n_jobs)[0]

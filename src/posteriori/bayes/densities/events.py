@@ -45,19 +45,26 @@ class Events:
         self.length = self.counts.table.sum(axis=0) / rows  # events a row, for sampling
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
-        if frame.sparse is not None and np.isfinite(self.log_theta).all():
-            part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
-            out, met = kernels.log_joint_sparse(
-                part.indptr, part.indices, part.data, self.log_theta, start, n_jobs=n_jobs
-            )
-            if met:
-                refuse_bad_cells(part, self.names)
-            return out
+        if frame.sparse is not None:
+            return self._add_sparse(start, frame, n_jobs)
         x = numbers(frame, self.where)
         refuse_bad_counts(x, self.names)
         gone = np.isnan(x)
         seen.missing += int(gone.sum())
         return start + _times(np.where(gone, 0.0, x), self.log_theta)
+
+    def _add_sparse(self, start: Floats, frame: Frame, n_jobs: int | None) -> Floats:
+        part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
+        never = np.isneginf(self.log_theta)  # λ = 0: impossible events are counted apart, 0 · −inf is no number
+        table = np.where(never, 0.0, self.log_theta)
+        out, met = kernels.log_joint_sparse(part.indptr, part.indices, part.data, table, start, n_jobs=n_jobs)
+        if met:
+            refuse_bad_cells(part, self.names)
+        if never.any():
+            zero = np.zeros(never.shape[1])
+            broken, _ = kernels.log_joint_sparse(part.indptr, part.indices, part.data, never.astype(float), zero)
+            out[broken > 0] = -np.inf
+        return out
 
     def parts(self, frame: Frame) -> Floats:
         x = np.nan_to_num(numbers(frame, self.where), nan=0.0)
@@ -68,8 +75,8 @@ class Events:
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
         theta = np.exp(self.log_theta)
         lengths = rng.poisson(self.length[y])
-        drawn = np.array([rng.multinomial(n, theta[:, c] / theta[:, c].sum()) for n, c in zip(lengths, y)])
-        return list(drawn.reshape(len(y), -1).T)
+        drawn = [rng.multinomial(n, theta[:, c] / theta[:, c].sum()) for n, c in zip(lengths, y)]
+        return list(np.array(drawn).reshape(len(y), len(self.where)).T)
 
     def tables(self, schema: Schema) -> dict[str, Any]:
         theta = np.exp(self.log_theta)
@@ -114,8 +121,12 @@ class Words:
         out = np.empty(len(y), dtype=object)
         for i, c in enumerate(y):
             n = int(rng.poisson(self.length[c]))
-            out[i] = " ".join(
-                rng.choice(np.array(self.column.values, dtype=object), n, p=theta[:, c] / theta[:, c].sum())
+            out[i] = (
+                ""
+                if not len(theta)
+                else " ".join(
+                    rng.choice(np.array(self.column.values, dtype=object), n, p=theta[:, c] / theta[:, c].sum())
+                )
             )
         return [out]
 

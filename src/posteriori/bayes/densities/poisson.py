@@ -1,6 +1,7 @@
 """Count columns that do not compete: P(x|y) = r^x e^(−r)/x!, r the mean of the class.
 
-Smoothing adds λ rows with the column's mean over all classes: r = (Σx + λ·x̄)/(n + λ), so that no rate is zero.
+Smoothing adds λ rows with the column's mean over all classes: r = (Σx + λ·x̄)/(n + λ), so that no rate is zero; where all
+counts were zero, x̄ is ½/(n + 1).
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from ...table.encode import numbers
 from ...table.schema import Schema
 from ...table.sources import Frame
 from .base import Floats, Seen, mutual_information
+from .gaussian import normal_information
 
 Array = NDArray[Any]
+LARGE = 10_000  # rates from which a Poisson is summed as a normal
 
 
 class Poisson:
@@ -26,7 +29,8 @@ class Poisson:
 
     def __init__(self, where: list[int], names: list[str], moments: Moments, smoothing: float) -> None:
         self.where, self.names = where, names
-        middle = moments.pooled().mean
+        pooled = moments.pooled()
+        middle = np.where(pooled.mean > 0, pooled.mean, 0.5 / (pooled.n + 1)) if smoothing > 0 else pooled.mean
         weight = moments.n + smoothing
         total = moments.n * moments.mean + smoothing * middle
         self.rate = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), middle)
@@ -37,9 +41,10 @@ class Poisson:
         seen.missing += int(np.isnan(x).sum())
         gone = np.isnan(x)
         x = np.where(gone, 0.0, x)
-        out = np.array(np.broadcast_to(start, (len(x), len(self.rate))))
+        out = np.array(np.broadcast_to(start, (len(x), len(self.rate))), order="C")
+        factorial = gammaln(x + 1)
         for c, rate in enumerate(self.rate):
-            out[:, c] += np.where(gone, 0.0, xlogy(x, rate) - rate - gammaln(x + 1)).sum(axis=1)
+            out[:, c] += np.where(gone, 0.0, xlogy(x, rate) - rate - factorial).sum(axis=1)
         return out
 
     def parts(self, frame: Frame) -> Floats:
@@ -56,6 +61,9 @@ class Poisson:
     def information(self, prior: Floats) -> Floats:
         found = []
         for rate in self.rate.T:
+            if rate.max() > LARGE:
+                found.append(normal_information(rate, np.maximum(rate, 1e-9), prior))
+                continue
             top = int(rate.max() + 12 * np.sqrt(rate.max() + 1)) + 2
             x = np.arange(top)[:, None]
             found.append(mutual_information(np.exp(xlogy(x, rate) - rate - gammaln(x + 1)) * prior))

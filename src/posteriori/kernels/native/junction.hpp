@@ -23,6 +23,7 @@ struct Clique {
     double least_log = 0;                     // log of its least positive cell
     Index cells = 1, message_cells = 1;
     Index place = 0, message_place = 0;       // where its belief and its messages lie in the buffers of a state
+    int slot = 0;                             // which child of its parent it is
     std::vector<int> read_here, read_message; // nodes whose marginal is read from the belief, or from the separator
 };
 
@@ -51,14 +52,15 @@ private:
     std::vector<int> largest_;
 };
 
-// Findings: hard[v] a state or −1; soft[v] a likelihood vector or empty; log_weight what one-hot vectors weigh beyond 1.
+// Findings: hard[v] a state or −1; soft[v] a likelihood vector or empty; log_weight[v] what a one-hot vector weighs beyond 1.
 struct Findings {
-    explicit Findings(std::size_t n) : hard(n, -1), soft(n) {}
+    explicit Findings(std::size_t n) : hard(n, -1), soft(n), log_weight(n, 0.0) {}
     void add(int v, const double* likelihood, int size);
+    void drop(int v);
 
     std::vector<int> hard;
     std::vector<std::vector<double>> soft;
-    double log_weight = 0;
+    std::vector<double> log_weight;
 };
 
 class State {
@@ -67,11 +69,12 @@ public:
 
     // Takes the findings; what they leave as it was is not computed again.
     void set(const Findings& findings);
+    void change(int v, const double* likelihood);  // one finding; null takes it out
     void reset();  // forget every message: the next question is answered from nothing
 
     bool collect();     // messages to the roots; false when the findings are impossible
     bool distribute();  // messages from the roots and all marginals, after collect
-    double log_probability() const { return log_probability_ + now_.log_weight; }
+    double log_probability() const;
     const std::vector<double>& marginals() const { return marginals_; }
 
     // Joint of nodes that lie in one clique (in the order given), or false when none holds them all.
@@ -86,20 +89,27 @@ public:
     void only(const std::vector<int>& nodes);  // distribute will read these nodes alone
 
 private:
-    template <typename Reduce> bool gather(int c);
+    // How much of a clique is still good after a change.
+    enum Good : char { nothing, belief, all };
+
+    void multiply(int c);
+    template <typename Reduce> bool send(int c);
+    void tell_parent(int c);
     Nest over_message(int c, const std::vector<char>* shared) const;
     const double* weighted(int c);
-    void read(int c, const double* belief);
-    void read_separator(int child);
+    void read_leaf(int c);
+    void read(const std::vector<int>& nodes, const Clique& clique, int from, int to, const double* table);
     void mark_affected(const std::vector<int>& changed);
     bool any_affected(const Clique& clique) const;
 
     std::shared_ptr<const Plan> plan_;
     Findings now_;
     std::vector<double> belief_, up_, separator_, scratch_, ratio_, message_, marginals_;
-    std::vector<Index> cells_, message_cells_;
+    std::vector<Index> cells_, message_cells_, separator_cells_;  // message and separator sizes: 0 when not known
     std::vector<double> log_scale_, least_log_;
-    std::vector<char> collected_, recomputed_, affected_, wanted_, wanted_below_;
+    std::vector<double> product_log_;   // log of what was scaled out of a belief
+    std::vector<char> good_, recomputed_, affected_, wanted_, wanted_below_;
+    std::vector<int> touched_;          // how often a belief was changed in place since it was multiplied out
     bool impossible_ = false;
     double log_probability_ = 0;
 };

@@ -119,7 +119,9 @@ std::vector<int> Plan::lay_out(const CliqueTree& tree) {
         members[i] = tree.members[order[i]];
         if (parent[order[i]] >= 0) {
             cliques[i].parent = row[parent[order[i]]];
-            cliques[cliques[i].parent].children.push_back(i);
+            auto& siblings = cliques[cliques[i].parent].children;
+            cliques[i].slot = static_cast<int>(siblings.size());
+            siblings.push_back(i);
         }
     }
     std::vector<int> axis(sizes.size(), -1), uses(sizes.size(), 0);

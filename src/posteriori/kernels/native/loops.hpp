@@ -125,6 +125,19 @@ template <typename Op, typename A, typename B> void sweep(const Nest& nest, A* a
     }
 }
 
+// Scales to sum one; false when there is nothing to scale.
+inline bool normalise(double* x, Index n) {
+    double total = 0;
+    for (Index i = 0; i < n; ++i) total += x[i];
+    if (!(total > 0)) return false;
+    const double scale = 1 / total;
+    if (std::isfinite(scale))
+        for (Index i = 0; i < n; ++i) x[i] *= scale;
+    else
+        for (Index i = 0; i < n; ++i) x[i] /= total;
+    return true;
+}
+
 constexpr double kLeastLog = -600;  // products that could fall below e^−600 are taken in logarithms
 
 // Logarithms to numbers whose largest is 1, in place; returns the log of the scale.

@@ -21,7 +21,7 @@ from posteriori.network.formats.description import MAX_BYTES, Description
 
 TEXT: dict[str, Callable[[str, str], Description]] = {".bif": bif.parse, ".net": hugin.parse, ".uai": uai.parse}
 RENDER: dict[str, Callable[[Description], str]] = {".bif": bif.render, ".net": hugin.render, ".uai": uai.render}
-SUFFIXES = (".bif", ".xmlbif", ".xml", ".net", ".uai")
+SUFFIXES = (".bif", ".xmlbif", ".bifxml", ".xml", ".net", ".uai")
 
 __all__ = ["SUFFIXES", "Description", "parse", "read", "render", "write"]
 

@@ -72,12 +72,16 @@ class Description:
 
     def add_table(self, child: str, values: Any, fail: Fail) -> None:
         """The numbers of a family already added, in the order that `tables` keeps."""
-        shape = [len(self.states[n]) for n in (*self.parents[child], child)]
         flat = np.asarray(values, dtype=np.float64).ravel()
-        if len(flat) != math.prod(shape):
-            size = " × ".join(map(str, shape))
-            fail(f"the table of {child!r} needs {size} = {math.prod(shape):,} numbers, found {len(flat):,}")
+        self.check_size(child, len(flat), fail)
         self.tables[child] = flat
+
+    def check_size(self, child: str, count: int, fail: Fail) -> None:
+        """The table of a family already added holds as many numbers as its states call for."""
+        shape = [len(self.states[n]) for n in (*self.parents[child], child)]
+        if count != math.prod(shape):
+            size = " × ".join(map(str, shape))
+            fail(f"the table of {child!r} needs {size} = {math.prod(shape):,} numbers, found {count:,}")
 
     def finish(self, fail: Fail) -> Description:
         """Every variable has its table."""

@@ -24,6 +24,7 @@ IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 T = TypeVar("T")
 MOST_WORDS = MAX_STATES + 1
 DEEPEST = 4096  # parentheses inside one another; a table has one level a parent
+KEPT = ("name", "states", "posteriori_name")
 KEYWORDS = {"net", "node", "potential", "discrete", "continuous", "decision", "utility", "class"}
 
 
@@ -48,12 +49,14 @@ def parse(text: str, source: str) -> Description:
 
 
 def _attributes(scan: Scanner) -> dict[str, list[str]]:
-    """`name = value;` until the closing brace, each value as its flat list of words."""
+    """`name = value;` until the closing brace; of those that matter here, the flat list of words."""
     found: dict[str, list[str]] = {}
     while not scan.found("}"):
         name = scan.word("the name of an attribute or '}'")
         scan.expect("=")
-        found[name] = _value(scan)
+        value = _value(scan)
+        if name in KEPT:
+            found[name] = value
     return found
 
 

@@ -1,11 +1,15 @@
-"""UAI: numbers only. Nodes are x0, x1, …, states "0", "1", …; names are not kept by this format."""
+"""UAI: numbers only. Nodes are x0, x1, …, states "0", "1", …; names are not kept by this format.
+
+The last variable of a function's scope is the node, and runs fastest through its table.
+"""
 
 from __future__ import annotations
 
 from posteriori.network.formats.description import MAX_CELLS, MAX_NODES, MAX_STATES, Description, written
 from posteriori.network.formats.scanner import Scanner
 
-PATTERN = r"(?P<skip>\s+)|(?P<word>\S+)|(?P<string>(?!))|(?P<mark>(?!))"
+# comments: a line that begins with the word c, or all after a #
+PATTERN = r"(?P<skip>\s+|#[^\n]*|(?m:^)c(?=\s)[^\n]*)|(?P<word>[^\s#]+)|(?P<string>(?!))|(?P<mark>(?!))"
 
 
 def parse(text: str, source: str) -> Description:
@@ -28,6 +32,7 @@ def parse(text: str, source: str) -> Description:
     families = [_scope(scan, found, nodes) for _ in range(count)]
     for child in families:
         size = scan.integer("the size of a table", MAX_CELLS)
+        found.check_size(child, size, scan.fail)
         found.add_table(child, [scan.number() for _ in range(size)], scan.fail)
     if scan.kind != "end":
         scan.expected("the end of the file")

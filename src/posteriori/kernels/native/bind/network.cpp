@@ -79,6 +79,9 @@ void bind_network(nb::module_& m) {
     nb::class_<State>(m, "JunctionState")
         .def(nb::init<std::shared_ptr<const Plan>>(), Release())
         .def("set", &set_findings, nb::arg("plan"), nb::arg("nodes").noconvert(), nb::arg("values").noconvert(), Release())
+        .def("change", [](State& self, int v, InC<double, 1> likelihood) {
+                 self.change(v, likelihood.shape(0) ? likelihood.data() : nullptr);
+             }, nb::arg("node"), nb::arg("likelihood").noconvert(), Release())
         .def("reset", &State::reset, Release())
         .def("collect", &State::collect, Release())
         .def("marginals", [](State& self, OutC<double, 1> out) {
