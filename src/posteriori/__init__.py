@@ -36,6 +36,9 @@ _HOME: dict[str, str] = {
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.gaussian_nb",
     "MultinomialNB": "bayes.multinomial_nb",
+    "LinearSVC": "margin.linear_svm",
+    "SVC": "margin.svm",
+    "SVR": "margin.svr",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]
