@@ -13,4 +13,5 @@ NB_MODULE(POSTERIORI_MODULE, m) {
 #endif
     });
     bind_naive(m);
+    bind_neighbors(m);
 }
