@@ -37,40 +37,40 @@ void each(const View<T>& tree, const T* Q, std::int64_t m, const Ask& ask, Work&
     });
 }
 
-template <typename T, Metric M, int D>
-void nearest_by(const View<T>& tree, const T* Q, std::int64_t m, int k, const std::int32_t* skip, const Ask& ask,
-                T* distance, std::int64_t* index) {
+template <typename T> struct Wanted {
+    int k;
+    const std::int32_t* skip;
+    T* distance;
+    std::int64_t* index;
+};
+
+template <typename T, Metric M, int D, typename Sink>
+void nearest_by(const View<T>& tree, const T* Q, std::int64_t m, const Ask& ask, const Wanted<T>& want) {
     each<T, M, D>(tree, Q, m, ask, [&](auto& walk, const T* q, std::int64_t i, std::int32_t home) {
-        auto put = [&](int r, T reduced, std::int32_t id) {
-            distance[i * k + r] = unreduced<M>(reduced);
-            index[i * k + r] = id;
-        };
-        const std::int32_t self = skip ? skip[i] : -1;
-        if (k <= Few<T>::limit) {
-            Few<T> sink(k, self);
-            walk.search(q, home, sink);
-            sink.finish(put);
-        } else {
-            Many<T> sink(k, self);
-            walk.search(q, home, sink);
-            sink.finish(put);
-        }
+        Sink sink(want.k, want.skip ? want.skip[i] : -1);
+        walk.search(q, home, sink);
+        sink.finish([&](int r, T reduced, std::int32_t id) {
+            want.distance[i * want.k + r] = unreduced<M>(reduced);
+            want.index[i * want.k + r] = id;
+        });
     });
 }
 
-template <typename T, int D> struct Euclidean {
-    static void run(const View<T>& tree, const T* Q, std::int64_t m, int k, const std::int32_t* skip, const Ask& ask,
-                    T* distance, std::int64_t* index) {
-        if (tree.d == D) return nearest_by<T, Metric::euclidean, D>(tree, Q, m, k, skip, ask, distance, index);
-        Euclidean<T, D - 1>::run(tree, Q, m, k, skip, ask, distance, index);
+// The dimension known in advance, from D down: only where k is small, else the list costs more than the distances.
+template <typename T, int D>
+void euclidean(const View<T>& tree, const T* Q, std::int64_t m, const Ask& ask, const Wanted<T>& want) {
+    if constexpr (D > 0) {
+        if (tree.d != D) return euclidean<T, D - 1>(tree, Q, m, ask, want);
     }
-};
-template <typename T> struct Euclidean<T, 0> {
-    static void run(const View<T>& tree, const T* Q, std::int64_t m, int k, const std::int32_t* skip, const Ask& ask,
-                    T* distance, std::int64_t* index) {
-        nearest_by<T, Metric::euclidean, 0>(tree, Q, m, k, skip, ask, distance, index);
-    }
-};
+    nearest_by<T, Metric::euclidean, D, Few<T>>(tree, Q, m, ask, want);
+}
+
+template <typename T, Metric M>
+void nearest_any(const View<T>& tree, const T* Q, std::int64_t m, const Ask& ask, const Wanted<T>& want) {
+    if (want.k > Few<T>::limit) return nearest_by<T, M, 0, Many<T>>(tree, Q, m, ask, want);
+    if constexpr (M == Metric::euclidean) return euclidean<T, 10>(tree, Q, m, ask, want);
+    else nearest_by<T, M, 0, Few<T>>(tree, Q, m, ask, want);
+}
 
 template <typename T, Metric M>
 void within_by(const View<T>& tree, const T* Q, std::int64_t m, const T* radius, const Ask& ask, std::int64_t* count,
@@ -87,11 +87,12 @@ void within_by(const View<T>& tree, const T* Q, std::int64_t m, const T* radius,
 template <typename T>
 void nearest(const View<T>& tree, const T* Q, std::int64_t m, int k, const std::int32_t* skip, const Ask& ask, T* distance,
              std::int64_t* index) {
+    const Wanted<T> want{k, skip, distance, index};
     switch (ask.metric) {
-        case Metric::euclidean: return Euclidean<T, 16>::run(tree, Q, m, k, skip, ask, distance, index);
-        case Metric::manhattan: return nearest_by<T, Metric::manhattan, 0>(tree, Q, m, k, skip, ask, distance, index);
-        case Metric::chebyshev: return nearest_by<T, Metric::chebyshev, 0>(tree, Q, m, k, skip, ask, distance, index);
-        case Metric::minkowski: return nearest_by<T, Metric::minkowski, 0>(tree, Q, m, k, skip, ask, distance, index);
+        case Metric::euclidean: return nearest_any<T, Metric::euclidean>(tree, Q, m, ask, want);
+        case Metric::manhattan: return nearest_any<T, Metric::manhattan>(tree, Q, m, ask, want);
+        case Metric::chebyshev: return nearest_any<T, Metric::chebyshev>(tree, Q, m, ask, want);
+        case Metric::minkowski: return nearest_any<T, Metric::minkowski>(tree, Q, m, ask, want);
     }
 }
 
