@@ -45,7 +45,7 @@ sanitize:        ## kernel tests under the address and undefined-behaviour sanit
 	PYTHON=$(PYTHON) bash tests/kernels/sanitize.sh
 
 fuzz: setup      ## the long runs of the property tests
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n 2 -m "not slow or slow" tests/laws tests/kernels
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n 2 tests/laws tests/kernels
 
 clean:           ## remove what was built
 	rm -rf build $(VENV)/.installed

@@ -8,7 +8,26 @@ from typing import Any
 __version__ = "0.1.0"
 
 # public name -> the module that holds it; a name is imported when it is first used
-_HOME: dict[str, str] = {}
+_HOME: dict[str, str] = {
+    "NaiveBayes": "bayes.naive",
+    "Schema": "table.schema",
+    "read": "table.read",
+    "Loss": "decision.loss",
+    "RiskClassifier": "decision.classifier",
+    "bayes_risk": "decision.decide",
+    "decide": "decision.decide",
+    "loss_scorer": "decision.decide",
+    "mean_loss": "decision.decide",
+    "reject_price": "decision.curve",
+    "risk": "decision.decide",
+    "risk_coverage": "decision.curve",
+    "BernoulliNB": "bayes.bernoulli_nb",
+    "CategoricalNB": "bayes.categorical_nb",
+    "ComplementNB": "bayes.complement_nb",
+    "GaussianBayes": "bayes.gaussian_bayes",
+    "GaussianNB": "bayes.gaussian_nb",
+    "MultinomialNB": "bayes.multinomial_nb",
+}
 
 __all__ = ["__version__", *sorted(_HOME)]
 

@@ -98,7 +98,7 @@ class MissingExtra(PosterioriError, ImportError):
     """An optional dependency that is not installed."""
 
 
-def did_you_mean(name: object, known: Iterable[object]) -> str:
+def did_you_mean(name: object, known: Iterable[object], cutoff: float = 0.5) -> str:
     """The sentence that names the nearest match, or nothing.
 
     >>> did_you_mean("clas", ["class", "x1"])
@@ -107,7 +107,7 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     ''
     """
     by_text = {str(k): k for k in known}
-    close = difflib.get_close_matches(str(name), by_text, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(name), by_text, n=1, cutoff=cutoff)
     return f"; did you mean {by_text[close[0]]!r}?" if close else ""
 
 

@@ -1,1 +1,6 @@
 """The mergeable values: what one pass over rows leaves behind, with `+`, `-` and a zero."""
+
+from .counts import Counts
+from .moments import CoMoments, Moments
+
+__all__ = ["CoMoments", "Counts", "Moments"]

@@ -17,12 +17,17 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
+def _columns(columns: Sequence[Array] | Array) -> Sequence[Array]:
+    """The columns of a matrix (n, d), or the sequence itself."""
+    return list(columns.T) if isinstance(columns, np.ndarray) else columns
+
+
 def count_cells(
-    columns: Sequence[Array], y: Array, offsets: Array, n_classes: int, weights: Floats | None = None
+    columns: Sequence[Array] | Array, y: Array, offsets: Array, n_classes: int, weights: Floats | None = None
 ) -> Array:
     """N[offsets[j] + code, y] = Σ w of the rows with that code in column j and that class; int64 without weights."""
     table = np.zeros((int(offsets[-1]), n_classes), dtype=np.int64 if weights is None else np.float64)
-    for j, codes in enumerate(columns):
+    for j, codes in enumerate(_columns(columns)):
         size = int(offsets[j + 1] - offsets[j])
         flat = codes.astype(np.int64) * n_classes + y
         counted = np.bincount(flat, weights, minlength=size * n_classes)
@@ -30,8 +35,9 @@ def count_cells(
     return table
 
 
-def log_joint_cells(columns: Sequence[Array], log_theta: Floats, offsets: Array, start: Floats) -> Floats:
+def log_joint_cells(columns: Sequence[Array] | Array, log_theta: Floats, offsets: Array, start: Floats) -> Floats:
     """out[r, y] = start[y] + Σ_j log_theta[offsets[j] + code_jr, y]; start is log P(y), or a matrix (n, K) to add to."""
+    columns = _columns(columns)
     n = len(columns[0])
     out = np.array(np.broadcast_to(start, (n, log_theta.shape[1])), dtype=np.float64)
     for j, codes in enumerate(columns):
@@ -48,6 +54,19 @@ def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore"):
         evidence = safe + np.log(total)
     return scaled / np.where(total > 0, total, 1.0)[:, None], evidence
+
+
+def posterior(log_joint: Floats) -> tuple[Floats, int]:
+    """(P(y|x), first row that no class allows or −1)."""
+    answer, evidence = normalise(log_joint)
+    return answer, int(np.argmax(evidence == -np.inf)) if (evidence == -np.inf).any() else -1
+
+
+def posterior_cells(
+    columns: Sequence[Array] | Array, log_theta: Floats, offsets: Array, start: Floats
+) -> tuple[Floats, int]:
+    """The posterior of log_joint_cells."""
+    return posterior(log_joint_cells(columns, log_theta, offsets, start))
 
 
 def class_moments(X: Array, y: Array, n_classes: int, weights: Floats | None = None) -> tuple[Floats, Floats, Floats]:
@@ -78,21 +97,57 @@ def log_joint_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats) 
     return out
 
 
+def posterior_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats) -> tuple[Floats, int]:
+    """The posterior of log_joint_gaussian."""
+    return posterior(log_joint_gaussian(X, mean, variance, start))
+
+
+def _values(indices: Array, data: Array | None, above: float | None) -> tuple[Floats, int]:
+    """x of each stored cell, and whether a negative (bit 1) or a non-finite (bit 2) number was among the data."""
+    if data is None:
+        return np.ones(len(indices)), 0
+    x = np.asarray(data, dtype=np.float64)
+    finite = np.isfinite(x)
+    seen = int((x[finite] < 0).any()) | 2 * int(not finite.all())
+    return (x if above is None else (x > above).astype(np.float64)), seen
+
+
 def count_sparse(
-    indptr: Array, indices: Array, data: Array, n_columns: int, y: Array, n_classes: int, weights: Floats | None = None
-) -> Floats:
-    """N[j, y] = Σ w·x over the stored cells of a CSR matrix, shape (d, K)."""
+    indptr: Array,
+    indices: Array,
+    data: Array | None,
+    n_columns: int,
+    y: Array,
+    n_classes: int,
+    weights: Floats | None = None,
+    above: float | None = None,
+) -> tuple[Floats, int]:
+    """(N, seen): N[j, y] = Σ w·x over the stored cells of a CSR matrix, shape (d, K).
+
+    Without data every stored cell is 1; with `above` a cell is 1 above it, else 0. `seen` says whether a negative (bit 1)
+    or a non-finite (bit 2) number was among the data.
+    """
+    x, seen = _values(indices, data, above)
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    value = data.astype(np.float64) if weights is None else data * weights[rows]
     flat = indices.astype(np.int64) * n_classes + y[rows]
-    total: Floats = np.bincount(flat, value, minlength=n_columns * n_classes).astype(np.float64)
-    return total.reshape(n_columns, n_classes)
+    total = np.bincount(flat, x if weights is None else x * weights[rows], minlength=n_columns * n_classes)
+    return total.astype(np.float64).reshape(n_columns, n_classes), seen
 
 
-def log_joint_sparse(indptr: Array, indices: Array, data: Array, table: Floats, start: Floats) -> Floats:
-    """out[r, y] = start[y] + Σ_j x_rj·table[j, y] over the stored cells of a CSR matrix."""
+def log_joint_sparse(
+    indptr: Array, indices: Array, data: Array | None, table: Floats, start: Floats, above: float | None = None
+) -> tuple[Floats, int]:
+    """(out, seen): out[r, y] = start[y] + Σ_j x_rj·table[j, y] over the stored cells; x and `seen` as in count_sparse."""
     n = len(indptr) - 1
+    x, seen = _values(indices, data, above)
     out = np.array(np.broadcast_to(start, (n, table.shape[1])), dtype=np.float64)
-    rows = np.repeat(np.arange(n), np.diff(indptr))
-    np.add.at(out, rows, data[:, None] * table[indices])
-    return out
+    np.add.at(out, np.repeat(np.arange(n), np.diff(indptr)), x[:, None] * table[indices])
+    return out, seen
+
+
+def encode_integers(y: Array) -> tuple[Array, Array] | None:
+    """(distinct values, codes in uint8 or uint16) of integers that span less than 65536; None where they span more."""
+    if int(y.max()) - int(y.min()) >= 1 << 16:
+        return None
+    found, codes = np.unique(y, return_inverse=True)
+    return found, codes.astype(np.uint8 if len(found) <= 256 else np.uint16)

@@ -1,3 +1,266 @@
+// The kernels of naive.hpp for Python. Shapes are checked here; dtypes are never converted.
+#include "naive.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
 #include "bind.hpp"
 
-void bind_naive(nb::module_& m) { (void)m; }
+using namespace posteriori;
+using Any1 = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+using Any2 = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using Weights = std::optional<InC<double, 1>>;
+
+namespace {
+
+void require(bool holds, const char* message) {
+    if (!holds) throw std::invalid_argument(message);
+}
+
+int code_width(nb::dlpack::dtype type) {
+    if (type == nb::dtype<std::uint8_t>()) return 1;
+    if (type == nb::dtype<std::uint16_t>()) return 2;
+    // signed codes of 4 and 8 bytes are read as unsigned: a negative one is then too large for any table, and refused
+    if (type == nb::dtype<std::uint32_t>() || type == nb::dtype<std::int32_t>()) return 4;
+    if (type == nb::dtype<std::uint64_t>() || type == nb::dtype<std::int64_t>()) return 8;
+    throw nb::type_error("codes are uint8, uint16, (u)int32 or (u)int64");
+}
+
+Column column_of(const Any1& a, int widest = 8) {
+    const int width = code_width(a.dtype());
+    require(width <= widest, "class codes are uint8, uint16 or uint32");
+    return {static_cast<const unsigned char*>(a.data()), a.shape(0) == 1 ? width : a.stride(0) * width, width};
+}
+
+// The columns of a matrix (n, d), or a list of 1-D arrays; `held` keeps the latter alive.
+Cells cells_of(nb::handle columns, const InC<std::int64_t, 1>& offsets, std::vector<nb::object>& held) {
+    std::vector<Column> found;
+    std::size_t n = 0;
+    Any2 matrix;
+    if (nb::isinstance<nb::list>(columns)) {
+        for (nb::handle item : nb::borrow<nb::list>(columns)) {
+            const Any1 a = nb::cast<Any1>(item, false);
+            require(found.empty() || a.shape(0) == n, "columns differ in length");
+            n = a.shape(0);
+            found.push_back(column_of(a));
+            held.push_back(nb::borrow(item));
+        }
+    } else {
+        matrix = nb::cast<Any2>(columns, false);
+        const int width = code_width(matrix.dtype());
+        n = matrix.shape(0);
+        const auto* data = static_cast<const unsigned char*>(matrix.data());
+        const std::ptrdiff_t across = matrix.shape(1) == 1 ? width : matrix.stride(1) * width;
+        for (std::size_t j = 0; j < matrix.shape(1); ++j)
+            found.push_back({data + static_cast<std::ptrdiff_t>(j) * across, n == 1 ? width : matrix.stride(0) * width, width});
+        if (n == 1 && across == width)
+            for (auto& c : found) c.stride = across * static_cast<std::ptrdiff_t>(matrix.shape(1));
+        held.push_back(nb::borrow(columns));
+    }
+    require(offsets.shape(0) == found.size() + 1, "offsets has one entry more than there are columns");
+    for (std::size_t j = 0; j < found.size(); ++j) require(offsets(j) <= offsets(j + 1), "offsets fall");
+    require(offsets(0) == 0, "offsets begin at 0");
+    return Cells(std::move(found), offsets.data(), n);
+}
+
+// start is (K,) or (n, K).
+Scores scores_of(const nb::ndarray<const double, nb::c_contig, nb::device::cpu>& start, OutC<double, 2>& out,
+                 std::size_t n, std::size_t K, bool posterior) {
+    require(out.shape(0) == n && out.shape(1) == K, "out is not (n, K)");
+    const bool one = start.ndim() == 1;
+    require(one ? start.shape(0) == K : start.ndim() == 2 && start.shape(0) == n && start.shape(1) == K,
+            "start is neither (K,) nor (n, K)");
+    return {start.data(), one ? 0 : K, out.data(), posterior};
+}
+
+const double* weights_of(const Weights& w, std::size_t n) {
+    require(!w || w->shape(0) == n, "weights differ from y in length");
+    return w ? w->data() : nullptr;
+}
+
+template <typename T> Matrix<T> matrix_of(const In<T, 2>& X) {
+    const std::size_t n = X.shape(0), d = X.shape(1);
+    return {X.data(), n, d, n <= 1 ? 0 : static_cast<std::ptrdiff_t>(X.stride(0)),
+            d <= 1 ? 1 : static_cast<std::ptrdiff_t>(X.stride(1))};
+}
+
+template <typename T> void bind_gaussian(nb::module_& m) {
+    m.def(
+        "class_moments",
+        [](In<T, 2> X, Any1 y, Weights w, OutC<double, 2> n, OutC<double, 2> mean, OutC<double, 2> m2, int threads) {
+            const Matrix<T> matrix = matrix_of<T>(X);
+            require(y.shape(0) == matrix.n, "X and y differ in length");
+            for (auto* a : {&n, &mean, &m2}) require(a->shape(1) == matrix.d && a->shape(0) == n.shape(0), "not (K, d)");
+            const double* weights = weights_of(w, matrix.n);
+            const Column classes = column_of(y, 4);
+            nb::gil_scoped_release release;
+            return class_moments<T>(matrix, classes, n.shape(0), weights, n.data(), mean.data(), m2.data(), threads);
+        },
+        nb::arg("X").noconvert(), nb::arg("y").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("n").noconvert(),
+        nb::arg("mean").noconvert(), nb::arg("m2").noconvert(), nb::arg("threads"));
+    m.def(
+        "score_gaussian",
+        [](In<T, 2> X, InC<double, 2> mean, InC<double, 2> variance,
+           nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, bool posterior, int threads) {
+            const Matrix<T> matrix = matrix_of<T>(X);
+            const std::size_t K = mean.shape(0);
+            require(mean.shape(1) == matrix.d && variance.shape(0) == K && variance.shape(1) == matrix.d,
+                    "mean and variance are not (K, d)");
+            const Scores to = scores_of(start, out, matrix.n, K, posterior);
+            int seen = CLEAN;
+            std::int64_t impossible;
+            {
+                nb::gil_scoped_release release;
+                impossible = score_gaussian<T>(matrix, mean.data(), variance.data(), K, to, threads, &seen);
+            }
+            return std::make_pair(impossible, seen);
+        },
+        nb::arg("X").noconvert(), nb::arg("mean").noconvert(), nb::arg("variance").noconvert(), nb::arg("start").noconvert(),
+        nb::arg("out").noconvert(), nb::arg("posterior"), nb::arg("threads"));
+}
+
+template <typename I, typename V>
+Sparse<I, V> sparse_of(const InC<I, 1>& indptr, const InC<I, 1>& indices, const std::optional<InC<V, 1>>& data,
+                       std::size_t d, double threshold) {
+    require(indptr.shape(0) >= 1, "indptr is empty");
+    require(!data || data->shape(0) >= indices.shape(0), "data and indices differ in length");
+    return {indptr.data(), indices.data(), data ? data->data() : nullptr, indptr.shape(0) - 1, d, indices.shape(0), threshold};
+}
+
+template <typename I, typename V> void bind_sparse(nb::module_& m) {
+    m.def(
+        "count_sparse",
+        [](InC<I, 1> indptr, InC<I, 1> indices, std::optional<InC<V, 1>> data, Any1 y, Weights w, OutC<double, 2> table,
+           double threshold, int threads) {
+            const auto X = sparse_of<I, V>(indptr, indices, data, table.shape(0), threshold);
+            require(y.shape(0) == X.n, "X and y differ in length");
+            const double* weights = weights_of(w, X.n);
+            const Column classes = column_of(y, 4);
+            nb::gil_scoped_release release;
+            return count_sparse<I, V>(X, classes, table.shape(1), weights, table.data(), threads);
+        },
+        nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("data").noconvert().none(),
+        nb::arg("y").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("table").noconvert(),
+        nb::arg("threshold"), nb::arg("threads"));
+    m.def(
+        "score_sparse",
+        [](InC<I, 1> indptr, InC<I, 1> indices, std::optional<InC<V, 1>> data, InC<double, 2> table,
+           nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, double threshold, int threads) {
+            const auto X = sparse_of<I, V>(indptr, indices, data, table.shape(0), threshold);
+            const Scores to = scores_of(start, out, X.n, table.shape(1), false);
+            nb::gil_scoped_release release;
+            return score_sparse<I, V>(X, table.data(), table.shape(1), to, threads);
+        },
+        nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("data").noconvert().none(),
+        nb::arg("table").noconvert(), nb::arg("start").noconvert(), nb::arg("out").noconvert(), nb::arg("threshold"),
+        nb::arg("threads"));
+}
+
+template <typename T> void bind_labels(nb::module_& m) {
+    m.def(
+        "label_range",
+        [](In<T, 1> y, std::uint64_t most) -> std::optional<std::pair<T, T>> {
+            require(y.shape(0) > 0, "no labels");
+            const std::ptrdiff_t stride = y.stride(0);
+            T lo, hi;
+            nb::gil_scoped_release release;
+            if (!label_range<T>(y.data(), y.shape(0), stride, most, &lo, &hi)) return std::nullopt;
+            return std::make_pair(lo, hi);
+        },
+        nb::arg("y").noconvert(), nb::arg("most"));
+    auto codes = [](In<T, 1> y, T lo, std::size_t span, auto out) {
+        require(out.shape(0) == y.shape(0), "codes differ from y in length");
+        std::vector<T> classes;
+        {
+            nb::gil_scoped_release release;
+            classes = label_codes<T>(y.data(), y.shape(0), y.stride(0), lo, span, out.data());
+        }
+        nb::list found;
+        for (const T c : classes) found.append(c);
+        return found;
+    };
+    m.def("label_codes", [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint8_t, 1> out) { return codes(y, lo, span, out); },
+          nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert());
+    m.def("label_codes", [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint16_t, 1> out) { return codes(y, lo, span, out); },
+          nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert());
+}
+
+void bind_cells(nb::module_& m) {
+    m.def(
+        "count_cells",
+        [](nb::handle columns, Any1 y, InC<std::int64_t, 1> offsets, OutC<std::int64_t, 2> table, int threads) {
+            std::vector<nb::object> held;
+            const Cells cells = cells_of(columns, offsets, held);
+            require(y.shape(0) == cells.n, "columns and y differ in length");
+            require(table.shape(0) == cells.total(), "the table does not have the cells of offsets");
+            const Column classes = column_of(y, 4);
+            nb::gil_scoped_release release;
+            count_cells(cells, classes, table.shape(1), table.data(), threads);
+        },
+        nb::arg("columns"), nb::arg("y").noconvert(), nb::arg("offsets").noconvert(), nb::arg("table").noconvert(),
+        nb::arg("threads"));
+    m.def(
+        "add_cells",
+        [](nb::handle columns, Any1 y, InC<std::int64_t, 1> offsets, InC<double, 1> w, OutC<double, 2> table, int threads) {
+            std::vector<nb::object> held;
+            const Cells cells = cells_of(columns, offsets, held);
+            require(y.shape(0) == cells.n && w.shape(0) == cells.n, "columns, y and weights differ in length");
+            require(table.shape(0) == cells.total(), "the table does not have the cells of offsets");
+            const Column classes = column_of(y, 4);
+            nb::gil_scoped_release release;
+            count_cells(cells, classes, table.shape(1), w.data(), table.data(), threads);
+        },
+        nb::arg("columns"), nb::arg("y").noconvert(), nb::arg("offsets").noconvert(), nb::arg("weights").noconvert(),
+        nb::arg("table").noconvert(), nb::arg("threads"));
+    m.def(
+        "score_cells",
+        [](nb::handle columns, InC<double, 2> theta, InC<std::int64_t, 1> offsets,
+           nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, bool posterior, int threads) {
+            std::vector<nb::object> held;
+            const Cells cells = cells_of(columns, offsets, held);
+            require(theta.shape(0) == cells.total(), "the table does not have the cells of offsets");
+            const Scores to = scores_of(start, out, cells.n, theta.shape(1), posterior);
+            nb::gil_scoped_release release;
+            return score_cells(cells, theta.data(), theta.shape(1), to, threads);
+        },
+        nb::arg("columns"), nb::arg("theta").noconvert(), nb::arg("offsets").noconvert(), nb::arg("start").noconvert(),
+        nb::arg("out").noconvert(), nb::arg("posterior"), nb::arg("threads"));
+    m.def(
+        "normalise",
+        [](InC<double, 2> log_joint, OutC<double, 2> posterior, std::optional<OutC<double, 1>> evidence, int threads) {
+            const std::size_t n = log_joint.shape(0), K = log_joint.shape(1);
+            require(posterior.shape(0) == n && posterior.shape(1) == K, "posterior is not (n, K)");
+            require(!evidence || evidence->shape(0) == n, "evidence is not (n,)");
+            double* logs = evidence ? evidence->data() : nullptr;
+            nb::gil_scoped_release release;
+            return normalise(log_joint.data(), n, K, posterior.data(), logs, threads);
+        },
+        nb::arg("log_joint").noconvert(), nb::arg("posterior").noconvert(), nb::arg("evidence").noconvert().none(),
+        nb::arg("threads"));
+}
+
+}  // namespace
+
+void bind_naive(nb::module_& m) {
+    bind_cells(m);
+    bind_gaussian<double>(m);
+    bind_gaussian<float>(m);
+    bind_sparse<std::int32_t, double>(m);
+    bind_sparse<std::int32_t, float>(m);
+    bind_sparse<std::int32_t, std::int64_t>(m);
+    bind_sparse<std::int64_t, double>(m);
+    bind_sparse<std::int64_t, float>(m);
+    bind_sparse<std::int64_t, std::int64_t>(m);
+    bind_labels<std::int64_t>(m);
+    bind_labels<std::int32_t>(m);
+    bind_labels<std::int16_t>(m);
+    bind_labels<std::int8_t>(m);
+    bind_labels<std::uint64_t>(m);
+    bind_labels<std::uint32_t>(m);
+    bind_labels<std::uint16_t>(m);
+    bind_labels<std::uint8_t>(m);
+}

@@ -1,0 +1,83 @@
+"""What every Bayes classifier shares: from log P(y, x) follows everything that is asked of it.
+
+Symbols: x row, y class; log_joint[r, y] = log P(y, x_r).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import ImpossibleEvidence
+from ..kernels.naive import normalise, posterior
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier by P(y|x) = P(y, x) / Σ_y P(y, x); a model gives `_log_joint` and the rest follows."""
+
+    classes_: Array
+
+    def _log_joint(self, X: Any) -> Floats:
+        """log P(y, x) of each row and class, shape (n, K); checks X."""
+        raise TypeError(f"{type(self).__name__} gives no _log_joint")
+
+    def _posterior(self, X: Any) -> tuple[Floats, int]:
+        """(P(y|x), first row that no class allows or −1); a model that has a faster way gives its own."""
+        return posterior(self._log_joint(X))
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """log P(y, x) of each row and class."""
+        self._check_fitted()
+        return self._log_joint(X)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(y|x) = P(y, x) / P(x) of each row and class."""
+        self._check_fitted()
+        answer, impossible = self._posterior(X)
+        if impossible >= 0:
+            refuse_impossible(impossible)
+        return answer
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """log P(y|x) = log P(y, x) − log P(x), exact where P(y|x) is too small for a float."""
+        self._check_fitted()
+        log_joint = self._log_joint(X)
+        evidence = normalise(log_joint)[1]
+        if (evidence == -np.inf).any():
+            refuse_impossible(int(np.argmax(evidence == -np.inf)))
+        return log_joint - evidence[:, None]
+
+    def predict(self, X: Any) -> Array:
+        """The class of greatest P(y|x); the first of equals."""
+        self._check_fitted()
+        log_joint = self._log_joint(X)
+        best = log_joint.argmax(axis=1)
+        impossible = np.take_along_axis(log_joint, best[:, None], axis=1)[:, 0] == -np.inf
+        if impossible.any():
+            refuse_impossible(int(np.argmax(impossible)))
+        answer: Array = self.classes_[best]
+        return answer
+
+    def score_samples(self, X: Any) -> Floats:
+        """The evidence log P(x) = log Σ_y P(y, x) of each row; −inf where no class allows the row."""
+        self._check_fitted()
+        return normalise(self._log_joint(X))[1]
+
+    def _check_fitted(self) -> None:
+        if "classes_" not in self.__dict__:
+            check_is_fitted(self)
+
+
+def refuse_impossible(row: int) -> NoReturn:
+    """A row that no class allows has no posterior: say which, rather than answer NaN."""
+    raise ImpossibleEvidence(
+        f"row {row} has probability zero under every class, so it has no posterior; smooth the model "
+        "(a positive smoothing or alpha, a class prior without zeros) or leave the row out"
+    )

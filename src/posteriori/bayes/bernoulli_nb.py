@@ -1,0 +1,140 @@
+"""Bernoulli naive Bayes, a drop-in for scikit-learn's."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_array
+
+from ..errors import BadValue
+from ..kernels.naive import NOT_FINITE, count_cells, count_sparse, log_joint_cells
+from .discrete import Discrete, dense_count, log_share
+from .learner import refuse_numbers
+from .linear import Linear, exact_sum
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class BernoulliNB(Discrete):
+    """log P(y, x) = log P(y) + Σ_j log[θ_yj x_j + (1 − θ_yj)(1 − x_j)], θ_yj = (N_yj + α) / (N_y + 2α).
+
+    As scikit-learn's, with `forget`, `a + b` and exact −inf algebra at α = 0. Sparse rows cost only their non-zeros.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        λ, the pseudo-count of either value.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is raised to it, with a warning.
+    binarize : float or None, default=0.0
+        A cell is 1 above it, else 0; None says that X holds 0 and 1 already.
+    fit_prior : bool, default=True
+        P(y) is the share of the class; if False, uniform.
+    class_prior : array-like of shape (n_classes,), default=None
+        P(y) as given.
+
+    >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["a", "b"])
+    >>> model.predict([[1, 0]]).tolist(), model.predict_proba([[1, 0]]).round(2).tolist()
+    (['a'], [[0.8, 0.2]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Discrete._parameter_constraints,
+        "binarize": [None, Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """log θ_yj = log P(x_j = 1 | y), shape (n_classes, n_features)."""
+        return self._log_theta(1).T
+
+    def _log_theta(self, x: int) -> Floats:
+        """log P(x_j = x | y), a table (d, K)."""
+        ones, rows = self._features()[:-1], self._features()[-1]
+        alpha = np.reshape(self._smoothing(), (-1, 1))
+        return log_share((ones if x else rows - ones) + alpha, rows + 2 * alpha)
+
+    def _bits(self, X: Array) -> Array | None:
+        """Dense rows as codes 0 and 1, or None where binarize=None left other numbers."""
+        if X.dtype.kind == "f" and not np.isfinite(X).all():
+            check_array(X, estimator=self, input_name="X")
+        if self.binarize is not None:
+            return (self.binarize < X).view(np.uint8)
+        ones = X == 1
+        return ones.view(np.uint8) if ((X == 0) | ones).all() else None
+
+    def _count(self, X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Floats:
+        if not isinstance(X, np.ndarray):
+            table, seen = count_sparse(
+                X.indptr, X.indices, X.data, X.shape[1], codes, n_classes, weights, self.binarize
+            )
+            if seen & NOT_FINITE:
+                refuse_numbers(self, X)
+            self._check_shares(table, codes, n_classes, weights)
+            return table
+        bits = self._bits(X)
+        if bits is None:
+            table = dense_count(X, codes, n_classes, weights)
+            self._check_shares(table, codes, n_classes, weights)
+            return table
+        cells = count_cells(bits, codes, np.arange(0, 2 * X.shape[1] + 1, 2), n_classes, weights)
+        return cells[1::2].astype(np.float64)
+
+    def _check_shares(self, table: Floats, codes: Array, n_classes: int, weights: Floats | None) -> None:
+        if self.binarize is None:
+            rows = np.bincount(codes, weights, minlength=n_classes)
+            if (table < 0).any() or (table > rows * (1 + 1e-9)).any():
+                raise BadValue("binarize=None needs cells between 0 and 1; give a threshold or binarize X first")
+
+    def _prepare(self) -> tuple[Linear, Floats, Floats, Array]:
+        """The sparse form Σ_j log(1−θ_yj) + Σ_{x_j=1} log θ_yj/(1−θ_yj), and the cells of the dense one."""
+        self._check_alpha()
+        one, zero = self._log_theta(1), self._log_theta(0)
+        finite_one, finite_zero = (np.where(np.isfinite(t), t, 0.0) for t in (one, zero))
+        total, low = exact_sum(finite_zero)
+        prior = self.class_log_prior_
+        start = prior + total
+        seen = np.isfinite(prior)  # a class without rows has prior −inf
+        low[seen] += (prior[seen] - start[seen]) + total[seen]
+        linear = Linear.of(finite_one - finite_zero, start, low)
+        if not (np.isfinite(one).all() and np.isfinite(zero).all()):
+            hits = np.isneginf(one).astype(np.float64) - np.isneginf(zero)
+            linear = Linear(linear.table, linear.start, linear.low, hits, np.isneginf(zero).sum(axis=0) * 1.0)
+        cells = np.empty((2 * len(one), one.shape[1]))
+        cells[::2], cells[1::2] = zero, one
+        return linear, cells, prior, np.arange(0, len(cells) + 1, 2)
+
+    def _log_joint(self, X: Any) -> Floats:
+        X = self._border(X, reset=False)
+        linear: Linear
+        linear, cells, prior, offsets = self._ready()
+        if isinstance(X, np.ndarray):
+            bits = self._bits(X)
+            if bits is not None:
+                return log_joint_cells(bits, cells, offsets, prior)
+        scores, hits, seen = linear.score(X, self.binarize)
+        if seen & NOT_FINITE:
+            refuse_numbers(self, X)
+        if hits is not None:
+            scores[hits > 0] = -np.inf
+        return scores

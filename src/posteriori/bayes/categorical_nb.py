@@ -1,0 +1,204 @@
+"""Categorical naive Bayes, a drop-in for scikit-learn's.
+
+Symbols: N_yja rows of class y with x_j = a; S_j categories of column j, the codes 0 .. S_j − 1.
+"""
+
+from __future__ import annotations
+
+import itertools
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_array, check_non_negative, validate_data
+
+from ..errors import BadValue, UnknownValue
+from ..kernels.naive import count_cells, log_joint_cells, posterior_cells
+from ..statistics import Counts
+from .discrete import Discrete, log_share
+from .learner import plain
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))
+SAMPLE = 4096  # rows from which the number of categories is guessed; the kernel finds out if more come
+
+
+class CategoricalNB(Discrete):
+    """log P(y, x) = log P(y) + Σ_j log θ_yj(x_j), θ_yj(a) = (N_yja + α) / (N_y + S_j α).
+
+    As scikit-learn's, with `forget`, `a + b` and exact −inf algebra at α = 0.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        λ, the pseudo-count of each category.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is raised to it, with a warning.
+    fit_prior : bool, default=True
+        P(y) is the share of the class; if False, uniform.
+    class_prior : array-like of shape (n_classes,), default=None
+        P(y) as given.
+    min_categories : int or array-like of shape (n_features,), default=None
+        At least so many categories a column, whether or not they are seen.
+
+    >>> model = CategoricalNB().fit([[0, 1], [1, 0], [1, 1]], ["a", "b", "b"])
+    >>> model.predict([[1, 0]]).tolist(), model.n_categories_.tolist()
+    (['b'], [2, 2])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Discrete._parameter_constraints,
+        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = False
+        tags.input_tags.positive_only = True
+        return tags
+
+    @property
+    def category_count_(self) -> list[Floats]:
+        """N_yja, an array (n_classes, S_j) for each column."""
+        counts = self._statistics
+        return [counts.scope(j).T.astype(np.float64) for j in range(len(counts.sizes))]
+
+    @property
+    def feature_log_prob_(self) -> list[Floats]:
+        """log θ_yj(a), an array (n_classes, S_j) for each column."""
+        table, offsets = self._log_theta(), self._statistics.offsets
+        return [table[a:b].T for a, b in itertools.pairwise(offsets)]
+
+    @property
+    def n_categories_(self) -> NDArray[np.int64]:
+        """S_j of each column."""
+        return self._statistics.sizes
+
+    @property
+    def feature_count_(self) -> Floats:
+        """Not an attribute of this model: see `category_count_`."""
+        raise AttributeError("CategoricalNB has category_count_, not feature_count_")
+
+    def _border(self, X: Any, reset: bool) -> Array:
+        if plain(self, X, CODES, reset):
+            codes: Array = X
+            return codes
+        X = validate_data(self, X, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+        check_non_negative(X, "CategoricalNB (input X)")
+        return np.asarray(X)
+
+    def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> Counts:
+        try:
+            offsets = self._offsets(X[:SAMPLE])
+            return Counts(count_cells(X, codes, offsets, n_classes, weights), offsets)
+        except ValueError:
+            if X.dtype.kind == "i":
+                check_non_negative(X, "CategoricalNB (input X)")
+            offsets = self._offsets(X)
+            return Counts(count_cells(X, codes, offsets, n_classes, weights), offsets)
+
+    def _offsets(self, X: Array) -> NDArray[np.int64]:
+        """Where the cells of each column begin, with as many categories as these rows and `min_categories` show."""
+        sizes = np.maximum(X.max(axis=0).astype(np.int64) + 1, 0)
+        if self.min_categories is not None:
+            least = np.asarray(self.min_categories)
+            if not np.issubdtype(least.dtype, np.signedinteger):
+                raise BadValue(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+            if least.shape not in ((), sizes.shape):
+                raise BadValue(
+                    f"'min_categories' should have shape ({X.shape[1]},) when an array-like is provided. Got "
+                    f"{least.shape} instead."
+                )
+            sizes = np.maximum(sizes, least)
+        return np.concatenate([[0], np.cumsum(sizes)])
+
+    def _class_counts(self, statistics: Counts) -> Array:
+        rows: Array = statistics.table[: statistics.offsets[1]].sum(axis=0)
+        return rows
+
+    def _align(self, a: Counts, b: Counts) -> tuple[Counts, Counts]:
+        sizes = np.maximum(a.sizes, b.sizes)
+        return resized(a, sizes), resized(b, sizes)
+
+    def _trim(self, statistics: Counts) -> Counts:
+        sizes = np.array(
+            [np.flatnonzero(statistics.scope(j).any(axis=1)).max(initial=-1) + 1 for j in _span(statistics)]
+        )
+        least = 0 if self.min_categories is None else np.asarray(self.min_categories)
+        return resized(statistics, np.maximum(sizes, least))
+
+    def _log_theta(self) -> Floats:
+        """log θ as a table (cells, K)."""
+        counts = self._statistics
+        alpha = float(self._smoothing())
+        smoothed = counts.table + alpha
+        whole = np.repeat(counts.totals() + alpha * counts.sizes[:, None], counts.sizes, axis=0)
+        return log_share(smoothed, whole)
+
+    def _prepare(self) -> tuple[Floats, Array, Floats]:
+        self._check_alpha()
+        return self._log_theta(), self._statistics.offsets, self.class_log_prior_
+
+    def _log_joint(self, X: Any) -> Floats:
+        X = self._border(X, reset=False)
+        try:
+            return log_joint_cells(X, *self._ready())
+        except ValueError:
+            self._refuse_unknown(X)
+            raise
+
+    def _posterior(self, X: Any) -> tuple[Floats, int]:
+        X = self._border(X, reset=False)
+        try:
+            return posterior_cells(X, *self._ready())
+        except ValueError:
+            self._refuse_unknown(X)
+            raise
+
+    def _refuse_unknown(self, X: Array) -> None:
+        check_array(X, estimator=self, input_name="X")
+        check_non_negative(X, "CategoricalNB (input X)")
+        unknown = self.n_categories_ <= X
+        if unknown.any():
+            row, j = (int(i) for i in np.argwhere(unknown)[0])
+            column = getattr(self, "feature_names_in_", np.arange(X.shape[1])).tolist()[j]
+            raise UnknownValue(
+                f"row {row} has category {X[row, j]} in column {column!r}, but the model knows 0 to "
+                f"{self.n_categories_[j] - 1}; train with it, or allow for it with min_categories"
+            )
+
+
+def _span(counts: Counts) -> range:
+    return range(len(counts.sizes))
+
+
+def resized(counts: Counts, sizes: Array) -> Counts:
+    """The same counts with other numbers of categories; those that go have no rows."""
+    if np.array_equal(sizes, counts.sizes):
+        return counts
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    table = np.zeros((int(offsets[-1]), counts.n_classes), dtype=counts.table.dtype)
+    for j in _span(counts):
+        kept = counts.scope(j)[: sizes[j]]
+        table[offsets[j] : offsets[j] + len(kept)] = kept
+    return Counts(table, offsets)

@@ -1,0 +1,59 @@
+"""What a density is: some columns of the table, and log P(x|y) of their cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...table.schema import Schema
+from ...table.sources import Frame
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Seen:
+    """What a pass over rows met besides ordinary cells: missing cells, and values that training did not have."""
+
+    missing: int = 0
+    unseen: int = 0
+
+
+class Density(Protocol):
+    """log P(x_j | y) of the columns `where`; K classes."""
+
+    where: list[int]
+
+    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+        """start + Σ_j log P(x_j|y), shape (n, K); `start` is (K,) or (n, K)."""
+
+    def parts(self, frame: Frame) -> Floats:
+        """log P(x_j|y) of each column alone, shape (n, len(where), K)."""
+
+    def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
+        """A cell for each column of `where` and each class of y: the model run forwards."""
+
+    def tables(self, schema: Schema) -> dict[str, Any]:
+        """What the model knows of each column, as plain data: {column: {row label: values by class}}."""
+
+    def information(self, prior: Floats) -> Floats:
+        """I(X_j; Y) in nats under the model, for each column of `where`."""
+
+
+def mutual_information(joint: Floats) -> float:
+    """I(X;Y) = Σ P(x,y) ln[P(x,y)/(P(x)P(y))] of a table of joint weights; 0 ln 0 = 0.
+
+    >>> mutual_information(np.array([[1.0, 0.0], [0.0, 1.0]])) == np.log(2)
+    True
+    """
+    total = joint.sum()
+    if total <= 0:
+        return 0.0
+    p = joint / total
+    outer = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
+    live = p > 0
+    return max(float((p[live] * np.log(p[live] / outer[live])).sum()), 0.0)

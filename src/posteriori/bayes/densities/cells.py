@@ -1,0 +1,124 @@
+"""Categorical and binary columns: P(x_j = a | y) = (N_yja + λ)/(N_yj + S_jλ).
+
+A binary column is the same with S_j = 2: P(j|y)x + (1 − P(j|y))(1 − x); of a sparse row only the ones are visited.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels import naive as kernels
+from ...smoothing import log_dirichlet, log_unseen
+from ...statistics.bundle import Statistics
+from ...table.encode import Coded, code_columns
+from ...table.schema import Schema, Value
+from ...table.sources import Frame
+from .base import Floats, Seen, mutual_information
+
+Array = NDArray[Any]
+
+
+class Cells:
+    """Tables of ln θ[value, y], one after the other; `unseen` is "missing" or "mass"."""
+
+    def __init__(self, statistics: Statistics, smoothing: float, unseen: str) -> None:
+        self.where = statistics.where("cells")
+        self.columns = [statistics.schema.columns[j] for j in self.where]
+        self.counts = statistics.cells
+        self.smoothing = smoothing
+        self.log_theta = log_dirichlet(self.counts, smoothing)
+        stranger = (
+            log_unseen(self.counts, smoothing)
+            if unseen == "mass"
+            else np.zeros((len(self.where), statistics.n_classes))
+        )
+        self.log_unseen = stranger
+
+    @cached_property
+    def places(self) -> list[dict[Value, int]]:
+        """For each column, value → row of `log_theta`."""
+        return [
+            {v: int(first) + i for i, v in enumerate(column.values)}
+            for column, first in zip(self.columns, self.counts.offsets)
+        ]
+
+    def local(self, coded: Coded, seen: Seen) -> Floats:
+        """The table for a block's own codes: a row for each of its values, and a row of zeros for missing."""
+        offsets = coded.offsets
+        table = np.zeros((int(offsets[-1]), self.log_theta.shape[1]))
+        for k, values in enumerate(coded.values):
+            column, first = self.columns[k], int(self.counts.offsets[k])
+            here = int(offsets[k])
+            if len(values) == len(column.values) and tuple(values) == column.values:
+                table[here : here + len(values)] = self.log_theta[first : first + len(values)]
+                continue
+            rows = np.array([self.places[k].get(v, -1) for v in values], dtype=np.int64)
+            known = rows >= 0
+            table[here : here + len(values)][known] = self.log_theta[rows[known]]
+            if not known.all():
+                table[here : here + len(values)][~known] = self.log_unseen[k]
+                met = np.bincount(coded.column(k), minlength=len(values) + 1)[:-1]
+                seen.unseen += int(met[~known].sum())
+        seen.missing += coded.n_missing
+        return table
+
+    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+        if frame.sparse is not None:
+            return self._add_bits(start, frame, n_jobs)
+        coded = code_columns(frame, self.where, n_jobs)
+        return kernels.log_joint_cells(coded.codes, self.local(coded, seen), coded.offsets, start, n_jobs=n_jobs)
+
+    def _add_bits(self, start: Floats, frame: Frame, n_jobs: int | None) -> Floats:
+        """Σ_j ln P(0|y), then for each one in the row ln P(1|y) − ln P(0|y)."""
+        zero, one = self.log_theta[0::2], self.log_theta[1::2]
+        part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
+        ones = None if part.data.all() else (part.data != 0).astype(np.float64)
+
+        def score(table: Floats, base: Floats) -> Floats:
+            return kernels.log_joint_sparse(part.indptr, part.indices, ones, table, base, n_jobs=n_jobs)[0]
+
+        if np.isfinite(zero).all() and np.isfinite(one).all():
+            return score(one - zero, start + zero.sum(axis=0))
+        never = (
+            np.isneginf(zero),
+            np.isneginf(one),
+        )  # λ = 0: impossible cells are counted apart, −inf − −inf is no number
+        safe_zero, safe_one = (np.where(n, 0.0, t) for n, t in zip(never, (zero, one)))
+        broken = score(never[1].astype(float) - never[0], never[0].sum(axis=0).astype(float))
+        return np.where(broken > 0.5, -np.inf, score(safe_one - safe_zero, start + safe_zero.sum(axis=0)))
+
+    def parts(self, frame: Frame) -> Floats:
+        if frame.sparse is not None:
+            frame = Frame(frame.n, frame.names, matrix=(frame.sparse != 0).toarray().astype(np.uint8))
+        coded = code_columns(frame, self.where)
+        table = self.local(coded, Seen())
+        out = [table[int(first) + coded.column(k).astype(np.int64)] for k, first in enumerate(coded.offsets[:-1])]
+        return np.stack(out, axis=1)
+
+    def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
+        out = []
+        for k, column in enumerate(self.columns):
+            part = slice(self.counts.offsets[k], self.counts.offsets[k + 1])
+            if not column.values:
+                out.append(np.full(len(y), None, dtype=object))
+                continue
+            edges = np.cumsum(np.exp(self.log_theta[part]), axis=0)
+            codes = (rng.random(len(y)) * edges[-1, y] > edges[:, y]).sum(axis=0)
+            values = np.empty(len(column.values), dtype=object)
+            values[:] = column.values
+            out.append(values[np.minimum(codes, len(values) - 1)])
+        return out
+
+    def tables(self, schema: Schema) -> dict[str, Any]:
+        theta = np.exp(self.log_theta)
+        return {
+            column.name: dict(zip(column.values, theta[self.counts.offsets[k] : self.counts.offsets[k + 1]]))
+            for k, column in enumerate(self.columns)
+        }
+
+    def information(self, prior: Floats) -> Floats:
+        return np.array([mutual_information(self.counts.scope(k).astype(float)) for k in range(len(self.where))])

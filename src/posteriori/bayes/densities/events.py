@@ -1,0 +1,127 @@
+"""Counts that compete for the same events, and words: ln P(x|y) = Σ_j x_j ln θ_j|y, θ = (N_yj + λ)/(N_y + dλ).
+
+The multinomial coefficient n!/Πx_j! is the same for every class and is left out, as everywhere in the field.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels import naive as kernels
+from ...smoothing import log_dirichlet, log_unseen
+from ...statistics.bundle import Statistics
+from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
+from ...statistics.counts import Counts
+from ...table.encode import numbers
+from ...table.schema import Schema
+from ...table.sources import Frame
+from ...table.text import count_words
+from .base import Floats, Seen, mutual_information
+
+Array = NDArray[Any]
+
+
+def _times(x: Floats, log_theta: Floats) -> Floats:
+    """x · ln θ with 0 · (−inf) = 0: what did not happen cannot be impossible."""
+    if np.isfinite(log_theta).all():
+        return x @ log_theta
+    never = np.isneginf(log_theta)
+    return np.where(x @ never > 0, -np.inf, x @ np.where(never, 0.0, log_theta))
+
+
+class Events:
+    """All count columns together, multinomial."""
+
+    def __init__(self, statistics: Statistics, smoothing: float) -> None:
+        self.where = statistics.where("events")
+        self.names = [statistics.schema.names[j] for j in self.where]
+        last = len(statistics.words.offsets) - 2
+        self.counts = Counts(statistics.words.scope(last), np.array([0, len(self.where)], dtype=np.int64))
+        self.log_theta = log_dirichlet(self.counts, smoothing)
+        rows = np.maximum(statistics.rows.astype(float), 1e-300)
+        self.length = self.counts.table.sum(axis=0) / rows  # events a row, for sampling
+
+    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+        if frame.sparse is not None and np.isfinite(self.log_theta).all():
+            part = frame.sparse if len(self.where) == frame.d else frame.sparse[:, self.where]
+            out, met = kernels.log_joint_sparse(
+                part.indptr, part.indices, part.data, self.log_theta, start, n_jobs=n_jobs
+            )
+            if met:
+                refuse_bad_cells(part, self.names)
+            return out
+        x = numbers(frame, self.where)
+        refuse_bad_counts(x, self.names)
+        gone = np.isnan(x)
+        seen.missing += int(gone.sum())
+        return start + _times(np.where(gone, 0.0, x), self.log_theta)
+
+    def parts(self, frame: Frame) -> Floats:
+        x = np.nan_to_num(numbers(frame, self.where), nan=0.0)
+        with np.errstate(invalid="ignore"):
+            found = x[:, :, None] * self.log_theta
+        return np.where(x[:, :, None] == 0, 0.0, found)
+
+    def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
+        theta = np.exp(self.log_theta)
+        lengths = rng.poisson(self.length[y])
+        drawn = np.array([rng.multinomial(n, theta[:, c] / theta[:, c].sum()) for n, c in zip(lengths, y)])
+        return list(drawn.reshape(len(y), -1).T)
+
+    def tables(self, schema: Schema) -> dict[str, Any]:
+        theta = np.exp(self.log_theta)
+        return {name: {"rate": theta[k]} for k, name in enumerate(self.names)}
+
+    def information(self, prior: Floats) -> Floats:
+        """I of "the next event is this column's" with the class."""
+        theta = np.exp(self.log_theta)
+        return np.array([mutual_information(np.stack([t * prior, (1 - t) * prior])) for t in theta])
+
+
+class Words:
+    """One text column: a bag of words."""
+
+    def __init__(self, statistics: Statistics, k: int, smoothing: float, unseen: str) -> None:
+        self.where = [statistics.where("words")[k]]
+        self.column = statistics.schema.columns[self.where[0]]
+        self.counts = Counts(statistics.words.scope(k), np.array([0, len(self.column.values)], dtype=np.int64))
+        self.log_theta = log_dirichlet(self.counts, smoothing)
+        self.stranger = log_unseen(self.counts, smoothing)[0] if unseen == "mass" else np.zeros(statistics.n_classes)
+        self.place = {w: i for i, w in enumerate(self.column.values)}
+        self.length = self.counts.table.sum(axis=0) / np.maximum(statistics.rows.astype(float), 1e-300)
+
+    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+        return start + self._score(frame, seen)
+
+    def parts(self, frame: Frame) -> Floats:
+        return self._score(frame, Seen())[:, None, :]
+
+    def _score(self, frame: Frame, seen: Seen) -> Floats:
+        cells = frame.column(self.where[0])
+        vocabulary, bags = count_words(cells, self.column.name)
+        rows = np.array([self.place.get(w, -1) for w in vocabulary], dtype=np.int64)
+        table = np.where((rows >= 0)[:, None], self.log_theta[rows] if len(self.place) else 0.0, self.stranger)
+        seen.unseen += int(bags[:, np.flatnonzero(rows < 0)].sum())
+        listed = cells.tolist() if isinstance(cells, np.ndarray) else cells.to_pylist()
+        seen.missing += sum(not isinstance(c, str) for c in listed)
+        return _times(bags, table)
+
+    def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
+        theta = np.exp(self.log_theta)
+        out = np.empty(len(y), dtype=object)
+        for i, c in enumerate(y):
+            n = int(rng.poisson(self.length[c]))
+            out[i] = " ".join(
+                rng.choice(np.array(self.column.values, dtype=object), n, p=theta[:, c] / theta[:, c].sum())
+            )
+        return [out]
+
+    def tables(self, schema: Schema) -> dict[str, Any]:
+        return {self.column.name: dict(zip(self.column.values, np.exp(self.log_theta)))}
+
+    def information(self, prior: Floats) -> Floats:
+        """I of the next word with the class."""
+        return np.array([mutual_information(np.exp(self.log_theta) * prior)])

@@ -1,0 +1,116 @@
+"""Statistics + smoothing → log P(y, x): the model of independent columns, ready to score rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError, did_you_mean, listed
+from ..smoothing import log_prior
+from ..statistics import Moments
+from ..statistics.bundle import Statistics
+from ..table.schema import Schema
+from ..table.sources import Frame
+from .densities import Binned, Cells, Density, Events, Gaussian, Kernel, Poisson, Seen, Words
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+# density → the kind of column it is for, and what the statistics keep for it
+DENSITIES = {
+    "gaussian": ("numeric", "moments"),
+    "kernel": ("numeric", "histogram"),
+    "binned": ("numeric", "histogram"),
+    "multinomial": ("count", "events"),
+    "poisson": ("count", "moments"),
+}
+USUAL = {"numeric": "gaussian", "count": "multinomial", "categorical": "cells", "binary": "cells", "text": "words"}
+
+
+def choose_densities(schema: Schema, density: Any) -> tuple[str, ...]:
+    """A density for each column: what was told for it or for its kind, else the usual one."""
+    told: dict[str, str] = {}
+    general: dict[str, str] = dict(USUAL)
+    if isinstance(density, str):
+        general[DENSITIES[_check(density, "density")][0]] = density
+    elif density is not None:
+        told = {schema[str(name)].name: _check(d, str(name)) for name, d in dict(density).items()}
+    for name, d in told.items():
+        if DENSITIES[d][0] != schema[name].kind:
+            raise ModelError(
+                f"column {name!r} is {schema[name].kind}, but the density {d!r} is for {DENSITIES[d][0]} columns"
+            )
+    return tuple(told.get(c.name, general[c.kind]) for c in schema.columns)
+
+
+def _check(density: str, name: str) -> str:
+    if density not in DENSITIES:
+        hint = did_you_mean(density, DENSITIES)
+        raise ModelError(f"{name}: a density is one of {listed(DENSITIES)}{hint} Got {density!r} instead.")
+    return density
+
+
+def roles_of(densities: tuple[str, ...]) -> tuple[str, ...]:
+    """What the statistics keep of each column."""
+    return tuple(DENSITIES[d][1] if d in DENSITIES else d for d in densities)
+
+
+class Factored:
+    """log P(y, x) = log P(y) + Σ_j log P(x_j|y)."""
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        densities: tuple[str, ...],
+        *,
+        smoothing: float,
+        prior: Any,
+        unseen: str,
+        floor: float,
+        ddof: int,
+    ) -> None:
+        self.schema = statistics.schema
+        self.log_prior = log_prior(statistics.rows, prior, smoothing)
+        self.densities: list[Density] = []
+        if statistics.where("cells"):
+            self.densities.append(Cells(statistics, smoothing, unseen))
+        for k in range(len(statistics.where("words"))):
+            self.densities.append(Words(statistics, k, smoothing, unseen))
+        if statistics.where("events"):
+            self.densities.append(Events(statistics, smoothing))
+        self._add_moments(statistics, densities, smoothing, floor, ddof)
+        for h, j in zip(statistics.histograms, statistics.where("histogram")):
+            name = self.schema.names[j]
+            self.densities.append(Kernel(j, name, h) if densities[j] == "kernel" else Binned(j, name, h, smoothing))
+
+    def _add_moments(
+        self, statistics: Statistics, densities: tuple[str, ...], smoothing: float, floor: float, ddof: int
+    ) -> None:
+        where, m = statistics.where("moments"), statistics.moments
+        for kind in ("gaussian", "poisson"):
+            some = [k for k, j in enumerate(where) if densities[j] == kind]
+            if not some:
+                continue
+            part = Moments(m.n[:, some], m.mean[:, some], m.m2[:, some])
+            columns = [where[k] for k in some]
+            names = [self.schema.names[j] for j in columns]
+            if kind == "gaussian":
+                self.densities.append(Gaussian(columns, names, part, floor, ddof))
+            else:
+                self.densities.append(Poisson(columns, names, part, smoothing))
+
+    def log_joint(self, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+        """log P(y, x) of each row, shape (n, K)."""
+        out: Floats = self.log_prior
+        for density in self.densities:
+            out = density.add_to(out, frame, seen, n_jobs)
+        return np.array(np.broadcast_to(out, (frame.n, len(self.log_prior)))) if out.ndim == 1 else out
+
+    def parts(self, frame: Frame) -> Floats:
+        """log P(x_j|y) of each column alone, shape (n, d, K), in the order of the schema."""
+        out = np.zeros((frame.n, len(self.schema), len(self.log_prior)))
+        for density in self.densities:
+            out[:, density.where] = density.parts(frame)
+        return out

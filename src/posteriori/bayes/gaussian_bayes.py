@@ -1,0 +1,249 @@
+"""Bayes classification with a multivariate normal in each class.
+
+Symbols: μ_y = E[x | y]; Σ_y = E[(x − μ_y)(x − μ_y)ᵀ | y], both by maximum likelihood; s the standard deviations,
+R = L Lᵀ the correlations with their Cholesky factor, so that Σ = diag(s) L Lᵀ diag(s).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from ..errors import BadValue, NotLearned, SingularCovariance
+from ..statistics import CoMoments
+from .learner import Learner
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+FLOATS = (np.float64, np.float32)
+BLOCK = 1 << 14  # rows worked on at once
+
+
+@dataclass(frozen=True)
+class Normal:
+    """N(μ, Σ) in the form that densities and samples need."""
+
+    mean: Floats
+    scale: Floats
+    factor: Floats
+
+    def log_density(self, X: Array) -> Floats:
+        """−½[d ln 2π + ln|Σ| + (x − μ)ᵀ Σ⁻¹ (x − μ)], ln|Σ| = 2 Σ_j ln s_j L_jj."""
+        log_det = 2 * (np.log(self.scale) + np.log(np.diag(self.factor))).sum()
+        out = np.empty(len(X))
+        for begin in range(0, len(X), BLOCK):
+            gap = (X[begin : begin + BLOCK] - self.mean) / self.scale
+            z = solve_triangular(self.factor, gap.T, lower=True, check_finite=False)
+            out[begin : begin + BLOCK] = np.einsum("jr,jr->r", z, z)
+        return np.asarray(-0.5 * (len(self.mean) * np.log(2 * np.pi) + log_det + out))
+
+    def sample(self, n: int, random: np.random.RandomState) -> Floats:
+        """μ + s · L z with z standard normal."""
+        return self.mean + self.scale * (random.standard_normal((n, len(self.mean))) @ self.factor.T)
+
+
+class GaussianBayes(Learner):
+    """log P(y, x) = log P(y) + log N(x; μ_y, Σ_y), mean and covariance by maximum likelihood.
+
+    Co-moments are what is stored, so `partial_fit`, `forget` and `a + b` give what `fit` on the same rows gives. A
+    covariance without an inverse (no more rows than columns, a constant or dependent column) is an error that names the
+    class when predicting; a positive shrinkage is the way out. For that reason scikit-learn's check of sample weights,
+    which gives a class a single row, holds with shrinkage only.
+
+    Parameters
+    ----------
+    covariance : {"full", "tied", "diag", "spherical"}, default="full"
+        A matrix a class (quadratic borders); one for all classes (linear borders); variances alone; one variance a class.
+    shrinkage : float in [0, 1], default=0.0
+        Σ_y is replaced by (1 − shrinkage) Σ_y + shrinkage · (tr Σ̄ / d) I, Σ̄ the covariance within all classes together.
+    priors : array-like of shape (n_classes,), default=None
+        P(y); None takes the shares of the classes.
+    ddof : {0, 1}, default=0
+        1 divides by n − 1 instead of n (tied: by n − K).
+
+    >>> X = [[0.0, 0.1], [1.0, 0.9], [0.2, 0.5], [4.0, 4.5], [5.0, 5.1], [4.5, 4.2]]
+    >>> model = GaussianBayes(covariance="tied").fit(X, ["low"] * 3 + ["high"] * 3)
+    >>> model.predict([[0.5, 0.5], [5.0, 5.0]]).tolist(), model.covariances_.shape
+    (['low', 'high'], (2, 2))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "covariance": [StrOptions({"full", "tied", "diag", "spherical"})],
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+        "priors": ["array-like", None],
+        "ddof": [Interval(Integral, 0, 1, closed="both")],
+    }
+    _statistics: CoMoments
+
+    def __init__(self, covariance: str = "full", *, shrinkage: float = 0.0, priors: Any = None, ddof: int = 0) -> None:
+        self.covariance = covariance
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.ddof = ddof
+
+    @property
+    def class_count_(self) -> Floats:
+        """N_y, the weight of each class."""
+        return self._statistics.n
+
+    @property
+    def class_prior_(self) -> Floats:
+        """P(y)."""
+        if self.priors is None:
+            return self._statistics.n / max(float(self._statistics.n.sum()), np.finfo(float).tiny)
+        priors = np.asarray(self.priors, dtype=np.float64)
+        if priors.shape != self.classes_.shape or (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
+            raise BadValue(
+                f"priors must be {len(self.classes_)} numbers that are not negative and sum to 1; got {priors}"
+            )
+        return priors
+
+    @property
+    def means_(self) -> Floats:
+        """μ_y, shape (n_classes, n_features)."""
+        return self._statistics.mean
+
+    @property
+    def covariances_(self) -> Floats:
+        """Σ_y after shrinkage: full (K, d, d), tied (d, d), diag (K, d), spherical (K,)."""
+        matrices = self._matrices()
+        if self.covariance == "tied":
+            return np.asarray(matrices[0])
+        if self.covariance == "full":
+            return matrices
+        variances = np.diagonal(matrices, axis1=1, axis2=2)
+        return variances.copy() if self.covariance == "diag" else variances[:, 0].copy()
+
+    def _matrices(self) -> Floats:
+        """Σ_y of every class, shape (K, d, d)."""
+        n, c = self._statistics.n, self._statistics.c
+        eye = np.eye(c.shape[1])
+        room = n.sum() - self.ddof * (n > 0).sum()
+        tied = c.sum(axis=0) / room if room > 0 else np.zeros(c.shape[1:])
+        if self.covariance == "tied":
+            sigma = np.broadcast_to(tied, c.shape)
+        else:
+            own = (n - self.ddof)[:, None, None]
+            sigma = np.divide(c, own, out=np.zeros_like(c), where=own > 0)
+        if self.covariance == "spherical":
+            sigma = np.trace(sigma, axis1=1, axis2=2)[:, None, None] / c.shape[1] * eye
+        if self.covariance == "diag":
+            sigma = sigma * eye
+        return np.asarray((1 - self.shrinkage) * sigma + self.shrinkage * np.trace(tied) / c.shape[1] * eye)
+
+    def _border(self, X: Any, reset: bool) -> Array:
+        return np.asarray(validate_data(self, X, reset=reset, dtype=FLOATS))
+
+    def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> CoMoments:
+        total = CoMoments.zero(n_classes, X.shape[1])
+        for begin in range(0, len(X), BLOCK):
+            rows = slice(begin, begin + BLOCK)
+            part = comoments(X[rows], codes[rows], n_classes, None if weights is None else weights[rows])
+            total = total + part
+        if not np.isfinite(total.c).all():
+            raise BadValue(
+                "the squares of X are too large for float64 (values beyond about 1e150); rescale the columns"
+            )
+        return total
+
+    def _class_counts(self, statistics: CoMoments) -> Floats:
+        return statistics.n
+
+    def _spread(self, statistics: CoMoments, classes: Array, n_classes: int) -> CoMoments:
+        return statistics.spread(classes, n_classes)
+
+    def _keep(self, statistics: CoMoments, classes: Array) -> CoMoments:
+        return CoMoments(statistics.n[classes], statistics.mean[classes], statistics.c[classes])
+
+    def _trim(self, statistics: CoMoments) -> CoMoments:
+        before = np.diagonal(self._statistics.c, axis1=1, axis2=2)
+        after = np.diagonal(statistics.c, axis1=1, axis2=2)
+        if (after < -1e-6 * np.maximum(before, 1e-300)).any():
+            raise NotLearned("these rows were not all learned: a variance would become negative; nothing was changed")
+        return statistics
+
+    def _knobs(self) -> tuple[Any, ...]:
+        return self.covariance, self.shrinkage, self.priors, self.ddof
+
+    def _prepare(self) -> tuple[list[Normal | str], Floats]:
+        """(the density of each class, or why it has none; log P(y)). A model is complete before its last row comes."""
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(self.class_prior_)
+        means, matrices = self.means_, self._matrices()
+        return [factored(mean, sigma) for mean, sigma in zip(means, matrices)], log_prior
+
+    def _densities(self) -> tuple[list[Normal | None], Floats]:
+        """The density of each class that is possible at all."""
+        normals, log_prior = self._ready()
+        for label, normal, prior in zip(self.classes_.tolist(), normals, log_prior):
+            if isinstance(normal, str) and prior > -np.inf:
+                ways = [f'covariance="{c}"' for c in ("tied", "diag") if c != self.covariance]
+                raise SingularCovariance(
+                    f"the covariance of class {label!r} is singular: {normal}; use a positive shrinkage, "
+                    f"{' or '.join(ways)}, or more rows than columns"
+                )
+        return [n if isinstance(n, Normal) else None for n in normals], log_prior
+
+    def _log_joint(self, X: Any) -> Floats:
+        X = self._border(X, reset=False)
+        normals, log_prior = self._densities()
+        out = np.full((len(X), len(normals)), -np.inf)
+        for y, normal in enumerate(normals):
+            if normal is not None:
+                out[:, y] = log_prior[y] + normal.log_density(X)
+        return out
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Array]:
+        """n rows (X, y) drawn from P(y) P(x|y).
+
+        >>> X, y = GaussianBayes("spherical").fit([[0.0], [1.0], [5.0], [7.0]], [0, 0, 1, 1]).sample(3, random_state=0)
+        >>> X.shape, y.shape
+        ((3, 1), (3,))
+        """
+        self._check_fitted()
+        random = check_random_state(random_state)
+        normals, _ = self._densities()
+        codes = random.choice(len(normals), size=n, p=self.class_prior_)
+        X = np.empty((n, self.n_features_in_))
+        for y, normal in enumerate(normals):
+            if normal is not None:
+                X[codes == y] = normal.sample(int((codes == y).sum()), random)
+        return X, self.classes_[codes]
+
+
+def comoments(X: Array, codes: Array, n_classes: int, weights: Floats | None) -> CoMoments:
+    """n, mean and Σw(x − mean)(x − mean)ᵀ of each class, in two passes."""
+    total = CoMoments.zero(n_classes, X.shape[1])
+    for y in np.unique(codes):
+        rows = np.asarray(X[codes == y], dtype=np.float64)
+        w = np.ones(len(rows)) if weights is None else weights[codes == y]
+        n = w.sum()
+        if n > 0:
+            mean = w @ rows / n
+            mean = mean + w @ (rows - mean) / n  # the digits that a sum of large numbers lost
+            gap = rows - mean
+            total.n[y], total.mean[y], total.c[y] = n, mean, (gap * w[:, None]).T @ gap
+    return total
+
+
+def factored(mean: Floats, sigma: Floats) -> Normal | str:
+    """The normal density of a covariance, or the reason why there is none."""
+    variance = np.diag(sigma)
+    if not (variance > 0).all():
+        return f"column {int(np.argmin(variance))} does not vary"
+    scale = np.sqrt(variance)
+    try:
+        factor: Floats = np.linalg.cholesky(sigma / scale / scale[:, None]).astype(np.float64)
+    except np.linalg.LinAlgError:
+        return "its columns are linearly dependent, or it has too few rows"
+    if np.diag(factor).min() ** 2 < 8 * len(mean) * np.finfo(float).eps:
+        return "its columns are linearly dependent to the last digit"
+    return Normal(mean, scale, factor)

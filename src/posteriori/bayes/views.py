@@ -1,0 +1,149 @@
+"""What a naive Bayes model shows: tables, ranks, intervals, explanations. No arithmetic of the model lives here."""
+
+from __future__ import annotations
+
+import html as html_text
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..table.sources import Frame
+from .densities import Cells
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .naive import NaiveBayes
+
+Floats = NDArray[np.float64]
+
+
+def tables(model: NaiveBayes) -> dict[str, pd.DataFrame]:
+    """P(y), then a frame for each column."""
+    import pandas as pd
+
+    factored = model.factored_
+    classes = list(model.schema_.classes)
+    out = {"class": pd.DataFrame({"P": np.exp(factored.log_prior)}, index=pd.Index(classes, name="class"))}
+    found: dict[str, Any] = {}
+    for density in factored.densities:
+        found.update(density.tables(model.schema_))
+    for name in model.schema_.names:
+        rows = found[name]
+        out[name] = pd.DataFrame(
+            np.array(list(rows.values())).reshape(len(rows), len(classes)),
+            index=pd.Index(list(rows), name=name, dtype=object),
+            columns=pd.Index(classes, name="class"),
+        )
+    return out
+
+
+def summary(model: NaiveBayes) -> pd.DataFrame:
+    """A row for each column, most telling first."""
+    import pandas as pd
+
+    factored, schema = model.factored_, model.schema_
+    prior = np.exp(factored.log_prior)
+    information = np.zeros(len(schema))
+    for density in factored.densities:
+        information[density.where] = density.information(prior)
+    frame = pd.DataFrame(
+        {
+            "column": list(schema.names),
+            "kind": list(schema.kinds),
+            "values": [len(c.values) for c in schema.columns],
+            "information": information,
+        }
+    )
+    return frame.sort_values("information", ascending=False, kind="stable", ignore_index=True)
+
+
+def credible_intervals(model: NaiveBayes, level: float) -> pd.DataFrame:
+    """Beta(N + λ, N_rest + (S−1)λ) quantiles of every categorical θ and of P(y)."""
+    import pandas as pd
+    from scipy.stats import beta
+
+    if not 0 < level < 1:
+        raise ValueError(f"level lies between 0 and 1. Got {level} instead.")
+    tail, lam, classes = (1 - level) / 2, float(model.smoothing), model.schema_.classes
+    rows: list[tuple[Any, ...]] = []
+
+    def add(column: str, values: Any, counts: Floats, labels: Any) -> None:
+        total = counts.sum(axis=0)
+        a, b = counts + lam, total - counts + (len(counts) - 1) * lam
+        theta = a / np.where(a + b > 0, a + b, 1.0)
+        low = np.where(a > 0, beta.ppf(tail, np.maximum(a, 1e-12), np.maximum(b, 1e-12)), 0.0)
+        high = np.where(b > 0, beta.ppf(1 - tail, np.maximum(a, 1e-12), np.maximum(b, 1e-12)), 1.0)
+        for i, value in enumerate(values):
+            rows.extend((column, value, c, theta[i, k], low[i, k], high[i, k]) for k, c in enumerate(labels))
+
+    add("class", classes, np.asarray(model.class_count_, dtype=float)[:, None], [None])
+    for density in model.factored_.densities:
+        if isinstance(density, Cells):
+            for k, column in enumerate(density.columns):
+                add(column.name, column.values, density.counts.scope(k).astype(float), classes)
+    return pd.DataFrame(rows, columns=["column", "value", "class", "mean", "low", "high"])
+
+
+def explanation(model: NaiveBayes, frame: Frame, parts: Floats, t: int, a: int) -> pd.DataFrame:
+    """Prior and attributes with what each adds to the log-odds of class t against class a; their sum is the whole."""
+    import pandas as pd
+
+    names, classes = model.schema_.names, model.schema_.classes
+    with np.errstate(invalid="ignore"):
+        odds = np.nan_to_num(parts[:, t] - parts[:, a], nan=0.0, posinf=np.inf, neginf=-np.inf)
+        start = model.factored_.log_prior[t] - model.factored_.log_prior[a]
+    cells = [_cell(frame, j) for j in range(len(names))]
+    order = np.argsort(-np.abs(odds), kind="stable")
+    return pd.DataFrame(
+        {
+            "column": ["(prior)", *(names[j] for j in order)],
+            "value": pd.Series([None, *(cells[j] for j in order)], dtype=object),
+            "log_odds": [start, *odds[order]],
+        }
+    ).rename_axis(index=f"{classes[t]!r} against {classes[a]!r}")
+
+
+def _cell(frame: Frame, j: int) -> Any:
+    value = frame.column(j)[0]
+    return value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
+
+
+def drawn(model: NaiveBayes, columns: dict[int, NDArray[Any]]) -> Any:
+    """Sampled columns as the caller's kind of table: a frame where training had names, else a matrix."""
+    ordered = [columns[j] for j in range(len(model.schema_))]
+    if hasattr(model, "feature_names_in_"):
+        import pandas as pd
+
+        return pd.DataFrame(dict(zip(model.schema_.names, ordered))).infer_objects()
+    same = {c.dtype.kind for c in ordered} <= set("iuf")
+    made = np.empty((len(ordered[0]), len(ordered)), dtype=float if same else object)
+    for j, column in enumerate(ordered):
+        made[:, j] = column
+    if same:
+        return made
+    numeric = all(isinstance(v, int | float) for v in made.ravel())
+    return made.astype(float if any(isinstance(v, float) for v in made.ravel()) else int) if numeric else made
+
+
+def html(model: NaiveBayes) -> str:
+    """The prior and the ten most telling columns, for a notebook."""
+    frame = summary(model).head(10)
+    top = float(frame["information"].max()) or 1.0
+    rows = "".join(
+        f"<tr><td>{html_text.escape(str(r['column']))}</td><td>{r['kind']}</td><td>{r['values'] or ''}</td>"
+        f'<td><div style="background:#4878a8;height:.7em;width:{120 * r["information"] / top:.0f}px" '
+        f'title="{r["information"]:.4f} nats"></div></td><td style="text-align:right">{r["information"]:.3f}</td></tr>'
+        for r in frame.to_dict("records")
+    )
+    prior = ", ".join(
+        f"P({html_text.escape(str(c))}) = {p:.3f}"
+        for c, p in zip(model.schema_.classes[:12], np.exp(model.factored_.log_prior))
+    )
+    n = float(np.asarray(model.class_count_).sum())
+    return (
+        f"<div><b>{type(model).__name__}</b>: {n:g} rows, {len(model.schema_)} columns, "
+        f"{len(model.schema_.classes)} classes<br>{prior}<table><tr><th>column</th><th>kind</th><th>values</th>"
+        f'<th colspan="2">I(X;Y), nats</th></tr>{rows}</table></div>'
+    )

@@ -1,0 +1,114 @@
+"""What rejection buys: risk against coverage, and the price that gives a wanted coverage or a wanted risk.
+
+Symbols: r(x) = min_a R(a|x) the risk of the best action; at price c a row is rejected where r(x) > c (Chow's rule).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BadValue, LossError, ModelError
+from .decide import _meet, best_action
+from .labels import codes
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverage:
+    """Three arrays of one length, from the most careful price to the one that rejects nothing.
+
+    At `price[k]` the rows with r(x) ≤ price[k] are decided: the share `coverage[k]`, at the mean loss `risk[k]`.
+    """
+
+    price: Array
+    coverage: Array
+    risk: Array
+
+    @property
+    def area(self) -> float:
+        """The mean of the risk over all coverages (AURC): small where the surest rows are the right ones."""
+        return float(np.diff(self.coverage, prepend=0.0) @ self.risk)
+
+
+def risk_coverage(posterior: Any, loss: Any = None, y: Any = None, *, classes: Any = None) -> RiskCoverage:
+    """coverage(c) = share of rows with r(x) ≤ c; risk(c) = their mean loss, for every price c that matters.
+
+    Without `y` the loss is the one the posterior expects, mean r(x), which never falls as coverage grows. With the true
+    classes `y` it is the realised loss λ[decided, y]. A reject row of the loss is left out.
+
+    >>> curve = risk_coverage([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
+    >>> curve.coverage.round(2), curve.risk.round(2)
+    (array([0.33, 0.67, 1.  ]), array([0.1 , 0.15, 0.23]))
+    """
+    rows, known = _meet(posterior, loss, classes)
+    if rows.ndim != 2 or not len(rows):
+        raise BadValue(f"a risk-coverage curve needs rows; got a posterior of shape {rows.shape}")
+    known = known.without_reject()
+    least = (rows @ known.matrix.T).min(axis=1)
+    paid = least
+    if y is not None:
+        labels = known.classes if known.classes is not None else np.arange(rows.shape[1])
+        truth = codes(y, labels, "y")
+        if len(truth) != len(rows):
+            raise BadValue(f"y has {len(truth)} rows, the posterior {len(rows)}")
+        paid = known.matrix[best_action(rows, known), truth]
+    order = np.argsort(least, kind="stable")
+    least, total = least[order], np.cumsum(paid[order])
+    last = np.append(np.diff(least) > _blur(least), True)  # rows of equal risk are decided or rejected together
+    count = np.flatnonzero(last) + 1
+    return RiskCoverage(least[last], count / len(rows), total[last] / count)
+
+
+def reject_price(
+    posterior: Any,
+    loss: Any = None,
+    y: Any = None,
+    *,
+    coverage: float | None = None,
+    risk: float | None = None,
+    classes: Any = None,
+) -> float:
+    """The price for `with_reject` that decides at least the share `coverage`, or as much as keeps the mean loss ≤ `risk`.
+
+    Under zero-one loss `risk` is the error rate among the decided rows; with `y` it is the realised one. Use rows that the
+    model was not trained on. The price lies midway between the last row decided and the first rejected.
+
+    >>> posterior = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]
+    >>> round(reject_price(posterior, coverage=0.5), 3), round(reject_price(posterior, risk=0.1), 3)
+    (0.3, 0.15)
+    """
+    curve = risk_coverage(posterior, loss, y, classes=classes)
+    if (coverage is None) == (risk is None):
+        raise LossError("say what is wanted: one of coverage= and risk=")
+    at = _covering(curve, coverage) if coverage is not None else _within(curve, float(risk or 0.0))
+    here = curve.price[at]
+    beyond = curve.price[at + 1] if at + 1 < len(curve.price) else here + 2 * _blur(curve.price)
+    return float((here + beyond) / 2)
+
+
+def _covering(curve: RiskCoverage, coverage: float) -> int:
+    """The first point that decides the wanted share of the rows."""
+    if not 0 < coverage <= 1:
+        raise LossError(f"a wanted coverage is a share of the rows in (0, 1]; got {coverage!r}")
+    return int(np.searchsorted(curve.coverage, coverage - 1e-12))  # 0.7 of 10 rows is 7 rows, however it is rounded
+
+
+def _within(curve: RiskCoverage, risk: float) -> int:
+    """The last point whose mean loss is no more than wanted."""
+    reached = np.flatnonzero(curve.risk <= risk)
+    if not len(reached):
+        raise ModelError(
+            f"no price reaches a mean loss of {risk:g}: the least on these rows is {curve.risk.min():g}, "
+            f"at coverage {curve.coverage[curve.risk.argmin()]:.3g}"
+        )
+    return int(reached[-1])
+
+
+def _blur(values: Array) -> float:
+    """Risks nearer than this are equal: they differ by rounding."""
+    return 1e-12 * max(1.0, float(np.abs(values).max()))

@@ -1,0 +1,268 @@
+"""The loss λ[a, y]: what action a costs when the truth is y. Actions in rows, truth in columns; to reject is one more row.
+
+Symbols: a action, y true class, λ[a, y] loss, K classes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import LossError, did_you_mean, listed
+from .labels import Labels, as_labels, joined, number, places, positions
+from .loss_table import read_loss
+
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Loss:
+    """λ[a, y], actions × truth, with the labels of both where they are known.
+
+    Parameters
+    ----------
+    matrix : array of shape (actions, classes)
+        `matrix[i, j]` is the loss of deciding i when the truth is j. Negative entries (gains) are allowed.
+    classes : labels of the columns, optional
+        With labels a model's classes are matched by label; without, the columns are its `classes_` in order.
+    actions : labels of the rows (without the reject row), optional
+        The classes, unless other actions are named here.
+    reject : bool, default=False
+        Whether the last row is to reject (see `with_reject`).
+
+    >>> loss = Loss([[0, 1], [10, 0]], classes=["ham", "spam"])
+    >>> print(loss.with_reject(0.5))
+             ham  spam   (truth)
+       ham     0     1
+      spam    10     0
+    reject   0.5   0.5
+    """
+
+    matrix: Matrix
+    classes: Labels | None
+    actions: Labels | None
+    reject: bool
+
+    def __init__(
+        self,
+        matrix: npt.ArrayLike,
+        classes: Iterable[Any] | None = None,
+        actions: Iterable[Any] | None = None,
+        reject: bool = False,
+    ) -> None:
+        cells = _checked(matrix)
+        rows, k = len(cells) - reject, cells.shape[1]
+        names = None if classes is None else as_labels(classes, "the classes of a loss")
+        acts = names if actions is None else as_labels(actions, "the actions of a loss")
+        if names is not None and len(names) != k:
+            raise LossError(
+                f"a loss has one column for each class: got {len(names)} classes and {k} columns "
+                f"(a matrix of shape {cells.shape}; actions in rows, truth in columns)"
+            )
+        if actions is None and rows != k:
+            raise LossError(
+                f"a loss of {rows} actions over {k} classes needs names for its actions: pass actions=[...] "
+                "(or add a reject row with .with_reject(price))"
+            )
+        if acts is not None and len(acts) != rows:
+            raise LossError(f"a loss has one row for each action: got {len(acts)} actions and {rows} rows")
+        for name, value in (("matrix", cells), ("classes", names), ("actions", acts), ("reject", bool(reject))):
+            object.__setattr__(self, name, value)  # frozen: set once, here
+
+    @classmethod
+    def zero_one(cls, classes: int | Iterable[Any]) -> Loss:
+        """λ[a, y] = 0 where a = y, else 1: every mistake costs the same, so the risk is the error rate.
+
+        >>> Loss.zero_one(2)
+        Loss([[0, 1], [1, 0]])
+        """
+        if isinstance(classes, int):
+            return cls(1.0 - np.eye(classes))
+        labels = as_labels(classes, "classes")
+        return cls(1.0 - np.eye(len(labels)), labels)
+
+    @classmethod
+    def per_class(cls, costs: Mapping[Any, float] | npt.ArrayLike) -> Loss:
+        """λ[a, y] = cost[y] where a ≠ y, else 0: what it costs to misjudge each true class.
+
+        >>> print(Loss.per_class({"ham": 10, "spam": 1}))
+               ham  spam   (truth)
+         ham     0     1
+        spam    10     0
+        """
+        labels = as_labels(costs, "classes") if isinstance(costs, Mapping) else None
+        cost = np.array(list(costs.values()) if isinstance(costs, Mapping) else costs, dtype=float)
+        if cost.ndim != 1:
+            raise LossError(f"per_class needs one cost for each class; got an array of shape {cost.shape}")
+        return cls(cost * (1.0 - np.eye(len(cost))), labels)
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, rows: Literal["actions", "truth"] | None = None, classes: Iterable[Any] | None = None
+    ) -> Loss:
+        """A loss from a labelled table: a DataFrame, a dict of dicts `{action: {truth: loss}}`, or a CSV file.
+
+        Rows are actions and columns the truth, unless the axes are named the other way round (an index called "truth", a
+        corner cell `truth\\decided`) or `rows="truth"` says so. A row called "reject" is the reject action. A file without
+        labels is refused where it could be read two ways.
+
+        >>> print(Loss.from_table({"keep": {"ham": 0, "spam": 1}, "bin": {"ham": 10, "spam": 0}}))
+               ham  spam   (truth)
+        keep     0     1
+         bin    10     0
+        """
+        return cls(*read_loss(table, rows, None if classes is None else list(classes)))
+
+    def with_reject(self, price: float) -> Loss:
+        """The loss with one more action, to reject, which costs `price` whatever the truth is.
+
+        >>> Loss.zero_one(2).with_reject(0.3)
+        Loss([[0, 1], [1, 0], [0.3, 0.3]], reject=True)
+        """
+        if self.reject:
+            raise LossError("this loss has a reject row already; take .without_reject() first to set another price")
+        cost = number(price)
+        if cost is None or not np.isfinite(cost):
+            raise LossError(f"the price of rejecting must be a finite number; got {price!r}")
+        return replace(self, matrix=np.vstack([self.matrix, np.full(self.matrix.shape[1], cost)]), reject=True)
+
+    def without_reject(self) -> Loss:
+        """The loss without its reject row."""
+        return replace(self, matrix=self.matrix[:-1], reject=False) if self.reject else self
+
+    def over(self, classes: Iterable[Any]) -> Loss:
+        """The loss with its columns in the order of a model's classes, matched by label; without labels, by order.
+
+        Actions that are classes come first, in the order of the classes, so that ties fall as they do in argmax.
+
+        >>> loss = Loss([[0, 1], [10, 0]], classes=["spam", "ham"])
+        >>> loss.over(["ham", "spam"])
+        Loss([[0, 10], [1, 0]], classes=['ham', 'spam'])
+        """
+        labels = as_labels(classes, "classes")
+        names = labels.tolist()
+        if self.classes is None:
+            if len(names) != self.matrix.shape[1]:
+                raise LossError(
+                    f"the loss has {self.matrix.shape[1]} columns, the model {len(names)} classes: {listed(names)}"
+                )
+            return replace(self, classes=labels, actions=labels if self.actions is None else self.actions)
+        own = self.classes.tolist()
+        columns = positions(names, own, "the loss")
+        if len(own) != len(names):
+            extra = next(label for i, label in enumerate(own) if i not in columns)
+            raise LossError(
+                f"the loss has a column {extra!r}, which is not a class of the model "
+                f"(its classes: {listed(names)}){did_you_mean(extra, names)}"
+            )
+        return self._with_rows_like(labels, columns)
+
+    def _with_rows_like(self, labels: Labels, columns: list[int]) -> Loss:
+        """Columns reordered, and the rows of class actions in the order of the classes before the other actions."""
+        names, acts = labels.tolist(), [] if self.actions is None else self.actions.tolist()
+        place = dict(enumerate(places(acts, names)))
+        like = {at: i for i, at in place.items() if at is not None}
+        others = [i for i, at in place.items() if at is None]
+        actions = joined(labels[sorted(like)], [acts[i] for i in others])
+        rows = [like[at] for at in sorted(like)] + others + [len(acts)] * self.reject
+        return Loss(self.matrix[np.ix_(rows, columns)], labels, actions, self.reject)
+
+    def labels(self, reject_label: Any = None) -> Labels:
+        """The label of each row as `decide` returns it: the actions, then the reject label.
+
+        Without a `reject_label`, text classes get "reject" and numbers −1 (or one less than the least class, where −1 is
+        a class). A label that is an action is an error.
+
+        >>> Loss.zero_one(["no", "yes"]).with_reject(0.1).labels().tolist()
+        ['no', 'yes', 'reject']
+        >>> Loss.zero_one([0, 1]).with_reject(0.1).labels().tolist()
+        [0, 1, -1]
+        """
+        actions = self.actions if self.actions is not None else np.arange(self.matrix.shape[1])
+        if not self.reject:
+            return actions
+        if reject_label is not None:
+            label = reject_label
+        elif actions.dtype.kind in "biuf":
+            label = -1 if -1 not in actions else actions.min() - 1
+        else:
+            label = "reject"
+        if label in actions.tolist():
+            raise LossError(
+                f"{label!r} is an action already ({listed(actions.tolist())}); pass a reject_label that is not"
+            )
+        return joined(actions, [label])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        mine, theirs = (self.classes, self.labels(_REJECT)), (other.classes, other.labels(_REJECT))
+        same = (
+            len(a) == len(b) and a.tolist() == b.tolist() if a is not None and b is not None else a is b
+            for a, b in zip(mine, theirs)
+        )
+        return self.reject == other.reject and np.array_equal(self.matrix, other.matrix) and all(same)
+
+    def __repr__(self) -> str:
+        said = [str([[_short(v) for v in row] for row in self.matrix.tolist()])]
+        if self.classes is not None:
+            said.append(f"classes={self.classes.tolist()}")
+        if self.actions is not self.classes and self.actions is not None:
+            same = self.classes is not None and self.actions.tolist() == self.classes.tolist()
+            said += [] if same else [f"actions={self.actions.tolist()}"]
+        if self.reject:
+            said.append("reject=True")
+        return f"Loss({', '.join(said)})"
+
+    def __str__(self) -> str:
+        classes = self.classes.tolist() if self.classes is not None else list(range(self.matrix.shape[1]))
+        actions = self.actions.tolist() if self.actions is not None else list(range(len(self.matrix) - self.reject))
+        heads = [str(a) for a in actions] + ["reject"] * self.reject
+        cells = [[str(c) for c in classes]] + [[str(_short(v)) for v in row] for row in self.matrix.tolist()]
+        wide = max(max(len(c) for row in cells for c in row) + 2, 4)
+        left = max(len(h) for h in heads)
+        lines = [" " * left + "".join(f"{c:>{wide}}" for c in cells[0]) + "   (truth)"]
+        lines += [f"{h:>{left}}" + "".join(f"{c:>{wide}}" for c in row) for h, row in zip(heads, cells[1:])]
+        return "\n".join(lines)
+
+
+_REJECT = object()  # a label that no action has, so that two losses can be compared row by row
+
+
+def as_loss(loss: Any, classes: Iterable[Any] | int) -> Loss:
+    """Whatever says a loss, as a `Loss`: None (zero-one), a `Loss`, a matrix, costs by class, a table, a CSV file."""
+    if loss is None:
+        return Loss.zero_one(classes)
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, Mapping) and not any(isinstance(v, Mapping) for v in loss.values()):
+        return Loss.per_class(loss)
+    if isinstance(loss, Mapping | str | os.PathLike) or hasattr(loss, "columns"):
+        return Loss.from_table(loss)
+    return Loss(loss)
+
+
+def _checked(matrix: Any) -> Matrix:
+    """The matrix as finite floats of two dimensions, or an error that names the cell."""
+    try:
+        raw = np.asarray(matrix)
+        found = np.array(
+            raw.tolist() if raw.dtype.kind in "cO" else raw, dtype=float
+        )  # complex: an error, not a warning
+    except (TypeError, ValueError):
+        raise LossError(f"a loss matrix holds numbers, actions × truth; got {matrix!r}") from None
+    if found.ndim != 2 or 0 in found.shape:
+        raise LossError(f"a loss is a matrix of actions × truth; got an array of shape {found.shape}")
+    for i, j in np.argwhere(~np.isfinite(found)):
+        raise LossError(f"a loss must be finite; row {i} (action), column {j} (truth) is {found[i, j]}")
+    found.flags.writeable = False
+    return found
+
+
+def _short(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else round(value, 6)

@@ -1,0 +1,192 @@
+"""The native kernels of naive Bayes. `reference.naive` specifies each; symbols as there.
+
+A thread is worth about 100 µs of work, so small calls run on one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import BadValue
+from . import n_threads, native
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Columns = Sequence[Array] | Array  # 1-D arrays of codes, or a matrix (n, d) of codes
+
+NAN, INF = 1, 2  # what a kernel saw among the numbers it read
+
+
+def _columns(columns: Columns) -> tuple[Any, int, int]:
+    """(what the kernel takes, n, d)."""
+    if isinstance(columns, np.ndarray):
+        return columns, columns.shape[0], columns.shape[1]
+    columns = columns if type(columns) is list else list(columns)
+    return columns, len(columns[0]) if columns else 0, len(columns)
+
+
+def count_cells(
+    columns: Columns,
+    y: Array,
+    offsets: Array,
+    n_classes: int,
+    weights: Floats | None = None,
+    n_jobs: int | None = None,
+) -> Array:
+    """N[offsets[j] + code, y] = Σ w of the rows with that code in column j and that class; int64 without weights."""
+    columns, n, d = _columns(columns)
+    threads = n_threads(n_jobs, n * d)
+    if weights is None:
+        counts = np.zeros((int(offsets[-1]), n_classes), dtype=np.int64)
+        native().count_cells(columns, y, offsets, counts, threads)
+        return counts
+    table = np.zeros((int(offsets[-1]), n_classes))
+    native().add_cells(columns, y, offsets, weights, table, threads)
+    return table
+
+
+def log_joint_cells(
+    columns: Columns, log_theta: Floats, offsets: Array, start: Floats, n_jobs: int | None = None
+) -> Floats:
+    """out[r, y] = start[y] + Σ_j log_theta[offsets[j] + code_jr, y]; start is log P(y), or a matrix (n, K) to add to."""
+    columns, n, d = _columns(columns)
+    out = np.empty((n, log_theta.shape[1]))
+    native().score_cells(columns, log_theta, offsets, start, out, False, n_threads(n_jobs, n * d))
+    return out
+
+
+def posterior_cells(
+    columns: Columns, log_theta: Floats, offsets: Array, start: Floats, n_jobs: int | None = None
+) -> tuple[Floats, int]:
+    """(P(y|x), first row that no class allows or −1) of log_joint_cells, in one pass."""
+    columns, n, d = _columns(columns)
+    out = np.empty((n, log_theta.shape[1]))
+    threads = 1 if n < 1000 else n_threads(n_jobs, n * d)
+    return out, native().score_cells(columns, log_theta, offsets, start, out, True, threads)
+
+
+def normalise(log_joint: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats]:
+    """(posterior, log evidence) of each row; a row of −inf alone has posterior 0 and evidence −inf."""
+    posterior, evidence = np.empty(log_joint.shape), np.empty(len(log_joint))
+    native().normalise(log_joint, posterior, evidence, n_threads(n_jobs, 4 * log_joint.size))
+    return posterior, evidence
+
+
+def posterior(log_joint: Floats, n_jobs: int | None = None) -> tuple[Floats, int]:
+    """(P(y|x), first row that no class allows or −1); log_joint is overwritten."""
+    row = native().normalise(log_joint, log_joint, None, n_threads(n_jobs, 4 * log_joint.size))
+    return log_joint, row
+
+
+def class_moments(
+    X: Array, y: Array, n_classes: int, weights: Floats | None = None, n_jobs: int | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """(n, mean, M2), each (K, d): Σw, Σwx/Σw and Σw(x−mean)² of the observed cells; NaN is missing."""
+    n, mean, m2, seen = class_moments_seen(X, y, n_classes, weights, n_jobs)
+    if seen & INF:
+        raise BadValue("Input X contains infinity: a mean and a variance need finite numbers")
+    if not (np.isfinite(mean).all() and np.isfinite(m2).all()):
+        raise BadValue("the squares of X are too large for float64 (values beyond about 1e150); rescale the columns")
+    return n, mean, m2
+
+
+def class_moments_seen(
+    X: Array, y: Array, n_classes: int, weights: Floats | None = None, n_jobs: int | None = None
+) -> tuple[Floats, Floats, Floats, int]:
+    """class_moments as they come out, and whether NaN (bit 1) or inf (bit 2) was among the cells."""
+    X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
+    n, mean, m2 = (np.zeros((n_classes, X.shape[1])) for _ in range(3))
+    seen = native().class_moments(X, y, weights, n, mean, m2, n_threads(n_jobs, X.size))
+    return n, mean, m2, seen
+
+
+def log_joint_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats, n_jobs: int | None = None) -> Floats:
+    """out[r, y] = start + Σ_j −½[ln 2πσ²_yj + (x_j − μ_yj)²/σ²_yj] over the observed cells; mean, variance are (K, d)."""
+    return score_gaussian(X, mean, variance, start, False, n_jobs)[0]
+
+
+def posterior_gaussian(
+    X: Array, mean: Floats, variance: Floats, start: Floats, n_jobs: int | None = None
+) -> tuple[Floats, int]:
+    """(P(y|x), first row that no class allows or −1) of log_joint_gaussian, in one pass."""
+    out, row, _ = score_gaussian(X, mean, variance, start, True, n_jobs)
+    return out, row
+
+
+def score_gaussian(
+    X: Array, mean: Floats, variance: Floats, start: Floats, posterior: bool, n_jobs: int | None = None
+) -> tuple[Floats, int, int]:
+    """(log joint or posterior, first impossible row or −1, whether NaN (bit 1) or inf (bit 2) was among the cells)."""
+    X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
+    n, k = len(X), len(mean)
+    out = np.empty((n, k))
+    threads = 1 if n < 1000 else n_threads(n_jobs, n * mean.size)
+    row, seen = native().score_gaussian(X, mean, variance, start, out, posterior, threads)
+    return out, row, seen
+
+
+NEGATIVE, NOT_FINITE = 1, 2  # what a kernel saw among the stored cells of a sparse matrix
+
+
+def _stored(indptr: Array, indices: Array, data: Array | None) -> tuple[Array, Array, Array | None]:
+    """Index arrays of one type, data of a type that the kernels read."""
+    if indptr.dtype != indices.dtype or indptr.dtype not in (np.int32, np.int64):
+        indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
+    if data is not None and data.dtype not in (np.float64, np.float32, np.int64):
+        data = data.astype(np.float64)
+    return indptr, indices, data
+
+
+def count_sparse(
+    indptr: Array,
+    indices: Array,
+    data: Array | None,
+    n_columns: int,
+    y: Array,
+    n_classes: int,
+    weights: Floats | None = None,
+    above: float | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Floats, int]:
+    """(N, seen): N[j, y] = Σ w·x over the stored cells of a CSR matrix, shape (d, K).
+
+    Without data every stored cell is 1; with `above` a cell is 1 above it, else 0. `seen` says whether a negative (bit 1)
+    or a non-finite (bit 2) number was among the data.
+    """
+    indptr, indices, data = _stored(indptr, indices, data)
+    table = np.zeros((n_columns, n_classes))
+    threads = n_threads(n_jobs, 2 * len(indices))
+    threshold = np.nan if above is None else above
+    return table, native().count_sparse(indptr, indices, data, y, weights, table, threshold, threads)
+
+
+def log_joint_sparse(
+    indptr: Array,
+    indices: Array,
+    data: Array | None,
+    table: Floats,
+    start: Floats,
+    above: float | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Floats, int]:
+    """(out, seen): out[r, y] = start[y] + Σ_j x_rj·table[j, y] over the stored cells; x and `seen` as in count_sparse."""
+    indptr, indices, data = _stored(indptr, indices, data)
+    out = np.empty((len(indptr) - 1, table.shape[1]))
+    threads = n_threads(n_jobs, 2 * len(indices))
+    threshold = np.nan if above is None else above
+    return out, native().score_sparse(indptr, indices, data, table, start, out, threshold, threads)
+
+
+def encode_integers(y: Array) -> tuple[Array, Array] | None:
+    """(distinct values, codes) of integers that span less than 65536, in two reads; None where they span more."""
+    ends = native().label_range(y, 1 << 16)
+    if ends is None:
+        return None
+    span = ends[1] - ends[0] + 1
+    codes = np.empty(len(y), np.uint8 if span <= 256 else np.uint16)
+    found = native().label_codes(y, ends[0], span, codes)
+    return np.array(found, dtype=y.dtype), codes.astype(np.uint8) if len(found) <= 256 < span else codes

@@ -1,0 +1,37 @@
+// Reading codes of any width and stride, with range checks.
+#pragma once
+#include <cstring>
+
+#include "naive.hpp"
+
+namespace posteriori {
+
+template <typename C> inline C read_code(const unsigned char* p) {
+    C code;
+    std::memcpy(&code, p, sizeof code);
+    return code;
+}
+
+template <typename C> std::uint64_t greatest(const Column& c, std::size_t begin, std::size_t count) {
+    const unsigned char* p = c.at(begin);
+    C top = 0;
+    if (c.stride == sizeof(C)) {
+        for (std::size_t r = 0; r < count; ++r) {
+            const C code = read_code<C>(p + r * sizeof(C));
+            top = code > top ? code : top;
+        }
+    } else {
+        for (std::size_t r = 0; r < count; ++r, p += c.stride) {
+            const C code = read_code<C>(p);
+            top = code > top ? code : top;
+        }
+    }
+    return top;
+}
+
+[[noreturn]] void bad_code(std::size_t j, std::uint64_t code, std::size_t size);
+
+// Class codes of a block of rows as 32-bit numbers, checked against K.
+void read_classes(const Column& y, std::size_t begin, std::size_t count, std::size_t K, std::uint32_t* out);
+
+}  // namespace posteriori

@@ -1,0 +1,43 @@
+// Reading columns of codes: the one layout that has a path of its own, and range checks.
+#include <stdexcept>
+#include <string>
+
+#include "codes.hpp"
+
+namespace posteriori {
+
+Cells::Cells(std::vector<Column> given, const std::int64_t* offsets_, std::size_t n_)
+    : columns(std::move(given)), offsets(offsets_), n(n_), row_major(!columns.empty()) {
+    for (std::size_t j = 0; j < columns.size() && row_major; ++j) {
+        const Column &c = columns[j], &first = columns[0];
+        row_major = c.width == first.width && c.stride == first.stride &&
+                    c.data == first.data + static_cast<std::ptrdiff_t>(j) * first.width;
+    }
+}
+
+template <typename C>
+static void read(const Column& y, std::size_t begin, std::size_t count, std::uint32_t* out) {
+    const unsigned char* p = y.at(begin);
+    if (y.stride == sizeof(C))
+        for (std::size_t r = 0; r < count; ++r) out[r] = read_code<C>(p + r * sizeof(C));
+    else
+        for (std::size_t r = 0; r < count; ++r, p += y.stride) out[r] = read_code<C>(p);
+}
+
+void bad_code(std::size_t j, std::uint64_t code, std::size_t size) {
+    throw std::invalid_argument("column " + std::to_string(j) + " holds code " + std::to_string(code) +
+                                ", but its table has " + std::to_string(size) + " values");
+}
+
+void read_classes(const Column& y, std::size_t begin, std::size_t count, std::size_t K, std::uint32_t* out) {
+    if (y.width == 1) read<std::uint8_t>(y, begin, count, out);
+    else if (y.width == 2) read<std::uint16_t>(y, begin, count, out);
+    else read<std::uint32_t>(y, begin, count, out);
+    std::uint32_t top = 0;
+    for (std::size_t r = 0; r < count; ++r) top = out[r] > top ? out[r] : top;
+    if (count && top >= K)
+        throw std::invalid_argument("y holds class code " + std::to_string(top) + ", but there are " +
+                                    std::to_string(K) + " classes");
+}
+
+}  // namespace posteriori

@@ -1,0 +1,264 @@
+// N[cell, y]: counting codes by class. Integer counts are exact, so rows are dealt to threads at will; weighted counts are
+// summed over fixed chunks of rows, merged in order.
+#include <algorithm>
+
+#include "codes.hpp"
+#include "threads.hpp"
+#include "vec.hpp"
+
+namespace posteriori {
+namespace {
+
+constexpr std::size_t BLOCK = 4096;              // rows whose classes and codes stay in cache
+constexpr std::size_t BIG_TABLE = 1u << 19;      // cells above which threads share one table by columns
+constexpr std::size_t MOST_VALUES = 32;          // up to here comparing 32 codes at once beats counting one by one
+constexpr std::size_t MOST_KEYS = 64;            // (value, class) pairs, likewise, for contiguous columns
+
+// The greatest code of a block of one column, refused if its table does not have it.
+template <typename C> void check_block(const Cells& cells, std::size_t j, std::size_t begin, std::size_t count) {
+    const std::uint64_t top = greatest<C>(cells.columns[j], begin, count);
+    if (count && top >= cells.size(j)) bad_code(j, top, cells.size(j));
+}
+
+// One column, one block, one code at a time. Small tables are kept fourfold: equal neighbours would otherwise wait for
+// each other's store.
+template <typename C>
+void count_plain(const Column& c, std::size_t begin, std::size_t count, const std::uint32_t* y, std::size_t cells,
+                 std::size_t K, std::int64_t* table) {
+    const unsigned char* p = c.at(begin);
+    auto code = [&](std::size_t r) -> std::size_t {
+        return read_code<C>(p + static_cast<std::ptrdiff_t>(r) * c.stride);
+    };
+    if (cells * K > 256 || count < 64) {
+        for (std::size_t r = 0; r < count; ++r) ++table[code(r) * K + y[r]];
+        return;
+    }
+    std::uint32_t local[4][256] = {};
+    std::size_t r = 0;
+    for (; r + 4 <= count; r += 4)
+        for (std::size_t i = 0; i < 4; ++i) ++local[i][code(r + i) * K + y[r + i]];
+    for (; r < count; ++r) ++local[0][code(r) * K + y[r]];
+    for (std::size_t k = 0; k < cells * K; ++k)
+        table[k] += std::int64_t{local[0][k]} + local[1][k] + local[2][k] + local[3][k];
+}
+
+// One contiguous column of bytes: keys value + cells·class, 32 at a time, compared with four pairs at once.
+void count_keys(const std::uint8_t* x, std::size_t count, const std::uint32_t* y, std::size_t cells, std::size_t K,
+                std::int64_t* table) {
+    alignas(32) std::uint8_t keys[BLOCK];
+    for (std::size_t r = 0; r < count; ++r) keys[r] = static_cast<std::uint8_t>(x[r] + y[r] * cells);
+    const std::size_t padded = (count + 31) / 32 * 32;
+    std::memset(keys + count, 255, padded - count);
+    for (std::size_t key = 0; key < cells * K; key += 4) {
+        Bytes sums[4] = {}, wanted[4];
+        for (std::size_t i = 0; i < 4; ++i) wanted[i] = all_bytes(static_cast<std::uint8_t>(key + i));
+        for (std::size_t r = 0; r < padded; r += 32) {  // at most 128 steps: a byte does not overflow
+            const Bytes k = load_bytes(keys + r);
+            for (std::size_t i = 0; i < 4; ++i) sums[i] -= reinterpret_cast<Bytes>(k == wanted[i]);
+        }
+        for (std::size_t i = 0; i < 4 && key + i < cells * K; ++i) {
+            std::uint32_t sum = 0;
+            for (int lane = 0; lane < 32; ++lane) sum += sums[i][lane];
+            table[(key + i) % cells * K + (key + i) / cells] += sum;
+        }
+    }
+}
+
+template <typename C>
+void count_column(const Cells& cells, std::size_t j, std::size_t begin, std::size_t count, const std::uint32_t* y,
+                  std::size_t K, std::int64_t* table) {
+    const Column& c = cells.columns[j];
+    const std::size_t size = cells.size(j);
+    check_block<C>(cells, j, begin, count);
+    std::int64_t* own = table + cells.offsets[j] * static_cast<std::int64_t>(K);
+    if (sizeof(C) == 1 && c.stride == 1 && size * K <= MOST_KEYS && count >= 256)
+        count_keys(c.data + begin, count, y, size, K, own);
+    else
+        count_plain<C>(c, begin, count, y, size, K, own);
+}
+
+void count_columns(const Cells& cells, std::size_t from, std::size_t to, std::size_t begin, std::size_t count,
+                   const std::uint32_t* y, std::size_t K, std::int64_t* table) {
+    for (std::size_t j = from; j < to; ++j) {
+        const int width = cells.columns[j].width;
+        if (width == 1) count_column<std::uint8_t>(cells, j, begin, count, y, K, table);
+        else if (width == 2) count_column<std::uint16_t>(cells, j, begin, count, y, K, table);
+        else if (width == 4) count_column<std::uint32_t>(cells, j, begin, count, y, K, table);
+        else count_column<std::uint64_t>(cells, j, begin, count, y, K, table);
+    }
+}
+
+// Rows of bytes, few values: the rows of one class, 32 columns at once; a byte counts up to 255 rows before it is read
+// off. The greatest value is counted by difference.
+template <int V>
+void compare_rows(const unsigned char* const* rows, std::size_t count, std::size_t first, std::uint32_t (*seen)[32],
+                  Bytes& top) {
+    Bytes wanted[V];
+    for (int v = 0; v < V; ++v) wanted[v] = all_bytes(static_cast<std::uint8_t>(first + v));
+    for (std::size_t begin = 0; begin < count; begin += 255) {
+        const std::size_t end = std::min(count, begin + 255);
+        Bytes sums[V] = {}, most = top;
+        for (std::size_t r = begin; r < end; ++r) {
+            const Bytes x = load_bytes(rows[r]);
+            most = max_bytes(x, most);
+            for (int v = 0; v < V; ++v) sums[v] -= reinterpret_cast<Bytes>(x == wanted[v]);
+        }
+        top = most;
+        for (int v = 0; v < V; ++v)
+            for (int lane = 0; lane < 32; ++lane) seen[v][lane] += sums[v][lane];
+    }
+}
+
+void count_strip(const Cells& cells, std::size_t from, std::size_t to, const unsigned char* const* rows,
+                 std::size_t count, std::size_t y, std::size_t K, std::int64_t* table) {
+    std::size_t most = 1;
+    for (std::size_t j = from; j < to; ++j) most = std::max(most, cells.size(j));
+    std::uint32_t seen[MOST_VALUES + 4][32] = {};
+    Bytes top{};
+    for (std::size_t v = 0; v == 0 || v < most - 1; v += 4) {
+        switch (std::min<std::size_t>(4, most - 1 - std::min(v, most - 1))) {
+            case 1: compare_rows<1>(rows, count, v, seen + v, top); break;
+            case 2: compare_rows<2>(rows, count, v, seen + v, top); break;
+            case 3: compare_rows<3>(rows, count, v, seen + v, top); break;
+            default: compare_rows<4>(rows, count, v, seen + v, top);
+        }
+    }
+    for (std::size_t j = from; j < to; ++j) {
+        const std::size_t size = cells.size(j), lane = j - from;
+        if (top[lane] >= size) bad_code(j, top[lane], size);
+        std::int64_t rest = static_cast<std::int64_t>(count);
+        std::int64_t* own = table + cells.offsets[j] * static_cast<std::int64_t>(K) + y;
+        for (std::size_t v = 0; v + 1 < size; ++v) {
+            own[v * K] += seen[v][lane];
+            rest -= seen[v][lane];
+        }
+        own[(size - 1) * K] += rest;
+    }
+}
+
+bool suits_strips(const Cells& cells, std::size_t K) {
+    if (!cells.row_major || cells.columns[0].width != 1 || K > 64 || cells.n < 256) return false;
+    for (std::size_t j = 0; j < cells.columns.size(); ++j)
+        if (cells.size(j) > MOST_VALUES || cells.size(j) == 0) return false;
+    return true;
+}
+
+// A strip reads 32 bytes from its first column on; the last rows, where that would leave the matrix, are read from a
+// padded copy of them.
+void count_rows(const Cells& cells, std::size_t begin, std::size_t count, const std::uint32_t* y, std::size_t K,
+                std::int64_t* table) {
+    const std::size_t d = cells.columns.size();
+    const Column& first = cells.columns[0];
+    const std::size_t reach = (d + 31) / 32 * 32;
+    const auto stride = static_cast<std::size_t>(first.stride < 0 ? -first.stride : first.stride);
+    const std::size_t unsafe = reach == d ? 0 : stride == 0 ? cells.n : (reach - d + stride - 1) / stride;
+    // with a negative stride the rows at the end of memory are the first ones
+    auto is_unsafe = [&](std::size_t r) { return first.stride < 0 ? r < unsafe : r + unsafe >= cells.n; };
+    std::size_t spare = 0;
+    for (std::size_t r = 0; r < count; ++r) spare += is_unsafe(begin + r);
+    std::vector<unsigned char> copies(spare * reach, 0);
+    std::vector<std::size_t> starts(K + 1, 0);
+    for (std::size_t r = 0; r < count; ++r) ++starts[y[r] + 1];
+    for (std::size_t k = 0; k < K; ++k) starts[k + 1] += starts[k];
+    std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
+    std::vector<const unsigned char*> rows(count);
+    unsigned char* copy = copies.data();
+    for (std::size_t r = 0; r < count; ++r) {
+        const unsigned char* row = first.at(begin + r);
+        if (spare && is_unsafe(begin + r)) {
+            std::memcpy(copy, row, d);
+            row = copy;
+            copy += reach;
+        }
+        rows[next[y[r]]++] = row;
+    }
+    for (std::size_t from = 0; from < d; from += 32) {
+        for (std::size_t k = 0; k < K; ++k)
+            if (starts[k + 1] > starts[k])
+                count_strip(cells, from, std::min(d, from + 32), rows.data() + starts[k], starts[k + 1] - starts[k], k,
+                            K, table);
+        for (auto& row : rows) row += 32;
+    }
+}
+
+std::size_t block_rows(const Cells& cells) {  // a block of a row-major matrix stays in the second cache
+    if (!cells.row_major) return BLOCK;
+    return std::clamp<std::size_t>((std::size_t{1} << 18) / (cells.columns.size() * cells.columns[0].width), 256, BLOCK);
+}
+
+template <typename C>
+void add_column(const Cells& cells, std::size_t j, std::size_t begin, std::size_t count, const std::uint32_t* y,
+                const double* w, std::size_t K, double* table) {
+    const Column& c = cells.columns[j];
+    check_block<C>(cells, j, begin, count);
+    double* own = table + cells.offsets[j] * static_cast<std::int64_t>(K);
+    const unsigned char* p = c.at(begin);
+    for (std::size_t r = 0; r < count; ++r, p += c.stride) own[read_code<C>(p) * K + y[r]] += w[r];
+}
+
+void add_rows(const Cells& cells, std::size_t from, std::size_t to, std::size_t begin, std::size_t end, const Column& y,
+              const double* w, std::size_t K, double* table) {
+    std::vector<std::uint32_t> classes(BLOCK);
+    const std::size_t step = block_rows(cells);
+    for (std::size_t b = begin; b < end; b += step) {
+        const std::size_t count = std::min(step, end - b);
+        read_classes(y, b, count, K, classes.data());
+        for (std::size_t j = from; j < to; ++j) {
+            const int width = cells.columns[j].width;
+            if (width == 1) add_column<std::uint8_t>(cells, j, b, count, classes.data(), w + b, K, table);
+            else if (width == 2) add_column<std::uint16_t>(cells, j, b, count, classes.data(), w + b, K, table);
+            else if (width == 4) add_column<std::uint32_t>(cells, j, b, count, classes.data(), w + b, K, table);
+            else add_column<std::uint64_t>(cells, j, b, count, classes.data(), w + b, K, table);
+        }
+    }
+}
+
+}  // namespace
+
+void count_cells(const Cells& cells, const Column& y, std::size_t K, std::int64_t* table, int threads) {
+    const std::size_t d = cells.columns.size(), size = cells.total() * K;
+    if (!d || !cells.n) return;
+    const bool strips = suits_strips(cells, K);
+    const std::size_t step = block_rows(cells);
+    auto count = [&](std::size_t from, std::size_t to, std::size_t begin, std::size_t end, std::int64_t* into) {
+        std::vector<std::uint32_t> classes(BLOCK);
+        for (std::size_t b = begin; b < end; b += step) {
+            const std::size_t rows = std::min(step, end - b);
+            read_classes(y, b, rows, K, classes.data());
+            if (strips) count_rows(cells, b, rows, classes.data(), K, into);
+            else count_columns(cells, from, to, b, rows, classes.data(), K, into);
+        }
+    };
+    if (size > BIG_TABLE && !strips) {
+        parallel_for(d, threads, [&](std::size_t j) { count(j, j + 1, 0, cells.n, table); });
+        return;
+    }
+    const std::size_t tasks = std::max(1, threads), share = (cells.n + tasks - 1) / tasks;
+    std::vector<std::vector<std::int64_t>> tables(tasks);
+    parallel_for(tasks, threads, [&](std::size_t t) {
+        if (t) tables[t].assign(size, 0);
+        count(0, d, std::min(cells.n, t * share), std::min(cells.n, (t + 1) * share), t ? tables[t].data() : table);
+    });
+    for (std::size_t t = 1; t < tasks; ++t)
+        for (std::size_t k = 0; k < size; ++k) table[k] += tables[t][k];
+}
+
+void count_cells(const Cells& cells, const Column& y, std::size_t K, const double* w, double* table, int threads) {
+    const std::size_t d = cells.columns.size(), size = cells.total() * K;
+    if (!d || !cells.n) return;
+    if (size > BIG_TABLE) {
+        parallel_for(d, threads, [&](std::size_t j) { add_rows(cells, j, j + 1, 0, cells.n, y, w, K, table); });
+        return;
+    }
+    const std::size_t tasks = std::min<std::size_t>(16, (cells.n + 65535) / 65536), share = (cells.n + tasks - 1) / tasks;
+    std::vector<std::vector<double>> tables(tasks);
+    parallel_for(tasks, threads, [&](std::size_t t) {
+        if (t) tables[t].assign(size, 0.0);
+        add_rows(cells, 0, d, std::min(cells.n, t * share), std::min(cells.n, (t + 1) * share), y, w, K,
+                 t ? tables[t].data() : table);
+    });
+    for (std::size_t t = 1; t < tasks; ++t)
+        for (std::size_t k = 0; k < size; ++k) table[k] += tables[t][k];
+}
+
+}  // namespace posteriori

@@ -1,0 +1,90 @@
+// Counting and scoring for naive Bayes. The specification of each function is its twin in reference/naive.py.
+// Symbols: n rows, d columns, K classes; a table has one row of K numbers for each cell (column, value).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace posteriori {
+
+// Unsigned codes of 1, 2, 4 or 8 bytes, `stride` bytes apart.
+struct Column {
+    const unsigned char* data;
+    std::ptrdiff_t stride;
+    int width;
+    const unsigned char* at(std::size_t r) const { return data + static_cast<std::ptrdiff_t>(r) * stride; }
+};
+
+// The columns of one table, the cells of each (offsets has d + 1 entries), and whether they are the columns of one
+// matrix whose rows are contiguous.
+struct Cells {
+    std::vector<Column> columns;
+    const std::int64_t* offsets;
+    std::size_t n;
+    bool row_major;
+    Cells(std::vector<Column> columns, const std::int64_t* offsets, std::size_t n);
+    std::size_t size(std::size_t j) const { return static_cast<std::size_t>(offsets[j + 1] - offsets[j]); }
+    std::size_t total() const { return static_cast<std::size_t>(offsets[columns.size()]); }
+};
+
+// Rows of numbers, T float or double; strides in elements.
+template <typename T> struct Matrix {
+    const T* data;
+    std::size_t n, d;
+    std::ptrdiff_t row, column;
+};
+
+// What is added to: one row for all (stride 0) or one a row; and where results go. A posterior is wanted instead of the
+// log joint when `posterior` is set; `impossible` is then the first row that no class allows.
+struct Scores {
+    const double* start;
+    std::size_t start_stride;
+    double* out;
+    bool posterior;
+};
+constexpr std::int64_t NONE = -1;
+
+void count_cells(const Cells& cells, const Column& y, std::size_t K, std::int64_t* table, int threads);
+void count_cells(const Cells& cells, const Column& y, std::size_t K, const double* w, double* table, int threads);
+std::int64_t score_cells(const Cells& cells, const double* theta, std::size_t K, const Scores& to, int threads);
+
+std::int64_t normalise(const double* log_joint, std::size_t n, std::size_t K, double* posterior, double* evidence,
+                       int threads);
+// One block of rows, in place allowed; evidence may be null. Returns the first row that no class allows, or NONE.
+std::int64_t normalise_block(const double* log_joint, std::size_t n, std::size_t K, double* posterior, double* evidence);
+void exp_all(double* x, std::size_t n);  // x <- exp(x), for x <= 0
+
+enum Seen : int { CLEAN = 0, SAW_NAN = 1, SAW_INF = 2 };
+template <typename T>
+int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const double* w, double* n, double* mean,
+                  double* m2, int threads);
+template <typename T>
+std::int64_t score_gaussian(const Matrix<T>& X, const double* mean, const double* variance, std::size_t K,
+                            const Scores& to, int threads, int* seen);
+
+// A CSR matrix; data may be null (every stored cell is 1). With a threshold (not NaN) a cell is 1 above it, else 0.
+template <typename I, typename V> struct Sparse {
+    const I* indptr;
+    const I* indices;
+    const V* data;
+    std::size_t n, d, stored;
+    double threshold;
+    bool binary() const { return threshold == threshold; }
+    double value(std::size_t i) const {
+        if (!data) return 1.0;
+        const double x = static_cast<double>(data[i]);
+        return binary() ? static_cast<double>(x > threshold) : x;
+    }
+};
+enum Data : int { SOUND = 0, NEGATIVE = 1, NOT_FINITE = 2 };
+template <typename I, typename V>
+int count_sparse(const Sparse<I, V>& X, const Column& y, std::size_t K, const double* w, double* table, int threads);
+template <typename I, typename V>
+int score_sparse(const Sparse<I, V>& X, const double* table, std::size_t K, const Scores& to, int threads);
+
+// Integer labels in a short range: the least and greatest (false if they are further apart than `most`), then codes.
+template <typename T> bool label_range(const T* y, std::size_t n, std::ptrdiff_t stride, std::uint64_t most, T* lo, T* hi);
+template <typename T, typename C>
+std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T lo, std::size_t span, C* codes);
+
+}  // namespace posteriori

@@ -1,0 +1,208 @@
+"""All statistics of one table in one value: what a model of independent columns stores, and nothing else.
+
+Each column has a *role*, which says what is kept of it:
+
+| role | kept | columns |
+|---|---|---|
+| `cells` | N[value, y] | categorical, binary |
+| `words` | N[word, y], a scope a column | text |
+| `events` | Σx[column, y], one scope for all | count, multinomial |
+| `moments` | n, mean, M2 | numeric Gaussian; count, Poisson |
+| `histogram` | N[x, y] | numeric by kernels or bins |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import NotLearned, StatisticsError, listed
+from ..table.schema import Column, Schema
+from .counts import LARGEST, Counts, subtract
+from .histogram import Histogram
+from .moments import Moments
+
+Array = NDArray[Any]
+ROLES = ("cells", "words", "events", "moments", "histogram")
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What one pass over rows leaves behind, with `+` and `-` that unite schemas by value."""
+
+    schema: Schema
+    roles: tuple[str, ...]
+    rows: Array  # N[y]
+    cells: Counts
+    words: Counts  # a scope for each text column, then one for all event columns
+    moments: Moments
+    histograms: tuple[Histogram, ...]
+    decayed: bool = False
+
+    def where(self, role: str) -> list[int]:
+        """The columns of a role."""
+        return self._where[role]
+
+    @cached_property
+    def _where(self) -> dict[str, list[int]]:
+        return {role: [j for j, r in enumerate(self.roles) if r == role] for role in ROLES}
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.rows)
+
+    def __add__(self, other: Statistics) -> Statistics:
+        self._check(other)
+        schema = self.schema + other.schema
+        a, b = self.spread(schema), other.spread(schema)
+        if a.rows.dtype.kind == b.rows.dtype.kind == "i" and int(a.rows.max()) + int(b.rows.max()) > LARGEST:
+            raise StatisticsError("the number of rows would not fit into 64 bits")
+        return Statistics(
+            schema,
+            self.roles,
+            a.rows + b.rows,
+            a.cells + b.cells,
+            a.words + b.words,
+            a.moments + b.moments,
+            tuple(h + g for h, g in zip(a.histograms, b.histograms)),
+            self.decayed or other.decayed,
+        )
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        """Without the rows of `other`; observed values and classes that no row has any more vanish."""
+        self._check(other)
+        if self.decayed or other.decayed:
+            raise NotLearned("rows cannot be forgotten exactly after decay: their counts have been scaled")
+        self._refuse_strangers(other)
+        b = other.spread(self.schema)
+        rows = subtract(self.rows, b.rows)
+        if rows is None:
+            raise NotLearned("more rows of a class than were learned; nothing was changed")
+        left = Statistics(
+            self.schema,
+            self.roles,
+            rows,
+            self.cells - b.cells,
+            self.words - b.words,
+            self.moments - b.moments,
+            tuple(h - g for h, g in zip(self.histograms, b.histograms)),
+        )
+        return left.pruned()
+
+    def scaled(self, factor: float) -> Statistics:
+        """Every row counts `factor` times: how the past fades."""
+        return replace(
+            self,
+            rows=self.rows * float(factor),
+            cells=self.cells.scaled(factor),
+            words=self.words.scaled(factor),
+            moments=self.moments.scaled(factor),
+            histograms=tuple(h.scaled(factor) for h in self.histograms),
+            decayed=True,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Statistics)
+            and self.schema == other.schema
+            and self.roles == other.roles
+            and np.array_equal(self.rows, other.rows)
+            and (self.cells, self.words) == (other.cells, other.words)
+            and (self.moments, self.histograms) == (other.moments, other.histograms)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def spread(self, schema: Schema) -> Statistics:
+        """The same statistics in a larger schema, matched by value."""
+        if schema is self.schema:
+            return self
+        place = {c: k for k, c in enumerate(schema.classes)}
+        classes = np.array([place[c] for c in self.schema.classes], dtype=np.intp)
+        n_classes = len(schema.classes)
+        rows = np.zeros(n_classes, dtype=self.rows.dtype)
+        rows[classes] = self.rows
+        return replace(
+            self,
+            schema=schema,
+            rows=rows,
+            cells=self._spread_counts(self.cells, schema, self.where("cells"), classes),
+            words=self._spread_counts(self.words, schema, self.where("words"), classes),
+            moments=self.moments.spread(classes, n_classes),
+            histograms=tuple(h.take_classes(classes, n_classes) for h in self.histograms),
+        )
+
+    def _spread_counts(self, counts: Counts, schema: Schema, where: list[int], classes: Array) -> Counts:
+        sizes = counts.sizes.copy()
+        cells = np.arange(len(counts.table), dtype=np.int64)
+        wanted = np.array([len(schema.columns[j].values) for j in where], dtype=np.int64)
+        sizes[: len(where)] = wanted  # an event scope, if any, stands behind and never grows
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        for k, j in enumerate(where):
+            mine, theirs = self.schema.columns[j].values, schema.columns[j].values
+            part = slice(counts.offsets[k], counts.offsets[k + 1])
+            cells[part] += offsets[k] - counts.offsets[k]
+            if mine != theirs:
+                place = {v: i for i, v in enumerate(theirs)}
+                cells[part] = offsets[k] + np.array([place[v] for v in mine], dtype=np.int64)
+        if len(sizes) > len(where):
+            cells[counts.offsets[len(where)] :] += offsets[len(where)] - counts.offsets[len(where)]
+        return counts.spread(offsets, cells, classes, len(schema.classes))
+
+    def pruned(self) -> Statistics:
+        """Without observed values and classes that no row has."""
+        keep = np.array([c in self.schema.declared_classes for c in self.schema.classes]) | (self.rows > 0)
+        columns = list(self.schema.columns)
+        cells = self._prune_counts(self.cells, self.where("cells"), columns, keep)
+        words = self._prune_counts(self.words, self.where("words"), columns, keep)
+        schema = replace(
+            self.schema,
+            columns=tuple(columns),
+            classes=tuple(c for c, k in zip(self.schema.classes, keep) if k),
+        )
+        kept = np.flatnonzero(keep)
+        m = self.moments
+        return replace(
+            self,
+            schema=schema,
+            rows=self.rows[keep],
+            cells=cells,
+            words=words,
+            moments=Moments(m.n[kept], m.mean[kept], m.m2[kept]),
+            histograms=tuple(Histogram(h.values, h.table[:, kept], h.level) for h in self.histograms),
+        )
+
+    def _prune_counts(self, counts: Counts, where: list[int], columns: list[Column], classes: Array) -> Counts:
+        used = (counts.table != 0).any(axis=1)
+        sizes = counts.sizes.copy()
+        for k, j in enumerate(where):
+            column, part = columns[j], slice(counts.offsets[k], counts.offsets[k + 1])
+            if used[part].all():
+                continue
+            used[part] |= [v in column.declared for v in column.values]
+            columns[j] = replace(column, values=tuple(v for v, u in zip(column.values, used[part]) if u))
+            sizes[k] = len(columns[j].values)
+        used[counts.offsets[len(where)] :] = True  # event columns are declared by the schema
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Counts(counts.table[used][:, classes], offsets)
+
+    def _check(self, other: Statistics) -> None:
+        if self.roles != other.roles:
+            differ = [f"{n} ({a} and {b})" for n, a, b in zip(self.schema.names, self.roles, other.roles) if a != b]
+            raise StatisticsError(f"columns with different densities cannot be added: {listed(differ)}")
+
+    def _refuse_strangers(self, other: Statistics) -> None:
+        unknown = [
+            c for c in other.schema.classes if c not in self.schema.classes and c not in other.schema.declared_classes
+        ]
+        if unknown:
+            raise NotLearned(f"rows of class {listed(unknown)} were never learned; nothing was changed")
+        for mine, theirs in zip(self.schema.columns, other.schema.columns):
+            new = set(theirs.values) - set(mine.values) - theirs.declared
+            if new:
+                raise NotLearned(f"column {mine.name!r} never had the value {listed(new)}; nothing was changed")

@@ -1,0 +1,240 @@
+"""Source + schema → statistics: the one pass.
+
+Symbols: n rows, K classes, y class codes, w weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import BadValue, MemoryBudgetError
+from ..kernels import naive as kernels
+from ..table.encode import Coded, code_columns, numbers
+from ..table.schema import Column, Schema
+from ..table.sources import Frame
+from ..table.text import count_words
+from .bundle import Statistics
+from .counts import Counts
+from .histogram import Histogram
+from .moments import Moments
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+TABLE_BUDGET = 4 << 30  # bytes that the counts of one block may take
+
+
+def collect(
+    frame: Frame,
+    schema: Schema,
+    roles: tuple[str, ...],
+    y: Array,
+    weights: Floats | None = None,
+    n_jobs: int | None = None,
+) -> Statistics:
+    """Statistics of the rows of `frame`, whose classes are `schema.classes[y]`.
+
+    The values of the result are the declared ones of `schema` and those that the rows have.
+    """
+    n_classes = len(schema.classes)
+    columns = list(schema.columns)
+    where = {role: [j for j, r in enumerate(roles) if r == role] for role in set(roles)}
+    rows = np.bincount(y, weights, minlength=n_classes)
+    rows = rows.astype(np.int64) if weights is None else rows
+    cells = _cells(frame, where.get("cells", []), columns, y, rows, weights, n_jobs)
+    words = _words(frame, where.get("words", []), columns, y, n_classes, weights)
+    events = _events(frame, where.get("events", []), y, n_classes, weights, n_jobs)
+    x = numbers(frame, where.get("moments", [])) if "moments" in where else np.zeros((frame.n, 0))
+    n, mean, m2, _ = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
+    moments = Moments(n, mean, m2)
+    _refuse_infinite(moments, x, [columns[j].name for j in where.get("moments", [])])
+    histograms = tuple(_histogram(frame, j, columns[j].name, y, n_classes, weights) for j in where.get("histogram", []))
+    united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
+    return Statistics(united, roles, rows, cells, _joined(words, events, n_classes), moments, histograms)
+
+
+def _cells(
+    frame: Frame,
+    where: list[int],
+    columns: list[Column],
+    y: Array,
+    rows: Array,
+    weights: Floats | None,
+    n_jobs: int | None,
+) -> Counts:
+    n_classes = len(rows)
+    if not where:
+        return Counts.zero([], n_classes)
+    if frame.sparse is not None:
+        return _bits(frame, where, columns, y, rows, weights, n_jobs)
+    coded = code_columns(frame, where, n_jobs)
+    size = int(coded.offsets[-1]) * n_classes * 8
+    if size > TABLE_BUDGET:
+        widest = max(range(len(where)), key=lambda k: len(coded.values[k]))
+        raise MemoryBudgetError(
+            f"counting {int(coded.offsets[-1])} values for {n_classes} classes would take {size / 2**30:.1f} GiB (at most "
+            f"{TABLE_BUDGET / 2**30:g}); column {frame.name(where[widest])!r} alone has {len(coded.values[widest])} values"
+        )
+    table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
+    return _in_schema(coded, table, where, columns)
+
+
+def _in_schema(coded: Coded, table: Array, where: list[int], columns: list[Column]) -> Counts:
+    """The counts of a block's local codes, by the values that the schema will have; missing cells take no part."""
+    keep, sizes = (table != 0).any(axis=1), []
+    ends = coded.offsets
+    keep[ends[1:] - 1] = False
+    as_they_are = True
+    for k, j in enumerate(where):
+        values = [v for v, used in zip(coded.values[k], keep[ends[k] : ends[k + 1] - 1]) if used]
+        columns[j] = _column_of(columns[j], values)
+        as_they_are = as_they_are and columns[j].values == tuple(values)
+        sizes.append(len(columns[j].values))
+    if as_they_are:
+        return Counts(table[keep], Counts.zero(sizes, 1).offsets)
+    out = Counts.zero(sizes, table.shape[1])
+    wide = np.zeros(out.table.shape, dtype=table.dtype)
+    for k, j in enumerate(where):
+        place = {v: i for i, v in enumerate(columns[j].values)}
+        for i in np.flatnonzero(keep[ends[k] : ends[k + 1] - 1]).tolist():
+            wide[out.offsets[k] + place[coded.values[k][i]]] = table[ends[k] + i]
+    return Counts(wide, out.offsets)
+
+
+def _column_of(column: Column, values: list[Any]) -> Column:
+    """The column with the values that were seen; a binary one has exactly two."""
+    if column.kind == "binary":
+        if set(values) <= {0, 1}:  # False and True are 0 and 1
+            both: tuple[Any, ...] = (False, True) if any(isinstance(v, bool) for v in values) else (0, 1)
+            column = Column(column.name, "binary", both, frozenset(both)) if not column.declared else column
+        if len(set(values) | set(column.declared)) > 2:
+            raise BadValue(
+                f"column {column.name!r} is binary but has {len(values)} values: {values[:5]}; "
+                "give it the kind 'categorical'"
+            )
+    return column.with_values(values)
+
+
+def _bits(
+    frame: Frame,
+    where: list[int],
+    columns: list[Column],
+    y: Array,
+    rows: Array,
+    weights: Floats | None,
+    n_jobs: int | None,
+) -> Counts:
+    """Binary columns of a sparse table: only the ones are counted, the zeros are the rest of the class."""
+    ones = _sparse_sums(frame, where, y, len(rows), weights, n_jobs, binary=True)
+    table = np.empty((2 * len(where), len(rows)), dtype=rows.dtype)
+    table[1::2] = ones if weights is not None else np.rint(ones).astype(np.int64)
+    table[0::2] = np.maximum(rows - table[1::2], 0)
+    both = frozenset((0, 1))
+    for j in where:
+        columns[j] = Column(columns[j].name, "binary", (0, 1), both)
+    return Counts(table, np.arange(0, 2 * len(where) + 1, 2, dtype=np.int64))
+
+
+def _sparse_sums(
+    frame: Frame, where: list[int], y: Array, n_classes: int, weights: Floats | None, n_jobs: int | None, binary: bool
+) -> Floats:
+    part = frame.sparse if len(where) == frame.d else frame.sparse[:, where]
+    data = part.data
+    if binary:
+        if len(data) and not data.all():
+            part = part.copy()
+            part.eliminate_zeros()
+        data = None
+    sums, seen = kernels.count_sparse(
+        part.indptr, part.indices, data, part.shape[1], y, n_classes, weights, n_jobs=n_jobs
+    )
+    if seen:
+        refuse_bad_cells(part, [frame.name(j) for j in where])
+    return sums
+
+
+def _events(
+    frame: Frame, where: list[int], y: Array, n_classes: int, weights: Floats | None, n_jobs: int | None
+) -> Counts | None:
+    """Σx[column, y] of the count columns, one scope for all: they compete for the same events."""
+    if not where:
+        return None
+    if frame.sparse is not None:
+        sums = _sparse_sums(frame, where, y, n_classes, weights, n_jobs, binary=False)
+        whole = frame.sparse.dtype.kind in "biu"
+    else:
+        x = numbers(frame, where)
+        refuse_bad_counts(x, [frame.name(j) for j in where])
+        whole = bool((x == np.floor(x)).all())
+        sums = np.zeros((len(where), n_classes))
+        filled = np.nan_to_num(x, nan=0.0)
+        for c in range(n_classes):
+            part = filled[y == c]
+            sums[:, c] = part.sum(axis=0) if weights is None else weights[y == c] @ part
+    table = np.rint(sums).astype(np.int64) if whole and weights is None else sums
+    return Counts(table, np.array([0, len(where)], dtype=np.int64))
+
+
+def refuse_bad_counts(x: Floats, names: list[str]) -> None:
+    """Counts are finite and not negative; the first that is not is named."""
+    bad = (x < 0) | np.isinf(x)
+    if bad.any():
+        i, k = (int(v) for v in np.argwhere(bad)[0])
+        raise BadValue(f"row {i}, column {names[k]!r}: a count must be finite and not negative. Got {x[i, k]} instead.")
+
+
+def refuse_bad_cells(part: Any, names: list[str]) -> None:
+    """The same for a sparse table that is known to have such a cell."""
+    stored = np.asarray(part.data, dtype=np.float64)
+    at = int(np.flatnonzero((stored < 0) | ~np.isfinite(stored))[0])
+    row, name = int(np.searchsorted(part.indptr, at, side="right")) - 1, names[int(part.indices[at])]
+    raise BadValue(f"row {row}, column {name!r}: a count must be finite and not negative. Got {stored[at]} instead.")
+
+
+def _words(
+    frame: Frame, where: list[int], columns: list[Column], y: Array, n_classes: int, weights: Floats | None
+) -> list[Counts]:
+    found = []
+    for j in where:
+        vocabulary, bags = count_words(frame.column(j), frame.name(j))
+        sums, _ = kernels.count_sparse(bags.indptr, bags.indices, bags.data, bags.shape[1], y, n_classes, weights)
+        columns[j] = columns[j].with_values(vocabulary)
+        place = {w: i for i, w in enumerate(columns[j].values)}
+        table = np.zeros((len(place), n_classes))
+        table[[place[w] for w in vocabulary]] = sums
+        table = np.rint(table).astype(np.int64) if weights is None else table
+        found.append(Counts(table, np.array([0, len(table)], dtype=np.int64)))
+    return found
+
+
+def _joined(words: list[Counts], events: Counts | None, n_classes: int) -> Counts:
+    parts = [*words, *([events] if events is not None else [])]
+    if not parts:
+        return Counts.zero([], n_classes)
+    sizes = [len(p.table) for p in parts]
+    return Counts(np.concatenate([p.table for p in parts]), Counts.zero(sizes, 1).offsets)
+
+
+def _histogram(frame: Frame, j: int, name: str, y: Array, n_classes: int, weights: Floats | None) -> Histogram:
+    x = numbers(frame, [j])[:, 0]
+    if np.isinf(x).any():
+        raise _infinite(name, int(np.flatnonzero(np.isinf(x))[0]), float(x[np.isinf(x)][0]))
+    return Histogram.of(x, y, n_classes, weights)
+
+
+def _refuse_infinite(moments: Moments, x: Array, names: list[str]) -> None:
+    """Infinity, and numbers whose square does not fit into a float, are named."""
+    if np.isfinite(moments.mean).all() and np.isfinite(moments.m2).all():
+        return
+    for k, name in enumerate(names):
+        bad = np.flatnonzero(np.isinf(x[:, k]))
+        if len(bad):
+            raise _infinite(name, int(bad[0]), float(x[bad[0], k]))
+    k = int(np.flatnonzero(~np.isfinite(moments.m2).all(axis=0))[0])
+    raise BadValue(f"column {names[k]!r}: its numbers are so large that their variance overflows; rescale the column")
+
+
+def _infinite(name: str, row: int, value: float) -> BadValue:
+    return BadValue(f"row {row}, column {name!r}: Input contains infinity ({value}); numbers must be finite or missing")

@@ -1,0 +1,113 @@
+"""Counts: how often each value went with each class.
+
+Symbols: K classes; a *scope* is what is counted together (one column, a pair, a vocabulary); a scope with S values owns S
+consecutive rows of `table`, whose columns are the classes. N[x, y] is `table[offsets[s] + x, y]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CountOverflow, NotLearned, StatisticsError
+
+Array = NDArray[Any]
+LARGEST = np.iinfo(np.int64).max
+ROUNDING = 1e-9  # weighted counts that differ by less than this share of the larger one are the same
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """N[x_scope, y] for several scopes, with `+`, `-`, a zero and a scale.
+
+    >>> a = Counts.zero([2], 2) + Counts(np.array([[3, 0], [1, 2]]), np.array([0, 2]))
+    >>> a.totals().tolist()
+    [[4, 2]]
+    >>> (a - a) == Counts.zero([2], 2)
+    True
+    """
+
+    table: Array
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def zero(cls, sizes: Sequence[int], n_classes: int) -> Counts:
+        """No rows at all: scopes of the given numbers of values."""
+        offsets = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))]).astype(np.int64)
+        return cls(np.zeros((int(offsets[-1]), n_classes), dtype=np.int64), offsets)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """S, the number of values of each scope."""
+        return np.diff(self.offsets)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return int(self.table.shape[1])
+
+    def scope(self, s: int) -> Array:
+        """N[x, y] of one scope."""
+        return self.table[self.offsets[s] : self.offsets[s + 1]]
+
+    def totals(self) -> Array:
+        """N[y] of each scope, shape (scopes, K): the sum over its values."""
+        out = np.zeros((len(self.offsets) - 1, self.n_classes), dtype=self.table.dtype)
+        full = np.flatnonzero(self.sizes)  # reduceat knows no empty segment
+        if len(full):
+            out[full] = np.add.reduceat(self.table, self.offsets[:-1][full], axis=0)
+        return out
+
+    def __add__(self, other: Counts) -> Counts:
+        self._check(other)
+        if self.table.dtype.kind == other.table.dtype.kind == "i" and self.table.size:
+            high = int(self.table.max()) + int(other.table.max())  # Python's integers do not overflow
+            if high > LARGEST:
+                raise CountOverflow(f"a count would reach {high}, more than a 64-bit integer holds ({LARGEST})")
+        return Counts(self.table + other.table, self.offsets)
+
+    def __sub__(self, other: Counts) -> Counts:
+        self._check(other)
+        left = subtract(self.table, other.table)
+        if left is None:
+            raise NotLearned("these rows were not all learned: a count would become negative; nothing was changed")
+        return Counts(left, self.offsets)
+
+    def scaled(self, factor: float) -> Counts:
+        """Every count times `factor` (decay); the result is float64."""
+        return Counts(self.table * float(factor), self.offsets)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Counts)
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.table, other.table)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def spread(self, offsets: NDArray[np.int64], cells: NDArray[np.int64], classes: Array, n_classes: int) -> Counts:
+        """The same counts in a larger schema: row r goes to `cells[r]`, class c to `classes[c]`."""
+        table = np.zeros((int(offsets[-1]), n_classes), dtype=self.table.dtype)
+        if self.table.size:
+            table[np.ix_(cells, classes)] = self.table
+        return Counts(table, offsets)
+
+    def _check(self, other: Counts) -> None:
+        if self.table.shape != other.table.shape or not np.array_equal(self.offsets, other.offsets):
+            raise StatisticsError(
+                f"counts over other values or classes cannot be added: {self.table.shape} and {other.table.shape}; "
+                "unite their schemas first"
+            )
+
+
+def subtract(a: Array, b: Array) -> Array | None:
+    """a − b where no entry falls below zero, else None; what is left of rounding in weighted counts is zero."""
+    left = a - b
+    if left.dtype.kind == "f":
+        left = np.where(np.abs(left) <= ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, left)
+    return None if left.size and left.min() < 0 else left

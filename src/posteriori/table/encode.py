@@ -1,0 +1,179 @@
+"""Rows to blocks: codes for columns with values, numbers for columns with numbers.
+
+A block has its own, local coding: column j's code c stands for `values[j][c]`, and the code `len(values[j])` for a missing
+cell. Statistics and tables are matched to it by value, so nothing ever depends on a code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import BadValue, MemoryBudgetError
+from .schema import Value, in_order
+from .sources import Frame
+
+Array = NDArray[Any]
+WIDEST_RANGE = 1 << 16  # integers within such a range are coded by a look-up table
+DENSE_BUDGET = 4 << 30  # bytes that a sparse table may take when its numeric columns are made dense
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Columns with values: what the codes stand for, and the codes (a matrix, or a list of columns)."""
+
+    values: tuple[Sequence[Value], ...]
+    codes: Any
+    n_missing: int
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each column's cells begin in a table with a row for missing at the end of every column."""
+        sizes = [len(v) + 1 for v in self.values]
+        return np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64)
+
+    def column(self, k: int) -> Array:
+        """The codes of one column."""
+        found: Array = self.codes[:, k] if isinstance(self.codes, np.ndarray) else self.codes[k]
+        return found
+
+
+def narrow(size: int) -> Any:
+    """The narrowest unsigned dtype that holds the codes 0 .. size."""
+    return np.uint8 if size < 1 << 8 else np.uint16 if size < 1 << 16 else np.uint32
+
+
+def code_columns(frame: Frame, where: Sequence[int], n_jobs: int | None = None) -> Coded:
+    """Code the columns `where` of a frame."""
+    whole = frame.matrix is not None and len(where) == frame.d
+    if whole and frame.matrix is not None and frame.matrix.dtype.kind in "biu" and frame.matrix.size:
+        found = _code_integers(frame.matrix)
+        if found is not None:
+            return found
+    if len(where) > 1 and frame.n > 20_000 and n_jobs != 1:
+        with ThreadPoolExecutor(None if n_jobs in (None, -1) else n_jobs) as team:
+            parts = list(team.map(lambda j: factorize(frame.column(j), frame.name(j)), where))
+    else:
+        parts = [factorize(frame.column(j), frame.name(j)) for j in where]
+    missing = sum(int(np.count_nonzero(codes == len(values))) for values, codes in parts)
+    return Coded(tuple(values for values, _ in parts), [codes for _, codes in parts], missing)
+
+
+def _code_integers(matrix: Array) -> Coded | None:
+    """A whole matrix of integers in a small range: the cells are the codes, nothing is looked up."""
+    if matrix.dtype == bool:
+        return Coded(((False, True),) * matrix.shape[1], matrix.view(np.uint8), 0)
+    low, high = int(matrix.min()), int(matrix.max())
+    low = 0 if matrix.dtype == np.uint8 and high < 255 else low  # bytes are used as they are
+    if high - low >= WIDEST_RANGE - 1 or (high - low) * matrix.shape[1] > 4 * matrix.size + 65_536:
+        return None
+    dtype = narrow(high - low + 1)
+    codes = matrix if low == 0 and matrix.dtype == dtype else (matrix - low).astype(dtype)
+    return Coded((range(low, high + 1),) * matrix.shape[1], codes, 0)
+
+
+def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:
+    """(values, codes) of one column: values in order, the code len(values) for a missing cell.
+
+    >>> factorize(np.array(["b", None, "a"], dtype=object), "x")
+    (('a', 'b'), array([1, 2, 0], dtype=uint8))
+    """
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biu" and len(column):
+        low, high = int(column.min()), int(column.max())
+        if high - low < min(WIDEST_RANGE, 16 * len(column) + 256):
+            shifted = column.astype(np.int64) - low
+            present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
+            lut = np.zeros(high - low + 1, dtype=narrow(len(present)))
+            lut[present] = np.arange(len(present))
+            values = [bool(v) for v in present + low] if column.dtype == bool else (present + low).tolist()
+            return tuple(values), lut[shifted]
+    return _by_arrow(column, name)
+
+
+def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
+    import pyarrow as pa
+
+    try:
+        cells = pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column
+        coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        return _by_hash(column, name)
+    words = coded.dictionary.to_pylist()
+    return _sorted_codes(words, coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False))
+
+
+def _by_hash(column: Any, name: str) -> tuple[Sequence[Value], Array]:
+    """Python objects of several types."""
+    place: dict[Any, int] = {}
+    codes = np.empty(len(column), dtype=np.int64)
+    for i, cell in enumerate(column):
+        if cell is None or cell != cell:
+            codes[i] = -1
+            continue
+        try:
+            codes[i] = place.setdefault(cell.item() if isinstance(cell, np.generic) else cell, len(place))
+        except TypeError:
+            raise TypeError(f"column {name!r}, row {i}: argument must be a string or a number, not {cell!r}") from None
+    return _sorted_codes(list(place), np.where(codes < 0, len(place), codes))
+
+
+def _sorted_codes(words: list[Any], codes: Array) -> tuple[Sequence[Value], Array]:
+    """Codes of words in any order (repeated or missing words too) → codes of the values in order."""
+    used = np.bincount(codes, minlength=len(words) + 1)[:-1] > 0
+    present = {w for w, u in zip(words, used) if u and w is not None and w == w}
+    values = in_order(present)
+    place = {v: i for i, v in enumerate(values)}
+    lut = np.array([place.get(w, len(values)) for w in words] + [len(values)], dtype=narrow(len(values)))
+    return values, lut[codes]
+
+
+def numbers(frame: Frame, where: Sequence[int]) -> Array:
+    """The columns `where` as a matrix of floats, missing cells NaN; the caller's own matrix where it is one already."""
+    if frame.matrix is not None and frame.matrix.dtype.kind == "f":
+        part = frame.matrix if len(where) == frame.d else frame.matrix[:, where]
+        return part
+    if frame.sparse is not None:
+        size = frame.n * len(where) * 8
+        if size > DENSE_BUDGET:
+            raise MemoryBudgetError(
+                f"{len(where)} numeric columns of a sparse table would take {size / 2**30:.1f} GiB when made dense; "
+                'pass kinds="count" or kinds="binary", which keep it sparse'
+            )
+        part = frame.sparse if len(where) == frame.d else frame.sparse[:, list(where)]
+        return np.asarray(part.toarray(), dtype=np.float64)
+    out = np.empty((frame.n, len(where)), dtype=np.float64, order="F")
+    for k, j in enumerate(where):
+        out[:, k] = _as_floats(frame.column(j), frame.name(j))
+    return out
+
+
+def _as_floats(column: Any, name: str) -> Array:
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+        return column
+    if isinstance(column, np.ndarray):
+        try:
+            return np.array([np.nan if v is None else float(v) for v in column], dtype=np.float64)
+        except (TypeError, ValueError):
+            for i, v in enumerate(column):
+                try:
+                    float(np.nan if v is None else v)
+                except TypeError:
+                    raise TypeError(
+                        f"column {name!r}, row {i}: argument must be a string or a number, not {v!r}"
+                    ) from None
+                except ValueError:
+                    raise BadValue(f"column {name!r}, row {i}: expected a number. Got {v!r} instead.") from None
+            raise
+    import pyarrow as pa
+
+    try:
+        plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        cast: Array = plain.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return cast
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise BadValue(f"column {name!r}: expected numbers. {error}") from error

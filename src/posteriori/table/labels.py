@@ -1,0 +1,136 @@
+"""Labels -> class codes, at the speed of reading them.
+
+Symbols: y labels (n,); classes their distinct values, sorted; codes[r] the place of y[r] in classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import column_or_1d
+
+from ..errors import BadValue, UnknownValue, listed
+from ..kernels.naive import encode_integers
+
+Array = NDArray[Any]
+
+CONTINUOUS = (
+    "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes on a "
+    "regression target with continuous values."
+)
+
+
+def narrowest(size: int) -> type[np.unsignedinteger[Any]]:
+    """The narrowest unsigned integer that holds codes 0 .. size−1.
+
+    >>> narrowest(256).__name__, narrowest(257).__name__
+    ('uint8', 'uint16')
+    """
+    return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
+
+
+def as_labels(y: ArrayLike | None) -> Array:
+    """Labels as a 1-D array: a column is flattened with scikit-learn's warning, anything else is refused."""
+    if y is None:
+        raise BadValue("labels are needed: the estimator requires y to be passed, but the target y is None")
+    if type(y) is np.ndarray and y.ndim == 1:
+        labels: Array = y
+    else:
+        labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "c":
+        raise BadValue("Complex data not supported: labels are discrete values, not complex numbers")
+    return labels
+
+
+def encode_labels(y: ArrayLike | None, classes: Array | None = None) -> tuple[Array, Array]:
+    """(classes, codes): the distinct labels, sorted, and the code of each row in the narrowest unsigned integer.
+
+    With `classes` (sorted) given, codes are places in it and a label outside it is an error.
+
+    >>> classes, codes = encode_labels(["ham", "spam", "ham"])
+    >>> classes.tolist(), codes.tolist(), codes.dtype.name
+    (['ham', 'spam'], [0, 1, 0], 'uint8')
+    """
+    labels = as_labels(y)
+    kind = labels.dtype.kind
+    if kind == "f":
+        labels, back = _integral(labels), labels.dtype
+        found, codes = _encode_integers(labels)
+        found = found.astype(back)
+    elif kind in "iu":
+        found, codes = _encode_integers(labels)
+    elif kind == "b":
+        small, codes = _encode_integers(labels.view(np.uint8))
+        found = small.astype(bool)
+    elif kind in "OUST":
+        found, codes = _encode_objects(labels)
+    else:
+        raise BadValue(f"Unknown label type: unknown. Labels are numbers, strings or booleans; got {labels.dtype}")
+    return (found, codes) if classes is None else (classes, _translate(found, codes, classes))
+
+
+def _integral(labels: Array) -> Array:
+    """Floats that are whole numbers, as integers."""
+    whole = labels.astype(np.float64, copy=False)
+    if np.isnan(whole).any():
+        raise BadValue(f"Input y contains NaN (first in row {int(np.argmax(np.isnan(whole)))}): a row needs a label")
+    if np.isinf(whole).any():
+        raise BadValue(f"Input y contains infinity or a value too large for {labels.dtype!r}.")
+    if (np.abs(whole) >= 2.0**62).any() or (whole != np.floor(whole)).any():
+        raise BadValue(CONTINUOUS)
+    return whole.astype(np.int64)
+
+
+def _encode_integers(labels: Array) -> tuple[Array, Array]:
+    """Integers in a short range are encoded in two reads, others by sorting."""
+    if not len(labels):
+        return labels[:0], np.zeros(0, np.uint8)
+    quick = encode_integers(labels)
+    if quick is not None:
+        return quick
+    found, codes = np.unique(labels, return_inverse=True)
+    return found, codes.astype(narrowest(len(found)))
+
+
+def _encode_objects(labels: Array) -> tuple[Array, Array]:
+    """Strings and objects through a dictionary; only the distinct ones are sorted."""
+    values = labels.tolist()
+    try:
+        distinct = dict.fromkeys(values)
+    except TypeError:
+        raise BadValue("Unknown label type: unknown. Labels are numbers, strings or booleans, not lists") from None
+    for value in distinct:
+        if isinstance(value, bytes):
+            raise TypeError(
+                "Labels represented as bytes are not supported. Convert them to a string or integer format."
+            )
+        if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+            row = next(r for r, v in enumerate(values) if v is value)
+            raise BadValue(f"Input y contains NaN ({value!r} in row {row}): a row needs a label")
+        if isinstance(value, (list, tuple, dict, set, complex)):
+            raise BadValue(f"Unknown label type: unknown. Labels are numbers, strings or booleans; got {value!r}")
+        if isinstance(value, float) and not value.is_integer():
+            raise BadValue(CONTINUOUS)
+    try:
+        order = sorted(distinct)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in distinct})
+        raise BadValue(f"Unknown label type: unknown. The labels mix {listed(kinds)}, which have no order") from None
+    place = {value: code for code, value in enumerate(order)}
+    codes = np.fromiter(map(place.__getitem__, values), narrowest(len(order)), len(values))
+    return np.array(order, dtype=labels.dtype if labels.dtype.kind != "T" else None), codes
+
+
+def _translate(found: Array, codes: Array, classes: Array) -> Array:
+    """Codes into `found` -> codes into `classes`."""
+    if len(found) == len(classes) and np.array_equal(found, classes):
+        return codes
+    if (found.dtype.kind in "OUT") != (classes.dtype.kind in "OUT"):
+        raise UnknownValue(f"The target label(s) {found} in y do not exist in the initial classes {classes}")
+    at = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
+    strange = classes[at] != found
+    if strange.any():
+        raise UnknownValue(f"The target label(s) {found[strange]} in y do not exist in the initial classes {classes}")
+    return at.astype(narrowest(len(classes)))[codes]

@@ -1,0 +1,189 @@
+"""What a table holds: the kind of each column, the values it may take, the classes.
+
+Kinds: `categorical` one of a few values · `binary` two of them · `count` how often, summed over rows · `numeric` a
+measurement · `text` words. A value is *declared* (it stays although no row has it) or *observed* (it is there because a
+row had it, and vanishes when the last such row is forgotten).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from ..errors import TableError, UnknownColumn, did_you_mean, listed
+
+KINDS = ("categorical", "binary", "count", "numeric", "text")
+VALUED = frozenset({"categorical", "binary", "text"})  # kinds whose columns list their values
+Value = Hashable
+
+
+def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Values sorted, numbers before strings before all else: the same order whatever order they came in.
+
+    >>> in_order(["b", 2, "a", 1.5])
+    (1.5, 2, 'a', 'b')
+    """
+
+    def place(v: Any) -> tuple[int, str, Any]:
+        if isinstance(v, bool | int | float):
+            return 0, "", v
+        return (1, "", v) if isinstance(v, str) else (2, type(v).__name__, v)
+
+    values = list(values)
+    try:
+        return tuple(sorted(values, key=place))
+    except TypeError:
+        return tuple(sorted(values, key=lambda v: (*place(v)[:2], repr(v))))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, its kind, and for kinds with values the values and how many of them were declared."""
+
+    name: str
+    kind: str
+    values: tuple[Value, ...] = ()
+    declared: frozenset[Value] = frozenset()
+
+    def with_values(self, values: Iterable[Value]) -> Column:
+        """The same column with these values besides the declared ones."""
+        return Column(self.name, self.kind, in_order(set(values) | self.declared), self.declared)
+
+    def united(self, other: Column) -> Column:
+        """The values of both, by value."""
+        if (self.name, self.kind) != (other.name, other.kind):
+            raise TableError(
+                f"column {self.name!r} of kind {self.kind} cannot be united with {other.name!r} of kind {other.kind}"
+            )
+        if self.values == other.values and self.declared == other.declared:
+            return self
+        declared = self.declared | other.declared
+        return Column(self.name, self.kind, in_order({*self.values, *other.values}), declared)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns and the classes of a table.
+
+    >>> s = Schema((Column("age", "numeric"), Column("smokes", "categorical", ("no", "yes"))), classes=("ill", "well"))
+    >>> s.names
+    ('age', 'smokes')
+    >>> s["smokes"].values
+    ('no', 'yes')
+    """
+
+    columns: tuple[Column, ...]
+    classes: tuple[Value, ...] = ()
+    declared_classes: frozenset[Value] = frozenset()
+    target: str | None = None
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        names = self.names
+        if len(set(names)) < len(names):
+            repeated = sorted({n for n in names if names.count(n) > 1})
+            raise UnknownColumn(f"duplicate columns: {listed(repeated)}; every column needs a name of its own")
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(c.name for c in self.columns)
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of the columns."""
+        return tuple(c.kind for c in self.columns)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
+
+    def index(self, name: str) -> int:
+        """The place of a column."""
+        if name not in self._place:
+            raise UnknownColumn(f"no column {name!r}{did_you_mean(name, self.names)} Columns: {listed(self.names)}")
+        return self._place[name]
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[self.index(name)]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __add__(self, other: Schema) -> Schema:
+        """Both schemas in one: columns by name, values and classes by value."""
+        if self.names != other.names:
+            missing = [n for n in self.names if n not in other._place]
+            extra = [n for n in other.names if n not in self._place]
+            raise UnknownColumn(
+                f"schemas differ in their columns: only left {listed(missing)}; only right {listed(extra)}"
+            )
+        if self.columns is other.columns and self.classes == other.classes:
+            return self
+        return replace(
+            self,
+            columns=tuple(a if a is b else a.united(b) for a, b in zip(self.columns, other.columns)),
+            classes=in_order({*self.classes, *other.classes}),
+            declared_classes=self.declared_classes | other.declared_classes,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON where the values are."""
+        return {
+            "columns": [
+                {"name": c.name, "kind": c.kind, "values": list(c.values), "declared": list(in_order(c.declared))}
+                for c in self.columns
+            ],
+            "classes": list(self.classes),
+            "declared_classes": list(in_order(self.declared_classes)),
+            "target": self.target,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """The schema of `to_dict`."""
+        columns = tuple(
+            Column(c["name"], c["kind"], tuple(c["values"]), frozenset(c["declared"])) for c in data["columns"]
+        )
+        return cls(columns, tuple(data["classes"]), frozenset(data["declared_classes"]), data["target"])
+
+    @classmethod
+    def declare(
+        cls, columns: Mapping[str, str | Iterable[Value]], classes: Iterable[Value] = (), target: str | None = None
+    ) -> Schema:
+        """A schema that is told: each column's kind, or the list of the values it may take.
+
+        >>> Schema.declare({"age": "numeric", "smokes": ["no", "yes"]}, classes=["ill", "well"]).kinds
+        ('numeric', 'categorical')
+        """
+        made = []
+        for name, what in columns.items():
+            if isinstance(what, str):
+                made.append(Column(name, check_kind(what, name)))
+            else:
+                values = in_order(set(what))
+                made.append(Column(name, "categorical", values, frozenset(values)))
+        classes = in_order(set(classes))
+        return cls(tuple(made), classes, frozenset(classes), target)
+
+    @classmethod
+    def infer(cls, X: Any, y: Any = None, kinds: Any = None) -> Schema:
+        """Look at every cell once and decide: see `posteriori.table.infer`."""
+        from .infer import infer
+
+        return infer(X, y, kinds)
+
+    def _repr_html_(self) -> str:
+        from ..table.infer import schema_html
+
+        return schema_html(self)
+
+
+def check_kind(kind: str, name: str) -> str:
+    """`kind` where it is one, else an error."""
+    if kind not in KINDS:
+        hint = did_you_mean(kind, KINDS)
+        raise TableError(f"column {name!r}: a kind is one of {listed(KINDS)}{hint} Got {kind!r} instead.")
+    return kind

@@ -1,0 +1,220 @@
+"""Any table, seen as columns: NumPy, SciPy sparse, pandas, polars, Arrow, a dict of columns. Knows no model.
+
+A `Frame` copies nothing: it holds the caller's matrix, sparse matrix or Arrow columns, with names where there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import BadValue, TableError, UnknownColumn, did_you_mean, listed
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A table of n rows: one of a dense matrix, a CSR matrix, or a list of columns (NumPy or Arrow arrays)."""
+
+    n: int
+    names: tuple[str, ...] | None
+    matrix: Array | None = None
+    sparse: Any = None
+    columns: tuple[Any, ...] = ()
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        if self.matrix is not None:
+            return int(self.matrix.shape[1])
+        return int(self.sparse.shape[1]) if self.sparse is not None else len(self.columns)
+
+    def column(self, j: int) -> Any:
+        """Column j as a NumPy or an Arrow array."""
+        if self.matrix is not None:
+            return self.matrix[:, j]
+        return self.sparse[:, [j]].toarray()[:, 0] if self.sparse is not None else self.columns[j]
+
+    def name(self, j: int) -> str:
+        """What to call column j in a message."""
+        return self.names[j] if self.names else f"x{j}"
+
+    def take_columns(self, order: list[int]) -> Frame:
+        """The columns in another order."""
+        if order == list(range(self.d)):
+            return self
+        names = tuple(self.names[j] for j in order) if self.names else None
+        if self.matrix is not None:
+            return Frame(self.n, names, matrix=self.matrix[:, order])
+        if self.sparse is not None:
+            return Frame(self.n, names, sparse=self.sparse[:, order])
+        return Frame(self.n, names, columns=tuple(self.columns[j] for j in order))
+
+    def take_rows(self, rows: Array) -> Frame:
+        """The rows of a mask or a list of indices."""
+        if self.matrix is not None:
+            part = self.matrix[rows]
+            return Frame(len(part), self.names, matrix=part)
+        if self.sparse is not None:
+            part = self.sparse[rows]
+            return Frame(part.shape[0], self.names, sparse=part)
+        index = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return Frame(len(index), self.names, columns=tuple(c.take(index) for c in self.columns))
+
+    def matched(self, names: tuple[str, ...]) -> Frame:
+        """The columns in the order of `names`, matched by name; what is missing or extra is named."""
+        if self.names is None or self.names == names:
+            return self
+        place = {name: j for j, name in enumerate(self.names)}
+        missing = [name for name in names if name not in place]
+        extra = [name for name in self.names if name not in set(names)]
+        if missing:
+            hint = did_you_mean(missing[0], extra)
+            raise UnknownColumn(f"missing columns: {listed(missing)}{hint} The table has: {listed(self.names)}")
+        if extra:
+            hint = did_you_mean(extra[0], names)
+            raise UnknownColumn(f"columns not known from training: {listed(extra)}{hint} Expected: {listed(names)}")
+        return self.take_columns([place[name] for name in names])
+
+
+def open_frame(X: Any) -> Frame:
+    """See a table as a `Frame`.
+
+    >>> open_frame({"a": [1, 2], "b": ["x", None]}).names
+    ('a', 'b')
+    """
+    if isinstance(X, Frame):
+        return X
+    if isinstance(X, np.ma.MaskedArray):
+        return _open_masked(X)
+    if isinstance(X, np.ndarray):
+        return _open_matrix(X)
+    if hasattr(X, "tocsr") and hasattr(X, "nnz"):
+        return _open_sparse(X)
+    if isinstance(X, Mapping):
+        return _open_mapping(X)
+    if isinstance(X, list | tuple):
+        return _open_matrix(_from_lists(X))
+    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "collect") or hasattr(X, "columns"):
+        return _open_table(X)
+    if hasattr(X, "__array__"):
+        return _open_matrix(np.asarray(X))
+    raise TypeError(
+        f"a table must be a NumPy array, a SciPy sparse matrix, a pandas, polars or Arrow table or a dict of columns. "
+        f"Got {type(X).__name__} instead."
+    )
+
+
+def _from_lists(X: Any) -> Array:
+    if X and isinstance(X[0], Mapping):
+        raise TableError("a list of dicts is no table: give a dict of columns, or pandas.DataFrame(rows)")
+    try:
+        flat = np.asarray(X)
+    except ValueError as error:
+        raise TableError("the rows differ in length; every row needs a cell for each column") from error
+    if flat.dtype.kind in "US" and not all(isinstance(cell, str) for row in X for cell in row):
+        flat = np.array(X, dtype=object)  # ["a", 1] must not become ["a", "1"]
+    return flat
+
+
+def _open_matrix(X: Array) -> Frame:
+    if X.ndim != 2:
+        shape = "a scalar array" if X.ndim == 0 else f"a {X.ndim}D array"
+        raise TableError(
+            f"Expected 2D array, got {shape} instead (shape {X.shape}). Reshape your data either using "
+            "array.reshape(-1, 1) if it has one column or array.reshape(1, -1) if it is one row."
+        )
+    if X.dtype.kind == "c":
+        raise TableError("Complex data not supported: take its real part, or its modulus and angle, as columns")
+    if X.dtype.kind not in "biufOUS":
+        raise TableError(f"a matrix of dtype {X.dtype} cannot be used; give numbers, strings or objects")
+    if X.dtype == np.float16 or (X.dtype.itemsize > 8 and X.dtype.kind == "f"):
+        X = X.astype(np.float64)
+    return Frame(len(X), None, matrix=np.asarray(X))
+
+
+def _open_masked(X: Any) -> Frame:
+    frame = _open_matrix(np.asarray(X.data))
+    mask = np.ma.getmaskarray(X)
+    if not mask.any():
+        return frame
+    blank = X.data.astype(object if X.dtype.kind in "OUSb" else np.float64)
+    blank[mask] = None if blank.dtype == object else np.nan
+    return Frame(frame.n, None, matrix=blank)
+
+
+def _open_sparse(X: Any) -> Frame:
+    if X.dtype.kind == "c":
+        raise TableError("Complex data not supported: take its real part, or its modulus and angle, as columns")
+    rows = X.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy() if rows is X else rows
+        rows.sum_duplicates()
+    return Frame(rows.shape[0], None, sparse=rows)
+
+
+def _open_mapping(X: Mapping[Any, Any]) -> Frame:
+    names = tuple(str(name) for name in X)
+    columns = []
+    for name, cells in X.items():
+        if isinstance(cells, str) or not hasattr(cells, "__len__"):
+            raise TableError(f"column {name!r} must be a list or an array of cells. Got {cells!r} instead.")
+        columns.append(_arrow(cells, str(name)) if hasattr(cells, "__arrow_c_array__") else _numpy(cells))
+    lengths = {name: len(c) for name, c in zip(names, columns)}
+    if len(set(lengths.values())) > 1:
+        raise TableError(f"columns differ in length: {lengths}")
+    return Frame(len(columns[0]) if columns else 0, names, columns=tuple(columns))
+
+
+def _numpy(cells: Any) -> Array:
+    flat = np.asarray(cells)
+    if flat.dtype.kind in "US" and isinstance(cells, list | tuple) and not all(isinstance(c, str) for c in cells):
+        flat = np.array(cells, dtype=object)
+    return flat
+
+
+def _open_table(X: Any) -> Frame:
+    """pandas, polars (lazy too), Arrow tables and batches, anything with `__arrow_c_stream__`."""
+    import narwhals.dependencies as libraries
+    import pyarrow as pa
+
+    if not hasattr(X, "__arrow_c_stream__") and hasattr(X, "collect"):
+        X = X.collect()
+    pandas = libraries.is_pandas_dataframe(X)
+    if not pandas and not isinstance(X, pa.Table):
+        X = pa.table(X)
+    names = [str(c) for c in (X.columns if pandas else X.column_names)]
+    if len(set(names)) < len(names):
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        raise UnknownColumn(f"duplicate columns: {listed(repeated)}; every column needs a name of its own")
+    if pandas:
+        kinds = {dtype.kind for dtype in X.dtypes if isinstance(dtype, np.dtype)}
+        plain = all(isinstance(dtype, np.dtype) for dtype in X.dtypes)
+        if plain and len(names) and (kinds <= {"f"} or (len(set(X.dtypes)) == 1 and kinds <= set("biuf"))):
+            return Frame(len(X), tuple(names), matrix=_open_matrix(X.to_numpy()).matrix)
+        columns = tuple(_from_pandas(X.iloc[:, j], names[j]) for j in range(len(names)))
+        return Frame(len(X), tuple(names), columns=columns)
+    columns = tuple(X.column(j).combine_chunks() for j in range(X.num_columns))
+    return Frame(X.num_rows, tuple(names), columns=columns)
+
+
+def _from_pandas(series: Any, name: str) -> Any:
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufO":
+        return series.to_numpy()
+    return _arrow(series, name)
+
+
+def _arrow(cells: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        found = pa.array(cells, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise BadValue(f"column {name!r} cannot be read: {error}") from error
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

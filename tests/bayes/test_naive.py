@@ -1,0 +1,299 @@
+"""NaiveBayes at its edges: every odd input has a documented result or a named error, and NaN never comes out."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.stats import beta, norm, poisson
+from sklearn import naive_bayes as peer
+from sklearn.base import clone
+
+import posteriori as po
+from posteriori.errors import (
+    BadValue,
+    CountOverflow,
+    ImpossibleEvidence,
+    MemoryBudgetError,
+    ModelError,
+    StatisticsError,
+    UnknownValue,
+)
+from posteriori.statistics import Counts
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 3))
+Y = RNG.integers(0, 3, 80)
+
+
+@pytest.mark.parametrize(
+    ("y", "match"),
+    [
+        (np.where(Y == 0, np.nan, Y), "NaN"),
+        (np.where(Y == 0, np.inf, Y), "infinity"),
+        (np.array([None, *(["a"] * 79)], dtype=object), "NaN"),
+        (X[:, 0], "Unknown label type"),
+        (Y[:-1], "79 labels"),
+        (None, "y is None"),
+    ],
+)
+def test_bad_labels(y, match):
+    with pytest.raises(ValueError, match=match):
+        po.NaiveBayes().fit(X, y)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_bad_weights(bad):
+    w = np.ones(80)
+    w[3] = bad
+    with pytest.raises(BadValue, match="row 3"):
+        po.NaiveBayes().fit(X, Y, sample_weight=w)
+    with pytest.raises(BadValue, match="all sample weights are zero"):
+        po.NaiveBayes().fit(X, Y, sample_weight=np.zeros(80))
+
+
+def test_weight_zero_is_no_row():
+    w = (np.arange(80) % 4 > 0).astype(float)
+    C = RNG.integers(0, 5, (80, 3))
+    for data, kinds in ((X, None), (C, "categorical")):
+        a = po.NaiveBayes(kinds=kinds).fit(data, Y, sample_weight=w)
+        b = po.NaiveBayes(kinds=kinds).fit(data[w > 0], Y[w > 0])
+        np.testing.assert_allclose(a.predict_proba(data), b.predict_proba(data), rtol=1e-12)
+
+
+def test_one_class_one_row_and_a_declared_empty_class():
+    lone = po.NaiveBayes().fit(X[:1], ["only"])
+    assert lone.predict_proba(X[:2]).tolist() == [[1.0], [1.0]]
+    model = po.NaiveBayes(kinds="categorical").partial_fit([["a"], ["b"]], ["x", "y"], classes=["x", "y", "z"])
+    p = model.predict_proba([["a"]])
+    assert p.shape == (1, 3)
+    assert np.isfinite(p).all()
+    assert np.exp(model.factored_.log_prior) == pytest.approx([2 / 5, 2 / 5, 1 / 5])
+    assert model.tables_["x0"]["z"].tolist() == [0.5, 0.5]  # no row: every value alike
+    with pytest.raises(UnknownValue, match="declared"):
+        po.NaiveBayes().partial_fit(X[:1], ["w"], classes=["x", "y"])
+
+
+def test_zero_variance_and_all_missing_columns():
+    data = np.c_[X, np.full(80, 7.0), np.full(80, np.nan)]
+    model, plain = po.NaiveBayes().fit(data, Y), po.NaiveBayes().fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(data), plain.predict_proba(X), rtol=1e-9)
+    assert not np.isnan(model.predict_proba(np.full((1, 5), np.nan))).any()
+    assert np.isfinite(model.summary()["information"]).all()
+    blank = pd.DataFrame({"c": pd.Series([None] * 4, dtype=object), "v": [1.0, 2, 3, 4]})
+    model = po.NaiveBayes().fit(blank, [0, 0, 1, 1])
+    assert model.schema_["c"].values == ()
+    assert np.isfinite(model.predict_proba(blank)).all()
+    assert model.predict_proba(blank.assign(c="new")) == pytest.approx(model.predict_proba(blank))
+
+
+def test_maximum_likelihood_and_impossible_rows():
+    model = po.NaiveBayes(smoothing=0, kinds="categorical").fit([["a", "u"], ["b", "v"]], [0, 1])
+    assert model.predict_joint_log_proba([["a", "u"]]).tolist() == [[np.log(0.5), -np.inf]]
+    assert model.predict_proba([["a", "u"]]).tolist() == [[1.0, 0.0]]
+    with pytest.raises(ImpossibleEvidence, match="row 1"):
+        model.predict_proba([["a", "u"], ["a", "v"]])
+    assert model.score_samples([["a", "v"]]).tolist() == [-np.inf]
+
+
+def test_unseen_values():
+    cells = [["a"], ["a"], ["b"], ["b"], ["b"]]
+    y = [0, 0, 0, 1, 1]
+    quiet = po.NaiveBayes(kinds="categorical").fit(cells, y)
+    assert quiet.predict_joint_log_proba([["zz"], [None]])[0] == pytest.approx(quiet.factored_.log_prior)
+    assert (quiet.n_unseen_, quiet.n_missing_) == (1, 1)
+    loud = po.NaiveBayes(kinds="categorical", unseen="mass").fit(cells, y)
+    found = np.exp(loud.predict_joint_log_proba([["zz"]])[0] - loud.factored_.log_prior)
+    assert found == pytest.approx([1 / (3 + 3), 1 / (2 + 3)])
+    np.testing.assert_array_equal(loud.predict_proba([["a"]]), quiet.predict_proba([["a"]]))  # seen values unchanged
+    assert loud.predict_joint_log_proba([[None]])[0] == pytest.approx(loud.factored_.log_prior)
+    words = po.NaiveBayes(kinds={"t": "text"}).fit({"t": ["cash now", "see you"]}, [1, 0])
+    words.predict({"t": ["cash cash bitcoin", None]})
+    assert (words.n_unseen_, words.n_missing_) == (1, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_unseen_integers_of_a_matrix(dtype):
+    C = RNG.integers(0, 3, (40, 3)).astype(dtype)
+    y = RNG.integers(0, 2, 40)
+    model = po.NaiveBayes(kinds="categorical").fit(C, y)
+    odd = C[:5].copy()
+    odd[0, 1], odd[3, 2] = 9, 9
+    blank = odd.astype(object)
+    blank[0, 1] = blank[3, 2] = None
+    np.testing.assert_allclose(model.predict_proba(odd), model.predict_proba(blank), rtol=1e-12)
+    model.predict(odd)
+    assert (model.n_unseen_, model.n_missing_) == (2, 0)
+
+
+def test_one_row_is_a_batch_of_one():
+    frame = pd.DataFrame({"c": RNG.choice(["a", "b", "c"], 80), "v": X[:, 0], "w": X[:, 1]})
+    frame.loc[3, "c"] = None
+    frame.loc[4, "v"] = np.nan
+    model = po.NaiveBayes().fit(frame, Y)
+    whole = model.predict_joint_log_proba(frame)
+    for i in range(12):
+        row = {k: (None if v != v else v) for k, v in frame.iloc[i].items()}
+        np.testing.assert_allclose(model.predict_joint_log_proba(row)[0], whole[i], rtol=1e-12)
+        np.testing.assert_allclose(model.predict_joint_log_proba(frame.iloc[[i]])[0], whole[i], rtol=1e-12)
+    arrays = po.NaiveBayes().fit(X, Y)
+    before = arrays.predict_joint_log_proba(X)
+    for i in range(5):
+        np.testing.assert_allclose(arrays.predict_joint_log_proba(X[i : i + 1])[0], before[i], rtol=1e-12)
+    np.testing.assert_array_equal(arrays.predict_joint_log_proba(X), before)  # a row's answer leaves the model alone
+    with pytest.raises(ValueError, match="missing columns: 'w'"):
+        model.predict({"c": "a", "v": 1.0})
+    blank = {"c": None, "v": None, "w": None}
+    for _ in range(3):
+        assert model.predict_proba(blank)[0] == pytest.approx(np.exp(model.factored_.log_prior))
+
+
+def test_agrees_with_scikit_learn_where_both_are_defined():
+    C = RNG.integers(0, 4, (80, 5))
+    ours = po.NaiveBayes(kinds="categorical", prior="empirical").fit(C, Y)
+    np.testing.assert_allclose(ours.predict_proba(C), peer.CategoricalNB().fit(C, Y).predict_proba(C), rtol=1e-10)
+    B = (C > 1).astype(int)
+    ours = po.NaiveBayes(kinds="binary", prior="empirical").fit(sp.csr_matrix(B), Y)
+    np.testing.assert_allclose(
+        ours.predict_proba(sp.csr_matrix(B)), peer.BernoulliNB().fit(B, Y).predict_proba(B), rtol=1e-10
+    )
+    ours = po.NaiveBayes(kinds="count", prior="empirical").fit(C, Y)
+    np.testing.assert_allclose(ours.predict_proba(C), peer.MultinomialNB().fit(C, Y).predict_proba(C), rtol=1e-10)
+    ours = po.NaiveBayes(prior="empirical").fit(X, Y)
+    np.testing.assert_allclose(
+        ours.predict_proba(X), peer.GaussianNB(var_smoothing=0).fit(X, Y).predict_proba(X), rtol=1e-10
+    )
+
+
+def test_poisson_and_kernel_by_hand():
+    hits = np.array([0, 2, 3, 1, 7, 9, 8])
+    y = np.array([0, 0, 0, 0, 1, 1, 1])
+    model = po.NaiveBayes(smoothing=0, kinds="count", density="poisson").fit(hits[:, None], y)
+    expected = np.array([poisson.logpmf(4, 1.5), poisson.logpmf(4, 8.0)])
+    assert model._parts(np.array([[4]]))[0, 0] == pytest.approx(expected)
+    v = np.array([0.0, 1.0, 1.5, 4.0, 5.0])
+    k = np.array([0, 0, 0, 1, 1])
+    model = po.NaiveBayes(density="kernel").fit(v[:, None], k)
+    h = model.factored_.densities[0].width
+    for c in (0, 1):
+        own = v[k == c]
+        by_hand = norm.pdf(0.7, own, h[c]).mean()
+        assert np.exp(model._parts(np.array([[0.7]]))[0, 0, c]) == pytest.approx(by_hand)
+
+
+def test_explain_adds_up_to_the_log_odds():
+    frame = pd.DataFrame({"c": RNG.choice(["a", "b"], 80), "v": X[:, 0]})
+    model = po.NaiveBayes().fit(frame, np.array(["p", "q", "r"])[Y])
+    why = model.explain(frame.iloc[[0]], target="p", against="r")
+    log_p = model.predict_log_proba(frame.iloc[[0]])[0]
+    assert why["log_odds"].sum() == pytest.approx(log_p[0] - log_p[2])
+    assert why["column"].tolist()[0] == "(prior)"
+    with pytest.raises(UnknownValue, match="did you mean"):
+        model.explain(frame.iloc[[0]], target="pp")
+    with pytest.raises(ValueError, match="one row"):
+        model.explain(frame.iloc[:2])
+
+
+def test_sampling_returns_the_model():
+    frame = pd.DataFrame(
+        {
+            "c": RNG.choice(["a", "b", "c"], 400),
+            "v": RNG.normal(size=400),
+            "n": RNG.poisson(2.0, 400),
+            "t": ["cash now"] * 400,
+        }
+    )
+    y = RNG.choice(["x", "y"], 400, p=[0.3, 0.7])
+    model = po.NaiveBayes(kinds={"n": "count", "t": "text"}, density={"n": "poisson"}).fit(frame, y)
+    drawn, classes = model.sample(20_000, random_state=0)
+    again, _ = model.sample(20_000, random_state=0)
+    pd.testing.assert_frame_equal(drawn, again)
+    relearned = po.NaiveBayes(kinds={"n": "count", "t": "text"}, density={"n": "poisson"}).fit(drawn, classes)
+    for name in ("class", "c", "v", "n"):
+        np.testing.assert_allclose(model.tables_[name], relearned.tables_[name], atol=0.05)
+
+
+def test_credible_intervals_are_beta_quantiles():
+    model = po.NaiveBayes(kinds="categorical").fit([["a"]] * 3 + [["b"]] * 2, [0, 0, 0, 0, 1])
+    found = model.credible_intervals(0.9).set_index(["column", "value", "class"])
+    row = found.loc[("x0", "a", 0)]
+    assert row[["low", "high"]].tolist() == pytest.approx(beta.ppf([0.05, 0.95], 3 + 1, 1 + 1).tolist())
+    assert row["mean"] == pytest.approx(4 / 6)
+
+
+def test_parameters_change_after_training():
+    C = RNG.integers(0, 4, (80, 3))
+    model = po.NaiveBayes(kinds="categorical").fit(C, Y)
+    model.predict(C)
+    model.set_params(smoothing=0.1, prior="uniform")
+    fresh = po.NaiveBayes(0.1, "uniform", "categorical").fit(C, Y)
+    np.testing.assert_array_equal(model.predict_proba(C), fresh.predict_proba(C))
+    model.set_params(prior=[0.2, 0.3, 0.5])
+    assert np.exp(model.factored_.log_prior) == pytest.approx([0.2, 0.3, 0.5])
+    with pytest.raises(ModelError, match="sum to one"):
+        model.set_params(prior=[0.5, 0.5, 0.5]).predict(C)
+    with pytest.raises(ValueError, match="smoothing"):
+        po.NaiveBayes(smoothing=-1).fit(C, Y)
+    with pytest.raises(ModelError, match="did you mean 'kernel'"):
+        po.NaiveBayes(density="kernle").fit(X, Y)
+    with pytest.raises(ModelError, match="fit again"):
+        po.NaiveBayes().fit(X, Y).set_params(density="kernel").predict(X)
+
+
+def test_pickle_clone_and_repr():
+    frame = pd.DataFrame({"c": RNG.choice(["a", "b"], 80), "v": X[:, 0]})
+    model = po.NaiveBayes().fit(frame, Y)
+    p = model.predict_proba(frame)
+    back = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(back.predict_proba(frame), p)
+    assert back.statistics_ == model.statistics_
+    assert "statistics_" not in vars(clone(model))
+    page = model._repr_html_()
+    assert "<table>" in page
+    assert "80 rows" in page
+    assert po.NaiveBayes()._repr_html_()
+
+
+def test_class_weight():
+    model = po.NaiveBayes(class_weight={0: 3.0}).fit(X, Y)
+    same = po.NaiveBayes().fit(X, Y, sample_weight=np.where(Y == 0, 3.0, 1.0))
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=1e-12)
+    even = po.NaiveBayes(class_weight="balanced", prior="empirical").fit(X, Y)
+    assert np.exp(even.factored_.log_prior) == pytest.approx([1 / 3] * 3)
+    with pytest.raises(UnknownValue, match="class_weight"):
+        po.NaiveBayes(class_weight={7: 2.0}).fit(X, Y)
+    with pytest.raises(ValueError, match="balanced"):
+        po.NaiveBayes(class_weight="balanced").partial_fit(X, Y)
+
+
+def test_counts_refuse_to_overflow():
+    near = Counts(np.array([[2**62]]), np.array([0, 1]))
+    with pytest.raises(CountOverflow, match="64-bit"):
+        near + near
+    with pytest.raises(StatisticsError, match="unite"):
+        near + Counts.zero([2], 1)
+
+
+def test_tables_over_the_budget_are_refused_with_figures():
+    ids = np.arange(60_000)
+    with pytest.raises(MemoryBudgetError, match=r"60000 classes would take 26.8 GiB.*'x0' alone has 60000 values"):
+        po.NaiveBayes(kinds="categorical").fit(ids[:, None], ids)
+
+
+def test_overflow_of_scale_is_named():
+    with pytest.raises(BadValue, match=r"column 'big'.*overflows"):
+        po.NaiveBayes().fit(pd.DataFrame({"big": [1e200, -1e200, 1e200]}), [0, 0, 1])
+
+
+def test_a_large_base_with_unit_noise():
+    """Mean 1e9, noise 1: the variance is as exact as float64 holds the deviations."""
+    noise = RNG.normal(size=20_000)
+    x = 1e9 + noise
+    model = po.NaiveBayes().fit(x[:, None], np.arange(20_000) % 2)
+    exact = x.astype(np.longdouble)
+    for c in (0, 1):
+        own = exact[c::2]
+        assert model.statistics_.moments.variance()[c, 0] == pytest.approx(float(own.var()), rel=1e-9)

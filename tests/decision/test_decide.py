@@ -1,0 +1,116 @@
+"""Risks and decisions: worked figures, what is refused, labels and weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import posteriori as po
+from posteriori.errors import BadValue, LossError, ModelError, UnknownValue
+
+
+def test_the_worked_risks_of_a_doctor():
+    """P(ill|x) = 0.2; missing an illness costs 10, treating a healthy one 1: treat, at risk 0.8."""
+    loss = po.Loss([[0, 10], [1, 0]], classes=["healthy", "ill"])
+    assert po.risk([0.8, 0.2], loss) == pytest.approx([2.0, 0.8])
+    assert po.decide([0.8, 0.2], loss) == "ill"
+    assert po.decide([0.8, 0.2]) == 0
+
+
+def test_ties_go_to_the_first_action():
+    assert po.decide([0.5, 0.5]) == 0
+    assert po.decide([0.5, 0.5], po.Loss.zero_one(2).with_reject(0.5)) == 0
+    assert po.decide([0.25] * 4, classes=list("abcd")) == "a"
+
+
+def test_a_frame_says_its_classes():
+    frame = pd.DataFrame({"spam": [0.7, 0.2], "ham": [0.3, 0.8]})
+    assert po.decide(frame).tolist() == ["spam", "ham"]
+    assert po.decide(frame, {"ham": 10, "spam": 1}).tolist() == ["ham", "ham"]
+
+
+def test_a_loss_in_another_order_than_a_model_would_have_asks_for_the_classes():
+    loss = po.Loss([[0, 1], [10, 0]], classes=["spam", "ham"])
+    with pytest.raises(LossError, match=r"pass classes=model\.classes_"):
+        po.decide([0.3, 0.7], loss)
+    assert po.decide([0.3, 0.7], loss, classes=["ham", "spam"]) == "spam"
+    mixed = po.Loss.zero_one([0, "x"])
+    with pytest.raises(LossError, match="classes_"):
+        po.risk([0.3, 0.7], mixed)
+
+
+@pytest.mark.parametrize(
+    ("posterior", "said"),
+    [
+        ([[0.5, 0.5], [0.5, np.nan]], "row 1 of the posterior"),
+        ([[0.7, 0.7]], "sum 1.4"),
+        ([[1.5, -0.5]], "row 0"),
+        ([["a", "b"]], "holds numbers"),
+        (np.zeros((2, 0)), "shape"),
+        (np.zeros((1, 1, 1)), "shape"),
+    ],
+)
+def test_what_is_no_posterior_is_refused(posterior, said):
+    with pytest.raises(BadValue, match=said):
+        po.decide(posterior)
+
+
+def test_shapes_that_do_not_meet():
+    with pytest.raises(LossError, match="the posterior has 3 classes, the loss 2"):
+        po.risk([[0.2, 0.3, 0.5]], [[0, 1], [1, 0]])
+    with pytest.raises(BadValue, match="2 columns, but there are 3 classes"):
+        po.risk([[0.5, 0.5]], classes=["a", "b", "c"])
+
+
+def test_bayes_risk_and_its_weights():
+    posterior = [[0.9, 0.1], [0.5, 0.5]]
+    assert po.bayes_risk(posterior) == pytest.approx(0.3)
+    assert po.bayes_risk(posterior, sample_weight=[3, 1]) == pytest.approx(0.2)
+    assert po.bayes_risk(posterior, po.Loss.zero_one(2).with_reject(0.2)) == pytest.approx(0.15)
+    with pytest.raises(BadValue, match="no rows"):
+        po.bayes_risk(np.zeros((0, 2)))
+
+
+def test_mean_loss():
+    loss = po.Loss.per_class({"ham": 10, "spam": 1}).with_reject(0.5)
+    truth, said = ["ham", "ham", "spam", "spam"], ["ham", "spam", "ham", "reject"]
+    assert po.mean_loss(truth, said, loss) == pytest.approx((0 + 10 + 1 + 0.5) / 4)
+    assert po.mean_loss(truth, said, loss, sample_weight=[1, 0, 0, 0]) == 0
+    assert po.mean_loss([0, 1, 1], [0, 1, 0]) == pytest.approx(1 / 3)
+    with pytest.raises(UnknownValue, match=r"y_true holds 'hamm'.*did you mean 'ham'"):
+        po.mean_loss(["hamm"], ["ham"], loss)
+    with pytest.raises(UnknownValue, match="y_pred holds 'unsure'"):
+        po.mean_loss(["ham"], ["unsure"], loss)
+    with pytest.raises(BadValue, match="do not compare"):
+        po.mean_loss(np.array(["ham", None], object), ["ham", "ham"], loss)
+    with pytest.raises(LossError, match="does not say which class"):
+        po.mean_loss([0, 1], [0, 1], [[0, 1], [1, 0]])
+    with pytest.raises(BadValue, match="2 rows, y_pred 1"):
+        po.mean_loss(["ham", "ham"], ["ham"], loss)
+
+
+def test_the_curve_with_the_truth_and_what_cannot_be_reached():
+    posterior = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.55, 0.45]])
+    curve = po.risk_coverage(posterior, None, [0, 1, 1, 0])
+    assert curve.coverage.tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert curve.risk == pytest.approx([0, 0, 1 / 3, 1 / 4])
+    assert curve.area == pytest.approx((0 + 0 + 1 / 3 + 1 / 4) / 4)
+    assert po.reject_price(posterior, None, [0, 1, 1, 0], risk=0.26) > 0.45  # beyond the bump at 0.75
+    with pytest.raises(ModelError, match=r"the least on these rows is 0.1, at coverage 0.25"):
+        po.reject_price(posterior, risk=0.05)
+    with pytest.raises(LossError, match=r"\(0, 1\]"):
+        po.reject_price(posterior, coverage=1.5)
+    for wrong in ({}, {"coverage": 0.5, "risk": 0.1}):
+        with pytest.raises(LossError, match="one of coverage= and risk="):
+            po.reject_price(posterior, **wrong)
+    with pytest.raises(BadValue, match="needs rows"):
+        po.risk_coverage([0.5, 0.5])
+    with pytest.raises(BadValue, match="y has 1 rows"):
+        po.risk_coverage(posterior, None, [0])
+
+
+def test_rows_of_equal_risk_stay_together():
+    curve = po.risk_coverage([[0.7, 0.3], [0.3, 0.7], [0.9, 0.1]])
+    assert curve.coverage == pytest.approx([1 / 3, 1.0])
+    assert po.reject_price([[0.7, 0.3], [0.3, 0.7], [0.9, 0.1]], coverage=0.4) > 0.3

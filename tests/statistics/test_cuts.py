@@ -1,0 +1,122 @@
+"""Cuts against the textbook's recursion, written out row by row."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posteriori.errors import ModelError
+from posteriori.statistics.cuts import bin_codes, find_cuts, mdl_cuts, quantile_cuts, width_cuts
+from posteriori.statistics.histogram import Histogram
+
+
+def entropy(labels):
+    n = len(labels)
+    return -sum(labels.count(c) / n * math.log2(labels.count(c) / n) for c in set(labels))
+
+
+def fayyad_irani(rows):
+    """The recursion of the paper on (value, label) rows, in rising order."""
+    rows = sorted(rows)
+    n, labels = len(rows), [c for _, c in rows]
+    best = None
+    for i in range(1, n):
+        if rows[i - 1][0] == rows[i][0]:
+            continue
+        e = i / n * entropy(labels[:i]) + (n - i) / n * entropy(labels[i:])
+        if best is None or e < best[0] - 1e-10:
+            best = (e, i)
+    if best is None:
+        return []
+    e, i = best
+    k, k1, k2 = (len(set(part)) for part in (labels, labels[:i], labels[i:]))
+    delta = math.log2(3**k - 2) - (k * entropy(labels) - k1 * entropy(labels[:i]) - k2 * entropy(labels[i:]))
+    if entropy(labels) - e <= (math.log2(n - 1) + delta) / n:
+        return []
+    cut = (rows[i - 1][0] + rows[i][0]) / 2
+    return [*fayyad_irani(rows[:i]), cut, *fayyad_irani(rows[i:])]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2)), max_size=40),
+    st.integers(1, 6),
+)
+def test_mdl_is_the_papers_recursion(rows, times):
+    rows = [(float(v), c) for v, c in rows] * times
+    x, y = (np.array([r[k] for r in rows]) for k in (0, 1))
+    found = mdl_cuts(Histogram.of(x, y.astype(np.uint8), 3))
+    assert found.tolist() == pytest.approx(fayyad_irani(rows))
+
+
+def test_noise_gets_no_cut_and_structure_gets_its_own():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=5000)
+    assert len(mdl_cuts(Histogram.of(x, rng.integers(0, 2, 5000).astype(np.uint8), 2))) == 0
+    y = (np.abs(x) > 1).astype(np.uint8)
+    assert mdl_cuts(Histogram.of(x, y, 2)) == pytest.approx([-1, 1], abs=0.01)
+
+
+@pytest.mark.parametrize("n_classes", [2, 700])
+def test_many_classes_do_not_overflow(n_classes):
+    x = np.arange(7000) % n_classes
+    cuts = mdl_cuts(Histogram.of(x.astype(float), x.astype(np.uint16), n_classes))
+    assert np.isfinite(cuts).all()
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60), st.integers(1, 8))
+def test_quantile_bins_hold_the_share_they_should(values, bins):
+    x = np.array(values)
+    cuts = quantile_cuts(Histogram.of(x, np.zeros(len(x), np.uint8), 1), bins)
+    assert (np.diff(cuts) > 0).all()
+    assert len(cuts) < bins
+    if len(set(values)) == len(values):
+        assert np.bincount(bin_codes(x, cuts)).max() <= math.ceil(len(x) / bins) + 1
+
+
+def test_width_bins_are_equally_wide():
+    h = Histogram.of([0.0, 1.0, 10.0], [0, 0, 0], 1)
+    assert width_cuts(h, 5) == pytest.approx([2, 4, 6, 8])
+    assert width_cuts(Histogram.of([3.0, 3.0], [0, 0], 1), 5).size == 0
+
+
+def test_weights_are_rows():
+    x, y = np.repeat([1.0, 2.0, 3.0, 4.0], 5), np.repeat([0, 0, 1, 1], 5).astype(np.uint8)
+    weighted = Histogram.of(x[::5], y[::5], 2, weights=np.full(4, 5.0))
+    for method in ("mdl", "quantile", "width"):
+        assert find_cuts(weighted, method, 3).tolist() == find_cuts(Histogram.of(x, y, 2), method, 3).tolist()
+
+
+@pytest.mark.parametrize("n_cuts", [0, 1, 16, 17, 300])
+def test_codes_count_the_cuts_at_or_below(n_cuts):
+    rng = np.random.default_rng(2)
+    cuts = np.sort(rng.normal(size=n_cuts))
+    x = np.concatenate([rng.normal(size=50), cuts, [np.nan, np.inf, -np.inf]])
+    expected = [n_cuts + 1 if np.isnan(v) else int((cuts <= v).sum()) for v in x]
+    assert bin_codes(x, cuts).tolist() == expected
+
+
+def test_coarse_cells_are_cut_at_their_edges(monkeypatch):
+    monkeypatch.setattr("posteriori.statistics.histogram.LIMIT", 64)
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=3000)
+    y = (x > 0.3).astype(np.uint8)
+    h = Histogram.of(x, y, 2)
+    cuts = mdl_cuts(h)
+    assert not h.exact
+    assert set(cuts) <= set(h.values)
+    codes = bin_codes(x, cuts)
+    by_cell = bin_codes(h.values, cuts)
+    for b in range(len(cuts) + 1):
+        assert (codes == b).sum() == h.table[by_cell == b].sum()
+
+
+def test_empty_column_and_bad_methods():
+    assert find_cuts(Histogram.zero(2)).size == 0
+    with pytest.raises(ModelError, match="did you mean 'quantile'"):
+        find_cuts(Histogram.zero(2), "quantil")
+    with pytest.raises(ModelError, match="at least 1"):
+        quantile_cuts(Histogram.zero(2), 0)

@@ -1,0 +1,106 @@
+"""The histogram is the multiset of a column: any order, chunking or grouping gives the same one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from posteriori.errors import NotLearned, StatisticsError
+from posteriori.statistics import histogram
+from posteriori.statistics.histogram import Histogram
+
+some_floats = st.floats(allow_infinity=False, allow_nan=True, width=64)
+
+
+@st.composite
+def columns(draw, n_classes=3):
+    n = draw(st.integers(0, 40))
+    x = draw(arrays(np.float64, n, elements=some_floats))
+    y = draw(arrays(np.uint8, n, elements=st.integers(0, n_classes - 1)))
+    return x, y
+
+
+@given(columns())
+def test_counts_every_value_of_every_class(case):
+    x, y = case
+    h = Histogram.of(x, y, 3)
+    assert h.exact
+    assert (np.diff(h.values) > 0).all()
+    for v, row in zip(h.values, h.table):
+        assert row.tolist() == [int(((x == v) & (y == c)).sum()) for c in range(3)]
+    assert h.table.sum() == (~np.isnan(x)).sum()
+
+
+@pytest.mark.parametrize("limit", [histogram.LIMIT, 5])
+@given(columns(), columns(), columns())
+def test_merge_is_associative_commutative_with_a_zero_and_equals_one_pass(limit, a, b, c):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(histogram, "LIMIT", limit)
+        A, B, C = (Histogram.of(*part, 3) for part in (a, b, c))
+        whole = Histogram.of(np.concatenate([a[0], b[0], c[0]]), np.concatenate([a[1], b[1], c[1]]), 3)
+        assert (A + B) + C == A + (B + C) == whole
+        assert A + B == B + A
+        assert A + Histogram.zero(3) == A
+        assert len(whole.values) <= limit
+        if whole.exact:
+            assert whole - C == A + B
+
+
+@given(columns(), st.randoms())
+def test_order_does_not_matter(case, random):
+    x, y = case
+    order = list(range(len(x)))
+    random.shuffle(order)
+    assert Histogram.of(x[order], y[order], 3) == Histogram.of(x, y, 3)
+
+
+def test_weight_two_is_two_rows():
+    x, y = np.array([1.0, 2.0, 2.0, np.nan]), np.array([0, 1, 0, 1])
+    weighted = Histogram.of(x, y, 2, weights=np.full(4, 2.0))
+    twice = Histogram.of(np.tile(x, 2), np.tile(y, 2), 2)
+    assert np.array_equal(weighted.values, twice.values)
+    assert np.array_equal(weighted.table, twice.table)
+    assert np.array_equal(Histogram.of(x, y, 2).scaled(2.0).table, twice.table)
+
+
+def test_many_distinct_values_become_cells_that_hold_all_rows():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=200_000), rng.integers(0, 2, 200_000).astype(np.uint8)
+    h = Histogram.of(x, y, 2)
+    assert not h.exact
+    assert 10_000 < len(h.values) <= histogram.LIMIT
+    cell = np.searchsorted(h.values, x, side="right") - 1
+    assert np.array_equal(np.bincount(cell, minlength=len(h.values)), h.table.sum(axis=1))
+    assert (h.centres >= h.values).all()
+    assert (h.centres[:-1] < h.values[1:]).all()
+    halves = Histogram.of(x[:70_000], y[:70_000], 2) + Histogram.of(x[70_000:], y[70_000:], 2)
+    assert halves == h
+
+
+def test_extremes_keep_their_order_and_stay_finite():
+    top = np.finfo(float).max
+    x = np.array([-top, -5e-324, -0.0, 0.0, 5e-324, top])
+    h = Histogram.of(x, np.zeros(6, np.uint8), 1)
+    assert h.values.tolist() == [-top, -5e-324, 0.0, 5e-324, top]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(histogram, "LIMIT", 2)
+        coarse = Histogram.of(x, np.zeros(6, np.uint8), 1)
+    assert np.isfinite(coarse.values).all()
+    assert np.isfinite(coarse.centres).all()
+    assert coarse.table.sum() == 6
+
+
+def test_forgetting_what_was_not_learned_is_refused():
+    h = Histogram.of([1.0], [0], 2)
+    with pytest.raises(NotLearned, match="never learned"):
+        h - Histogram.of([2.0], [0], 2)
+
+
+def test_classes_are_renamed_before_adding():
+    h = Histogram.of([1.0, 2.0], [0, 1], 2)
+    with pytest.raises(StatisticsError, match="take_classes"):
+        h + Histogram.zero(3)
+    assert h.take_classes([2, 0], 3).table.tolist() == [[0, 0, 1], [1, 0, 0]]

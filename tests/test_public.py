@@ -1,0 +1,36 @@
+"""The face: its names, and what importing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import posteriori as po
+
+
+@pytest.mark.parametrize("name", sorted(po._HOME))
+def test_every_public_name_is_there(name):
+    assert getattr(po, name) is not None
+    assert name in dir(po)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'NaiveBays'"):
+        _ = po.NaiveBays
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"{code}\nimport sys\nprint(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in out.stdout.split()}
+
+
+def test_import_does_no_work():
+    assert not loaded_after("import posteriori") & {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "duckdb"}
+
+
+def test_optional_imports_stay_optional():
+    code = "import numpy as np, posteriori as po\npo.NaiveBayes().fit(np.eye(4), [0, 1, 0, 1]).predict(np.eye(4))"
+    assert not loaded_after(code) & {"matplotlib", "networkx", "polars", "duckdb", "fastapi"}
