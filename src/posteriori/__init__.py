@@ -27,6 +27,9 @@ _HOME: dict[str, str] = {
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.gaussian_nb",
     "MultinomialNB": "bayes.multinomial_nb",
+    "KDTree": "neighbors.kdtree",
+    "KNeighborsClassifier": "neighbors.classifier",
+    "KNeighborsRegressor": "neighbors.regressor",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

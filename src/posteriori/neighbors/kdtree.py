@@ -78,12 +78,12 @@ class Nodes(Sequence[Node]):
 
 
 def auto_leaf_size(d: int) -> int:
-    """Points of a leaf, measured (docs/neighbors.md): few where boxes prune well, more where they do not.
+    """Points of a leaf, measured (docs/neighbors.md): fewer where boxes prune well, more where they do not.
 
-    >>> auto_leaf_size(3)
-    32
+    >>> auto_leaf_size(3), auto_leaf_size(8)
+    (32, 64)
     """
-    return 32
+    return 32 if d <= 5 else 64
 
 
 def metric_named(metric: str, p: float) -> tuple[str, float]:
