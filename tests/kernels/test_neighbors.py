@@ -67,7 +67,8 @@ def test_threads_change_nothing():
     for a, b in zip(one, two):
         assert np.array_equal(a, b)
     for a, b in zip(
-        native.nearest(one, 32, Q, 7, "euclidean", 2.0, n_jobs=1), native.nearest(one, 32, Q, 7, "euclidean", 2.0, n_jobs=2)
+        native.nearest(one, 32, Q, 7, "euclidean", 2.0, n_jobs=1),
+        native.nearest(one, 32, Q, 7, "euclidean", 2.0, n_jobs=2),
     ):
         assert np.array_equal(a, b)
 

@@ -97,10 +97,8 @@ def count(
 ) -> Indices:
     """How many points are at most radius[i] from query i."""
     threads = n_threads(n_jobs, len(Q) * Q.shape[1], 1000)
-    found: Indices = native().kdtree_within(
-        *_search(flat), leaf_size, Q, radius, METRICS[metric], p, threads, False
-    )[0]
-    return found[1:]
+    found = native().kdtree_within(*_search(flat), leaf_size, Q, radius, METRICS[metric], p, threads, False)[0]
+    return np.array(found[1:], dtype=np.int64)
 
 
 def panel(X: Floats, lo: Floats, hi: Floats, n_jobs: int | None = None) -> Panel:

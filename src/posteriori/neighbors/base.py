@@ -16,11 +16,11 @@ from posteriori.errors import BadValue, ModelError, did_you_mean, listed
 from posteriori.table.sources import open_frame
 
 from . import metrics, mixed
-from .kdtree import NAMES
+from .kdtree import NAMES, metric_named
 from .loo import largest_k
 from .search import Pairwise, make_search
 from .store import Store
-from .weights import check_weights, needs_next, vote_weights
+from .weights import check_weights, needs_next, repeated_weights, vote_weights
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -36,6 +36,9 @@ def told_distances(Q: Any, X: Any) -> Array:
 class Neighbors(BaseEstimator):  # type: ignore[misc]
     """Parameters and searches; a subclass says what the neighbours vote on."""
 
+    _space: metrics.Space | mixed.Mixed | None
+    _store: Store
+    _weight: Floats | None
     n_neighbors: int | str
     weights: Any
     algorithm: str
@@ -67,7 +70,9 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
             known = {*NAMES, *metrics.MAPPED, *mixed.METRICS, *PAIRWISE_DISTANCE_FUNCTIONS, "precomputed"}
             if self.metric not in known:
                 hint = did_you_mean(self.metric, known)
-                raise ModelError(f"metric={self.metric!r} is none{hint} (metrics: {listed(sorted(known), 40)}, or a function)")
+                raise ModelError(
+                    f"metric={self.metric!r} is none{hint} (metrics: {listed(sorted(known), 40)}, or a function)"
+                )
 
     def _open(self, X: Any, reset: bool) -> Any:
         """The border: a checked table, in the caller's order of columns."""
@@ -138,7 +143,7 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
         """scikit-learn's name of an L_p metric for sparse rows, whose distances are all computed."""
         if not isinstance(self.metric, str) or self.metric not in NAMES:
             return self.metric, given
-        name, _ = metrics.metric_named(self.metric, given.pop("p", self.p))
+        name, _ = metric_named(self.metric, given.pop("p", self.p))
         if name not in ("euclidean", "manhattan") or given:
             raise ModelError(f"metric={self.metric!r} with these parameters needs a dense table: X.toarray()")
         return name, given
@@ -152,11 +157,24 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
 
     def _weighted(self, table: Any, k: int) -> tuple[Indices, Array | None]:
         """(rows, weights) of the k neighbours; weights None where all weigh the same."""
+        if self._weight is not None:
+            distance, index = self._enough(table, k)
+            return index, repeated_weights(distance, self._weight[index], self.weights, k)
         more = int(needs_next(self.weights) and k < len(self._store))
         distance, index = self._neighbors(table, k + more)
         if not more:
             return index, vote_weights(distance, self.weights)
         return index[:, :k], vote_weights(distance[:, :k], self.weights, distance[:, k:].astype(np.float64))
+
+    def _enough(self, table: Any, k: int, skip: Indices | None = None) -> tuple[Array, Indices]:
+        """As many neighbours as it takes until their weights add up to more than k."""
+        n = len(self._store) - (skip is not None)
+        count = min(k + 1, n)
+        while True:
+            distance, index = self._neighbors(table, count, skip)
+            if self._weight is None or count == n or (self._weight[index].sum(axis=1) > k).all():
+                return distance, index
+            count = min(2 * count, n)
 
     def _own_neighbors(self, k: int) -> tuple[Array, Indices]:
         """The neighbours of every training row, itself left out."""
@@ -173,9 +191,11 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
             return
         n = len(self._store)
         if n < 2:
-            raise ModelError("n_neighbors='auto' leaves one row out, so it needs at least 2 rows. Got n_samples = 1 instead.")
+            raise ModelError(
+                "n_neighbors='auto' leaves one row out, so it needs at least 2 rows. Got n_samples = 1 instead."
+            )
         most = largest_k(n)
-        distance, index = self._own_neighbors(min(n - 1, most + 1))
+        distance, index = self._enough(self._store.rows, most, np.arange(n))
         self.loo_curve_ = curve(distance.astype(np.float64), index, most)
         self.n_neighbors_ = int(np.argmin(self.loo_curve_)) + 1
 
@@ -183,8 +203,6 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
         if sample_weight is None:
             return None
         w: Floats = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
-        if not w.sum() > 0:
-            raise BadValue("sample_weight is zero for every row")
         return w
 
     def _join_weights(self, old: Floats | None, n_old: int, new: Floats | None, n_new: int) -> Floats | None:
@@ -203,7 +221,7 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
         return self._space.metric if self._space is not None else self.metric
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """(distance, row) of the nearest training rows, nearest first; without X those of the training rows, itself left out."""
+        """(distance, row) of the nearest training rows; without X, those of each training row, the row itself left out."""
         check_is_fitted(self)
         k = self._k() if n_neighbors is None else n_neighbors
         if isinstance(k, bool) or not isinstance(k, int | np.integer):

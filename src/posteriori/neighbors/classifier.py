@@ -37,7 +37,8 @@ def votes(index: Array, weights: Floats | None, codes: Array, K: int) -> Floats:
 class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
     """P(y=c|x) = (k_c + λ)/(k + Kλ): the class that most of the k nearest rows have.
 
-    Majority vote is the least empirical risk under zero-one loss; other losses through `decide` and `RiskClassifier`.
+    Majority vote is the least empirical risk under zero-one loss; other losses through `decide` and `RiskClassifier`. A row
+    with a sample weight of w counts as w rows.
 
     Parameters
     ----------
@@ -61,6 +62,9 @@ class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
     >>> model.predict([[1.1]]), model.predict_proba([[1.1]]).round(2)
     (array(['a'], dtype='<U1'), array([[0.67, 0.33]]))
     """
+
+    classes_: Array
+    _codes: NDArray[np.int64]
 
     def __init__(
         self,
@@ -131,8 +135,6 @@ class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
         check_is_fitted(self)
         table = self._open(X, False)
         index, w = self._weighted(table, self._k())
-        if self._weight is not None:
-            w = self._weight[index] if w is None else w * self._weight[index]
         K = len(self.classes_)
         counted = votes(index, w, self._codes, K) + self.smoothing
         total = counted.sum(axis=1, keepdims=True)
@@ -141,7 +143,8 @@ class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """The class of the most votes; the first of equals."""
-        answer: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        posterior = self.predict_proba(X)
+        answer: Array = self.classes_[posterior.argmax(axis=1)]
         return answer
 
     def predict_log_proba(self, X: Any) -> Floats:

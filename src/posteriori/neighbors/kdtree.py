@@ -6,7 +6,8 @@ Symbols: X points (n, d), Q queries (m, d), k neighbours, r radius.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -131,6 +132,46 @@ def scale_for(lo: Array, hi: Array) -> float:
     return float(2.0 ** -min(max(math.frexp(extent)[1], -1000), 1000))
 
 
+def too_far(Q: Array, scale: float) -> NDArray[np.bool_]:
+    """The queries so far away that the square of a distance would overflow."""
+    limit = 2.0 ** (480 if Q.dtype == np.float64 else 55) / scale
+    return np.asarray((np.abs(Q) > limit).any(axis=1), dtype=np.bool_)
+
+
+def underflowed(
+    distance: Array, index: Indices, Q: Array, place: Callable[[Indices], Array]
+) -> NDArray[np.bool_] | None:
+    """The queries with a neighbour so near that the square of its distance is lost, although it is not the same point."""
+    near = distance < 2.0 ** (-480 if Q.dtype == np.float64 else -50)
+    if not near.any():
+        return None
+    query, _ = np.nonzero(near)
+    apart = (place(index[near]) != Q[query]).any(axis=1)
+    lost = np.zeros(len(Q), dtype=bool)
+    lost[query[apart]] = True
+    return lost
+
+
+def answer_one_by_one(
+    X: Array,
+    Q: Array,
+    which: NDArray[np.bool_],
+    k: int,
+    skip: Any,
+    metric: str,
+    p: float,
+    distance: Array,
+    index: Indices,
+) -> None:
+    """The few queries that squares cannot serve, each by the scaled sum over all points; written into the answer."""
+    points = X.astype(np.float64)
+    for i in np.flatnonzero(which):
+        left_out = None if skip is None else np.asarray(skip, dtype=np.int64)[i : i + 1]
+        with np.errstate(over="ignore"):
+            near, who = reference.nearest(points, Q[i : i + 1].astype(np.float64), k, metric, p, left_out)
+            distance[i], index[i] = near[0].astype(distance.dtype), who[0]
+
+
 class KDTree:
     """The k nearest points of a query, or all within a radius, without looking at every point.
 
@@ -179,7 +220,7 @@ class KDTree:
         self._flat = kernel.build(rows, self._scale, self.leaf_size, n_jobs)
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self.shape[0])
 
     def __repr__(self) -> str:
         n, d = self.shape
@@ -200,9 +241,7 @@ class KDTree:
         out[ids[held]] = self._flat.blocks.transpose(0, 2, 1).reshape(-1, d)[held] / self._scale
         return out
 
-    def query(
-        self, Q: ArrayLike, k: int = 1, return_distance: bool = True, skip: ArrayLike | None = None
-    ) -> Any:
+    def query(self, Q: ArrayLike, k: int = 1, return_distance: bool = True, skip: ArrayLike | None = None) -> Any:
         """(distance, index), each (m, k), nearest first; `skip[i]` is a row that is no neighbour of query i.
 
         >>> KDTree([[0.0], [1.0], [3.0]]).query([[1.0]], k=2, return_distance=False)
@@ -215,17 +254,18 @@ class KDTree:
             raise ModelError(f"k={k} neighbours of {most} points: k must be at least 1 and at most {most}")
         if skip is not None and left_out.shape != (len(rows),):
             raise BadValue(f"skip must have one row number for each of the {len(rows)} queries, got {left_out.shape}")
-        far = self._too_far(rows)
-        flat = self._flat
-        near = rows if far is None else np.ascontiguousarray(np.where(far[:, None], 0, rows), dtype=self.dtype)
+        far = too_far(rows, self._scale)
+        near = np.where(far[:, None], self.dtype.type(0), rows) if far.any() else rows
         scaled = near if self._scale == 1 else near * self.dtype.type(self._scale)
         distance, index = kernel.nearest(
-            flat, self.leaf_size, scaled, int(k), self.metric, self.p, left_out, self.n_jobs
+            self._flat, self.leaf_size, scaled, int(k), self.metric, self.p, left_out, self.n_jobs
         )
+        lost = underflowed(distance, index, scaled, self._place) if self.metric == "euclidean" else None
         if self._scale != 1:
             distance /= self.dtype.type(self._scale)
-        if far is not None:
-            self._answer_far(rows, np.flatnonzero(far), k, skip, distance, index)
+        strange = far if lost is None else far | lost
+        if strange.any():
+            answer_one_by_one(self.data, rows, strange, k, skip, self.metric, self.p, distance, index)
         return (distance, index) if return_distance else index
 
     def query_radius(self, Q: ArrayLike, r: ArrayLike, return_distance: bool = False) -> Any:
@@ -249,8 +289,8 @@ class KDTree:
     def count(self, Q: ArrayLike, r: ArrayLike) -> Indices:
         """How many points are at most r from each query.
 
-        >>> KDTree([[0.0], [1.0], [3.0]]).count([[1.0], [9.0]], r=1.0)
-        array([2, 0])
+        >>> KDTree([[0.0], [1.0], [3.0]]).count([[1.0], [9.0]], r=1.0).tolist()
+        [2, 0]
         """
         rows, radius = self._balls(Q, r)
         return kernel.count(self._flat, self.leaf_size, rows, radius, self.metric, self.p, self.n_jobs)
@@ -270,25 +310,28 @@ class KDTree:
             raise BadValue("the queries hold NaN or infinite cells; a kd-tree needs finite points")
         return rows
 
-    def _too_far(self, rows: Array) -> NDArray[np.bool_] | None:
-        """The queries so far away that a square would overflow, if there are any."""
-        limit = 2.0 ** (480 if self.dtype == np.float64 else 55)
-        far: NDArray[np.bool_] = (np.abs(rows) > limit / self._scale).any(axis=1)
-        return far if far.any() else None
+    @cached_property
+    def _slot(self) -> NDArray[np.int64]:
+        """Where each row is among the leaves."""
+        ids = self._flat.ids.ravel()
+        slot = np.empty(len(self), dtype=np.int64)
+        held = np.flatnonzero(ids < len(self))
+        slot[ids[held]] = held
+        return slot
 
-    def _answer_far(self, rows: Array, far: Indices, k: int, skip: Any, distance: Array, index: Indices) -> None:
-        points, left_out = self.data.astype(np.float64), None if skip is None else np.asarray(skip, dtype=np.int64)
-        for i in far:
-            row = rows[i : i + 1].astype(np.float64)
-            out = None if left_out is None else left_out[i : i + 1]
-            with np.errstate(over="ignore"):
-                near, who = reference.nearest(points, row, k, self.metric, self.p, out)
-                distance[i], index[i] = near[0].astype(self.dtype), who[0]
+    def _place(self, index: Indices) -> Array:
+        """The (scaled) coordinates of rows."""
+        slot = self._slot[index]
+        found: Array = self._flat.blocks[slot // 8, :, slot % 8]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_slot"}
 
     def _balls(self, Q: ArrayLike, r: ArrayLike) -> tuple[Array, Array]:
         rows = self._queries(Q)
-        far = self._too_far(rows)
-        if far is not None:
+        far = too_far(rows, self._scale)
+        if far.any():
             raise BadValue(f"query {int(np.flatnonzero(far)[0])} is too far from the points for a search by radius")
         radius = np.broadcast_to(np.asarray(r, dtype=self.dtype), (len(rows),))
         if np.isnan(radius).any():

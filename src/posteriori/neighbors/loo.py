@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .weights import needs_next, vote_weights
+from .weights import needs_next, repeated_weights, vote_weights
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -29,25 +29,29 @@ def largest_k(n: int) -> int:
 def totals(D: Floats, I: Array, target: Floats, weights: Any, sample_weight: Floats | None, M: int) -> Iterator[Floats]:
     """Σ_{r ≤ k} w_r target[I_r] for k = 1 … M, each (n, columns of target); the last column of target is all ones.
 
-    Weights that do not change with k are added up; a kernel's bandwidth and a function's weights do change.
+    Weights that do not change with k are added up; a kernel's bandwidth and a function's weights do change, and so does the
+    share of a row that is repeated.
     """
-    at = sample_weight if sample_weight is not None else None
+    if sample_weight is not None:
+        for k in range(1, M + 1):
+            yield np.einsum("nk,nkc->nc", repeated_weights(D, sample_weight[I], weights, k), target[I])
+        return
     if weights in (None, "uniform", "distance"):
         w = vote_weights(D[:, :M], weights)
         run = np.zeros((len(D), target.shape[1]))
         for k in range(M):
-            one = np.ones(len(D)) if w is None else w[:, k]
-            run = run + (one if at is None else one * at[I[:, k]])[:, None] * target[I[:, k]]
+            run = run + (1.0 if w is None else w[:, k : k + 1]) * target[I[:, k]]
             yield run
         return
     for k in range(1, M + 1):
         h = D[:, k : k + 1] if needs_next(weights) and D.shape[1] > k else None
         w = vote_weights(D[:, :k], weights, h)
-        w = np.ones((len(D), k)) if w is None else w
-        yield np.einsum("nk,nkc->nc", w if at is None else w * at[I[:, :k]], target[I[:, :k]])
+        yield np.einsum("nk,nkc->nc", np.ones((len(D), k)) if w is None else w, target[I[:, :k]])
 
 
-def error_curve(D: Floats, I: Array, codes: Array, K: int, weights: Any, sample_weight: Floats | None, M: int) -> Floats:
+def error_curve(
+    D: Floats, I: Array, codes: Array, K: int, weights: Any, sample_weight: Floats | None, M: int
+) -> Floats:
     """The share of training rows that k = 1 … M neighbours, the row itself not among them, put into a wrong class."""
     share = np.ones(len(D)) if sample_weight is None else sample_weight
     hot = np.hstack([np.eye(K)[codes], np.ones((len(D), 1))])

@@ -60,7 +60,9 @@ def space(metric: str, p: float, params: dict[str, Any] | None, X: Array) -> Spa
     if params:
         name = next(iter(params))
         known = ("p", "w", "V", "VI")
-        raise ModelError(f"metric_params: {metric} takes no {name!r}{did_you_mean(name, known)} (it knows {listed(known)})")
+        raise ModelError(
+            f"metric_params: {metric} takes no {name!r}{did_you_mean(name, known)} (it knows {listed(known)})"
+        )
     return found
 
 

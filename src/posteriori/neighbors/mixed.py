@@ -91,7 +91,9 @@ def mixed_space(metric: str, X: Any, y: Array | None, kinds: Any) -> Mixed:
         tables = {j: one_hot(len(place), frame.d) for j, place in places.items()}
         return Mixed(metric, frame.names, numeric, low, _inverse(size), places, tables)
     tables = value_tables(frame, y, places) if places else {}
-    return Mixed(metric, frame.names, numeric, np.nanmean(cells, axis=0), _inverse(4 * np.nanstd(cells, axis=0)), places, tables)
+    return Mixed(
+        metric, frame.names, numeric, np.nanmean(cells, axis=0), _inverse(4 * np.nanstd(cells, axis=0)), places, tables
+    )
 
 
 def _inverse(size: Floats) -> Floats:

@@ -100,8 +100,6 @@ class KNeighborsRegressor(RegressorMixin, Neighbors):  # type: ignore[misc]
         """The weighted mean of the neighbours' targets."""
         check_is_fitted(self)
         index, w = self._weighted(self._open(X, False), self._k())
-        if self._weight is not None:
-            w = self._weight[index] if w is None else w * self._weight[index]
         near = self._targets[index]
         if w is None:
             mean = near.mean(axis=1)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from posteriori.errors import ModelError, did_you_mean, listed
 from posteriori.kernels import neighbors as kernel
 
-from .kdtree import KDTree, scale_for
+from .kdtree import KDTree, answer_one_by_one, scale_for, too_far, underflowed
 
 Array = NDArray[Any]
 Indices = NDArray[np.int64]
@@ -49,7 +49,7 @@ def make_search(X: Array, metric: str, p: float, algorithm: str, leaf_size: int 
         raise ModelError(
             f"algorithm={algorithm!r} is none{did_you_mean(algorithm, ALGORITHMS)} (algorithms: {listed(ALGORITHMS)})"
         )
-    way = pick(*X.shape, metric) if algorithm == "auto" else algorithm
+    way = pick(X.shape[0], X.shape[1], metric) if algorithm == "auto" else algorithm
     if way == "brute" and metric == "euclidean":
         return Products(X, n_jobs)
     return Tree(KDTree(X, metric, p, 2**20 if way == "brute" else leaf_size, n_jobs))
@@ -77,13 +77,17 @@ class Products:
         self.n_jobs = n_jobs
 
     def query(self, Q: Array, k: int, skip: Indices | None = None) -> tuple[Array, Indices]:
-        limit = 2.0 ** (480 if Q.dtype == np.float64 else 55) / float(self.scale)
-        if np.abs(Q).max(initial=0.0) > limit:  # so far away that a square would overflow
-            return Tree(KDTree(self.X / self.scale, n_jobs=self.n_jobs)).query(Q, k, skip)
-        rows = np.ascontiguousarray(Q if self.scale == 1 else Q * self.scale, dtype=self.X.dtype)
+        far = too_far(Q, float(self.scale))
+        near = np.where(far[:, None], Q.dtype.type(0), Q) if far.any() else Q
+        rows = np.ascontiguousarray(near if self.scale == 1 else near * self.scale, dtype=self.X.dtype)
         out = kernel.NO_SKIP if skip is None else np.ascontiguousarray(skip, dtype=np.int32)
         distance, index = kernel.brute_nearest(self.X, self.panel, rows, k, out, self.n_jobs)
-        return (distance if self.scale == 1 else distance / self.scale), index
+        lost = underflowed(distance, index, rows, self.X.__getitem__)
+        distance = distance if self.scale == 1 else distance / self.scale
+        strange = far if lost is None else far | lost
+        if strange.any():
+            answer_one_by_one(self.X / self.scale, Q, strange, k, skip, "euclidean", 2.0, distance, index)
+        return distance, index
 
 
 class Pairwise:

@@ -66,6 +66,33 @@ def vote_weights(D: Array, weights: Any, h: Array | None = None) -> Array | None
     return _or_equal(np.maximum(KERNELS[weights](np.minimum(u, 1.0)), 0.0))
 
 
+def taken(rows: Array, k: float) -> Array:
+    """How much of each neighbour is among the first k, a row of weight w being w neighbours: the last may be cut.
+
+    >>> taken(np.array([[2.0, 3.0, 1.0]]), 4)
+    array([[2., 2., 0.]])
+    """
+    before = np.cumsum(rows, axis=1) - rows
+    return np.clip(k - before, 0.0, rows)
+
+
+def bandwidth(D: Array, rows: Array, k: float) -> Array:
+    """The distance of the neighbour after the first k, or of the last one."""
+    after = np.cumsum(rows, axis=1) > k
+    at = np.where(after.any(axis=1), after.argmax(axis=1), D.shape[1] - 1)
+    found: Array = np.take_along_axis(D, at[:, None], axis=1).astype(np.float64)
+    return found
+
+
+def repeated_weights(D: Array, rows: Array, weights: Any, k: float) -> Array:
+    """The weights of neighbours that are themselves repeated `rows` times, k of them in all."""
+    share = taken(rows, k)
+    D = D if callable(weights) else np.where(rows > 0, D, np.inf)  # a row of no weight is not there
+    w = vote_weights(D, weights, bandwidth(D, rows, k) if needs_next(weights) else None)
+    both = share if w is None else share * w
+    return np.where(both.sum(axis=1, keepdims=True) > 0, both, share)
+
+
 def _or_equal(w: Array) -> Array:
     """Rows in which nobody weighs anything (all at the rim of their kernel) are equal votes."""
     return np.where(w.sum(axis=1, keepdims=True) > 0, w, 1.0)

@@ -19,7 +19,8 @@ def distances(X: Floats, Q: Floats, metric: str = "euclidean", p: float = 2.0) -
     """D[i, r] = ‖X_r − Q_i‖, by differences: no cancellation, and no overflow where the result fits."""
     if X.shape[1] == 0:
         return np.zeros((len(Q), len(X)))
-    gap = np.abs(X[None, :, :] - Q[:, None, :])
+    with np.errstate(over="ignore"):
+        gap = np.abs(X[None, :, :] - Q[:, None, :])
     top: Floats = gap.max(axis=2)
     if metric == "chebyshev":
         return top
@@ -28,8 +29,10 @@ def distances(X: Floats, Q: Floats, metric: str = "euclidean", p: float = 2.0) -
         return total
     power = 2.0 if metric == "euclidean" else p
     safe = np.where(top > 0, top, 1.0)
-    norm: Floats = top * ((gap / safe[:, :, None]) ** power).sum(axis=2) ** (1 / power)
-    return norm
+    with np.errstate(invalid="ignore", under="ignore", over="ignore"):
+        norm = top * ((gap / safe[:, :, None]) ** power).sum(axis=2) ** (1 / power)
+    whole: Floats = np.where(np.isinf(top), top, norm)
+    return whole
 
 
 def nearest(
