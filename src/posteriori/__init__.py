@@ -7,11 +7,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# public name -> the module that holds it; a name is imported when it is first used
+# public name -> the module that holds it (or, as "room.module:", that it is); imported when it is first used
 _HOME: dict[str, str] = {
-    "NaiveBayes": "bayes.naive",
-    "Schema": "table.schema",
-    "read": "table.read",
     "Loss": "decision.loss",
     "RiskClassifier": "decision.classifier",
     "bayes_risk": "decision.decide",
@@ -21,6 +18,13 @@ _HOME: dict[str, str] = {
     "reject_price": "decision.curve",
     "risk": "decision.decide",
     "risk_coverage": "decision.curve",
+    "BayesNet": "network.bayesnet",
+    "Dag": "structure.dag",
+    "Not": "network.findings",
+    "networks": "network.networks:",
+    "NaiveBayes": "bayes.naive",
+    "Schema": "table.schema",
+    "read": "table.read",
     "BernoulliNB": "bayes.bernoulli_nb",
     "CategoricalNB": "bayes.categorical_nb",
     "ComplementNB": "bayes.complement_nb",
@@ -38,7 +42,10 @@ __all__ = ["__version__", *sorted(_HOME)]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'posteriori' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"posteriori.{_HOME[name]}"), name)
+    home, is_module, _ = _HOME[name].partition(":")
+    value: Any = importlib.import_module(f"posteriori.{home}")
+    if not is_module:
+        value = getattr(value, name)
     globals()[name] = value
     return value
 

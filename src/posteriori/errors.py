@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class PosterioriError(Exception):
@@ -63,7 +64,18 @@ class ModelError(PosterioriError, ValueError):
 
 
 class ImpossibleEvidence(ModelError):
-    """Every class or state has probability zero."""
+    """Every class or state has probability zero; `findings` holds a minimal set that contradicts itself, where known.
+
+    `row` is the row of a table of cases that holds it.
+    """
+
+    def __init__(self, message: str, findings: Iterable[Any] = (), row: int | None = None) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
+        self.row = row
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.findings, self.row)
 
 
 class SingularCovariance(ModelError):

@@ -72,7 +72,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_fitted(self) -> None:
         if "classes_" not in self.__dict__:
-            check_is_fitted(self)
+            check_is_fitted(self, "classes_")
 
 
 def refuse_impossible(row: int) -> NoReturn:

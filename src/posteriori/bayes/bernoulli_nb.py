@@ -115,7 +115,7 @@ class BernoulliNB(Discrete):
         prior = self.class_log_prior_
         start = prior + total
         seen = np.isfinite(prior)  # a class without rows has prior −inf
-        low[seen] += (prior[seen] - start[seen]) + total[seen]
+        low[seen] += prior[seen] - (start[seen] - total[seen])
         linear = Linear.of(finite_one - finite_zero, start, low)
         if not (np.isfinite(one).all() and np.isfinite(zero).all()):
             hits = np.isneginf(one).astype(np.float64) - np.isneginf(zero)

@@ -230,7 +230,8 @@ def comoments(X: Array, codes: Array, n_classes: int, weights: Floats | None) ->
             mean = w @ rows / n
             mean = mean + w @ (rows - mean) / n  # the digits that a sum of large numbers lost
             gap = rows - mean
-            total.n[y], total.mean[y], total.c[y] = n, mean, (gap * w[:, None]).T @ gap
+            with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for it
+                total.n[y], total.mean[y], total.c[y] = n, mean, (gap * w[:, None]).T @ gap
     return total
 
 

@@ -62,6 +62,6 @@ class Linear:
 
 def exact_sum(rows: Floats) -> tuple[Floats, Floats]:
     """Σ over the first axis in the widest float there is: (sum, what rounding it to float64 lost)."""
-    total = rows.astype(np.longdouble).sum(axis=0)
+    total = np.ascontiguousarray(rows.T, dtype=np.longdouble).sum(axis=1)  # along the last axis NumPy sums by halves
     high = total.astype(np.float64)
     return high, (total - high).astype(np.float64)

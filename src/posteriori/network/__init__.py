@@ -1,1 +1,1 @@
-"""Room."""
+"""Bayesian networks: the object, its files, and the engines that answer questions."""

@@ -108,8 +108,8 @@ bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Runnin
         double *n = scratch.n.data() + k * d, *s = scratch.s.data() + k * d;
         if (!Masked) std::fill_n(n, d, n[0]);
         for (std::size_t j = 0; j < d; ++j) {
+            clean = clean && std::isfinite(s[j]);  // before the division: a row of weight 0 may hold NaN too
             s[j] = n[j] > 0.0 ? s[j] / n[j] : 0.0;
-            clean = clean && std::isfinite(s[j]);
         }
     }
     if (!clean && !Masked) return false;

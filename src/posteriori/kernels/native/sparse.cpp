@@ -1,6 +1,5 @@
 // Counting and scoring the stored cells of CSR rows. Sums over fixed chunks of rows, merged in order.
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -35,40 +34,68 @@ template <typename I> void check_indices(const I* indices, std::size_t count, st
     if (count && top >= d) bad_index(row, static_cast<I>(top), d);
 }
 
+// Four cells at a time: x − x is 0 for a finite x and NaN for any other.
 template <typename V> int look(const V* data, std::size_t count) {
-    int state = SOUND;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (std::is_floating_point<V>::value && !std::isfinite(static_cast<double>(data[i]))) state |= NOT_FINITE;
-        else if (data[i] < V(0)) state |= NEGATIVE;
+    Longs odd{}, negative{};
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        const Doubles x = load4(data + i);
+        odd |= (x - x) != Doubles{};
+        negative |= x < Doubles{};
     }
+    int state = SOUND;
+    for (int lane = 0; lane < 4; ++lane) state |= (odd[lane] ? NOT_FINITE : SOUND) | (negative[lane] ? NEGATIVE : SOUND);
+    for (; i < count; ++i) state |= (data[i] - data[i] == V(0) ? SOUND : NOT_FINITE) | (data[i] < V(0) ? NEGATIVE : SOUND);
     return state;
 }
 
+int look(const std::int64_t* data, std::size_t count) {
+    std::int64_t signs = 0;
+    for (std::size_t i = 0; i < count; ++i) signs |= data[i];
+    return signs < 0 ? NEGATIVE : SOUND;
+}
+
+// The cells of a row that is not the next in memory, fetched while another one is counted.
+template <typename I, typename V> void fetch_row(const Sparse<I, V>& X, std::size_t row) {
+    const auto from = static_cast<std::size_t>(X.indptr[row]), to = static_cast<std::size_t>(X.indptr[row + 1]);
+    for (std::size_t i = from; i < to; i += 64 / sizeof(I)) __builtin_prefetch(X.indices + i);
+    for (std::size_t i = from; X.data && i < to; i += 64 / sizeof(V)) __builtin_prefetch(X.data + i);
+}
+
+template <typename I, typename V, typename N>
+int add_row(const Sparse<I, V>& X, std::size_t row, const double* w, N* __restrict table) {
+    const auto from = static_cast<std::size_t>(X.indptr[row]), to = static_cast<std::size_t>(X.indptr[row + 1]);
+    const I* __restrict index = X.indices;
+    check_indices(index + from, to - from, X.d, row);
+    if (!X.data && !w) {
+        for (std::size_t i = from; i < to; ++i) table[index[i]] += N(1);
+        return SOUND;
+    }
+    if (X.data && X.binary() && !w) {
+        for (std::size_t i = from; i < to; ++i) table[index[i]] += N(static_cast<double>(X.data[i]) > X.threshold);
+    } else if (X.data && !w) {
+        for (std::size_t i = from; i < to; ++i) table[index[i]] += static_cast<N>(X.data[i]);
+    } else {
+        for (std::size_t i = from; i < to; ++i) table[index[i]] += static_cast<N>(w[row] * X.value(i));
+    }
+    return X.data ? look(X.data + from, to - from) : SOUND;
+}
+
+// The rows of a chunk class by class: the table of one class, and not those of all, is what has to stay in cache.
 template <typename I, typename V, typename N>
 int add_rows(const Sparse<I, V>& X, const Column& y, std::size_t K, const double* w, std::size_t begin, std::size_t end,
              N* table) {
-    std::uint32_t classes[ROWS];
+    std::vector<std::uint32_t> classes(end - begin);
+    read_classes(y, begin, end - begin, K, classes.data());
+    std::vector<std::size_t> next(K + 1, 0);
+    for (const auto k : classes) ++next[k + 1];
+    for (std::size_t k = 0; k < K; ++k) next[k + 1] += next[k];
+    std::vector<std::size_t> rows(end - begin);
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[next[classes[r]]++] = begin + r;
     int state = SOUND;
-    for (std::size_t b = begin; b < end; b += ROWS) {
-        const std::size_t count = std::min(ROWS, end - b);
-        read_classes(y, b, count, K, classes);
-        for (std::size_t r = 0; r < count; ++r) {
-            const auto from = static_cast<std::size_t>(X.indptr[b + r]), to = static_cast<std::size_t>(X.indptr[b + r + 1]);
-            check_indices(X.indices + from, to - from, X.d, b + r);
-            N* own = table + classes[r];
-            const I* index = X.indices;
-            if (X.data) state |= look(X.data + from, to - from);
-            if (!w && (!X.data || X.binary())) {
-                for (std::size_t i = from; i < to; ++i)
-                    own[static_cast<std::size_t>(index[i]) * K] +=
-                        N(!X.data || static_cast<double>(X.data[i]) > X.threshold);
-            } else {
-                const double weight = w ? w[b + r] : 1.0;
-                for (std::size_t i = from; i < to; ++i)
-                    own[static_cast<std::size_t>(index[i]) * K] +=
-                        static_cast<N>(weight * X.value(i));
-            }
-        }
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        if (r + 3 < rows.size()) fetch_row(X, rows[r + 3]);
+        state |= add_row(X, rows[r], w, table + classes[rows[r] - begin] * X.d);
     }
     return state;
 }
@@ -85,10 +112,13 @@ int count_chunks(const Sparse<I, V>& X, const Column& y, std::size_t K, const do
         states[c] = add_rows(X, y, K, w, begin, std::min(X.n, begin + share), tables[c].data());
     });
     int state = SOUND;
-    for (std::size_t c = 0; c < chunks; ++c) {
-        state |= states[c];
-        for (std::size_t k = 0; k < size; ++k) table[k] += static_cast<double>(tables[c][k]);
-    }
+    for (const auto s : states) state |= s;
+    for (std::size_t k = 0; k < K; ++k)
+        for (std::size_t j = 0; j < X.d; ++j) {
+            double sum = 0.0;
+            for (std::size_t c = 0; c < chunks; ++c) sum += static_cast<double>(tables[c][k * X.d + j]);
+            table[j * K + k] = sum;
+        }
     return state;
 }
 
@@ -152,7 +182,7 @@ int count_sparse(const Sparse<I, V>& X, const Column& y, std::size_t K, const do
     // the chunks depend on the shape alone, never on the threads
     const auto stored = static_cast<std::size_t>(X.indptr[X.n] - X.indptr[0]);
     const std::size_t worth = stored / (X.d * K + 65536);
-    const std::size_t chunks = std::clamp<std::size_t>(worth, 1, 8);
+    const std::size_t chunks = std::clamp<std::size_t>(worth, 1, 4);
     if (!w && (!X.data || X.binary()) && stored < 0xffffffffu)
         return count_chunks<std::uint32_t>(X, y, K, w, table, chunks, threads);
     return count_chunks<double>(X, y, K, w, table, chunks, threads);

@@ -107,8 +107,7 @@ def _values(indices: Array, data: Array | None, above: float | None) -> tuple[Fl
     if data is None:
         return np.ones(len(indices)), 0
     x = np.asarray(data, dtype=np.float64)
-    finite = np.isfinite(x)
-    seen = int((x[finite] < 0).any()) | 2 * int(not finite.all())
+    seen = int((x < 0).any()) | 2 * int(not np.isfinite(x).all())
     return (x if above is None else (x > above).astype(np.float64)), seen
 
 

@@ -14,4 +14,6 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     });
     bind_naive(m);
     bind_neighbors(m);
+    bind_network(m);
+    bind_sampling(m);
 }

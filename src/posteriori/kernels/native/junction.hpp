@@ -1,0 +1,112 @@
+// The junction tree: a plan compiled once from a network, and a state that answers questions over it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "loops.hpp"
+#include "triangulate.hpp"
+
+namespace posteriori {
+
+// A clique, its axes ordered so that the separator to its parent comes last: the largest loops then run over memory in
+// order. `potential` is the product of the tables given to the clique, over their own axes only.
+struct Clique {
+    std::vector<int> nodes;
+    int fresh = 0;  // the first `fresh` axes are not in the parent's clique
+    int parent = -1;
+    std::vector<int> children;
+    std::vector<int> tables;                  // nodes whose table belongs here
+    std::vector<std::vector<char>> shared;    // for each child, which axes are in its separator
+    std::vector<Index> stride;                // of the potential, per axis
+    std::vector<double> potential;            // empty: all ones
+    double least_log = 0;                     // log of its least positive cell
+    Index cells = 1, message_cells = 1;
+    Index place = 0, message_place = 0;       // where its belief and its messages lie in the buffers of a state
+    std::vector<int> read_here, read_message; // nodes whose marginal is read from the belief, or from the separator
+};
+
+class Plan {
+public:
+    Plan(std::vector<int> sizes, Lists parents);
+
+    // Multiplies the tables into the potentials; tables[v] has the axes parents[v], then v.
+    void fill(const double* tables, const Index* offsets);
+
+    double bytes() const { return bytes_; }  // what one state needs, potentials included
+    const std::vector<int>& largest() const { return largest_; }
+    double largest_cells() const { return largest_cells_; }
+
+    std::vector<int> sizes;
+    Lists parents, children;
+    std::vector<Clique> cliques;          // parents before children
+    Lists containing;                     // for each node the cliques that hold it
+    std::vector<Index> offsets;           // where the marginal of each node lies in a flat output
+    std::vector<int> home;                // a smallest clique that holds the node
+    Index belief_cells = 0, message_cells = 0, scratch_cells = 1;
+
+private:
+    std::vector<int> lay_out(const CliqueTree& tree);
+    double bytes_ = 0, largest_cells_ = 0;
+    std::vector<int> largest_;
+};
+
+// Findings: hard[v] a state or −1; soft[v] a likelihood vector or empty; log_weight what one-hot vectors weigh beyond 1.
+struct Findings {
+    explicit Findings(std::size_t n) : hard(n, -1), soft(n) {}
+    void add(int v, const double* likelihood, int size);
+
+    std::vector<int> hard;
+    std::vector<std::vector<double>> soft;
+    double log_weight = 0;
+};
+
+class State {
+public:
+    explicit State(std::shared_ptr<const Plan> plan);
+
+    // Takes the findings; what they leave as it was is not computed again.
+    void set(const Findings& findings);
+    void reset();  // forget every message: the next question is answered from nothing
+
+    bool collect();     // messages to the roots; false when the findings are impossible
+    bool distribute();  // messages from the roots and all marginals, after collect
+    double log_probability() const { return log_probability_ + now_.log_weight; }
+    const std::vector<double>& marginals() const { return marginals_; }
+
+    // Joint of nodes that lie in one clique (in the order given), or false when none holds them all.
+    bool joint(const std::vector<int>& nodes, std::vector<double>& out);
+
+    // argmax_x P(x, e) and its log.
+    bool most_probable(std::vector<int>& states, double& log_value);
+
+    // Independent draws from P(x | e) after collect, in chunks with a seed each.
+    void sample(Index rows, const std::uint64_t* seeds, Index chunk, int threads, std::int32_t* out) const;
+
+    void only(const std::vector<int>& nodes);  // distribute will read these nodes alone
+
+private:
+    template <typename Reduce> bool gather(int c);
+    Nest over_message(int c, const std::vector<char>* shared) const;
+    const double* weighted(int c);
+    void read(int c, const double* belief);
+    void read_separator(int child);
+    void mark_affected(const std::vector<int>& changed);
+    bool any_affected(const Clique& clique) const;
+
+    std::shared_ptr<const Plan> plan_;
+    Findings now_;
+    std::vector<double> belief_, up_, separator_, scratch_, ratio_, message_, marginals_;
+    std::vector<Index> cells_, message_cells_;
+    std::vector<double> log_scale_, least_log_;
+    std::vector<char> collected_, recomputed_, affected_, wanted_, wanted_below_;
+    bool impossible_ = false;
+    double log_probability_ = 0;
+};
+
+// Marginals of the targets for every case (a row of codes, −1 missing), one row of `out` a case; possible[r] = 0 where the
+// case has probability zero.
+void batch(const std::shared_ptr<const Plan>& plan, const int* cases, Index rows, const std::vector<int>& targets, double* out,
+           char* possible, int threads);
+
+}  // namespace posteriori

@@ -1,0 +1,246 @@
+"""The network as a value: B = ⟨G, Θ⟩, a Dag and a table for each node, checked once, never changed; files and drawings."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from posteriori.errors import FormatError, InvalidNetwork, PosterioriError, UnknownColumn, did_you_mean, listed
+from posteriori.network import formats
+from posteriori.network.formats.description import Description
+from posteriori.network.model import Discrete, Floats
+from posteriori.network.tables import check_rows, flat_table, infer_states
+from posteriori.structure.dag import Dag, Names
+from posteriori.structure.graph import UndirectedGraph, find
+
+MOST_DRAWN = 150  # nodes; a larger network's notebook face is a sentence, its drawing is plot()
+
+
+class Network:
+    """What a network is, apart from what can be asked of it."""
+
+    def __init__(
+        self,
+        edges: Dag | Iterable[tuple[str, str]],
+        tables: Mapping[str, Any],
+        states: Mapping[str, Sequence[Hashable]] | None = None,
+        name: str = "unknown",
+    ) -> None:
+        self._dag = _dag(edges, tables)
+        self._name = name
+        given = dict(states or {})
+        self._states = {n: _states(n, given.pop(n, None), tables[n], self._dag) for n in self._dag.nodes}
+        if given:
+            raise UnknownColumn(f"states are given for {listed(given)}, which is no node. nodes: {listed(self.nodes)}")
+        self._tables: dict[str, Floats] = {}
+        for node in self._dag.nodes:
+            parents = self._dag.parents(node)
+            table = np.array(flat_table(node, tables[node], parents, self._states))
+            check_rows(node, table, parents, self._states)
+            table.flags.writeable = False
+            self._tables[node] = table
+
+    # What it is made of
+
+    @property
+    def name(self) -> str:
+        """The name in the file it came from."""
+        return self._name
+
+    @property
+    def dag(self) -> Dag:
+        """G, the graph alone."""
+        return self._dag
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the variables."""
+        return self._dag.nodes
+
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """The arrows (parent, child)."""
+        return self._dag.edges
+
+    def parents(self, node: str) -> tuple[str, ...]:
+        """π_i, in the order of the axes of the node's table."""
+        return self._dag.parents(node)
+
+    def children(self, node: str) -> tuple[str, ...]:
+        """The nodes that depend directly on this one."""
+        return self._dag.children(node)
+
+    def states(self, node: str) -> tuple[Hashable, ...]:
+        """The values a node can take."""
+        find(self._index, node)
+        return self._states[node]
+
+    def cpt(self, node: str) -> Any:
+        """θ_i = P(x_i | π_i) as a labelled pandas table: one row a configuration of the parents, one column a state.
+
+        >>> import posteriori as po
+        >>> po.networks.asia().cpt("lung")  # doctest: +NORMALIZE_WHITESPACE
+        lung    yes    no
+        smoke
+        yes    0.10  0.90
+        no     0.01  0.99
+        """
+        import pandas as pd
+
+        parents, states = self.parents(node), self.states(node)
+        index: Any = pd.RangeIndex(1)
+        if len(parents) == 1:
+            index = pd.Index(self._states[parents[0]], name=parents[0], dtype=object)
+        elif parents:
+            index = pd.MultiIndex.from_product([self._states[p] for p in parents], names=parents)
+        columns = pd.Index(states, name=node, dtype=object)
+        return pd.DataFrame(self._tables[node].reshape(-1, len(states)).copy(), index=index, columns=columns)
+
+    @property
+    def n_parameters(self) -> int:
+        """|B|, the free parameters: Σ_i (r_i − 1) q_i with r_i states and q_i configurations of the parents.
+
+        >>> import posteriori as po
+        >>> po.networks.asia().n_parameters
+        18
+        """
+        return sum(len(t) - len(t) // len(self._states[n]) for n, t in self._tables.items())
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {n: i for i, n in enumerate(self.nodes)}
+
+    @cached_property
+    def _model(self) -> Discrete:
+        """The numbers alone, every row divided by its sum."""
+        parents = [[self._index[p] for p in self.parents(n)] for n in self.nodes]
+        return Discrete.of([len(self._states[n]) for n in self.nodes], parents, list(self._tables.values()), self.nodes)
+
+    def __eq__(self, other: object) -> bool:
+        """Same nodes in the same order, same parents in the same order, same states, every digit the same."""
+        if not isinstance(other, Network):
+            return NotImplemented
+        return (
+            self._states == other._states
+            and list(self._states) == list(other._states)
+            and all(self.parents(n) == other.parents(n) for n in self.nodes)
+            and all(np.array_equal(self._tables[n], other._tables[n]) for n in self.nodes)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.nodes, frozenset(self.edges)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("_dag", "_name", "_states", "_tables")  # what can be computed again is not carried along
+        return {k: v for k, v in self.__dict__.items() if k in kept}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r}: {len(self.nodes)} nodes, {len(self.edges)} edges)"
+
+    # The graph's answers
+
+    def d_separated(self, a: Names, b: Names, given: Names = ()) -> bool:
+        """Whether a and b are independent given `given`, whatever the tables; see `Dag.connecting_path` for why not.
+
+        >>> import posteriori as po
+        >>> net = po.networks.asia()
+        >>> net.d_separated("asia", "smoke"), net.d_separated("asia", "smoke", given=["dysp"])
+        (True, False)
+        """
+        return self._dag.d_separated(a, b, given)
+
+    def moral_graph(self) -> UndirectedGraph:
+        """Parents married, arrows dropped."""
+        return self._dag.moral_graph()
+
+    def markov_blanket(self, node: str) -> tuple[str, ...]:
+        """What makes a node independent of all the rest: parents, children, the children's other parents."""
+        return self._dag.markov_blanket(node)
+
+    # Files
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """From a file; the suffix (.bif, .xmlbif or .xml, .net, .uai, each also with .gz) tells the format."""
+        return cls._from_description(formats.read(path), os.fspath(path))
+
+    @classmethod
+    def _from_description(cls, found: Description, source: str) -> Self:
+        tables = {n: found.tables[n].reshape(-1, len(states)) for n, states in found.states.items()}
+        edges = [(p, child) for child in found.states for p in found.parents[child]]
+        try:
+            return cls(edges, tables, found.states, found.name)
+        except PosterioriError as error:
+            raise FormatError(f"{source}: {error}") from error
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """To a file; the suffix tells the format. Every digit is kept; states become text; UAI keeps no names."""
+        formats.write(self._description(), path)
+
+    def _description(self) -> Description:
+        states = {n: tuple(map(str, s)) for n, s in self._states.items()}
+        for node, texts in states.items():
+            if len(set(texts)) < len(texts):
+                raise FormatError(
+                    f"the states of {node!r} are not told apart by their text: {listed(self._states[node])}"
+                )
+        return Description(self._name, states, {n: self.parents(n) for n in self.nodes}, dict(self._tables))
+
+    # Faces
+
+    def to_networkx(self) -> Any:
+        """A `networkx.DiGraph` whose nodes carry `states` and `cpt`."""
+        graph = self._dag.to_networkx()
+        for node in self.nodes:
+            graph.nodes[node].update(states=self._states[node], cpt=self.cpt(node))
+        return graph
+
+    def _drawn(self, labels: Mapping[str, str] | None = None, emphasis: Iterable[str] = ()) -> Any:
+        from posteriori.report.svg import Drawing, draw_graph
+
+        return Drawing(draw_graph(self.nodes, self.edges, labels=labels, emphasis=emphasis))
+
+    def _repr_html_(self) -> str:
+        import html
+
+        summary = (
+            f"{html.escape(self._name)}: {len(self.nodes)} nodes, {len(self.edges)} edges, "
+            f"{self.n_parameters:,} parameters"
+        )
+        drawing = str(self._drawn()) if len(self.nodes) <= MOST_DRAWN else ""
+        return f"<div><p><b>{type(self).__name__}</b> {summary}</p>{drawing}</div>"
+
+
+def _dag(edges: Dag | Iterable[tuple[str, str]], tables: Mapping[str, Any]) -> Dag:
+    dag = edges if isinstance(edges, Dag) else Dag(tables, edges)
+    missing = [n for n in dag.nodes if n not in tables]
+    extra = [n for n in tables if n not in set(dag.nodes)]
+    if missing or extra:
+        near = did_you_mean(missing[0], extra) if missing else did_you_mean(extra[0], dag.nodes)
+        raise InvalidNetwork(
+            f"no table for {listed(missing)}{near}"
+            if missing
+            else f"a table for {listed(extra)}, which is no node{near}"
+        )
+    if not dag.nodes:
+        raise InvalidNetwork("a network has at least one node")
+    return dag
+
+
+def _states(node: str, given: Sequence[Hashable] | None, table: Any, dag: Dag) -> tuple[Hashable, ...]:
+    found = tuple(given) if given is not None else infer_states(node, table, len(dag.parents(node)))
+    if not found:
+        raise InvalidNetwork(f"node {node!r} has no states")
+    if len(set(found)) < len(found):
+        raise InvalidNetwork(f"node {node!r} lists a state twice: {listed(found)}")
+    return found
+
+
+def table_cells(states: Mapping[str, Sequence[Hashable]], dag: Dag, node: str) -> int:
+    """The numbers that a node's table holds."""
+    return math.prod(len(states[n]) for n in (*dag.parents(node), node))

@@ -1,0 +1,130 @@
+"""What the samplers share: seeds that do not depend on threads, and averages that know their error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from posteriori.network.model import Discrete, Floats
+
+RandomState = int | np.random.Generator | np.random.SeedSequence | None
+CONFIDENCE = 0.99
+
+
+def seeds(random_state: RandomState, n: int) -> NDArray[np.uint64]:
+    """n seeds for n streams; an int gives the same ones every time.
+
+    >>> bool((seeds(7, 3) == seeds(7, 3)).all())
+    True
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state.integers(0, 2**64, n, dtype=np.uint64)
+    if not isinstance(random_state, np.random.SeedSequence):
+        random_state = np.random.SeedSequence(random_state)
+    return np.asarray(random_state.generate_state(n, np.uint64), np.uint64)
+
+
+def topological(model: Discrete) -> list[int]:
+    """The nodes, parents before children.
+
+    >>> topological(Discrete.of([2, 2], [(1,), ()], [[1, 1] * 2, [1, 1]]))
+    [1, 0]
+    """
+    waiting = [len(ps) for ps in model.parents]
+    children: list[list[int]] = [[] for _ in waiting]
+    for v, ps in enumerate(model.parents):
+        for p in ps:
+            children[p].append(v)
+    order = [v for v, n in enumerate(waiting) if n == 0]
+    for v in order:
+        for c in children[v]:
+            waiting[c] -= 1
+            if waiting[c] == 0:
+                order.append(c)
+    return order
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Marginals by sampling. `error` bounds |estimate − truth| of all of them at once with 99% confidence, as far as the
+    sample can tell; `ess` is the number of independent draws that would know as much."""
+
+    marginals: list[Floats]
+    error: list[Floats]
+    ess: list[Floats]
+    draws: int
+
+    @property
+    def worst_error(self) -> float:
+        """The largest stated error."""
+        return max((float(e.max()) for e in self.error), default=0.0)
+
+
+@dataclass(frozen=True)
+class Chains(Sampled):
+    """Marginals by Gibbs chains. R̂ compares the spread between chains with the spread inside them (1 when they agree)."""
+
+    r_hat: list[Floats]
+    blocks: tuple[tuple[int, ...], ...]
+    states: NDArray[np.int32]
+
+    @property
+    def worst_r_hat(self) -> float:
+        """The largest R̂."""
+        return max((float(r.max()) for r in self.r_hat), default=1.0)
+
+
+def half_width(standard_error: Floats, degrees: float, estimates: int) -> Floats:
+    """t·SE for `estimates` intervals that hold together with 99% confidence (Bonferroni).
+
+    >>> half_width(np.array([1.0]), 1e6, 1).round(2).tolist()
+    [2.58]
+    """
+    tail = (1 - CONFIDENCE) / (2 * max(estimates, 1))
+    width: Floats = -stdtrit(max(degrees, 1.0), tail) * standard_error
+    return width
+
+
+def effective(mean: Floats, standard_error: Floats, draws: int) -> Floats:
+    """p(1−p)/SE²: how many independent draws would have this error; at most the draws there were.
+
+    >>> effective(np.array([0.5, 1.0]), np.array([0.05, 0.0]), 1000).round().tolist()
+    [100.0, 1000.0]
+    """
+    certain = standard_error < 1e-12
+    return np.minimum(np.where(certain, draws, mean * (1 - mean) / np.where(certain, 1.0, standard_error) ** 2), draws)
+
+
+def unseen(draws: float, estimates: int) -> float:
+    """The least p that `draws` independent draws would have shown at least once: e^{−p·draws} = the error allowed.
+
+    >>> round(unseen(1000, 1), 4)
+    0.0046
+    """
+    return float(np.log(max(estimates, 1) / (1 - CONFIDENCE)) / max(draws, 1.0))
+
+
+def batch_error(means: Floats) -> tuple[Floats, Floats, Floats]:
+    """(mean, standard error, R̂) of an average from its batch means (chains, batches, k).
+
+    The variance of the mean is (γ_0 + 2 Σ_t γ_t) / (chains·batches), γ_t the autocovariance of batch means around the mean
+    of all chains, summed while γ_t + γ_{t+1} stays positive (Geyer). Chains that disagree make γ_t stay large.
+    """
+    chains, batches, k = means.shape
+    mean = means.mean(axis=(0, 1))
+    gap = means - mean
+    gamma = np.stack([(gap[:, : batches - t] * gap[:, t:]).sum(axis=(0, 1)) for t in range(batches // 2)])
+    gamma /= chains * batches
+    pairs = gamma[1 : 1 + (len(gamma) - 1) // 2 * 2].reshape(-1, 2, k).sum(axis=1)
+    positive = np.logical_and.accumulate(pairs > 0, axis=0)
+    variance = gamma[0] + 2 * np.where(positive, pairs, 0.0).sum(axis=0)
+    variance *= chains * batches / max(chains * batches - 1, 1)
+    within = means.var(axis=1, ddof=1).mean(axis=0)
+    between = means.mean(axis=1).var(axis=0, ddof=1) if chains > 1 else np.zeros(k)
+    tiny = np.finfo(float).tiny
+    r_hat = np.sqrt((batches - 1) / batches + between / np.maximum(within, tiny))
+    r_hat = np.where(between + within < 1e-30, 1.0, r_hat)
+    return mean, np.sqrt(variance / (chains * batches)), r_hat

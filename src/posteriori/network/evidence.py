@@ -1,0 +1,57 @@
+"""Evidence below the object: likelihood vectors checked once, and the smallest set of findings that contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posteriori.errors import BadValue, ImpossibleEvidence, UnknownValue, listed
+from posteriori.network.model import Discrete, Floats
+
+
+def checked(model: Discrete, likelihoods: Mapping[int, ArrayLike]) -> dict[int, Floats]:
+    """The likelihood vectors as floats, by node; each finite, non-negative and as long as its node has states.
+
+    >>> checked(Discrete((2,), ((),), (np.array([0.5, 0.5]),)), {0: [1, 0]})
+    {0: array([1., 0.])}
+    """
+    vectors: dict[int, Floats] = {}
+    for v, likelihood in likelihoods.items():
+        if not 0 <= v < len(model):
+            raise UnknownValue(f"no node {v}: the network has nodes 0 … {len(model) - 1}")
+        vector = np.ascontiguousarray(likelihood, dtype=np.float64)
+        if vector.shape != (model.sizes[v],):
+            raise BadValue(f"the finding on node {v} has shape {vector.shape}; it has {model.sizes[v]} states")
+        vectors[int(v)] = vector
+    if vectors:
+        cells = np.concatenate(list(vectors.values()))
+        if not (np.isfinite(cells).all() and cells.min() >= 0):
+            wrong = next(v for v, x in vectors.items() if not (np.isfinite(x).all() and x.min() >= 0))
+            raise BadValue(f"the finding on node {wrong} is {vectors[wrong].tolist()}: likelihoods are finite and ≥ 0")
+    return vectors
+
+
+def packed(vectors: Mapping[int, Floats]) -> tuple[NDArray[np.int32], Floats]:
+    """The nodes, and their vectors end to end: what the native kernels take."""
+    values = np.concatenate(list(vectors.values())) if vectors else np.empty(0)
+    return np.fromiter(vectors, np.int32, len(vectors)), values
+
+
+def impossible(vectors: Mapping[int, Floats], possible: Callable[[Mapping[int, Floats]], bool]) -> ImpossibleEvidence:
+    """The error for evidence of probability zero, with a minimal conflicting set.
+
+    Findings are taken out one at a time, and stay out where the rest is still impossible: what is left loses its conflict
+    when any single finding goes.
+    """
+    core = dict(vectors)
+    for v in vectors:
+        rest = {u: x for u, x in core.items() if u != v}
+        if not possible(rest):
+            core = rest
+    return ImpossibleEvidence(
+        f"the evidence has probability zero: the findings on nodes {listed(core)} contradict each other or the tables; "
+        f"take one of them out",
+        core,
+    )

@@ -1,0 +1,99 @@
+"""Θ from data: count every family, smooth, divide.
+
+Symbols: N[π, x] rows with the parents in configuration π and the node in state x; λ smoothing; r states of the node.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from posteriori.errors import MemoryBudgetError, ModelError, TableError, UnknownColumn, did_you_mean, listed
+from posteriori.network.cases import coded, columns, declared, read_cases
+from posteriori.network.model import Floats
+from posteriori.structure.dag import Dag
+
+MOST_CELLS = 1 << 27  # of one family: 1 GiB
+
+
+def learned_states(dag: Dag, data: Any, given: Mapping[str, Sequence[Hashable]]) -> dict[str, tuple[Hashable, ...]]:
+    """The states of every node: those given, else the values its column has."""
+    nodes = set(dag.nodes)
+    found = declared(data)
+    seen = set()
+    for name, cells in columns(data):
+        seen.add(name)
+        if name in nodes and name not in given and name not in found:
+            found[name] = coded(name, cells)[0]
+    missing = [n for n in dag.nodes if n not in seen]
+    if missing:
+        raise UnknownColumn(
+            f"no column for {listed(missing)}{did_you_mean(missing[0], seen) or '.'} columns: {listed(seen)}"
+        )
+    strange = [n for n in given if n not in nodes]
+    if strange:
+        raise UnknownColumn(f"states are given for {listed(strange)}, which is no node. nodes: {listed(dag.nodes)}")
+    states = {n: tuple(given[n]) if n in given else found[n] for n in dag.nodes}
+    empty = [n for n, s in states.items() if not s]
+    if empty:
+        raise TableError(f"every cell of {listed(empty)} is missing; pass its states")
+    return states
+
+
+def family_tables(
+    dag: Dag, data: Any, states: Mapping[str, tuple[Hashable, ...]], smoothing: float, sample_weight: Any = None
+) -> dict[str, Floats]:
+    """θ[π, x] = (N[π, x] + λ) / (N[π] + rλ) for every node; uniform where nothing was counted and λ = 0.
+
+    A row counts for the families in which it has no missing cell.
+    """
+    if not (isinstance(smoothing, int | float) and 0 <= smoothing < math.inf):
+        raise ModelError(f"smoothing is a number from 0 up. Got {smoothing!r} instead.")
+    wanted = {name: cells for name, cells in columns(data) if name in states}
+    index = {n: i for i, n in enumerate(dag.nodes)}
+    codes = read_cases(wanted, index, dict(states))
+    weights = _weights(sample_weight, len(codes))
+    tables = {}
+    for node in dag.nodes:
+        family = [*dag.parents(node), node]
+        sizes = [len(states[n]) for n in family]
+        if math.prod(sizes) > MOST_CELLS:
+            raise MemoryBudgetError(
+                f"the table of {node!r} given {listed(dag.parents(node))} would hold {math.prod(sizes):,} numbers; "
+                f"at most {MOST_CELLS:,} are held. Give it fewer parents"
+            )
+        part = codes[:, [index[n] for n in family]]
+        whole = (part >= 0).all(axis=1)
+        place = np.zeros(int(whole.sum()), dtype=np.int64)
+        for size, column in zip(sizes, part[whole].T, strict=True):
+            place = place * size + column
+        counts = np.bincount(place, None if weights is None else weights[whole], minlength=math.prod(sizes))
+        tables[node] = smoothed(counts.reshape(-1, sizes[-1]), smoothing)
+    return tables
+
+
+def smoothed(counts: Any, smoothing: float) -> Floats:
+    """(N[π, x] + λ) / (N[π] + rλ).
+
+    >>> smoothed(np.array([[3, 1], [0, 0]]), 0).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    >>> smoothed(np.array([[2, 0]]), 1).tolist()
+    [[0.75, 0.25]]
+    """
+    mass = counts + float(smoothing)
+    totals = mass.sum(axis=1, keepdims=True)
+    blank = totals == 0
+    theta: Floats = np.where(blank, 1.0, mass) / np.where(blank, counts.shape[1], totals)
+    return theta
+
+
+def _weights(sample_weight: Any, n: int) -> Floats | None:
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ModelError(f"sample_weight holds one finite number from 0 up for each of the {n} rows")
+    return weights

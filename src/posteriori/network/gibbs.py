@@ -1,0 +1,152 @@
+"""Gibbs sampling: a random walk in the sub-space that agrees with the evidence.
+
+Symbols: x the state of all nodes, B a block of nodes drawn together, e the findings. One step redraws a block,
+
+    x_B ~ P(x_B | x_rest, e) ∝ Π_{f touching B} θ_f,
+
+one sweep all blocks; each step depends only on the last, and the walk converges to P(x | e). The estimate of P(x_v | e) is
+the mean of P(x_v | x_rest, e) over the kept sweeps, which varies less than the mean of the states. Zeros in the tables
+could trap the walk: blocks are made as large as it takes (`ergodic_blocks`), or the question is refused with NotErgodic.
+Tables that are nearly 0/1 make it slow: every tenth sweep a leap to a case drawn forward is tried, by the rule of
+Metropolis, which leaves P(x | e) as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posteriori import kernels
+from posteriori.errors import BadValue, ImpossibleEvidence
+from posteriori.kernels import network as kernel
+from posteriori.network.blocks import Block, ergodic_blocks
+from posteriori.network.draws import Chains, RandomState, batch_error, effective, half_width, seeds, topological, unseen
+from posteriori.network.evidence import checked
+from posteriori.network.model import Discrete, Floats
+
+BATCHES = 50
+LEAP = 10  # sweeps between leaps
+
+
+def gibbs(
+    model: Discrete,
+    likelihoods: Mapping[int, ArrayLike],
+    *,
+    draws: int = 5_000,
+    burn_in: int = 1_000,
+    thin: int = 1,
+    chains: int = 4,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> Chains:
+    """Marginals given the evidence from `chains` walks of `draws` kept sweeps each, with error, ESS and R̂.
+
+    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> answer = gibbs(rain, {1: [0, 1]}, random_state=0)
+    >>> bool(abs(answer.marginals[0][1] - 0.63636) < answer.error[0][1] + 1e-9)
+    True
+    """
+    for name, value, least in (
+        ("draws", draws, BATCHES),
+        ("burn_in", burn_in, 0),
+        ("thin", thin, 1),
+        ("chains", chains, 1),
+    ):
+        if value < least:
+            raise BadValue(f"{name}={value}: expected at least {least}")
+    vectors = checked(model, likelihoods)
+    if any(not x.any() for x in vectors.values()):
+        raise ImpossibleEvidence(
+            "a finding excludes every state of its node", [v for v, x in vectors.items() if not x.any()]
+        )
+    blocks = ergodic_blocks(model, vectors)
+    soft = [v for v, x in vectors.items() if np.count_nonzero(x) > 1]
+    fixed = np.full(len(model), -1, np.int32)
+    for v in vectors.keys() - set(soft):
+        fixed[v] = int(vectors[v].argmax())
+    tables = [*model.tables, *(vectors[v] for v in soft)]
+    choice, place = _safe_start(model, blocks, fixed, soft, tables)
+    choice, place = np.tile(choice, (chains, 1)), np.tile(place, (chains, 1))
+    length = draws // BATCHES
+    work = chains * (burn_in + draws * thin) * len(model) * 10
+    means = kernel.gibbs_chains(
+        tables,
+        (topological(model), model.sizes, model.parents),
+        (fixed, np.array(soft, np.int32)),
+        _steps(model, blocks, soft),
+        choice,
+        place,
+        seeds(random_state, chains),
+        (burn_in, thin, BATCHES, length, LEAP),
+        kernels.n_threads(n_jobs, work),
+    )
+    return _summary(model, blocks, vectors, means, choice, length * BATCHES)
+
+
+def _steps(model: Discrete, blocks: list[Block], soft: list[int]) -> list[kernel.GibbsStep]:
+    """For each block the factors it touches, and how its joint states move their places in the tables."""
+    stride: list[dict[int, int]] = []
+    touching: list[list[int]] = [[] for _ in range(len(model))]
+    for f, scope in enumerate([*((*ps, v) for v, ps in enumerate(model.parents)), *((v,) for v in soft)]):
+        step, mine = 1, {}
+        for u in reversed(scope):
+            mine[u] = step
+            step *= model.sizes[u]
+            touching[u].append(f)
+        stride.append(mine)
+    steps = []
+    for block in blocks:
+        factors = sorted({f for v in block.nodes for f in touching[v]})
+        columns = np.array([[stride[f].get(v, 0) for f in factors] for v in block.nodes], np.int64)
+        offsets = block.states.astype(np.int64) @ columns
+        steps.append((np.array(block.nodes, np.int32), np.array(factors, np.int32), offsets, block.states))
+    return steps
+
+
+def _safe_start(
+    model: Discrete, blocks: list[Block], fixed: NDArray[np.int32], soft: list[int], tables: list[Floats]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The safe state of every block, which is possible, and the cell of every factor in that state."""
+    state = fixed.astype(np.int64)
+    for block in blocks:
+        state[list(block.nodes)] = block.states[block.safe]
+    place = kernel.starts(len(t) for t in tables)[:-1]
+    for v in range(len(model)):
+        step = 1
+        for u in reversed((*model.parents[v], v)):
+            place[v] += step * state[u]
+            step *= model.sizes[u]
+    place[len(model) :] += state[soft]
+    return np.array([block.safe for block in blocks], np.int64), place
+
+
+def _summary(
+    model: Discrete,
+    blocks: list[Block],
+    vectors: Mapping[int, Floats],
+    means: Floats,
+    choice: NDArray[np.int64],
+    draws: int,
+) -> Chains:
+    mean, standard_error, r_hat = batch_error(means)
+    total = draws * len(means)
+    free = sum(model.sizes[v] - 1 for block in blocks for v in block.nodes)
+    ess = effective(mean, standard_error, total)
+    error = np.maximum(half_width(standard_error, means.shape[0] * means.shape[1] - 1, free), unseen(ess.min(), free))
+    ends = kernel.starts(model.sizes).tolist()
+    for v, x in vectors.items():
+        if np.count_nonzero(x) == 1:  # known, not sampled
+            at = slice(ends[v], ends[v + 1])
+            mean[at], error[at], ess[at], r_hat[at] = x > 0, 0.0, total, 1.0
+    states = np.zeros((len(means), len(model)), np.int32)
+    for v, x in vectors.items():
+        states[:, v] = int(x.argmax())
+    for b, block in enumerate(blocks):
+        states[:, list(block.nodes)] = block.states[choice[:, b]]
+    parts = [[values[a:b] for a, b in pairwise(ends)] for values in (mean, np.minimum(error, 1.0), ess, r_hat)]
+    for p in parts[0]:
+        p /= p.sum()
+    return Chains(parts[0], parts[1], parts[2], total, parts[3], tuple(block.nodes for block in blocks), states)

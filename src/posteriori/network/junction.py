@@ -1,0 +1,205 @@
+"""The junction tree: a network compiled once, then asked many times.
+
+Symbols: C a clique, S the separator to its parent, ψ_C the product of the tables given to C, λ findings, μ a message.
+
+    B_C = ψ_C Π λ Π_children μ        μ_C[S] = Σ_{C∖S} B_C        P(C | e) ∝ B_C · P(S | e) / μ_C[S]
+
+Messages go to the roots (`log_probability`), then back (`marginals`). Hard findings cut their axes out of the cliques.
+When a finding changes, only messages it can reach are computed again, and only marginals that are d-connected to it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posteriori import kernels
+from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
+from posteriori.kernels import network as kernel
+from posteriori.network.draws import RandomState, seeds
+from posteriori.network.elimination import eliminate, map_states
+from posteriori.network.evidence import checked, impossible, packed
+from posteriori.network.model import Discrete, Floats
+
+MAX_MEMORY = 2 << 30
+
+
+class JunctionTree:
+    """Exact inference over a compiled tree; a tree whose tables would exceed `max_memory` bytes is refused.
+
+    >>> from posteriori.network.model import Discrete
+    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> tree = JunctionTree(rain)
+    >>> tree.set_evidence({1: [0, 1]})
+    >>> [m.round(4).tolist() for m in tree.marginals()]
+    [[0.3636, 0.6364], [0.0, 1.0]]
+    >>> round(np.exp(tree.log_probability()), 4)
+    np.float64(0.22)
+    """
+
+    def __init__(self, model: Discrete, max_memory: int = MAX_MEMORY) -> None:
+        self.model = model
+        self.max_memory = max_memory
+        self._plan = kernel.junction_plan(model.sizes, model.parents)
+        if self._plan.bytes > max_memory:
+            raise _over_budget(model, self._plan, max_memory)
+        self._plan.fill(np.concatenate(model.tables), kernel.starts(len(t) for t in model.tables))
+        self._state = kernel.junction_state(self._plan)
+        self._offsets = kernel.starts(model.sizes).tolist()
+        self._findings: dict[int, Floats] = {}
+        self._lock = threading.RLock()  # the state is changed by questions, and the kernels let other threads run
+
+    @property
+    def cliques(self) -> list[list[int]]:
+        """The nodes of every clique, parents before children."""
+        cliques: list[list[int]] = self._plan.cliques()
+        return cliques
+
+    def set_evidence(self, likelihoods: Mapping[int, ArrayLike]) -> None:
+        """Replace the evidence: {node: likelihood vector}. What stays the same is not computed again."""
+        vectors = checked(self.model, likelihoods)
+        with self._lock:
+            self._findings = vectors
+            self._state.set(self._plan, *packed(vectors))
+
+    @property
+    def evidence(self) -> dict[int, Floats]:
+        """The likelihood vectors that are set."""
+        return dict(self._findings)
+
+    @contextmanager
+    def asked(self, likelihoods: Mapping[int, ArrayLike]) -> Iterator[None]:
+        """Other evidence for the length of a `with` block; what was set before comes back after it."""
+        with self._lock:
+            before = self._findings
+            try:
+                self.set_evidence(likelihoods)
+                yield
+            finally:
+                self.set_evidence(before)
+
+    def reset(self) -> None:
+        """Forget all messages (not the evidence): the next question is a full propagation."""
+        with self._lock:
+            self._state.reset()
+
+    def marginals(self) -> list[Floats]:
+        """P(x_v | e) of every node."""
+        out = self.flat_marginals()
+        return [out[a:b] for a, b in pairwise(self._offsets)]
+
+    def flat_marginals(self) -> Floats:
+        """P(x_v | e) of every node, end to end."""
+        out = np.empty(self._offsets[-1])
+        with self._lock:
+            if not self._state.marginals(out):
+                raise self._impossible(self._findings)
+        return out
+
+    def log_probability(self) -> float:
+        """log P(e), −inf for impossible evidence."""
+        with self._lock:
+            self._state.collect()
+            return float(self._state.log_probability)
+
+    def joint(self, nodes: Sequence[int]) -> Floats:
+        """P(x_nodes | e), flat, the axes in the order given; nodes of different cliques go by variable elimination."""
+        nodes = [int(v) for v in nodes]
+        if len(set(nodes)) < len(nodes):
+            raise BadValue(f"nodes {nodes} name a node twice")
+        if any(set(nodes) <= set(clique) for clique in self.cliques) and nodes:
+            out = np.empty(int(np.prod([self.model.sizes[v] for v in nodes])))
+            with self._lock:
+                if not self._state.joint(nodes, out):
+                    raise self._impossible(self._findings)
+            return out
+        return eliminate(self.model, nodes, self._findings, self.max_memory)[0]
+
+    def most_probable(self) -> tuple[NDArray[np.int32], float]:
+        """argmax_x P(x, e), a state for every node, and log max_x P(x, e)."""
+        states = np.empty(len(self.model), np.int32)
+        with self._lock:
+            value = float(self._state.most_probable(states))
+            if value == -np.inf:
+                raise self._impossible(self._findings)
+        return states, value
+
+    def most_probable_of(self, nodes: Sequence[int]) -> tuple[list[int], float]:
+        """argmax over x_nodes of P(x_nodes, e), the others summed out (MAP of a subset), and log of that maximum."""
+        return map_states(self.model, nodes, self._findings, self.max_memory)
+
+    def batch(self, cases: NDArray[np.int32], targets: Sequence[int], n_jobs: int | None = None) -> list[Floats]:
+        """P(x_t | case) for each target t: an array (n, r_t) each. Cases are codes (n, d), −1 where missing.
+
+        A target that a case states has that state with probability 1.
+        """
+        cases = np.ascontiguousarray(cases, dtype=np.int32)
+        sizes = np.asarray(self.model.sizes, np.int32)
+        if cases.ndim != 2 or cases.shape[1] != len(sizes):
+            raise BadValue(f"cases have shape {cases.shape}; expected (n, {len(sizes)}), a column a node")
+        bad = (cases < -1) | (cases >= sizes)
+        if bad.any():
+            row, v = np.argwhere(bad)[0]
+            raise BadValue(f"case {row} has code {cases[row, v]} for node {v}, which has states 0 … {sizes[v] - 1}")
+        chosen = np.asarray(targets, np.int32)
+        ends = kernel.starts(int(sizes[t]) for t in chosen)
+        threads = kernels.n_threads(n_jobs, max(2, len(cases)) * 200_000)
+        threads = max(1, min(threads, int(self.max_memory // max(self._plan.bytes, 1.0))))
+        out, possible = kernel.junction_batch(self._plan, cases, chosen, int(ends[-1]), threads)
+        if not possible.all():
+            row = int(np.flatnonzero(~possible)[0])
+            found = {v: np.eye(sizes[v])[code] for v, code in enumerate(cases[row]) if code >= 0}
+            error = self._impossible(found)
+            error.row = row
+            raise error
+        return [np.ascontiguousarray(out[:, a:b]) for a, b in pairwise(ends)]
+
+    def sample(self, n: int, random_state: RandomState = None, n_jobs: int | None = None) -> NDArray[np.int32]:
+        """n independent draws of P(x | e), codes (n, d): each clique from its belief, given the separator drawn before."""
+        out = np.empty((n, len(self.model)), np.int32)
+        stream = seeds(random_state, -(-n // kernel.FORWARD_CHUNK))
+        threads = kernels.n_threads(n_jobs, n * len(self.model) * 20)
+        with self._lock:
+            if not self._state.sample(stream, kernel.FORWARD_CHUNK, threads, out):
+                raise self._impossible(self._findings)
+        return out
+
+    def _possible(self, vectors: Mapping[int, Floats]) -> bool:
+        self._state.set(self._plan, *packed(vectors))
+        return bool(self._state.collect())
+
+    def _impossible(self, vectors: Mapping[int, Floats]) -> ImpossibleEvidence:
+        with self._lock:
+            error = impossible(vectors, self._possible)
+            self._state.set(self._plan, *packed(self._findings))
+        return error
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"model": self.model, "max_memory": self.max_memory, "findings": self._findings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["model"], state["max_memory"])  # type: ignore[misc]
+        self.set_evidence(state["findings"])
+
+
+def _over_budget(model: Discrete, plan: Any, max_memory: int) -> MemoryBudgetError:
+    """The refusal: how much, which clique, what to do instead."""
+    return MemoryBudgetError(
+        f"the junction tree needs {_human(plan.bytes)}, over max_memory={_human(max_memory)}; its largest clique has "
+        f"{plan.largest_cells:.4g} cells over nodes {model.called(plan.largest)}. Ask by sampling instead "
+        f"(likelihood weighting or Gibbs), give more evidence and ask one node at a time, or raise max_memory"
+    )
+
+
+def _human(size: float) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024 or unit == "TiB":
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    raise AssertionError

@@ -1,0 +1,169 @@
+"""Conditional probability tables as users give them: mappings, pandas tables or arrays, checked and made flat.
+
+A flat table runs through the parents' states, the first parent slowest, and through the node's own states fastest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posteriori.errors import BadValue, InvalidNetwork
+from posteriori.network.factor import code_of
+
+ROW_TOLERANCE = (
+    1e-3  # how far the digits of a row may be from one: three thirds typed as 0.333 pass, a typing error not
+)
+
+Floats = NDArray[np.float64]
+States = Mapping[str, tuple[Hashable, ...]]
+
+
+def infer_states(node: str, table: Any, depth: int) -> tuple[Hashable, ...]:
+    """The states that a table names (`depth` parents above them), or "0", "1", … for bare numbers.
+
+    >>> infer_states("wet", {"rain": {"no": 0.1, "yes": 0.9}}, 1)
+    ('no', 'yes')
+    """
+    while isinstance(table, Mapping) and depth > 0:
+        if not table:
+            raise InvalidNetwork(f"the table of {node!r} is empty")
+        key, table = next(iter(table.items()))
+        depth -= len(key) if isinstance(key, tuple) else 1
+    if isinstance(table, Mapping):
+        return tuple(table)
+    labels = getattr(table, "columns", None)
+    if labels is None and not callable(getattr(table, "index", None)):
+        labels = getattr(table, "index", None)
+    if labels is not None:
+        return tuple(labels)
+    return tuple(str(i) for i in range(np.shape(table)[-1] if np.shape(table) else 0))
+
+
+def flat_table(node: str, table: Any, parents: Sequence[str], states: States) -> Floats:
+    """The numbers of a table in flat order, not yet checked to be probabilities."""
+    if isinstance(table, Mapping):
+        return _from_mapping(node, table, parents, states)
+    if hasattr(table, "columns") or hasattr(table, "to_frame"):
+        return _from_frame(node, table, parents, states)
+    return _from_array(node, table, parents, states)
+
+
+def _from_array(node: str, table: Any, parents: Sequence[str], states: States) -> Floats:
+    shape = tuple(len(states[n]) for n in (*parents, node))
+    try:
+        values = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidNetwork(f"the table of {node!r} is no array of numbers of shape {shape}") from None
+    if values.shape not in (shape, (math.prod(shape[:-1]), shape[-1])):
+        axes = " × ".join([*parents, node])
+        raise InvalidNetwork(f"the table of {node!r} needs the shape {shape} ({axes}), found {values.shape}")
+    return values.ravel()
+
+
+def _from_mapping(node: str, table: Mapping[Any, Any], parents: Sequence[str], states: States) -> Floats:
+    """{parent state: {other parent's state: {state: p}}}; a tuple of states stands for several levels."""
+    size = len(states[node])
+    rows = np.full((math.prod(len(states[p]) for p in parents), size), np.nan)
+    todo: list[tuple[int, int, Any]] = [(0, 0, table)]  # parents already chosen, the row so far, what is left
+    while todo:
+        depth, row, part = todo.pop()
+        if depth == len(parents):
+            rows[row] = _row(node, part, states)
+            continue
+        if not isinstance(part, Mapping):
+            raise InvalidNetwork(f"the table of {node!r} needs a mapping over the states of {parents[depth]!r}")
+        for key, inner in part.items():
+            chosen = key if isinstance(key, tuple) and key not in states[parents[depth]] else (key,)
+            if len(chosen) > len(parents) - depth:
+                raise InvalidNetwork(f"the table of {node!r} names {len(chosen)} parent states at {key!r}: too many")
+            at = row
+            for parent, state in zip(parents[depth:], chosen, strict=False):
+                at = at * len(states[parent]) + code_of(state, states[parent], parent)
+            todo.append((depth + len(chosen), at, inner))
+    gaps = np.flatnonzero(np.isnan(rows[:, 0]))
+    if len(gaps):
+        raise InvalidNetwork(f"the table of {node!r} has no row for {configuration(int(gaps[0]), parents, states)}")
+    return rows.ravel()
+
+
+def _row(node: str, part: Any, states: States) -> Floats:
+    if isinstance(part, Mapping):
+        row = np.zeros(len(states[node]))
+        for state, p in part.items():
+            row[code_of(state, states[node], node)] = _number(node, p)
+        return row
+    row = np.asarray(part, dtype=np.float64)
+    if row.shape != (len(states[node]),):
+        raise InvalidNetwork(f"a row of {node!r} needs {len(states[node])} numbers, found {np.size(part)}")
+    return np.where(np.isnan(row), np.inf, row)  # NaN marks a row not given: what was given as NaN stays wrong
+
+
+def _number(node: str, p: Any) -> float:
+    try:
+        value = float(p)
+    except (TypeError, ValueError):
+        raise BadValue(f"expected a probability in the table of {node!r}, found {p!r}") from None
+    return math.inf if math.isnan(value) else value
+
+
+def _from_frame(node: str, frame: Any, parents: Sequence[str], states: States) -> Floats:
+    """A pandas table as `cpt` gives it: columns are the node's states, the index the parents' states."""
+    if not hasattr(frame, "columns"):
+        frame = frame.to_frame().T
+    columns = [code_of(c, states[node], node) for c in frame.columns]
+    if sorted(columns) != list(range(len(states[node]))):
+        raise InvalidNetwork(f"the table of {node!r} needs one column for each of its {len(states[node])} states")
+    sizes = [len(states[p]) for p in parents]
+    if len(frame) != math.prod(sizes):
+        raise InvalidNetwork(f"the table of {node!r} needs {math.prod(sizes)} rows, found {len(frame)}")
+    values = np.empty((len(frame), len(columns)))
+    values[:, columns] = frame.to_numpy(dtype=np.float64, na_value=np.inf)
+    if not parents:
+        return values.ravel()
+    names = list(frame.index.names)
+    if len(names) != len(parents):
+        raise InvalidNetwork(f"the table of {node!r} needs one index level for each parent ({', '.join(parents)})")
+    levels = [names.index(p) for p in parents] if set(names) == set(parents) else list(range(len(parents)))
+    place = np.zeros(len(frame), dtype=np.int64)
+    for parent, level in zip(parents, levels, strict=True):
+        codes = [code_of(k, states[parent], parent) for k in frame.index.get_level_values(level)]
+        place = place * len(states[parent]) + np.array(codes, dtype=np.int64)
+    if len(set(place.tolist())) < len(place):
+        raise InvalidNetwork(f"the table of {node!r} gives a row twice")
+    rows = np.empty_like(values)
+    rows[place] = values
+    return rows.ravel()
+
+
+def configuration(row: int, parents: Sequence[str], states: States) -> str:
+    """The parents' states of a row, for a message.
+
+    >>> configuration(2, ["a", "b"], {"a": ("x", "y"), "b": ("u", "v")})
+    'a=y, b=u'
+    """
+    parts = []
+    for parent in reversed(parents):
+        row, code = divmod(row, len(states[parent]))
+        parts.append(f"{parent}={states[parent][code]}")
+    return ", ".join(reversed(parts))
+
+
+def check_rows(node: str, table: Floats, parents: Sequence[str], states: States) -> None:
+    """Every row non-negative, finite and summing to one as far as its digits go; else an error that names the row."""
+    rows = table.reshape(-1, len(states[node]))
+    with np.errstate(invalid="ignore"):
+        sums = rows.sum(axis=1)
+        bad = ~((np.abs(sums - 1) <= ROW_TOLERANCE * (1 + 1e-9)) & (rows >= 0).all(axis=1))
+    if not bad.any():
+        return
+    first = int(np.flatnonzero(bad)[0])
+    where = f" for {configuration(first, parents, states)}" if parents else ""
+    cells = ", ".join(f"{s}: {p:g}" for s, p in zip(states[node][:8], rows[first], strict=False))
+    if not np.isfinite(rows[first]).all() or (rows[first] < 0).any():
+        raise InvalidNetwork(f"the row of {node!r}{where} holds what is no probability ({cells})")
+    raise InvalidNetwork(f"the row of {node!r}{where} sums to {sums[first]:.12g}, not 1 ({cells})")

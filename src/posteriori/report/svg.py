@@ -1,0 +1,154 @@
+"""A graph as one inline SVG: boxes for nodes, curves for edges, thicker where an edge weighs more."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import math
+import os
+import pathlib
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from posteriori.report.layered import layered
+
+FONT, LINE, MARGIN = 12, 16, 6
+BOX, EDGE, INK, PAPER = "#5b7083", "#5b7083", "#1c2733", "#eef3f8"
+
+Point = tuple[float, float]
+
+
+def draw_graph(
+    nodes: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    edge_weights: Mapping[tuple[str, str], float] | None = None,
+    labels: Mapping[str, str] | None = None,
+    directed: bool = True,
+    emphasis: Iterable[str] = (),
+) -> str:
+    """The SVG text of a graph, laid out in layers.
+
+    Parameters
+    ----------
+    nodes, edges : names, and pairs of names (from, to)
+    edge_weights : the width of each edge grows with its weight, and its tooltip tells the weight
+    labels : what to write into a node instead of its name; several lines with line breaks
+    directed : arrow heads, or none
+    emphasis : nodes drawn with a strong border (a class, a target, evidence)
+
+    >>> draw_graph(["a", "b"], [("a", "b")])[:4]
+    '<svg'
+    """
+    texts = [(labels or {}).get(n, n).split("\n") for n in nodes]
+    index = {n: i for i, n in enumerate(nodes)}
+    pairs = list(edges)
+    widths = [max(_text_width(line) for line in lines) + 16 for lines in texts]
+    heights = [LINE * len(lines) + 8 for lines in texts]
+    layout = layered(len(nodes), [(index[a], index[b]) for a, b in pairs], widths, heights)
+    heaviest = max((abs(w) for w in (edge_weights or {}).values()), default=0.0)
+    strong = set(emphasis)
+    body = []
+    for pair, route in zip(pairs, layout.routes, strict=True):
+        weight = None if edge_weights is None else edge_weights.get(pair)
+        stroke = 1.2 if weight is None or not heaviest else 0.6 + 3.4 * abs(weight) / heaviest
+        a, b = index[pair[0]], index[pair[1]]
+        clipped = _clipped(route, (widths[a], heights[a]), (widths[b], heights[b]))
+        tip = f"{pair[0]} {'→' if directed else '–'} {pair[1]}" + ("" if weight is None else f": {weight:.4g}")
+        body.append(_edge(clipped, stroke, tip, directed))
+    for i, name in enumerate(nodes):
+        body.append(_node(name, texts[i], layout.centres[i], widths[i], heights[i], name in strong))
+    wide, tall = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{_graph_label(nodes, pairs)}" '
+        f'width="{wide:.0f}" height="{tall:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {tall:.1f}" '
+        f'style="max-width:100%;height:auto" font-family="system-ui,sans-serif" font-size="{FONT}">'
+        f"{''.join(body)}</svg>"
+    )
+
+
+def _graph_label(nodes: Sequence[str], pairs: Sequence[tuple[str, str]]) -> str:
+    return f"graph of {len(nodes)} nodes and {len(pairs)} edges"
+
+
+def _text_width(line: str) -> float:
+    """Pixels, by the character: full-width letters (中文) take twice the room."""
+    return sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.7 if c.isupper() else 0.6 for c in line) * FONT
+
+
+def _node(name: str, lines: Sequence[str], centre: Point, width: float, height: float, strong: bool) -> str:
+    x, y = centre
+    first = y - LINE * (len(lines) - 1) / 2
+    rows = "".join(
+        f'<text x="{x:.1f}" y="{first + LINE * i:.1f}" text-anchor="middle" dominant-baseline="central" '
+        f'fill="{INK}">{html.escape(line)}</text>'
+        for i, line in enumerate(lines)
+    )
+    return (
+        f'<g class="node"><title>{html.escape(name)}</title><rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" '
+        f'width="{width:.1f}" height="{height:.1f}" rx="6" fill="{PAPER}" stroke="{BOX}" '
+        f'stroke-width="{2.6 if strong else 1}"/>{rows}</g>'
+    )
+
+
+def _edge(route: Sequence[Point], stroke: float, tip: str, directed: bool) -> str:
+    head = ""
+    if directed:
+        route, head = _headed(route, stroke)
+    path = f"M{route[0][0]:.1f},{route[0][1]:.1f}"
+    for (x0, y0), (x1, y1) in itertools.pairwise(route):
+        middle = (y0 + y1) / 2  # leave and arrive upright
+        path += f" C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}"
+    return (
+        f'<g class="edge"><title>{html.escape(tip)}</title>'
+        f'<path d="{path}" fill="none" stroke="{EDGE}" stroke-width="{stroke:.2f}"/>{head}</g>'
+    )
+
+
+def _headed(route: Sequence[Point], stroke: float) -> tuple[list[Point], str]:
+    """The route, shortened by the arrow head at its end, and the head."""
+    (x0, y0), (x, y) = route[-2], route[-1]
+    # the curve arrives upright unless both ends lie in one layer
+    dx, dy = (0.0, math.copysign(1.0, y - y0)) if abs(y - y0) > 1 else (math.copysign(1.0, x - x0), 0.0)
+    size = 5 + stroke
+    back_x, back_y = x - dx * size, y - dy * size
+    side_x, side_y = -dy * size * 0.5, dx * size * 0.5
+    corners = f"{x:.1f},{y:.1f} {back_x + side_x:.1f},{back_y + side_y:.1f} {back_x - side_x:.1f},{back_y - side_y:.1f}"
+    return [*route[:-1], (back_x, back_y)], f'<polygon points="{corners}" fill="{EDGE}"/>'
+
+
+def _clipped(route: Sequence[Point], first: tuple[float, float], last: tuple[float, float]) -> list[Point]:
+    """The route from border to border: an edge leaves the box below (or above) its centre and enters so."""
+    points = list(route)
+    (x0, y0), (x1, y1) = points[0], points[1]
+    (u0, v0), (u1, v1) = points[-2], points[-1]
+    if abs(y1 - y0) > 1:
+        points[0] = (x0, y0 + math.copysign(first[1] / 2, y1 - y0))
+    else:
+        points[0] = (x0 + math.copysign(first[0] / 2, x1 - x0), y0)
+    if abs(v1 - v0) > 1:
+        points[-1] = (u1, v1 - math.copysign(last[1] / 2, v1 - v0))
+    else:
+        points[-1] = (u1 - math.copysign(last[0] / 2, u1 - u0), v1)
+    return points
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An SVG text that notebooks show.
+
+    >>> str(Drawing("<svg/>"))
+    '<svg/>'
+    """
+
+    svg: str
+
+    def __str__(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the drawing to a file."""
+        pathlib.Path(path).write_text(self.svg, encoding="utf-8")

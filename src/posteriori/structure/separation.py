@@ -1,0 +1,113 @@
+"""Separation in graphs of integers: who can reach whom when some nodes are known.
+
+Symbols: a DAG is `parents` and `children`, one sequence of node numbers a node; an undirected graph is `neighbors`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+Rows = Sequence[Sequence[int]]
+
+# How a trail enters a node: from one of its children (against the arrow) or from one of its parents (along it).
+FROM_CHILD, FROM_PARENT = 0, 1
+
+
+def closure(rows: Rows, seeds: Iterable[int]) -> set[int]:
+    """The seeds and all that `rows` reaches from them: with `parents`, the ancestral set.
+
+    >>> sorted(closure([[], [0], [1], []], [2]))
+    [0, 1, 2]
+    """
+    found = set(seeds)
+    todo = list(found)
+    while todo:
+        for next_ in rows[todo.pop()]:
+            if next_ not in found:
+                found.add(next_)
+                todo.append(next_)
+    return found
+
+
+def active_trail(
+    parents: Rows, children: Rows, sources: Iterable[int], targets: Iterable[int], given: set[int]
+) -> list[int] | None:
+    """A shortest trail from a source to a target that `given` leaves open, or None where it blocks them all.
+
+    Breadth-first search over (node, how it was entered), the Bayes ball: O(nodes + edges). A common parent or a chain is
+    open while its middle is unknown; a V-structure is open once its middle or a descendant of it is known.
+    """
+    wanted = set(targets)
+    informed = closure(parents, given)  # nodes that are known or have a known descendant
+    start = [(s, FROM_CHILD) for s in sources if s not in given]
+    before: dict[tuple[int, int], tuple[int, int] | None] = dict.fromkeys(start)
+    todo = deque(start)
+    while todo:
+        state = todo.popleft()
+        node, entered = state
+        if node in wanted and node not in given:
+            return _walk_back(before, state)
+        upward = node not in given if entered == FROM_CHILD else node in informed
+        downward = node not in given
+        for open_, rows, enters in ((upward, parents, FROM_CHILD), (downward, children, FROM_PARENT)):
+            for next_ in rows[node] if open_ else ():
+                if (next_, enters) not in before:
+                    before[next_, enters] = state
+                    todo.append((next_, enters))
+    return None
+
+
+def _walk_back(before: dict[tuple[int, int], tuple[int, int] | None], state: tuple[int, int]) -> list[int]:
+    trail = []
+    at: tuple[int, int] | None = state
+    while at is not None:
+        trail.append(at[0])
+        at = before[at]
+    return trail[::-1]
+
+
+def reach(neighbors: Rows, sources: Iterable[int], blocked: set[int]) -> set[int]:
+    """The nodes that paths from the sources reach without entering `blocked`.
+
+    >>> sorted(reach([[1], [0, 2], [1]], [0], {2}))
+    [0, 1]
+    """
+    found = {s for s in sources if s not in blocked}
+    todo = list(found)
+    while todo:
+        for next_ in neighbors[todo.pop()]:
+            if next_ not in found and next_ not in blocked:
+                found.add(next_)
+                todo.append(next_)
+    return found
+
+
+def minimal_separator(neighbors: Rows, a: set[int], b: set[int]) -> set[int] | None:
+    """A set that separates a from b and from which nothing can be left out; None where a touches b.
+
+    The neighbours of a separate; of those, the ones that the far side touches are all needed, each joining a to b.
+
+    >>> minimal_separator([[1, 2], [0, 3], [0], [1]], {0}, {3})
+    {1}
+    """
+    near = {n for x in a for n in neighbors[x]} - a
+    if near & b or a & b:
+        return None
+    far_side = reach(neighbors, b, near | a)
+    return {n for x in far_side for n in neighbors[x]} & near
+
+
+def moral(parents: Rows, keep: Iterable[int] | None = None) -> list[set[int]]:
+    """Neighbours in the moral graph of the nodes `keep` (all of them unless told): arrows dropped, parents married.
+
+    >>> moral([[], [], [0, 1]])
+    [{1, 2}, {0, 2}, {0, 1}]
+    """
+    neighbors: list[set[int]] = [set() for _ in parents]
+    for child in range(len(parents)) if keep is None else keep:
+        family = [child, *parents[child]]
+        for i, x in enumerate(family):
+            neighbors[x].update(family[:i])
+            neighbors[x].update(family[i + 1 :])
+    return neighbors

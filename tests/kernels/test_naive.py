@@ -1,0 +1,311 @@
+"""Every native kernel of naive Bayes is its NumPy twin: any dtype, stride, size, weight and number of threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from posteriori.errors import BadValue
+from posteriori.kernels import naive, reference
+
+CODES = [np.uint8, np.uint16, np.uint32, np.int32, np.int64]
+LAYOUTS = ["C", "F", "list", "mixed", "strided", "reversed", "read-only"]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def make_codes(rng: np.random.Generator, n: int, sizes: np.ndarray, dtype: Any, layout: str) -> Any:
+    """Codes below `sizes` in one of the layouts that a caller may have them in."""
+    X = (rng.random((n, len(sizes))) * sizes).astype(dtype)
+    if layout == "F":
+        return np.asfortranarray(X)
+    if layout == "list":
+        return [X[:, j] for j in range(len(sizes))]
+    if layout == "mixed":
+        return [X[:, j].astype(CODES[j % len(CODES)]) for j in range(len(sizes))]
+    if layout == "strided":
+        wide = np.zeros((2 * n, 3 * len(sizes)), dtype)
+        wide[::2, ::3] = X
+        return wide[::2, ::3]
+    if layout == "reversed":
+        return np.ascontiguousarray(X[::-1])[::-1]
+    X.flags.writeable = layout != "read-only"
+    return X
+
+
+@st.composite
+def coded(draw: st.DrawFn) -> tuple[Any, np.ndarray, np.ndarray, int, np.random.Generator]:
+    """(columns, y, offsets, K, rng)."""
+    rng = np.random.default_rng(draw(seeds))
+    n = draw(st.sampled_from([1, 2, 31, 255, 256, 257, 600, 5000]))
+    d = draw(st.sampled_from([1, 2, 7, 31, 32, 33, 40, 70, 300]))
+    n = min(n, 20_000 // d + 1)
+    top = draw(st.sampled_from([1, 2, 4, 6, 32, 33, 250]))
+    n_classes = draw(st.sampled_from([1, 2, 3, 5, 8, 70]))
+    sizes = rng.integers(1, top + 1, d)
+    columns = make_codes(rng, n, sizes, draw(st.sampled_from(CODES)), draw(st.sampled_from(LAYOUTS)))
+    y = rng.integers(0, n_classes, n).astype(draw(st.sampled_from(CODES[:3])))
+    return columns, y, np.concatenate([[0], np.cumsum(sizes)]), n_classes, rng
+
+
+@given(coded())
+def test_count_cells(case: Any) -> None:
+    columns, y, offsets, k, rng = case
+    expected = reference.count_cells(columns, y, offsets, k)
+    for threads in (1, 2, 3):
+        counted = naive.count_cells(columns, y, offsets, k, n_jobs=threads)
+        assert counted.dtype == np.int64
+        assert_array_equal(counted, expected)
+    weights = rng.random(len(y))
+    summed = naive.count_cells(columns, y, offsets, k, weights)
+    assert_allclose(summed, reference.count_cells(columns, y, offsets, k, weights), rtol=1e-12, atol=1e-12)
+
+
+@given(coded(), st.booleans(), st.booleans())
+def test_log_joint_cells(case: Any, matrix: bool, impossible: bool) -> None:
+    columns, y, offsets, k, rng = case
+    log_theta = np.log(rng.random((offsets[-1], k)))
+    if impossible:
+        log_theta[rng.random(log_theta.shape) < 0.3] = -np.inf
+    start = rng.normal(size=(len(y), k) if matrix else k)
+    expected = reference.log_joint_cells(columns, log_theta, offsets, start)
+    scores = naive.log_joint_cells(columns, log_theta, offsets, start)
+    assert_allclose(scores, expected, rtol=1e-13, atol=1e-13)
+    answer, row = naive.posterior_cells(columns, log_theta, offsets, start)
+    expected_answer, expected_row = reference.posterior_cells(columns, log_theta, offsets, start)
+    assert row == expected_row
+    assert_allclose(answer, expected_answer, rtol=1e-11, atol=1e-300)
+    one = [c[:1] for c in columns] if isinstance(columns, list) else columns[:1]
+    alone = naive.log_joint_cells(one, log_theta, offsets, start[:1] if matrix else start)
+    assert_array_equal(alone, scores[:1])
+
+
+@pytest.mark.parametrize("dtype", CODES)
+@pytest.mark.parametrize("n", [3, 1000])
+def test_codes_out_of_range_are_refused_by_name(dtype: Any, n: int) -> None:
+    X = np.zeros((n, 5), dtype)
+    X[n - 1, 3] = 9
+    y = np.zeros(n, np.uint8)
+    offsets = np.arange(0, 11, 2)
+    with pytest.raises(ValueError, match="column 3 holds code 9, but its table has 2 values"):
+        naive.count_cells(X, y, offsets, 1)
+    with pytest.raises(ValueError, match="column 3 holds code 9"):
+        naive.count_cells(X, y, offsets, 1, np.ones(n))
+    with pytest.raises(ValueError, match="column 3 holds code 9"):
+        naive.log_joint_cells(X, np.zeros((10, 1)), offsets, np.zeros(1))
+    with pytest.raises(ValueError, match="column 3 holds code 9"):
+        naive.log_joint_cells([X[:, j] for j in range(5)], np.zeros((10, 1)), offsets, np.zeros(1))
+    with pytest.raises(ValueError, match="y holds class code 1, but there are 1 classes"):
+        naive.count_cells(np.zeros_like(X), np.ones(n, np.uint8), offsets, 1)
+
+
+def test_negative_codes_and_wrong_shapes_are_refused() -> None:
+    X = np.array([[0, -1]])
+    with pytest.raises(ValueError, match="column 1 holds code"):
+        naive.count_cells(X, np.zeros(1, np.uint8), np.array([0, 2, 4]), 1)
+    with pytest.raises(ValueError, match="one entry more"):
+        naive.count_cells(abs(X), np.zeros(1, np.uint8), np.array([0, 2]), 1)
+    with pytest.raises(ValueError, match="differ in length"):
+        naive.count_cells(abs(X), np.zeros(2, np.uint8), np.array([0, 2, 4]), 1)
+    with pytest.raises(TypeError):
+        naive.count_cells(abs(X).astype(float), np.zeros(1, np.uint8), np.array([0, 2, 4]), 1)
+
+
+def test_no_rows_and_no_columns() -> None:
+    none = np.zeros(0, np.uint8)
+    assert_array_equal(naive.count_cells(np.zeros((0, 2), np.uint8), none, np.array([0, 2, 4]), 2), np.zeros((4, 2)))
+    scores = naive.log_joint_cells(np.zeros((0, 2), np.uint8), np.zeros((4, 2)), np.array([0, 2, 4]), np.zeros(2))
+    assert scores.shape == (0, 2)
+    assert naive.normalise(np.zeros((0, 3)))[0].shape == (0, 3)
+    n, mean, m2 = naive.class_moments(np.zeros((0, 2)), none, 2)
+    assert not np.hstack([n, mean, m2]).any()
+
+
+@given(seeds, st.sampled_from([1, 2, 3, 4, 5, 17]), st.sampled_from([1, 5, 255, 256, 700]))
+def test_normalise(seed: int, k: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    log_joint = rng.normal(size=(n, k)) * rng.choice([1.0, 100.0, 1e5])
+    log_joint[rng.random((n, k)) < 0.2] = -np.inf
+    answer, evidence = naive.normalise(log_joint)
+    expected, expected_evidence = reference.normalise(log_joint)
+    assert_allclose(answer, expected, rtol=4e-15, atol=1e-307)
+    assert_allclose(evidence, expected_evidence, rtol=1e-14, atol=1e-14)
+    again, row = naive.posterior(log_joint.copy())
+    assert_array_equal(again, answer)
+    assert row == reference.posterior(log_joint)[1]
+
+
+def test_exponential_to_the_last_digit() -> None:
+    """exp(x − 0) over its whole range, against 50 digits."""
+    import mpmath
+
+    x = np.concatenate([-np.logspace(-18, np.log10(745), 4000), [0.0, -708.4, -744.5, -745.13, -746.0, -1e9, -np.inf]])
+    answer = naive.normalise(np.column_stack([np.zeros(len(x)), x]))[0]
+    ratio = answer[:, 1] / answer[:, 0]
+    for value, got in zip(x, ratio):
+        exact = float(mpmath.exp(mpmath.mpf(float(value)))) if np.isfinite(value) else 0.0
+        assert abs(got - exact) <= max(3 * np.spacing(exact), 5e-324), value
+
+
+@st.composite
+def numbers(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, np.random.Generator]:
+    """(X, y, K, rng) with or without NaN, float32 or float64, any layout."""
+    rng = np.random.default_rng(draw(seeds))
+    n, d = draw(st.sampled_from([1, 2, 40, 900, 3000])), draw(st.sampled_from([1, 2, 4, 7, 40]))
+    k = draw(st.sampled_from([1, 2, 3, 5, 9]))
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d)
+    if draw(st.booleans()):
+        X[rng.random((n, d)) < 0.1] = np.nan
+    X = X.astype(draw(st.sampled_from([np.float64, np.float32])))
+    layout = draw(st.sampled_from(["C", "F", "strided", "read-only"]))
+    if layout == "F":
+        X = np.asfortranarray(X)
+    elif layout == "strided":
+        wide = np.zeros((2 * n, 2 * d), X.dtype)
+        wide[::2, ::2] = X
+        X = wide[::2, ::2]
+    X.flags.writeable = layout != "read-only"
+    return X, rng.integers(0, k, n).astype(np.uint8), k, rng
+
+
+@given(numbers(), st.booleans())
+def test_class_moments(case: Any, weighted: bool) -> None:
+    X, y, k, rng = case
+    weights = rng.random(len(y)) * (rng.random(len(y)) < 0.8) if weighted else None
+    got = naive.class_moments(X, y, k, weights)
+    for one, other in zip(got, reference.class_moments(X, y, k, weights)):
+        assert_allclose(one, other, rtol=1e-9, atol=1e-9 * max(1.0, np.nanmax(np.abs(X), initial=0.0)))
+    for threads in (2, 3):
+        for one, other in zip(got, naive.class_moments(X, y, k, weights, n_jobs=threads)):
+            assert_array_equal(one, other)
+
+
+def test_moments_keep_their_digits() -> None:
+    """A base of 1e9 under unit noise, and an outlier in the first row: as good as two passes over everything."""
+    rng = np.random.default_rng(0)
+    X = 1e9 + rng.normal(size=(100_000, 3))
+    y = rng.integers(0, 2, len(X)).astype(np.uint8)
+    n, mean, m2 = naive.class_moments(X, y, 2)
+    for c in (0, 1):
+        rows = X[y == c].astype(np.longdouble)
+        exact = rows.mean(axis=0)
+        assert_allclose(mean[c], exact.astype(float), rtol=0, atol=1.2e-7)  # the spacing of floats at 1e9
+        assert_allclose(m2[c] / n[c], ((rows - exact) ** 2).mean(axis=0).astype(float), rtol=1e-12)
+    X = rng.normal(size=(50_000, 2))
+    X[0] = 1e12
+    _, mean, m2 = naive.class_moments(X, np.zeros(len(X), np.uint8), 1)
+    rows = X.astype(np.longdouble)
+    assert_allclose(mean[0], rows.mean(axis=0).astype(float), rtol=1e-14)
+    assert_allclose(m2[0], ((rows - rows.mean(axis=0)) ** 2).sum(axis=0).astype(float), rtol=1e-13)
+
+
+def test_infinity_and_overflow_are_named() -> None:
+    y = np.zeros(3, np.uint8)
+    with pytest.raises(BadValue, match="infinity"):
+        naive.class_moments(np.array([[1.0], [np.inf], [2.0]]), y, 1)
+    with pytest.raises(BadValue, match="too large"):
+        naive.class_moments(np.array([[1e200], [-1e200], [2.0]]), y, 1)
+    with pytest.raises(BadValue, match="too large"):
+        naive.class_moments(np.array([[1.7e308], [1.7e308], [1.7e308]]), y, 1)
+
+
+@given(numbers(), st.booleans())
+def test_log_joint_gaussian(case: Any, matrix: bool) -> None:
+    X, _, k, rng = case
+    mean, variance = rng.normal(size=(k, X.shape[1])), rng.random((k, X.shape[1])) + 1e-3
+    start = rng.normal(size=(len(X), k) if matrix else k)
+    got = naive.log_joint_gaussian(X, mean, variance, start)
+    expected = reference.log_joint_gaussian(X, mean, variance, start)
+    assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+    assert_array_equal(got, naive.log_joint_gaussian(X, mean, variance, start, n_jobs=3))
+    assert_array_equal(naive.log_joint_gaussian(X[:1], mean, variance, start[:1] if matrix else start), got[:1])
+    answer, row = naive.posterior_gaussian(X, mean, variance, start)
+    assert row == -1
+    assert_allclose(answer, reference.posterior(got)[0], rtol=1e-12, atol=1e-300)
+
+
+def test_gaussian_refuses_variance_zero() -> None:
+    with pytest.raises(ValueError, match="class 1 has variance 0"):
+        naive.log_joint_gaussian(np.zeros((1, 1)), np.zeros((2, 1)), np.array([[1.0], [0.0]]), np.zeros(2))
+
+
+@st.composite
+def sparse(draw: st.DrawFn) -> Any:
+    """(indptr, indices, data or None, d, y, K, rng)."""
+    rng = np.random.default_rng(draw(seeds))
+    n, d, k = (
+        draw(st.sampled_from([1, 3, 300])),
+        draw(st.sampled_from([1, 5, 900])),
+        draw(st.sampled_from([1, 2, 4, 7, 20])),
+    )
+    most = draw(st.sampled_from([0, 3, 60, 400]))
+    index = draw(st.sampled_from([np.int32, np.int64]))
+    lengths = rng.integers(0, most + 1, n)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(index)
+    indices = rng.integers(0, d, indptr[-1]).astype(index)
+    kind = draw(st.sampled_from([np.float64, np.float32, np.int64, np.int8, None]))
+    data = None if kind is None else rng.integers(0, 5, len(indices)).astype(kind)
+    return indptr, indices, data, d, rng.integers(0, k, n).astype(np.uint8), k, rng
+
+
+@given(sparse(), st.booleans(), st.sampled_from([None, 0.0, 2.0]))
+def test_count_sparse(case: Any, weighted: bool, above: float | None) -> None:
+    indptr, indices, data, d, y, k, rng = case
+    weights = rng.random(len(y)) if weighted else None
+    got, seen = naive.count_sparse(indptr, indices, data, d, y, k, weights, above)
+    expected, _ = reference.count_sparse(indptr, indices, data, d, y, k, weights, above)
+    assert seen == 0
+    assert_allclose(got, expected, rtol=1e-12)
+    assert_array_equal(got, naive.count_sparse(indptr, indices, data, d, y, k, weights, above, n_jobs=3)[0])
+
+
+@given(sparse(), st.booleans(), st.sampled_from([None, 0.0, 2.0]))
+def test_log_joint_sparse(case: Any, matrix: bool, above: float | None) -> None:
+    indptr, indices, data, d, y, k, rng = case
+    table, start = rng.normal(size=(d, k)), rng.normal(size=(len(y), k) if matrix else k)
+    got, seen = naive.log_joint_sparse(indptr, indices, data, table, start, above)
+    assert seen == 0
+    assert_allclose(
+        got, reference.log_joint_sparse(indptr, indices, data, table, start, above)[0], rtol=1e-10, atol=1e-10
+    )
+    first = slice(0, int(indptr[1]))
+    alone, _ = naive.log_joint_sparse(
+        indptr[:2], indices[first], None if data is None else data[first], table, start[:1] if matrix else start, above
+    )
+    assert_array_equal(alone, got[:1])
+
+
+def test_sparse_reports_and_refuses() -> None:
+    indptr, indices = np.array([0, 2]), np.array([0, 1])
+    y = np.zeros(1, np.uint8)
+    for data, flag in [([1.0, -1.0], 1), ([np.nan, 1.0], 2), ([1.0, np.inf], 2), ([-1.0, np.inf], 3), ([0.0, 1.0], 0)]:
+        args = indptr, indices, np.array(data)
+        assert naive.count_sparse(*args, 2, y, 1)[1] == flag == reference.count_sparse(*args, 2, y, 1)[1]
+        assert naive.log_joint_sparse(*args, np.zeros((2, 1)), np.zeros(1))[1] == flag
+    with pytest.raises(ValueError, match="index 1, but there are 1 columns"):
+        naive.count_sparse(indptr, indices, None, 1, y, 1)
+    with pytest.raises(ValueError, match="index -1"):
+        naive.log_joint_sparse(indptr, np.array([0, -1]), None, np.zeros((2, 1)), np.zeros(1))
+    with pytest.raises(ValueError, match="reaches beyond"):
+        naive.count_sparse(np.array([0, 3]), indices, None, 2, y, 1)
+    with pytest.raises(ValueError, match="falls"):
+        naive.count_sparse(np.array([0, 2, 1]), indices, None, 2, np.zeros(2, np.uint8), 1)
+
+
+@given(seeds, st.sampled_from([np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]))
+def test_encode_integers(seed: int, dtype: Any) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    begin = int(rng.integers(low, high, dtype=np.int64 if low < 0 else np.uint64))
+    end = min(high, begin + int(rng.choice([1, 3, 200, 300, 70_000])))
+    y = rng.integers(begin, end, 500, dtype=dtype, endpoint=True)[:: int(rng.choice([1, 3]))]
+    got, expected = naive.encode_integers(y), reference.encode_integers(y)
+    assert (got is None) == (expected is None)
+    if got is not None and expected is not None:
+        assert_array_equal(got[0], expected[0])
+        assert_array_equal(got[1], expected[1])
+        assert [a.dtype for a in got] == [a.dtype for a in expected]

@@ -1,0 +1,118 @@
+"""The native kernels of the networks are their reference twins."""
+
+from __future__ import annotations
+
+import importlib
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from posteriori import kernels
+from posteriori.kernels import network as kernel
+from posteriori.kernels.reference import network as reference
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(params=["_base", "_avx2"], autouse=True)
+def instruction_set(request, monkeypatch):
+    """Both compiled modules, where the machine has both."""
+    base = importlib.import_module("posteriori.kernels._base")
+    if request.param == "_avx2" and not base.supports_avx2():
+        pytest.skip("this machine has no AVX2")
+    module = importlib.import_module(f"posteriori.kernels.{request.param}")
+    monkeypatch.setattr(kernels, "native", lambda: module)
+    monkeypatch.setattr(kernel, "native", lambda: module)
+
+
+def network(rng, n, zeros=0.2):
+    sizes = rng.integers(1, 4, n).tolist()
+    parents = [tuple(int(p) for p in rng.permutation(v)[: rng.integers(0, 3)]) for v in range(n)]
+    tables = []
+    for v in range(n):
+        rows = rng.dirichlet(np.ones(sizes[v]), int(np.prod([sizes[p] for p in parents[v]])))
+        rows[:, :-1][rng.random(rows[:, :-1].shape) < zeros] = 0
+        tables.append(np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True)).ravel())
+    return sizes, parents, tables
+
+
+@given(seed=seeds, n=st.integers(1, 12))
+def test_elimination_order(seed, n):
+    rng = np.random.default_rng(seed)
+    near = [set() for _ in range(n)]
+    for a, b in combinations(range(n), 2):
+        if rng.random() < 0.3:
+            near[a].add(b)
+            near[b].add(a)
+    adjacency, sizes = [sorted(x) for x in near], [2] * n  # with one size no two weights differ by rounding alone
+    order, cliques = kernel.elimination_order(adjacency, sizes)
+    expected_order, expected = reference.elimination_order(adjacency, sizes)
+    assert order == expected_order
+    assert sorted(map(sorted, cliques)) == sorted(expected)
+
+
+@given(seed=seeds, n=st.integers(1, 5), maximise=st.booleans(), tiny=st.booleans())
+def test_combine_factors(seed, n, maximise, tiny):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, n).tolist()
+    scopes = [rng.permutation(n)[: rng.integers(0, n + 1)].tolist() for _ in range(rng.integers(1, 5))]
+    tables = [rng.random(int(np.prod([sizes[a] for a in scope]))) * (1e-200 if tiny else 1) for scope in scopes]
+    keep = (rng.random(n) < 0.5).tolist()
+    table, log_scale = kernel.combine_factors(sizes, scopes, tables, keep, maximise)
+    expected, expected_scale = reference.combine_factors(sizes, scopes, tables, keep, maximise)
+    np.testing.assert_allclose(np.log(table) + log_scale, np.log(expected) + expected_scale, rtol=1e-12, atol=1e-9)
+
+
+@given(seed=seeds, n=st.integers(1, 7))
+def test_junction_tree(seed, n):
+    rng = np.random.default_rng(seed)
+    sizes, parents, tables = network(rng, n)
+    plan = kernel.junction_plan(sizes, parents)
+    plan.fill(np.concatenate(tables), kernel.starts(len(t) for t in tables))
+    state = kernel.junction_state(plan)
+    out = np.empty(sum(sizes))
+    for _ in range(3):
+        found = {v: rng.random(sizes[v]) * (rng.random(sizes[v]) < 0.7) for v in range(n) if rng.random() < 0.4}
+        table = reference.joint(sizes, parents, tables, found)
+        state.set(plan, np.array(list(found), np.int32), np.concatenate([np.empty(0), *found.values()]))
+        assert state.marginals(out) == bool(table.sum() > 0)
+        if table.sum() > 0:
+            np.testing.assert_allclose(out, np.concatenate(reference.marginals(table)), rtol=1e-12, atol=1e-15)
+            assert state.log_probability == pytest.approx(np.log(table.sum()), rel=1e-12, abs=1e-12)
+
+
+@settings(max_examples=20)
+@given(seed=seeds, n=st.integers(1, 6))
+def test_draw_forward(seed, n):
+    rng = np.random.default_rng(seed)
+    sizes, parents, tables = network(rng, n)
+    fixed = np.where(rng.random(n) < 0.2, 0, -1).astype(np.int32)
+    soft = np.where(rng.random(n) < 0.3, 0, -1).astype(np.int64)
+    findings = fixed, soft, rng.random(4)
+    x, log_weight = kernel.draw_forward(range(n), sizes, parents, tables, findings, np.array([seed], np.uint64), 30, 1)
+    expected, expected_weight = reference.draw_forward(range(n), sizes, parents, tables, findings, seed, 30)
+    assert np.array_equal(x, expected)
+    np.testing.assert_allclose(log_weight, expected_weight, rtol=1e-12, atol=1e-12)
+
+
+def test_gibbs_sweeps():
+    sizes, parents = [2, 3], [(), (0,)]
+    tables = [np.array([0.4, 0.6]), np.array([0.2, 0.3, 0.5, 0.6, 0.3, 0.1])]
+    one = np.arange(2, dtype=np.int32)[:, None], np.arange(3, dtype=np.int32)[:, None]
+    blocks = [
+        (np.array([0], np.int32), np.array([0, 1], np.int32), np.array([[0, 0], [1, 3]], np.int64), one[0]),
+        (np.array([1], np.int32), np.array([1], np.int32), np.array([[0], [1], [2]], np.int64), one[1]),
+    ]
+    choice, place = np.zeros((1, 2), np.int64), np.array([[0, 2]], np.int64)
+    none = np.full(2, -1, np.int32), np.empty(0, np.int32)
+    means = kernel.gibbs_chains(
+        tables, ([0, 1], sizes, parents), none, blocks, choice, place, np.array([9], np.uint64), (0, 1, 1, 40, 10**6), 1
+    )
+    chain, cells = [0, 0], [0, 2]
+    expected = reference.gibbs_sweeps(np.concatenate(tables), blocks, chain, cells, [0, 2, 5], reference.Xoshiro(9), 40)
+    np.testing.assert_allclose(means[0, 0], expected, rtol=1e-12)
+    assert choice[0].tolist() == chain
+    assert place[0].tolist() == cells

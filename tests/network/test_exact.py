@@ -1,0 +1,203 @@
+"""The exact engines agree with each other, with enumeration and with published values."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError, UnknownValue
+from posteriori.network.elimination import eliminate
+from posteriori.network.junction import JunctionTree
+from posteriori.network.model import Discrete, one_hot
+
+from .making import ASIA, asia, enumerated, findings, forward, onto, random_network, seeds
+
+NODE = {name: v for v, name in enumerate(ASIA)}
+yes = one_hot(2, 0)
+close = {"rtol": 1e-12, "atol": 1e-14}
+
+
+@pytest.mark.parametrize(("found", "p"), [((), 0.055), (("xray",), 0.48871), (("xray", "asia"), 0.37149)])
+def test_asia_has_its_published_values(found, p):
+    evidence = {NODE[f]: yes for f in found}
+    tree = JunctionTree(asia())
+    tree.set_evidence(evidence)
+    assert tree.marginals()[NODE["lung"]][0] == pytest.approx(p, abs=5e-6)
+    assert eliminate(asia(), [NODE["lung"]], evidence)[0][0] == pytest.approx(p, abs=5e-6)
+
+
+@given(seed=seeds, n=st.integers(1, 8), zeros=st.sampled_from([0.0, 0.4]), share=st.sampled_from([0.0, 0.3, 0.8]))
+def test_engines_agree_with_enumeration(seed, n, zeros, share):
+    rng = np.random.default_rng(seed)
+    model = random_network(rng, n, zeros=zeros)
+    tree = JunctionTree(model)
+    for _ in range(3):  # the second and third evidence are incremental changes of the first
+        evidence = findings(model, rng, share)
+        table = enumerated(model, evidence)
+        tree.set_evidence(evidence)
+        for v, marginal in enumerate(tree.marginals()):
+            np.testing.assert_allclose(marginal, onto(table, [v]), **close)
+        assert tree.log_probability() == pytest.approx(np.log(table.sum()), rel=1e-12, abs=1e-12)
+        nodes = [int(v) for v in rng.permutation(n)[: rng.integers(1, 4)]]
+        joint, log_evidence = eliminate(model, nodes, evidence)
+        np.testing.assert_allclose(joint, onto(table, nodes), **close)
+        np.testing.assert_allclose(tree.joint(nodes), onto(table, nodes), **close)
+        assert log_evidence == pytest.approx(np.log(table.sum()), rel=1e-12, abs=1e-12)
+        states, log_value = tree.most_probable()
+        assert table[tuple(states)] == pytest.approx(table.max(), rel=1e-12)
+        assert log_value == pytest.approx(np.log(table.max()), rel=1e-12, abs=1e-12)
+
+
+@given(seed=seeds, zeros=st.sampled_from([0.0, 0.3]))
+def test_incremental_change_is_full_propagation(seed, zeros):
+    rng = np.random.default_rng(seed)
+    model = random_network(rng, 40, zeros=zeros, near=8)
+    tree = JunctionTree(model)
+    evidence = findings(model, rng, 0.2)
+    for _ in range(6):
+        other = findings(model, rng, 0.2)
+        for v in rng.permutation(len(model))[:2]:  # retract, add or change one or two findings
+            evidence = {u: x for u, x in evidence.items() if u != v} | ({v: other[v]} if v in other else {})
+        fresh = JunctionTree(model)
+        tree.set_evidence(evidence)
+        fresh.set_evidence(evidence)
+        try:
+            expected = fresh.marginals()
+        except ImpossibleEvidence:
+            with pytest.raises(ImpossibleEvidence):
+                tree.marginals()
+            continue
+        for ours, theirs in zip(tree.marginals(), expected):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-14)
+        assert tree.log_probability() == pytest.approx(fresh.log_probability(), rel=1e-12, abs=1e-12)
+
+
+def test_batch_is_a_loop_and_threads_change_nothing():
+    rng = np.random.default_rng(5)
+    model = random_network(rng, 30, near=6)
+    cases = np.array([forward(model, rng) for _ in range(70)], np.int32)
+    cases[rng.random(cases.shape) < 0.7] = -1
+    targets = [3, 17, 29]
+    tree = JunctionTree(model)
+    one, two = tree.batch(cases, targets, n_jobs=1), tree.batch(cases, targets, n_jobs=2)
+    for a, b in zip(one, two):
+        assert np.array_equal(a, b)
+    for row, case in enumerate(cases):
+        tree.set_evidence({v: one_hot(model.sizes[v], code) for v, code in enumerate(case) if code >= 0})
+        expected = tree.marginals()
+        for t, answer in zip(targets, one):
+            np.testing.assert_allclose(answer[row], expected[t], rtol=1e-10, atol=1e-14)
+
+
+def test_a_thousand_nodes_with_much_evidence_do_not_underflow():
+    rng = np.random.default_rng(0)
+    model = random_network(rng, 1000, max_parents=2, near=4)
+    tree = JunctionTree(model)
+    evidence = findings(model, rng, 0.9, soft=False)
+    tree.set_evidence(evidence)
+    marginals = tree.marginals()
+    assert np.isfinite(tree.log_probability())
+    assert tree.log_probability() < -300
+    np.testing.assert_allclose([m.sum() for m in marginals], 1.0, rtol=1e-12)
+    assert eliminate(model, [], evidence)[1] == pytest.approx(tree.log_probability(), rel=1e-12)
+
+
+def test_a_star_of_two_thousand_contradicting_findings_is_exact():
+    # 1,000 leaves favour state 0 tenfold and the next 1,000 state 1: either product alone is 10^−1000
+    n = 2000
+    rows = [0.9, 0.1, 0.09, 0.91], [0.09, 0.91, 0.9, 0.1]
+    model = Discrete.of([2] * (n + 1), [(), *[(0,)] * n], [[0.3, 0.7], *[rows[i >= n // 2] for i in range(n)]])
+    evidence = {v: yes for v in range(1, n + 1)}
+    tree = JunctionTree(model)
+    tree.set_evidence(evidence)
+    np.testing.assert_allclose(tree.marginals()[0], [0.3, 0.7], rtol=1e-9)
+    np.testing.assert_allclose(eliminate(model, [0], evidence)[0], [0.3, 0.7], rtol=1e-9)
+    assert tree.log_probability() == pytest.approx(n / 2 * np.log(0.9 * 0.09), rel=1e-12)
+    np.testing.assert_allclose(tree.batch(np.array([[-1] + [0] * n], np.int32), [0])[0][0], [0.3, 0.7], rtol=1e-9)
+
+
+def test_a_scope_of_more_than_64_axes_is_no_limit():
+    n = 70  # 69 parents, all but three with a single state
+    sizes = [1] * (n - 4) + [2, 3, 2, 2]
+    rows = np.random.default_rng(0).dirichlet(np.ones(2), 12)
+    model = Discrete.of(sizes, [()] * (n - 1) + [tuple(range(n - 1))], [np.ones(s) / s for s in sizes[:-1]] + [rows])
+    tree = JunctionTree(model)
+    np.testing.assert_allclose(tree.marginals()[-1], rows.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(eliminate(model, [n - 1], {})[0], rows.mean(axis=0), rtol=1e-12)
+
+
+def test_a_clique_over_the_budget_is_refused_with_its_size():
+    n = 40
+    grid = Discrete(
+        (4,) * n,
+        ((),) * 20 + tuple(((i, i + 1) if i < 19 else (0, 19)) for i in range(20)),
+        tuple(np.ones(4) for _ in range(n)),
+    )
+    dense = Discrete(grid.sizes, tuple(tuple(range(max(0, v - 12), v)) for v in range(n)), grid.tables)
+    with pytest.raises(MemoryBudgetError, match=r"GiB.*cells over nodes.*Gibbs"):
+        JunctionTree(dense, max_memory=1 << 20)
+    with pytest.raises(MemoryBudgetError, match="sampling"):
+        eliminate(random_network(np.random.default_rng(1), 20), [0, 3, 5, 7], {}, max_memory=64)
+
+
+def test_impossible_evidence_lists_a_minimal_conflict():
+    tree = JunctionTree(asia())
+    found = {NODE["either"]: one_hot(2, 1), NODE["lung"]: yes, NODE["smoke"]: yes, NODE["dysp"]: yes}
+    tree.set_evidence(found)
+    for ask in (tree.marginals, tree.most_probable, lambda: eliminate(asia(), [0], found)):
+        with pytest.raises(ImpossibleEvidence) as caught:
+            ask()
+        assert set(caught.value.findings) == {NODE["either"], NODE["lung"]}
+    assert tree.log_probability() == -np.inf
+    tree.set_evidence({NODE["xray"]: yes})
+    assert tree.marginals()[NODE["lung"]][0] == pytest.approx(0.48871, abs=5e-6)
+    case = np.full((1, 8), -1, np.int32)
+    case[0, [NODE["either"], NODE["lung"]]] = 1, 0
+    with pytest.raises(ImpossibleEvidence):
+        tree.batch(case, [0])
+    assert tree.marginals()[NODE["lung"]][0] == pytest.approx(0.48871, abs=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("found", "error"),
+    [({9: yes}, UnknownValue), ({0: [1.0]}, BadValue), ({0: [np.nan, 1]}, BadValue), ({0: [-1, 1]}, BadValue)],
+)
+def test_bad_findings_are_named(found, error):
+    with pytest.raises(error):
+        JunctionTree(asia()).set_evidence(found)
+
+
+def test_bad_cases_are_named():
+    tree = JunctionTree(asia())
+    with pytest.raises(BadValue, match="code 2 for node 3"):
+        tree.batch(np.array([[0, 0, 0, 2, 0, 0, 0, 0]]), [0])
+    with pytest.raises(BadValue, match="shape"):
+        tree.batch(np.zeros((2, 3)), [0])
+
+
+def test_a_pickled_tree_keeps_its_evidence():
+    tree = JunctionTree(asia())
+    tree.set_evidence({NODE["xray"]: yes})
+    again = pickle.loads(pickle.dumps(tree))
+    assert np.array_equal(again.marginals()[NODE["lung"]], tree.marginals()[NODE["lung"]])
+
+
+def _in_child(tree, queue):
+    queue.put([m.tolist() for m in tree.batch(np.full((40, 8), -1, np.int32), [3], n_jobs=2)])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # forking a process that has threads is what is tested
+def test_a_forked_child_answers():
+    tree = JunctionTree(asia())
+    here = [m.tolist() for m in tree.batch(np.full((40, 8), -1, np.int32), [3], n_jobs=2)]
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_in_child, args=(tree, queue))
+    child.start()
+    assert queue.get(timeout=60) == here
+    child.join()

@@ -1,0 +1,291 @@
+"""Network files: every digit survives, every broken file is refused with its place, no file can eat the memory."""
+
+from __future__ import annotations
+
+import gzip
+import pathlib
+import random
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posteriori.errors import FormatError
+from posteriori.network import formats
+from posteriori.network.core import Network
+from posteriori.network.formats.description import MAX_BYTES, Description
+
+SUFFIXES = (".bif", ".xmlbif", ".net", ".uai")
+
+BIF = """network "two coins" { property author nobody; }
+// a comment
+variable a { type discrete [ 2 ] { yes, no }; property "x = 3"; }
+variable b { type discrete [ 3 ] { "0, 1", low, high }; }
+probability ( a ) { table 0.25, 0.75; }
+probability ( b | a ) {
+  (yes) 0.1, 0.2, 0.7;
+  (no) 0.5, 0.5, 0; /* the
+  rest */
+}
+"""
+NET = """net { node_size = (80 40); }
+% a comment
+node a { states = ("yes" "no"); label = "A; (or not)"; position = (1 2); }
+discrete node b { states = ("0, 1" "low" "high"); }
+potential (a) { data = (0.25 0.75); }
+potential (b | a) { data = ((0.1 0.2 0.7)(0.5 0.5 0)); }
+"""
+XML = """<?xml version="1.0"?>
+<!DOCTYPE BIF [ <!ELEMENT BIF (NETWORK)*> ]>
+<BIF VERSION="0.3"><NETWORK><NAME>two coins</NAME>
+<VARIABLE TYPE="nature"><NAME>a</NAME><OUTCOME>yes</OUTCOME><OUTCOME>no</OUTCOME></VARIABLE>
+<VARIABLE TYPE="nature"><NAME> b </NAME><OUTCOME>0, 1</OUTCOME><OUTCOME>low</OUTCOME><OUTCOME>high</OUTCOME></VARIABLE>
+<DEFINITION><FOR>a</FOR><TABLE>0.25 0.75</TABLE></DEFINITION>
+<DEFINITION><FOR>b</FOR><GIVEN>a</GIVEN><TABLE>0.1 0.2 0.7 <!-- row --> 0.5 0.5 0</TABLE></DEFINITION>
+</NETWORK></BIF>
+"""
+UAI = "BAYES\n2\n2 3\n2\n1 0\n2 0 1\n\n2\n 0.25 0.75\n\n6\n 0.1 0.2 0.7\n 0.5 0.5 0\n"
+
+
+@pytest.mark.parametrize(("text", "suffix"), [(BIF, ".bif"), (NET, ".net"), (XML, ".xml"), (UAI, ".uai")])
+def test_a_file_as_others_write_it(text: str, suffix: str) -> None:
+    found = formats.parse(text.encode(), "file" + suffix)
+    a, b = ("x0", "x1") if suffix == ".uai" else ("a", "b")
+    assert found.states[b] == (("0", "1", "2") if suffix == ".uai" else ("0, 1", "low", "high"))
+    assert found.parents == {a: (), b: (a,)}
+    assert found.tables[a].tolist() == [0.25, 0.75]
+    assert found.tables[b].tolist() == [0.1, 0.2, 0.7, 0.5, 0.5, 0.0]
+
+
+def test_a_bif_table_lists_the_node_slowest_and_default_fills_rows() -> None:
+    head, _ = BIF.split("probability ( b")
+    whole = formats.parse((head + "probability (b | a) { table 0.1 0.5 0.2 0.5 0.7 0; }").encode(), "x.bif")
+    assert whole.tables["b"].tolist() == [0.1, 0.2, 0.7, 0.5, 0.5, 0.0]
+    rest = formats.parse((head + "probability (b | a) { (no) 0 0 1; default 0.2 0.2 0.6; }").encode(), "x.bif")
+    assert rest.tables["b"].tolist() == [0.2, 0.2, 0.6, 0.0, 0.0, 1.0]
+
+
+names = st.text(st.characters(exclude_categories=["Cs", "Cc", "Co", "Cn"]), min_size=1, max_size=8)
+
+
+@st.composite
+def descriptions(draw: st.DrawFn, odd_names: bool = True) -> Description:
+    n = draw(st.integers(1, 4))
+    nodes = draw(st.lists(names, min_size=n, max_size=n, unique=True)) if odd_names else [f"x{i}" for i in range(n)]
+    found = Description(name="some network")
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    for i, node in enumerate(nodes):
+        size = draw(st.integers(1, 3))
+        states = (
+            draw(st.lists(names, min_size=size, max_size=size, unique=True)) if odd_names else map(str, range(size))
+        )
+        found.states[node] = tuple(states)
+        found.parents[node] = tuple(p for p in nodes[:i] if draw(st.booleans()))
+        shape = [len(found.states[p]) for p in (*found.parents[node], node)]
+        found.tables[node] = rng.dirichlet(np.full(shape[-1], 0.3), int(np.prod(shape[:-1]))).ravel()
+    return found
+
+
+def same(one: Description, two: Description) -> bool:
+    return (
+        one.states == two.states
+        and one.parents == two.parents
+        and all(np.array_equal(one.tables[n], two.tables[n]) for n in one.states)
+    )
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@given(data=st.data())
+def test_round_trip_keeps_every_digit_and_name(suffix: str, data: st.DataObject) -> None:
+    one = data.draw(descriptions(odd_names=suffix != ".uai"))
+    assert same(formats.parse(formats.render(one, suffix), "x" + suffix), one)
+
+
+@pytest.mark.parametrize("suffix", [s + z for s in (*SUFFIXES, ".xml") for z in ("", ".gz")])
+def test_network_round_trip_on_disk(suffix: str, tmp_path: pathlib.Path) -> None:
+    net = Network._from_description(formats.parse(BIF.encode(), "x.bif"), "x.bif")
+    net.write(tmp_path / f"net{suffix}")
+    again = Network.read(tmp_path / f"net{suffix}")
+    if ".uai" in suffix:
+        assert again.nodes == ("x0", "x1")
+        assert np.array_equal(again.cpt("x1").to_numpy(), net.cpt("b").to_numpy())
+    else:
+        assert again == net
+        assert again.name == net.name
+    assert [p.name for p in tmp_path.iterdir()] == [f"net{suffix}"]
+
+
+def test_states_become_text_or_are_refused(tmp_path: pathlib.Path) -> None:
+    net = Network([], {"a": {1: 0.5, 2: 0.5}})
+    net.write(tmp_path / "a.bif")
+    assert Network.read(tmp_path / "a.bif").states("a") == ("1", "2")
+    with pytest.raises(FormatError, match="not told apart by their text"):
+        Network([], {"a": {1: 0.5, "1": 0.5}}).write(tmp_path / "b.bif")
+    with pytest.raises(FormatError, match="XML cannot hold"):
+        Network([], {"a": {"\0": 1.0}}).write(tmp_path / "b.xml")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.bif"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("bif", "discrete [ 3 ]", "discrete [ 4 ]", r"x.bif, line 4, column 55: expected 4 states of 'b', found 3"),
+        ("bif", "discrete [ 3 ]", "discrete [ 2 ]", r"line 4, column 49: expected '}' after the 2 states of 'b'"),
+        ("bif", "discrete [ 3 ]", "discrete [ 1000000000 ]", "expected the number of states of at most 65,536"),
+        ("bif", "(yes) 0.1, 0.2", "(yess) 0.1, 0.2", "line 7, column 4: 'a' has no state 'yess'; did you mean 'yes'"),
+        ("bif", "(no) 0.5, 0.5, 0;", "", "line 9, column 1: the table of 'b' has no row for a=no|no row for a=no"),
+        ("bif", "(no)", "(yes)", "the row of 'b' for a=yes is given twice"),
+        ("bif", "0.25, 0.75", "0.25, 0.75, 0.1", "expected ';' after 2 numbers of 'a', found '0.1'"),
+        ("bif", "0.25, 0.75", "0.25", "expected 2 numbers of 'a', found 1"),
+        ("bif", "0.25, 0.75", "0.25, nan", "expected a probability, found 'nan'"),
+        ("bif", "0.25, 0.75", "1.25, -0.25", "expected a probability, found '-0.25'"),
+        ("bif", "( b | a )", "( b | c )", "expected a declared variable, found 'c'"),
+        ("bif", "( b | a )", "( b | b )", "names a variable twice"),
+        ("bif", "probability ( a )", "probability ( b )", "expected 3 numbers of 'b', found 2"),
+        ("bif", "variable b", "variable a", "variable 'a' is declared twice"),
+        ("bif", "yes, no", "no, no", "lists the state 'no' twice"),
+        ("bif", "probability ( a ) { table 0.25, 0.75; }", "", "no table for 'a'"),
+        ("bif", "variable a", "decision a", "expected 'network', 'variable' or 'probability', found 'decision'"),
+        ("net", "(0.25 0.75)", "(0.25 0.75 0.1)", r"expected '\)' or ';' after 2 values, found '0.1'"),
+        ("net", "(0.25 0.75)", "(0.25)", "needs 2 = 2 numbers, found 1"),
+        ("net", "(0.25 0.75)", "(0.25 x)", "expected a probability, found 'x'"),
+        ("net", "data = (0.25 0.75);", "", "the potential of 'a' has no data"),
+        ("net", "data = (0.25 0.75);", "model_nodes = ();", "found an expression"),
+        ("net", "discrete node", "utility", "expected discrete nodes only, found 'utility'"),
+        ("net", 'states = ("yes" "no");', "", "node 'a' has no states"),
+        ("net", "(b | a)", "(b a)", "several nodes"),
+        ("xml", "0.25 0.75", "0.25 0.75 0.1", "needs 2 = 2 numbers, found 3"),
+        ("xml", "0.25 0.75", "0.25 x", "expected a probability in the table above, found 'x'"),
+        ("xml", "<GIVEN>a</GIVEN>", "<GIVEN>c</GIVEN>", "line 7, column .*expected a declared variable, found 'c'"),
+        ("xml", "<FOR>a</FOR>", "", "expected one <FOR> here, found 0"),
+        ("xml", "<OUTCOME>no</OUTCOME>", "<OUTCOMES>no</OUTCOMES>", "expected <NAME> or <OUTCOME> .* found <OUTCOMES>"),
+        ("xml", "</NETWORK>", "", "line 8, column .*not well-formed XML: mismatched tag"),
+        ("xml", 'TYPE="nature"><NAME>a', 'TYPE="utility"><NAME>a', "found 'utility'"),
+        ("uai", "BAYES", "MARKOV", "expected 'BAYES', found 'MARKOV'"),
+        ("uai", "2 3\n", "2 1000000000\n", "at most 65,536, found 1000000000"),
+        ("uai", "2 3\n", "2 60000\n", "more than the file can hold numbers for"),
+        ("uai", "2 0 1\n", "2 0 7\n", "expected a variable of at most 1, found 7"),
+        ("uai", "\n6\n", "\n5\n", "needs 2 × 3 = 6 numbers, found 5"),
+        ("uai", "0.5 0.5 0\n", "0.5 0.5 0 1\n", "expected the end of the file, found '1'"),
+        ("uai", "0.5 0.5 0\n", "0.5 0.5\n", "expected a probability, found the end of the file"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(name: str, old: str, new: str, message: str) -> None:
+    text = {"bif": BIF, "net": NET, "xml": XML, "uai": UAI}[name]
+    assert old in text
+    with pytest.raises(FormatError, match=message):
+        formats.parse(text.replace(old, new, 1).encode(), f"x.{name}")
+
+
+def test_a_cycle_and_a_wrong_sum_are_told(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "x.bif"
+    path.write_text(BIF.replace("( a ) { table 0.25, 0.75; }", "( a | b ) { default 0.25, 0.75; }"))
+    with pytest.raises(FormatError, match=r"x\.bif: the arrows form a cycle: a → b → a"):
+        Network.read(path)
+    path.write_text(BIF.replace("0.5, 0.5, 0;", "0.5, 0.6, 0;"))
+    with pytest.raises(
+        FormatError, match=r"the row of 'b' for a=no sums to 1\.1, not 1 \(0, 1: 0\.5, low: 0\.6, high: 0\)"
+    ):
+        Network.read(path)
+
+
+def test_rounded_digits_are_kept(tmp_path: pathlib.Path) -> None:
+    text = BIF.replace("0.1, 0.2, 0.7", "0.1, 0.2, 0.6999999")
+    (tmp_path / "x.bif").write_text(text)
+    net = Network.read(tmp_path / "x.bif")
+    assert net.cpt("b").iloc[0].tolist() == [0.1, 0.2, 0.6999999]
+    assert net._model.tables[1][:3].sum() == pytest.approx(1.0, abs=1e-15)
+
+
+def test_unknown_suffix_and_broken_gzip(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(FormatError, match=r"no network format ends in '\.biff'; did you mean '\.bif'"):
+        Network.read(tmp_path / "asia.biff")
+    with pytest.raises(FileNotFoundError):
+        Network.read(tmp_path / "asia.bif")
+    whole = gzip.compress(BIF.encode())
+    for broken in (whole[:-20], b"not gzip", whole[:40] + b"\0\1\2" + whole[43:]):
+        with pytest.raises(FormatError, match="not a whole gzip file"):
+            formats.parse(broken, "x.bif.gz")
+    with pytest.raises(FormatError, match="byte 3: expected UTF-8, found 0xff"):
+        formats.parse(b"ab\xff", "x.bif")
+
+
+BOMB = (
+    '<?xml version="1.0"?><!DOCTYPE BIF [<!ENTITY a "aaaaaaaaaa">'
+    + "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9))
+    + "]><BIF><NETWORK><NAME>&j;</NAME></NETWORK></BIF>"
+)
+HOSTILE = {
+    "entities.xml": BOMB.encode(),
+    "external.xml": b'<?xml version="1.0"?><!DOCTYPE BIF [<!ENTITY x SYSTEM "file:///etc/passwd">]><BIF>&x;</BIF>',
+    "deep.xml": b"<BIF>" * 200_000,
+    "deep.net": b"net { x = " + b"(" * 500_000,
+    "deep.bif": b"{" * 500_000,
+    "states.bif": b"variable a { type discrete [ 1000000000 ] { a, b }; }",
+    "digits.bif": b"variable a { type discrete [ " + b"9" * 100_000 + b" ] { a }; }",
+    "cells.bif": b"".join(b"variable v%d { type discrete [2] { a, b }; }\n" % i for i in range(40))
+    + b"probability ( v0 | " + b", ".join(b"v%d" % i for i in range(1, 40)) + b" ) { default 0.5 0.5; }",
+    "cells.uai": b"BAYES 40 " + b"2 " * 40 + b"40 40 " + b" ".join(b"%d" % i for i in range(40)),
+    "cells.xml": b"<BIF><NETWORK>"
+    + b"".join(b"<VARIABLE><NAME>v%d</NAME><OUTCOME>a</OUTCOME><OUTCOME>b</OUTCOME></VARIABLE>" % i for i in range(40))
+    + b"<DEFINITION><FOR>v0</FOR>"
+    + b"".join(b"<GIVEN>v%d</GIVEN>" % i for i in range(1, 40))
+    + b"<TABLE>0.5</TABLE></DEFINITION></NETWORK></BIF>",
+    "word.bif": b"variable " + b"a" * 1_000_000,
+    "string.net": b'node a { states = ("' + b"a" * 1_000_000,
+    "comment.bif": b"/* " * 500_000,
+    "comments.bif": b"property /" * 100_000,
+    "quotes.bif": b'"\\"' * 500_000,
+    "zeros.uai": b"BAYES 1 2 1 1 0 2 " + b"0 " * 200_000,
+    "empty.bif": b"",
+    "empty.xml": b"",
+    "encoding.xml": b'<?xml version="1.0" encoding="no-such"?><BIF/>',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused_within_bounds(name: str) -> None:
+    data = HOSTILE[name]
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError):
+            formats.parse(data, name)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * len(data) + 4_000_000
+
+
+def test_a_gzip_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MAX_BYTES", 1 << 20)
+    with pytest.raises(FormatError, match="more than 1,048,576 bytes"):
+        formats.parse(gzip.compress(b" " * (1 << 24)), "x.bif.gz")
+    assert MAX_BYTES == 1 << 26
+
+
+@pytest.mark.parametrize(("text", "suffix"), [(BIF, ".bif"), (NET, ".net"), (XML, ".xml"), (UAI, ".uai")])
+def test_mutated_files_are_read_or_refused(text: str, suffix: str) -> None:
+    """Seeded fuzz: cut, doubled, swapped and foreign pieces end in a network or a FormatError, never in another error."""
+    rng = random.Random(7)
+    alphabet = list('{}()[]|,;="<>/&%\\ \n\0é') + ["1e999", "-1", "nan", "9" * 30, "a", "yes", "<GIVEN>b</GIVEN>", "/*"]
+    refused = 0
+    for _ in range(400):
+        piece = text
+        for _ in range(rng.randint(1, 4)):
+            a, b = sorted(rng.randrange(len(piece) + 1) for _ in range(2))
+            kind = rng.randrange(4)
+            if kind == 0:
+                piece = piece[:a] + piece[min(b, a + 12) :]
+            elif kind == 1:
+                piece = piece[:a] + rng.choice(alphabet) + piece[a:]
+            elif kind == 2:
+                piece = piece[:b] + piece[a:b] + piece[b:]
+            else:
+                piece = piece[:b]
+        try:
+            Network._from_description(formats.parse(piece.encode(), "x" + suffix), "x" + suffix)
+        except FormatError:
+            refused += 1
+    assert refused > 200

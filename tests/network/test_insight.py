@@ -1,0 +1,118 @@
+"""Value of information, tornado, conflict, arc strength and the least risk, against their definitions by enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from posteriori.errors import BadValue, ImpossibleEvidence, LossError, MemoryBudgetError
+from posteriori.network.bayes_risk import exact_risk, requisite, sampled_risk
+from posteriori.network.elimination import map_states
+from posteriori.network.insight import arc_strength, conflict, information, tornado
+from posteriori.network.junction import JunctionTree
+from posteriori.network.model import one_hot
+
+from .making import asia, enumerated, findings, onto, random_network, seeds
+
+
+def mutual_information(joint: np.ndarray) -> float:
+    a, b = joint.sum(axis=1, keepdims=True), joint.sum(axis=0, keepdims=True)
+    at = joint > 0
+    return float((joint[at] * np.log(joint[at] / (a * b)[at])).sum())
+
+
+@settings(max_examples=25)
+@given(seed=seeds)
+def test_insight_is_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    model = random_network(rng, 6, max_parents=2, zeros=0.15)
+    evidence = findings(model, rng, 0.35)
+    table = enumerated(model, evidence)
+    tree = JunctionTree(model)
+    tree.set_evidence(evidence)
+    target = int(rng.integers(6))
+    gained = information(tree, target)
+    for v in range(6):
+        if v != target:
+            joint = onto(table, [v, target]).reshape(model.sizes[v], -1)
+            assert gained[v] == pytest.approx(mutual_information(joint), abs=1e-10)
+    state = int(rng.integers(model.sizes[target]))
+    bars = {bar.node: bar for bar in tornado(tree, target, state)}
+    assert sorted(bars) == [v for v in range(6) if v != target]
+    for v, bar in bars.items():
+        rest = {u: x for u, x in evidence.items() if u != v}
+        values = []
+        for k in range(model.sizes[v]):
+            told = enumerated(model, rest | {v: one_hot(model.sizes[v], k)})
+            if told.sum() > 0:
+                values.append(onto(told, [target])[state])
+        assert bar.low == pytest.approx(min(values), abs=1e-10)
+        assert bar.high == pytest.approx(max(values), abs=1e-10)
+    plain = enumerated(model, {})
+    alone = sum(np.log(onto(plain, [v]) @ x) for v, x in evidence.items())
+    assert conflict(tree) == pytest.approx(alone - np.log(table.sum()), abs=1e-9)
+    for (p, v), strength in arc_strength(tree).items():
+        others = [u for u in model.parents[v] if u != p]
+        family = onto(table, [*others, p, v]).reshape(-1, model.sizes[p], model.sizes[v])
+        expected = sum(part.sum() * mutual_information(part / part.sum()) for part in family if part.sum() > 0)
+        assert strength == pytest.approx(expected, abs=1e-10)
+    assert tree.evidence.keys() == evidence.keys()  # the questions put the evidence back
+
+
+def test_conflict_of_impossible_evidence_is_an_error():
+    tree = JunctionTree(asia())
+    tree.set_evidence({5: one_hot(2, 1), 3: one_hot(2, 0)})
+    with pytest.raises(ImpossibleEvidence):
+        conflict(tree)
+
+
+@settings(max_examples=25)
+@given(seed=seeds)
+def test_the_least_risk_is_the_sum_over_all_cases(seed):
+    rng = np.random.default_rng(seed)
+    model = random_network(rng, 6, max_parents=2, zeros=0.2)
+    target = int(rng.integers(6))
+    loss = rng.random((3, model.sizes[target]))
+    joint = np.moveaxis(enumerated(model, {}), target, -1).reshape(-1, model.sizes[target])
+    assert exact_risk(model, target, loss) == pytest.approx((joint @ loss.T).min(axis=1).sum(), rel=1e-10)
+    observed = [int(v) for v in rng.permutation(6)[:3] if v != target]
+    joint = onto(enumerated(model, {}), [*observed, target]).reshape(-1, model.sizes[target])
+    least = (joint @ loss.T).min(axis=1).sum()
+    assert exact_risk(model, target, loss, observed) == pytest.approx(least, rel=1e-10)
+    estimate, error = sampled_risk(model, target, loss, observed, draws=4000, random_state=0)
+    assert abs(estimate - least) < 5 * error + 1e-9
+
+
+def test_risk_says_what_it_cannot_do():
+    with pytest.raises(MemoryBudgetError, match="draws"):
+        exact_risk(asia(), 3, 1 - np.eye(2), max_memory=10)
+    for loss in (np.eye(3), [1, 2], [[np.nan, 0]]):
+        with pytest.raises(LossError):
+            exact_risk(asia(), 3, loss)
+    with pytest.raises(BadValue):
+        exact_risk(asia(), 3, 1 - np.eye(2), [99])
+    assert requisite(asia(), 3) == [1, 2, 5]  # the Markov blanket of lung
+
+
+@settings(max_examples=40)
+@given(seed=seeds)
+def test_the_most_probable_of_a_subset(seed):
+    rng = np.random.default_rng(seed)
+    model = random_network(rng, 6, zeros=0.2)
+    evidence = findings(model, rng, 0.4)
+    nodes = [int(v) for v in rng.permutation(6)[:3]]
+    table = enumerated(model, evidence)
+    joint = onto(table, nodes).reshape([model.sizes[v] for v in nodes]) * table.sum()
+    states, log_value = map_states(model, nodes, evidence)
+    assert joint[tuple(states)] == pytest.approx(joint.max(), rel=1e-10)
+    assert log_value == pytest.approx(np.log(joint.max()), abs=1e-10)
+    tree = JunctionTree(model)
+    tree.set_evidence(evidence)
+    assert tree.most_probable_of(nodes)[0] == states
+
+
+def test_an_impossible_subset_is_named():
+    with pytest.raises(ImpossibleEvidence) as caught:
+        map_states(asia(), [2], {5: one_hot(2, 1), 3: one_hot(2, 0)})
+    assert set(caught.value.findings) == {3, 5}

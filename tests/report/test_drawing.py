@@ -1,0 +1,77 @@
+"""The layered drawing: parents above children, no box on another, any name survives as text."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from defusedxml import ElementTree
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posteriori.report.layered import GAP_X, layered, spread
+from posteriori.report.svg import draw_graph
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], list[float]]:
+    n = draw(st.integers(1, 9))
+    edges = [pair for pair in itertools.combinations(range(n), 2) if draw(st.booleans())]
+    return n, edges, draw(st.lists(st.floats(10, 120), min_size=n, max_size=n))
+
+
+@given(graphs())
+def test_parents_above_children_and_no_overlap(graph: tuple[int, list[tuple[int, int]], list[float]]) -> None:
+    n, edges, widths = graph
+    layout = layered(n, edges, widths, [20.0] * n)
+    assert all(layout.centres[a][1] < layout.centres[b][1] for a, b in edges)
+    for i, j in itertools.combinations(range(n), 2):
+        (x0, y0), (x1, y1) = layout.centres[i], layout.centres[j]
+        assert y0 != y1 or abs(x0 - x1) >= (widths[i] + widths[j]) / 2 + GAP_X - 1e-6
+    for i, (x, y) in enumerate(layout.centres):
+        assert x - widths[i] / 2 >= -1e-6
+        assert x + widths[i] / 2 <= layout.width + 1e-6
+        assert 10 <= y <= layout.height - 10
+    for (a, b), route in zip(edges, layout.routes, strict=True):
+        assert (route[0], route[-1]) == (layout.centres[a], layout.centres[b])
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=6))
+def test_spread_is_least_squares(wanted: list[float]) -> None:
+    at = spread(wanted, [10.0] * len(wanted))
+    assert all(b - a >= 10 + GAP_X - 1e-6 for a, b in itertools.pairwise(at))
+    # a block of touching boxes stands at the mean of what its members want
+    assert sum(at) == pytest.approx(sum(wanted), abs=1e-6)
+
+
+def test_cycles_and_self_loops_are_drawn() -> None:
+    layout = layered(3, [(0, 1), (1, 2), (2, 0), (1, 1)], [20.0] * 3, [20.0] * 3)
+    assert len(layout.routes) == 4
+    assert layered(0, [], [], []).centres == ()
+
+
+def test_svg_is_well_formed_and_escapes_names() -> None:
+    nodes = ["<a>", 'b"&', "类别"]
+    text = draw_graph(nodes, [("<a>", 'b"&'), ("<a>", "类别")], {("<a>", 'b"&'): 0.25}, {"类别": "类别\nP = 0.5"})
+    root = ElementTree.fromstring(text)
+    titles = [t.text for t in root.iter(f"{SVG}title")]
+    assert titles == ['<a> → b"&: 0.25', "<a> → 类别", *nodes]
+    assert [t.text for t in root.iter(f"{SVG}text")] == ["<a>", 'b"&', "类别", "P = 0.5"]
+    assert len(list(root.iter(f"{SVG}polygon"))) == 2
+    plain = draw_graph(nodes, [("<a>", "类别")], directed=False, emphasis=["<a>"])
+    assert "polygon" not in plain
+    assert 'stroke-width="2.6"' in plain
+
+
+def test_heavier_edges_are_thicker() -> None:
+    root = ElementTree.fromstring(draw_graph("abc", [("a", "b"), ("a", "c")], {("a", "b"): 1.0, ("a", "c"): 3.0}))
+    light, heavy = (float(p.attrib["stroke-width"]) for p in root.iter(f"{SVG}path"))
+    assert light < heavy
+
+
+def test_a_large_graph_is_laid_out() -> None:
+    n = 600
+    edges = [(i, j) for i in range(n) for j in (i + 1, i + 37, i + 101) if j < n]
+    assert layered(n, edges, [30.0] * n, [20.0] * n).width > 0
