@@ -6,16 +6,17 @@ Symbols: X points (n, d), Q queries (m, d), k neighbours, r radius.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posteriori.errors import BadValue, ModelError, did_you_mean, listed
 from posteriori.kernels import neighbors as kernel
-from posteriori.kernels.reference import neighbors as reference
+
+from .extremes import answer_one_by_one, scale_for, too_far, underflowed
+from .nodes import Nodes
 
 Array = NDArray[Any]
 Indices = NDArray[np.int64]
@@ -31,51 +32,6 @@ NAMES = {
     "infinity": "chebyshev",
     "minkowski": "minkowski",
 }
-
-
-class Node(NamedTuple):
-    """One node: a cut (left: x[dim] < value) or, where dim is −1, a leaf with its points; lo and hi are the box."""
-
-    dim: int
-    value: float
-    left: int
-    right: int
-    lo: Array
-    hi: Array
-    points: Indices
-
-    @property
-    def is_leaf(self) -> bool:
-        return self.dim < 0
-
-
-class Nodes(Sequence[Node]):
-    """The nodes of a tree in preorder, the root first; made when they are asked for."""
-
-    def __init__(self, flat: kernel.Flat, scale: float) -> None:
-        self._flat, self._scale = flat, scale
-
-    def __len__(self) -> int:
-        return len(self._flat.dim)
-
-    @overload
-    def __getitem__(self, i: int) -> Node: ...
-    @overload
-    def __getitem__(self, i: slice) -> list[Node]: ...
-    def __getitem__(self, i: int | slice) -> Node | list[Node]:
-        if isinstance(i, slice):
-            return [self[j] for j in range(*i.indices(len(self)))]
-        i = range(len(self))[i]
-        f, scale = self._flat, self._scale
-        dim, right = int(f.dim[i]), int(f.right[i])
-        lo, hi = f.lo[i] / scale, f.hi[i] / scale
-        if dim >= 0:
-            return Node(dim, float(f.value[i]) / scale, i + 1, right, lo, hi, np.empty(0, dtype=np.int64))
-        ids = f.ids[f.leaf_block[right] : f.leaf_block[right + 1]].ravel()[: f.leaf_count[right]]
-        return Node(-1, math.nan, -1, -1, lo, hi, np.sort(ids).astype(np.int64))
-
-    def __iter__(self) -> Iterator[Node]:
-        return (self[i] for i in range(len(self)))
 
 
 def auto_leaf_size(d: int) -> int:
@@ -116,60 +72,6 @@ def float_rows(X: ArrayLike, what: str = "X") -> Array:
     if A.ndim != 2:
         raise BadValue(f"{what} must have two dimensions (rows, columns), got {A.ndim}: reshape one row to (1, -1)")
     return np.ascontiguousarray(A, dtype=np.float32 if A.dtype == np.float32 else np.float64)
-
-
-def scale_for(lo: Array, hi: Array) -> float:
-    """A power of two that brings the points' extent where squares neither over- nor underflow; 1 almost always.
-
-    >>> scale_for(np.array([0.0]), np.array([5.0]))
-    1.0
-    """
-    room = 100 if lo.dtype == np.float64 else 12
-    with np.errstate(over="ignore"):
-        extent = float(np.max(hi / 2 - lo / 2, initial=0.0))
-    if extent == 0 or 2.0**-room < extent < 2.0**room:
-        return 1.0
-    return float(2.0 ** -min(max(math.frexp(extent)[1], -1000), 1000))
-
-
-def too_far(Q: Array, scale: float) -> NDArray[np.bool_]:
-    """The queries so far away that the square of a distance would overflow."""
-    limit = 2.0 ** (480 if Q.dtype == np.float64 else 55) / scale
-    return np.asarray((np.abs(Q) > limit).any(axis=1), dtype=np.bool_)
-
-
-def underflowed(
-    distance: Array, index: Indices, Q: Array, place: Callable[[Indices], Array]
-) -> NDArray[np.bool_] | None:
-    """The queries with a neighbour so near that the square of its distance is lost, although it is not the same point."""
-    near = distance < 2.0 ** (-480 if Q.dtype == np.float64 else -50)
-    if not near.any():
-        return None
-    query, _ = np.nonzero(near)
-    apart = (place(index[near]) != Q[query]).any(axis=1)
-    lost = np.zeros(len(Q), dtype=bool)
-    lost[query[apart]] = True
-    return lost
-
-
-def answer_one_by_one(
-    X: Array,
-    Q: Array,
-    which: NDArray[np.bool_],
-    k: int,
-    skip: Any,
-    metric: str,
-    p: float,
-    distance: Array,
-    index: Indices,
-) -> None:
-    """The few queries that squares cannot serve, each by the scaled sum over all points; written into the answer."""
-    points = X.astype(np.float64)
-    for i in np.flatnonzero(which):
-        left_out = None if skip is None else np.asarray(skip, dtype=np.int64)[i : i + 1]
-        with np.errstate(over="ignore"):
-            near, who = reference.nearest(points, Q[i : i + 1].astype(np.float64), k, metric, p, left_out)
-            distance[i], index[i] = near[0].astype(distance.dtype), who[0]
 
 
 class KDTree:

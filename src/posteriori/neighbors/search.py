@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from posteriori.errors import ModelError, did_you_mean, listed
 from posteriori.kernels import neighbors as kernel
 
-from .kdtree import KDTree, answer_one_by_one, scale_for, too_far, underflowed
+from .extremes import answer_one_by_one, scale_for, too_far, underflowed
+from .kdtree import KDTree
 
 Array = NDArray[Any]
 Indices = NDArray[np.int64]
