@@ -39,6 +39,9 @@ _HOME: dict[str, str] = {
     "LinearSVC": "margin.linear_svm",
     "SVC": "margin.svm",
     "SVR": "margin.svr",
+    "KDTree": "neighbors.kdtree",
+    "KNeighborsClassifier": "neighbors.classifier",
+    "KNeighborsRegressor": "neighbors.regressor",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

@@ -16,6 +16,7 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     bind_pairs(m);
     bind_parents(m);
     bind_margin(m);
+    bind_neighbors(m);
     bind_network(m);
     bind_sampling(m);
 }
