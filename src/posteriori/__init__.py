@@ -9,6 +9,14 @@ __version__ = "0.1.0"
 
 # public name -> the module that holds it (or, as "room.module:", that it is); imported when it is first used
 _HOME: dict[str, str] = {
+    "A2DE": "bayes.a2de",
+    "AODE": "bayes.aode",
+    "KDB": "bayes.kdb",
+    "NaiveBayes": "bayes.naive",
+    "SPODE": "bayes.spode",
+    "TAN": "bayes.tan",
+    "Schema": "table.schema",
+    "read": "table.read",
     "Loss": "decision.loss",
     "RiskClassifier": "decision.classifier",
     "bayes_risk": "decision.decide",
@@ -22,15 +30,18 @@ _HOME: dict[str, str] = {
     "Dag": "structure.dag",
     "Not": "network.findings",
     "networks": "network.networks:",
-    "NaiveBayes": "bayes.naive",
-    "Schema": "table.schema",
-    "read": "table.read",
     "BernoulliNB": "bayes.bernoulli_nb",
     "CategoricalNB": "bayes.categorical_nb",
     "ComplementNB": "bayes.complement_nb",
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.gaussian_nb",
     "MultinomialNB": "bayes.multinomial_nb",
+    "LinearSVC": "margin.linear_svm",
+    "SVC": "margin.svm",
+    "SVR": "margin.svr",
+    "KDTree": "neighbors.kdtree",
+    "KNeighborsClassifier": "neighbors.classifier",
+    "KNeighborsRegressor": "neighbors.regressor",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

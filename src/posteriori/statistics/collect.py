@@ -90,10 +90,10 @@ def _cells(
             f"{TABLE_BUDGET / 2**30:g}); column {frame.name(where[widest])!r} alone has {len(coded.values[widest])} values"
         )
     table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
-    return _in_schema(coded, table, where, columns)
+    return in_schema(coded, table, where, columns)
 
 
-def _in_schema(coded: Coded, table: Array, where: list[int], columns: list[Column]) -> Counts:
+def in_schema(coded: Coded, table: Array, where: list[int], columns: list[Column]) -> Counts:
     """The counts of a block's local codes, by the values that the schema will have; missing cells take no part."""
     keep, sizes = (table != 0).any(axis=1), []
     ends = coded.offsets

@@ -13,12 +13,16 @@ from .naive import (
     posterior_cells,
     posterior_gaussian,
 )
+from .pairs import count_pairs
+from .parents import leave_one_out, sum_of_products
 
 __all__ = [
     "class_moments",
     "count_cells",
+    "count_pairs",
     "count_sparse",
     "encode_integers",
+    "leave_one_out",
     "log_joint_cells",
     "log_joint_gaussian",
     "log_joint_sparse",
@@ -26,4 +30,5 @@ __all__ = [
     "posterior",
     "posterior_cells",
     "posterior_gaussian",
+    "sum_of_products",
 ]

@@ -1,0 +1,228 @@
+"""What the semi-naive classifiers share: all columns as codes, joint counts as statistics, a structure to show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from ..errors import ModelError, UnknownColumn, did_you_mean, listed
+from ..statistics.bundle import Statistics
+from ..statistics.coded import MEASURED, CodedTable, Cuts, code_known, code_training, learn_cuts, with_bins
+from ..statistics.cuts import METHODS
+from ..statistics.joint import Joint, JointStatistics
+from ..structure.information import class_information
+from ..table.schema import Schema
+from ..table.sources import Frame
+from . import views
+from .counting import CountingClassifier
+from .densities import Seen
+from .naive import dense
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class SemiNaive(CountingClassifier):
+    """A classifier on coded columns: numbers are cut into bins, and what is stored are counts of several columns together.
+
+    A model says which joint counts it needs (`_joints`), how a row scores (`_score`) and who depends on whom (`edges_`).
+    """
+
+    statistics_: JointStatistics
+    smoothing: float
+    prior: Any
+    cuts: Any
+    bins: int
+    max_memory: float | None
+
+    def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
+        """The joint counts of these rows."""
+        raise TypeError(f"{type(self).__name__} gives no _joints")
+
+    def _score(self, table: CodedTable) -> Floats:
+        """log P(y, x) of coded rows."""
+        raise TypeError(f"{type(self).__name__} gives no _score")
+
+    def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """(codes, class codes) of n rows of the model."""
+        raise TypeError(f"{type(self).__name__} gives no _draw")
+
+    @property
+    def _fresh(self) -> bool:
+        """Whether nothing has been learned yet: cuts and structure are chosen now, and kept."""
+        return "statistics_" not in self.__dict__
+
+    def _check_parameters(self) -> None:
+        if not (isinstance(self.smoothing, int | float | np.number) and 0 <= self.smoothing < np.inf):
+            raise ValueError(f"smoothing must be a number of at least 0. Got {self.smoothing!r} instead.")
+        if isinstance(self.cuts, str) and self.cuts not in METHODS:
+            hint = did_you_mean(self.cuts, METHODS)
+            raise ModelError(
+                f"cuts must be one of {listed(METHODS)} or told by column{hint} Got {self.cuts!r} instead."
+            )
+
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> JointStatistics:
+        self._check_parameters()
+        frame = dense(frame) if frame.sparse is not None else frame
+        for column in schema.columns:
+            if column.kind == "text":
+                raise ModelError(
+                    f"column {column.name!r} is text, which {type(self).__name__} cannot pair with other columns: "
+                    "use NaiveBayes, or turn it into categories first"
+                )
+        cuts = self._first_cuts(frame, schema, y, weights) if self._fresh else self.statistics_.cuts
+        table, base = code_training(frame, with_bins(schema, cuts), cuts, y, weights, self.n_jobs)
+        seen.missing += table.n_missing
+        return JointStatistics(base, self._joints(table, base, y, weights), cuts)
+
+    def _first_cuts(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> Cuts:
+        if isinstance(self.cuts, str):
+            return learn_cuts(frame, schema, y, weights, self.cuts, self.bins)
+        if not isinstance(self.cuts, Mapping):
+            raise ModelError(f"cuts must be a name or a dict of cuts by column. Got {self.cuts!r} instead.")
+        measured = [c.name for c in schema.columns if c.kind in MEASURED]
+        unknown = [name for name in self.cuts if name not in measured]
+        missing = [name for name in measured if name not in self.cuts]
+        if unknown or missing:
+            hint = did_you_mean(unknown[0], measured) if unknown else ""
+            raise UnknownColumn(
+                f"cuts must name every numeric column and no other: unknown {listed(unknown)}, "
+                f"missing {listed(missing)}{hint}"
+            )
+        told: list[Floats | None] = []
+        for c in schema.columns:
+            cut = np.asarray(self.cuts[c.name], dtype=np.float64) if c.kind in MEASURED else None
+            if cut is not None and (cut.ndim != 1 or not np.isfinite(cut).all() or (np.diff(cut) <= 0).any()):
+                raise ModelError(f"column {c.name!r}: cuts must be finite numbers in rising order. Got {cut} instead.")
+            told.append(cut)
+        return tuple(told)
+
+    @property
+    def cuts_(self) -> dict[str, Floats]:
+        """Where every numeric column is cut; fit another model with `cuts=` these to add the two."""
+        return {n: c for n, c in zip(self.schema_.names, self.statistics_.cuts) if c is not None}
+
+    def _log_joint(self, X: Any) -> Floats:
+        frame = self._open(X)
+        if frame.n == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
+        frame = dense(frame) if frame.sparse is not None else frame
+        table = code_known(frame, self.schema_, self.statistics_.cuts, self.n_jobs)
+        out = self._score(table)
+        self._cache["seen"] = Seen(table.n_missing, table.n_unseen)
+        return out
+
+    def _made(self, name: str, *key: Any, make: Callable[[], Any]) -> Any:
+        """What `make` gives, kept until the statistics or the parameters `key` change."""
+        prior = self.prior if isinstance(self.prior, str) else np.asarray(self.prior, dtype=float).tobytes()
+        key = (float(self.smoothing), prior, *key)
+        if self._cache.get(name, (None,))[0] != key:
+            self._check_parameters()
+            self._cache[name] = (key, make())
+        return self._cache[name][1]
+
+    def _column(self, name: Any, what: str) -> int:
+        """The place of a column given by name or place."""
+        return place_of(name, self.schema_.names, what)
+
+    @property
+    def edges_(self) -> list[tuple[str, str]]:
+        """Who depends on whom besides the class: (parent, child) by name."""
+        names = self.schema_.names
+        return [(names[p], names[i]) for p, i in self._edges()]
+
+    def _edges(self) -> list[tuple[int, int]]:
+        """The edges to list and draw."""
+        raise TypeError(f"{type(self).__name__} gives no _edges")
+
+    def _edge_weights(self) -> list[float] | None:
+        """How strong each edge is, in nats, where that is known."""
+        return None
+
+    def summary(self) -> pd.DataFrame:
+        """The columns ranked by I(X;Y) in nats, with their kinds, values and parents."""
+        import pandas as pd
+
+        self._check_fitted()
+        schema, parents = self.schema_, dict[str, list[str]]()
+        for p, i in self.edges_:
+            parents.setdefault(i, []).append(p)
+        frame = pd.DataFrame(
+            {
+                "column": list(schema.names),
+                "kind": list(schema.kinds),
+                "values": list(self.statistics_.sizes),
+                "parents": [", ".join(parents.get(n, [])) for n in schema.names],
+                "information": class_information(self.statistics_.base.cells),
+            }
+        )
+        return frame.sort_values("information", ascending=False, kind="stable", ignore_index=True)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+        """(rows, classes) drawn from the model; a number is drawn uniformly from its bin.
+
+        The outer bins, which have no end, are taken to be as wide as the bins between the cuts are on average.
+        """
+        self._check_fitted()
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        codes, y = self._draw(n, rng)
+        columns: dict[int, Array] = {}
+        for j, (column, cut) in enumerate(zip(self.schema_.columns, self.statistics_.cuts)):
+            columns[j] = (
+                _from_bins(codes[:, j], cut, rng) if cut is not None else _from_values(codes[:, j], column.values)
+            )
+        return views.drawn(self, columns), self.classes_[y]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the dependence graph with matplotlib: the class above, edges as thick as their I(Xi;Xj|Y)."""
+        from ..report.dependence import plot_dependence
+
+        self._check_fitted()
+        return plot_dependence(self, ax)
+
+    def _repr_html_(self) -> str:
+        from ..report.dependence import dependence_html
+
+        return dependence_html(self) if "statistics_" in self.__dict__ else super()._repr_html_()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def place_of(name: Any, names: tuple[str, ...], what: str) -> int:
+    """The place of a column given by its name or its place."""
+    if isinstance(name, int | np.integer) and not isinstance(name, bool) and -len(names) <= name < len(names):
+        return int(name) % len(names)
+    if name not in names:
+        hint = did_you_mean(name, names)
+        raise UnknownColumn(f"{what} names no column: {name!r}{hint} Columns: {listed(names)}")
+    return names.index(name)
+
+
+def _from_values(codes: Array, values: tuple[Any, ...]) -> Array:
+    if not values:
+        return np.full(len(codes), None, dtype=object)
+    listed_values = np.empty(len(values), dtype=object)
+    listed_values[:] = values
+    return listed_values[codes]
+
+
+def _from_bins(codes: Array, cut: Floats, rng: np.random.Generator) -> Floats:
+    if not len(cut):
+        return np.zeros(len(codes))  # one bin without ends: the number says nothing
+    width = float(np.diff(cut).mean()) if len(cut) > 1 else max(abs(float(cut[0])), 1.0)
+    edges = np.concatenate([[cut[0] - width], cut, [cut[-1] + width]])
+    at: Floats = edges[codes] + rng.random(len(codes)) * (edges[codes + 1] - edges[codes])
+    return at

@@ -1,0 +1,70 @@
+#include "pairs.hpp"
+
+#include <nanobind/stl/vector.h>
+
+#include "bind.hpp"
+
+namespace {
+
+using posteriori::Column;
+using posteriori::PairWay;
+using AnyCodes = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+
+Column code_column(const AnyCodes& a) {
+    const auto type = a.dtype();
+    if (type.code != static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt) ||
+        (type.bits != 8 && type.bits != 16 && type.bits != 32))
+        throw nb::type_error("codes must be uint8, uint16 or uint32");
+    return {static_cast<const unsigned char*>(a.data()), a.stride(0) * (type.bits / 8), type.bits / 8};
+}
+
+std::vector<Column> code_columns(const std::vector<AnyCodes>& arrays, std::size_t n) {
+    std::vector<Column> columns;
+    for (const auto& a : arrays) {
+        if (a.shape(0) != n) throw nb::value_error("columns and class have different lengths");
+        columns.push_back(code_column(a));
+    }
+    return columns;
+}
+
+void check_table(const std::vector<std::uint32_t>& sizes, std::size_t n_columns, std::size_t cells) {
+    if (sizes.size() != n_columns) throw nb::value_error("one size a column is needed");
+    std::size_t after = 0, needed = 0;
+    for (auto it = sizes.rbegin(); it != sizes.rend(); ++it) {
+        needed += *it * after;
+        after += *it;
+    }
+    if (needed != cells) throw nb::value_error("the table does not have the cells of all pairs");
+}
+
+}  // namespace
+
+void bind_pairs(nb::module_& m) {
+    m.def(
+        "count_pairs",
+        [](const std::vector<AnyCodes>& columns, const std::vector<std::uint32_t>& sizes, const AnyCodes& y,
+           OutC<std::int64_t, 2> table, int way, int threads) {
+            const auto list = code_columns(columns, y.shape(0));
+            check_table(sizes, columns.size(), table.shape(0));
+            const auto classes = code_column(y);
+            nb::gil_scoped_release release;
+            posteriori::count_pairs(list, sizes, classes, static_cast<std::uint32_t>(table.shape(1)), y.shape(0),
+                                    table.data(), static_cast<PairWay>(way), threads);
+        },
+        nb::arg("columns"), nb::arg("sizes"), nb::arg("y").noconvert(), nb::arg("table").noconvert(), nb::arg("way"),
+        nb::arg("threads"));
+    m.def(
+        "weigh_pairs",
+        [](const std::vector<AnyCodes>& columns, const std::vector<std::uint32_t>& sizes, const AnyCodes& y,
+           In<double, 1> weights, OutC<double, 2> table, int threads) {
+            const auto list = code_columns(columns, y.shape(0));
+            check_table(sizes, columns.size(), table.shape(0));
+            if (weights.shape(0) != y.shape(0)) throw nb::value_error("weights and class have different lengths");
+            const auto classes = code_column(y);
+            nb::gil_scoped_release release;
+            posteriori::weigh_pairs(list, sizes, classes, static_cast<std::uint32_t>(table.shape(1)), y.shape(0),
+                                    weights.data(), weights.stride(0), table.data(), threads);
+        },
+        nb::arg("columns"), nb::arg("sizes"), nb::arg("y").noconvert(), nb::arg("weights").noconvert(),
+        nb::arg("table").noconvert(), nb::arg("threads"));
+}

@@ -1,0 +1,318 @@
+#include "parents.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "scaled.hpp"
+#include "threads.hpp"
+
+namespace posteriori {
+namespace {
+
+constexpr double kLn2 = 0.693147180559945309417232;
+constexpr std::size_t kChunk = 512;  // rows of a task
+constexpr std::size_t kTeam = 4;     // super-parents multiplied side by side, so that no one waits for another
+
+// The observed cells of a row, as offsets into a table row.
+void observed(const std::int32_t* columns, std::size_t d, const ParentTable& theta, std::vector<std::size_t>& offsets) {
+    offsets.clear();
+    for (std::size_t j = 0; j < d; ++j) {
+        if (columns[j] < 0) continue;
+        if (static_cast<std::size_t>(columns[j]) >= theta.columns) throw std::out_of_range("a code is outside its table");
+        offsets.push_back(static_cast<std::size_t>(columns[j]) * theta.padded);
+    }
+}
+
+// Π_j of the classes [lane, lane + L) for `team` super-parents at once.
+template <int L, std::size_t team>
+void products(const double* const* rows, const std::vector<std::size_t>& offsets, std::size_t block, Scaled<L>* out) {
+    using Real = typename Lanes<L>::Real;
+    Real product[team];
+    typename Lanes<L>::Int exponent[team];
+    for (std::size_t s = 0; s < team; ++s) product[s] = Real{} + 1.0, exponent[s] = typename Lanes<L>::Int{};
+    for (std::size_t begin = 0; begin < offsets.size(); begin += block) {
+        const std::size_t end = std::min(offsets.size(), begin + block);
+        for (std::size_t j = begin; j < end; ++j)
+            for (std::size_t s = 0; s < team; ++s) product[s] *= Lanes<L>::load(rows[s] + offsets[j]);
+        if (end == offsets.size()) break;
+        for (std::size_t s = 0; s < team; ++s) {
+            const auto scaled = Scaled<L>::of(product[s], exponent[s]);
+            product[s] = scaled.mantissa, exponent[s] = scaled.exponent;
+        }
+    }
+    for (std::size_t s = 0; s < team; ++s) out[s] = Scaled<L>::of(product[s], exponent[s]);
+}
+
+template <int L>
+void all_products(const std::vector<const double*>& rows, const std::vector<std::size_t>& offsets, std::size_t block,
+                  Scaled<L>* out) {
+    std::size_t s = 0;
+    for (; s + kTeam <= rows.size(); s += kTeam) products<L, kTeam>(rows.data() + s, offsets, block, out + s);
+    for (; s < rows.size(); ++s) products<L, 1>(rows.data() + s, offsets, block, out + s);
+}
+
+template <int L>
+void sum_lanes(const std::int32_t* rows, std::size_t n_parents, const std::int32_t* columns, std::size_t d, std::size_t n,
+               const ParentTable& theta, std::size_t K, std::size_t block, double* out, int threads) {
+    parallel_for((n + kChunk - 1) / kChunk, threads, [&](std::size_t task) {
+        std::vector<std::size_t> offsets;
+        std::vector<const double*> parents;
+        std::vector<Scaled<L>> terms(n_parents);
+        for (std::size_t r = task * kChunk; r < std::min(n, (task + 1) * kChunk); ++r) {
+            observed(columns + r * d, d, theta, offsets);
+            for (std::size_t lane = 0; lane < K; lane += L) {
+                parents.clear();
+                for (std::size_t s = 0; s < n_parents; ++s) {
+                    const std::int32_t row = rows[r * n_parents + s];
+                    if (row < 0) continue;
+                    if (static_cast<std::size_t>(row) >= theta.rows) throw std::out_of_range("a code is outside its table");
+                    parents.push_back(theta.cells + static_cast<std::size_t>(row) * theta.columns * theta.padded + lane);
+                }
+                all_products<L>(parents, offsets, block, terms.data());
+                Scaled<L> sum;
+                for (std::size_t s = 0; s < parents.size(); ++s) sum.add(terms[s]);
+                for (std::size_t y = lane; y < std::min(K, lane + L); ++y) {
+                    const double m = sum.mantissa[y - lane];
+                    out[r * K + y] = m > 0 ? std::log(m) + kLn2 * static_cast<double>(sum.exponent[y - lane])
+                                           : -std::numeric_limits<double>::infinity();
+                }
+            }
+        }
+    });
+}
+
+// ---- leave-one-out of every attribute as the super-parent ---------------------------------------------------------------
+
+double power_of_two(std::int64_t k) {  // k ≤ 0
+    if (k < -1022) return 0.0;
+    const std::int64_t bits = (k + 1023) << 52;
+    double v;
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+struct Number {  // mantissa · 2^exponent
+    double mantissa;
+    std::int64_t exponent;
+};
+
+// A row as the leave-one-out sees it: its cells as offsets into a table row, and the columns they belong to.
+struct Row {
+    std::vector<std::size_t> offsets, columns;
+    std::size_t y = 0;
+    double weight = 1.0, gone = 0.0;  // how often it counts, and how much of it is taken away
+};
+
+// The factors of the row's own class without the row itself, for `team` super-parents side by side.
+template <std::size_t team>
+void own_products(const LeaveOneOut& t, const Row& row, const std::size_t* parents, std::size_t block, Number* out) {
+    const std::size_t P = t.theta.padded, d = t.n_columns;
+    const double *cells[team], *totals[team];
+    for (std::size_t s = 0; s < team; ++s) {
+        cells[s] = t.own + parents[s] * t.theta.columns * P + row.y;
+        totals[s] = t.totals ? t.totals + parents[s] * d * P + row.y : nullptr;
+        out[s] = {1.0, 0};
+    }
+    if (t.totals) block = 8;  // eight counts multiplied are far from overflow
+    for (std::size_t begin = 0; begin < row.offsets.size(); begin += block) {
+        const std::size_t end = std::min(row.offsets.size(), begin + block);
+        double above[team], below[team];
+        for (std::size_t s = 0; s < team; ++s) above[s] = below[s] = 1.0;
+        if (!t.totals)
+            for (std::size_t j = begin; j < end; ++j)
+                for (std::size_t s = 0; s < team; ++s) above[s] *= cells[s][row.offsets[j]];
+        else
+            for (std::size_t j = begin; j < end; ++j)
+                for (std::size_t s = 0; s < team; ++s) {
+                    above[s] *= std::max(cells[s][row.offsets[j]] - row.gone, 0.0);
+                    below[s] *= totals[s][row.columns[j] * P] - row.gone;
+                }
+        for (std::size_t s = 0; s < team; ++s) {
+            const double share = above[s] > 0 ? above[s] / below[s] : 0.0;
+            const auto v = Scaled<2>::of(Lanes<2>::Real{} + out[s].mantissa * share, Lanes<2>::Int{} + out[s].exponent);
+            out[s] = {v.mantissa[0], v.exponent[0]};
+        }
+    }
+}
+
+// Σ w ln x of many x ≥ 1: multiplied where all weights are one, so that a logarithm is taken rarely.
+struct LogSum {
+    double sum = 0.0, product = 1.0;
+    void add(double x, double weight, bool unit) {
+        if (!unit || !(x < 0x1p400)) {
+            sum += weight * std::log(x);
+            return;
+        }
+        product *= x;
+        if (product > 0x1p400) sum += std::log(product), product = 1.0;
+    }
+    double total() const { return sum + std::log(product); }
+};
+
+struct Tally {
+    LogSum log;
+    double squared = 0.0, errors = 0.0;
+};
+
+// Adds the losses of one row under one candidate; `joint` has the classes of the table, `own` its own class.
+void judge(const Number* joint, std::size_t K, const Row& row, bool unit, Tally& tally) {
+    std::int64_t top = std::numeric_limits<std::int64_t>::min();
+    for (std::size_t c = 0; c < K; ++c)
+        if (joint[c].mantissa > 0) top = std::max(top, joint[c].exponent);
+    double total = 0.0, own = 0.0, best = -1.0;
+    std::size_t guess = 0;
+    for (std::size_t c = 0; c < K; ++c) {
+        const double p = joint[c].mantissa > 0 ? joint[c].mantissa * power_of_two(joint[c].exponent - top) : 0.0;
+        total += p;
+        if (c == row.y) own = p;
+        if (p > best) best = p, guess = c;
+    }
+    const double miss = total > 0 ? 1.0 - own / total : 1.0;
+    tally.squared += row.weight * miss * miss;
+    tally.errors += total > 0 && guess == row.y ? 0.0 : row.weight;
+    if (own > 0x1p-900)
+        tally.log.add(total / own, row.weight, unit);
+    else if (joint[row.y].mantissa > 0)
+        tally.log.sum += row.weight * (std::log(total / joint[row.y].mantissa) +
+                                       kLn2 * static_cast<double>(top - joint[row.y].exponent));
+    else
+        tally.log.sum = std::numeric_limits<double>::infinity();
+}
+
+// One task's rows: scratch space, and what it has added up.
+template <int L> struct Judge {
+    const LeaveOneOut& t;
+    std::size_t K, block;
+    std::vector<Tally> tallies;
+    Row row{};
+    std::vector<std::size_t> parents{}, begins{};
+    std::vector<std::uint8_t> blank{};  // whether the super-parent of a candidate is missing
+    std::vector<const double*> rows{};
+    std::vector<Scaled<L>> terms{}, lanes{};
+    std::vector<Number> own{}, joint{};
+
+    Judge(const LeaveOneOut& tables, std::size_t k, std::size_t b) : t(tables), K(k), block(b), tallies(tables.n_columns) {
+        begins.resize(t.n_columns + 1);
+        blank.resize(t.n_columns);
+        own.resize(t.n_columns);
+        joint.resize(K);
+        lanes.resize(t.n_columns * ((K + L - 1) / L));
+    }
+
+    void read(const std::int32_t* codes, std::size_t y, double weight) {
+        observed(codes, t.n_columns, t.theta, row.offsets);
+        row.columns.clear();
+        for (std::size_t j = 0; j < t.n_columns; ++j)
+            if (codes[j] >= 0) row.columns.push_back(j);
+        row.y = y, row.weight = weight, row.gone = std::min(weight, 1.0);
+        parents.clear();
+        for (std::size_t i = 0; i < t.n_columns; ++i) {  // a missing super-parent is summed over its values
+            begins[i] = parents.size();
+            blank[i] = codes[i] < 0;
+            const std::int32_t from = codes[i] < 0 ? t.first[i] : codes[i], to = codes[i] < 0 ? t.first[i + 1] : codes[i] + 1;
+            for (std::int32_t v = from; v < to; ++v) parents.push_back(static_cast<std::size_t>(v));
+        }
+        begins[t.n_columns] = parents.size();
+    }
+
+    void all_classes() {
+        for (std::size_t lane = 0, g = 0; lane < K; lane += L, ++g) {
+            rows.clear();
+            for (auto p : parents) rows.push_back(t.theta.cells + p * t.theta.columns * t.theta.padded + lane);
+            terms.resize(rows.size());
+            all_products<L>(rows, row.offsets, block, terms.data());
+            for (std::size_t i = 0; i < t.n_columns; ++i) {
+                auto& sum = lanes[g * t.n_columns + i];
+                if (!blank[i]) {
+                    sum = terms[begins[i]];
+                    continue;
+                }
+                sum = Scaled<L>{};
+                for (std::size_t k = begins[i]; k < begins[i + 1]; ++k) {
+                    const auto theta = Lanes<L>::load(rows[k] + parents[k] * t.theta.padded);  // θ of that value itself
+                    sum.add(Scaled<L>::of(terms[k].mantissa * theta, terms[k].exponent));
+                }
+            }
+        }
+    }
+
+    void own_class(const std::int32_t* codes) {
+        std::size_t team[kTeam], who[kTeam], n = 0;
+        Number found[kTeam];
+        for (std::size_t i = 0; i < t.n_columns; ++i) {
+            if (codes[i] < 0) {  // a row without the super-parent is in none of its tables
+                const auto& s = lanes[row.y / L * t.n_columns + i];
+                own[i] = {s.mantissa[row.y % L], s.exponent[row.y % L]};
+                continue;
+            }
+            team[n] = static_cast<std::size_t>(codes[i]), who[n] = i;
+            if (++n < kTeam) continue;
+            own_products<kTeam>(t, row, team, block, found);
+            for (n = 0; n < kTeam; ++n) own[who[n]] = found[n];
+            n = 0;
+        }
+        for (std::size_t k = 0; k < n; ++k) {
+            own_products<1>(t, row, team + k, block, found);
+            own[who[k]] = found[0];
+        }
+    }
+
+    void judge_all(double prior_own, bool unit) {
+        for (std::size_t i = 0; i < t.n_columns; ++i) {
+            for (std::size_t c = 0; c < K; ++c) {
+                const auto& s = lanes[c / L * t.n_columns + i];
+                joint[c] = {s.mantissa[c % L] * t.prior[c], s.exponent[c % L]};
+            }
+            joint[row.y] = {own[i].mantissa * prior_own, own[i].exponent};
+            judge(joint.data(), K, row, unit, tallies[i]);
+        }
+    }
+};
+
+template <int L>
+void leave_one_out_lanes(const LeaveOneOut& t, const std::int32_t* codes, std::size_t n, const std::int32_t* y, std::size_t K,
+                         const double* weights, std::size_t block, double* sums, int threads) {
+    const std::size_t tasks = (n + kChunk - 1) / kChunk, d = t.n_columns;
+    std::vector<double> parts(tasks * d * 3);
+    parallel_for(tasks, threads, [&](std::size_t task) {
+        Judge<L> judge(t, K, block);
+        for (std::size_t r = task * kChunk; r < std::min(n, (task + 1) * kChunk); ++r) {
+            judge.read(codes + r * d, static_cast<std::size_t>(y[r]), weights ? weights[r] : 1.0);
+            judge.all_classes();
+            judge.own_class(codes + r * d);
+            judge.judge_all(t.prior_own[r], weights == nullptr);
+        }
+        for (std::size_t i = 0; i < d; ++i) {
+            double* part = parts.data() + (task * d + i) * 3;
+            const Tally& tally = judge.tallies[i];
+            part[0] = tally.log.total(), part[1] = tally.squared, part[2] = tally.errors;
+        }
+    });
+    for (std::size_t task = 0; task < tasks; ++task)
+        for (std::size_t k = 0; k < d * 3; ++k) sums[k] += parts[task * d * 3 + k];
+}
+
+}  // namespace
+
+void sum_of_products(const std::int32_t* rows, std::size_t n_parents, const std::int32_t* columns, std::size_t n_columns,
+                     std::size_t n, const ParentTable& theta, std::size_t n_classes, std::size_t block, double* out,
+                     int threads) {
+    if (theta.padded % 4 == 0)
+        sum_lanes<4>(rows, n_parents, columns, n_columns, n, theta, n_classes, block, out, threads);
+    else
+        sum_lanes<2>(rows, n_parents, columns, n_columns, n, theta, n_classes, block, out, threads);
+}
+
+void leave_one_out(const LeaveOneOut& tables, const std::int32_t* codes, std::size_t n, const std::int32_t* y,
+                   std::size_t n_classes, const double* weights, std::size_t block, double* sums, int threads) {
+    if (tables.theta.padded % 4 == 0)
+        leave_one_out_lanes<4>(tables, codes, n, y, n_classes, weights, block, sums, threads);
+    else
+        leave_one_out_lanes<2>(tables, codes, n, y, n_classes, weights, block, sums, threads);
+}
+
+}  // namespace posteriori

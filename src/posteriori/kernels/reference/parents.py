@@ -1,0 +1,72 @@
+"""Rows under super-parents, in NumPy.
+
+Symbols: a table theta[R, C, K] has a row for every value of every super-parent and a column for every value of every
+attribute; a row of data names one table row for each super-parent and one table column for each attribute, negative where
+it takes no part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+def sum_of_products(rows: Array, cells: Array, theta: Floats, n_classes: int) -> Floats:
+    """out[r, y] = ln Σ_s Π_j theta[rows[r, s], cells[r, j], y]; −inf where no super-parent takes part."""
+    out = np.full((len(rows), n_classes), -np.inf)
+    with np.errstate(divide="ignore"):
+        log_theta = np.log(theta[:, :, :n_classes])
+    for r in range(len(rows)):
+        seen = cells[r][cells[r] >= 0]
+        for row in rows[r][rows[r] >= 0]:
+            out[r] = np.logaddexp(out[r], log_theta[row, seen].sum(axis=0))
+    return out
+
+
+def leave_one_out(
+    codes: Array,
+    first: Array,
+    y: Array,
+    theta: Floats,
+    own: Floats,
+    totals: Floats | None,
+    prior: Floats,
+    prior_own: Floats,
+    weights: Floats | None = None,
+) -> Floats:
+    """Weighted sums [d, 3] of log loss, squared error of P(true) and 0-1 loss with each attribute as the super-parent.
+
+    The factors of a row's own class come from `own` (probabilities without the row) or, with `totals`, from
+    (own − w)/(totals − w), w = min(weight, 1). A missing super-parent is summed over its values, from none of which the
+    row can be taken away.
+    """
+    n, d = codes.shape
+    K = len(prior)
+    sums = np.zeros((d, 3))
+    with np.errstate(divide="ignore"):
+        for r in range(n):
+            w = 1.0 if weights is None else float(weights[r])
+            seen = np.flatnonzero(codes[r] >= 0)
+            for i in range(d):
+                values = [codes[r, i]] if codes[r, i] >= 0 else range(first[i], first[i + 1])
+                blank = codes[r, i] < 0
+                terms = np.array(
+                    [np.log(theta[v, codes[r, seen], :K]).sum(axis=0) + blank * np.log(theta[v, v, :K]) for v in values]
+                )
+                joint = np.logaddexp.reduce(terms, axis=0) + np.log(prior)
+                c = y[r]
+                joint[c] += np.log(prior_own[r]) - np.log(prior[c])
+                if codes[r, i] >= 0:
+                    factors = own[codes[r, i], codes[r, seen], c]
+                    if totals is not None:
+                        factors = (factors - min(w, 1.0)) / (totals[codes[r, i], seen, c] - min(w, 1.0))
+                    joint[c] = np.log(prior_own[r]) + np.log(factors).sum()
+                log_posterior = joint - np.logaddexp.reduce(joint)
+                p = np.exp(log_posterior[c])
+                sums[i] += w * np.array([-log_posterior[c], (1 - p) ** 2, joint.argmax() != c])
+    return sums

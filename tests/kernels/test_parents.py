@@ -1,0 +1,59 @@
+"""Super-parent kernels against their twins, with factors that would underflow and with missing cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posteriori.errors import BadValue
+from posteriori.kernels import parents as kernels
+from posteriori.kernels import reference
+
+
+def case(seed, K, tiny=0, missing=0.2):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, rng.integers(1, 7))
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    V, P = int(first[-1]), kernels.padded(K)
+    theta = np.ones((V, V, P))
+    theta[:, :, :K] = rng.random((V, V, K)) * 10.0 ** -rng.integers(0, tiny + 1, (V, V, K))
+    cells = (rng.integers(0, sizes, (30, len(sizes))) + first[:-1]).astype(np.int32)
+    cells[rng.random(cells.shape) < missing] = -1
+    return rng, first, theta, cells
+
+
+@given(st.integers(0, 10**6), st.integers(1, 9), st.sampled_from([0, 5, 250]))
+def test_sum_of_products_is_reference(seed, K, tiny):
+    _, _, theta, cells = case(seed, K, tiny)
+    theta[theta < 1e-3] *= seed % 2  # zeros too
+    found = kernels.sum_of_products(cells, cells, theta, K)
+    assert np.allclose(found, reference.sum_of_products(cells, cells, theta, K), rtol=1e-12, atol=1e-12)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.booleans())
+def test_leave_one_out_is_reference(seed, K, raw, weighted):
+    rng, first, theta, cells = case(seed, K, tiny=40)
+    d, n = cells.shape[1], len(cells)
+    own = theta * rng.random(theta.shape)
+    totals = rng.random((len(theta), d, theta.shape[2])) * 9 + 20 if raw else None
+    own = own * 5 + 2 if raw else own
+    y, w = rng.integers(0, K, n).astype(np.int32), rng.random(n) * 2 if weighted else None
+    args = (cells, first, y, theta, own, totals, rng.random(K) + 0.1, rng.random(n) + 0.1, w)
+    assert np.allclose(kernels.leave_one_out(*args), reference.leave_one_out(*args), rtol=1e-9)
+
+
+def test_ten_thousand_tiny_factors_do_not_underflow():
+    theta = np.full((1, 1, 2), 1e-5)
+    cells = np.zeros((1, 10_000), np.int32)
+    found = kernels.sum_of_products(np.zeros((1, 1), np.int32), cells, theta, 2)
+    assert found == pytest.approx(np.full((1, 2), 10_000 * np.log(1e-5)), rel=1e-13)
+
+
+def test_codes_out_of_range_are_refused():
+    theta = np.ones((2, 2, 2))
+    with pytest.raises(BadValue, match="outside"):
+        kernels.sum_of_products(np.array([[2]], np.int32), np.zeros((1, 1), np.int32), theta, 2)
+    with pytest.raises(BadValue, match="outside"):
+        kernels.sum_of_products(np.zeros((1, 1), np.int32), np.array([[5]], np.int32), theta, 2)
