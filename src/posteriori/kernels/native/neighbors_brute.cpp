@@ -13,7 +13,7 @@
 namespace posteriori::brute {
 namespace {
 
-using lanes::Eight;
+using eight::Eight;
 constexpr int P = 16;                // points of a panel block
 constexpr int G = 4;                 // queries that share a pass over a block
 constexpr std::int64_t group = 64;   // queries of a task
@@ -23,7 +23,7 @@ template <typename T> T exact(const T* x, const T* q, int d) {
     T sum = 0;
     for (int j = 0; j < d; ++j) {
         const T gap = x[j] - q[j];
-        sum = lanes::madd(gap, gap, sum);
+        sum = eight::madd(gap, gap, sum);
     }
     return sum;
 }
@@ -31,16 +31,16 @@ template <typename T> T exact(const T* x, const T* q, int d) {
 // ½‖x̃‖² − x̃·q̃ of P points and G queries.
 inline void products(const float* block, const float* half, const float* q, int d, float* out) {
     Eight<float> sum[G][2];
-    for (int g = 0; g < G; ++g) sum[g][0] = lanes::load(half), sum[g][1] = lanes::load(half + 8);
+    for (int g = 0; g < G; ++g) sum[g][0] = eight::load(half), sum[g][1] = eight::load(half + 8);
     for (int j = 0; j < d; ++j) {
-        const Eight<float> a = lanes::load(block + j * P), b = lanes::load(block + j * P + 8);
+        const Eight<float> a = eight::load(block + j * P), b = eight::load(block + j * P + 8);
         for (int g = 0; g < G; ++g) {
-            const Eight<float> minus = lanes::splat(q[j * G + g]);  // −q̃
-            sum[g][0] = lanes::madd(a, minus, sum[g][0]);
-            sum[g][1] = lanes::madd(b, minus, sum[g][1]);
+            const Eight<float> minus = eight::splat(q[j * G + g]);  // −q̃
+            sum[g][0] = eight::madd(a, minus, sum[g][0]);
+            sum[g][1] = eight::madd(b, minus, sum[g][1]);
         }
     }
-    for (int g = 0; g < G; ++g) lanes::store(out + g * P, sum[g][0]), lanes::store(out + g * P + 8, sum[g][1]);
+    for (int g = 0; g < G; ++g) eight::store(out + g * P, sum[g][0]), eight::store(out + g * P + 8, sum[g][1]);
 }
 
 // One query's progress: its list and the largest product that may still enter it.
@@ -68,9 +68,9 @@ template <typename T, typename Sink> struct Job {
         for (std::int64_t block = b; block < e; ++block) {
             products(blocks + block * d * P, half + block * P, minus, d, out);
             for (int g = 0; g < count; ++g) {
-                const Eight<float> bar = lanes::splat(who[g].bar);
-                unsigned hits = lanes::at_most(lanes::load(out + g * P), bar) |
-                                lanes::at_most(lanes::load(out + g * P + 8), bar) << 8;
+                const Eight<float> bar = eight::splat(who[g].bar);
+                unsigned hits = eight::at_most(eight::load(out + g * P), bar) |
+                                eight::at_most(eight::load(out + g * P + 8), bar) << 8;
                 if (!hits) continue;
                 for (; hits; hits &= hits - 1) {
                     const std::int64_t at = block * P + __builtin_ctz(hits);
