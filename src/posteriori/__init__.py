@@ -36,6 +36,12 @@ _HOME: dict[str, str] = {
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.gaussian_nb",
     "MultinomialNB": "bayes.multinomial_nb",
+    "LinearSVC": "margin.linear_svm",
+    "SVC": "margin.svm",
+    "SVR": "margin.svr",
+    "KDTree": "neighbors.kdtree",
+    "KNeighborsClassifier": "neighbors.classifier",
+    "KNeighborsRegressor": "neighbors.regressor",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

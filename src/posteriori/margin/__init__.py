@@ -1,1 +1,7 @@
-"""Room."""
+"""Margins: support vector machines by sequential minimal optimisation, linear ones by coordinate descent and Newton."""
+
+from .linear_svm import LinearSVC
+from .svm import SVC, Margins
+from .svr import SVR
+
+__all__ = ["SVC", "SVR", "LinearSVC", "Margins"]

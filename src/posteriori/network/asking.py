@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import threading
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -102,7 +101,11 @@ class Asked(Network):
     # Rows of a table
 
     def case_marginals(
-        self, cases: Any, nodes: str | Sequence[str] | None = None, n_jobs: int | None = None
+        self,
+        cases: Any,
+        nodes: str | Sequence[str] | None = None,
+        n_jobs: int | None = None,
+        max_memory: int = MAX_MEMORY,
     ) -> dict[str, Floats]:
         """P(x_i | case) for each row and each of the nodes (all unless told): {node: array of shape (rows, states)}.
 
@@ -113,10 +116,10 @@ class Asked(Network):
         [[0.4887, 0.5113], [0.055, 0.945]]
         """
         asked = list(range(len(self.nodes))) if nodes is None else find_all(self._index, nodes)
-        found = self._batch(read_cases(cases, self._index, self._states), asked, n_jobs)
+        found = self._batch(read_cases(cases, self._index, self._states), asked, n_jobs, max_memory)
         return {self.nodes[v]: p for v, p in zip(asked, found, strict=True)}
 
-    def predict_proba(self, cases: Any, target: str, n_jobs: int | None = None) -> Floats:
+    def predict_proba(self, cases: Any, target: str, n_jobs: int | None = None, max_memory: int = MAX_MEMORY) -> Floats:
         """P(target | case) for each row, one column a state of the target, in the order of `states(target)`.
 
         Missing cells and missing columns are unknown; a column of the target itself is not looked at.
@@ -127,9 +130,9 @@ class Asked(Network):
         """
         node = find(self._index, target)
         codes = read_cases(cases, self._index, self._states, frozenset([target]))
-        return self._batch(codes, [node], n_jobs)[0]
+        return self._batch(codes, [node], n_jobs, max_memory)[0]
 
-    def predict(self, cases: Any, target: str, n_jobs: int | None = None) -> NDArray[Any]:
+    def predict(self, cases: Any, target: str, n_jobs: int | None = None, max_memory: int = MAX_MEMORY) -> NDArray[Any]:
         """The most probable state of the target for each row.
 
         >>> import posteriori as po
@@ -138,7 +141,7 @@ class Asked(Network):
         """
         labels = np.empty(len(self.states(target)), dtype=object)
         labels[:] = self._states[target]
-        found: NDArray[Any] = labels[self.predict_proba(cases, target, n_jobs).argmax(axis=1)]
+        found: NDArray[Any] = labels[self.predict_proba(cases, target, n_jobs, max_memory).argmax(axis=1)]
         return found
 
     # Faces
@@ -174,10 +177,6 @@ class Asked(Network):
     def _compiled(self) -> dict[int, JunctionTree]:
         return {}
 
-    @cached_property
-    def _lock(self) -> threading.RLock:
-        return threading.RLock()
-
     @contextlib.contextmanager
     def _tree(self, evidence: Evidence, max_memory: int) -> Iterator[JunctionTree]:
         """The compiled tree with this evidence; no other thread changes it meanwhile."""
@@ -191,8 +190,8 @@ class Asked(Network):
             tree.set_evidence(findings)
             yield tree
 
-    def _batch(self, codes: Codes, targets: Sequence[int], n_jobs: int | None) -> list[Floats]:
-        with self._tree(NOTHING, MAX_MEMORY) as tree:
+    def _batch(self, codes: Codes, targets: Sequence[int], n_jobs: int | None, max_memory: int) -> list[Floats]:
+        with self._tree(NOTHING, max_memory) as tree:
             try:
                 return tree.batch(codes, targets, n_jobs)
             except ImpossibleEvidence as error:

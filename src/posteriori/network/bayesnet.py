@@ -79,7 +79,12 @@ class BayesNet(Asked):
     # Sampled answers
 
     def sample(
-        self, n: int, evidence: Evidence = NOTHING, random_state: RandomState = None, n_jobs: int | None = None
+        self,
+        n: int,
+        evidence: Evidence = NOTHING,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        max_memory: int = MAX_MEMORY,
     ) -> Any:
         """n independent cases of P(x | e) as a pandas table of categories: drawn forward, or from the junction tree.
 
@@ -91,7 +96,7 @@ class BayesNet(Asked):
         import pandas as pd
 
         if evidence:
-            with self._named(evidence), self._tree(evidence, MAX_MEMORY) as tree:
+            with self._named(evidence), self._tree(evidence, max_memory) as tree:
                 codes = tree.sample(n, random_state, n_jobs)
         else:
             codes = forward_sample(self._model, n, random_state, n_jobs)

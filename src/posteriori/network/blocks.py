@@ -11,6 +11,7 @@ support, and each can be taken back.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -57,9 +58,7 @@ def ergodic_blocks(model: Discrete, vectors: Mapping[int, Floats], max_states: i
         lost = [group for group in groups if known[group] is None]
         if not lost:
             break
-        for group in lost:
-            if len(set(label[list(group)])) == 1 and np.count_nonzero(label == label[group[0]]) == len(group):
-                label = _with_parents(label, group, supports, model, max_states)
+        label = _joined(label, lost, supports, model, max_states)
     return [block for group in groups if (block := known[group]) is not None and block.nodes]
 
 
@@ -147,19 +146,34 @@ def _block(group: Sequence[int], supports: list[Support], model: Discrete, max_s
     return Block(tuple(nodes), np.ascontiguousarray(states), int(safe.argmax())) if safe.any() else None
 
 
-def _with_parents(
-    label: NDArray[np.int64], group: tuple[int, ...], supports: list[Support], model: Discrete, max_states: int
+def _joined(
+    label: NDArray[np.int64], lost: list[tuple[int, ...]], supports: list[Support], model: Discrete, max_states: int
 ) -> NDArray[np.int64]:
-    """The partition with the group joined to one parent's block where that makes it safe, else to those of all parents."""
-    mine = label[group[0]]
-    above = sorted({int(label[p]) for v in group for p in supports[v][0]} - {int(mine)})
+    """The partition with lost groups joined to the parent's block that makes them safe with the fewest states.
+
+    Small joins go first, and a block takes part in one join only: what it brings may spare others theirs. Where no single
+    parent makes any group safe, the first group is joined to the blocks of all its parents.
+    """
     options = []
-    for b in above:
-        joined = _condensed(np.where(label == b, mine, label), supports)
-        members = tuple(np.flatnonzero(joined == joined[group[0]]).tolist())
-        block = _block(members, supports, model, max_states)
-        if block is not None:
-            options.append((len(block.states), b))
-    if options:
-        return np.where(label == min(options)[1], mine, label)
-    return np.where(np.isin(label, above), mine, label)
+    for group in lost:
+        mine = int(label[group[0]])
+        for b in _above(label, group, supports):
+            joined = _condensed(np.where(label == b, mine, label), supports)
+            members = tuple(np.flatnonzero(joined == joined[group[0]]).tolist())
+            with contextlib.suppress(NotErgodic):  # too large: no option
+                block = _block(members, supports, model, max_states)
+                if block is not None:
+                    options.append((len(block.states), b, mine))
+    taken: set[int] = set()
+    for _, b, mine in sorted(options):
+        if not taken & {b, mine}:
+            taken |= {b, mine}
+            label = np.where(label == b, mine, label)
+    if not taken:
+        label = np.where(np.isin(label, _above(label, lost[0], supports)), label[lost[0][0]], label)
+    return label
+
+
+def _above(label: NDArray[np.int64], group: tuple[int, ...], supports: list[Support]) -> list[int]:
+    """The blocks of the group's parents."""
+    return sorted({int(label[p]) for v in group for p in supports[v][0]} - {int(label[group[0]])})

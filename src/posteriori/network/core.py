@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
@@ -33,6 +34,7 @@ class Network:
     ) -> None:
         self._dag = _dag(edges, tables)
         self._name = name
+        self._lock = threading.RLock()  # a compiled tree answers one question at a time
         given = dict(states or {})
         self._states = {n: _states(n, given.pop(n, None), tables[n], self._dag) for n in self._dag.nodes}
         if given:
@@ -138,6 +140,10 @@ class Network:
     def __getstate__(self) -> dict[str, Any]:
         kept = ("_dag", "_name", "_states", "_tables")  # what can be computed again is not carried along
         return {k: v for k, v in self.__dict__.items() if k in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}: {len(self.nodes)} nodes, {len(self.edges)} edges)"

@@ -25,12 +25,19 @@ def checked(model: Discrete, likelihoods: Mapping[int, ArrayLike]) -> dict[int, 
         if vector.shape != (model.sizes[v],):
             raise BadValue(f"the finding on node {v} has shape {vector.shape}; it has {model.sizes[v]} states")
         vectors[int(v)] = vector
-    if vectors:
-        cells = np.concatenate(list(vectors.values()))
-        if not (np.isfinite(cells).all() and cells.min() >= 0):
-            wrong = next(v for v, x in vectors.items() if not (np.isfinite(x).all() and x.min() >= 0))
-            raise BadValue(f"the finding on node {wrong} is {vectors[wrong].tolist()}: likelihoods are finite and ≥ 0")
+    legal = _legal(vector) if len(vectors) == 1 else not vectors or _all_legal(np.concatenate(list(vectors.values())))
+    if not legal:
+        wrong = next(v for v, x in vectors.items() if not _legal(x))
+        raise BadValue(f"the finding on node {wrong} is {vectors[wrong].tolist()}: likelihoods are finite and ≥ 0")
     return vectors
+
+
+def _legal(vector: Floats) -> bool:
+    return all(0.0 <= x < np.inf for x in vector.tolist())  # false for NaN too; a few numbers are faster without NumPy
+
+
+def _all_legal(cells: Floats) -> bool:
+    return bool(cells.min() >= 0 and cells.max() < np.inf)
 
 
 def packed(vectors: Mapping[int, Floats]) -> tuple[NDArray[np.int32], Floats]:

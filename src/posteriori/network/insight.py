@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posteriori.network.junction import JunctionTree
+from posteriori.network.junction import JunctionTree, Marginals
 from posteriori.network.model import Floats, one_hot
 
 
@@ -117,7 +117,7 @@ def arc_strength(tree: JunctionTree) -> dict[tuple[int, int], float]:
     return strength
 
 
-def _by_target(tree: JunctionTree, target: int) -> tuple[list[Floats], list[tuple[float, list[Floats]]]]:
+def _by_target(tree: JunctionTree, target: int) -> tuple[Marginals, list[tuple[float, Marginals]]]:
     """The marginals given e, and for each possible state t of the target (P(t|e), the marginals given t and e)."""
     prior, evidence = tree.marginals(), tree.evidence
     given = []

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,38 @@ from posteriori.network.evidence import checked, impossible, packed
 from posteriori.network.model import Discrete, Floats
 
 MAX_MEMORY = 2 << 30
+
+
+_NO_FINDING = np.empty(0)
+
+
+class Marginals(Sequence[Floats]):
+    """The marginals of all nodes end to end in `flat`; item v is that of node v.
+
+    >>> Marginals(np.array([0.2, 0.8, 1.0]), [0, 2, 3])[0].tolist()
+    [0.2, 0.8]
+    """
+
+    __slots__ = ("_offsets", "flat")
+
+    def __init__(self, flat: Floats, offsets: list[int]) -> None:
+        self.flat, self._offsets = flat, offsets
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @overload
+    def __getitem__(self, v: int) -> Floats: ...
+    @overload
+    def __getitem__(self, v: slice) -> list[Floats]: ...
+    def __getitem__(self, v: int | slice) -> Floats | list[Floats]:
+        if isinstance(v, slice):
+            return [self[i] for i in range(*v.indices(len(self)))]
+        v = range(len(self))[v]
+        return self.flat[self._offsets[v] : self._offsets[v + 1]]
+
+    def __iter__(self) -> Iterator[Floats]:
+        return (self.flat[a:b] for a, b in pairwise(self._offsets))
 
 
 class JunctionTree:
@@ -72,9 +104,11 @@ class JunctionTree:
         """Replace the finding on one node (None takes it out) and keep the others."""
         found = {} if likelihood is None else checked(self.model, {node: likelihood})
         with self._lock:
-            rest = {v: x for v, x in self._findings.items() if v != node}
-            self._findings = rest | found
-            self._state.change(node, found.get(node, np.empty(0)))
+            findings = self._findings.copy()  # others may hold the old ones
+            findings.pop(node, None)
+            findings.update(found)
+            self._findings = findings
+            self._state.change(node, found.get(node, _NO_FINDING))
 
     @property
     def evidence(self) -> dict[int, Floats]:
@@ -97,10 +131,9 @@ class JunctionTree:
         with self._lock:
             self._state.reset()
 
-    def marginals(self) -> list[Floats]:
+    def marginals(self) -> Marginals:
         """P(x_v | e) of every node."""
-        out = self.flat_marginals()
-        return [out[a:b] for a, b in pairwise(self._offsets)]
+        return Marginals(self.flat_marginals(), self._offsets)
 
     def flat_marginals(self) -> Floats:
         """P(x_v | e) of every node, end to end."""

@@ -27,6 +27,17 @@ struct Clique {
     std::vector<int> read_here, read_message; // nodes whose marginal is read from the belief, or from the separator
 };
 
+// Cells that are written before they are read: memory is taken, not cleared.
+class Buffer {
+public:
+    void resize(Index n) { cells_.reset(new double[n]); }
+    double* data() const { return cells_.get(); }
+    double& operator[](Index i) const { return cells_[i]; }
+
+private:
+    std::unique_ptr<double[]> cells_;
+};
+
 class Plan {
 public:
     Plan(std::vector<int> sizes, Lists parents);
@@ -48,6 +59,7 @@ public:
 
 private:
     std::vector<int> lay_out(const CliqueTree& tree);
+    double needed() const;
     double bytes_ = 0, largest_cells_ = 0;
     std::vector<int> largest_;
 };
@@ -104,7 +116,8 @@ private:
 
     std::shared_ptr<const Plan> plan_;
     Findings now_;
-    std::vector<double> belief_, up_, separator_, scratch_, ratio_, message_, marginals_;
+    Buffer belief_, up_, separator_, scratch_;
+    std::vector<double> ratio_, message_, marginals_;
     std::vector<Index> cells_, message_cells_, separator_cells_;  // message and separator sizes: 0 when not known
     std::vector<double> log_scale_, least_log_;
     std::vector<double> product_log_;   // log of what was scaled out of a belief

@@ -267,7 +267,7 @@ bool State::most_probable(std::vector<int>& states, double& log_value) {
     for (int c = static_cast<int>(plan_->cliques.size()) - 1; c >= 0; --c) {
         multiply(c);
         if (!send<Max>(c)) return false;
-        std::copy(message_.begin(), message_.begin() + message_cells_[c], up_.begin() + plan_->cliques[c].message_place);
+        std::copy(message_.begin(), message_.begin() + message_cells_[c], up_.data() + plan_->cliques[c].message_place);
         log_value += log_scale_[c];
     }
     states = now_.hard;

@@ -72,7 +72,7 @@ Plan::Plan(std::vector<int> sizes_given, Lists parents_given)
         total += cells;
         if (cells > largest_cells_) largest_cells_ = cells, largest_ = members;
     }
-    bytes_ = 8 * (2 * total + 2 * largest_cells_);
+    bytes_ = 8 * total;
     if (bytes_ > 4e15) return;  // no machine holds it; the caller refuses it by its bytes
     const std::vector<int> row = lay_out(tree);
     std::vector<int> place(n);
@@ -84,6 +84,7 @@ Plan::Plan(std::vector<int> sizes_given, Lists parents_given)
             if (place[p] < place[first]) first = p;
         cliques[row[tree.home[first]]].tables.push_back(v);
     }
+    bytes_ = needed();
     containing.resize(n);
     for (std::size_t c = 0; c < cliques.size(); ++c)
         for (int v : cliques[c].nodes) containing[v].push_back(static_cast<int>(c));
@@ -101,6 +102,19 @@ Plan::Plan(std::vector<int> sizes_given, Lists parents_given)
         }
         (thinnest >= 0 ? cliques[thinnest].read_message : cliques[home[v]].read_here).push_back(v);
     }
+}
+
+// Bytes of the potentials, and of the beliefs, messages and scratch of one state.
+double Plan::needed() const {
+    double cells = static_cast<double>(belief_cells) + 2.0 * static_cast<double>(message_cells) + static_cast<double>(scratch_cells);
+    for (const Clique& clique : cliques) {
+        std::vector<int> scope = clique.tables;
+        for (int t : clique.tables) scope.insert(scope.end(), parents[t].begin(), parents[t].end());
+        std::sort(scope.begin(), scope.end());
+        scope.erase(std::unique(scope.begin(), scope.end()), scope.end());
+        if (!scope.empty()) cells += cells_of(scope, sizes);
+    }
+    return 8 * cells;
 }
 
 // Axis orders from the root down: a separator keeps the order it has in the parent, and comes last in the child.
@@ -152,7 +166,7 @@ std::vector<int> Plan::lay_out(const CliqueTree& tree) {
         clique.message_place = message_cells;
         belief_cells += clique.cells;
         message_cells += clique.message_cells;
-        scratch_cells = std::max(scratch_cells, clique.cells);
+        if (clique.parent >= 0) scratch_cells = std::max(scratch_cells, clique.cells);  // a root's posterior is its belief
     }
     for (Clique& clique : cliques)
         for (int c : clique.children) {

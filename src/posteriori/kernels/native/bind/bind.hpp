@@ -8,6 +8,8 @@ namespace nb = nanobind;
 void bind_naive(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_parents(nb::module_& m);
+void bind_margin(nb::module_& m);
+void bind_neighbors(nb::module_& m);
 void bind_network(nb::module_& m);
 void bind_sampling(nb::module_& m);
 

@@ -15,6 +15,8 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     bind_naive(m);
     bind_pairs(m);
     bind_parents(m);
+    bind_margin(m);
+    bind_neighbors(m);
     bind_network(m);
     bind_sampling(m);
 }

@@ -1,0 +1,170 @@
+"""Kernel-matrix blocks and the pairwise solver, compiled. Twins in `reference.margin` say what each computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import n_threads, native
+
+__all__ = [
+    "KINDS",
+    "Descent",
+    "Epoch",
+    "KernelSpec",
+    "Packed",
+    "descend",
+    "kernel_rows",
+    "kernel_sums",
+    "pack",
+    "smo_block",
+    "square",
+    "subtract_rows",
+]
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ALIGNED = 8  # columns: a row of `square` is a multiple of this
+KINDS = ("dot", "polynomial", "sigmoid", "rbf", "distance", "manhattan")
+
+
+class KernelSpec(NamedTuple):
+    """A kernel by its kind and numbers; `reference.margin.kernel_rows` states the formula of each kind."""
+
+    kind: str
+    scale: float = 1.0
+    shift: float = 0.0
+    degree: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Rows laid out for the block kernels: `panels` (⌈n/width⌉, d, width), `norms` ‖x‖² padded with zeros, and n."""
+
+    rows: Array
+    panels: Array
+    norms: Array
+
+    @property
+    def n(self) -> int:
+        return len(self.rows)
+
+
+def pack(rows: Array, n_jobs: int | None = None) -> Packed:
+    """Lay out rows (float32 or float64, C order) for `kernel_rows` and `kernel_sums`."""
+    rows = np.ascontiguousarray(rows)
+    n, d = rows.shape
+    width = native().panel_width(rows.dtype == np.float32)
+    count = -(-n // width)
+    panels = np.empty((count, d, width), rows.dtype)
+    norms = np.empty(count * width, rows.dtype)
+    native().pack_rows(rows, panels, norms, n_threads(n_jobs, n * d))
+    return Packed(rows, panels, norms)
+
+
+def _numbers(spec: KernelSpec) -> tuple[int, float, float, int]:
+    return KINDS.index(spec.kind), float(spec.scale), float(spec.shift), int(spec.degree)
+
+
+def kernel_rows(
+    spec: KernelSpec, a: Array, a_norms: Array, b: Packed, out: Array, slot: Ints, n_jobs: int | None = None
+) -> None:
+    """out[slot[i], j] = K(a_i, b_j) for the first n columns of `out`; the rest of it is left as it is."""
+    fits = out.shape[1] >= b.n and a.shape[1] == b.panels.shape[1] and len(a_norms) == len(a) == len(slot)
+    if not fits or (len(slot) and not 0 <= slot.min() <= slot.max() < len(out)):
+        raise ValueError(f"shapes do not fit: a {a.shape}, b {b.rows.shape}, out {out.shape}, slot {slot.shape}")
+    if len(a):
+        threads = n_threads(n_jobs, len(a) * b.n * (a.shape[1] + 16), 2_000_000)
+        native().kernel_rows(*_numbers(spec), a, a_norms, b.panels, b.norms, out, slot, b.n, threads)
+
+
+def kernel_sums(
+    spec: KernelSpec, a: Array, a_norms: Array, b: Packed, coef: Floats, n_jobs: int | None = None
+) -> Floats:
+    """out[i, c] = Σ_j K(a_i, b_j) coef[c, j], the kernel never stored."""
+    if coef.shape[1] != b.n or a.shape[1] != b.panels.shape[1] or len(a_norms) != len(a):
+        raise ValueError(f"shapes do not fit: a {a.shape}, norms {a_norms.shape}, b {b.rows.shape}, coef {coef.shape}")
+    out = np.zeros((len(a), len(coef)))
+    if len(a) and b.n:
+        threads = n_threads(n_jobs, len(a) * b.n * (a.shape[1] + 16), 2_000_000)
+        native().kernel_sums(*_numbers(spec), a, a_norms, b.panels, b.norms, np.ascontiguousarray(coef), out, threads)
+    return out
+
+
+def square(q: int, dtype: Any, room: Array | None = None) -> Array:
+    """Space for a (q, q) matrix whose rows are whole registers, in the bytes of `room` where it fits; 0 beyond column q."""
+    shape = (q, -(-q // ALIGNED) * ALIGNED)
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    fits = room is not None and size <= room.nbytes
+    out = room[:size].view(dtype).reshape(shape) if fits and room is not None else np.empty(shape, dtype)
+    out[:, q:] = 0.0
+    return out
+
+
+def smo_block(
+    K: Array, low: Floats, high: Floats, beta: Floats, v: Floats, tol: float, max_steps: int
+) -> tuple[int, float]:
+    """Pairs moved and the gap left; beta and v = p − Kβ change in place until the gap is under `tol`.
+
+    K is (q, q) or, which saves a copy, the first q columns of the wider array that `square` gives.
+    """
+    q = len(K)
+    if K.shape == (q, q) and q % ALIGNED:
+        K, given = square(q, K.dtype), K
+        K[:, :q] = given
+    if K.shape[1] != -(-q // ALIGNED) * ALIGNED or not len(low) == len(high) == len(beta) == len(v) == q:
+        raise ValueError(
+            f"shapes do not fit: K {K.shape}, low {low.shape}, high {high.shape}, beta {beta.shape}, v {v.shape}"
+        )
+    steps, gap = native().smo_block(K, low, high, beta, v, tol, max_steps)
+    return int(steps), float(gap)
+
+
+def subtract_rows(rows: Array, slot: Ints, step: Floats, v: Floats, n_jobs: int | None = None) -> None:
+    """v[j] −= Σ_r step[r] · rows[slot[r], j], in place."""
+    if (
+        len(v) > rows.shape[1]
+        or len(slot) != len(step)
+        or (len(slot) and not 0 <= slot.min() <= slot.max() < len(rows))
+    ):
+        raise ValueError(f"shapes do not fit: rows {rows.shape}, slot {slot.shape}, step {step.shape}, v {v.shape}")
+    native().subtract_rows(rows, slot, step, v, n_threads(n_jobs, len(slot) * len(v), 500_000))
+
+
+class Epoch(NamedTuple):
+    """How many rows are in play, and the extreme projected gradients of a pass."""
+
+    active: int
+    top: float = np.inf
+    bottom: float = -np.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """Dual coordinate descent under way: see `reference.margin.descend` for the letters."""
+
+    y: Floats
+    upper: Floats
+    ridge: Floats
+    curvature: Floats
+    bias: float
+    alpha: Floats
+    w: Floats
+    order: Ints
+
+
+def descend(X: Any, state: Descent, last: Epoch, seed: int) -> Epoch:
+    """One pass of dual coordinate descent over the active rows of X (dense, or CSR with int64 starts and int32 columns)."""
+    n, d = X.shape
+    vectors = (state.y, state.upper, state.ridge, state.curvature, state.alpha, state.order)
+    if any(len(v) != n for v in vectors) or len(state.w) != d + 1 or not 0 <= last.active <= n:
+        raise ValueError(f"shapes do not fit: X {X.shape}, y {state.y.shape}, w {state.w.shape}")
+    rest = (*vectors[:4], float(state.bias), state.alpha, state.w, state.order, *last, seed)
+    if isinstance(X, np.ndarray):
+        return Epoch(*native().descend_dense(X, *rest))
+    return Epoch(*native().descend_sparse(X.indptr, X.indices, X.data, *rest))

@@ -1,0 +1,154 @@
+#include <utility>
+#include <vector>
+
+#include "../kdtree.hpp"
+#include "../neighbors_brute.hpp"
+#include "bind.hpp"
+
+namespace {
+
+using namespace posteriori;
+using kdtree::Ask;
+using kdtree::Metric;
+using kdtree::W;
+using I32 = InC<std::int32_t, 1>;
+
+// A vector becomes a NumPy array that owns it, without a copy.
+template <typename T> nb::object array(std::vector<T>&& data, std::vector<std::size_t> shape) {
+    auto* kept = new std::vector<T>(std::move(data));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
+}
+
+// Python's signal handlers, looked at from inside a long search: KeyboardInterrupt ends it.
+void poll() {
+    nb::gil_scoped_acquire hold;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+template <typename T> nb::tuple bounds(InC<T, 2> X, int threads) {
+    const std::size_t d = X.shape(1);
+    std::vector<T> lo(d), hi(d);
+    bool finite;
+    {
+        nb::gil_scoped_release free;
+        finite = kdtree::bounds(X.data(), std::int64_t(X.shape(0)), int(d), lo.data(), hi.data(), threads);
+    }
+    return nb::make_tuple(array(std::move(lo), {d}), array(std::move(hi), {d}), finite);
+}
+
+template <typename T> nb::tuple build(InC<T, 2> X, double scale, int leaf_size, int threads) {
+    const std::size_t d = X.shape(1);
+    kdtree::Tree<T> t;
+    {
+        nb::gil_scoped_release free;
+        t = kdtree::build(X.data(), std::int64_t(X.shape(0)), int(d), T(scale), leaf_size, threads);
+    }
+    const std::size_t nodes = t.dim.size(), leaves = t.leaf_count.size(), blocks = t.ids.size() / W;
+    const std::size_t wide = t.wide_child.size() / W;
+    return nb::make_tuple(array(std::move(t.dim), {nodes}), array(std::move(t.value), {nodes}),
+                          array(std::move(t.right), {nodes}), array(std::move(t.lo), {nodes, d}),
+                          array(std::move(t.hi), {nodes, d}), array(std::move(t.leaf_block), {leaves + 1}),
+                          array(std::move(t.leaf_count), {leaves}), array(std::move(t.blocks), {blocks, d, W}),
+                          array(std::move(t.ids), {blocks, W}), array(std::move(t.wide_box), {wide, 2, d, W}),
+                          array(std::move(t.wide_child), {wide, W}), array(std::move(t.centre), {d}), t.unit);
+}
+
+template <typename T>
+kdtree::View<T> view(const I32& dim, const InC<T, 1>& value, const I32& right, const I32& leaf_block,
+                     const I32& leaf_count, const InC<T, 3>& blocks, const InC<std::int32_t, 2>& ids,
+                     const InC<float, 4>& wide_box, const InC<std::int32_t, 2>& wide_child, const InC<double, 1>& centre,
+                     double unit, int leaf_size) {
+    kdtree::View<T> v{};
+    v.d = int(blocks.shape(1));
+    v.leaves = std::int64_t(leaf_count.shape(0)), v.wide = std::int64_t(wide_child.shape(0));
+    v.dim = dim.data(), v.right = right.data(), v.leaf_block = leaf_block.data(), v.leaf_count = leaf_count.data();
+    v.ids = ids.data(), v.wide_child = wide_child.data(), v.value = value.data(), v.blocks = blocks.data();
+    v.wide_box = wide_box.data(), v.centre = centre.data(), v.unit = unit, v.leaf_size = leaf_size;
+    return v;
+}
+
+template <typename T>
+void tree_nearest(I32 dim, InC<T, 1> value, I32 right, I32 leaf_block, I32 leaf_count, InC<T, 3> blocks,
+                  InC<std::int32_t, 2> ids, InC<float, 4> wide_box, InC<std::int32_t, 2> wide_child, InC<double, 1> centre,
+                  double unit, int leaf_size, InC<T, 2> Q, I32 skip, int metric, double p, int threads,
+                  OutC<T, 2> distance, OutC<std::int64_t, 2> index) {
+    const auto tree = view(dim, value, right, leaf_block, leaf_count, blocks, ids, wide_box, wide_child, centre, unit, leaf_size);
+    nb::gil_scoped_release free;
+    kdtree::nearest(tree, Q.data(), std::int64_t(Q.shape(0)), int(distance.shape(1)),
+                    skip.shape(0) ? skip.data() : nullptr, Ask{Metric(metric), p, threads, poll}, distance.data(),
+                    index.data());
+}
+
+template <typename T>
+nb::tuple tree_within(I32 dim, InC<T, 1> value, I32 right, I32 leaf_block, I32 leaf_count, InC<T, 3> blocks,
+                      InC<std::int32_t, 2> ids, InC<float, 4> wide_box, InC<std::int32_t, 2> wide_child,
+                      InC<double, 1> centre, double unit, int leaf_size, InC<T, 2> Q, InC<T, 1> radius, int metric,
+                      double p, int threads, bool list) {
+    const auto tree = view(dim, value, right, leaf_block, leaf_count, blocks, ids, wide_box, wide_child, centre, unit, leaf_size);
+    const std::size_t m = Q.shape(0);
+    std::vector<std::int64_t> start(m + 1);
+    std::vector<std::int32_t> id;
+    std::vector<T> distance;
+    {
+        nb::gil_scoped_release free;
+        std::vector<std::vector<std::int32_t>> found(list ? m : 0);
+        std::vector<std::vector<T>> far(list ? m : 0);
+        kdtree::within(tree, Q.data(), std::int64_t(m), radius.data(), Ask{Metric(metric), p, threads, poll},
+                       start.data() + 1, list ? &found : nullptr, list ? &far : nullptr);
+        if (list) {
+            for (std::size_t i = 0; i < m; ++i) start[i + 1] += start[i];
+            id.reserve(start[m]), distance.reserve(start[m]);
+            for (std::size_t i = 0; i < m; ++i) {
+                id.insert(id.end(), found[i].begin(), found[i].end());
+                distance.insert(distance.end(), far[i].begin(), far[i].end());
+            }
+        }
+    }
+    const std::size_t all = id.size();
+    return nb::make_tuple(array(std::move(start), {m + 1}), array(std::move(id), {all}), array(std::move(distance), {all}));
+}
+
+template <typename T> nb::tuple brute_panel(InC<T, 2> X, InC<T, 1> lo, InC<T, 1> hi, int threads) {
+    const std::size_t d = X.shape(1);
+    brute::Panel p;
+    {
+        nb::gil_scoped_release free;
+        p = brute::panel(X.data(), std::int64_t(X.shape(0)), int(d), lo.data(), hi.data(), threads);
+    }
+    const std::size_t blocks = p.half.size() / 16;
+    return nb::make_tuple(array(std::move(p.blocks), {blocks, d, 16}), array(std::move(p.half), {blocks, 16}),
+                          array(std::move(p.centre), {d}), p.unit, p.largest);
+}
+
+template <typename T>
+void brute_nearest(InC<T, 2> X, InC<float, 3> blocks, InC<float, 2> half, InC<double, 1> centre, double unit,
+                   float largest, InC<T, 2> Q, I32 skip, int threads, OutC<T, 2> distance, OutC<std::int64_t, 2> index) {
+    nb::gil_scoped_release free;
+    brute::nearest(X.data(), std::int64_t(X.shape(0)), int(X.shape(1)), blocks.data(), half.data(), centre.data(), unit,
+                   largest, Q.data(), std::int64_t(Q.shape(0)), int(distance.shape(1)),
+                   skip.shape(0) ? skip.data() : nullptr, Ask{Metric::euclidean, 2, threads, poll}, distance.data(),
+                   index.data());
+}
+
+template <typename T> void bind_all(nb::module_& m) {
+    auto a = [](const char* name) { return nb::arg(name).noconvert(); };
+    m.def("neighbor_bounds", bounds<T>, a("X"), nb::arg("threads"));
+    m.def("kdtree_build", build<T>, a("X"), nb::arg("scale"), nb::arg("leaf_size"), nb::arg("threads"));
+    m.def("kdtree_nearest", tree_nearest<T>, a("dim"), a("value"), a("right"), a("leaf_block"), a("leaf_count"),
+          a("blocks"), a("ids"), a("wide_box"), a("wide_child"), a("centre"), nb::arg("unit"), nb::arg("leaf_size"),
+          a("Q"), a("skip"), nb::arg("metric"), nb::arg("p"), nb::arg("threads"), a("distance"), a("index"));
+    m.def("kdtree_within", tree_within<T>, a("dim"), a("value"), a("right"), a("leaf_block"), a("leaf_count"),
+          a("blocks"), a("ids"), a("wide_box"), a("wide_child"), a("centre"), nb::arg("unit"), nb::arg("leaf_size"),
+          a("Q"), a("radius"), nb::arg("metric"), nb::arg("p"), nb::arg("threads"), nb::arg("list"));
+    m.def("brute_panel", brute_panel<T>, a("X"), a("lo"), a("hi"), nb::arg("threads"));
+    m.def("brute_nearest", brute_nearest<T>, a("X"), a("blocks"), a("half"), a("centre"), nb::arg("unit"),
+          nb::arg("largest"), a("Q"), a("skip"), nb::arg("threads"), a("distance"), a("index"));
+}
+
+}  // namespace
+
+void bind_neighbors(nb::module_& m) {
+    bind_all<double>(m);
+    bind_all<float>(m);
+}

@@ -1,0 +1,28 @@
+// Sequential minimal optimisation on a block of variables whose kernel values are all at hand.
+//
+//   min ½βᵀKβ − pᵀβ   with Σβ fixed and low ≤ β ≤ high;   v = p − Kβ is minus the gradient.
+//
+// up = {β_i < high_i}, down = {β_i > low_i}. β is optimal when max_up v ≤ min_down v; the difference is the gap.
+#pragma once
+#include <cstddef>
+
+namespace posteriori {
+
+struct SmoEnd {
+    std::size_t steps;  // pairs moved
+    double gap;         // max_up v − min_down v when it stopped
+};
+
+// Moves pairs (i, j) of second-order choice (Fan, Chen and Lin 2005) until gap ≤ tol or max_steps; β and v change in place.
+// K_ij is K[i·stride + j]; stride is at least q rounded up to ALIGNED, and what lies beyond column q is finite.
+constexpr std::size_t ALIGNED = 8;
+template <typename T>
+SmoEnd smo_block(const T* K, std::size_t q, std::size_t stride, const double* low, const double* high, double* beta,
+                 double* v, double tol, std::size_t max_steps);
+
+// v[j] −= Σ_r step[r] · rows[slot[r]·stride + j]
+template <typename T>
+void subtract_rows(const T* rows, std::size_t stride, const long long* slot, const double* step, std::size_t m, double* v,
+                   std::size_t n, int threads);
+
+}  // namespace posteriori

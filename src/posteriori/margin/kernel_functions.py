@@ -1,0 +1,218 @@
+"""The kernels K(x, z), by name, and the choice of their numbers.
+
+| name | K(x, z) |
+|---|---|
+| linear | xᵀz + c |
+| polynomial | (a·xᵀz + c)^d |
+| rbf (gaussian) | exp(−‖x−z‖²/2σ²) = exp(−γ‖x−z‖²) |
+| exponential | exp(−‖x−z‖/2σ²) |
+| laplacian | exp(−‖x−z‖/σ), or exp(−γ‖x−z‖₁) with norm=1 |
+| sigmoid | tanh(a·xᵀz + c) |
+
+In scikit-learn's words a is `gamma`, c is `coef0`, d is `degree`. Where `sigma` is not given, `gamma` stands in the place
+of 1/2σ² or 1/σ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..errors import ModelError, did_you_mean, listed
+from ..kernels.margin import KernelSpec, kernel_sums, pack
+from ..kernels.reference.margin import kernel_values
+from .gram import DenseGram, FunctionGram, Gram, KernelFunction, WholeGram, parts, sums_by_function
+
+Floats = NDArray[np.float64]
+
+KIND = {
+    "linear": "dot",
+    "polynomial": "polynomial",
+    "poly": "polynomial",
+    "rbf": "rbf",
+    "gaussian": "rbf",
+    "exponential": "distance",
+    "laplacian": "distance",
+    "sigmoid": "sigmoid",
+}
+NAMES = (*KIND, "auto", "precomputed")
+SINGLE_FROM = 2000  # rows from which single precision is worth a thought
+UNCENTRED = ("polynomial", "sigmoid")  # their values change when the data are shifted
+
+
+@dataclass(frozen=True, slots=True)
+class KernelChoice:
+    """The parameters of an estimator that name its kernel."""
+
+    kernel: str | KernelFunction = "rbf"
+    gamma: str | float = "scale"
+    sigma: float | None = None
+    coef0: float = 0.0
+    degree: int = 3
+    norm: int = 2
+
+
+def automatic(n_rows: int, n_columns: int) -> str:
+    """The kernel of `kernel="auto"`: linear where attributes outnumber rows, else RBF (with gamma="scale").
+
+    >>> automatic(100, 5000), automatic(2000, 30)
+    ('linear', 'rbf')
+    """
+    return "linear" if n_columns > n_rows else "rbf"
+
+
+def gamma_of(gamma: str | float, X: Any, weight: Floats | None = None) -> float:
+    """γ as a number: "scale" is 1/(d·var X), rows counting as often as they weigh; "auto" is 1/d.
+
+    >>> gamma_of("scale", np.array([[0., 2.], [2., 0.]])), gamma_of("auto", np.zeros((3, 4)))
+    (0.5, 0.25)
+    """
+    if isinstance(gamma, int | float | np.number) and not isinstance(gamma, bool):
+        if not gamma >= 0 or not np.isfinite(float(gamma)):
+            raise ModelError(f"gamma must be a finite number of at least 0; got {gamma!r}")
+        return float(gamma)
+    d = max(1, X.shape[1])
+    if gamma == "auto":
+        return float(1.0 / d)
+    if gamma == "scale":
+        share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
+        mean = float((share @ X).sum()) / d
+        squares = _squares(X) if sparse.issparse(X) else np.einsum("ij,ij->i", X - mean, X - mean)
+        variance = float(share @ squares) / d - (mean**2 if sparse.issparse(X) else 0.0)
+        return 1.0 / (d * variance) if variance > 0 else 1.0
+    raise ModelError(
+        f"gamma must be 'scale', 'auto' or a number; got {gamma!r}{did_you_mean(gamma, ['scale', 'auto'])}"
+    )
+
+
+def spec_of(choice: KernelChoice, name: str, X: Any, weight: Floats | None = None) -> KernelSpec:
+    """The numbers of a named kernel for the training rows X."""
+    gamma = choice.gamma
+    if choice.sigma is not None:
+        if not choice.sigma > 0:
+            raise ModelError(f"sigma must be above 0; got {choice.sigma!r}")
+        if gamma != "scale":
+            raise ModelError(
+                f"sigma and gamma say the same thing twice; got sigma={choice.sigma!r} and gamma={gamma!r}"
+            )
+        gamma = 1.0 / choice.sigma if name == "laplacian" else 1.0 / (2.0 * choice.sigma**2)
+    if choice.norm not in (1, 2):
+        raise ModelError(f"norm must be 1 or 2; got {choice.norm!r}")
+    kind = "manhattan" if name == "laplacian" and choice.norm == 1 else KIND[name]
+    if kind == "polynomial" and (choice.degree < 0 or choice.degree != int(choice.degree)):
+        raise ModelError(f"degree must be a whole number of at least 0; got {choice.degree!r}")
+    scale = 1.0 if kind == "dot" else gamma_of(gamma, X, weight)
+    return KernelSpec(kind, scale, float(choice.coef0), int(choice.degree))
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel made ready for one training set: its numbers, the point that rows are measured from, its precision."""
+
+    name: str
+    spec: KernelSpec | None = None
+    function: KernelFunction | None = None
+    centre: Floats | None = None
+    single: bool = False
+
+    @property
+    def precomputed(self) -> bool:
+        return self.name == "precomputed"
+
+    def table(self, X: Any) -> Any:
+        """Dense rows as the compiled kernels take them."""
+        if sparse.issparse(X):
+            X = X.toarray()
+        moved = X if self.centre is None else X - self.centre
+        return np.ascontiguousarray(moved, dtype=np.float32 if self.single else np.float64)
+
+    def gram(self, X: Any, megabytes: float, n_jobs: int | None = None) -> Gram:
+        """The kernel matrix of the training rows X (or X itself, precomputed)."""
+        if self.precomputed:
+            return WholeGram(np.ascontiguousarray(X, dtype=np.float64))
+        if self.function is None and self.spec is not None:
+            return DenseGram(self.spec, pack(self.table(X), n_jobs), n_jobs)
+        assert self.function is not None
+        n = X.shape[0]
+        if n * n * 8 <= megabytes * 2**20:
+            return WholeGram(_checked(self.function, X, n))
+        return FunctionGram(self.function, X, np.dtype(np.float32))
+
+    def sums(self, X: Any, support: Any, coef: Floats, n_jobs: int | None = None) -> Floats:
+        """out[i, c] = Σ_j coef[c, j] K(x_i, support_j)."""
+        if self.function is not None:
+            return sums_by_function(self.function, X, support, coef)
+        assert self.spec is not None
+        packed, out = pack(self.table(support), n_jobs), np.empty((X.shape[0], len(coef)))
+        for part in parts(X.shape[0], max(1, packed.rows.size)):
+            rows = pack(self.table(X[part]), n_jobs)
+            out[part] = kernel_sums(self.spec, rows.rows, rows.norms[: rows.n], packed, coef, n_jobs)
+        return out
+
+
+def _checked(function: KernelFunction, X: Any, n: int) -> NDArray[Any]:
+    K = np.ascontiguousarray(function(X, X), dtype=np.float64)
+    if K.shape != (n, n):
+        raise ModelError(
+            f"a callable kernel gives K(A, B) of shape (rows of A, rows of B) = ({n}, {n}); it gave {K.shape}"
+        )
+    if not np.isfinite(K).all():
+        raise ModelError("the callable kernel gave a value that is not finite")
+    return K
+
+
+def make_kernel(choice: KernelChoice, X: Any, weight: Floats, top_C: float, tol: float) -> Kernel:
+    """The kernel of an estimator for its training rows."""
+    if callable(choice.kernel):
+        return Kernel("callable", function=choice.kernel)
+    name = choice.kernel
+    if name not in NAMES:
+        raise ModelError(f"no kernel {name!r}{did_you_mean(name, NAMES)} kernels: {listed(NAMES)}, or a callable")
+    if name == "precomputed":
+        return Kernel(name)
+    if name == "auto":
+        name = automatic(*X.shape)
+    spec = spec_of(choice, name, X, weight)
+    if sparse.issparse(X):
+        return Kernel(name, spec, function=SparseKernel(spec))
+    centre = None if spec.kind in UNCENTRED else np.asarray(X.mean(axis=0), dtype=np.float64)
+    moved = X if centre is None else X - centre
+    largest = float(np.einsum("ij,ij->i", moved, moved).max(initial=0.0))
+    return Kernel(name, spec, None, centre, _single_will_do(spec, len(X), largest, top_C, tol))
+
+
+def _single_will_do(spec: KernelSpec, n: int, largest: float, top_C: float, tol: float) -> bool:
+    """Whether the error of single precision stays well under the tolerance.
+
+    A kernel value is wrong by about 2⁻²² of the numbers it is made of; f is a sum of up to n of them with weights up to C,
+    whose errors are of either sign: C·√n·error must stay under tol.
+    """
+    if n < SINGLE_FROM:
+        return False
+    size = {"dot": largest, "polynomial": (abs(spec.scale) * largest + abs(spec.shift)) ** spec.degree * spec.degree}
+    magnitude = max(1.0, size.get(spec.kind, spec.scale * largest))
+    return bool(top_C * np.sqrt(n) * magnitude * 2.0**-22 <= tol)
+
+
+@dataclass(frozen=True, slots=True)
+class SparseKernel:
+    """A named kernel between the rows of sparse matrices."""
+
+    spec: KernelSpec
+
+    def __call__(self, A: Any, B: Any) -> NDArray[Any]:
+        if self.spec.kind == "manhattan":
+            from sklearn.metrics.pairwise import manhattan_distances
+
+            return np.asarray(np.exp(-self.spec.scale * manhattan_distances(A, B)))
+        A, B = sparse.csr_array(A), sparse.csr_array(B)  # a machine trained on sparse rows may meet dense ones
+        inner = (A @ B.T).toarray()
+        return kernel_values(self.spec, inner, _squares(A)[:, None], _squares(B)[None, :])
+
+
+def _squares(A: Any) -> Floats:
+    return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()

@@ -1,0 +1,80 @@
+"""Equal rows with equal targets are one row of summed weight: the same problem, with fewer multipliers.
+
+The rows come out in an order of their own, so a table with weights and the table with its rows written out as often as
+they weigh are one and the same problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Distinct rows: `first[g]` is a row of group g; `group[i]` (−1: weight 0) and `share[i]` place original row i."""
+
+    first: Ints
+    weight: Floats
+    group: Ints
+    share: Floats
+
+    def spread(self, beta: Floats) -> Floats:
+        """The multipliers of the original rows: each has its share of its group's (last axis)."""
+        return np.asarray(np.where(self.group >= 0, beta[..., self.group] * self.share, 0.0))
+
+
+def as_they_are(weight: Floats) -> Merged:
+    """Every row of positive weight a group of its own, in its order."""
+    first = np.flatnonzero(weight > 0)
+    group = np.full(len(weight), -1)
+    group[first] = np.arange(len(first))
+    return Merged(first, weight[first], group, np.ones(len(weight)))
+
+
+def merge(X: Any, target: Floats | Ints, weight: Floats) -> Merged:
+    """Find the equal rows among those of positive weight.
+
+    >>> found = merge(np.array([[1.], [2.], [1.], [1.]]), np.array([0, 0, 0, 1]), np.array([1., 1., 2., 1.]))
+    >>> sorted(found.weight.tolist()), found.group[0] == found.group[2]
+    ([1.0, 1.0, 3.0], np.True_)
+    """
+    live = np.flatnonzero(weight > 0)
+    keys = _keys(X, live)
+    order = live[np.lexsort((*keys, target[live]))]
+    position = np.empty(X.shape[0], np.int64)
+    position[live] = np.arange(len(live))
+    same = target[order[1:]] == target[order[:-1]]
+    for key in keys:
+        sorted_key = key[position[order]]
+        same &= sorted_key[1:] == sorted_key[:-1]
+    at = np.flatnonzero(same)
+    same[at] = _equal(X, order[at], order[at + 1])
+    number = np.concatenate([[0], np.cumsum(~same)]) if len(order) else np.empty(0, np.int64)
+    group = np.full(X.shape[0], -1)
+    group[order] = number
+    total = np.asarray(np.bincount(number, weight[order]), dtype=np.float64)
+    share = np.where(group >= 0, weight / np.where(group >= 0, total[group], 1.0), 0.0)
+    return Merged(order[np.flatnonzero(np.concatenate([[True], ~same]))], total, group, share)
+
+
+def _keys(X: Any, live: Ints) -> tuple[Floats, Floats]:
+    """Two projections of each row: equal for equal rows, almost surely not for others (which `_equal` then tells apart)."""
+    directions = np.random.RandomState(20_05).uniform(0.5, 1.5, (2, X.shape[1]))
+    rows = X if len(live) == X.shape[0] else X[live]
+    if sparse.issparse(rows):
+        return rows @ directions[0], rows @ directions[1]
+    return np.einsum("ij,j->i", rows, directions[0]), np.einsum("ij,j->i", rows, directions[1])
+
+
+def _equal(X: Any, a: Ints, b: Ints) -> NDArray[np.bool_]:
+    if sparse.issparse(X):
+        return np.asarray(np.asarray(abs(X[a] - X[b]).sum(axis=1)).ravel() == 0)
+    return np.asarray((X[a] == X[b]).all(axis=1))

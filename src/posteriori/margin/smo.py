@@ -1,0 +1,283 @@
+"""The quadratic program of a support vector machine, solved block by block and, in a block, two multipliers at a time.
+
+The problem, for labels y ∈ {−1, +1} and Q_ij = y_i y_j K(x_i, x_j):
+
+    min ½αᵀQα − 1ᵀα     subject to  0 ≤ α_i ≤ C_i,  yᵀα = 0
+
+With β = yα it loses its signs, and support vector regression takes the same form with other p, low and high:
+
+    min ½βᵀKβ − pᵀβ     subject to  low_i ≤ β_i ≤ high_i,  Σβ = 0          (classification: p = y, bounds 0 and y_i C_i)
+
+v = p − Kβ is minus the gradient. Karush, Kuhn and Tucker: β is optimal when some b has
+v_i = b where β_i is between its bounds, v_i ≤ b at the lower one, v_i ≥ b at the upper one; that is, when
+
+    gap = max {v_i : β_i < high_i} − min {v_j : β_j > low_j} ≤ 0
+
+and the solver stops when gap ≤ tol. b is then the intercept of f(x) = Σβ_i K(x_i, x) + b.
+
+A round picks the variables that violate this most, solves their block by pairs of second-order choice (Fan, Chen and Lin
+2005), and carries the changes to v through the kernel rows of what changed. Rows are kept in a cache of bounded memory,
+the least recently used leaving first. Variables that sit at a bound on the right side of the gap are set aside
+(shrinking); before the solver may stop, their v is computed anew and they are let back in.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import NotSeparable
+from ..kernels.margin import smo_block, subtract_rows
+from .gram import Gram
+from .row_cache import RowCache
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+BLOCK = 512  # variables of a round: as many kernel rows are computed together
+SMALL = 1500  # a problem of at most this many variables is one block and is not shrunk
+LEFT = 0.8  # shrinking waits until it would leave at most this share of the variables
+SOME = 20_000  # pairs moved between two looks at what has settled
+PATIENCE = 2**27  # kernel values that one call may visit: about a tenth of a second, so that Ctrl-C is obeyed
+TINY_MARGIN = 1e-5  # of the spread of the data: a hard margin below this is none
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop: at a gap of `tol`, or unfinished after `steps` pairs or `seconds`, or when `interrupted` is set."""
+
+    tol: float = 1e-3
+    steps: int = 10_000_000
+    seconds: float = np.inf
+    interrupted: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """β, v and b where the solver stopped, the gap there, and the work it took."""
+
+    beta: Floats
+    v: Floats
+    b: float
+    gap: float
+    steps: int
+    converged: bool
+
+
+@dataclass
+class _Problem:
+    """The variables in play: all of them, or those that shrinking left."""
+
+    gram: Gram
+    p: Floats
+    low: Floats
+    high: Floats
+    beta: Floats
+    v: Floats
+
+    @property
+    def up(self) -> Bools:
+        return self.beta < self.high
+
+    @property
+    def down(self) -> Bools:
+        return self.beta > self.low
+
+    def ends(self) -> tuple[float, float]:
+        """(max {v_i : β_i < high_i}, min {v_j : β_j > low_j})."""
+        return self.v[self.up].max(initial=-np.inf), self.v[self.down].min(initial=np.inf)
+
+    def gap(self) -> float:
+        top, bottom = self.ends()
+        return float(top - bottom) if np.isfinite(top) and np.isfinite(bottom) else 0.0
+
+    def only(self, index: Ints) -> _Problem:
+        parts = (a[index] for a in (self.p, self.low, self.high, self.beta, self.v))
+        return _Problem(self.gram.only(index), *parts)
+
+    def renew(self, index: Ints) -> None:
+        """v = p − Kβ, summed anew for these variables."""
+        support = np.flatnonzero(self.beta)
+        self.v[index] = self.p[index] - self.gram.sums(index, support, self.beta[support])
+
+
+class _Clock:
+    """Counts steps and seconds against the limits."""
+
+    def __init__(self, limits: Limits):
+        self.limits, self.steps, self.end = limits, 0, time.monotonic() + limits.seconds
+
+    def spent(self) -> bool:
+        if self.limits.interrupted.is_set():
+            raise KeyboardInterrupt
+        return self.steps >= self.limits.steps or time.monotonic() > self.end
+
+    def share(self, q: int) -> int:
+        """Steps that the next call on a block of q variables may take."""
+        return max(1, min(self.limits.steps - self.steps, PATIENCE // max(1, q)))
+
+
+def solve(
+    gram: Gram, p: Floats, low: Floats, high: Floats, limits: Limits | None = None, cache_megabytes: float = 200.0
+) -> Solution:
+    """min ½βᵀKβ − pᵀβ with Σβ = 0 and low ≤ β ≤ high.
+
+    >>> import numpy as np
+    >>> from posteriori.margin.gram import WholeGram
+    >>> X, y = np.array([[3., 3.], [4., 3.], [1., 1.]]), np.array([1., 1., -1.])
+    >>> found = solve(WholeGram(X @ X.T), y, np.minimum(0, y * np.inf), np.maximum(0, y * np.inf))
+    >>> (y * found.beta).tolist(), round(found.b, 12)
+    ([0.25, 0.0, 0.25], -2.0)
+    """
+    limits = limits or Limits()
+    clock = _Clock(limits)
+    problem = _Problem(gram, p, low, high, np.zeros(len(p)), p.astype(np.float64))
+    for _ in range(3):
+        _solve_with_shrinking(problem, clock, cache_megabytes)
+        if _drift(problem, clock.steps) <= 0.01 * limits.tol:
+            break
+        problem.renew(np.arange(len(p)))
+        if problem.gap() <= limits.tol or clock.spent():
+            break
+    gap = problem.gap()
+    return Solution(problem.beta, problem.v, _intercept(problem), gap, clock.steps, gap <= limits.tol)
+
+
+def _drift(problem: _Problem, steps: int) -> float:
+    """How far v may be from p − Kβ: a rounding error a step."""
+    largest = float(np.abs(problem.beta).max(initial=0.0)) * problem.gram.spread() ** 2
+    return float(np.finfo(np.float64).eps * steps * largest)
+
+
+def _solve_with_shrinking(problem: _Problem, clock: _Clock, cache_megabytes: float) -> None:
+    """Solve what is not settled, again and again until nothing is; `problem` ends with every β and v in place."""
+    everything = np.arange(len(problem.p))
+    room = np.empty(int(cache_megabytes * 2**20), np.uint8)  # taken from the system page by page, as it is written
+    active, left = everything, problem
+    while True:
+        run = _solve_whole if _at_once(left, room) else _solve_by_rounds
+        keep = run(left, clock, room)
+        if left is not problem:
+            problem.beta[active], problem.v[active] = left.beta, left.v
+        if keep is not None:
+            active, left = active[keep], left.only(keep)
+            continue
+        if left is problem:
+            return
+        problem.renew(np.setdiff1d(everything, active))  # those set aside come back with a v of their own
+        active, left = everything, problem
+        if problem.gap() <= clock.limits.tol or clock.spent():
+            return
+
+
+def _at_once(left: _Problem, room: NDArray[np.uint8]) -> bool:
+    """Whether to compute the whole matrix: for a small problem, or where most of it is needed and there is room."""
+    n = len(left.p)
+    in_use = 3 * np.count_nonzero(left.beta) >= n
+    return n <= SMALL or bool(in_use and n * (n + 8) * np.dtype(left.gram.dtype).itemsize <= room.nbytes)
+
+
+def _solve_whole(left: _Problem, clock: _Clock, room: NDArray[np.uint8]) -> Ints | None:
+    """All variables in one block, their matrix at hand. Returns as `_solve_by_rounds` does."""
+    q, tol = len(left.p), clock.limits.tol
+    K = left.gram.block(np.arange(q), room)
+    while left.gap() > tol and not clock.spent():
+        _refuse_inseparable(left)
+        keep = _not_settled(left)
+        if q > SMALL and len(keep) <= LEFT * q:
+            return keep
+        steps, _ = smo_block(K, left.low, left.high, left.beta, left.v, tol, min(clock.share(q), SOME))
+        clock.steps += steps
+        if steps == 0:
+            break
+    return None
+
+
+def _solve_by_rounds(left: _Problem, clock: _Clock, room: NDArray[np.uint8]) -> Ints | None:
+    """Blocks of the worst violators until the gap is closed (None), or so many variables have settled that the rest, given
+    back, should go on alone."""
+    cache, chosen = RowCache(left.gram, room), np.empty(0, np.int64)
+    while left.gap() > clock.limits.tol and not clock.spent():
+        _refuse_inseparable(left)
+        keep = _not_settled(left)
+        if len(keep) <= LEFT * len(left.p):
+            return keep
+        chosen = _choose(left, chosen)
+        if not _round(left, chosen, cache, clock):
+            break
+    return None
+
+
+def _round(left: _Problem, chosen: Ints, cache: RowCache, clock: _Clock) -> bool:
+    """Solve the block of the chosen variables and carry what changed to every v; False if nothing could move."""
+    beta, v = left.beta[chosen], left.v[chosen]
+    goal = max(0.5 * clock.limits.tol, 0.1 * left.gap())  # a block solved to the end would be undone by the next
+    block = left.gram.block(chosen)
+    steps, _ = smo_block(block, left.low[chosen], left.high[chosen], beta, v, goal, clock.share(len(chosen)))
+    clock.steps += steps
+    step = beta - left.beta[chosen]
+    left.beta[chosen] = beta
+    moved = chosen[step != 0]
+    _carry(left, moved, step[step != 0], cache)
+    return len(moved) > 0
+
+
+def _carry(left: _Problem, moved: Ints, step: Floats, cache: RowCache) -> None:
+    """v −= Σ step_i K_i. A row is stored where its multiplier is free and so will be needed again; others pass through."""
+    kept = (left.up & left.down)[moved] | (cache.slot_of[moved] >= 0)
+    for at in range(0, int(kept.sum()), cache.capacity):
+        part = slice(at, at + cache.capacity)
+        subtract_rows(cache.buffer, cache.slots(moved[kept][part]), step[kept][part], left.v)
+    if not kept.all():
+        left.v -= left.gram.sums(np.arange(len(left.v)), moved[~kept], step[~kept])
+
+
+def _choose(left: _Problem, last: Ints) -> Ints:
+    """The working set: the free variables of the last one (at most half), and the worst violators of either side."""
+    free = last[(left.up & left.down)[last]][: BLOCK // 2]
+    half = min((BLOCK - len(free)) // 2, len(left.v) // 2)
+    above, below = np.where(left.up, left.v, -np.inf), np.where(left.down, left.v, np.inf)
+    above[free], below[free] = -np.inf, np.inf
+    first = np.argpartition(above, len(above) - half)[-half:]
+    below[first] = np.inf
+    second = np.argpartition(below, half - 1)[:half]
+    return np.concatenate([free, first[above[first] > -np.inf], second[below[second] < np.inf]])
+
+
+def _not_settled(left: _Problem) -> Ints:
+    """All but the variables at a bound that v puts beyond the gap: those no pair would move."""
+    top, bottom = left.ends()
+    settled = (~left.up & (left.v > top)) | (~left.down & (left.v < bottom))
+    return np.flatnonzero(~settled)
+
+
+def _intercept(problem: _Problem) -> float:
+    """b: the mean of v over the free variables; where there are none, the middle of what the bounds allow."""
+    free = problem.up & problem.down
+    if free.any():
+        return float(problem.v[free].mean())
+    top, bottom = problem.ends()
+    finite = [x for x in (top, bottom) if np.isfinite(x)]
+    return float(np.mean(finite)) if finite else 0.0
+
+
+def _refuse_inseparable(problem: _Problem) -> None:
+    """A hard margin has no solution where the hulls of the classes meet: α then grows without end.
+
+    Scaled to Σα = 2, α names a point in each hull, and ‖w‖ is their distance: no margin is wider than 2‖w‖/Σα.
+    """
+    if np.isfinite(problem.high).all() and np.isfinite(problem.low).all():
+        return
+    total = np.abs(problem.beta).sum()
+    w = np.sqrt(max(0.0, float(problem.beta @ (problem.p - problem.v))))
+    spread = problem.gram.spread()
+    if total > 0 and 2 * w / total < TINY_MARGIN * spread:
+        raise NotSeparable(
+            f"C=inf asks for a hard margin, but no margin is wider than {2 * w / total:.3g} "
+            f"(the data spread over {spread:.3g}); give a finite C for a soft margin, or another kernel"
+        )

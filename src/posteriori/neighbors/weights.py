@@ -1,0 +1,98 @@
+"""What a neighbour's vote weighs, by its distance.
+
+Symbols: D distances (m, k), sorted; h bandwidth (m, 1), the distance of the next neighbour; u = D/h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posteriori.errors import ModelError, did_you_mean, listed
+
+Array = NDArray[Any]
+
+KERNELS: dict[str, Callable[[Array], Array]] = {
+    "triangular": lambda u: 1 - u,
+    "epanechnikov": lambda u: 1 - u**2,
+    "biweight": lambda u: (1 - u**2) ** 2,
+    "tricube": lambda u: (1 - u**3) ** 3,
+    "cosine": lambda u: np.cos(np.pi / 2 * u),
+    "gaussian": lambda u: np.exp(-(u**2) / 2),
+}
+NAMES = ("uniform", "distance", *KERNELS)
+
+
+def check_weights(weights: Any) -> None:
+    """`weights` must be a name or a function."""
+    if not (weights is None or callable(weights) or weights in NAMES):
+        raise ModelError(
+            f"weights={weights!r} is none{did_you_mean(weights, NAMES)} (weights: {listed(NAMES, 20)}, or a function)"
+        )
+
+
+def needs_next(weights: Any) -> bool:
+    """Whether the weights are a kernel, whose bandwidth is the distance of the neighbour after the last."""
+    return isinstance(weights, str) and weights in KERNELS
+
+
+def vote_weights(D: Array, weights: Any, h: Array | None = None) -> Array | None:
+    """The weight of each neighbour, or None where all weigh the same.
+
+    "distance": 1/D, and where a neighbour is at distance 0 only such neighbours count. A kernel: K(D/h).
+
+    >>> vote_weights(np.array([[1.0, 2.0]]), "distance")
+    array([[1. , 0.5]])
+    """
+    if weights is None or weights == "uniform":
+        return None
+    if callable(weights):
+        given = np.asarray(weights(D), dtype=np.float64)
+        if given.shape != D.shape:
+            raise ModelError(f"the weights function gave shape {given.shape} for distances of shape {D.shape}")
+        return given
+    D = D.astype(np.float64)
+    if weights == "distance":
+        with np.errstate(divide="ignore"):
+            w = 1 / D
+        infinite = np.isinf(w)
+        w = np.where(infinite.any(axis=1, keepdims=True), infinite.astype(np.float64), w)
+        return _or_equal(w)
+    width = D[:, -1:] if h is None else h
+    u = np.divide(D, width, out=np.ones_like(D), where=(width > 0) & np.isfinite(width))
+    return _or_equal(np.maximum(KERNELS[weights](np.minimum(u, 1.0)), 0.0))
+
+
+def taken(rows: Array, k: float) -> Array:
+    """How much of each neighbour is among the first k, a row of weight w being w neighbours: the last may be cut.
+
+    >>> taken(np.array([[2.0, 3.0, 1.0]]), 4)
+    array([[2., 2., 0.]])
+    """
+    before = np.cumsum(rows, axis=1) - rows
+    return np.clip(k - before, 0.0, rows)
+
+
+def bandwidth(D: Array, rows: Array, k: float) -> Array:
+    """The distance of the neighbour after the first k, or of the last one."""
+    after = np.cumsum(rows, axis=1) > k
+    at = np.where(after.any(axis=1), after.argmax(axis=1), D.shape[1] - 1)
+    found: Array = np.take_along_axis(D, at[:, None], axis=1).astype(np.float64)
+    return found
+
+
+def repeated_weights(D: Array, rows: Array, weights: Any, k: float) -> Array:
+    """The weights of neighbours that are themselves repeated `rows` times, k of them in all."""
+    share = taken(rows, k)
+    D = D if callable(weights) else np.where(rows > 0, D, np.inf)  # a row of no weight is not there
+    w = vote_weights(D, weights, bandwidth(D, rows, k) if needs_next(weights) else None)
+    both = share if w is None else share * w
+    return np.where(both.sum(axis=1, keepdims=True) > 0, both, share)
+
+
+def _or_equal(w: Array) -> Array:
+    """Rows in which nobody weighs anything (all at the rim of their kernel) are equal votes."""
+    return np.where(w.sum(axis=1, keepdims=True) > 0, w, 1.0)

@@ -1,0 +1,172 @@
+"""The compiled kernel blocks and solver against their NumPy twins, on both instruction sets and in both precisions."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from posteriori import kernels
+from posteriori.kernels import margin
+from posteriori.kernels.margin import Descent, Epoch, KernelSpec
+from posteriori.kernels.reference import margin as reference
+
+SPECS = [
+    KernelSpec("dot", 1.0, 0.5),
+    KernelSpec("polynomial", 0.3, 1.0, 3),
+    KernelSpec("polynomial", 0.3, 1.0, 0),
+    KernelSpec("sigmoid", 0.2, -0.1),
+    KernelSpec("rbf", 0.4),
+    KernelSpec("distance", 0.7),
+    KernelSpec("manhattan", 0.3),
+]
+TOLERANCE = {np.float32: 3e-5, np.float64: 1e-12}
+
+
+@pytest.fixture(params=["best", "base"], autouse=True)
+def instruction_set(request, monkeypatch):
+    if request.param == "base":
+        base = importlib.import_module("posteriori.kernels._base")
+        monkeypatch.setattr(margin, "native", lambda: base)
+    return kernels.native()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: f"{s.kind}{s.degree}")
+@pytest.mark.parametrize(("m", "n", "d"), [(1, 1, 1), (7, 33, 5), (13, 1100, 3), (100, 40, 17)])
+def test_blocks_are_the_formula(spec, dtype, m, n, d):
+    random = np.random.default_rng(m + n)
+    a, b = (random.normal(size=(k, d)).astype(dtype) for k in (m, n))
+    pa, pb = margin.pack(a), margin.pack(b)
+    slot = random.permutation(m + 2)[:m]
+    out = np.full((m + 2, n + 3), 7.0, dtype)
+    margin.kernel_rows(spec, a, pa.norms[:m], pb, out, slot)
+    expected = reference.kernel_rows(spec, a, b)
+    assert_allclose(out[slot, :n], expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+    assert (out[:, n:] == 7).all()  # nothing beyond its own columns is written
+    coef = random.normal(size=(3, n))
+    sums = margin.kernel_sums(spec, a, pa.norms[:m], pb, coef)
+    assert_allclose(
+        sums,
+        reference.kernel_sums(spec, a, b, coef),
+        rtol=1e-3 if dtype == np.float32 else 1e-9,
+        atol=1e-3 if dtype == np.float32 else 1e-9,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("spec", [s for s in SPECS if s.kind in ("rbf", "distance", "manhattan")], ids=lambda s: s.kind)
+def test_equal_rows_have_kernel_one_exactly(spec, dtype):
+    x = (np.random.default_rng(0).normal(size=(50, 37)) * 1e3).astype(dtype)
+    packed = margin.pack(np.concatenate([x, x]))
+    out = np.empty((50, 100), dtype)
+    margin.kernel_rows(spec, x, packed.norms[:50], packed, out, np.arange(50))
+    assert (out[np.arange(50), np.arange(50)] == 1).all()
+    assert (out[np.arange(50), np.arange(50) + 50] == 1).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exponential_over_its_whole_range(dtype):
+    x = np.linspace(0, 120 if dtype == np.float32 else 800, 4001).astype(dtype)[:, None]
+    zero = margin.pack(np.zeros((1, 1), dtype))
+    out = np.empty((len(x), 1), dtype)
+    margin.kernel_rows(KernelSpec("manhattan", 1.0), x, margin.pack(x).norms[: len(x)], zero, out, np.arange(len(x)))
+    expected = np.exp(-x.astype(np.float64))
+    assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps, atol=2e-38 if dtype == np.float32 else 1e-307)
+
+
+@given(st.integers(1, 40), st.integers(0, 2**20), st.sampled_from([np.float32, np.float64]))
+def test_pairs_reach_the_twin(q, seed, dtype):
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(q, 3))
+    K = np.exp(-((x[:, None] - x) ** 2).sum(-1)).astype(dtype)
+    y = np.where(random.random(q) < 0.5, 1.0, -1.0)
+    low, high = np.minimum(0, 2 * y), np.maximum(0, 2 * y)
+    beta, v, twin_beta, twin_v = np.zeros(q), y.copy(), np.zeros(q), y.copy()
+    steps, gap = margin.smo_block(K, low, high, beta, v, 1e-6, 10_000)
+    reference.smo_block(K, low, high, twin_beta, twin_v, 1e-6, 10_000)
+    wide = K.astype(np.float64)
+    assert gap <= 1e-6 or steps == 10_000
+    assert_allclose(v, y - wide @ beta, atol=1e-9)
+    assert ((beta >= low) & (beta <= high)).all()
+    value, best = (0.5 * b @ wide @ b - y @ b for b in (beta, twin_beta))
+    assert_allclose(value, best, rtol=1e-5, atol=1e-8)
+
+
+def test_a_step_cap_is_kept():
+    K, y = np.eye(4), np.array([1.0, -1.0, 1.0, -1.0])
+    beta = np.zeros(4)
+    assert margin.smo_block(K, np.minimum(0, y), np.maximum(0, y), beta, y.copy(), 1e-9, 1)[0] == 1
+    assert np.count_nonzero(beta) == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 5, 5000])
+@pytest.mark.parametrize("m", [0, 1, 6])
+def test_rows_are_subtracted(dtype, n, m):
+    random = np.random.default_rng(n)
+    rows = random.normal(size=(8, n + 2)).astype(dtype)
+    slot, step, v = random.permutation(8)[:m], random.normal(size=m), random.normal(size=n)
+    expected = v.copy()
+    reference.subtract_rows(rows, slot, step, expected)
+    margin.subtract_rows(rows, slot, step, v)
+    assert_allclose(v, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_threads_change_no_bit():
+    random = np.random.default_rng(3)
+    x = random.normal(size=(3000, 20)).astype(np.float32)
+    packed, coef = margin.pack(x), random.normal(size=(1, 3000))
+    one, two = (margin.kernel_sums(KernelSpec("rbf", 0.1), x, packed.norms[:3000], packed, coef, j) for j in (1, 2))
+    assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_descent_keeps_w_and_lowers_the_dual(kind, loss):
+    random = np.random.default_rng(4)
+    X = random.normal(size=(60, 7)) * (random.random((60, 7)) < 0.6)
+    y = np.where(X @ random.normal(size=7) + 0.3 * random.normal(size=60) > 0, 1.0, -1.0)
+    ridge = np.zeros(60) if loss == "hinge" else np.full(60, 0.5)
+    upper = np.ones(60) if loss == "hinge" else np.full(60, np.inf)
+    wide = np.column_stack([X, np.full(60, 0.7)])
+    state = Descent(y, upper, ridge, (wide**2).sum(1) + ridge, 0.7, np.zeros(60), np.zeros(8), np.arange(60))
+    table = sparse.csr_array(X)
+    table.indptr = table.indptr.astype(np.int64)
+    values, last = [], Epoch(60)
+    for k in range(300):
+        last = margin.descend(X if kind == "dense" else table, state, last, k)
+        last = Epoch(60) if last.top - last.bottom < 1e-9 and last.active < 60 else last
+        values.append(reference.descent_dual(wide, y, ridge, state.alpha))
+        assert_allclose(state.w, wide.T @ (state.alpha * y), atol=1e-10)
+        assert ((state.alpha >= 0) & (state.alpha <= upper)).all()
+    assert (np.diff(values) <= 1e-10).all()
+    gradient = y * (wide @ state.w) - 1 + ridge * state.alpha
+    projected = np.where(
+        state.alpha <= 0, np.minimum(gradient, 0), np.where(state.alpha >= upper, np.maximum(gradient, 0), gradient)
+    )
+    assert np.abs(projected).max() < 1e-4
+    assert_array_equal(np.sort(state.order), np.arange(60))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: margin.smo_block(np.eye(3), np.zeros(2), np.ones(3), np.zeros(3), np.zeros(3), 1e-3, 1),
+        lambda: margin.subtract_rows(np.eye(3), np.array([5]), np.ones(1), np.zeros(3)),
+        lambda: margin.kernel_rows(
+            KernelSpec("dot"), np.ones((2, 3)), np.ones(2), margin.pack(np.ones((4, 2))), np.ones((2, 4)), np.arange(2)
+        ),
+        lambda: margin.kernel_sums(
+            KernelSpec("dot"), np.ones((2, 2)), np.ones(2), margin.pack(np.ones((4, 2))), np.ones((1, 3))
+        ),
+    ],
+)
+def test_shapes_are_checked_before_a_kernel_runs(call):
+    with pytest.raises(ValueError, match="shapes do not fit"):
+        call()

@@ -1,0 +1,80 @@
+"""Everything ends: kernels that are none, duplicates, huge C; and Ctrl-C is obeyed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
+
+import posteriori as po
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_kernels_that_are_not_psd_end(seed):
+    random = np.random.RandomState(seed)
+    K = random.normal(size=(200, 200))
+    y = random.randint(0, 2, 200)
+    machine = po.SVC(kernel="precomputed", C=100.0, max_iter=200_000).fit(K + K.T, y)
+    assert np.isfinite(machine.decision_function(K)).all()
+    X, y = make_classification(300, 5, random_state=seed)
+    machine = po.SVC(kernel="sigmoid", gamma=1.0, coef0=-3.0, C=100.0, max_iter=200_000).fit(X, y)
+    assert np.isfinite(machine.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_hundred_thousand_duplicates_end(kernel):
+    X, y = np.ones((100_000, 3)), np.arange(100_000) % 3 == 0
+    machine = po.SVC(kernel=kernel).fit(X, y)
+    assert machine.gap_[0] <= 1e-3
+    assert (machine.predict(X[:5]) == False).all()  # noqa: E712  the commoner class
+    X = np.random.RandomState(0).randint(0, 3, (100_000, 2)).astype(float)
+    assert po.SVC(kernel=kernel).fit(X, X[:, 0] > 0).score(X, X[:, 0] > 0) == 1.0
+
+
+def test_a_huge_C_ends_at_a_cap_with_a_warning():
+    X, y = make_classification(300, 4, flip_y=0.3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="gap"):
+        machine = po.SVC(C=1e9, kernel="linear", max_iter=20_000).fit(X, y)
+    assert machine.fit_status_ == 1
+    assert machine.n_iter_[0] <= 20_000
+    begin = time.monotonic()
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        machine = po.SVC(C=1e9, kernel="linear", max_seconds=0.3).fit(X, y)
+    assert time.monotonic() - begin < 30
+    assert np.isfinite(machine.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("setting", ["C=1e9, kernel='linear'", "C=1e6, gamma=1e-3"])
+def test_ctrl_c_is_obeyed(setting):
+    """Both ways to solve: a small problem in one block, three classes in threads, each far too hard to finish."""
+    script = f"""
+        import numpy as np, posteriori as po
+        random = np.random.RandomState(0)
+        X, y = random.normal(size=(6000, 30)), random.randint(0, 3, 6000)
+        print("go", flush=True)
+        po.SVC({setting}, max_iter=10**12).fit(X, y)
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        assert child.stdout.readline() == b"go\n"
+        time.sleep(1.5)
+        assert child.poll() is None, child.stderr.read()
+        begin = time.monotonic()
+        os.kill(child.pid, signal.SIGINT)
+        _, errors = child.communicate(timeout=20)
+        took = time.monotonic() - begin
+    finally:
+        child.kill()
+    assert b"KeyboardInterrupt" in errors
+    assert took < 10  # well under a second on a machine at rest

@@ -1,0 +1,307 @@
+"""SVC against the notes' example, the optimality conditions, and libsvm through scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn import svm as libsvm
+from sklearn.datasets import load_iris, make_blobs, make_classification
+from sklearn.metrics.pairwise import laplacian_kernel, pairwise_distances
+
+import posteriori as po
+from posteriori.errors import BadValue, ModelError, NotSeparable, UnknownValue
+
+THREE, SIDES = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]]), np.array([1, 1, -1])
+
+
+def test_three_points():
+    """(3,3)+, (4,3)+, (1,1)−: w = (½, ½), b = −2, α = (¼, 0, ¼)."""
+    for C in (np.inf, 10.0):
+        machine = po.SVC(kernel="linear", C=C, tol=1e-9).fit(THREE, SIDES)
+        assert_allclose(machine.coef_, [[0.5, 0.5]], atol=1e-9)
+        assert_allclose(machine.intercept_, [-2.0], atol=1e-9)
+        alpha = np.zeros(3)
+        alpha[machine.support_] = np.abs(machine.dual_coef_[0])
+        assert_allclose(alpha, [0.25, 0.0, 0.25], atol=1e-9)
+        margins = machine.margins(THREE, SIDES)
+        assert_allclose(margins.functional, [1.0, 1.5, 1.0], atol=1e-8)
+        assert_allclose(margins.geometric, margins.functional * np.sqrt(2), atol=1e-8)
+
+
+def test_hard_margin_intercept_is_the_notes_formula():
+    """b = −½(max over negatives of wᵀx + min over positives of wᵀx)."""
+    for seed in range(10):
+        X, y = make_blobs(60, centers=[[0, 0], [7, 6]], random_state=seed)
+        machine = po.SVC(kernel="linear", C=np.inf, tol=1e-8).fit(X, y)
+        along = X @ machine.coef_[0]
+        assert_allclose(machine.intercept_, -(along[y == 0].max() + along[y == 1].min()) / 2, atol=1e-6)
+        assert machine.margins(X, y).functional.min() >= 1 - 1e-6
+
+
+@pytest.mark.parametrize("case", ["one point in two classes", "overlap", "xor"])
+def test_hard_margin_says_not_separable(case):
+    X, y = {
+        "one point in two classes": (np.array([[1.0], [1.0], [2.0]]), [0, 1, 1]),
+        "overlap": make_blobs(60, centers=[[0, 0], [1, 1]], random_state=0),
+        "xor": (np.array([[0.0, 0], [1, 1], [0, 1], [1, 0]]), [0, 0, 1, 1]),
+    }[case]
+    with pytest.raises(NotSeparable, match="finite C"):
+        po.SVC(kernel="linear", C=np.inf).fit(X, y)
+    if case != "one point in two classes":
+        assert po.SVC(kernel="rbf", gamma=10.0, C=np.inf).fit(X, y).score(X, y) == 1.0
+
+
+# -- beside libsvm ------------------------------------------------------------------------------------------------------
+
+
+def tables():
+    random = np.random.RandomState(0)
+    X, y = make_classification(400, 6, n_informative=4, flip_y=0.1, random_state=1)
+    yield "balanced", X, y
+    X, y = make_classification(400, 6, n_informative=4, weights=[0.93], flip_y=0.05, random_state=2)
+    yield "unbalanced", X, y
+    X, y = make_classification(80, 4, flip_y=0.1, random_state=3)
+    copies = random.randint(0, 80, 300)
+    yield "duplicated points", X[copies], y[copies]
+    yield "two points", np.array([[0.0, 1.0], [2.0, -1.0]]), np.array([0, 1])
+    X, y = make_classification(200, 4, flip_y=0.1, random_state=4)
+    yield "constant columns", np.column_stack([X, np.full(200, 3.0), np.zeros(200)]), y
+    X, y = make_classification(1800, 10, flip_y=0.1, random_state=5)
+    yield "more than one block", X, y
+
+
+def gram(model, X):
+    return {
+        "linear": lambda: X @ X.T,
+        "poly": lambda: (model._gamma * X @ X.T + model.coef0) ** model.degree,
+        "rbf": lambda: np.exp(-model._gamma * pairwise_distances(X, metric="sqeuclidean")),
+        "sigmoid": lambda: np.tanh(model._gamma * X @ X.T + model.coef0),
+    }[model.kernel]()
+
+
+def full_beta(model, n):
+    beta = np.zeros(n)
+    beta[model.support_] = model.dual_coef_[0]
+    return beta
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize(("name", "X", "y"), [pytest.param(*t, id=t[0]) for t in tables()])
+def test_dual_gap_and_decisions_beside_libsvm(name, X, y, kernel, C):
+    hard = (name, kernel, C) == ("unbalanced", "linear", 10.0)  # libsvm, on values in single precision, may not end
+    tol = 1e-3 if hard else 1e-5
+    options = {
+        "kernel": kernel,
+        "C": C,
+        "tol": tol,
+        "coef0": 1.0,
+        "degree": 2,
+        "class_weight": "balanced" if C == 1 else None,
+    }
+    ours, theirs = po.SVC(**options).fit(X, y), libsvm.SVC(**options).fit(X, y)
+    K, sign = gram(theirs, X), np.where(y == 1, 1.0, -1.0)
+    value, their_value = (
+        np.abs(b).sum() - 0.5 * b @ K @ b for b in (full_beta(ours, len(y)), full_beta(theirs, len(y)))
+    )
+    assert_allclose(value, their_value, rtol=1e-6)
+    beta, bound = full_beta(ours, len(y)), C * theirs.class_weight_[y]
+    v = sign - K @ beta
+    up, down = beta < np.where(y == 1, bound, 0) - 1e-12, beta > np.where(y == 1, 0, -bound) + 1e-12
+    assert v[up].max() - v[down].min() <= tol * 1.01 + 1e-9
+    assert abs(beta.sum()) < 1e-9 * max(1.0, np.abs(beta).sum())
+    f, g = ours.decision_function(X), theirs.decision_function(X)
+    clear = np.abs(g) >= 1e-3
+    assert np.mean(np.sign(f[clear]) == np.sign(g[clear])) >= 0.999
+    if (up & down).any():  # else b is not unique
+        assert_allclose(f, g, rtol=5e-3, atol=5e-3)
+
+
+def test_default_tolerance_in_single_precision():
+    X, y = make_classification(4000, 20, n_informative=8, flip_y=0.05, random_state=6)
+    ours, theirs = po.SVC().fit(X, y), libsvm.SVC().fit(X, y)
+    assert ours._kernel.single
+    K = gram(theirs, X)
+    sign, beta = np.where(y == 1, 1.0, -1.0), full_beta(ours, len(y))
+    value, their_value = (np.abs(b).sum() - 0.5 * b @ K @ b for b in (beta, full_beta(theirs, len(y))))
+    assert_allclose(value, their_value, rtol=1e-6)
+    v = sign - K @ beta
+    up, down = beta < np.maximum(0, sign), beta > np.minimum(0, sign)
+    assert v[up].max() - v[down].min() <= 1e-3 * 1.05
+    f, g = ours.decision_function(X), theirs.decision_function(X)
+    clear = np.abs(g) >= 1e-3
+    assert np.mean(np.sign(f[clear]) == np.sign(g[clear])) >= 0.999
+
+
+@pytest.mark.parametrize("cache_size", [0.01, 1.0, 200.0])
+def test_cache_and_shrinking_change_nothing(cache_size):
+    X, y = make_classification(2500, 8, flip_y=0.15, random_state=7)
+    small = po.SVC(C=5.0, cache_size=cache_size, tol=1e-4).fit(X, y)
+    exact = po.SVC(C=5.0, tol=1e-4, kernel="precomputed").fit(
+        np.exp(-small._kernel.spec.scale * pairwise_distances(X, metric="sqeuclidean")), y
+    )
+    assert small.gap_[0] <= 1e-4
+    assert_allclose(
+        np.abs(small.dual_coef_).sum() - 0.5 * small.w_norm_**2,
+        np.abs(exact.dual_coef_).sum() - 0.5 * exact.w_norm_**2,
+        rtol=1e-6,
+    )
+
+
+def test_weights_are_repetitions_and_class_weights_are_weights():
+    X, y = make_classification(120, 4, flip_y=0.1, random_state=8)
+    weight = np.random.RandomState(0).randint(0, 4, 120)
+    weighed = po.SVC(gamma=0.3).fit(X, y, sample_weight=weight)
+    written = po.SVC(gamma=0.3).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert_allclose(weighed.decision_function(X), written.decision_function(X), atol=1e-9)
+    by_class = po.SVC(gamma=0.3, class_weight={0: 1.0, 1: 3.0}).fit(X, y)
+    by_row = po.SVC(gamma=0.3).fit(X, y, sample_weight=np.where(y == 1, 3.0, 1.0))
+    assert_allclose(by_class.decision_function(X), by_row.decision_function(X), atol=1e-9)
+
+
+# -- kernels ------------------------------------------------------------------------------------------------------------
+
+X4, Y4 = make_classification(150, 4, flip_y=0.1, random_state=9)
+
+
+@pytest.mark.parametrize(
+    ("options", "function"),
+    [
+        ({"kernel": "linear", "coef0": 2.0}, lambda A, B: A @ B.T + 2.0),
+        ({"kernel": "polynomial", "gamma": 0.5, "coef0": 1.0, "degree": 3}, lambda A, B: (0.5 * A @ B.T + 1) ** 3),
+        ({"kernel": "rbf", "sigma": 1.5}, lambda A, B: np.exp(-(pairwise_distances(A, B) ** 2) / (2 * 1.5**2))),
+        ({"kernel": "gaussian", "gamma": 0.2}, lambda A, B: np.exp(-0.2 * pairwise_distances(A, B) ** 2)),
+        ({"kernel": "exponential", "sigma": 1.5}, lambda A, B: np.exp(-pairwise_distances(A, B) / (2 * 1.5**2))),
+        ({"kernel": "laplacian", "sigma": 1.5}, lambda A, B: np.exp(-pairwise_distances(A, B) / 1.5)),
+        ({"kernel": "laplacian", "norm": 1, "gamma": 0.3}, lambda A, B: laplacian_kernel(A, B, gamma=0.3)),
+        ({"kernel": "sigmoid", "gamma": 0.01, "coef0": 0.1}, lambda A, B: np.tanh(0.01 * A @ B.T + 0.1)),
+    ],
+    ids=lambda o: "-".join(map(str, o.values())) if isinstance(o, dict) else "",
+)
+def test_named_callable_precomputed_and_sparse_agree(options, function):
+    fine = {"tol": 1e-7}
+    named = po.SVC(**options, **fine).fit(X4, Y4)
+    f = named.decision_function(X4)
+    assert_allclose(po.SVC(kernel=function, **fine).fit(X4, Y4).decision_function(X4), f, atol=1e-5)
+    K = function(X4, X4)
+    assert_allclose(po.SVC(kernel="precomputed", **fine).fit(K, Y4).decision_function(K), f, atol=1e-5)
+    table = sparse.csr_array(X4)
+    on_sparse = po.SVC(**options, **fine).fit(table, Y4)
+    assert_allclose(on_sparse.decision_function(table), f, atol=1e-5)
+    assert_allclose(named.decision_function(table), f, atol=1e-12)
+
+
+def test_automatic_kernel():
+    X, y = make_classification(40, 60, random_state=0)
+    assert po.SVC(kernel="auto").fit(X, y).kernel_ == "linear"
+    machine = po.SVC(kernel="auto").fit(X4, Y4)
+    assert machine.kernel_ == "rbf"
+    assert_allclose(machine.decision_function(X4), po.SVC(gamma="scale").fit(X4, Y4).decision_function(X4))
+
+
+def test_far_from_the_origin():
+    """Centring keeps the digits that ‖x‖² + ‖z‖² − 2xᵀz would lose."""
+    shifted = X4 + 1e7
+    for kernel in ("rbf", "linear"):
+        near, far = po.SVC(kernel=kernel, gamma=0.2).fit(X4, Y4), po.SVC(kernel=kernel, gamma=0.2).fit(shifted, Y4)
+        assert_allclose(far.decision_function(shifted), near.decision_function(X4), atol=5e-3)
+
+
+# -- several classes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_one_vs_one_is_libsvms(kernel):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    options = {"kernel": kernel, "tol": 1e-6, "decision_function_shape": "ovo"}
+    ours, theirs = po.SVC(**options).fit(X, names), libsvm.SVC(**options).fit(X, names)
+    assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+    assert (ours.support_ == theirs.support_).all()
+    assert (ours.n_support_ == theirs.n_support_).all()
+    assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-3)
+    assert_allclose(ours.support_vectors_, theirs.support_vectors_)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+    if kernel == "linear":
+        assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+        assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
+    wide = ours.set_params(decision_function_shape="ovr").decision_function(X)
+    assert wide.shape == (150, 3)
+    assert (ours.classes_[wide.argmax(axis=1)] == ours.predict(X)).all()
+
+
+def test_one_vs_rest_is_a_machine_a_class():
+    X, y = load_iris(return_X_y=True)
+    ours = po.SVC(multi_class="ovr", tol=1e-6).fit(X, y)
+    f = ours.decision_function(X)
+    for k in range(3):
+        alone = libsvm.SVC(tol=1e-6).fit(X, y == k)
+        assert_allclose(f[:, k], alone.decision_function(X), atol=1e-4)
+    assert ours.score(X, y) > 0.95
+    assert (ours.margins(X, y).functional == f[np.arange(150), y]).all()
+
+
+def test_margins_of_pairs_are_the_worst_of_the_class():
+    X, y = load_iris(return_X_y=True)
+    machine = po.SVC(decision_function_shape="ovo").fit(X, y)
+    f = machine.decision_function(X)  # pairs 0-1, 0-2, 1-2
+    by_hand = np.select(
+        [y == 0, y == 1], [np.minimum(f[:, 0], f[:, 1]), np.minimum(-f[:, 0], f[:, 2])], np.minimum(-f[:, 1], -f[:, 2])
+    )
+    assert_allclose(machine.margins(X, y).functional, by_hand)
+    assert np.sign(machine.margins(X, y).geometric).sum() == np.sign(by_hand).sum()
+
+
+def test_threads_change_no_bit():
+    X, y = load_iris(return_X_y=True)
+    one, two = (po.SVC(n_jobs=j).fit(X, y).decision_function(X) for j in (1, 2))
+    assert (one == two).all()
+
+
+# -- errors -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_cell_names_its_place_and_a_pipeline():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X4, columns=list("abcd"))
+    table.loc[7, "c"] = np.nan
+    with pytest.raises(BadValue, match=r"NaN.*row 7, column 'c'.*make_pipeline\(SimpleImputer\(\)"):
+        po.SVC().fit(table, Y4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "rfb"}, "did you mean 'rbf'"),
+        ({"C": 0}, "C must be above 0"),
+        ({"gamma": -1.0}, "gamma must be"),
+        ({"gamma": "sale"}, "did you mean 'scale'"),
+        ({"sigma": 0.0}, "sigma must be above 0"),
+        ({"sigma": 1.0, "gamma": 0.5}, "twice"),
+        ({"kernel": "laplacian", "norm": 3}, "norm must be 1 or 2"),
+        ({"kernel": "poly", "degree": 1.5}, "degree must be a whole number"),
+        ({"multi_class": "over"}, "did you mean"),
+        ({"kernel": lambda A, B: np.ones((2, 2))}, "callable kernel"),
+        ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "not finite"),
+    ],
+    ids=lambda o: str(o)[:30],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(ModelError, match=message):
+        po.SVC(**options).fit(X4, Y4)
+
+
+def test_other_errors():
+    with pytest.raises(UnknownValue, match="no class of this model"):
+        po.SVC().fit(X4, Y4).margins(X4, Y4 + 5)
+    with pytest.raises(BadValue, match="negative"):
+        po.SVC().fit(X4, Y4, sample_weight=np.r_[-1.0, np.ones(149)])
+    with pytest.raises(ValueError, match="square"):
+        po.SVC(kernel="precomputed").fit(X4, Y4)
+    with pytest.raises(AttributeError) as found:
+        po.SVC().fit(X4, Y4).predict_proba(X4)
+    assert "probability=True" in str(found.value.__cause__)
+    with pytest.raises(AttributeError, match="linear kernel only"):
+        _ = po.SVC().fit(X4, Y4).coef_

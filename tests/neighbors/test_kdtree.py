@@ -1,0 +1,244 @@
+"""The kd-tree: right whatever the points are like."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from posteriori import KDTree
+from posteriori.errors import BadValue, ModelError
+from posteriori.kernels.reference import neighbors as reference
+
+
+@st.composite
+def clouds(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
+    """Points with duplicates and ties, at any scale, a query among them or not, and k up to n."""
+    n, d = draw(st.integers(1, 60)), draw(st.sampled_from([1, 2, 3, 8, 100]))
+    kind = draw(st.sampled_from(["floats", "grid", "equal"]))
+    if kind == "floats":
+        cells = st.floats(-10, 10, allow_subnormal=False)
+    else:
+        cells = st.integers(0, 2 if kind == "grid" else 0).map(float)
+    scale = draw(st.sampled_from([1.0, 1e300, 1e-300, 1e9]))
+    X = draw(arrays(np.float64, (n, d), elements=cells)) * scale
+    Q = draw(arrays(np.float64, (3, d), elements=cells)) * scale
+    return X, np.concatenate([Q, X[:1]]), draw(st.integers(1, n))
+
+
+@given(clouds(), st.sampled_from([1, 4, "auto"]), st.sampled_from(["euclidean", "manhattan", "chebyshev", "minkowski"]))
+def test_distances_are_brute_force(cloud, leaf_size, metric):
+    X, Q, k = cloud
+    distance, index = KDTree(X, metric, p=3, leaf_size=leaf_size).query(Q, k)
+    wanted, _ = reference.nearest(X, Q, k, metric, 3.0)
+    np.testing.assert_allclose(distance, wanted, rtol=1e-9, atol=0)
+    assert all(len(set(row)) == k for row in index)
+    again = reference.distances(X, Q, metric, 3.0)
+    np.testing.assert_allclose(np.take_along_axis(again, index, axis=1), wanted, rtol=1e-9, atol=0)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 40))
+def test_ties_go_to_the_lower_row(seed, d, k):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (200, d)).astype(float)
+    Q = rng.integers(0, 3, (5, d)).astype(float)
+    wanted = reference.nearest(X, Q, k)[1]
+    for leaf_size in (1, 8, 500):
+        assert np.array_equal(KDTree(X, leaf_size=leaf_size).query(Q, k, return_distance=False), wanted)
+
+
+@given(clouds())
+def test_float32(cloud):
+    X, Q, k = cloud
+    with np.errstate(over="ignore", under="ignore"):
+        X, Q = X.astype(np.float32), Q.astype(np.float32)
+    if not (np.isfinite(X).all() and np.isfinite(Q).all()):
+        return
+    distance, _ = KDTree(X).query(Q, k)
+    assert distance.dtype == np.float32
+    wanted = reference.nearest(X.astype(float), Q.astype(float), k)[0]
+    np.testing.assert_allclose(distance, wanted, rtol=1e-5, atol=1e-44)
+
+
+def test_a_query_far_beyond_the_points():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    distance, index = KDTree(X).query([[1e200, 0, 0], [0, 0, 0], [-1e308, 1e308, 0]], 3)
+    assert np.isfinite(distance[:2]).all()
+    np.testing.assert_allclose(distance[0], 1e200)
+    assert np.array_equal(index[1], reference.nearest(X, np.zeros((1, 3)), 3)[1][0])
+
+
+def test_a_column_of_one_huge_value_does_not_drown_the_others():
+    X = np.column_stack([np.full(40, 1e300), np.arange(40.0)])
+    assert np.array_equal(KDTree(X).query([[1e300, 7.2]], 3, return_distance=False), [[7, 8, 6]])
+
+
+def test_a_million_equal_points():
+    X = np.ones((1_000_000, 3))
+    tree = KDTree(X)
+    assert len(tree.nodes) == 1
+    distance, index = tree.query(np.ones((1000, 3)), 5)
+    assert not distance.any()
+    assert np.array_equal(index, np.tile(np.arange(5), (1000, 1)))
+    X[::2] = 2
+    X[7] = 3
+    assert np.array_equal(KDTree(X).query([[2.9, 3, 3]], 3, return_distance=False), [[7, 0, 2]])
+    few_values = np.random.default_rng(0).integers(0, 2, (300_000, 4)).astype(float)
+    assert np.array_equal(
+        KDTree(few_values).query(few_values[:2000], 2), reference_of_duplicates(few_values, few_values[:2000])
+    )
+
+
+def reference_of_duplicates(X: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distance 0 and the first two rows that equal each query."""
+    first: dict[bytes, list[int]] = {}
+    for i, row in enumerate(X):
+        found = first.setdefault(row.tobytes(), [])
+        if len(found) < 2:
+            found.append(i)
+    return np.zeros((len(Q), 2)), np.array([first[q.tobytes()] for q in Q])
+
+
+def test_radius_and_count():
+    rng = np.random.default_rng(0)
+    X, Q = rng.integers(0, 4, (300, 2)).astype(float), rng.integers(0, 4, (9, 2)).astype(float)
+    tree = KDTree(X, leaf_size=8)
+    found, far = tree.query_radius(Q, 1.0, return_distance=True)
+    D = reference.distances(X, Q)
+    for i in range(9):
+        inside = np.flatnonzero(D[i] <= 1)
+        order = np.lexsort((inside, D[i][inside]))
+        assert np.array_equal(found[i], inside[order])
+        assert np.array_equal(far[i], D[i][inside[order]])
+    assert np.array_equal(tree.count(Q, 1.0), (D <= 1).sum(axis=1))
+    assert np.array_equal(tree.count(Q, np.linspace(0, 4, 9)), (np.linspace(0, 4, 9)[:, None] >= D).sum(axis=1))
+
+
+def test_nodes_are_the_tree():
+    X = np.random.default_rng(1).standard_normal((500, 3))
+    nodes = KDTree(X, leaf_size=10).nodes
+    below = {}
+    for i in range(len(nodes) - 1, -1, -1):
+        node = nodes[i]
+        if node.is_leaf:
+            below[i] = node.points
+            assert len(node.points) <= 10
+        else:
+            below[i] = np.concatenate([below[node.left], below[node.right]])
+            assert (X[below[node.left], node.dim] < node.value).all()
+            assert (X[below[node.right], node.dim] >= node.value).all()
+            widths = node.hi - node.lo
+            assert widths[node.dim] == widths.max()
+        assert np.array_equal(node.lo, X[below[i]].min(axis=0))
+        assert np.array_equal(node.hi, X[below[i]].max(axis=0))
+    assert np.array_equal(np.sort(below[0]), np.arange(500))
+
+
+def test_a_large_tree_is_balanced_and_whole():
+    X = np.random.default_rng(1).standard_normal((100_000, 2))
+    tree = KDTree(X)
+    assert np.array_equal(tree.data, X)
+    depth, deepest = {0: 0}, 0
+    for i, node in enumerate(tree.nodes):
+        deepest = max(deepest, depth[i])
+        if not node.is_leaf:
+            depth[node.left] = depth[node.right] = depth[i] + 1
+    assert deepest <= 16  # 100 000 / 32 needs 12
+
+
+def test_pickle_keeps_everything():
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    tree = pickle.loads(pickle.dumps(KDTree(X, "manhattan")))
+    assert np.array_equal(tree.data, X)
+    assert np.array_equal(tree.query(X, 3)[0], KDTree(X, "manhattan").query(X, 3)[0])
+
+
+@pytest.mark.parametrize("form", ["fortran", "strided", "integers", "lists", "objects"])
+def test_any_memory_layout(form):
+    X = np.random.default_rng(0).integers(-50, 50, (80, 4)).astype(float)
+    given = {
+        "fortran": np.asfortranarray(X),
+        "strided": np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+        "integers": X.astype(np.int32),
+        "lists": X.tolist(),
+        "objects": X.astype(object),
+    }[form]
+    assert np.array_equal(KDTree(given).query(given, 4)[1], KDTree(X).query(X, 4)[1])
+
+
+def test_errors_say_what_came():
+    tree = KDTree([[0.0, 0.0], [1.0, 1.0]])
+    with pytest.raises(ModelError, match="k=3 neighbours of 2 points"):
+        tree.query([[0, 0]], 3)
+    with pytest.raises(ModelError, match="did you mean 'manhattan'"):
+        KDTree([[0.0]], metric="manhatan")
+    with pytest.raises(BadValue, match="3 columns, the tree was built on 2"):
+        tree.query([[0, 0, 0]])
+    for bad in (np.nan, np.inf):
+        with pytest.raises(BadValue, match="finite"):
+            KDTree([[bad]])
+        with pytest.raises(BadValue, match="finite"):
+            tree.query([[bad, 0]])
+    with pytest.raises(BadValue, match="at least one row"):
+        KDTree(np.empty((0, 2)))
+    with pytest.raises(ModelError, match="leaf_size"):
+        KDTree([[0.0]], leaf_size=0)
+    with pytest.raises(ModelError, match="positive"):
+        KDTree([[0.0]], "minkowski", p=0)
+
+
+def test_several_threads_at_once():
+    rng = np.random.default_rng(0)
+    X, Q = rng.standard_normal((20_000, 3)), rng.standard_normal((500, 3))
+    tree = KDTree(X)
+    wanted = tree.query(Q, 6)
+    right = []
+
+    def ask() -> None:
+        for _ in range(5):
+            mine = KDTree(X).query(Q, 6)
+            shared = tree.query(Q, 6)
+            right.append(all(np.array_equal(a, b) for a, b in zip(wanted + wanted, mine + shared)))
+
+    team = [threading.Thread(target=ask) for _ in range(4)]
+    for t in team:
+        t.start()
+    for t in team:
+        t.join()
+    assert right == [True] * 20  # as many as were asked: a thread that died would be missing
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signals")
+def test_an_interrupt_ends_a_long_search():
+    rng = np.random.default_rng(0)
+    tree = KDTree(rng.standard_normal((100_000, 16)))
+    Q = rng.standard_normal((200_000, 16))
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        begin = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            tree.query(Q, 10)
+        assert time.perf_counter() - begin < 30
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_plot_draws_every_cut():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    tree = KDTree(X, leaf_size=4)
+    ax = tree.plot(query=[0, 0], k=3)
+    cuts = sum(not node.is_leaf for node in tree.nodes)
+    assert len(ax.lines) == cuts + 3  # the points, the neighbours, the query
+    with pytest.raises(ModelError, match="2 dimensions"):
+        KDTree([[0.0]]).plot()
