@@ -44,6 +44,14 @@ def test_distances_are_brute_force(cloud, leaf_size, metric):
     np.testing.assert_allclose(np.take_along_axis(again, index, axis=1), wanted, rtol=1e-9, atol=0)
 
 
+@pytest.mark.parametrize("far", [1e300, -1e300, 1e200, 1e-300])
+def test_one_point_far_from_its_query(far):
+    tree = KDTree(np.array([[far, far]]))
+    assert tree.query(np.zeros((1, 2)), 1)[0].item() == pytest.approx(abs(far) * np.sqrt(2), rel=1e-12)
+    tree32 = KDTree(np.array([[1e30]], dtype=np.float32))
+    assert tree32.query(np.zeros((1, 1), dtype=np.float32), 1)[0].item() == pytest.approx(1e30, rel=1e-6)
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 40))
 def test_ties_go_to_the_lower_row(seed, d, k):
     rng = np.random.default_rng(seed)
