@@ -35,7 +35,8 @@ class A2DE(AODE):
         As in `TAN`.
 
     >>> X = {"a": [0, 0, 1, 1] * 4, "b": [0, 1, 0, 1] * 4, "c": [0, 0, 0, 1] * 4}
-    >>> A2DE(min_frequency=1).fit(X, [0, 1, 1, 0] * 4).predict({"a": [0, 1], "b": [0, 0], "c": [0, 0]}).tolist()
+    >>> model = A2DE(min_frequency=1, kinds="categorical").fit(X, [0, 1, 1, 0] * 4)
+    >>> model.predict({"a": [0, 1], "b": [0, 0], "c": [0, 0]}).tolist()
     [0, 1]
     """
 

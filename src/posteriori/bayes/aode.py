@@ -50,7 +50,8 @@ class AODE(SemiNaive):
     smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs :
         As in `TAN`; `prior` is used where naive Bayes answers.
 
-    >>> model = AODE(min_frequency=1).fit({"a": [0, 0, 1, 1] * 4, "b": [0, 1, 0, 1] * 4}, [0, 1, 1, 0] * 4)
+    >>> X, y = {"a": [0, 0, 1, 1] * 4, "b": [0, 1, 0, 1] * 4}, [0, 1, 1, 0] * 4
+    >>> model = AODE(min_frequency=1, kinds="categorical").fit(X, y)
     >>> model.predict({"a": [0, 1], "b": [0, 0]}).tolist()
     [0, 1]
     """

@@ -53,7 +53,8 @@ class KDB(SemiNaive):
         As in `TAN`.
 
     >>> X = {"a": [0, 0, 1, 1] * 8, "b": [0, 1, 0, 1] * 8, "noise": [0, 1, 1, 0, 1, 0, 0, 1] * 4}
-    >>> KDB(k=1).fit(X, [0, 1, 1, 0] * 8).predict({"a": [0, 1], "b": [0, 0], "noise": [0, 0]}).tolist()
+    >>> model = KDB(k=1, kinds="categorical").fit(X, [0, 1, 1, 0] * 8)
+    >>> model.predict({"a": [0, 1], "b": [0, 0], "noise": [0, 0]}).tolist()
     [0, 1]
     """
 

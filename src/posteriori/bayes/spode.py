@@ -52,9 +52,10 @@ class SPODE(SemiNaive):
     smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs :
         As in `TAN`.
 
-    >>> model = SPODE().fit({"a": [0, 0, 1, 1] * 4, "b": [0, 1, 0, 1] * 4, "c": [0, 1, 1, 0] * 4}, [0, 1, 1, 0] * 4)
+    >>> X = {"a": ["p", "p", "q", "q"] * 4, "b": ["u", "v", "u", "v"] * 4, "noise": ["m"] * 8 + ["n"] * 8}
+    >>> model = SPODE().fit(X, [0, 1, 1, 0] * 4)
     >>> model.super_parent_
-    'c'
+    'a'
     """
 
     def __init__(
