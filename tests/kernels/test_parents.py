@@ -32,9 +32,16 @@ def test_sum_of_products_is_reference(seed, K, tiny):
     assert np.allclose(found, reference.sum_of_products(cells, cells, theta, K), rtol=1e-12, atol=1e-12)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.booleans())
-def test_leave_one_out_is_reference(seed, K, raw, weighted):
-    rng, first, theta, cells = case(seed, K, tiny=40)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0, 3, 40]),
+    st.sampled_from([0.0, 0.2]),
+)
+def test_leave_one_out_is_reference(seed, K, raw, weighted, tiny, missing):
+    rng, first, theta, cells = case(seed, K, tiny, missing)
     d, n = cells.shape[1], len(cells)
     own = theta * rng.random(theta.shape)
     totals = rng.random((len(theta), d, theta.shape[2])) * 9 + 20 if raw else None

@@ -139,9 +139,10 @@ class AODE(SemiNaive):
             cells = table.cells(part)
             if self.subsumption is not None:
                 cells = np.where(self._implied(cells), np.int32(-1), cells)
-            parents = np.where(frequent[cells] & (cells >= 0), cells, np.int32(-1))
+            common = table.whole and self.subsumption is None and bool(frequent.all())  # every cell takes part
+            parents = cells if common else np.where(frequent[cells] & (cells >= 0), cells, np.int32(-1))
             out[part] = sum_of_products(parents, cells, theta, len(self.classes_), self.n_jobs)
-            mass = np.where(parents >= 0, weight[parents], 0.0).sum(axis=1)
+            mass = weight[parents].sum(axis=1) if common else np.where(parents >= 0, weight[parents], 0.0).sum(axis=1)
             alone = np.flatnonzero(mass == 0)
             with np.errstate(divide="ignore"):
                 out[part] -= np.log(np.where(mass > 0, mass, 1.0))[:, None]

@@ -39,10 +39,9 @@ def spanning_edges(weight: NDArray[Any], least: float = 0.0) -> list[tuple[int, 
         return i
 
     found: list[tuple[int, int]] = []
-    for e in order.tolist():
-        if len(found) == d - 1 or w[e] < least:
+    for i, j, weight_ij in zip(first[order].tolist(), second[order].tolist(), w[order].tolist()):
+        if len(found) == d - 1 or weight_ij < least:
             break
-        i, j = int(first[e]), int(second[e])
         a, b = top(i), top(j)
         if a != b:
             tree_of[a] = b

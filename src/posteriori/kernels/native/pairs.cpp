@@ -254,11 +254,34 @@ void Bitmaps::build_chunk(std::size_t chunk, std::size_t begin, std::size_t rows
     const std::unique_ptr<std::uint8_t[]> raw(new std::uint8_t[members.size() * chunk_rows]);
     std::uint8_t* has_missing = missing.data() + chunk * members.size();
     std::fill_n(has_missing, members.size(), std::uint8_t{0});
+    const std::size_t d = members.size();
+    auto read_column = [&](std::size_t m, std::size_t r, std::size_t n) {
+        const std::uint32_t size = job.sizes[members[m]];
+        has_missing[m] |= size == read_codes(job.columns[members[m]], begin + r, n, size, "column", members[m],
+                                             raw.get() + m * chunk_rows + r);
+    };
+    auto note_codes = [&](std::size_t m, std::size_t r, std::size_t n) {  // the same checks on codes already in place
+        const std::uint8_t* codes = raw.get() + m * chunk_rows + r;
+        std::uint8_t most = 0;
+        for (std::size_t k = 0; k < n; ++k) most = std::max(most, codes[k]);
+        if (most >= job.sizes[members[m]]) read_column(m, r, n);  // says which code is out of range, or notes the missing
+    };
+    std::vector<std::uint8_t> square(d, 0);  // columns that begin sixteen neighbours
+    for (std::size_t m = 0; m + kSide <= d;) {
+        square[m] = are_neighbours([&](std::size_t k) -> const Column& { return job.columns[members[m + k]]; });
+        m += square[m] ? kSide : 1;
+    }
     for (std::size_t r = 0; r < rows; r += block)
-        for (std::size_t m = 0; m < members.size(); ++m)
-            has_missing[m] |= job.sizes[members[m]] == read_codes(job.columns[members[m]], begin + r, std::min(block, rows - r),
-                                                                  job.sizes[members[m]], "column", members[m],
-                                                                  raw.get() + m * chunk_rows + r);
+        for (std::size_t m = 0; m < d;) {
+            const std::size_t n = std::min(block, rows - r);
+            if (!square[m] || n % kSide) {
+                read_column(m, r, n);
+                ++m;
+                continue;
+            }
+            read_square(job.columns[members[m]], begin + r, n, raw.get() + m * chunk_rows + r, chunk_rows);
+            for (const std::size_t end = m + kSide; m < end; ++m) note_codes(m, r, n);
+        }
     for (std::size_t m = 0; m < members.size(); ++m) {
         std::uint8_t* codes = raw.get() + m * chunk_rows;
         std::fill(codes + rows, codes + (rows + 63) / 64 * 64, kPadding);

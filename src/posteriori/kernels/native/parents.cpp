@@ -55,10 +55,72 @@ void all_products(const std::vector<const double*>& rows, const std::vector<std:
     for (; s < rows.size(); ++s) products<L, 1>(rows.data() + s, offsets, block, out + s);
 }
 
+// Adds Π_j of up to four super-parents of one row to `sum`, where no product can leave the normal numbers.
+template <int L>
+inline void add_plain(const std::int32_t* parents, std::size_t n_parents, const std::uint32_t* offsets, std::size_t n,
+                      const double* cells, std::size_t stride, double* sum) {
+    using Real = typename Lanes<L>::Real;
+    Real total = Lanes<L>::load(sum);
+    if (n_parents == kTeam && (parents[0] | parents[1] | parents[2] | parents[3]) >= 0) {
+        Real product[kTeam];
+        const double* row[kTeam];
+        for (std::size_t k = 0; k < kTeam; ++k) row[k] = cells + static_cast<std::size_t>(parents[k]) * stride, product[k] = Real{} + 1.0;
+        for (std::size_t j = 0; j < n; ++j)
+            for (std::size_t k = 0; k < kTeam; ++k) product[k] *= Lanes<L>::load(row[k] + offsets[j]);
+        for (const auto& p : product) total += p;
+    } else {
+        for (std::size_t k = 0; k < n_parents; ++k) {
+            if (parents[k] < 0) continue;
+            const double* row = cells + static_cast<std::size_t>(parents[k]) * stride;
+            Real product = Real{} + 1.0;
+            for (std::size_t j = 0; j < n; ++j) product *= Lanes<L>::load(row + offsets[j]);
+            total += product;
+        }
+    }
+    std::memcpy(sum, &total, sizeof total);
+}
+
+// A task's rows in plain arithmetic: four super-parents for all rows before the next four, so that their part of the table
+// stays in the cache.
+template <int L>
+void plain_rows(const std::int32_t* rows, std::size_t n_parents, const std::int32_t* columns, std::size_t d, std::size_t n,
+                const ParentTable& theta, std::size_t K, double* out) {
+    std::vector<std::uint32_t> offsets(n * d);
+    std::vector<std::size_t> known(n);
+    for (std::size_t r = 0; r < n; ++r)
+        for (std::size_t j = 0; j < d; ++j)
+            if (columns[r * d + j] >= 0)
+                offsets[r * d + known[r]++] = static_cast<std::uint32_t>(static_cast<std::size_t>(columns[r * d + j]) * theta.padded);
+    std::vector<double> sums(n * L);
+    for (std::size_t lane = 0; lane < K; lane += L) {
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (std::size_t s = 0; s < n_parents; s += kTeam)
+            for (std::size_t r = 0; r < n; ++r)
+                add_plain<L>(rows + r * n_parents + s, std::min(kTeam, n_parents - s), offsets.data() + r * d, known[r],
+                             theta.cells + lane, theta.columns * theta.padded, sums.data() + r * L);
+        for (std::size_t r = 0; r < n; ++r)
+            for (std::size_t y = lane; y < std::min(K, lane + L); ++y) out[r * K + y] = std::log(sums[r * L + y - lane]);
+    }
+}
+
+void check_codes(const std::int32_t* codes, std::size_t n, std::size_t limit) {
+    std::int32_t most = -1;
+    for (std::size_t k = 0; k < n; ++k) most = std::max(most, codes[k]);
+    if (most >= 0 && static_cast<std::size_t>(most) >= limit) throw std::out_of_range("a code is outside its table");
+}
+
 template <int L>
 void sum_lanes(const std::int32_t* rows, std::size_t n_parents, const std::int32_t* columns, std::size_t d, std::size_t n,
                const ParentTable& theta, std::size_t K, std::size_t block, double* out, int threads) {
+    const bool plain = d <= block && theta.columns * theta.padded < (std::size_t{1} << 32);
     parallel_for((n + kChunk - 1) / kChunk, threads, [&](std::size_t task) {
+        if (plain) {
+            const std::size_t begin = task * kChunk, size = std::min(kChunk, n - begin);
+            check_codes(rows + begin * n_parents, size * n_parents, theta.rows);
+            check_codes(columns + begin * d, size * d, theta.columns);
+            plain_rows<L>(rows + begin * n_parents, n_parents, columns + begin * d, d, size, theta, K, out + begin * K);
+            return;
+        }
         std::vector<std::size_t> offsets;
         std::vector<const double*> parents;
         std::vector<Scaled<L>> terms(n_parents);
@@ -273,14 +335,76 @@ template <int L> struct Judge {
     }
 };
 
+// The same losses in plain arithmetic: `joint` has K ≤ L classes, zero beyond them.
+template <int L>
+inline void judge_plain(typename Lanes<L>::Real joint, std::size_t K, std::size_t y, double weight, bool unit, Tally& tally) {
+    double total = 0.0;
+    std::size_t guess = 0;
+    for (std::size_t c = 0; c < K; ++c) {
+        total += joint[c];
+        if (joint[c] > joint[guess]) guess = c;
+    }
+    const double own = joint[y], miss = total > 0 ? 1.0 - own / total : 1.0;
+    tally.squared += weight * miss * miss;
+    tally.errors += total > 0 && guess == y ? 0.0 : weight;
+    if (own > 0)
+        tally.log.add(total / own, weight, unit);
+    else
+        tally.log.sum = std::numeric_limits<double>::infinity();
+}
+
+// A task's rows where nothing is missing, no product leaves the normal numbers and the table `own` holds probabilities: four
+// candidates for all rows before the next four, so that their part of the tables stays in the cache.
+template <int L>
+void judge_rows(const LeaveOneOut& t, const std::int32_t* codes, std::size_t n, const std::int32_t* y, std::size_t K,
+                const double* weights, const double* prior_own, std::vector<Tally>& tallies) {
+    using Real = typename Lanes<L>::Real;
+    const std::size_t d = t.n_columns, P = t.theta.padded, stride = t.theta.columns * P;
+    std::vector<std::uint32_t> offsets(n * d);
+    for (std::size_t k = 0; k < n * d; ++k) offsets[k] = static_cast<std::uint32_t>(static_cast<std::size_t>(codes[k]) * P);
+    Real prior = Real{};
+    for (std::size_t c = 0; c < K; ++c) prior[c] = t.prior[c];
+    for (std::size_t s = 0; s < d; s += kTeam) {
+        const std::size_t team = std::min(kTeam, d - s);
+        for (std::size_t r = 0; r < n; ++r) {
+            const std::uint32_t* at = offsets.data() + r * d;
+            const std::size_t own_class = static_cast<std::size_t>(y[r]);
+            Real product[kTeam];
+            double own[kTeam];
+            const double *row[kTeam], *mine[kTeam];
+            for (std::size_t k = 0; k < kTeam; ++k) {
+                const std::size_t parent = static_cast<std::size_t>(codes[r * d + std::min(s + k, d - 1)]) * stride;
+                row[k] = t.theta.cells + parent, mine[k] = t.own + parent + own_class;
+                product[k] = prior, own[k] = prior_own[r];
+            }
+            for (std::size_t j = 0; j < d; ++j)
+                for (std::size_t k = 0; k < kTeam; ++k) product[k] *= Lanes<L>::load(row[k] + at[j]), own[k] *= mine[k][at[j]];
+            for (std::size_t k = 0; k < team; ++k) {
+                product[k][own_class] = own[k];
+                judge_plain<L>(product[k], K, own_class, weights ? weights[r] : 1.0, weights == nullptr, tallies[s + k]);
+            }
+        }
+    }
+}
+
 template <int L>
 void leave_one_out_lanes(const LeaveOneOut& t, const std::int32_t* codes, std::size_t n, const std::int32_t* y, std::size_t K,
                          const double* weights, std::size_t block, double* sums, int threads) {
     const std::size_t tasks = (n + kChunk - 1) / kChunk, d = t.n_columns;
+    // two factors to spare for the prior, which may be a count
+    const bool plainly = !t.totals && K <= L && d + 2 <= block && t.theta.columns * t.theta.padded < (std::size_t{1} << 32);
     std::vector<double> parts(tasks * d * 3);
     parallel_for(tasks, threads, [&](std::size_t task) {
         Judge<L> judge(t, K, block);
-        for (std::size_t r = task * kChunk; r < std::min(n, (task + 1) * kChunk); ++r) {
+        const std::size_t begin = task * kChunk, size = std::min(kChunk, n - begin);
+        const bool whole = *std::min_element(codes + begin * d, codes + (begin + size) * d) >= 0;
+        const bool plain = plainly && whole;
+        if (plain) {
+            check_codes(codes + begin * d, size * d, t.theta.columns);
+            judge_rows<L>(t, codes + begin * d, size, y + begin, K, weights ? weights + begin : nullptr, t.prior_own + begin,
+                          judge.tallies);
+        }
+        for (std::size_t r = begin; !plain && r < begin + size; ++r) {
             judge.read(codes + r * d, static_cast<std::size_t>(y[r]), weights ? weights[r] : 1.0);
             judge.all_classes();
             judge.own_class(codes + r * d);
