@@ -29,12 +29,13 @@ def scale_for(lo: Array, hi: Array) -> float:
         extent = max(extent, furthest)
     if extent == 0 or 2.0**-room < extent < 2.0**room:
         return 1.0
-    return float(2.0 ** -min(max(math.frexp(extent)[1], -1000), 1000))
+    most = 1000 if lo.dtype == np.float64 else 120  # the scale itself must be a number of that type
+    return float(2.0 ** -min(max(math.frexp(extent)[1], -most), most))
 
 
 def too_far(Q: Array, scale: float) -> NDArray[np.bool_]:
     """The queries so far away that the square of a distance would overflow."""
-    limit = 2.0 ** (480 if Q.dtype == np.float64 else 55) / scale
+    limit = min(2.0 ** (480 if Q.dtype == np.float64 else 55) / scale, float(np.finfo(Q.dtype).max))
     return np.asarray((np.abs(Q) > limit).any(axis=1), dtype=np.bool_)
 
 
