@@ -26,6 +26,9 @@ import posteriori as po  # noqa: E402
 
 N, D, K = 1_000_000, 40, 3
 HEADER = ["work", "posteriori", "scikit-learn", "ratio", "wanted", "reading the input once"]
+SPARSE = """What limits the sparse fits is 12 million scattered additions to the counters, about 4 ns each with two threads
+and two thirds of the time. Two designs were tried: all classes in one table; and class by class, so that the 400 kB of one
+class stay in the second-level cache, which is what runs now."""
 rng = np.random.default_rng(0)
 SPEED = bandwidth()
 
@@ -208,7 +211,7 @@ ROWS: list[Callable[[], list[list[str]]]] = [categorical, gaussian, sparse, stri
 if __name__ == "__main__":
     wanted = sys.argv[1:]  # names of functions above: those alone, printed and not recorded
     lines = [line for rows in ROWS if not wanted or rows.__name__ in wanted for line in rows()]
-    notes = f"{CORES} cores that read {SPEED / 1e9:.1f} GB/s together; best of five by turns, defaults throughout."
+    notes = f"{CORES} cores that read {SPEED / 1e9:.1f} GB/s together; best of five by turns, defaults throughout.\n\n{SPARSE}"
     if wanted:
         print(*(" | ".join(line) for line in lines), notes, sep="\n")
     else:
