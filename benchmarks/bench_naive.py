@@ -211,7 +211,8 @@ ROWS: list[Callable[[], list[list[str]]]] = [categorical, gaussian, sparse, stri
 if __name__ == "__main__":
     wanted = sys.argv[1:]  # names of functions above: those alone, printed and not recorded
     lines = [line for rows in ROWS if not wanted or rows.__name__ in wanted for line in rows()]
-    notes = f"{CORES} cores that read {SPEED / 1e9:.1f} GB/s together; best of five by turns, defaults throughout.\n\n{SPARSE}"
+    notes = f"{CORES} cores that read {SPEED / 1e9:.1f} GB/s together; best of five by turns, defaults throughout."
+    notes += f"\n\n{SPARSE}"
     if wanted:
         print(*(" | ".join(line) for line in lines), notes, sep="\n")
     else:
