@@ -129,7 +129,7 @@ def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     try:
         cells = pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, UnicodeError):
+    except (pa.ArrowException, OverflowError, UnicodeError):
         return _by_hash(column, name)
     words = coded.dictionary.to_pylist()
     return _sorted_codes(words, coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False))
@@ -203,5 +203,5 @@ def _as_floats(column: Any, name: str) -> Array:
         plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         cast: Array = plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return cast
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except pa.ArrowException as error:
         raise BadValue(f"column {name!r}: expected numbers. {error}") from error

@@ -55,7 +55,7 @@ def _arrow_type(column: Any, name: str) -> Any:
         return column.type
     try:
         return pa.infer_type([v for v in column if not is_missing(v)])
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+    except (pa.ArrowException, OverflowError):
         strange = next((v for v in column if not is_missing(v) and getattr(v, "__hash__", None) is None), None)
         if strange is not None:
             raise TypeError(f"column {name!r}: argument must be a string or a number, not {strange!r}") from None

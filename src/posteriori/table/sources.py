@@ -239,6 +239,6 @@ def _arrow(cells: Any, name: str) -> Any:
 
     try:
         found = pa.array(cells, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except pa.ArrowException as error:
         raise BadValue(f"column {name!r} cannot be read: {error}") from error
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

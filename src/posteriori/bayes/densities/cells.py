@@ -15,10 +15,11 @@ from ...kernels import naive as kernels
 from ...smoothing import log_dirichlet, log_unseen
 from ...statistics.bundle import Statistics
 from ...statistics.collect import refuse_no_bits
+from ...structure.information import class_information
 from ...table.encode import Coded, code_columns
 from ...table.schema import Schema, Value
 from ...table.sources import Frame
-from .base import Floats, Seen, mutual_information
+from .base import Floats, Seen
 
 Array = NDArray[Any]
 
@@ -123,4 +124,4 @@ class Cells:
         }
 
     def information(self, prior: Floats) -> Floats:
-        return np.array([mutual_information(self.counts.scope(k).astype(float)) for k in range(len(self.where))])
+        return class_information(self.counts)
