@@ -6,7 +6,9 @@ are the `+`, `-` and scale of its statistics.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -41,11 +43,20 @@ class CountingClassifier(BayesClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count the rows of X with the classes y, from zero."""
-        before = {name: self.__dict__.pop(name) for name in LEARNED if name in self.__dict__}
-        try:
+        with self._all_or_nothing():
+            for name in LEARNED:
+                self.__dict__.pop(name, None)
             return self._learn(X, y, sample_weight, ())
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """What cannot be learned or forgotten leaves the model as it was."""
+        before = dict(self.__dict__)
+        try:
+            yield
         except BaseException:
-            self.__dict__.update(before)  # what cannot be learned leaves the model as it was
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -55,7 +66,8 @@ class CountingClassifier(BayesClassifier):
                 "class_weight='balanced' needs all rows at once: give partial_fit a dict of weights instead"
             )
         declared = () if classes is None else tuple(np.asarray(classes).tolist())
-        return self._learn(X, y, sample_weight, declared)
+        with self._all_or_nothing():
+            return self._learn(X, y, sample_weight, declared)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> Self:
         frame, seen = self._open(X), Seen()
@@ -83,7 +95,8 @@ class CountingClassifier(BayesClassifier):
         left = self.statistics_ - found
         if not len(left.rows) or not left.rows.sum() > 0:
             raise StatisticsError("the last row cannot be forgotten: a model of no rows has no posterior")
-        self._keep(left, labels)
+        with self._all_or_nothing():
+            self._keep(left, labels)
         return self
 
     def decay(self, factor: float) -> Self:
