@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -181,7 +183,7 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
         return self._neighbors(self._store.rows, k, skip=np.arange(len(self._store)))
 
     def _k(self) -> int:
-        return int(self.n_neighbors_) if hasattr(self, "n_neighbors_") else int(self.n_neighbors)
+        return int(self.n_neighbors_ if self.n_neighbors == "auto" else self.n_neighbors)
 
     def _choose_k(self, curve: Any) -> None:
         """n_neighbors_: what was asked for, or the k of least leave-one-out loss (the smallest of equals)."""
@@ -241,6 +243,17 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
         m, k = index.shape
         data = np.ones(m * k) if mode == "connectivity" else distance.ravel()
         return csr_matrix((data, index.ravel(), np.arange(0, m * k + 1, k)), shape=(m, self.n_samples_fit_))
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """A fit that fails leaves the model as it was."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _forget_fit(self) -> None:
         for name in ("_store", "_space", "_weight", "_codes", "_targets", "classes_", "n_neighbors_"):

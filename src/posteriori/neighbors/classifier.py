@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from posteriori.errors import ModelError
+from posteriori.errors import BadValue, ModelError, listed
 from posteriori.table.labels import encode_labels
 
 from .base import Neighbors
@@ -93,8 +93,9 @@ class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the rows and index them."""
-        self._forget_fit()
-        return self._learn(X, y, None, sample_weight)
+        with self._all_or_nothing():
+            self._forget_fit()
+            return self._learn(X, y, None, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Keep more rows; the latest wait in a buffer until a new index is worth it. New classes are welcome.
@@ -117,13 +118,14 @@ class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
             n_old, old, known = 0, None, found[:0]
         else:
             n_old, old, known = len(self._store), self._weight, self.classes_
-            self._add(X)
-        new = found if declared is None else np.concatenate([found, np.asarray(declared)])
-        self.classes_ = np.unique(np.concatenate([known, new])) if len(known) or declared is not None else found
-        mine = np.searchsorted(self.classes_, found)[codes]
-        theirs = np.searchsorted(self.classes_, known)[self._codes] if n_old else mine[:0]
+        classes = united_classes(known, found, declared)
+        mine = np.searchsorted(classes, found)[codes]
+        theirs = np.searchsorted(classes, known)[self._codes] if n_old else mine[:0]
+        weights = self._join_weights(old, n_old, weight, len(codes))
+        if not first:
+            self._add(X)  # last of all that can fail: a store does not shrink again
+        self.classes_, self._weight = classes, weights
         self._codes = np.concatenate([theirs, mine]).astype(np.int64)
-        self._weight = self._join_weights(old, n_old, weight, len(codes))
         self._choose_k(self._curve)
         return self
 
@@ -151,3 +153,14 @@ class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
         """log P(y|x); −inf for a class that no neighbour has, unless λ > 0."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+
+def united_classes(known: Array, found: Array, declared: Any) -> Array:
+    """The classes known so far, in these labels and declared, in order; numbers and words do not mix."""
+    parts = [part for part in (known, found, None if declared is None else np.asarray(declared)) if part is not None]
+    if any(part.ndim != 1 for part in parts):
+        raise BadValue(f"classes must be a list of labels. Got {declared!r} instead.")
+    parts = [part for part in parts if len(part)]
+    if len({part.dtype.kind in "iufb" for part in parts}) > 1:
+        raise BadValue(f"numbers and words do not mix as labels: {listed(known.tolist())} and {listed(found.tolist())}")
+    return found if len(parts) == 1 else np.unique(np.concatenate(parts))

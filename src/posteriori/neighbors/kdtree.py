@@ -184,9 +184,9 @@ class KDTree:
             distance = distance / self.dtype.type(self._scale)
         query = np.repeat(np.arange(len(rows)), np.diff(start))
         order = np.lexsort((index, distance, query))
-        cuts = start[1:-1]
-        found = np.split(index[order], cuts)
-        return (found, np.split(distance[order], cuts)) if return_distance else found
+        cuts, m = start[1:-1], len(rows)
+        found = np.split(index[order], cuts)[:m]  # no query, no part
+        return (found, np.split(distance[order], cuts)[:m]) if return_distance else found
 
     def count(self, Q: ArrayLike, r: ArrayLike) -> Indices:
         """How many points are at most r from each query.

@@ -60,8 +60,9 @@ class KNeighborsRegressor(RegressorMixin, Neighbors):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the rows and index them."""
-        self._forget_fit()
-        return self._learn(X, y, sample_weight)
+        with self._all_or_nothing():
+            self._forget_fit()
+            return self._learn(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep more rows; the latest wait in a buffer until a new index is worth it."""
@@ -86,9 +87,9 @@ class KNeighborsRegressor(RegressorMixin, Neighbors):  # type: ignore[misc]
         else:
             if columns.shape[1] != self._targets.shape[1]:
                 raise BadValue(f"y has {columns.shape[1]} outputs, the model was fitted on {self._targets.shape[1]}")
-            n_old = len(self._store)
-            self._add(X)
-            self._weight = self._join_weights(self._weight, n_old, weight, len(target))
+            weights = self._join_weights(self._weight, len(self._store), weight, len(target))
+            self._add(X)  # last of all that can fail: a store does not shrink again
+            self._weight = weights
             self._targets = np.concatenate([self._targets, columns])
         self._choose_k(self._curve)
         return self

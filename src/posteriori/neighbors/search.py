@@ -105,7 +105,7 @@ class Pairwise:
             D = np.array(self.distances(Q[b : b + step], self.X), dtype=np.float64)
             D[np.isnan(D)] = np.inf
             if skip is not None:
-                D[np.arange(len(D)), skip[b : b + step]] = np.inf
+                D[np.arange(len(D)), skip[b : b + step]] = np.nan  # after every distance, infinite ones too
             distance[b : b + step], index[b : b + step] = smallest(D, k)
         return distance, index
 
