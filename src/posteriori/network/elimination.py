@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from posteriori.errors import ImpossibleEvidence, MemoryBudgetError
+from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from posteriori.kernels import network as kernel
 from posteriori.network.evidence import checked, impossible
 from posteriori.network.model import Discrete, Floats
@@ -70,15 +70,25 @@ def eliminate(
     ([0.3636, 0.6364], 0.22)
     """
     vectors = checked(model, likelihoods)
+    found = _eliminated(model, targets, vectors, max_memory)
+    if found is None:
+        raise _refusal(model, vectors, max_memory)
+    return found
+
+
+def _eliminated(
+    model: Discrete, targets: Sequence[int], vectors: Mapping[int, Floats], max_memory: int
+) -> tuple[Floats, float] | None:
+    """What `eliminate` returns; None where P(e) = 0."""
+    _within(model, targets, max_memory)  # with the observed targets, whose axes come back; before any work
     hard = {v for v, x in vectors.items() if np.count_nonzero(x) == 1}
     factors = evidence_factors(model, relevant(model, [*targets, *vectors]), vectors)
     free = [t for t in targets if t not in hard]
     factors, log_scale = sum_out(model, factors, free, max_memory)
-    _within(model, free, max_memory)
     table, scaled = combine(model, factors, free, False)
     total = float(table.sum())
     if not (total > 0 and log_scale > -math.inf):
-        raise impossible(vectors, lambda rest: _log_evidence(model, rest, max_memory) > -math.inf)
+        return None
     log_evidence = log_scale + scaled + math.log(total)
     table /= total
     for axis, t in enumerate(targets):  # a target with a hard finding gets its axis back
@@ -91,6 +101,20 @@ def eliminate(
     return table, log_evidence
 
 
+def log_evidence(model: Discrete, likelihoods: Mapping[int, Floats], max_memory: int = 2 << 30) -> float:
+    """log P(e), −inf for impossible evidence; which findings conflict is not looked for."""
+    return _log_evidence(model, checked(model, likelihoods), max_memory)
+
+
+def _log_evidence(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> float:
+    found = _eliminated(model, [], vectors, max_memory)
+    return -math.inf if found is None else found[1]
+
+
+def _refusal(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> ImpossibleEvidence:
+    return impossible(vectors, lambda rest: _log_evidence(model, rest, max_memory) > -math.inf)
+
+
 def map_states(
     model: Discrete, nodes: Sequence[int], likelihoods: Mapping[int, Floats], max_memory: int = 2 << 30
 ) -> tuple[list[int], float]:
@@ -100,6 +124,8 @@ def map_states(
     >>> map_states(rain, [0], {1: np.array([0.0, 1.0])})[0]
     [1]
     """
+    if len(set(nodes)) < len(nodes):
+        raise BadValue(f"a node is asked for twice: {model.called(nodes)}")
     vectors = checked(model, likelihoods)
     state = {v: int(x.argmax()) for v, x in vectors.items() if np.count_nonzero(x) == 1}
     free = [v for v in nodes if v not in state]
@@ -117,13 +143,13 @@ def map_states(
         factors = [f for f in factors if v not in f[0]] + [(tuple(rest), table / top)]
         log_value += scaled + math.log(top)
         undone.append((v, touching))
-    constant = math.prod(float(table[0]) for scope, table in factors if not scope)
-    if len(undone) < len(free) or not (constant > 0 and log_value > -math.inf):
-        raise impossible(vectors, lambda found: _log_evidence(model, found, max_memory) > -math.inf)
+    constants = [float(table[0]) for scope, table in factors if not scope]  # many: their product would underflow
+    if len(undone) < len(free) or min(constants, default=1.0) <= 0 or log_value == -math.inf:
+        raise _refusal(model, vectors, max_memory)
     for v, touching in reversed(undone):  # the neighbours of v that were eliminated after it have their states now
         fixed = [_at(model, f, state) for f in touching]
         state[v] = int(combine(model, fixed, [v], True)[0].argmax())
-    return [state[v] for v in nodes], log_value + math.log(constant)
+    return [state[v] for v in nodes], log_value + sum(map(math.log, constants))
 
 
 def _at(model: Discrete, factor: Factor, state: Mapping[int, int]) -> Factor:
@@ -131,13 +157,6 @@ def _at(model: Discrete, factor: Factor, state: Mapping[int, int]) -> Factor:
     scope, table = factor
     index = tuple(state.get(u, slice(None)) for u in scope)
     return tuple(u for u in scope if u not in state), table.reshape([model.sizes[u] for u in scope])[index].ravel()
-
-
-def _log_evidence(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> float:
-    try:
-        return eliminate(model, [], vectors, max_memory)[1]
-    except ImpossibleEvidence:
-        return -math.inf
 
 
 def sum_out(

@@ -49,16 +49,30 @@ def packed(vectors: Mapping[int, Floats]) -> tuple[NDArray[np.int32], Floats]:
 def impossible(vectors: Mapping[int, Floats], possible: Callable[[Mapping[int, Floats]], bool]) -> ImpossibleEvidence:
     """The error for evidence of probability zero, with a minimal conflicting set.
 
-    Findings are taken out one at a time, and stay out where the rest is still impossible: what is left loses its conflict
-    when any single finding goes.
+    Findings are taken out by blocks, each half the size of the last, and stay out where the rest is still impossible; the
+    last blocks are single findings: what is left loses its conflict when any one of them goes.
     """
     core = dict(vectors)
-    for v in vectors:
-        rest = {u: x for u, x in core.items() if u != v}
-        if not possible(rest):
-            core = rest
+    size = len(core) // 2
+    while size > 1:  # about log₂ n tests find a small conflict in many findings
+        core = _without_blocks(core, size, possible)
+        size = min(size, len(core)) // 2
+    core = _without_blocks(core, 1, possible)
     return ImpossibleEvidence(
         f"the evidence has probability zero: the findings on nodes {listed(core)} contradict each other or the tables; "
         f"take one of them out",
         core,
     )
+
+
+def _without_blocks(
+    core: dict[int, Floats], size: int, possible: Callable[[Mapping[int, Floats]], bool]
+) -> dict[int, Floats]:
+    """The findings less every block of `size` of them that the conflict does not need."""
+    nodes = list(core)
+    for start in range(0, len(nodes), size):
+        block = set(nodes[start : start + size])
+        rest = {u: x for u, x in core.items() if u not in block}
+        if not possible(rest):
+            core = rest
+    return core
