@@ -72,7 +72,10 @@ class Asked(Network):
         >>> round(po.networks.asia().probability({"xray": "yes"}), 5)
         0.11029
         """
-        return math.exp(self.log_probability(evidence, max_memory))
+        try:
+            return math.exp(self.log_probability(evidence, max_memory))
+        except OverflowError:  # likelihoods are of any size; the logarithm says how large
+            return math.inf
 
     def most_probable(
         self, evidence: Evidence = NOTHING, nodes: str | Sequence[str] | None = None, max_memory: int = MAX_MEMORY

@@ -14,7 +14,8 @@ import numpy as np
 
 from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from posteriori.kernels import network as kernel
-from posteriori.network.evidence import checked, impossible
+from posteriori.network.evidence import checked, impossible, scaled
+from posteriori.network.evidence import log_scale as taken_away
 from posteriori.network.model import Discrete, Floats
 
 Factor = tuple[tuple[int, ...], Floats]  # its nodes, and the flat table over them
@@ -80,16 +81,17 @@ def _eliminated(
     model: Discrete, targets: Sequence[int], vectors: Mapping[int, Floats], max_memory: int
 ) -> tuple[Floats, float] | None:
     """What `eliminate` returns; None where P(e) = 0."""
+    taken, vectors = taken_away(vectors), scaled(vectors)
     _within(model, targets, max_memory)  # with the observed targets, whose axes come back; before any work
     hard = {v for v, x in vectors.items() if np.count_nonzero(x) == 1}
     factors = evidence_factors(model, relevant(model, [*targets, *vectors]), vectors)
     free = [t for t in targets if t not in hard]
     factors, log_scale = sum_out(model, factors, free, max_memory)
-    table, scaled = combine(model, factors, free, False)
+    table, size = combine(model, factors, free, False)
     total = float(table.sum())
     if not (total > 0 and log_scale > -math.inf):
         return None
-    log_evidence = log_scale + scaled + math.log(total)
+    log_p = log_scale + size + math.log(total) + taken
     table /= total
     for axis, t in enumerate(targets):  # a target with a hard finding gets its axis back
         if t in hard:
@@ -98,7 +100,7 @@ def _eliminated(
             wide[:, int(vectors[t].argmax())] = table.reshape(-1, inner)
             table = wide.ravel()
             hard.discard(t)
-    return table, log_evidence
+    return table, log_p
 
 
 def log_evidence(model: Discrete, likelihoods: Mapping[int, Floats], max_memory: int = 2 << 30) -> float:
@@ -126,7 +128,8 @@ def map_states(
     """
     if len(set(nodes)) < len(nodes):
         raise BadValue(f"a node is asked for twice: {model.called(nodes)}")
-    vectors = checked(model, likelihoods)
+    found = checked(model, likelihoods)
+    vectors = scaled(found)
     state = {v: int(x.argmax()) for v, x in vectors.items() if np.count_nonzero(x) == 1}
     free = [v for v in nodes if v not in state]
     factors = evidence_factors(model, relevant(model, [*nodes, *vectors]), vectors)
@@ -136,12 +139,12 @@ def map_states(
         touching = [f for f in factors if v in f[0]]
         rest = sorted({u for scope, _ in touching for u in scope} - {v})
         _within(model, [v, *rest], max_memory)
-        table, scaled = combine(model, touching, rest, True)
+        table, size = combine(model, touching, rest, True)
         top = float(table.max())
         if not top > 0:
             break
         factors = [f for f in factors if v not in f[0]] + [(tuple(rest), table / top)]
-        log_value += scaled + math.log(top)
+        log_value += size + math.log(top)
         undone.append((v, touching))
     constants = [float(table[0]) for scope, table in factors if not scope]  # many: their product would underflow
     if len(undone) < len(free) or min(constants, default=1.0) <= 0 or log_value == -math.inf:
@@ -149,7 +152,7 @@ def map_states(
     for v, touching in reversed(undone):  # the neighbours of v that were eliminated after it have their states now
         fixed = [_at(model, f, state) for f in touching]
         state[v] = int(combine(model, fixed, [v], True)[0].argmax())
-    return [state[v] for v in nodes], log_value + sum(map(math.log, constants))
+    return [state[v] for v in nodes], log_value + sum(map(math.log, constants)) + taken_away(found)
 
 
 def _at(model: Discrete, factor: Factor, state: Mapping[int, int]) -> Factor:
@@ -181,12 +184,12 @@ def sum_out(
         factors = [f for f in factors if v not in f[0]]
         rest = sorted({u for s, _ in touching for u in s} - {v})
         _within(model, [v, *rest], max_memory)
-        table, scaled = combine(model, touching, rest, maximise)
+        table, size = combine(model, touching, rest, maximise)
         top = float(table.max())
         if top <= 0:
             return [((), np.zeros(1))], -math.inf
         factors.append((tuple(rest), table / top))
-        log_scale += scaled + math.log(top)
+        log_scale += size + math.log(top)
     return factors, log_scale
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -40,9 +41,29 @@ def _all_legal(cells: Floats) -> bool:
     return bool(cells.min() >= 0 and cells.max() < np.inf)
 
 
+def scaled(vectors: Mapping[int, Floats]) -> dict[int, Floats]:
+    """λ / max λ of every vector that is not zero: products of these neither overflow nor vanish by their size alone.
+
+    >>> scaled({0: np.array([1e160, 5e159]), 1: np.array([0.0, 5e-324])})
+    {0: array([1. , 0.5]), 1: array([0., 1.])}
+    """
+    tops = {v: max(x.tolist()) for v, x in vectors.items()}
+    return {v: x if tops[v] in (0.0, 1.0) else x / tops[v] for v, x in vectors.items()}
+
+
+def log_scale(vectors: Mapping[int, Floats]) -> float:
+    """Σ log max λ: what `scaled` took away, to be added wherever a logarithm is reported.
+
+    >>> round(log_scale({0: np.array([0.0, 1e160]), 1: np.array([1e-160, 0.0])}), 12)
+    0.0
+    """
+    tops = (max(x.tolist()) for x in vectors.values())
+    return math.fsum(math.log(top) for top in tops if top not in (0.0, 1.0))
+
+
 def packed(vectors: Mapping[int, Floats]) -> tuple[NDArray[np.int32], Floats]:
-    """The nodes, and their vectors end to end: what the native kernels take."""
-    values = np.concatenate(list(vectors.values())) if vectors else np.empty(0)
+    """The nodes, and their scaled vectors end to end: what the native kernels take."""
+    values = np.concatenate(list(scaled(vectors).values())) if vectors else np.empty(0)
     return np.fromiter(vectors, np.int32, len(vectors)), values
 
 
