@@ -144,3 +144,27 @@ def test_a_written_file_has_the_mode_of_any_other(tmp_path):
 def test_a_broken_table_is_refused_by_name(table, states):
     with pytest.raises(InvalidNetwork, match="'wet'"):
         po.BayesNet([("a", "wet")], {"a": [0.5, 0.5], "wet": table}, states)
+
+
+@pytest.mark.parametrize("smoothing", [0, 1.0, 0.5])
+def test_a_network_from_counts_is_the_one_fitted_to_their_rows(smoothing):
+    dag = po.Dag("abc", [("a", "c"), ("b", "c")])
+    rows = pd.DataFrame(np.random.default_rng(0).integers(0, [2, 3, 2], (50, 3)), columns=list("abc"))
+    counts = {
+        "a": np.bincount(rows["a"]),
+        "b": dict(enumerate(np.bincount(rows["b"]))),
+        "c": rows.value_counts()
+        .reindex(pd.MultiIndex.from_product([[0, 1], [0, 1, 2], [0, 1]]), fill_value=0)
+        .unstack(),
+    }
+    fitted = po.BayesNet.fit(dag, rows, smoothing, {"a": (0, 1), "b": (0, 1, 2), "c": (0, 1)})
+    counted = po.BayesNet.from_counts(dag, counts, {"a": (0, 1)}, smoothing)
+    for node in dag.nodes:
+        assert counted.states(node) == fitted.states(node)
+        np.testing.assert_allclose(counted.cpt(node).to_numpy(), fitted.cpt(node).to_numpy())
+
+
+@pytest.mark.parametrize("counts", [{}, {"a": [1, -1]}, {"a": [1, np.nan]}, {"a": [1, 2], "z": [1]}, {"a": ["x", 1]}])
+def test_counts_that_are_none_are_refused(counts):
+    with pytest.raises(InvalidNetwork):
+        po.BayesNet.from_counts(po.Dag("a", []), counts)
