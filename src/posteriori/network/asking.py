@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from posteriori.network.cases import Codes, read_cases
 from posteriori.network.core import Network
-from posteriori.network.elimination import eliminate, map_states
+from posteriori.network.elimination import eliminate, log_evidence, map_states
 from posteriori.network.factor import Factor
 from posteriori.network.findings import likelihoods, unknown
 from posteriori.network.junction import MAX_MEMORY, JunctionTree
@@ -63,10 +63,7 @@ class Asked(Network):
 
     def log_probability(self, evidence: Evidence, max_memory: int = MAX_MEMORY) -> float:
         """ln P(e), −inf where the evidence is impossible."""
-        try:
-            return eliminate(self._model, [], self._findings(evidence), max_memory)[1]
-        except ImpossibleEvidence:
-            return -math.inf
+        return log_evidence(self._model, self._findings(evidence), max_memory)
 
     def probability(self, evidence: Evidence, max_memory: int = MAX_MEMORY) -> float:
         """P(e); 0 where the evidence is impossible.
@@ -75,7 +72,10 @@ class Asked(Network):
         >>> round(po.networks.asia().probability({"xray": "yes"}), 5)
         0.11029
         """
-        return math.exp(self.log_probability(evidence, max_memory))
+        try:
+            return math.exp(self.log_probability(evidence, max_memory))
+        except OverflowError:  # likelihoods are of any size; the logarithm says how large
+            return math.inf
 
     def most_probable(
         self, evidence: Evidence = NOTHING, nodes: str | Sequence[str] | None = None, max_memory: int = MAX_MEMORY

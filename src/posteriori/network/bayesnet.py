@@ -14,7 +14,7 @@ from posteriori.network.bayes_risk import exact_risk, sampled_risk
 from posteriori.network.draws import RandomState
 from posteriori.network.estimate import Estimate, named
 from posteriori.network.factor import code_of
-from posteriori.network.fitting import family_tables, learned_states
+from posteriori.network.fitting import counted_states, counted_tables, family_tables, learned_states
 from posteriori.network.gibbs import gibbs
 from posteriori.network.insight import arc_strength, conflict, information, tornado
 from posteriori.network.junction import MAX_MEMORY
@@ -75,6 +75,32 @@ class BayesNet(Asked):
         """
         known = learned_states(dag, data, states or {})
         return cls(dag, family_tables(dag, data, known, smoothing, sample_weight), known, name)
+
+    @classmethod
+    def from_counts(
+        cls,
+        dag: Dag,
+        counts: Mapping[str, Any],
+        states: Mapping[str, Sequence[Hashable]] | None = None,
+        smoothing: float = 1.0,
+        name: str = "unknown",
+    ) -> BayesNet:
+        """A network from counts alone, without their rows: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ).
+
+        Parameters
+        ----------
+        dag : the structure
+        counts : {node: N[parents…, node]}, in any form that a table has: an array, a pandas table or a mapping
+        states : the states of some nodes; else those that the counts name, or "0", "1", …
+        smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
+
+        >>> counts = {"a": [2, 1], "b": [[1, 1], [0, 1]]}
+        >>> net = BayesNet.from_counts(Dag("ab", [("a", "b")]), counts, {"b": ["u", "v"]}, smoothing=0)
+        >>> net.cpt("b").to_numpy().tolist(), net.states("b")
+        ([[0.5, 0.5], [0.0, 1.0]], ('u', 'v'))
+        """
+        known = counted_states(dag, counts, states or {})
+        return cls(dag, counted_tables(dag, counts, known, smoothing), known, name)
 
     # Sampled answers
 

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from posteriori.errors import ImpossibleEvidence, MemoryBudgetError
+from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from posteriori.kernels import network as kernel
-from posteriori.network.evidence import checked, impossible
+from posteriori.network.evidence import checked, impossible, scaled
+from posteriori.network.evidence import log_scale as taken_away
 from posteriori.network.model import Discrete, Floats
 
 Factor = tuple[tuple[int, ...], Floats]  # its nodes, and the flat table over them
@@ -70,16 +71,27 @@ def eliminate(
     ([0.3636, 0.6364], 0.22)
     """
     vectors = checked(model, likelihoods)
+    found = _eliminated(model, targets, vectors, max_memory)
+    if found is None:
+        raise _refusal(model, vectors, max_memory)
+    return found
+
+
+def _eliminated(
+    model: Discrete, targets: Sequence[int], vectors: Mapping[int, Floats], max_memory: int
+) -> tuple[Floats, float] | None:
+    """What `eliminate` returns; None where P(e) = 0."""
+    taken, vectors = taken_away(vectors), scaled(vectors)
+    _within(model, targets, max_memory)  # with the observed targets, whose axes come back; before any work
     hard = {v for v, x in vectors.items() if np.count_nonzero(x) == 1}
     factors = evidence_factors(model, relevant(model, [*targets, *vectors]), vectors)
     free = [t for t in targets if t not in hard]
     factors, log_scale = sum_out(model, factors, free, max_memory)
-    _within(model, free, max_memory)
-    table, scaled = combine(model, factors, free, False)
+    table, size = combine(model, factors, free, False)
     total = float(table.sum())
     if not (total > 0 and log_scale > -math.inf):
-        raise impossible(vectors, lambda rest: _log_evidence(model, rest, max_memory) > -math.inf)
-    log_evidence = log_scale + scaled + math.log(total)
+        return None
+    log_p = log_scale + size + math.log(total) + taken
     table /= total
     for axis, t in enumerate(targets):  # a target with a hard finding gets its axis back
         if t in hard:
@@ -88,7 +100,21 @@ def eliminate(
             wide[:, int(vectors[t].argmax())] = table.reshape(-1, inner)
             table = wide.ravel()
             hard.discard(t)
-    return table, log_evidence
+    return table, log_p
+
+
+def log_evidence(model: Discrete, likelihoods: Mapping[int, Floats], max_memory: int = 2 << 30) -> float:
+    """log P(e), −inf for impossible evidence; which findings conflict is not looked for."""
+    return _log_evidence(model, checked(model, likelihoods), max_memory)
+
+
+def _log_evidence(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> float:
+    found = _eliminated(model, [], vectors, max_memory)
+    return -math.inf if found is None else found[1]
+
+
+def _refusal(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> ImpossibleEvidence:
+    return impossible(vectors, lambda rest: _log_evidence(model, rest, max_memory) > -math.inf)
 
 
 def map_states(
@@ -100,7 +126,10 @@ def map_states(
     >>> map_states(rain, [0], {1: np.array([0.0, 1.0])})[0]
     [1]
     """
-    vectors = checked(model, likelihoods)
+    if len(set(nodes)) < len(nodes):
+        raise BadValue(f"a node is asked for twice: {model.called(nodes)}")
+    found = checked(model, likelihoods)
+    vectors = scaled(found)
     state = {v: int(x.argmax()) for v, x in vectors.items() if np.count_nonzero(x) == 1}
     free = [v for v in nodes if v not in state]
     factors = evidence_factors(model, relevant(model, [*nodes, *vectors]), vectors)
@@ -110,20 +139,20 @@ def map_states(
         touching = [f for f in factors if v in f[0]]
         rest = sorted({u for scope, _ in touching for u in scope} - {v})
         _within(model, [v, *rest], max_memory)
-        table, scaled = combine(model, touching, rest, True)
+        table, size = combine(model, touching, rest, True)
         top = float(table.max())
         if not top > 0:
             break
         factors = [f for f in factors if v not in f[0]] + [(tuple(rest), table / top)]
-        log_value += scaled + math.log(top)
+        log_value += size + math.log(top)
         undone.append((v, touching))
-    constant = math.prod(float(table[0]) for scope, table in factors if not scope)
-    if len(undone) < len(free) or not (constant > 0 and log_value > -math.inf):
-        raise impossible(vectors, lambda found: _log_evidence(model, found, max_memory) > -math.inf)
+    constants = [float(table[0]) for scope, table in factors if not scope]  # many: their product would underflow
+    if len(undone) < len(free) or min(constants, default=1.0) <= 0 or log_value == -math.inf:
+        raise _refusal(model, vectors, max_memory)
     for v, touching in reversed(undone):  # the neighbours of v that were eliminated after it have their states now
         fixed = [_at(model, f, state) for f in touching]
         state[v] = int(combine(model, fixed, [v], True)[0].argmax())
-    return [state[v] for v in nodes], log_value + math.log(constant)
+    return [state[v] for v in nodes], log_value + sum(map(math.log, constants)) + taken_away(found)
 
 
 def _at(model: Discrete, factor: Factor, state: Mapping[int, int]) -> Factor:
@@ -131,13 +160,6 @@ def _at(model: Discrete, factor: Factor, state: Mapping[int, int]) -> Factor:
     scope, table = factor
     index = tuple(state.get(u, slice(None)) for u in scope)
     return tuple(u for u in scope if u not in state), table.reshape([model.sizes[u] for u in scope])[index].ravel()
-
-
-def _log_evidence(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> float:
-    try:
-        return eliminate(model, [], vectors, max_memory)[1]
-    except ImpossibleEvidence:
-        return -math.inf
 
 
 def sum_out(
@@ -162,12 +184,12 @@ def sum_out(
         factors = [f for f in factors if v not in f[0]]
         rest = sorted({u for s, _ in touching for u in s} - {v})
         _within(model, [v, *rest], max_memory)
-        table, scaled = combine(model, touching, rest, maximise)
+        table, size = combine(model, touching, rest, maximise)
         top = float(table.max())
         if top <= 0:
             return [((), np.zeros(1))], -math.inf
         factors.append((tuple(rest), table / top))
-        log_scale += scaled + math.log(top)
+        log_scale += size + math.log(top)
     return factors, log_scale
 
 

@@ -11,9 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.errors import MemoryBudgetError, ModelError, TableError, UnknownColumn, did_you_mean, listed
+from posteriori.errors import (
+    InvalidNetwork,
+    MemoryBudgetError,
+    ModelError,
+    TableError,
+    UnknownColumn,
+    did_you_mean,
+    listed,
+)
 from posteriori.network.cases import coded, columns, declared, read_cases
 from posteriori.network.model import Floats
+from posteriori.network.tables import flat_table, infer_states
 from posteriori.structure.dag import Dag
 
 MOST_CELLS = 1 << 27  # of one family: 1 GiB
@@ -50,8 +59,7 @@ def family_tables(
 
     A row counts for the families in which it has no missing cell.
     """
-    if not (isinstance(smoothing, int | float) and 0 <= smoothing < math.inf):
-        raise ModelError(f"smoothing is a number from 0 up. Got {smoothing!r} instead.")
+    _check_smoothing(smoothing)
     wanted = {name: cells for name, cells in columns(data) if name in states}
     index = {n: i for i, n in enumerate(dag.nodes)}
     codes = read_cases(wanted, index, dict(states))
@@ -73,6 +81,39 @@ def family_tables(
         counts = np.bincount(place, None if weights is None else weights[whole], minlength=math.prod(sizes))
         tables[node] = smoothed(counts.reshape(-1, sizes[-1]), smoothing)
     return tables
+
+
+def counted_states(
+    dag: Dag, counts: Mapping[str, Any], given: Mapping[str, Sequence[Hashable]]
+) -> dict[str, tuple[Hashable, ...]]:
+    """The states of every node: those given, else those that its counts name ("0", "1", … for bare numbers)."""
+    for what, named in (("counts", counts), ("states", given)):
+        strange = [n for n in named if n not in dag.nodes]
+        if strange:
+            raise InvalidNetwork(f"{what} are given for {listed(strange)}, no node. nodes: {listed(dag.nodes)}")
+    missing = [n for n in dag.nodes if n not in counts]
+    if missing:
+        raise InvalidNetwork(f"no counts for {listed(missing)}: every node needs N[parents…, node]")
+    return {n: tuple(given[n]) if n in given else infer_states(n, counts[n], len(dag.parents(n))) for n in dag.nodes}
+
+
+def counted_tables(
+    dag: Dag, counts: Mapping[str, Any], states: Mapping[str, tuple[Hashable, ...]], smoothing: float
+) -> dict[str, Floats]:
+    """θ[π, x] = (N[π, x] + λ) / (N[π] + rλ) for every node, from counts already made."""
+    _check_smoothing(smoothing)
+    tables = {}
+    for node in dag.nodes:
+        cells = flat_table(node, counts[node], dag.parents(node), states)
+        if not (np.isfinite(cells).all() and (cells >= 0).all()):
+            raise InvalidNetwork(f"the counts of {node!r} are finite numbers from 0 up")
+        tables[node] = smoothed(cells.reshape(-1, len(states[node])), smoothing)
+    return tables
+
+
+def _check_smoothing(smoothing: float) -> None:
+    if not (isinstance(smoothing, int | float) and 0 <= smoothing < math.inf):
+        raise ModelError(f"smoothing is a number from 0 up. Got {smoothing!r} instead.")
 
 
 def smoothed(counts: Any, smoothing: float) -> Floats:

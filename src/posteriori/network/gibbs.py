@@ -24,7 +24,7 @@ from posteriori.errors import BadValue, ImpossibleEvidence
 from posteriori.kernels import network as kernel
 from posteriori.network.blocks import Block, ergodic_blocks
 from posteriori.network.draws import Chains, RandomState, batch_error, effective, half_width, seeds, topological, unseen
-from posteriori.network.evidence import checked
+from posteriori.network.evidence import checked, scaled
 from posteriori.network.model import Discrete, Floats
 
 BATCHES = 50
@@ -57,7 +57,7 @@ def gibbs(
     ):
         if value < least:
             raise BadValue(f"{name}={value}: expected at least {least}")
-    vectors = checked(model, likelihoods)
+    vectors = scaled(checked(model, likelihoods))
     if any(not x.any() for x in vectors.values()):
         raise ImpossibleEvidence(
             "a finding excludes every state of its node", [v for v, x in vectors.items() if not x.any()]

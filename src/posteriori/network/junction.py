@@ -24,7 +24,7 @@ from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from posteriori.kernels import network as kernel
 from posteriori.network.draws import RandomState, seeds
 from posteriori.network.elimination import eliminate, map_states
-from posteriori.network.evidence import checked, impossible, packed
+from posteriori.network.evidence import checked, impossible, log_scale, packed, scaled
 from posteriori.network.model import Discrete, Floats
 
 MAX_MEMORY = 2 << 30
@@ -108,7 +108,7 @@ class JunctionTree:
             findings.pop(node, None)
             findings.update(found)
             self._findings = findings
-            self._state.change(node, found.get(node, _NO_FINDING))
+            self._state.change(node, scaled(found).get(node, _NO_FINDING))
 
     @property
     def evidence(self) -> dict[int, Floats]:
@@ -147,7 +147,7 @@ class JunctionTree:
         """log P(e), −inf for impossible evidence."""
         with self._lock:
             self._state.collect()
-            return float(self._state.log_probability)
+            return float(self._state.log_probability) + log_scale(self._findings)
 
     def joint(self, nodes: Sequence[int]) -> Floats:
         """P(x_nodes | e), flat, the axes in the order given; nodes of different cliques go by variable elimination."""
@@ -169,6 +169,7 @@ class JunctionTree:
             value = float(self._state.most_probable(states))
             if value == -np.inf:
                 raise self._impossible(self._findings)
+            value += log_scale(self._findings)
         return states, value
 
     def most_probable_of(self, nodes: Sequence[int]) -> tuple[list[int], float]:

@@ -41,7 +41,11 @@ def infer_states(node: str, table: Any, depth: int) -> tuple[Hashable, ...]:
         labels = getattr(table, "index", None)
     if labels is not None:
         return tuple(labels)
-    return tuple(str(i) for i in range(np.shape(table)[-1] if np.shape(table) else 0))
+    try:
+        shape = np.shape(table)
+    except ValueError:
+        raise InvalidNetwork(f"the table of {node!r} is no array of numbers: its rows differ in length") from None
+    return tuple(str(i) for i in range(shape[-1] if shape else 0))
 
 
 def flat_table(node: str, table: Any, parents: Sequence[str], states: States) -> Floats:
@@ -97,7 +101,10 @@ def _row(node: str, part: Any, states: States) -> Floats:
         for state, p in part.items():
             row[code_of(state, states[node], node)] = _number(node, p)
         return row
-    row = np.asarray(part, dtype=np.float64)
+    try:
+        row = np.asarray(part, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidNetwork(f"a row of {node!r} needs {len(states[node])} numbers, found {part!r}") from None
     if row.shape != (len(states[node]),):
         raise InvalidNetwork(f"a row of {node!r} needs {len(states[node])} numbers, found {np.size(part)}")
     return np.where(np.isnan(row), np.inf, row)  # NaN marks a row not given: what was given as NaN stays wrong
@@ -122,7 +129,10 @@ def _from_frame(node: str, frame: Any, parents: Sequence[str], states: States) -
     if len(frame) != math.prod(sizes):
         raise InvalidNetwork(f"the table of {node!r} needs {math.prod(sizes)} rows, found {len(frame)}")
     values = np.empty((len(frame), len(columns)))
-    values[:, columns] = frame.to_numpy(dtype=np.float64, na_value=np.inf)
+    try:
+        values[:, columns] = frame.to_numpy(dtype=np.float64, na_value=np.inf)
+    except (TypeError, ValueError):
+        raise InvalidNetwork(f"the table of {node!r} holds what is no number") from None
     if not parents:
         return values.ravel()
     names = list(frame.index.names)

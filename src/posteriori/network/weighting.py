@@ -18,7 +18,7 @@ from posteriori import kernels
 from posteriori.errors import BadValue, ImpossibleEvidence
 from posteriori.kernels import network as kernel
 from posteriori.network.draws import RandomState, Sampled, half_width, seeds, topological, unseen
-from posteriori.network.evidence import checked
+from posteriori.network.evidence import checked, log_scale, scaled
 from posteriori.network.model import Discrete, Floats
 
 
@@ -50,7 +50,9 @@ def weighted_sample(
     n_jobs: int | None = None,
 ) -> tuple[NDArray[np.int32], Floats]:
     """n cases drawn with the findings held, and the log weight of each (−inf where a case contradicts them)."""
-    return _draw(model, checked(model, likelihoods), n, random_state, n_jobs)
+    vectors = checked(model, likelihoods)
+    x, log_weight = _draw(model, scaled(vectors), n, random_state, n_jobs)
+    return x, log_weight + log_scale(vectors)
 
 
 def likelihood_weighting(
@@ -74,7 +76,7 @@ def likelihood_weighting(
     if draws < 2:
         raise BadValue(f"draws={draws}: expected at least 2")
     vectors = checked(model, likelihoods)
-    x, log_weight = _draw(model, vectors, draws, random_state, n_jobs)
+    x, log_weight = _draw(model, scaled(vectors), draws, random_state, n_jobs)
     top = float(log_weight.max())
     if top == -np.inf:
         raise ImpossibleEvidence(
@@ -95,7 +97,7 @@ def likelihood_weighting(
         width = half_width(np.sqrt(np.maximum(squares, 0.0)) / w_sum, ess, free)
         marginals.append(p)
         error.append(np.zeros(size) if v in hard else np.minimum(np.maximum(width, unseen(ess, free)), 1.0))
-    log_probability = top + float(np.log(w_sum / draws))
+    log_probability = top + float(np.log(w_sum / draws)) + log_scale(vectors)
     log_error = float(w.std(ddof=1) / np.sqrt(draws) / (w_sum / draws))
     return Weighted(marginals, error, [np.full(s, ess) for s in model.sizes], draws, log_probability, log_error)
 

@@ -11,7 +11,8 @@ import gzip
 import io
 import os
 import pathlib
-import tempfile
+import secrets
+import stat
 import zlib
 from collections.abc import Callable
 
@@ -87,10 +88,12 @@ def write(network: Description, path: str | os.PathLike[str]) -> None:
     data = render(network, suffix)
     if zipped:
         data = gzip.compress(data, mtime=0)  # the same network gives the same bytes
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with draft.open("xb") as stream:  # a new file: 0666 less the umask
             stream.write(data)
+        with contextlib.suppress(FileNotFoundError):
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(draft, path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -105,6 +105,7 @@ def _probability(scan: Scanner, found: Description) -> None:
         scan.found(",")
     shape = found.add_family(child, parents, scan.fail)
     table = np.full((math.prod(shape[:-1]), shape[-1]), np.nan)
+    codes = [{state: code for code, state in enumerate(found.states[p])} for p in parents]
     scan.expect("{")
     while not scan.found("}"):
         if _property(scan):
@@ -116,7 +117,7 @@ def _probability(scan: Scanner, found: Description) -> None:
             row = _numbers(scan, child, shape[-1])
             table[np.isnan(table[:, 0])] = row
         elif scan.token == "(":
-            _row(scan, found, child, table)
+            _row(scan, found, child, codes, table)
         else:
             scan.expected("'(', 'table', 'default', 'property' or '}'")
     gaps = np.flatnonzero(np.isnan(table[:, 0]))
@@ -125,17 +126,18 @@ def _probability(scan: Scanner, found: Description) -> None:
     found.add_table(child, table, scan.fail)
 
 
-def _row(scan: Scanner, found: Description, child: str, table: NDArray[np.float64]) -> None:
+def _row(
+    scan: Scanner, found: Description, child: str, codes: list[dict[str, int]], table: NDArray[np.float64]
+) -> None:
     scan.expect("(")
     row = 0
-    for parent in found.parents[child]:
+    for parent, states in zip(found.parents[child], codes, strict=True):
         at = scan.start
-        states = found.states[parent]
         state = scan.word(f"a state of {parent!r}")
         if state not in states:
             near = did_you_mean(state, states)
             scan.fail(f"{parent!r} has no state {state!r}{near or '.'} states: {listed(states)}", at)
-        row = row * len(states) + states.index(state)
+        row = row * len(states) + states[state]
         scan.found(",")
     scan.expect(")")
     if not np.isnan(table[row, 0]):

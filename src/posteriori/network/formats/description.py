@@ -45,8 +45,7 @@ class Description:
         if len(states) > MAX_STATES:
             fail(f"variable {name!r} has {len(states):,} states; at most {MAX_STATES:,} are read")
         if len(set(states)) < len(states):
-            twice = next(s for i, s in enumerate(states) if s in states[:i])
-            fail(f"variable {name!r} lists the state {twice!r} twice")
+            fail(f"variable {name!r} lists the state {_first_twice(states)!r} twice")
         self.states[name] = tuple(states)
 
     def add_family(self, child: str, parents: Sequence[str], fail: Fail) -> tuple[int, ...]:
@@ -91,6 +90,11 @@ class Description:
         if missing:
             fail(f"no table for {listed(missing)}")
         return self
+
+
+def _first_twice(states: Sequence[str]) -> str:
+    seen: set[str] = set()
+    return next(s for s in states if s in seen or seen.add(s))  # type: ignore[func-returns-value]
 
 
 def written(value: float) -> str:

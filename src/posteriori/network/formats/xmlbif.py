@@ -66,8 +66,10 @@ class _Handler(ContentHandler):
         self.locator = locator
 
     def fail(self, message: str) -> NoReturn:
-        line, column = self.locator.getLineNumber(), self.locator.getColumnNumber() + 1
-        raise FormatError(f"{self.source}, line {line}, column {column}: {message}")
+        line, column = self.locator.getLineNumber(), self.locator.getColumnNumber()
+        if line is None or column is None:  # the parser has closed: the file as a whole is wrong
+            raise FormatError(f"{self.source}: {message}")
+        raise FormatError(f"{self.source}, line {line}, column {column + 1}: {message}")
 
     def startElement(self, name: str, attrs: Any) -> None:
         allowed = INSIDE.get(self.stack[-1], set())
