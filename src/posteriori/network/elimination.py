@@ -114,7 +114,13 @@ def _log_evidence(model: Discrete, vectors: Mapping[int, Floats], max_memory: in
 
 
 def _refusal(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> ImpossibleEvidence:
-    return impossible(vectors, lambda rest: _log_evidence(model, rest, max_memory) > -math.inf)
+    def possible(rest: Mapping[int, Floats]) -> bool:
+        try:
+            return _log_evidence(model, rest, max_memory) > -math.inf
+        except MemoryBudgetError:  # too wide to tell without these findings: they stay in the set
+            return True
+
+    return impossible(vectors, possible)
 
 
 def map_states(
