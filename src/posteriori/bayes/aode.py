@@ -134,6 +134,8 @@ class AODE(SemiNaive):
         if self.lazy:
             return lazy_log_joint(self, table)
         theta, frequent, weight = self._table
+        if not len(theta):  # no column has values
+            return self.naive_.log_joint(table)
         out = np.empty((table.n, len(self.classes_)))
         for begin in range(0, table.n, ROWS):
             part = slice(begin, min(table.n, begin + ROWS))

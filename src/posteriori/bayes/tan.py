@@ -11,7 +11,7 @@ from ..smoothing import log_backoff, log_dirichlet_table, log_prior
 from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, JointStatistics, collect_pairs
-from ..structure.information import class_information, conditional_information
+from ..structure.information import barred, class_information, conditional_information
 from ..structure.kdb import by_information
 from ..structure.parents import Structure
 from ..structure.tree import tree
@@ -107,7 +107,8 @@ class TAN(SemiNaive):
             roots = by_information(class_information(self.statistics_.base.cells))
             if self.root is not None:
                 roots = [self._column(self.root, "root"), *roots]
-            found = tree(self.information_, roots, self.min_information)
+            weight = barred(self.information_, self.statistics_.sizes)
+            found = tree(weight, roots, self.min_information)
             self._cache["tree"] = ((self.root, self.min_information), found)
         structure: Structure = self._cache["tree"][1]
         return structure
