@@ -169,7 +169,11 @@ class KDB(SemiNaive):
         return frame
 
     def __add__(self, other: Self) -> Self:
-        if type(other) is KDB and (self.structure_, self._used) != (other.structure_, other._used):
+        if type(other) is not KDB:
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        if (self.structure_, self._used) != (other.structure_, other._used):
             raise StatisticsError(
                 "models with different parents or attributes do not add: learn the second with partial_fit of the first"
             )

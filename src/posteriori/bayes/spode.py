@@ -159,7 +159,7 @@ class SPODE(SemiNaive):
         self._check_fitted()
         if self._sums is None:
             raise AttributeError(
-                "scores_ is there only where the super-parent was chosen: it was told, or no value was"
+                "scores_ is there only where the super-parent was chosen: not told, and from columns with values"
             )
         frame = pd.DataFrame(
             self._sums, columns=list(CRITERIA), index=pd.Index(self.schema_.names, name="super_parent")
@@ -169,7 +169,11 @@ class SPODE(SemiNaive):
         return frame.sort_values(self.criterion, kind="stable")
 
     def __add__(self, other: Self) -> Self:
-        if type(other) is SPODE and self.super_parent_ != other.super_parent_:
+        if type(other) is not SPODE:
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        if self.super_parent_ != other.super_parent_:
             raise StatisticsError(
                 f"models with different super-parents do not add: {self.super_parent_!r} and {other.super_parent_!r}; "
                 "fit both with the same super_parent="

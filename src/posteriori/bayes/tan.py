@@ -16,7 +16,7 @@ from ..structure.kdb import by_information
 from ..structure.parents import Structure
 from ..structure.tree import tree
 from .families import Families
-from .semi import SemiNaive
+from .semi import SemiNaive, place_of
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -88,6 +88,8 @@ class TAN(SemiNaive):
         return (collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory),)
 
     def _keep(self, statistics: JointStatistics, labels: Array) -> None:
+        if self.root is not None:  # refused before anything is stored
+            place_of(self.root, statistics.schema.names, "root")
         super()._keep(statistics, labels)
         _ = self.structure_  # the tree is part of learning, not of the first prediction
 
