@@ -83,6 +83,8 @@ class A2DE(AODE):
         theta = np.ones((len(pairs.table), len(cells), padded(K)))
         places = {tuple(scope): s for s, scope in enumerate(statistics.joints[1].scopes.tolist())}
         for p, (i, j) in enumerate(statistics.joints[0].scopes.tolist()):
+            if sizes[i] * sizes[j] == 0:  # a column without values is nobody's parent
+                continue
             part = theta[pairs.offsets[p] : pairs.offsets[p + 1]].reshape(sizes[i], sizes[j], len(cells), -1)
             counts = statistics.joints[0].table(p, sizes)
             for k in (k for k in range(len(sizes)) if k not in (i, j)):
@@ -104,6 +106,8 @@ class A2DE(AODE):
         if len(table.sizes) < 2:
             return super()._score(table)
         theta, frequent = self._pair_table
+        if not len(theta):  # no two columns have values
+            return super()._score(table)
         first, second = np.triu_indices(len(table.sizes), k=1)
         sizes = np.asarray(table.sizes)
         base = pair_offsets(table.sizes)[:-1]

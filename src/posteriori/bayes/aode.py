@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import did_you_mean, listed
+from ..errors import StatisticsError, did_you_mean, listed
 from ..kernels.pairs import refuse_over
 from ..kernels.parents import padded, sum_of_products
 from ..smoothing import log_dirichlet_table, log_prior
@@ -17,13 +17,14 @@ from ..statistics.joint import JointStatistics, collect_pairs
 from ..structure.information import class_information, conditional_information
 from ..structure.naive import naive
 from .families import Families, draw_from
-from .lazy import collect_rows, lazy_log_joint
+from .lazy import RowStore, always, collect_rows, draw_lazily, lazy_log_joint
 from .semi import SemiNaive
 from .superparents import Cells, conditional_table, set_own, symmetric_counts
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 ROWS = 1 << 15  # rows scored at a time
+IMPLIED = 1 << 24  # pairs of values looked at together for subsumption
 WEIGHTS = ("uniform", "information")
 
 
@@ -93,9 +94,23 @@ class AODE(SemiNaive):
             raise ValueError(f"min_frequency must be a number of at least 0. Got {self.min_frequency!r} instead.")
 
     def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Any, ...]:
-        if self.lazy:
+        if self.lazy if self._fresh else self._stored:
             return (collect_rows(table, y, weights),)
         return (collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory),)
+
+    @property
+    def _stored(self) -> bool:
+        """Whether the model holds rows and not pair counts: `lazy` may have been set anew since it learned."""
+        return isinstance(self.statistics_.joints[0], RowStore)
+
+    def __add__(self, other: Self) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        if self._stored != other._stored:
+            raise StatisticsError("a lazy model and one with counted pairs do not add")
+        return super().__add__(other)
 
     def _weights_of(self, statistics: JointStatistics) -> Floats:
         """The weight of each super-parent."""
@@ -131,12 +146,15 @@ class AODE(SemiNaive):
         return theta, frequent & (weight > 0), weight
 
     def _score(self, table: CodedTable) -> Floats:
-        if self.lazy:
+        if self._stored:
             return lazy_log_joint(self, table)
         theta, frequent, weight = self._table
+        if not len(theta):  # no column has values
+            return self.naive_.log_joint(table)
         out = np.empty((table.n, len(self.classes_)))
-        for begin in range(0, table.n, ROWS):
-            part = slice(begin, min(table.n, begin + ROWS))
+        step = ROWS if self.subsumption is None else min(ROWS, max(1, IMPLIED // len(table.sizes) ** 2))
+        for begin in range(0, table.n, step):
+            part = slice(begin, min(table.n, begin + step))
             cells = table.cells(part)
             if self.subsumption is not None:
                 cells = np.where(self._implied(cells), np.int32(-1), cells)
@@ -167,7 +185,7 @@ class AODE(SemiNaive):
         where = Cells(statistics.sizes)
         both = symmetric_counts(statistics.joints[0].counts, where, slice(None)).sum(axis=2)
         one = statistics.base.cells.table.sum(axis=1)
-        implied: Array = (both == one[:, None]) & (one >= max(1, self.subsumption or 0))[:, None]
+        implied: Array = always(both, one) & (one >= max(1, self.subsumption or 0))[:, None]
         others: Array = implied & (where.column[:, None] != where.column[None])
         return others
 
@@ -176,14 +194,16 @@ class AODE(SemiNaive):
         return [(i, j) for i in range(d) for j in range(i + 1, d)]
 
     def _edge_weights(self) -> list[float] | None:
-        if self.lazy:
+        if self._stored:
             return None
         information = conditional_information(self.statistics_.joints[0].counts, self.statistics_.sizes)
         return [float(information[i, j]) for i, j in self._edges()]
 
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """A super-parent's value and a class by P(y, x_i), then the other attributes given both."""
-        if self.lazy or not self._table[1].any():
+        if self._stored:
+            return draw_lazily(self, n, rng)
+        if not self._table[1].any():
             return self.naive_.draw(n, rng)
         theta, frequent, _ = self._table
         K, where = len(self.classes_), Cells(self.statistics_.sizes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -114,8 +115,9 @@ class Families:
         y = rng.choice(len(prior), n, p=prior / prior.sum())
         codes = np.zeros((n, len(self.sizes)), dtype=np.int64)
         for j in self.structure.order:
-            theta = np.exp(self.tables[j])
-            given = tuple(codes[:, p] for p in self.structure.parents[j])
+            parents = list(takewhile(lambda p: self.sizes[p] > 0, self.structure.parents[j]))  # values may be forgotten
+            theta = np.exp(self.levels[j][len(parents)])
+            given = tuple(codes[:, p] for p in parents)
             codes[:, j] = draw_from(np.moveaxis(theta, -1, -2)[(*given, y)], rng)
         return codes, y
 

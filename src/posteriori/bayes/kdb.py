@@ -13,7 +13,7 @@ from ..statistics import Counts
 from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_families, collect_pairs
-from ..structure.information import class_information, conditional_information
+from ..structure.information import barred, class_information, conditional_information
 from ..structure.kdb import by_information, kdb
 from ..structure.parents import Structure
 from .families import Families
@@ -119,7 +119,7 @@ class KDB(SemiNaive):
         if most:
             pairs = collect_pairs(table, y, K, weights, self.n_jobs, self.max_memory)
             self.information_ = conditional_information(pairs.counts, table.sizes)
-        structure = kdb(self.class_information_, self.information_, most)
+        structure = kdb(self.class_information_, barred(self.information_, table.sizes), most)
         levels = self._levels(table, structure, y, K, weights)
         self._losses: Floats | None = None
         used = d
@@ -169,7 +169,11 @@ class KDB(SemiNaive):
         return frame
 
     def __add__(self, other: Self) -> Self:
-        if type(other) is KDB and (self.structure_, self._used) != (other.structure_, other._used):
+        if type(other) is not KDB:
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        if (self.structure_, self._used) != (other.structure_, other._used):
             raise StatisticsError(
                 "models with different parents or attributes do not add: learn the second with partial_fit of the first"
             )

@@ -13,6 +13,8 @@ from ..statistics.coded import CodedTable
 from ..statistics.counts import subtract
 from ..table.encode import narrow
 from ..table.schema import Schema
+from .families import draw_from
+from .superparents import Cells
 
 if TYPE_CHECKING:
     from .aode import AODE
@@ -111,6 +113,37 @@ def lazy_log_joint(model: AODE, table: CodedTable) -> Floats:
     return out
 
 
+def draw_lazily(model: AODE, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """(codes, class codes): x_i and y by w_i·P(y, x_i), the others counted from the rows that have both."""
+    from .aode import joint_of_cells
+
+    statistics, lam = model.statistics_, float(model.smoothing)
+    store: Any = statistics.joints[0]
+    where, K = Cells(statistics.sizes), len(statistics.rows)
+    weight = model._weights_of(statistics)[where.column]
+    frequent = statistics.base.cells.table.sum(axis=1) >= model.min_frequency
+    own = np.where((frequent & (weight > 0))[:, None], weight[:, None] * joint_of_cells(statistics, lam), 0.0)
+    if not own.sum() > 0:
+        return model.naive_.draw(n, rng)
+    drawn = rng.choice(own.size, n, p=(own / own.sum()).ravel())
+    codes = np.zeros((n, len(where.sizes)), dtype=np.int64)
+    for both in np.unique(drawn):  # all rows drawn for one x_i and y together
+        a, c = divmod(int(both), K)
+        rows, i = np.flatnonzero(drawn == both), int(where.column[a])
+        met = (store.rows[:, i] == where.value[a]) & (store.rows[:, -1] == c)
+        for j, size in enumerate(where.sizes.tolist()):
+            counts = np.bincount(store.rows[met, j], store.weight[met], minlength=size + 1)[:size] + lam
+            p = counts if counts.sum() > 0 else np.ones(size)
+            codes[rows, j] = where.value[a] if j == i else draw_from(np.tile(p, (len(rows), 1)), rng)
+    return codes, drawn % K
+
+
+def always(both: Floats, one: Array) -> Array:
+    """[a, b]: whether all rows with a have b; sums of weights that are no whole numbers differ in the last digits."""
+    found: Array = both >= one[:, None] * (1 - 1e-9)
+    return found
+
+
 def _average(
     model: AODE,
     pairs: Floats,
@@ -127,7 +160,7 @@ def _average(
     use = np.ones(len(seen), dtype=bool)
     if model.subsumption is not None:
         both = pairs.sum(axis=0)
-        implies = (both == frequency[:, None]) & (frequency >= max(1, model.subsumption))[:, None]
+        implies = always(both, frequency) & (frequency >= max(1, model.subsumption))[:, None]
         np.fill_diagonal(implies, False)
         later = np.tri(len(seen), k=-1, dtype=bool).T
         use = ~(implies & (~implies.T | later)).any(axis=0)

@@ -83,6 +83,8 @@ class _Part:
         """ln θ_0, ln θ_1, … of attribute j in every row; zero where j is missing."""
         sizes, table = self.table.sizes, self.table
         x = table.column(j)
+        if sizes[j] == 0:  # missing in every row
+            return [np.zeros((len(x), cells.n_classes))]
         seen = x < sizes[j]
         at = np.where(seen, x, 0).astype(np.intp)
         single = cells.scope(j)

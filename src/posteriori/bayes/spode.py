@@ -107,6 +107,10 @@ class SPODE(SemiNaive):
         if self.super_parent is not None:
             self.super_parent_ = names[place_of(self.super_parent, names, "super_parent")]
             return
+        full = np.flatnonzero(table.sizes)  # a column without values is no super-parent
+        if not len(full):
+            self.super_parent_ = names[0]
+            return
         sums = np.zeros((len(names), 3))
         if self.folds is None:
             sums = self._judged(table, base, pairs.counts, y, weights, left_out=True)
@@ -119,8 +123,9 @@ class SPODE(SemiNaive):
                 rest = _without(base, cells, np.bincount(y[rows], w, minlength=base.n_classes))
                 sums += self._judged(part, rest, pairs.counts - held.counts, y[rows], w, left_out=False)
         self._sums = sums / (len(y) if weights is None else weights.sum())
-        best = int(np.argmin(np.round(self._sums[:, CRITERIA.index(self.criterion)], 12)))
-        self.super_parent_ = names[best]
+        self._sums[np.asarray(table.sizes) == 0] = np.nan
+        best = np.argmin(np.round(self._sums[full, CRITERIA.index(self.criterion)], 12))
+        self.super_parent_ = names[int(full[best])]
 
     def _judged(
         self, table: CodedTable, base: Statistics, pairs: Counts, y: Array, weights: Floats | None, left_out: bool
@@ -153,15 +158,22 @@ class SPODE(SemiNaive):
 
         self._check_fitted()
         if self._sums is None:
-            raise AttributeError("scores_ is there only where the super-parent was chosen: it was told")
+            raise AttributeError(
+                "scores_ is there only where the super-parent was chosen: not told, and from columns with values"
+            )
         frame = pd.DataFrame(
             self._sums, columns=list(CRITERIA), index=pd.Index(self.schema_.names, name="super_parent")
         )
         frame["rmse"] = np.sqrt(frame["rmse"])
+        frame = frame[frame["error"].notna()]
         return frame.sort_values(self.criterion, kind="stable")
 
     def __add__(self, other: Self) -> Self:
-        if type(other) is SPODE and self.super_parent_ != other.super_parent_:
+        if type(other) is not SPODE:
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        if self.super_parent_ != other.super_parent_:
             raise StatisticsError(
                 f"models with different super-parents do not add: {self.super_parent_!r} and {other.super_parent_!r}; "
                 "fit both with the same super_parent="
@@ -170,8 +182,10 @@ class SPODE(SemiNaive):
 
     @property
     def structure_(self) -> Structure:
-        """The super-parent as the parent of all others."""
-        return single_parent(len(self.schema_), self.schema_.index(self.super_parent_))
+        """The super-parent as the parent of all others with values; without values of its own it is nobody's parent."""
+        sizes, r = self.statistics_.sizes, self.schema_.index(self.super_parent_)
+        parents = single_parent(len(sizes), r).parents
+        return Structure(tuple(ps if sizes[r] * sizes[i] else () for i, ps in enumerate(parents)))
 
     def _edges(self) -> list[tuple[int, int]]:
         return list(self.structure_.edges)

@@ -11,12 +11,12 @@ from ..smoothing import log_backoff, log_dirichlet_table, log_prior
 from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, JointStatistics, collect_pairs
-from ..structure.information import class_information, conditional_information
+from ..structure.information import barred, class_information, conditional_information
 from ..structure.kdb import by_information
 from ..structure.parents import Structure
 from ..structure.tree import tree
 from .families import Families
-from .semi import SemiNaive
+from .semi import SemiNaive, place_of
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -88,6 +88,8 @@ class TAN(SemiNaive):
         return (collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory),)
 
     def _keep(self, statistics: JointStatistics, labels: Array) -> None:
+        if self.root is not None:  # refused before anything is stored
+            place_of(self.root, statistics.schema.names, "root")
         super()._keep(statistics, labels)
         _ = self.structure_  # the tree is part of learning, not of the first prediction
 
@@ -107,7 +109,8 @@ class TAN(SemiNaive):
             roots = by_information(class_information(self.statistics_.base.cells))
             if self.root is not None:
                 roots = [self._column(self.root, "root"), *roots]
-            found = tree(self.information_, roots, self.min_information)
+            weight = barred(self.information_, self.statistics_.sizes)
+            found = tree(weight, roots, self.min_information)
             self._cache["tree"] = ((self.root, self.min_information), found)
         structure: Structure = self._cache["tree"][1]
         return structure

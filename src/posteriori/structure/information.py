@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..statistics import Counts
 
-__all__ = ["class_information", "conditional_information"]
+__all__ = ["barred", "class_information", "conditional_information"]
 
 Floats = NDArray[np.float64]
 CELLS = 1 << 22  # cells looked at a time
@@ -59,10 +59,21 @@ def conditional_information(pairs: Counts, sizes: Sequence[int]) -> Floats:
     return both
 
 
+def barred(weight: Floats, sizes: Sequence[int]) -> Floats:
+    """The weights with −∞, which no structure takes as an edge, at columns without values: such a parent says nothing.
+
+    >>> barred(np.zeros((2, 2)), [2, 0]).tolist()
+    [[0.0, -inf], [-inf, -inf]]
+    """
+    empty = np.asarray(sizes) == 0
+    out: Floats = np.where(empty[:, None] | empty, -np.inf, weight)
+    return out
+
+
 def _block(table: Floats, offsets: NDArray[np.int64], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
     """(1/n)[Σ N ln N + Σ_y N_y ln N_y − Σ N_iy ln N_iy − Σ N_jy ln N_jy] of consecutive tables [xi, xj, y]."""
     if (rows == rows[0]).all() and (columns == columns[0]).all():  # tables of one shape need no look-up
-        n = table.reshape(len(rows), int(rows[0]), int(columns[0]), -1)
+        n = table.reshape(len(rows), int(rows[0]), int(columns[0]), table.shape[1])
         by_class = n.sum(axis=(1, 2))
         whole = _xlogx(n).sum(axis=(1, 2, 3)) + _xlogx(by_class).sum(axis=1)
         whole -= _xlogx(n.sum(axis=2)).sum(axis=(1, 2)) + _xlogx(n.sum(axis=1)).sum(axis=(1, 2))

@@ -24,7 +24,7 @@ def by_information(information: NDArray[Any]) -> list[int]:
 
 
 def kdb(information: NDArray[Any], conditional: NDArray[Any], k: int) -> Structure:
-    """Each attribute depends on the k attributes before it of greatest I(Xi;Xj|Y), the strongest parent first.
+    """Each attribute depends on the k attributes before it of greatest I(Xi;Xj|Y), the strongest parent first; −∞ bars one.
 
     >>> kdb(np.array([0.1, 0.3, 0.2]), np.array([[0, 0.1, 0.4], [0.1, 0, 0.2], [0.4, 0.2, 0]]), 1).parents
     ((2,), (), (1,))
@@ -33,6 +33,7 @@ def kdb(information: NDArray[Any], conditional: NDArray[Any], k: int) -> Structu
     strength = np.round(np.asarray(conditional, dtype=float), DIGITS)
     parents: list[tuple[int, ...]] = [()] * len(order)
     for place, i in enumerate(order):
-        before = sorted(order[:place], key=lambda j: (-strength[i, j], j))
+        free = [j for j in order[:place] if strength[i, j] > -np.inf]
+        before = sorted(free, key=lambda j: (-strength[i, j], j))
         parents[i] = tuple(before[:k])
     return Structure(tuple(parents))

@@ -21,7 +21,7 @@ def spanning_edges(weight: NDArray[Any], least: float = 0.0) -> list[tuple[int, 
     """The edges (i < j) of a maximum-weight spanning forest, heaviest first.
 
     Kruskal: edges by falling weight, rounded to 12 decimals; of equals the one with the lower i first, then the lower j. An
-    edge lighter than `least` is left out.
+    edge lighter than `least`, or of weight −∞, is left out.
 
     >>> spanning_edges(np.array([[0, 3, 1], [3, 0, 2], [1, 2, 0]]))
     [(0, 1), (1, 2)]
@@ -40,7 +40,7 @@ def spanning_edges(weight: NDArray[Any], least: float = 0.0) -> list[tuple[int, 
 
     found: list[tuple[int, int]] = []
     for i, j, weight_ij in zip(first[order].tolist(), second[order].tolist(), w[order].tolist()):
-        if len(found) == d - 1 or weight_ij < least:
+        if len(found) == d - 1 or weight_ij < least or weight_ij == -np.inf:
             break
         a, b = top(i), top(j)
         if a != b:
