@@ -36,7 +36,7 @@ def normalised(scores: Floats, sigmoids: list[tuple[float, float]]) -> Floats:
 
 
 def fit_sigmoid(
-    scores: Floats, positive: NDArray[np.bool_], weight: Floats | None = None, steps: int = 100
+    scores: Floats, positive: NDArray[np.bool_], weight: Floats | None = None, *, steps: int = 100
 ) -> tuple[float, float]:
     """(A, B) of the largest likelihood, by Newton's method with backtracking (Lin, Lin and Weng 2007).
 

@@ -15,13 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ModelError, TableError, UnknownValue, did_you_mean, listed
-from .border import checked_table, checked_weights, positive, square_or_error
+from .border import checked_table, checked_weights, every_class_counts, positive, square_or_error
 from .gram import KernelFunction
 from .kernel_functions import KernelChoice, make_kernel
 from .machine import Machine, Settings, rows_at, side_by_side, train, warn_unfinished
 from .merge import Merged, as_they_are, merge
 from .multiclass import Expansion, Split, expansion, splits, votes, written_out
 from .platt import couple, deal, fit_sigmoid, normalised, sigmoid
+from .undo import whole_or_nothing
 
 Floats = NDArray[np.float64]
 FOLDS = 5
@@ -113,6 +114,7 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Solve the dual of every pair of classes (or of every class against the rest)."""
         self._check_options()
@@ -124,9 +126,8 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"a margin lies between two classes; y has only one class: {listed(self.classes_.tolist())}"
             )
         weight = checked_weights(sample_weight, X)
-        if len(np.unique(codes[weight > 0])) < len(self.classes_):
-            raise ModelError("a class has no row of positive weight: the rows that count have fewer classes than y")
         self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        every_class_counts(weight, self.class_weight_, codes, self.classes_)
         if self.kernel == "precomputed":
             square_or_error(X)
         merged = as_they_are(weight) if self.kernel == "precomputed" else merge(X, codes, weight)
