@@ -9,9 +9,11 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 import posteriori as po
-from posteriori.errors import ModelError
+from posteriori.errors import ModelError, TableError
+from posteriori.margin.gram import FunctionGram
 from posteriori.margin.platt import normalised
 
 
@@ -59,3 +61,39 @@ def test_class_weights_that_leave_no_class_are_errors(kind):
         kind(class_weight={0: 1.0, 1: 0.0}).fit(x, y)
     with pytest.raises(ModelError, match="no row of positive weight"):
         kind().fit(x, y, sample_weight=1.0 - y)
+
+
+def test_far_queries_of_a_machine_in_single_precision():
+    x = np.random.RandomState(0).normal(size=(2500, 2))
+    model = po.SVC(tol=0.1).fit(x, (x[:, 0] > 0).astype(int))
+    assert model._kernel.single
+    far = model.decision_function([[1e25, 1e25], [1e16, -1e16]])
+    assert_allclose(far, model.intercept_[0], rtol=1e-6)
+
+
+def test_a_kernel_that_overflows_says_so():
+    x, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    model = po.SVC(kernel="polynomial").fit(x, y)
+    with pytest.raises(ModelError, match="polynomial kernel: its value overflows"):
+        model.predict([[1e200]])
+    with pytest.raises(ModelError, match="polynomial kernel: its value overflows"):
+        po.SVC(kernel="polynomial", gamma=1.0).fit(x * 1e100, y)
+
+
+def test_blocks_of_a_callable_kernel_are_checked():
+    x = np.ones((4, 1))
+    for wrong in (np.full((2, 4), np.nan), np.ones((2, 2))):
+        with pytest.raises(ModelError, match="kernel g"):
+            FunctionGram(lambda a, b, K=wrong: K, x).rows(np.arange(2), np.empty((2, 4)), np.arange(2))
+
+
+@pytest.mark.parametrize("wrong", [{"coef0": np.nan}, {"degree": np.inf}, {"degree": np.nan}], ids=repr)
+def test_numbers_of_a_kernel_are_finite(wrong):
+    with pytest.raises(ModelError, match=next(iter(wrong))):
+        po.SVC(kernel="polynomial", **wrong).fit(np.arange(8.0)[:, None], np.arange(8) % 2)
+
+
+def test_a_sparse_precomputed_kernel_is_an_error():
+    for model in (po.SVC(kernel="precomputed"), po.SVR(kernel="precomputed")):
+        with pytest.raises(TableError, match="dense"):
+            model.fit(sparse.eye_array(8, format="csr"), np.arange(8) % 2)

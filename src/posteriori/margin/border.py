@@ -102,5 +102,7 @@ def positive(**numbers: float) -> None:
 
 
 def square_or_error(X: Any) -> None:
+    if sparse.issparse(X):
+        raise TableError("a precomputed kernel matrix must be dense; pass X.toarray()")
     if X.shape[0] != X.shape[1]:
         raise TableError(f"Precomputed matrix must be a square matrix of the training rows; got shape {X.shape}")
