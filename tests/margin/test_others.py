@@ -25,7 +25,10 @@ from posteriori.margin.platt import couple, fit_sigmoid, sigmoid
 X, Y = make_classification(300, 6, n_informative=4, flip_y=0.1, random_state=0)
 
 
-@pytest.mark.parametrize("estimator", [po.SVC(), po.SVC(multi_class="ovr"), po.SVR(), po.LinearSVC()], ids=repr)
+CHECKED = [po.SVC(), po.SVC(multi_class="ovr"), po.SVR(), po.LinearSVC(), po.LinearSVC(loss="hinge")]
+
+
+@pytest.mark.parametrize("estimator", CHECKED, ids=repr)
 def test_scikit_learns_checks(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkipTestWarning)

@@ -85,6 +85,15 @@ def checked_weights(sample_weight: Any, X: Any) -> Floats:
     return weight
 
 
+def every_class_counts(weight: Floats, of_class: Floats, codes: Any, classes: Any) -> None:
+    """No class weight is negative, and every class has a row that weighs something."""
+    if not (of_class >= 0).all():
+        at = int(np.argmin(of_class >= 0))
+        raise ModelError(f"a class weight must be at least 0; class {classes.tolist()[at]!r} has {of_class[at]}")
+    if len(np.unique(codes[weight * of_class[codes] > 0])) < len(classes):
+        raise ModelError("a class has no row of positive weight: the rows that count have fewer classes than y")
+
+
 def positive(**numbers: float) -> None:
     """Each named number is above zero."""
     for name, value in numbers.items():
@@ -93,5 +102,7 @@ def positive(**numbers: float) -> None:
 
 
 def square_or_error(X: Any) -> None:
+    if sparse.issparse(X):
+        raise TableError("a precomputed kernel matrix must be dense; pass X.toarray()")
     if X.shape[0] != X.shape[1]:
         raise TableError(f"Precomputed matrix must be a square matrix of the training rows; got shape {X.shape}")

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ModelError
 from ..kernels.margin import KernelSpec, Packed, kernel_rows, kernel_sums, pack, square
 
 Floats = NDArray[np.float64]
@@ -144,7 +145,7 @@ class FunctionGram:
         return int(self.X.shape[0])
 
     def _values(self, a: Any, b: Any) -> Array:
-        return np.ascontiguousarray(self.function(a, b), dtype=self.dtype)
+        return checked_values(self.function, a, b, self.dtype)
 
     def block(self, index: Ints, room: Array | None = None) -> Array:
         out = square(len(index), self.dtype, room)
@@ -166,6 +167,20 @@ class FunctionGram:
         return float(np.sqrt(max(one, default=0.0)))
 
 
+def checked_values(function: KernelFunction, a: Any, b: Any, dtype: Any = np.float64) -> Array:
+    """K(a, b) of a Python function, which may give anything."""
+    with np.errstate(over="ignore", invalid="ignore"):  # told below, by name
+        K = np.ascontiguousarray(function(a, b), dtype=dtype)
+    shape = (a.shape[0], b.shape[0])
+    if K.shape != shape:
+        raise ModelError(
+            f"a callable kernel gives K(A, B) of shape (rows of A, rows of B) = {shape}; it gave {K.shape}"
+        )
+    if not np.isfinite(K).all():
+        raise ModelError("the kernel gave a value that is not finite, or too large for its precision")
+    return K
+
+
 def sums_by_function(function: KernelFunction, X: Any, support: Any, coef: Floats) -> Floats:
     """out[i, c] = Σ_j coef[c, j] K(x_i, s_j), a slice of rows at a time so that the kernel values fit in memory."""
     out = np.empty((X.shape[0], len(coef)))
@@ -173,5 +188,5 @@ def sums_by_function(function: KernelFunction, X: Any, support: Any, coef: Float
         out[:] = 0.0
         return out
     for part in parts(X.shape[0], 512 * support.shape[0]):
-        out[part] = np.asarray(function(X[part], support), dtype=np.float64) @ coef.T
+        out[part] = checked_values(function, X[part], support) @ coef.T
     return out

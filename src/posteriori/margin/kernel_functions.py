@@ -25,7 +25,7 @@ from scipy import sparse
 from ..errors import ModelError, did_you_mean, listed
 from ..kernels.margin import KernelSpec, kernel_sums, pack
 from ..kernels.reference.margin import kernel_values
-from .gram import DenseGram, FunctionGram, Gram, KernelFunction, WholeGram, parts, sums_by_function
+from .gram import DenseGram, FunctionGram, Gram, KernelFunction, WholeGram, checked_values, parts, sums_by_function
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +41,7 @@ KIND = {
 }
 NAMES = (*KIND, "auto", "precomputed")
 SINGLE_FROM = 2000  # rows from which single precision is worth a thought
+FAR = 1e15  # a coordinate beyond this has a square that single precision may not hold
 UNCENTRED = ("polynomial", "sigmoid")  # their values change when the data are shifted
 
 
@@ -102,11 +103,13 @@ def spec_of(choice: KernelChoice, name: str, X: Any, weight: Floats | None = Non
         gamma = 1.0 / choice.sigma if name == "laplacian" else 1.0 / (2.0 * choice.sigma**2)
     if choice.norm not in (1, 2):
         raise ModelError(f"norm must be 1 or 2; got {choice.norm!r}")
+    if not np.isfinite(choice.coef0):
+        raise ModelError(f"coef0 must be a finite number; got {choice.coef0!r}")
     kind = "manhattan" if name == "laplacian" and choice.norm == 1 else KIND[name]
-    if kind == "polynomial" and (choice.degree < 0 or choice.degree != int(choice.degree)):
+    if kind == "polynomial" and not (choice.degree >= 0 and float(choice.degree).is_integer()):
         raise ModelError(f"degree must be a whole number of at least 0; got {choice.degree!r}")
     scale = 1.0 if kind == "dot" else gamma_of(gamma, X, weight)
-    return KernelSpec(kind, scale, float(choice.coef0), int(choice.degree))
+    return KernelSpec(kind, scale, float(choice.coef0), int(choice.degree) if kind == "polynomial" else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +126,14 @@ class Kernel:
     def precomputed(self) -> bool:
         return self.name == "precomputed"
 
-    def table(self, X: Any) -> Any:
-        """Dense rows as the compiled kernels take them."""
+    def table(self, X: Any, single: bool | None = None) -> Any:
+        """Dense rows as the compiled kernels take them, in this kernel's precision or the one asked for."""
         if sparse.issparse(X):
             X = X.toarray()
         moved = X if self.centre is None else X - self.centre
-        return np.ascontiguousarray(moved, dtype=np.float32 if self.single else np.float64)
+        return np.ascontiguousarray(
+            moved, dtype=np.float32 if (self.single if single is None else single) else np.float64
+        )
 
     def gram(self, X: Any, megabytes: float, n_jobs: int | None = None) -> Gram:
         """The kernel matrix of the training rows X (or X itself, precomputed)."""
@@ -139,7 +144,7 @@ class Kernel:
         assert self.function is not None
         n = X.shape[0]
         if n * n * 8 <= megabytes * 2**20:
-            return WholeGram(_checked(self.function, X, n))
+            return WholeGram(checked_values(self.function, X, X))
         return FunctionGram(self.function, X, np.dtype(np.float32))
 
     def sums(self, X: Any, support: Any, coef: Floats, n_jobs: int | None = None) -> Floats:
@@ -149,20 +154,13 @@ class Kernel:
         assert self.spec is not None
         packed, out = pack(self.table(support), n_jobs), np.empty((X.shape[0], len(coef)))
         for part in parts(X.shape[0], max(1, packed.rows.size)):
-            rows = pack(self.table(X[part]), n_jobs)
+            if self.single and abs(X[part]).max() > FAR:
+                packed = pack(self.table(support, single=False), n_jobs)
+            rows = pack(self.table(X[part], packed.rows.dtype == np.float32), n_jobs)
             out[part] = kernel_sums(self.spec, rows.rows, rows.norms[: rows.n], packed, coef, n_jobs)
+        if not np.isfinite(out).all():
+            raise ModelError(f"a row is too far out for the {self.name} kernel: its value overflows. Scale the columns")
         return out
-
-
-def _checked(function: KernelFunction, X: Any, n: int) -> NDArray[Any]:
-    K = np.ascontiguousarray(function(X, X), dtype=np.float64)
-    if K.shape != (n, n):
-        raise ModelError(
-            f"a callable kernel gives K(A, B) of shape (rows of A, rows of B) = ({n}, {n}); it gave {K.shape}"
-        )
-    if not np.isfinite(K).all():
-        raise ModelError("the callable kernel gave a value that is not finite")
-    return K
 
 
 def make_kernel(choice: KernelChoice, X: Any, weight: Floats, top_C: float, tol: float) -> Kernel:
@@ -182,7 +180,17 @@ def make_kernel(choice: KernelChoice, X: Any, weight: Floats, top_C: float, tol:
     centre = None if spec.kind in UNCENTRED else np.asarray(X.mean(axis=0), dtype=np.float64)
     moved = X if centre is None else X - centre
     largest = float(np.einsum("ij,ij->i", moved, moved).max(initial=0.0))
+    _fits(name, spec, largest)
     return Kernel(name, spec, None, centre, _single_will_do(spec, len(X), largest, top_C, tol))
+
+
+def _fits(name: str, spec: KernelSpec, largest: float) -> None:
+    """The largest value of the kernel on the training rows is a number."""
+    with np.errstate(over="ignore"):
+        top = np.float64(spec.scale) * largest + abs(spec.shift)
+        top = top**spec.degree if spec.kind == "polynomial" else top
+    if not np.isfinite(largest) or not np.isfinite(top):
+        raise ModelError(f"the rows are too large for the {name} kernel: its value overflows. Scale the columns")
 
 
 def _single_will_do(spec: KernelSpec, n: int, largest: float, top_C: float, tol: float) -> bool:
@@ -191,7 +199,7 @@ def _single_will_do(spec: KernelSpec, n: int, largest: float, top_C: float, tol:
     A kernel value is wrong by about 2⁻²² of the numbers it is made of; f is a sum of up to n of them with weights up to C,
     whose errors are of either sign: C·√n·error must stay under tol.
     """
-    if n < SINGLE_FROM:
+    if n < SINGLE_FROM or largest > FAR**2:
         return False
     size = {"dot": largest, "polynomial": (abs(spec.scale) * largest + abs(spec.shift)) ** spec.degree * spec.degree}
     magnitude = max(1.0, size.get(spec.kind, spec.scale * largest))

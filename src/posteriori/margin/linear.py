@@ -16,6 +16,7 @@ leave are taken; with many, conjugate gradients need only its products.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,17 @@ def objective(X: Any, y: Floats, C: Floats, w: Floats, bias: float, loss: str) -
     return float(0.5 * w @ w + C @ (slack if loss == "hinge" else slack**2))
 
 
-def by_descent(X: Any, y: Floats, C: Floats, bias: float, loss: str, tol: float, rounds: int, seed: int) -> Plane:
+def by_descent(
+    X: Any,
+    y: Floats,
+    C: Floats,
+    bias: float,
+    loss: str,
+    tol: float,
+    rounds: int,
+    seed: int,
+    interrupted: Event | None = None,
+) -> Plane:
     """Dual coordinate descent, until the projected gradients of a pass over all rows lie within `tol` of each other."""
     n, d = X.shape
     squares = (
@@ -58,6 +69,8 @@ def by_descent(X: Any, y: Floats, C: Floats, bias: float, loss: str, tol: float,
     state.curvature[state.curvature == 0] = 1.0  # a row of zeros under the hinge: its α goes to the bound at once
     last = Epoch(n)
     for k in range(rounds):
+        if interrupted is not None and interrupted.is_set():
+            return Plane(state.w, k, False)
         last = descend(X, state, last, seed + k)
         if last.top - last.bottom <= tol:
             if last.active == n:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -19,8 +17,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ModelError, did_you_mean, listed
-from .border import checked_table, checked_weights, positive
+from .border import checked_table, checked_weights, every_class_counts, positive
 from .linear import FEW_COLUMNS, Plane, by_descent, by_newton
+from .machine import crew, together
+from .merge import merge
+from .undo import whole_or_nothing
 
 Floats = NDArray[np.float64]
 
@@ -76,6 +77,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Find the plane of each class against the rest (two classes: one plane)."""
         self._check_options()
@@ -86,8 +88,10 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ModelError(
                 f"a margin lies between two classes; y has only one class: {listed(self.classes_.tolist())}"
             )
-        bounds = self.C * checked_weights(sample_weight, X)
-        bounds = bounds * compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
+        weight = checked_weights(sample_weight, X)
+        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        every_class_counts(weight, of_class, codes, self.classes_)
+        bounds = self.C * weight * of_class[codes]
         if not (bounds > 0).all():
             X, codes, bounds = X[bounds > 0], codes[bounds > 0], bounds[bounds > 0]
         planes = self._planes(_with_wide_starts(X), codes, bounds)
@@ -100,7 +104,7 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"LinearSVC stopped after max_iter={self.max_iter} rounds with its gradient above tol={self.tol:g}. "
                 "Raise max_iter, lower C, or scale the columns",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
@@ -118,9 +122,14 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _planes(self, X: Any, codes: Any, bounds: Floats) -> list[Plane]:
         newton = self._use_newton(X)
+        if (
+            not newton
+        ):  # descent depends on the order of the rows: a weighted table and one written out must be the same
+            merged = merge(X, codes, bounds)
+            X, codes, bounds = _with_wide_starts(X[merged.first]), codes[merged.first], merged.weight
         seed = int(check_random_state(self.random_state).randint(1, 2**31 - 1))
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        tasks = []
+        tasks: list[Any] = []
         for k in positives:
             sign = np.where(codes == k, 1.0, -1.0)
             if newton:
@@ -128,10 +137,9 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             else:
                 options = (self._bias(), self.loss, self.tol, self.max_iter, seed + 1_000_003 * k)
                 tasks.append(partial(by_descent, X, sign, bounds, *options))
-        if len(tasks) == 1 or newton or self.n_jobs == 1:  # Newton's time is in BLAS, which has its own threads
+        if newton:  # its time is in BLAS, which has its own threads
             return [task() for task in tasks]
-        with ThreadPoolExecutor(min(len(tasks), os.cpu_count() or 1)) as pool:
-            return list(pool.map(lambda task: task(), tasks))
+        return together(tasks, crew(len(tasks), self.n_jobs))
 
     def _use_newton(self, X: Any) -> bool:
         able = self.loss == "squared_hinge"

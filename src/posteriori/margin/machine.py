@@ -6,9 +6,10 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from .smo import Limits, Solution, solve
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +76,34 @@ def machine_of(rows: Ints, found: Solution, p: Floats) -> Machine:
 
 def side_by_side(tasks: Sequence[Callable[[Settings, threading.Event], Machine]], settings: Settings) -> list[Machine]:
     """Run the tasks, each on one core where there are several of them, the cache shared between those that run at once."""
-    interrupted = threading.Event()
+    team = crew(len(tasks), settings.n_jobs)
+    if team > 1:
+        settings = Settings(settings.tol, settings.max_iter, settings.max_seconds, settings.cache_size / team, 1)
+    return together([partial(task, settings) for task in tasks], team)
+
+
+def crew(tasks: int, n_jobs: int | None) -> int:
+    """How many of the tasks run at once; n_jobs as in scikit-learn, None for every core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wanted = settings.n_jobs
-    team = min(len(tasks), cores if wanted is None else cores + 1 + wanted if wanted < 0 else wanted)
+    return min(tasks, cores if n_jobs is None else cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
+
+
+def together(tasks: Sequence[Callable[[threading.Event], T]], team: int) -> list[T]:
+    """The tasks' answers, `team` of them at work at once; on Ctrl-C or an error the others are told to stop."""
+    interrupted = threading.Event()
     if team <= 1:
-        return [task(settings, interrupted) for task in tasks]
-    alone = Settings(settings.tol, settings.max_iter, settings.max_seconds, settings.cache_size / team, 1)
+        return [task(interrupted) for task in tasks]
     with ThreadPoolExecutor(team) as pool:
-        futures = [pool.submit(task, alone, interrupted) for task in tasks]
+        futures: list[Future[T]] = []
         try:
-            while wait(futures, timeout=0.2).not_done:  # short waits, so that Ctrl-C is heard
-                if any(f.done() and f.exception() for f in futures):
-                    break
+            futures += [pool.submit(task, interrupted) for task in tasks]
+            while (now := wait(futures, timeout=0.1)).not_done:  # short waits, so that Ctrl-C is heard
+                for f in now.done:
+                    f.result()  # raises where the task failed
             return [f.result() for f in futures]
         except BaseException:
             interrupted.set()
-            for f in futures:
-                f.cancel()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 

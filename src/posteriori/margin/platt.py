@@ -12,6 +12,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NEVER = 1e-7  # no pair is more certain than this
+ROUNDING = 1e-9
 
 
 def sigmoid(scores: Floats, A: float, B: float) -> Floats:
@@ -25,24 +26,35 @@ def sigmoid(scores: Floats, A: float, B: float) -> Floats:
     return np.where(z >= 0, small / (1 + small), 1 / (1 + small))
 
 
-def fit_sigmoid(scores: Floats, positive: NDArray[np.bool_], steps: int = 100) -> tuple[float, float]:
+def normalised(scores: Floats, sigmoids: list[tuple[float, float]]) -> Floats:
+    """Each column's sigmoid over the sum of its row, by logarithms: far from every class all of them underflow."""
+    slope, shift = np.array(sigmoids).T
+    log_p = -np.logaddexp(0, slope * scores + shift)
+    top = log_p.max(axis=1, keepdims=True)
+    p = np.exp(np.where(np.isneginf(top), 0.0, log_p - np.where(np.isneginf(top), 0.0, top)))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def fit_sigmoid(
+    scores: Floats, positive: NDArray[np.bool_], weight: Floats | None = None, *, steps: int = 100
+) -> tuple[float, float]:
     """(A, B) of the largest likelihood, by Newton's method with backtracking (Lin, Lin and Weng 2007).
 
     The targets are Platt's: (N₊+1)/(N₊+2) and 1/(N₋+2), so that separable scores keep a finite slope.
     """
-    plus = float(positive.sum())
-    minus = len(scores) - plus
+    weight = np.ones(len(scores)) if weight is None else weight
+    plus, minus = float(weight[positive].sum()), float(weight[~positive].sum())
     target = np.where(positive, (plus + 1) / (plus + 2), 1 / (minus + 2))
 
     def loss(A: float, B: float) -> float:
         z = A * scores + B
-        return float((np.logaddexp(0, -np.abs(z)) + np.where(z >= 0, target * z, (target - 1) * z)).sum())
+        return float(weight @ (np.logaddexp(0, -np.abs(z)) + np.where(z >= 0, target * z, (target - 1) * z)))
 
     A, B = 0.0, float(np.log((minus + 1) / (plus + 1)))
     now = loss(A, B)
     for _ in range(steps):
         p = sigmoid(scores, A, B)
-        d1, d2 = target - p, p * (1 - p)
+        d1, d2 = weight * (target - p), weight * p * (1 - p)
         g = np.array([scores @ d1, d1.sum()])
         if np.abs(g).max() < 1e-5:
             break
@@ -82,10 +94,23 @@ def couple(r: Floats) -> Floats:
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-def folds(positive: NDArray[np.bool_], count: int, random: np.random.RandomState) -> Ints:
-    """A fold for each row, the classes dealt out evenly."""
-    fold = np.empty(len(positive), np.int64)
+def deal(positive: NDArray[np.bool_], weight: Floats, count: int, random: np.random.RandomState) -> Floats:
+    """share[k, i]: how much of row i fold k holds out; a row of weight w is w rows, the classes dealt out evenly.
+
+    >>> deal(np.array([True, False]), np.array([4.0, 1.0]), 2, np.random.RandomState(0)).tolist()
+    [[0.5, 1.0], [0.5, 0.0]]
+    """
+    unit = weight / weight.min()
+    share, fold = np.zeros((count, len(weight))), np.arange(count)[:, None]
     for side in (positive, ~positive):
         order = random.permutation(np.flatnonzero(side))
-        fold[order] = np.arange(len(order)) % count
-    return fold
+        end = np.cumsum(unit[order])
+        share[:, order] = (_dealt(end, fold, count) - _dealt(end - unit[order], fold, count)) / unit[order]
+    share[share < ROUNDING], share[share > 1 - ROUNDING] = 0.0, 1.0  # a remnant of rounding is no part of a row
+    return share
+
+
+def _dealt(length: Floats, fold: Ints, count: int) -> Floats:
+    """How much of the first `length` rows fell to each fold, dealt one row after another."""
+    turns, rest = np.divmod(length, count)
+    return np.asarray(turns + np.clip(rest - fold, 0.0, 1.0))

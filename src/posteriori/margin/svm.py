@@ -15,13 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import ModelError, TableError, UnknownValue, did_you_mean, listed
-from .border import checked_table, checked_weights, positive, square_or_error
+from .border import checked_table, checked_weights, every_class_counts, positive, square_or_error
 from .gram import KernelFunction
 from .kernel_functions import KernelChoice, make_kernel
 from .machine import Machine, Settings, rows_at, side_by_side, train, warn_unfinished
 from .merge import Merged, as_they_are, merge
 from .multiclass import Expansion, Split, expansion, splits, votes, written_out
-from .platt import couple, fit_sigmoid, folds, sigmoid
+from .platt import couple, deal, fit_sigmoid, normalised, sigmoid
+from .undo import whole_or_nothing
 
 Floats = NDArray[np.float64]
 FOLDS = 5
@@ -113,6 +114,7 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Solve the dual of every pair of classes (or of every class against the rest)."""
         self._check_options()
@@ -124,9 +126,8 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"a margin lies between two classes; y has only one class: {listed(self.classes_.tolist())}"
             )
         weight = checked_weights(sample_weight, X)
-        if len(np.unique(codes[weight > 0])) < len(self.classes_):
-            raise ModelError("a class has no row of positive weight: the rows that count have fewer classes than y")
         self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        every_class_counts(weight, self.class_weight_, codes, self.classes_)
         if self.kernel == "precomputed":
             square_or_error(X)
         merged = as_they_are(weight) if self.kernel == "precomputed" else merge(X, codes, weight)
@@ -140,7 +141,7 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         machines = side_by_side(tasks, self._settings)
         warn_unfinished(machines, self._settings, type(self).__name__)
         self._keep(machines, merged, rows, X, codes)
-        self._platt = self._calibrate(rows, problems, bounds) if self.probability else None
+        self._platt = self._calibrate(rows, problems, bounds, merged.weight) if self.probability else None
         return self
 
     def _check_options(self) -> None:
@@ -254,24 +255,30 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         lowest = functional[np.arange(len(y)), worst]
         return Margins(lowest, lowest / norms[worst])
 
-    def _calibrate(self, X: Any, problems: list[Split], bounds: Floats) -> list[tuple[float, float]]:
-        """(A, B) of each machine's sigmoid, from scores of rows that the scoring machine had not seen."""
+    def _calibrate(self, X: Any, problems: list[Split], bounds: Floats, weight: Floats) -> list[tuple[float, float]]:
+        """(A, B) of each machine's sigmoid, from scores of rows that the scoring machine had not seen.
+
+        A merged row stands for many: each fold holds out its share of the row's weight and trains on the rest.
+        """
         random = check_random_state(self.random_state)
         tasks, tests = [], []
-        for split in problems:
-            fold = folds(split.sign > 0, min(FOLDS, len(split.rows)), random)
-            for k in range(fold.max() + 1):
-                seen, held = fold != k, fold == k
-                signs = split.sign[seen]
-                tests.append((split, held, 1.0 if not len(signs) else float(signs[0]) if np.ptp(signs) == 0 else None))
-                if tests[-1][2] is None:
-                    rows = split.rows[seen]
-                    tasks.append(partial(train, self._kernel, X, rows, split.sign[seen], bounds[rows]))
+        for at, split in enumerate(problems):
+            for share in deal(split.sign > 0, weight[split.rows], FOLDS, random):
+                held, seen = np.flatnonzero(share), np.flatnonzero(share < 1)
+                if not len(held):
+                    continue
+                rows, signs = split.rows[seen], split.sign[seen]
+                constant = 1.0 if not len(signs) else float(signs[0]) if np.ptp(signs) == 0 else None
+                tests.append((at, held, share[held], constant))
+                if constant is None:
+                    tasks.append(partial(train, self._kernel, X, rows, signs, bounds[rows] * (1 - share[seen])))
         machines = iter(side_by_side(tasks, self._settings))
-        scores = {id(s): np.zeros(len(s.rows)) for s in problems}
-        for split, held, constant in tests:
-            scores[id(split)][held] = self._score(next(machines), X, split.rows[held]) if constant is None else constant
-        return [fit_sigmoid(scores[id(s)], s.sign > 0) for s in problems]
+        found: list[list[Any]] = [[] for _ in problems]
+        for at, held, share, constant in tests:
+            rows, sign = problems[at].rows[held], problems[at].sign[held]
+            score = self._score(next(machines), X, rows) if constant is None else np.full(len(held), constant)
+            found[at].append((score, sign > 0, weight[rows] * share))
+        return [fit_sigmoid(*map(np.concatenate, zip(*parts))) for parts in found]
 
     def _score(self, machine: Machine, X: Any, rows: Any) -> Floats:
         used = machine.beta != 0
@@ -286,12 +293,12 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decisions = self._machine_decisions(X)
         if self._platt is None:
             raise ModelError("fit again with probability=True: this model was fitted without posteriors")
-        sure = np.stack([sigmoid(decisions[:, k], *ab) for k, ab in enumerate(self._platt)], axis=1)
         K = len(self.classes_)
+        if K > 2 and not self._expansion.paired:
+            return normalised(decisions, self._platt)
+        sure = np.stack([sigmoid(decisions[:, k], *ab) for k, ab in enumerate(self._platt)], axis=1)
         if K == 2:
             return np.stack([1 - sure[:, 0], sure[:, 0]], axis=1)
-        if not self._expansion.paired:
-            return np.asarray(sure / sure.sum(axis=1, keepdims=True))
         r = np.zeros((len(sure), K, K))
         r[:, *np.triu_indices(K, 1)] = sure
         r += np.swapaxes(np.triu(1 - r, 1), 1, 2)

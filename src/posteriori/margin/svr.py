@@ -17,6 +17,7 @@ from .kernel_functions import KernelChoice, make_kernel
 from .machine import Settings, machine_of, rows_at, warn_unfinished
 from .merge import as_they_are, merge
 from .smo import solve
+from .undo import whole_or_nothing
 
 Floats = NDArray[np.float64]
 
@@ -77,6 +78,7 @@ class SVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Solve the dual for the tube."""
         positive(C=self.C, tol=self.tol, cache_size=self.cache_size)
