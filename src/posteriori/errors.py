@@ -9,6 +9,7 @@ PosterioriError
 │   ├── NotLearned                   forgetting what was never learned
 │   └── CountOverflow                a sum that would not fit
 ├── ModelError (ValueError)          a model that cannot be what it was asked to be
+│   ├── BadParameter (TypeError)     a parameter that is not what its estimator declares
 │   ├── ImpossibleEvidence           every class or state has probability zero
 │   ├── SingularCovariance           a class whose covariance has no inverse
 │   ├── NotSeparable                 a hard margin on data that no plane separates
@@ -61,6 +62,10 @@ class CountOverflow(StatisticsError):
 
 class ModelError(PosterioriError, ValueError):
     """A model that cannot be what it was asked to be."""
+
+
+class BadParameter(ModelError, TypeError):
+    """A parameter that is not what its estimator declares."""
 
 
 class ImpossibleEvidence(ModelError):

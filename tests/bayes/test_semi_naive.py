@@ -16,7 +16,7 @@ from posteriori.bayes.densities import Seen
 from posteriori.bayes.families import Families
 from posteriori.errors import MemoryBudgetError, ModelError, StatisticsError, UnknownColumn
 from posteriori.statistics.coded import code_known
-from posteriori.structure.parents import Structure
+from posteriori.structure.structures import Structure
 
 SPODE, TAN, AODE, A2DE, KDB = po.SPODE, po.TAN, po.AODE, po.A2DE, po.KDB
 EVERY = [SPODE(), TAN(), AODE(), A2DE(), KDB(), KDB(k="auto", select=True), AODE(lazy=True)]
@@ -264,11 +264,11 @@ def test_two_thousand_attributes():
         found = model.set_params(max_memory=1e9).fit(X, y).predict_joint_log_proba(X[:3])
         assert np.isfinite(found).all()
         assert found.max() < -500
-    with pytest.raises(MemoryBudgetError, match=r"2000 columns, 2 classes would take 127\.9 MB, over the budget"):
+    with pytest.raises(MemoryBudgetError, match=r"2000 columns, 2 classes would take 122\.0 MiB, over the budget"):
         TAN(kinds="categorical", max_memory=1e8).fit(X, y)
     with pytest.raises(MemoryBudgetError, match="super-parents"):
         AODE(min_frequency=1, kinds="categorical", max_memory=2e8).fit(X, y).predict(X[:1])
-    with pytest.raises(MemoryBudgetError, match=r"triple counts of 2000 columns.*GB"):
+    with pytest.raises(MemoryBudgetError, match=r"triple counts of 2000 columns.*GiB"):
         A2DE(kinds="categorical", max_memory=1e9).fit(X, y)
 
 

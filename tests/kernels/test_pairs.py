@@ -73,6 +73,6 @@ def test_a_code_out_of_range_is_named_and_nothing_is_written_out_of_bounds():
 
 def test_memory_is_refused_with_figures_before_anything_is_allocated():
     with pytest.raises(
-        MemoryBudgetError, match=r"1000 columns, 5 classes would take .* TB, over the budget of 1\.0 GB"
+        MemoryBudgetError, match=r"1000 columns, 5 classes would take .* TiB, over the budget of 953\.7 MiB"
     ):
         count_pairs(np.zeros((1, 1000), np.uint16), [1000] * 1000, np.zeros(1, np.uint8), 5, max_memory=1e9)

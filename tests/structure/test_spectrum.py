@@ -14,9 +14,7 @@ from posteriori.errors import ModelError
 from posteriori.kernels.pairs import count_pairs, pair_offsets
 from posteriori.statistics import Counts
 from posteriori.structure.information import class_information, conditional_information
-from posteriori.structure.kdb import kdb
-from posteriori.structure.parents import Structure
-from posteriori.structure.tree import spanning_edges, tree
+from posteriori.structure.structures import Structure, kdb, spanning_edges, tree
 
 
 def brute_cmi(a, b, y):

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 import posteriori as po
 from posteriori.errors import BadValue, MemoryBudgetError, TableError, UnknownColumn
 from posteriori.table.encode import factorize
+from posteriori.table.frame import open_frame
 from posteriori.table.kinds import resolve_kinds
-from posteriori.table.sources import open_frame
 
 COLUMNS = {
     "city": ["Oslo", "Rome", None, "Oslo", "Bonn", "Rome"],

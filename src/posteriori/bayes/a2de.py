@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..kernels.pairs import pair_offsets, refuse_over
+from ..arrays import Array, Floats
+from ..budget import refuse_over
+from ..kernels.pairs import pair_offsets
 from ..kernels.parents import padded, sum_of_products
-from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_pairs, collect_triples
+from ..statistics.statistics import Statistics
 from ..structure.information import conditional_information
 from .aode import AODE, ROWS
 from .families import draw_from
 from .superparents import Cells
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class A2DE(AODE):

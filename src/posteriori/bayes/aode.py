@@ -5,24 +5,22 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
+from ..budget import refuse_over
 from ..errors import StatisticsError, did_you_mean, listed
-from ..kernels.pairs import refuse_over
 from ..kernels.parents import padded, sum_of_products
 from ..smoothing import log_dirichlet_table, log_prior
-from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import JointStatistics, collect_pairs
+from ..statistics.statistics import Statistics
 from ..structure.information import class_information, conditional_information
-from ..structure.naive import naive
+from ..structure.structures import naive
 from .families import Families, draw_from
 from .lazy import RowStore, always, collect_rows, draw_lazily, lazy_log_joint
 from .semi import SemiNaive
 from .superparents import Cells, conditional_table, set_own, symmetric_counts
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 ROWS = 1 << 15  # rows scored at a time
 IMPLIED = 1 << 24  # pairs of values looked at together for subsumption
 WEIGHTS = ("uniform", "information")

@@ -8,15 +8,12 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array, Floats
 from ..errors import ImpossibleEvidence
 from ..kernels.naive import normalise, posterior
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

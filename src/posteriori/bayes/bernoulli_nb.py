@@ -6,18 +6,15 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
+from ..arrays import Array, Floats
 from ..errors import BadValue
 from ..kernels.naive import NOT_FINITE, count_cells, count_sparse, log_joint_cells
 from .discrete import Discrete, dense_count, log_share
 from .learner import refuse_numbers
 from .linear import Linear, exact_sum
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class BernoulliNB(Discrete):

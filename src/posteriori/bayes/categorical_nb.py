@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
+from ..arrays import Array, Floats
 from ..errors import BadValue, UnknownValue
 from ..kernels.naive import count_cells, log_joint_cells, posterior_cells
 from ..statistics import Counts
 from .discrete import Discrete, log_share
 from .learner import plain
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))
 SAMPLE = 4096  # rows from which the number of categories is guessed; the kernel finds out if more come
 

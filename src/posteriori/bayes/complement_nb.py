@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import BadValue
 from .discrete import Discrete
 from .linear import Linear
-
-Floats = NDArray[np.float64]
 
 
 class ComplementNB(Discrete):

@@ -12,19 +12,15 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
 from ..errors import BadValue, StatisticsError, TableError, UnknownValue, did_you_mean, listed
+from ..table.frame import Frame, open_frame
 from ..table.kinds import resolve_kinds
 from ..table.labels import encode_labels
 from ..table.schema import Column, Schema, in_order
-from ..table.sources import Frame, open_frame
 from .base import BayesClassifier
 from .densities import Seen
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-
 
 LEARNED = ("statistics_", "classes_", "feature_names_in_", "n_features_in_", "_cache")
 

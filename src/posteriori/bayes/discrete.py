@@ -11,17 +11,15 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
+from ..arrays import Array, Floats
 from ..errors import BadValue
 from ..kernels.naive import NEGATIVE, NOT_FINITE, count_sparse
 from ..statistics import Counts
 from .learner import Learner, plain, refuse_numbers
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 FLOATS = (np.dtype(np.float64),)
 SMALLEST = 1e-10  # the α that force_alpha=False falls back to
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import ModelError, did_you_mean, listed
 from ..smoothing import log_prior
 from ..statistics import Moments
-from ..statistics.bundle import Statistics
+from ..statistics.statistics import Statistics
+from ..table.frame import Frame
 from ..table.schema import Schema
-from ..table.sources import Frame
 from .densities import Binned, Cells, Density, Events, Gaussian, Kernel, Poisson, Seen, Words
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 # density → the kind of column it is for, and what the statistics keep for it
 DENSITIES = {

@@ -10,19 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
+from ..budget import refuse_over
 from ..kernels.naive import log_joint_cells
-from ..kernels.pairs import refuse_over
 from ..statistics.coded import CodedTable
 from ..statistics.joint import family_codes
-from ..structure.parents import Structure
+from ..structure.structures import Structure
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 BLOCK = 1 << 22  # numbers held at once while missing cells are summed out
 
 

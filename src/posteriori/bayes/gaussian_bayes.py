@@ -11,18 +11,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from ..arrays import Array, Floats
 from ..errors import BadValue, NotLearned, SingularCovariance
 from ..statistics import CoMoments
 from .learner import Learner
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 FLOATS = (np.float64, np.float32)
 BLOCK = 1 << 14  # rows worked on at once
 

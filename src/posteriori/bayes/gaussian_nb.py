@@ -9,17 +9,15 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
+from ..arrays import Array, Floats
 from ..errors import BadValue, SingularCovariance
 from ..kernels.naive import class_moments_seen, posterior, score_gaussian
 from ..statistics import Moments
 from .learner import Learner, plain, refuse_numbers
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 

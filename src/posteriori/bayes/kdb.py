@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
 from ..errors import StatisticsError, did_you_mean, listed
 from ..smoothing import log_backoff, log_dirichlet_table, log_prior
 from ..statistics import Counts
-from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_families, collect_pairs
+from ..statistics.statistics import Statistics
 from ..structure.information import barred, class_information, conditional_information
-from ..structure.kdb import by_information, kdb
-from ..structure.parents import Structure
+from ..structure.structures import Structure, by_information, kdb
 from .families import Families
 from .selective import prefix_losses
 from .semi import SemiNaive
@@ -24,8 +23,6 @@ from .spode import CRITERIA, leave_out_prior
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 MOST = 3  # parents that k="auto" tries
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
 from ..errors import NotLearned
 from ..statistics.coded import CodedTable
 from ..statistics.counts import subtract
@@ -18,9 +19,6 @@ from .superparents import Cells
 
 if TYPE_CHECKING:
     from .aode import AODE
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

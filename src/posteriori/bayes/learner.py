@@ -10,17 +10,15 @@ from collections.abc import Iterable
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
+from ..arrays import Array, Floats
 from ..errors import BadValue, NotLearned, StatisticsError, UnknownColumn, UnknownValue, listed
 from ..table.labels import encode_labels
 from .base import BayesClassifier
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Model = TypeVar("Model", bound="Learner")
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from .discrete import Discrete, log_share
 from .linear import Linear
-
-Floats = NDArray[np.float64]
 
 
 class MultinomialNB(Discrete):

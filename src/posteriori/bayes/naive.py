@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..arrays import Array, Floats
 from ..errors import ModelError, UnknownValue, did_you_mean, listed
 from ..statistics.collect import collect
+from ..table.frame import Frame
 from ..table.schema import Schema
-from ..table.sources import Frame
 from . import views
 from .counting import CountingClassifier
 from .densities import Seen
@@ -20,9 +20,6 @@ from .row import RowScorer
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class NaiveBayes(CountingClassifier):

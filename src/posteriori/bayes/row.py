@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..table.encode import is_missing
 from ..table.schema import Schema
 from .densities import Cells, Gaussian, Seen
 from .factored import Factored
-
-Floats = NDArray[np.float64]
 
 
 class RowScorer:

@@ -7,18 +7,14 @@ the ladder, a missing attribute takes no part.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
 from ..statistics import Counts
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint
-from ..structure.parents import Structure
+from ..structure.structures import Structure
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 ROWS = 1 << 14
 
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..arrays import Array, Floats
 from ..errors import ModelError, UnknownColumn, did_you_mean, listed
-from ..statistics.bundle import Statistics
 from ..statistics.coded import MEASURED, CodedTable, Cuts, code_known, code_training, learn_cuts, with_bins
 from ..statistics.cuts import METHODS
 from ..statistics.joint import Joint, JointStatistics
+from ..statistics.statistics import Statistics
 from ..structure.information import class_information
+from ..table.frame import Frame
 from ..table.schema import Schema
-from ..table.sources import Frame
 from . import views
 from .counting import CountingClassifier
 from .densities import Seen
@@ -24,9 +24,6 @@ from .naive import dense
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class SemiNaive(CountingClassifier):

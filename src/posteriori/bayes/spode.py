@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from ..arrays import Array, Floats
+from ..budget import refuse_over
 from ..errors import StatisticsError, did_you_mean, listed
-from ..kernels.pairs import refuse_over
 from ..kernels.parents import leave_one_out, padded
 from ..smoothing import log_dirichlet_table, log_prior
 from ..statistics import Counts
-from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_pairs
+from ..statistics.statistics import Statistics
 from ..structure.information import conditional_information
-from ..structure.parents import Structure
-from ..structure.superparent import spode as single_parent
+from ..structure.structures import Structure
+from ..structure.structures import spode as single_parent
 from .families import Families
 from .semi import SemiNaive, place_of
 from .superparents import Cells, blocks, conditional_table, set_own, symmetric_counts, totals_of
@@ -27,8 +27,6 @@ from .tan import pair_table
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 CRITERIA = ("log_loss", "rmse", "error")
 
 

@@ -7,17 +7,14 @@ N[a, b, y] counts, M[a, j, y] = Σ of N over the values of column j: the rows wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..kernels.pairs import pair_offsets
 from ..kernels.parents import padded
 from ..statistics import Counts
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 BLOCK = 1 << 22  # numbers of a block of table rows
 
 

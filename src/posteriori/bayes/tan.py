@@ -5,21 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
 from ..smoothing import log_backoff, log_dirichlet_table, log_prior
-from ..statistics.bundle import Statistics
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, JointStatistics, collect_pairs
+from ..statistics.statistics import Statistics
 from ..structure.information import barred, class_information, conditional_information
-from ..structure.kdb import by_information
-from ..structure.parents import Structure
-from ..structure.tree import tree
+from ..structure.structures import Structure, by_information, tree
 from .families import Families
 from .semi import SemiNaive, place_of
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class TAN(SemiNaive):

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..table.sources import Frame
+from ..arrays import Floats
+from ..table.frame import Frame
 from .densities import Cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .naive import NaiveBayes
-
-Floats = NDArray[np.float64]
 
 
 def tables(model: NaiveBayes) -> dict[str, pd.DataFrame]:

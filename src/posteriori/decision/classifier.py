@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
@@ -16,14 +15,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
+from ..arrays import Array, Floats
 from ..errors import LossError, ModelError
 from .calibrate import calibrated
 from .curve import RiskCoverage, reject_price, risk_coverage
 from .decide import bayes_risk, decide, mean_loss, risk
-from .labels import Labels
 from .loss import Loss, as_loss
-
-Array = npt.NDArray[np.float64]
 
 
 def _has_log_proba(self: RiskClassifier) -> bool:
@@ -40,7 +37,7 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     estimator : classifier
         With `predict_proba` (or `decision_function`, if calibrated). A fitted one goes in as `FrozenEstimator(model)`.
     loss : None (zero-one), `Loss`, matrix of actions × truth, costs by class, labelled table or CSV file
-        Labels are matched to the classes; a bare matrix follows the order of `classes_`.
+        Array are matched to the classes; a bare matrix follows the order of `classes_`.
     reject : float, optional
         The price of rejecting: a row whose least risk is above it gets `reject_label`.
     reject_label : label, optional
@@ -112,7 +109,7 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return self
 
     @property
-    def classes_(self) -> Labels:
+    def classes_(self) -> Array:
         """The classes, in the order of the columns of `predict_proba`."""
         return np.asarray(self._fitted().classes_)
 
@@ -127,25 +124,25 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return loss.with_reject(self.reject)
 
     @property
-    def actions_(self) -> Labels:
+    def actions_(self) -> Array:
         """What `predict` can say: the actions of the loss, then the reject label."""
         return self.loss_.labels(self.reject_label)
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: Any) -> Array:
         """The action of least conditional risk for each row; ties go to the first of `actions_`."""
         decided = decide(self.predict_proba(X), self.loss_, classes=self.classes_, reject_label=self.reject_label)
         return np.asarray(decided)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Floats:
         """P(y|x), one column a class: the classifier's own, or calibrated."""
         return np.asarray(self._fitted().predict_proba(X))
 
     @available_if(_has_log_proba)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any) -> Floats:
         """log P(y|x), where the classifier gives it."""
         return np.asarray(self._fitted().predict_log_proba(X))
 
-    def predict_risk(self, X: Any) -> Array:
+    def predict_risk(self, X: Any) -> Floats:
         """R(a|x) = Σ_y λ[a, y] P(y|x), one column for each of `actions_`."""
         return risk(self.predict_proba(X), self.loss_, classes=self.classes_)
 

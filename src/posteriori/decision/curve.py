@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats
 from ..errors import BadValue, LossError, ModelError
 from .decide import _meet, best_action
 from .labels import codes
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,9 +23,9 @@ class RiskCoverage:
     At `price[k]` the rows with r(x) ≤ price[k] are decided: the share `coverage[k]`, at the mean loss `risk[k]`.
     """
 
-    price: Array
-    coverage: Array
-    risk: Array
+    price: Floats
+    coverage: Floats
+    risk: Floats
 
     @property
     def area(self) -> float:
@@ -109,6 +107,6 @@ def _within(curve: RiskCoverage, risk: float) -> int:
     return int(reached[-1])
 
 
-def _blur(values: Array) -> float:
+def _blur(values: Floats) -> float:
     """Risks nearer than this are equal: they differ by rounding."""
     return 1e-12 * max(1.0, float(np.abs(values).max()))

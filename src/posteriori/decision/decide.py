@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats
 from ..errors import BadValue, LossError, listed
 from .labels import as_labels, codes, in_order
 from .loss import Loss, as_loss
 
-Array = npt.NDArray[np.float64]
 
-
-def risk(posterior: Any, loss: Any = None, *, classes: Any = None) -> Array:
+def risk(posterior: Any, loss: Any = None, *, classes: Any = None) -> Floats:
     """R(a|x) = Σ_y λ[a, y] P(y|x): what each action is expected to cost, one column an action.
 
     Parameters
@@ -108,7 +107,7 @@ def loss_scorer(loss: Any, *, classes: Any = None, reject_label: Any = None) -> 
     return make_scorer(mean_loss, greater_is_better=False, loss=loss, classes=classes, reject_label=reject_label)
 
 
-def best_action(posterior: Array, loss: Loss) -> npt.NDArray[np.intp]:
+def best_action(posterior: Floats, loss: Loss) -> npt.NDArray[np.intp]:
     """The row of the least conditional risk.
 
     A constant added to a column of the loss changes no decision, so each column is counted from its largest entry: zero-one
@@ -118,7 +117,7 @@ def best_action(posterior: Array, loss: Loss) -> npt.NDArray[np.intp]:
     return np.asarray((posterior @ (loss.matrix - worst).T).argmin(axis=-1))
 
 
-def _meet(posterior: Any, loss: Any, classes: Any) -> tuple[Array, Loss]:
+def _meet(posterior: Any, loss: Any, classes: Any) -> tuple[Floats, Loss]:
     """The border: a posterior that is one, and a loss whose columns are the posterior's."""
     if classes is None and hasattr(posterior, "columns"):
         classes = list(posterior.columns)
@@ -144,7 +143,7 @@ def _meet(posterior: Any, loss: Any, classes: Any) -> tuple[Array, Loss]:
     return rows, known
 
 
-def _checked(posterior: Any) -> Array:
+def _checked(posterior: Any) -> Floats:
     try:
         rows = np.asarray(posterior, dtype=np.float64)
     except (TypeError, ValueError):
@@ -162,7 +161,7 @@ def _checked(posterior: Any) -> Array:
     return rows
 
 
-def _mean(values: Array, sample_weight: Any) -> float:
+def _mean(values: Floats, sample_weight: Any) -> float:
     if not len(values):
         raise BadValue("the mean risk of no rows is not defined")
     return float(np.average(values, weights=sample_weight))

@@ -1,4 +1,4 @@
-"""Labels of classes and actions: compared by what they say, never by where they stand."""
+"""Array of classes and actions: compared by what they say, never by where they stand."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array
 from ..errors import BadValue, LossError, UnknownValue, did_you_mean, listed
 
-Labels = npt.NDArray[Any]
 
-
-def as_labels(labels: Iterable[Any], what: str = "labels") -> Labels:
-    """Labels as one array that keeps their type; a label that comes twice is an error.
+def as_labels(labels: Iterable[Any], what: str = "labels") -> Array:
+    """Array as one array that keeps their type; a label that comes twice is an error.
 
     >>> as_labels(["ham", "spam"])
     array(['ham', 'spam'], dtype='<U4')
@@ -66,7 +65,7 @@ def positions(labels: Sequence[Any], among: Sequence[Any], what: str) -> list[in
     return [i for i in found if i is not None]
 
 
-def codes(labels: npt.ArrayLike, known: Labels, what: str) -> npt.NDArray[np.intp]:
+def codes(labels: npt.ArrayLike, known: Array, what: str) -> npt.NDArray[np.intp]:
     """Each label as its place among the known ones; an unknown one is named.
 
     >>> codes(["b", "a", "b"], np.array(["a", "b"]), "y")
@@ -84,8 +83,8 @@ def codes(labels: npt.ArrayLike, known: Labels, what: str) -> npt.NDArray[np.int
     return np.asarray(found, dtype=np.intp)[inverse.ravel()]
 
 
-def joined(labels: Labels, further: Iterable[Any]) -> Labels:
-    """Labels and further ones in one array: numbers stay numbers, text stays text, a mixture becomes objects.
+def joined(labels: Array, further: Iterable[Any]) -> Array:
+    """Array and further ones in one array: numbers stay numbers, text stays text, a mixture becomes objects.
 
     >>> joined(np.array([0, 1], np.uint8), [-1])
     array([ 0,  1, -1])
@@ -100,7 +99,7 @@ def joined(labels: Labels, further: Iterable[Any]) -> Labels:
     return np.concatenate([labels.astype(object), more.astype(object)])
 
 
-def in_order(labels: Labels) -> bool:
+def in_order(labels: Array) -> bool:
     """Whether the labels stand in the order in which a scikit-learn classifier keeps its `classes_`.
 
     >>> in_order(np.array(["ham", "spam"])), in_order(np.array(["low", "high"])), in_order(np.array(["9", "10"]))

@@ -13,11 +13,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Array, Floats
 from ..errors import LossError, did_you_mean, listed
-from .labels import Labels, as_labels, joined, number, places, positions
+from .labels import as_labels, joined, number, places, positions
 from .loss_table import read_loss
-
-Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -43,9 +42,9 @@ class Loss:
     reject   0.5   0.5
     """
 
-    matrix: Matrix
-    classes: Labels | None
-    actions: Labels | None
+    matrix: Floats
+    classes: Array | None
+    actions: Array | None
     reject: bool
 
     def __init__(
@@ -162,7 +161,7 @@ class Loss:
             )
         return self._with_rows_like(labels, columns)
 
-    def _with_rows_like(self, labels: Labels, columns: list[int]) -> Loss:
+    def _with_rows_like(self, labels: Array, columns: list[int]) -> Loss:
         """Columns reordered, and the rows of class actions in the order of the classes before the other actions."""
         names, acts = labels.tolist(), [] if self.actions is None else self.actions.tolist()
         place = dict(enumerate(places(acts, names)))
@@ -172,7 +171,7 @@ class Loss:
         rows = [like[at] for at in sorted(like)] + others + [len(acts)] * self.reject
         return Loss(self.matrix[np.ix_(rows, columns)], labels, actions, self.reject)
 
-    def labels(self, reject_label: Any = None) -> Labels:
+    def labels(self, reject_label: Any = None) -> Array:
         """The label of each row as `decide` returns it: the actions, then the reject label.
 
         Without a `reject_label`, text classes get "reject" and numbers −1 (or one less than the least class, where −1 is
@@ -247,7 +246,7 @@ def as_loss(loss: Any, classes: Iterable[Any] | int) -> Loss:
     return Loss(loss)
 
 
-def _checked(matrix: Any) -> Matrix:
+def _checked(matrix: Any) -> Floats:
     """The matrix as finite floats of two dimensions, or an error that names the cell."""
     try:
         raw = np.asarray(matrix)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats, Ints
 from . import n_threads, native
 
 __all__ = [
@@ -25,9 +25,6 @@ __all__ = [
     "subtract_rows",
 ]
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ALIGNED = 8  # columns: a row of `square` is a multiple of this
 KINDS = ("dot", "polynomial", "sigmoid", "rbf", "distance", "manhattan")

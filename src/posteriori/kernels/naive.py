@@ -9,13 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
 from ..errors import BadValue
 from . import n_threads, native
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Columns = Sequence[Array] | Array  # 1-D arrays of codes, or a matrix (n, d) of codes
 
 NAN, INF = 1, 2  # what a kernel saw among the numbers it read

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Ints
 from . import n_threads, native
 
 Floats = NDArray[np.floating[Any]]
-Indices = NDArray[np.int64]
 
 METRICS = {"euclidean": 0, "manhattan": 1, "chebyshev": 2, "minkowski": 3}
 NO_SKIP = np.empty(0, dtype=np.int32)
@@ -72,7 +72,7 @@ def nearest(
     p: float,
     skip: NDArray[np.int32] = NO_SKIP,
     n_jobs: int | None = None,
-) -> tuple[Floats, Indices]:
+) -> tuple[Floats, Ints]:
     """(distance, index), each (m, k), by distance and then by index; row skip[i] is no neighbour of query i."""
     distance = np.empty((len(Q), k), dtype=Q.dtype)
     index = np.empty((len(Q), k), dtype=np.int64)
@@ -83,7 +83,7 @@ def nearest(
 
 def within(
     flat: Flat, leaf_size: int, Q: Floats, radius: Floats, metric: str, p: float, n_jobs: int | None = None
-) -> tuple[Indices, Indices, Floats]:
+) -> tuple[Ints, Ints, Floats]:
     """(start, index, distance): query i found index[start[i] : start[i+1]], in the tree's order."""
     threads = n_threads(n_jobs, len(Q) * Q.shape[1], 1000)
     start, index, distance = native().kdtree_within(
@@ -94,7 +94,7 @@ def within(
 
 def count(
     flat: Flat, leaf_size: int, Q: Floats, radius: Floats, metric: str, p: float, n_jobs: int | None = None
-) -> Indices:
+) -> Ints:
     """How many points are at most radius[i] from query i."""
     threads = n_threads(n_jobs, len(Q) * Q.shape[1], 1000)
     found = native().kdtree_within(*_search(flat), leaf_size, Q, radius, METRICS[metric], p, threads, False)[0]
@@ -108,7 +108,7 @@ def panel(X: Floats, lo: Floats, hi: Floats, n_jobs: int | None = None) -> Panel
 
 def brute_nearest(
     X: Floats, prepared: Panel, Q: Floats, k: int, skip: NDArray[np.int32] = NO_SKIP, n_jobs: int | None = None
-) -> tuple[Floats, Indices]:
+) -> tuple[Floats, Ints]:
     """The k nearest by the Euclidean metric from all distances; the same answer as `nearest`."""
     distance = np.empty((len(Q), k), dtype=Q.dtype)
     index = np.empty((len(Q), k), dtype=np.int64)

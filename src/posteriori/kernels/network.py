@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.kernels import native
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
+from ..arrays import Codes, Floats
+from . import native
 
 
-def ragged(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], Ints]:
+def ragged(lists: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], Codes]:
     """Lists laid end to end, and where each begins.
 
     >>> [part.tolist() for part in ragged([[1, 2], [], [0]])]
@@ -53,7 +51,9 @@ def junction_state(plan: Any) -> Any:
     return native().JunctionState(plan)
 
 
-def junction_batch(plan: Any, cases: Ints, targets: Ints, width: int, threads: int) -> tuple[Floats, NDArray[np.bool_]]:
+def junction_batch(
+    plan: Any, cases: Codes, targets: Codes, width: int, threads: int
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Marginals of the targets side by side for every case (−1 missing), and which cases are possible."""
     out = np.empty((len(cases), width))
     possible = np.empty(len(cases), np.uint8)
@@ -92,13 +92,13 @@ def combine_factors(
     return out, log_scale
 
 
-GibbsStep = tuple[Ints, Ints, NDArray[np.int64], Ints]
+GibbsStep = tuple[Codes, Codes, NDArray[np.int64], Codes]
 
 
 def gibbs_chains(
     tables: Sequence[Floats],
     graph: tuple[Sequence[int], Sequence[int], Sequence[Sequence[int]]],
-    findings: tuple[Ints, Ints],
+    findings: tuple[Codes, Codes],
     blocks: Sequence[GibbsStep],
     choice: NDArray[np.int64],
     place: NDArray[np.int64],
@@ -147,11 +147,11 @@ def draw_forward(
     sizes: Sequence[int],
     parents: Sequence[Sequence[int]],
     tables: Sequence[Floats],
-    findings: tuple[Ints, NDArray[np.int64], Floats],
+    findings: tuple[Codes, NDArray[np.int64], Floats],
     seeds: NDArray[np.uint64],
     rows: int,
     threads: int,
-) -> tuple[Ints, Floats]:
+) -> tuple[Codes, Floats]:
     """Cases drawn parents first, findings held: codes (rows, n) and the log weight of each case.
 
     The findings are (state or −1, where a soft finding's likelihoods begin or −1, likelihoods). Each seed draws

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.errors import BadValue, MemoryBudgetError
-from posteriori.kernels import n_threads, native
+from ..arrays import Array, Floats
+from ..budget import refuse_over
+from ..errors import BadValue
+from . import n_threads, native
 
-__all__ = ["count_pairs", "memory_budget", "pair_offsets", "refuse_over"]
+__all__ = ["count_pairs", "pair_offsets"]
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 _WAYS = {"auto": 0, "bitmaps": 1, "scalar": 2}
 
 
@@ -65,44 +64,3 @@ def pair_offsets(sizes: Sequence[int]) -> NDArray[np.int64]:
     s = np.asarray(sizes, dtype=np.int64)
     i, j = np.triu_indices(len(s), k=1)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(s[i] * s[j])])
-
-
-def memory_budget(max_memory: float | None) -> float:
-    """The bytes that a call may take: what was told, else half of the memory of this machine (or container)."""
-    if max_memory is not None:
-        return float(max_memory)
-    import os
-
-    try:
-        total = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return 4.0 * 2**30
-    try:
-        with open("/sys/fs/cgroup/memory.max") as limit:
-            total = min(total, float(limit.read()))
-    except (OSError, ValueError):
-        pass
-    return total / 2
-
-
-def refuse_over(max_memory: float | None, needed: float, what: str) -> None:
-    """Refuse work that would take more bytes than allowed, with both figures, before it starts.
-
-    >>> refuse_over(1e6, 5e6, "a table")
-    Traceback (most recent call last):
-    ...
-    posteriori.errors.MemoryBudgetError: a table would take 5.0 MB, over the budget of 1.0 MB; raise max_memory (bytes) ...
-    """
-    budget = memory_budget(max_memory)
-    if needed > budget:
-        raise MemoryBudgetError(
-            f"{what} would take {_size(needed)}, over the budget of {_size(budget)}; "
-            "raise max_memory (bytes) or give fewer columns or values"
-        )
-
-
-def _size(n: float) -> str:
-    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n >= scale:
-            return f"{n / scale:.1f} {unit}"
-    return f"{n:.0f} bytes"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from posteriori.errors import BadValue
-from posteriori.kernels import n_threads, native
+from ..arrays import Array, Floats
+from ..errors import BadValue
+from . import n_threads, native
 
 __all__ = ["leave_one_out", "padded", "sum_of_products"]
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 def padded(n_classes: int) -> int:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from ..arrays import Floats
 from ..errors import BadValue, ModelError, TableError
 from .columns import Columns, is_mixed
-
-Floats = NDArray[np.float64]
 
 NOT_GIVEN: Any = object()
 IMPUTE = "make_pipeline(SimpleImputer(), StandardScaler(), {name}())"

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import BadValue
 from ..table.encode import factorize, numbers
+from ..table.frame import Frame, open_frame
 from ..table.kinds import kind_of
 from ..table.schema import Column, Schema, in_order
-from ..table.sources import Frame, open_frame
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
 from ..kernels.margin import KernelSpec, Packed, kernel_rows, kernel_sums, pack, square
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Array = NDArray[Any]
 KernelFunction = Callable[[Any, Any], Any]
 
 AT_ONCE = 2**33  # multiplications of one compiled call: a few tenths of a second, so that Ctrl-C is obeyed

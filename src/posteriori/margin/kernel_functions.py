@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..arrays import Floats
 from ..errors import ModelError, did_you_mean, listed
 from ..kernels.margin import KernelSpec, kernel_sums, pack
 from ..kernels.reference.margin import kernel_values
 from .gram import DenseGram, FunctionGram, Gram, KernelFunction, WholeGram, checked_values, parts, sums_by_function
-
-Floats = NDArray[np.float64]
 
 KIND = {
     "linear": "dot",

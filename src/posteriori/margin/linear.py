@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
+from ..arrays import Floats
 from ..kernels.margin import Descent, Epoch, descend
-
-Floats = NDArray[np.float64]
 
 FEW_COLUMNS = 1000  # up to here a Hessian is worth its memory and its factor
 SLICE = 8192  # rows whose products are summed at once

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -16,14 +15,13 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Floats
 from ..errors import ModelError, did_you_mean, listed
 from .border import checked_table, checked_weights, every_class_counts, positive
 from .linear import FEW_COLUMNS, Plane, by_descent, by_newton
 from .machine import crew, together
 from .merge import merge
 from .undo import whole_or_nothing
-
-Floats = NDArray[np.float64]
 
 
 class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

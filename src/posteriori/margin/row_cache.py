@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Ints
 from .gram import Gram
-
-Ints = NDArray[np.int64]
 
 FEWEST = 16  # rows, whatever the bound
 

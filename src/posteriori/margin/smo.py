@@ -30,14 +30,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Bools, Floats, Ints
 from ..errors import NotSeparable
 from ..kernels.margin import smo_block, subtract_rows
 from .gram import Gram
 from .row_cache import RowCache
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 BLOCK = 512  # variables of a round: as many kernel rows are computed together
 SMALL = 1500  # a problem of at most this many variables is one block and is not shrunk

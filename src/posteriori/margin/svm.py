@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Floats
 from ..errors import ModelError, TableError, UnknownValue, did_you_mean, listed
 from .border import checked_table, checked_weights, every_class_counts, positive, square_or_error
 from .gram import KernelFunction
@@ -24,7 +25,6 @@ from .multiclass import Expansion, Split, expansion, splits, votes, written_out
 from .platt import couple, deal, fit_sigmoid, normalised, sigmoid
 from .undo import whole_or_nothing
 
-Floats = NDArray[np.float64]
 FOLDS = 5
 
 

@@ -6,10 +6,10 @@ import threading
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Floats
 from ..errors import ModelError, TableError
 from .border import checked_table, checked_weights, positive, square_or_error
 from .gram import KernelFunction
@@ -18,8 +18,6 @@ from .machine import Settings, machine_of, rows_at, warn_unfinished
 from .merge import as_they_are, merge
 from .smo import solve
 from .undo import whole_or_nothing
-
-Floats = NDArray[np.float64]
 
 
 class SVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]

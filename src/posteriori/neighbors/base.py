@@ -8,25 +8,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from posteriori.errors import BadValue, ModelError, did_you_mean, listed
-from posteriori.table.sources import open_frame
-
+from ..arrays import Array, Floats, Ints
+from ..errors import BadValue, ModelError, did_you_mean, listed
+from ..table.frame import open_frame
 from . import metrics, mixed
 from .kdtree import NAMES, metric_named
 from .loo import largest_k
 from .search import Pairwise, make_search
 from .store import Store
 from .weights import check_weights, needs_next, repeated_weights, vote_weights
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 def told_distances(Q: Any, X: Any) -> Array:
@@ -150,14 +145,14 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
             raise ModelError(f"metric={self.metric!r} with these parameters needs a dense table: X.toarray()")
         return name, given
 
-    def _neighbors(self, table: Any, k: int, skip: Indices | None = None) -> tuple[Array, Indices]:
+    def _neighbors(self, table: Any, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
         rows = table if skip is not None and table is self._store.rows else self._rows(table)
         if isinstance(self._space, mixed.Mixed) and np.isnan(rows).any():  # an index knows no missing cells
             pairs = Pairwise(self._store.rows, partial(mixed.gower_missing, widths=self._space.widths))
             return pairs.query(rows, k, skip)
         return self._store.query(rows, k, skip)
 
-    def _weighted(self, table: Any, k: int) -> tuple[Indices, Array | None]:
+    def _weighted(self, table: Any, k: int) -> tuple[Ints, Array | None]:
         """(rows, weights) of the k neighbours; weights None where all weigh the same."""
         if self._weight is not None:
             distance, index = self._enough(table, k)
@@ -168,7 +163,7 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
             return index, vote_weights(distance, self.weights)
         return index[:, :k], vote_weights(distance[:, :k], self.weights, distance[:, k:].astype(np.float64))
 
-    def _enough(self, table: Any, k: int, skip: Indices | None = None) -> tuple[Array, Indices]:
+    def _enough(self, table: Any, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
         """As many neighbours as it takes until their weights add up to more than k."""
         n = len(self._store) - (skip is not None)
         count = min(k + 1, n)
@@ -178,7 +173,7 @@ class Neighbors(BaseEstimator):  # type: ignore[misc]
                 return distance, index
             count = min(2 * count, n)
 
-    def _own_neighbors(self, k: int) -> tuple[Array, Indices]:
+    def _own_neighbors(self, k: int) -> tuple[Array, Ints]:
         """The neighbours of every training row, itself left out."""
         return self._neighbors(self._store.rows, k, skip=np.arange(len(self._store)))
 

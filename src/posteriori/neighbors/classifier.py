@@ -12,14 +12,11 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from posteriori.errors import BadValue, ModelError, listed
-from posteriori.table.labels import encode_labels
-
+from ..arrays import Array, Floats
+from ..errors import BadValue, ModelError, listed
+from ..table.labels import encode_labels
 from .base import Neighbors
 from .loo import error_curve
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 def votes(index: Array, weights: Floats | None, codes: Array, K: int) -> Floats:

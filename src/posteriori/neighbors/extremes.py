@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.kernels.reference import neighbors as reference
-
-Array = NDArray[Any]
-Indices = NDArray[np.int64]
+from ..arrays import Array, Ints
+from ..kernels.reference import neighbors as reference
 
 
 def scale_for(lo: Array, hi: Array) -> float:
@@ -39,9 +37,7 @@ def too_far(Q: Array, scale: float) -> NDArray[np.bool_]:
     return np.asarray((np.abs(Q) > limit).any(axis=1), dtype=np.bool_)
 
 
-def underflowed(
-    distance: Array, index: Indices, Q: Array, place: Callable[[Indices], Array]
-) -> NDArray[np.bool_] | None:
+def underflowed(distance: Array, index: Ints, Q: Array, place: Callable[[Ints], Array]) -> NDArray[np.bool_] | None:
     """The queries with a neighbour so near that the square of its distance is lost, although it is not the same point."""
     near = distance < 2.0 ** (-480 if Q.dtype == np.float64 else -50)
     if not near.any():
@@ -62,7 +58,7 @@ def answer_one_by_one(
     metric: str,
     p: float,
     distance: Array,
-    index: Indices,
+    index: Ints,
 ) -> None:
     """The few queries that squares cannot serve, each by the scaled sum over all points; written into the answer."""
     points = X.astype(np.float64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posteriori.errors import MissingExtra, ModelError
+from ..errors import MissingExtra, ModelError
 
 if TYPE_CHECKING:
     from .kdtree import KDTree

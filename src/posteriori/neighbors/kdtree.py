@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posteriori.errors import BadValue, ModelError, did_you_mean, listed
-from posteriori.kernels import neighbors as kernel
-
+from ..arrays import Array, Ints
+from ..errors import BadValue, ModelError, did_you_mean, listed
+from ..kernels import neighbors as kernel
 from .extremes import answer_one_by_one, scale_for, too_far, underflowed
 from .nodes import Nodes
-
-Array = NDArray[Any]
-Indices = NDArray[np.int64]
 
 MOST_POINTS = 2**31 - 2**12  # rows are numbered in 32 bits inside the tree
 NAMES = {
@@ -188,7 +185,7 @@ class KDTree:
         found = np.split(index[order], cuts)[:m]  # no query, no part
         return (found, np.split(distance[order], cuts)[:m]) if return_distance else found
 
-    def count(self, Q: ArrayLike, r: ArrayLike) -> Indices:
+    def count(self, Q: ArrayLike, r: ArrayLike) -> Ints:
         """How many points are at most r from each query.
 
         >>> KDTree([[0.0], [1.0], [3.0]]).count([[1.0], [9.0]], r=1.0).tolist()
@@ -221,7 +218,7 @@ class KDTree:
         slot[ids[held]] = held
         return slot
 
-    def _place(self, index: Indices) -> Array:
+    def _place(self, index: Ints) -> Array:
         """The (scaled) coordinates of rows."""
         slot = self._slot[index]
         found: Array = self._flat.blocks[slot // 8, :, slot % 8]

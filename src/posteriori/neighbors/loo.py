@@ -9,12 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
 from .weights import needs_next, repeated_weights, vote_weights
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 def largest_k(n: int) -> int:

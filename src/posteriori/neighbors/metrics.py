@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posteriori.errors import ModelError, SingularCovariance, did_you_mean, listed
-
+from ..arrays import Array
+from ..errors import ModelError, SingularCovariance, did_you_mean, listed
 from .kdtree import NAMES, metric_named
 
-Array = NDArray[Any]
 MAPPED = ("seuclidean", "mahalanobis")
 
 

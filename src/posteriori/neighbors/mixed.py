@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posteriori.bayes.naive import NaiveBayes
-from posteriori.errors import BadValue, ModelError
-from posteriori.table.encode import factorize, numbers
-from posteriori.table.kinds import resolve_kinds
-from posteriori.table.sources import Frame, open_frame
+from ..arrays import Array, Floats
+from ..bayes.naive import NaiveBayes
+from ..errors import BadValue, ModelError
+from ..table.encode import factorize, numbers
+from ..table.frame import Frame, open_frame
+from ..table.kinds import resolve_kinds
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 METRICS = ("gower", "vdm")
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posteriori.kernels import neighbors as kernel
-
-Array = NDArray[Any]
-Indices = NDArray[np.int64]
+from ..arrays import Array, Ints
+from ..kernels import neighbors as kernel
 
 
 class Node(NamedTuple):
@@ -24,7 +21,7 @@ class Node(NamedTuple):
     right: int
     lo: Array
     hi: Array
-    points: Indices
+    points: Ints
 
     @property
     def is_leaf(self) -> bool:

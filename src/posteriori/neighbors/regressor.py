@@ -8,17 +8,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from posteriori.errors import BadValue
-
+from ..arrays import Array, Floats
+from ..errors import BadValue
 from .base import Neighbors
 from .loo import squared_curve
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class KNeighborsRegressor(RegressorMixin, Neighbors):  # type: ignore[misc]

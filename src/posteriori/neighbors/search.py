@@ -10,16 +10,13 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posteriori.errors import ModelError, did_you_mean, listed
-from posteriori.kernels import neighbors as kernel
-
+from ..arrays import Array, Ints
+from ..errors import ModelError, did_you_mean, listed
+from ..kernels import neighbors as kernel
 from .extremes import answer_one_by_one, scale_for, too_far, underflowed
 from .kdtree import KDTree
 
-Array = NDArray[Any]
-Indices = NDArray[np.int64]
 ALGORITHMS = ("auto", "kd_tree", "ball_tree", "brute")
 CHUNK_CELLS = 1 << 22  # distances held at once by the way that computes all of them
 
@@ -27,7 +24,7 @@ CHUNK_CELLS = 1 << 22  # distances held at once by the way that computes all of 
 class Search(Protocol):
     """What answers queries."""
 
-    def query(self, Q: Array, k: int, skip: Indices | None = None) -> tuple[Array, Indices]: ...
+    def query(self, Q: Array, k: int, skip: Ints | None = None) -> tuple[Array, Ints]: ...
 
 
 def pick(n: int, d: int, metric: str) -> str:
@@ -62,7 +59,7 @@ class Tree:
     def __init__(self, tree: KDTree) -> None:
         self.tree = tree
 
-    def query(self, Q: Array, k: int, skip: Indices | None = None) -> tuple[Array, Indices]:
+    def query(self, Q: Array, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
         distance, index = self.tree.query(Q, k, skip=skip)
         return distance, index
 
@@ -77,7 +74,7 @@ class Products:
         self.panel = kernel.panel(self.X, lo * self.scale, hi * self.scale, n_jobs)
         self.n_jobs = n_jobs
 
-    def query(self, Q: Array, k: int, skip: Indices | None = None) -> tuple[Array, Indices]:
+    def query(self, Q: Array, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
         far = too_far(Q, float(self.scale))
         near = np.where(far[:, None], Q.dtype.type(0), Q) if far.any() else Q
         rows = np.ascontiguousarray(near if self.scale == 1 else near * self.scale, dtype=self.X.dtype)
@@ -97,7 +94,7 @@ class Pairwise:
     def __init__(self, X: Any, distances: Callable[[Any, Any], Array]) -> None:
         self.X, self.distances = X, distances
 
-    def query(self, Q: Any, k: int, skip: Indices | None = None) -> tuple[Array, Indices]:
+    def query(self, Q: Any, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
         m, n = Q.shape[0], self.X.shape[0]
         distance, index = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
         step = max(1, CHUNK_CELLS // max(n, 1))
@@ -110,7 +107,7 @@ class Pairwise:
         return distance, index
 
 
-def smallest(D: Array, k: int) -> tuple[Array, Indices]:
+def smallest(D: Array, k: int) -> tuple[Array, Ints]:
     """The k smallest of each row, by value and then by column.
 
     >>> smallest(np.array([[2.0, 1.0, 1.0]]), 2)
@@ -129,7 +126,7 @@ def smallest(D: Array, k: int) -> tuple[Array, Indices]:
     return np.take_along_axis(distance, order, axis=1), np.take_along_axis(index, order, axis=1).astype(np.int64)
 
 
-def merged(a: tuple[Array, Indices], b: tuple[Array, Indices], k: int) -> tuple[Array, Indices]:
+def merged(a: tuple[Array, Ints], b: tuple[Array, Ints], k: int) -> tuple[Array, Ints]:
     """The k nearest of two answers, by distance and then by index."""
     distance = np.concatenate([a[0], b[0]], axis=1)
     index = np.concatenate([a[1], b[1]], axis=1)

@@ -6,17 +6,13 @@ An answer never depends on which rows are where: both parts are searched exactly
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posteriori.errors import ModelError
-
+from ..arrays import Array, Ints
+from ..errors import ModelError
 from .search import Search, merged
 
-Array = NDArray[Any]
-Indices = NDArray[np.int64]
 SMALL = 1000  # a buffer up to this size is never worth a new index
 
 
@@ -46,7 +42,7 @@ class Store:
         else:
             self._late = self._index(self.rows[self._indexed :])
 
-    def query(self, Q: Array, k: int, skip: Indices | None = None) -> tuple[Array, Indices]:
+    def query(self, Q: Array, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
         """(distance, row) of the k nearest."""
         most = len(self) - (skip is not None)
         if not 1 <= k <= most:

@@ -9,11 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posteriori.errors import ModelError, did_you_mean, listed
-
-Array = NDArray[Any]
+from ..arrays import Array
+from ..errors import ModelError, did_you_mean, listed
 
 KERNELS: dict[str, Callable[[Array], Array]] = {
     "triangular": lambda u: 1 - u,

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
-from posteriori.network.cases import Codes, read_cases
-from posteriori.network.core import Network
-from posteriori.network.elimination import eliminate, log_evidence, map_states
-from posteriori.network.factor import Factor
-from posteriori.network.findings import likelihoods, unknown
-from posteriori.network.junction import MAX_MEMORY, JunctionTree
-from posteriori.network.model import Floats
-from posteriori.structure.graph import find, find_all
+from ..arrays import Codes, Floats
+from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
+from ..structure.graph import find, find_all
+from .cases import read_cases
+from .core import Network
+from .elimination import eliminate, log_evidence, map_states
+from .factor import Factor
+from .findings import likelihoods, unknown
+from .junction import MAX_MEMORY, JunctionTree
 
 Evidence = Mapping[str, Any]
 Marginals = dict[str, dict[Hashable, float]]

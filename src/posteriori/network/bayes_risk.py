@@ -14,12 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posteriori.errors import BadValue, LossError, MemoryBudgetError, listed
-from posteriori.network.draws import RandomState
-from posteriori.network.elimination import eliminate
-from posteriori.network.junction import MAX_MEMORY, JunctionTree
-from posteriori.network.model import Discrete, Floats
-from posteriori.network.weighting import forward_sample
+from ..arrays import Floats
+from ..errors import BadValue, LossError, MemoryBudgetError, listed
+from .draws import RandomState
+from .elimination import eliminate
+from .junction import MAX_MEMORY, JunctionTree
+from .model import Discrete
+from .weighting import forward_sample
 
 
 def exact_risk(

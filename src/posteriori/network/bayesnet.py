@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.decision.loss import as_loss
-from posteriori.errors import ImpossibleEvidence
-from posteriori.network.asking import NOTHING, Asked, Evidence
-from posteriori.network.bayes_risk import exact_risk, sampled_risk
-from posteriori.network.draws import RandomState
-from posteriori.network.estimate import Estimate, named
-from posteriori.network.factor import code_of
-from posteriori.network.fitting import counted_states, counted_tables, family_tables, learned_states
-from posteriori.network.gibbs import gibbs
-from posteriori.network.insight import arc_strength, conflict, information, tornado
-from posteriori.network.junction import MAX_MEMORY
-from posteriori.network.model import Floats
-from posteriori.network.weighting import forward_sample, likelihood_weighting
-from posteriori.structure.dag import Dag
-from posteriori.structure.graph import find, find_all
+from ..arrays import Floats
+from ..decision.loss import as_loss
+from ..errors import ImpossibleEvidence
+from ..structure.dag import Dag
+from ..structure.graph import find, find_all
+from .asking import NOTHING, Asked, Evidence
+from .bayes_risk import exact_risk, sampled_risk
+from .draws import RandomState
+from .estimate import Estimate, named
+from .factor import code_of
+from .fitting import counted_states, counted_tables, family_tables, learned_states
+from .gibbs import gibbs
+from .insight import arc_strength, conflict, information, tornado
+from .junction import MAX_MEMORY
+from .weighting import forward_sample, likelihood_weighting
 
 
 class BayesNet(Asked):

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from posteriori.errors import ImpossibleEvidence, NotErgodic
-from posteriori.network.elimination import evidence_factors
-from posteriori.network.model import Discrete, Floats
+from ..arrays import Floats
+from ..errors import ImpossibleEvidence, NotErgodic
+from .elimination import evidence_factors
+from .model import Discrete
 
 Support = tuple[tuple[int, ...], NDArray[np.bool_]]  # nodes without a hard finding, and the cells that are possible
 

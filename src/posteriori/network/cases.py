@@ -6,14 +6,12 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posteriori.errors import TableError, UnknownColumn, UnknownValue, did_you_mean, listed
-from posteriori.network.factor import code_of
-from posteriori.table.encode import factorize
-from posteriori.table.sources import open_frame
-
-Codes = NDArray[np.int32]
+from ..arrays import Codes
+from ..errors import TableError, UnknownColumn, UnknownValue, did_you_mean, listed
+from ..table.encode import factorize
+from ..table.frame import open_frame
+from .factor import code_of
 
 
 def columns(table: Any) -> Iterator[tuple[str, Any]]:

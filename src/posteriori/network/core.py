@@ -11,13 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.errors import FormatError, InvalidNetwork, PosterioriError, UnknownColumn, did_you_mean, listed
-from posteriori.network import formats
-from posteriori.network.formats.description import Description
-from posteriori.network.model import Discrete, Floats
-from posteriori.network.tables import check_rows, flat_table, infer_states
-from posteriori.structure.dag import Dag, Names
-from posteriori.structure.graph import UndirectedGraph, find
+from ..arrays import Floats
+from ..errors import FormatError, InvalidNetwork, PosterioriError, UnknownColumn, did_you_mean, listed
+from ..structure.dag import Dag, Names
+from ..structure.graph import UndirectedGraph, find
+from . import formats
+from .formats.description import Description
+from .model import Discrete
+from .tables import check_rows, flat_table, infer_states
 
 MOST_DRAWN = 150  # nodes; a larger network's notebook face is a sentence, its drawing is plot()
 
@@ -207,7 +208,7 @@ class Network:
         return graph
 
     def _drawn(self, labels: Mapping[str, str] | None = None, emphasis: Iterable[str] = ()) -> Any:
-        from posteriori.report.svg import Drawing, draw_graph
+        from ..report.svg import Drawing, draw_graph
 
         return Drawing(draw_graph(self.nodes, self.edges, labels=labels, emphasis=emphasis))
 

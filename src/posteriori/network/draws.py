@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from posteriori.network.model import Discrete, Floats
+from ..arrays import Floats
+from .model import Discrete
 
 RandomState = int | np.random.Generator | np.random.SeedSequence | None
 CONFIDENCE = 0.99

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
-from posteriori.kernels import network as kernel
-from posteriori.network.evidence import checked, impossible, scaled
-from posteriori.network.evidence import log_scale as taken_away
-from posteriori.network.model import Discrete, Floats
+from ..arrays import Floats
+from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
+from ..kernels import network as kernel
+from .evidence import checked, impossible, scaled
+from .evidence import log_scale as taken_away
+from .model import Discrete
 
 Factor = tuple[tuple[int, ...], Floats]  # its nodes, and the flat table over them
 

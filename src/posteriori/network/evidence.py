@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posteriori.errors import BadValue, ImpossibleEvidence, UnknownValue, listed
-from posteriori.network.model import Discrete, Floats
+from ..arrays import Floats
+from ..errors import BadValue, ImpossibleEvidence, UnknownValue, listed
+from .model import Discrete
 
 
 def checked(model: Discrete, likelihoods: Mapping[int, ArrayLike]) -> dict[int, Floats]:

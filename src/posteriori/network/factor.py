@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.errors import UnknownColumn, UnknownValue, did_you_mean, listed
+from ..errors import UnknownColumn, UnknownValue, did_you_mean, listed
 
 MOST_AXES = 64  # of a NumPy array; a factor of more keeps its values flat
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.errors import BadValue, listed
-from posteriori.network.factor import code_of
-from posteriori.network.model import Floats, one_hot
-from posteriori.structure.graph import find
+from ..arrays import Floats
+from ..errors import BadValue, listed
+from ..structure.graph import find
+from .factor import code_of
+from .model import one_hot
 
 
 class Not:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.errors import (
+from ..arrays import Floats
+from ..errors import (
     InvalidNetwork,
     MemoryBudgetError,
     ModelError,
@@ -20,10 +21,9 @@ from posteriori.errors import (
     did_you_mean,
     listed,
 )
-from posteriori.network.cases import coded, columns, declared, read_cases
-from posteriori.network.model import Floats
-from posteriori.network.tables import flat_table, infer_states
-from posteriori.structure.dag import Dag
+from ..structure.dag import Dag
+from .cases import coded, columns, declared, read_cases
+from .tables import flat_table, infer_states
 
 MOST_CELLS = 1 << 27  # of one family: 1 GiB
 

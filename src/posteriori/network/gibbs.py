@@ -19,13 +19,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posteriori import kernels
-from posteriori.errors import BadValue, ImpossibleEvidence
-from posteriori.kernels import network as kernel
-from posteriori.network.blocks import Block, ergodic_blocks
-from posteriori.network.draws import Chains, RandomState, batch_error, effective, half_width, seeds, topological, unseen
-from posteriori.network.evidence import checked, scaled
-from posteriori.network.model import Discrete, Floats
+from .. import kernels
+from ..arrays import Floats
+from ..errors import BadValue, ImpossibleEvidence
+from ..kernels import network as kernel
+from .blocks import Block, ergodic_blocks
+from .draws import Chains, RandomState, batch_error, effective, half_width, seeds, topological, unseen
+from .evidence import checked, scaled
+from .model import Discrete
 
 BATCHES = 50
 LEAP = 10  # sweeps between leaps

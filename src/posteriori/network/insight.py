@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posteriori.network.junction import JunctionTree, Marginals
-from posteriori.network.model import Floats, one_hot
+from ..arrays import Floats
+from .junction import JunctionTree, Marginals
+from .model import one_hot
 
 
 @dataclass(frozen=True)

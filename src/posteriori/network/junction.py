@@ -19,13 +19,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posteriori import kernels
-from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
-from posteriori.kernels import network as kernel
-from posteriori.network.draws import RandomState, seeds
-from posteriori.network.elimination import eliminate, map_states
-from posteriori.network.evidence import checked, impossible, log_scale, packed, scaled
-from posteriori.network.model import Discrete, Floats
+from .. import kernels
+from ..arrays import Floats
+from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
+from ..kernels import network as kernel
+from .draws import RandomState, seeds
+from .elimination import eliminate, map_states
+from .evidence import checked, impossible, log_scale, packed, scaled
+from .model import Discrete
 
 MAX_MEMORY = 2 << 30
 

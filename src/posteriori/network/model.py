@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from posteriori.errors import listed
+from ..arrays import Floats
+from ..errors import listed
 
-Floats = NDArray[np.float64]
 Likelihoods = Mapping[int, Floats]
 
 

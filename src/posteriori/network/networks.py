@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from posteriori.network.bayesnet import BayesNet
+from .bayesnet import BayesNet
 
 __all__ = ["asia", "cancer", "earthquake", "sprinkler"]
 

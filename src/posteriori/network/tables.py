@@ -10,16 +10,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from posteriori.errors import BadValue, InvalidNetwork
-from posteriori.network.factor import code_of
+from ..arrays import Floats
+from ..errors import BadValue, InvalidNetwork
+from .factor import code_of
 
 ROW_TOLERANCE = (
     1e-3  # how far the digits of a row may be from one: three thirds typed as 0.333 pass, a typing error not
 )
 
-Floats = NDArray[np.float64]
 States = Mapping[str, tuple[Hashable, ...]]
 
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posteriori import kernels
-from posteriori.errors import BadValue, ImpossibleEvidence
-from posteriori.kernels import network as kernel
-from posteriori.network.draws import RandomState, Sampled, half_width, seeds, topological, unseen
-from posteriori.network.evidence import checked, log_scale, scaled
-from posteriori.network.model import Discrete, Floats
+from .. import kernels
+from ..arrays import Floats
+from ..errors import BadValue, ImpossibleEvidence
+from ..kernels import network as kernel
+from .draws import RandomState, Sampled, half_width, seeds, topological, unseen
+from .evidence import checked, log_scale, scaled
+from .model import Discrete
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from posteriori.report.layered import layered
+from .layered import layered
 
 FONT, LINE, MARGIN = 12, 16, 6
 BOX, EDGE, INK, PAPER = "#5b7083", "#5b7083", "#1c2733", "#eef3f8"

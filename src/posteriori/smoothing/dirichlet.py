@@ -6,12 +6,10 @@ Symbols: N[x, y] counts of a scope with S values, N[y] their sum, λ the smoothi
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import ModelError
 from ..statistics import Counts
-
-Floats = NDArray[np.float64]
 
 
 def log_dirichlet(counts: Counts, smoothing: float) -> Floats:

@@ -5,13 +5,9 @@ Symbols: N[…, x, y] counts of x in a context, N[…, y] their sum over x, λ a
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from ..arrays import Array, Floats
 
 
 def log_dirichlet_table(counts: Array, smoothing: float) -> Floats:

@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
 from ..errors import BadValue, StatisticsError
 from ..kernels import naive as kernels
 from ..table.encode import Coded, code_columns, narrow, numbers
+from ..table.frame import Frame
 from ..table.schema import Column, Schema
-from ..table.sources import Frame
-from .bundle import Statistics
 from .collect import in_schema
 from .counts import Counts
 from .cuts import bin_codes, find_cuts
 from .histogram import Histogram
 from .moments import Moments
+from .statistics import Statistics
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Cuts = tuple[Floats | None, ...]  # of each column; None where it is no number
 
 MEASURED = frozenset({"numeric", "count"})  # kinds that are cut into bins

@@ -8,21 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
 from ..errors import BadValue, CountOverflow, MemoryBudgetError
 from ..kernels import naive as kernels
 from ..table.encode import Coded, Seen, code_columns, numbers
+from ..table.frame import Frame
 from ..table.schema import Column, Schema
-from ..table.sources import Frame
 from ..table.text import count_words
-from .bundle import Statistics
 from .counts import Counts
 from .histogram import Histogram
 from .moments import Moments
+from .statistics import Statistics
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 EXACT = 2**53  # the largest sum of whole numbers that floats keep exact
 TABLE_BUDGET = 4 << 30  # bytes that the counts of one block may take
 

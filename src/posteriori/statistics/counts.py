@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import CountOverflow, NotLearned, StatisticsError
 
-Array = NDArray[Any]
 LARGEST = np.iinfo(np.int64).max
 ROUNDING = 1e-9  # weighted counts that differ by less than this share of the larger one are the same
 

@@ -6,18 +6,15 @@ Ent(S) is the entropy of the classes in a set S of rows, in bits; k the number o
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.errors import ModelError, did_you_mean
-from posteriori.statistics.histogram import Histogram
+from ..arrays import Array, Floats
+from ..errors import ModelError, did_you_mean
+from .histogram import Histogram
 
 __all__ = ["METHODS", "bin_codes", "find_cuts", "mdl_cuts", "quantile_cuts", "width_cuts"]
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 METHODS = ("mdl", "quantile", "width")
 

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.errors import NotLearned, StatisticsError
+from ..arrays import Array, Floats
+from ..errors import NotLearned, StatisticsError
 
 __all__ = ["LIMIT", "Histogram"]
 
 LIMIT = 65_536  # cells that a column may have
 _SIGN = np.uint64(1 << 63)
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
 

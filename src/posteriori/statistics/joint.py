@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Floats
+from ..budget import refuse_over
 from ..errors import StatisticsError
 from ..kernels import naive as kernels
-from ..kernels.pairs import count_pairs, pair_offsets, refuse_over
+from ..kernels.pairs import count_pairs, pair_offsets
 from ..table.schema import Schema
-from .bundle import Statistics
 from .coded import CodedTable, Cuts, check_same_cuts
 from .counts import Counts
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from .statistics import Statistics
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..errors import NotLearned, StatisticsError
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-9
 
 

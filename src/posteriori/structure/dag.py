@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from typing import Any
 
-from posteriori.errors import InvalidNetwork, did_you_mean, listed
-from posteriori.structure import equivalence, separation
-from posteriori.structure.graph import (
+from ..errors import InvalidNetwork, did_you_mean, listed
+from . import equivalence, separation
+from .graph import (
     PartialDag,
     Pattern,
     Trail,
@@ -232,7 +232,7 @@ class Dag:
 
         `sizes`, the number of states of each node, lets the order weigh cliques by their tables.
         """
-        from posteriori.structure.triangulate import elimination_order
+        from .triangulate import elimination_order
 
         neighbors = separation.moral(self._parents)
         order, cliques = elimination_order(

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from posteriori.errors import InvalidNetwork, MissingExtra, UnknownColumn, did_you_mean, listed
-from posteriori.structure import separation
+from ..errors import InvalidNetwork, MissingExtra, UnknownColumn, did_you_mean, listed
+from . import separation
 
 
 def find(index: dict[str, int], name: str) -> int:

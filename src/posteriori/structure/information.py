@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..statistics import Counts
 
 __all__ = ["barred", "class_information", "conditional_information"]
 
-Floats = NDArray[np.float64]
 CELLS = 1 << 22  # cells looked at a time
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from posteriori.errors import InvalidNetwork
-from posteriori.kernels import network as kernel
+from ..errors import InvalidNetwork
+from ..kernels import network as kernel
 
 
 def elimination_order(

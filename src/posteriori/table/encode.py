@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import BadValue, MemoryBudgetError
 from ..kernels import n_threads
+from .frame import Frame
 from .schema import Value, in_order
-from .sources import Frame
-
-Array = NDArray[Any]
 
 
 @dataclass

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from .encode import factorize
+from .frame import Frame, open_frame
 from .kinds import Kinds, _place, kind_of, resolve_kinds
 from .labels import encode_labels
 from .schema import VALUED, Column, Schema
-from .sources import Frame, open_frame
 
 FEW, OFTEN = 10, 10
 WORDY = 4.0  # words a cell from which strings with many values are text

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import BadValue, TableError, UnknownColumn, did_you_mean, listed
 from .encode import is_missing
+from .frame import Frame
 from .schema import Schema, check_kind
-from .sources import Frame
 
 Kinds = str | Mapping[Any, str] | Schema | None
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import column_or_1d
 
+from ..arrays import Array
 from ..errors import BadValue, UnknownValue, listed
 from ..kernels.naive import encode_integers
-
-Array = NDArray[Any]
 
 CONTINUOUS = (
     "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes on a "

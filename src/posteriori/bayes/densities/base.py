@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, Floats
 from ...table.encode import Seen
+from ...table.frame import Frame
 from ...table.schema import Schema
-from ...table.sources import Frame
 
 __all__ = ["Density", "Floats", "Seen", "mutual_information"]
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class Density(Protocol):

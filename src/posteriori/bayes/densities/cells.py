@@ -9,19 +9,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, Floats
 from ...kernels import naive as kernels
 from ...smoothing import log_dirichlet, log_unseen
-from ...statistics.bundle import Statistics
 from ...statistics.collect import refuse_no_bits
+from ...statistics.statistics import Statistics
 from ...structure.information import class_information
 from ...table.encode import Coded, code_columns
+from ...table.frame import Frame
 from ...table.schema import Schema, Value
-from ...table.sources import Frame
-from .base import Floats, Seen
-
-Array = NDArray[Any]
+from .base import Seen
 
 
 class Cells:

@@ -8,20 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, Floats
 from ...kernels import naive as kernels
 from ...smoothing import log_dirichlet, log_unseen
-from ...statistics.bundle import Statistics
 from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
 from ...statistics.counts import Counts
+from ...statistics.statistics import Statistics
 from ...table.encode import numbers
+from ...table.frame import Frame
 from ...table.schema import Schema
-from ...table.sources import Frame
 from ...table.text import count_words
-from .base import Floats, Seen, mutual_information
-
-Array = NDArray[Any]
+from .base import Seen, mutual_information
 
 
 def _times(x: Floats, log_theta: Floats) -> Floats:

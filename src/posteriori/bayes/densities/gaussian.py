@@ -9,17 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, Floats
 from ...errors import BadValue
 from ...kernels import naive as kernels
 from ...statistics import Moments
 from ...table.encode import numbers
+from ...table.frame import Frame
 from ...table.schema import Schema
-from ...table.sources import Frame
-from .base import Floats, Seen, mutual_information
+from .base import Seen, mutual_information
 
-Array = NDArray[Any]
 ALIKE = 1e-9  # a class with less than this share of the column's variance has values that are all alike
 ROUNDING = 1e-14  # a spread below this share of the mean is the rounding of one value
 TINY = float(np.finfo(float).tiny)

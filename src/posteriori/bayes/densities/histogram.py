@@ -10,17 +10,16 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, Floats
 from ...statistics.cuts import find_cuts
 from ...statistics.histogram import Histogram
 from ...table.encode import numbers
+from ...table.frame import Frame
 from ...table.schema import Schema
-from ...table.sources import Frame
-from .base import Floats, Seen, mutual_information
+from .base import Seen, mutual_information
 from .gaussian import refuse_infinite
 
-Array = NDArray[Any]
 CHUNK = 1 << 22  # numbers held at once while kernels are summed
 
 

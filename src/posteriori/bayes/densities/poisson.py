@@ -9,18 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
+from ...arrays import Array, Floats
 from ...statistics import Moments
 from ...statistics.collect import refuse_bad_counts
 from ...table.encode import numbers
+from ...table.frame import Frame
 from ...table.schema import Schema
-from ...table.sources import Frame
-from .base import Floats, Seen, mutual_information
+from .base import Seen, mutual_information
 from .gaussian import normal_information
 
-Array = NDArray[Any]
 LARGE = 10_000  # rates from which a Poisson is summed as a normal
 
 

@@ -5,16 +5,15 @@ Symbols: a, b tables of rows; K(a_i, b_j) their kernel; β multipliers between `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...arrays import Array, Floats
 
 if TYPE_CHECKING:
     from ..margin import KernelSpec
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 FLAT = 1e-12
 

@@ -8,13 +8,10 @@ shape (cells, K), the class being the fastest axis.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from ...arrays import Array, Floats
 
 
 def _columns(columns: Sequence[Array] | Array) -> Sequence[Array]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from ...arrays import Ints
+
 Floats = NDArray[np.floating[Any]]
-Indices = NDArray[np.int64]
 
 
 def distances(X: Floats, Q: Floats, metric: str = "euclidean", p: float = 2.0) -> Floats:
@@ -36,8 +36,8 @@ def distances(X: Floats, Q: Floats, metric: str = "euclidean", p: float = 2.0) -
 
 
 def nearest(
-    X: Floats, Q: Floats, k: int, metric: str = "euclidean", p: float = 2.0, skip: Indices | None = None
-) -> tuple[Floats, Indices]:
+    X: Floats, Q: Floats, k: int, metric: str = "euclidean", p: float = 2.0, skip: Ints | None = None
+) -> tuple[Floats, Ints]:
     """(distance, index), each (m, k): the k nearest rows of X, by distance and then by index, without row skip[i]."""
     D = distances(X, Q, metric, p)
     if skip is not None:
@@ -48,7 +48,7 @@ def nearest(
 
 def within(
     X: Floats, Q: Floats, radius: Floats, metric: str = "euclidean", p: float = 2.0
-) -> tuple[Indices, Indices, Floats]:
+) -> tuple[Ints, Ints, Floats]:
     """(start, index, distance): the rows of X at most radius[i] from Q_i are index[start[i] : start[i+1]], by index."""
     D = distances(X, Q, metric, p)
     inside = radius[:, None] >= D

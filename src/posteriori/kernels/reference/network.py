@@ -12,8 +12,7 @@ from math import log, log2
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
+from ...arrays import Codes, Floats
 
 
 def elimination_order(adjacency: Sequence[Sequence[int]], sizes: Sequence[int]) -> tuple[list[int], list[list[int]]]:
@@ -131,10 +130,10 @@ def draw_forward(
     sizes: Sequence[int],
     parents: Sequence[Sequence[int]],
     tables: Sequence[Floats],
-    findings: tuple[Ints, NDArray[np.int64], Floats],
+    findings: tuple[Codes, NDArray[np.int64], Floats],
     seed: int,
     rows: int,
-) -> tuple[Ints, Floats]:
+) -> tuple[Codes, Floats]:
     """Cases of one chunk drawn parents first, findings held, and their log weights."""
     fixed, soft, likelihoods = findings
     random = Xoshiro(seed)
@@ -160,7 +159,7 @@ def draw_forward(
 
 def gibbs_sweeps(
     tables: Floats,
-    blocks: Sequence[tuple[Ints, Ints, NDArray[np.int64], Ints]],
+    blocks: Sequence[tuple[Codes, Codes, NDArray[np.int64], Codes]],
     choice: list[int],
     place: list[int],
     marginal: Sequence[int],

@@ -7,13 +7,10 @@ each other in the order (0,1), (0,2), …, (1,2), …; the table of (i, j) is [x
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from ...arrays import Array, Floats
 
 
 def count_pairs(

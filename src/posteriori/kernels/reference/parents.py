@@ -7,13 +7,9 @@ it takes no part.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from ...arrays import Array, Floats
 
 
 def sum_of_products(rows: Array, cells: Array, theta: Floats, n_classes: int) -> Floats:

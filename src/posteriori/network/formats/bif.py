@@ -13,9 +13,9 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.errors import did_you_mean, listed
-from posteriori.network.formats.description import MAX_PARENTS, MAX_STATES, Description, written
-from posteriori.network.formats.scanner import Scanner, quoted
+from ...errors import did_you_mean, listed
+from .description import MAX_PARENTS, MAX_STATES, Description, written
+from .scanner import Scanner, quoted
 
 # possessive repeats: no memory for ways back, and what is never closed is found out in one look
 PATTERN = (

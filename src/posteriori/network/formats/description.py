@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from posteriori.errors import did_you_mean, listed
+from ...errors import did_you_mean, listed
 
 MAX_BYTES = 1 << 26  # of a file, after decompression
 MAX_NODES = 1 << 20

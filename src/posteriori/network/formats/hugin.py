@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from posteriori.network.formats.description import MAX_PARENTS, MAX_STATES, Description, written
-from posteriori.network.formats.scanner import Scanner, quoted
+from .description import MAX_PARENTS, MAX_STATES, Description, written
+from .scanner import Scanner, quoted
 
 PATTERN = (
     r"(?P<skip>\s+|%[^\n]*)"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NoReturn
 
-from posteriori.errors import FormatError
+from ...errors import FormatError
 
 LONGEST_NAME = 1000
 

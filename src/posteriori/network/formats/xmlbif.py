@@ -15,8 +15,8 @@ from xml.sax import SAXParseException
 from xml.sax.handler import ContentHandler
 from xml.sax.saxutils import escape
 
-from posteriori.errors import FormatError
-from posteriori.network.formats.description import Description, written
+from ...errors import FormatError
+from .description import Description, written
 
 INSIDE = {
     "": {"BIF"},

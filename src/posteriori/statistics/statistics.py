@@ -15,18 +15,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import NotLearned, StatisticsError, listed
 from ..table.schema import Column, Schema
 from .counts import LARGEST, Counts, subtract
 from .histogram import Histogram
 from .moments import Moments
 
-Array = NDArray[Any]
 ROLES = ("cells", "words", "events", "moments", "histogram")
 
 

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import BadValue, TableError, UnknownColumn, did_you_mean, listed
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

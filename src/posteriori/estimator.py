@@ -1,0 +1,121 @@
+"""What every estimator shares: declared parameters, what follows from them, and calls that change all or nothing.
+
+* A parameter is declared once, in `_parameter_constraints` (scikit-learn's own language), and checked by `fit` and whenever
+  it is next read after a change.
+* What prediction needs is made from what was learned and from the parameters; `_made` keeps it until either changes.
+* A call that fails leaves the model as it was: whatever learns does so inside `changing(self)`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from operator import is_
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+
+from .errors import BadParameter, did_you_mean
+
+__all__ = ["MAX_MEMORY", "N_JOBS", "RANDOM_STATE", "Estimator", "changing"]
+
+T = TypeVar("T")
+
+N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
+MAX_MEMORY = [Interval(Real, 0, None, closed="neither"), None]
+RANDOM_STATE = ["random_state", np.random.Generator]
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """Declared parameters, and what is made from them."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def _check_parameters(self) -> None:
+        """Refuse a parameter that is not what was declared; a subclass adds what depends on several."""
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            raise BadParameter(f"{error}{self._nearest()}") from None
+
+    def _nearest(self) -> str:
+        """The hint for the first word among the parameters that is none of its options."""
+        for name, allowed in self._parameter_constraints.items():
+            value = self.__dict__.get(name)
+            words = {w for option in allowed if isinstance(option, StrOptions) for w in option.options}
+            if isinstance(value, str) and words and value not in words:
+                return did_you_mean(value, sorted(words))
+        return ""
+
+    def _made(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` gives, kept until a parameter or what was learned changes."""
+        kept = self.__dict__.get("_kept")
+        if kept is None or not kept.holds(self.__dict__):
+            self._check_parameters()
+            kept = self._kept = _Kept(self)
+        if name not in kept.things:
+            kept.things[name] = make()
+        thing: T = kept.things[name]
+        return thing
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_kept", None)
+        return state
+
+
+class _Kept:
+    """Things made under one setting of the parameters."""
+
+    __slots__ = ("copies", "names", "things", "values")
+
+    def __init__(self, model: Estimator) -> None:
+        self.names: list[str] = model._get_param_names()
+        self.values = [model.__dict__.get(name) for name in self.names]
+        self.copies = [(n, copy.deepcopy(v)) for n, v in zip(self.names, self.values) if isinstance(v, MUTABLE)]
+        self.things: dict[str, Any] = {}
+
+    def holds(self, now: dict[str, Any]) -> bool:
+        """Whether the parameters are the very objects they were, and none was changed from inside."""
+        same = all(map(is_, self.values, map(now.get, self.names)))
+        return same and all(_alike(now[name], before) for name, before in self.copies)
+
+
+MUTABLE = (list, dict, set, np.ndarray)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_alike(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(_alike, a, b))
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return bool(a is b or a == b)
+
+
+@contextlib.contextmanager
+def changing(model: Any) -> Iterator[None]:
+    """Learn inside this: what was made from the old state is dropped, and a call that fails changes nothing at all.
+
+    >>> class Model: pass
+    >>> model = Model()
+    >>> with contextlib.suppress(ValueError), changing(model):
+    ...     model.half = 1
+    ...     raise ValueError
+    >>> vars(model)
+    {}
+    """
+    state = vars(model)
+    before = dict(state)
+    state.pop("_kept", None)
+    try:
+        yield
+    except BaseException:
+        state.clear()
+        state.update(before)
+        raise
