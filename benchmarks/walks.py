@@ -6,6 +6,7 @@ A change of room is two consecutive calls of our functions in different folders,
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +34,7 @@ def walk(call: Callable[[], Any]) -> tuple[int, int, int]:
     finally:
         sys.setprofile(None)
     rooms = [Path(file).parent for file, _ in path]
-    return len(set(path)), len({file for file, _ in path}), sum(a != b for a, b in zip(rooms, rooms[1:]))
+    return len(set(path)), len({file for file, _ in path}), sum(a != b for a, b in itertools.pairwise(rooms))
 
 
 def main() -> None:
