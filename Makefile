@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SOURCES := $(wildcard src/posteriori/kernels/native/*.?pp src/posteriori/kernels/native/bind/*.?pp)
+SOURCES := $(wildcard src/posteriori/kernels/native/*.hpp src/posteriori/kernels/native/*/*.?pp)
 
 .PHONY: help setup demo test check bench docs sanitize fuzz clean
 .DEFAULT_GOAL := help

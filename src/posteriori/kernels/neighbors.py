@@ -21,7 +21,7 @@ NO_SKIP = np.empty(0, dtype=np.int32)
 
 
 class Flat(NamedTuple):
-    """A kd-tree as it is stored; the letters are explained in native/kdtree.hpp."""
+    """A kd-tree as it is stored; the letters are explained in native/neighbors/kdtree.hpp."""
 
     dim: NDArray[np.int32]
     value: Floats
@@ -39,7 +39,7 @@ class Flat(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Points prepared for products; the letters are explained in native/neighbors_brute.hpp."""
+    """Points prepared for products; the letters are explained in native/neighbors/brute.hpp."""
 
     blocks: NDArray[np.float32]
     half: NDArray[np.float32]

@@ -1,10 +1,18 @@
-// Reading codes of any width and stride, with range checks.
+// Columns of codes of any width and stride, read with range checks.
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
-#include "naive.hpp"
-
 namespace posteriori {
+
+// Unsigned codes of 1, 2, 4 or 8 bytes, `stride` bytes apart.
+struct Column {
+    const unsigned char* data;
+    std::ptrdiff_t stride;
+    int width;
+    const unsigned char* at(std::size_t r) const { return data + static_cast<std::ptrdiff_t>(r) * stride; }
+};
 
 template <typename C> inline C read_code(const unsigned char* p) {
     C code;

@@ -3,9 +3,9 @@
 #include <nanobind/stl/tuple.h>
 
 #include "bind.hpp"
-#include "coordinate.hpp"
-#include "kernel_rows.hpp"
-#include "smo.hpp"
+#include "margin/coordinate.hpp"
+#include "margin/kernel_rows.hpp"
+#include "margin/smo.hpp"
 
 using namespace posteriori;
 

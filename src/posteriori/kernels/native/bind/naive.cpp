@@ -1,5 +1,5 @@
 // The kernels of naive.hpp for Python. Shapes are checked here; dtypes are never converted.
-#include "naive.hpp"
+#include "naive/naive.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

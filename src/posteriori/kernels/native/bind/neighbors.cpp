@@ -1,8 +1,8 @@
 #include <utility>
 #include <vector>
 
-#include "../kdtree.hpp"
-#include "../neighbors_brute.hpp"
+#include "neighbors/kdtree.hpp"
+#include "neighbors/brute.hpp"
 #include "bind.hpp"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "../combine.hpp"
-#include "../junction.hpp"
+#include "network/combine.hpp"
+#include "network/junction.hpp"
 #include "bind.hpp"
 
 using namespace posteriori;

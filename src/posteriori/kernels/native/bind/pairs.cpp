@@ -1,4 +1,4 @@
-#include "pairs.hpp"
+#include "pairs/pairs.hpp"
 
 #include <nanobind/stl/vector.h>
 

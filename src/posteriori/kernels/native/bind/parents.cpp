@@ -1,4 +1,4 @@
-#include "parents.hpp"
+#include "pairs/parents.hpp"
 
 #include <nanobind/stl/optional.h>
 

@@ -1,7 +1,7 @@
 // Networks by sampling: Gibbs chains, and cases drawn forward.
-#include "../forward.hpp"
-#include "../gibbs.hpp"
-#include "../threads.hpp"
+#include "network/forward.hpp"
+#include "network/gibbs.hpp"
+#include "threads.hpp"
 #include "bind.hpp"
 
 using namespace posteriori;

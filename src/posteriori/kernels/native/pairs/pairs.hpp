@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "naive.hpp"
+#include "codes.hpp"
 
 namespace posteriori {
 

@@ -1,7 +1,7 @@
 // With x̃, q̃ the centred floats, ½‖x̃ − q̃‖² − ½‖q̃‖² = ½‖x̃‖² − x̃·q̃: a matrix product. It is off by at most
 // err = (d + 8)·2⁻²⁴·(‖x̃‖ + ‖q̃‖)²: a point that it puts farther than the k-th neighbour plus err is not among the k
 // nearest; every other is measured again from the original coordinates. So cancellation costs time, never digits.
-#include "neighbors_brute.hpp"
+#include "brute.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // The searches in double.
-#include "kdtree_search.inl"
+#include "kdtree_queries.hpp"
 
 namespace posteriori::kdtree {
 

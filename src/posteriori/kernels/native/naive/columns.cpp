@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "codes.hpp"
+#include "naive.hpp"
 
 namespace posteriori {
 

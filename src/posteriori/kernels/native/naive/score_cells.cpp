@@ -2,7 +2,7 @@
 // digits; a row has the same bits whether it comes alone or among others.
 #include <algorithm>
 
-#include "codes.hpp"
+#include "naive.hpp"
 #include "threads.hpp"
 #include "vec.hpp"
 

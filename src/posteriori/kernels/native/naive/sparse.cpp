@@ -4,7 +4,7 @@
 #include <string>
 #include <type_traits>
 
-#include "codes.hpp"
+#include "naive.hpp"
 #include "threads.hpp"
 #include "vec.hpp"
 

@@ -5,15 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace posteriori {
+#include "codes.hpp"
 
-// Unsigned codes of 1, 2, 4 or 8 bytes, `stride` bytes apart.
-struct Column {
-    const unsigned char* data;
-    std::ptrdiff_t stride;
-    int width;
-    const unsigned char* at(std::size_t r) const { return data + static_cast<std::ptrdiff_t>(r) * stride; }
-};
+namespace posteriori {
 
 // The columns of one table, the cells of each (offsets has d + 1 entries), and whether they are the columns of one
 // matrix whose rows are contiguous.

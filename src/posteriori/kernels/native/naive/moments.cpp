@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codes.hpp"
+#include "naive.hpp"
 #include "threads.hpp"
 
 namespace posteriori {

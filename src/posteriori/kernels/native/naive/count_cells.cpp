@@ -2,7 +2,7 @@
 // summed over fixed chunks of rows, merged in order.
 #include <algorithm>
 
-#include "codes.hpp"
+#include "naive.hpp"
 #include "threads.hpp"
 #include "vec.hpp"
 

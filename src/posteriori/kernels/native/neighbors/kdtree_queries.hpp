@@ -1,4 +1,5 @@
 // The searches for one float type, compiled once for each.
+#pragma once
 #include "kdtree_search.hpp"
 #include "threads.hpp"
 
