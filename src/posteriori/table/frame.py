@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import BadValue, TableError, UnknownColumn, did_you_mean, listed
+from .schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,28 @@ class Frame:
         return self.take_columns([place[name] for name in names])
 
 
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What `read` gives, and every `fit` and `predict` takes: the columns `X`, the labels `y` (or None), the `schema`."""
+
+    X: Any
+    y: Any
+    schema: Schema
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __repr__(self) -> str:
+        decided = "\n  ".join(self.schema.notes)
+        classes = f", classes {listed(self.schema.classes)}" if self.y is not None else ""
+        return f"Table of {len(self)} rows{classes}\n  {decided}"
+
+
+def labelled(X: Any, y: Any) -> tuple[Any, Any]:
+    """(X, y): the labels that were given, else those that the table brings."""
+    return (X, X.y) if y is None and isinstance(X, Table) else (X, y)
+
+
 def open_frame(X: Any) -> Frame:
     """See a table as a `Frame`.
 
@@ -89,6 +112,8 @@ def open_frame(X: Any) -> Frame:
     """
     if isinstance(X, Frame):
         return X
+    if isinstance(X, Table):
+        return open_frame(X.X)
     if isinstance(X, np.ma.MaskedArray):
         return _open_matrix(_unmasked(X))
     if isinstance(X, np.ndarray):

@@ -6,10 +6,10 @@ import csv
 import gzip
 import pathlib
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import FormatError, UnknownColumn, did_you_mean, listed
+from .frame import Table
 from .infer import infer
 from .kinds import Kinds
 from .schema import Schema
@@ -24,23 +24,6 @@ READERS = {
 }
 # every cell decides a column's type; yes/no and dates stay the words they are
 CSV_OPTIONS = ", nullstr='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The columns `X`, the labels `y` (or None) and the `schema` that the first pass decided."""
-
-    X: Any
-    y: Any
-    schema: Schema
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def __repr__(self) -> str:
-        decided = "\n  ".join(self.schema.notes)
-        classes = f", classes {listed(self.schema.classes)}" if self.y is not None else ""
-        return f"Table of {len(self)} rows{classes}\n  {decided}"
 
 
 def read(

@@ -1,0 +1,125 @@
+"""Rows to learn from, in one visit: the columns, what is known of them, the class of each row and its weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Floats
+from ..errors import TableError, UnknownValue, did_you_mean, listed
+from .frame import Frame, Table, labelled, open_frame
+from .kinds import Kinds, resolve_kinds
+from .labels import encode_labels, narrowest
+from .schema import Column, Schema, Value, in_order
+from .weights import row_weights
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that count: none of weight zero. `codes` are places in `schema.classes`; `labels` has the dtype of y."""
+
+    frame: Frame
+    schema: Schema
+    codes: Array
+    weights: Floats | None
+    labels: Array
+
+
+def open_rows(X: Any, known: Schema | None, who: str, named: bool = True) -> Frame:
+    """The columns of X, in the order of the `known` schema.
+
+    One row may come as a dict of cells or as a row of a pandas frame. A table whose names are not those of the schema is
+    refused if the model was trained with names (`named`), else its columns are taken in order.
+    """
+    if type(X) is dict and X and all(_is_cell(v) for v in X.values()):
+        X = {name: [cell] for name, cell in X.items()}
+    if getattr(X, "ndim", 2) == 1 and hasattr(X, "to_dict"):
+        X = {str(name): [cell] for name, cell in X.to_dict().items()}
+    frame = open_frame(X)
+    if known is None:
+        if frame.d == 0:
+            raise TableError(f"Found array with 0 feature(s) (shape=({frame.n}, 0)) while a minimum of 1 is required.")
+        return frame
+    if frame.names is not None and (named or set(frame.names) == set(known.names)):
+        return frame.matched(known.names)
+    if frame.d != len(known):
+        raise TableError(f"X has {frame.d} features, but {who} is expecting {len(known)} features as input.")
+    return frame
+
+
+def _is_cell(v: Any) -> bool:
+    return not hasattr(v, "__len__") or isinstance(v, str | bytes)
+
+
+def read_rows(
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    who: str,
+    kinds: Kinds = None,
+    class_weight: Any = None,
+    known: Schema | None = None,
+    named: bool = True,
+    declared: tuple[Value, ...] = (),
+) -> Rows:
+    """The rows of X with the classes y: checked, coded, weighed.
+
+    Parameters
+    ----------
+    who : the name of the model, for messages
+    kinds : what was told of the columns; a `Table` brings its own schema where nothing was
+    known : the schema of a model that has learned already; its observed values are left out of the rows' schema
+    named : whether such a model knows its columns by name
+    declared : classes that may come later; all labels must be among them
+    """
+    kinds = X.schema if kinds is None and isinstance(X, Table) else kinds
+    X, y = labelled(X, y)
+    told = kinds if isinstance(kinds, Schema) else None
+    frame = open_rows(X, known if known is not None else told, who, named)
+    if frame.n == 0:
+        raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
+    labels, codes = encode_labels(y)
+    if len(codes) != frame.n:
+        raise TableError(f"X has {frame.n} rows but y has {len(codes)} labels: inconsistent numbers of samples")
+    weights = row_weights(
+        sample_weight, class_weight, labels, codes, {*declared, *(known.classes if known is not None else ())}
+    )
+    if weights is not None and not weights.all():
+        rows = weights > 0
+        frame, codes, weights = frame.take_rows(rows), codes[rows], weights[rows]
+        used = np.unique(codes)
+        labels, codes = labels[used], np.searchsorted(used, codes).astype(codes.dtype)
+    if known is not None:
+        columns = tuple(c if len(c.values) == len(c.declared) else c.with_values(()) for c in known.columns)
+    elif told is not None:
+        columns = told.columns
+    else:
+        names = frame.names or tuple(f"x{j}" for j in range(frame.d))
+        columns = tuple(Column(n, k) for n, k in zip(names, resolve_kinds(frame, kinds)))
+    kept = _declared(labels, declared, known, told)
+    mine = labels.tolist()
+    classes = in_order({*mine, *kept})
+    if classes != tuple(mine):
+        place = {c: k for k, c in enumerate(classes)}
+        codes = np.array([place[c] for c in mine], dtype=narrowest(len(classes)))[codes]
+    return Rows(frame, Schema(columns, classes, kept), codes, weights, labels)
+
+
+def _declared(
+    labels: Array, declared: tuple[Value, ...], known: Schema | None, told: Schema | None
+) -> frozenset[Value]:
+    """The classes that stay although no row has them: a schema's yield where y has others (an ensemble recodes labels)."""
+    mine = labels.tolist()
+    if declared and not set(mine) <= set(declared):
+        strange = next(c for c in mine if c not in declared)
+        raise UnknownValue(
+            f"y has the class {strange!r}, which is not among the declared classes"
+            f"{did_you_mean(strange, declared)} Declared: {listed(declared)}"
+        )
+    kept = known.declared_classes if known is not None else frozenset()
+    if known is None and told is not None and set(mine) <= told.declared_classes:
+        kept = told.declared_classes
+    return kept | frozenset(declared)
