@@ -10,6 +10,8 @@ from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..kernels.pairs import pair_offsets
 from ..kernels.parents import padded, sum_of_products
+from ..smoothing import share
+from ..smoothing import theta as of_theta
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_pairs, collect_triples
 from ..statistics.statistics import Statistics
@@ -90,12 +92,8 @@ class A2DE(AODE):
                 scope = tuple(sorted((i, j, k)))
                 triple = statistics.joints[1].table(places[scope], sizes)
                 n = triple.transpose(*np.argsort(order), 3)  # [xi, xj, xk, y]
-                below = n.sum(axis=2, keepdims=True) + sizes[k] * lam
-                blank = below <= 0
-                share = np.where(blank, 1.0, n + lam) / np.where(blank, sizes[k], below)
-                part[:, :, cells.first[k] : cells.first[k + 1], :K] = share
-            below = counts.sum() + K * sizes[i] * sizes[j] * lam
-            joint = (counts + lam) / (below if below > 0 else 1.0)
+                part[:, :, cells.first[k] : cells.first[k + 1], :K] = of_theta(n, lam)
+            joint = share(counts + lam, counts.sum() + K * sizes[i] * sizes[j] * lam)
             for u in range(sizes[i]):  # the factor of the pair itself stands where c is x_i
                 part[u, :, cells.first[i] + u, :K] = joint[u]
         return theta, pairs.table.sum(axis=1) >= self.min_frequency

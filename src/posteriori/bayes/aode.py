@@ -10,7 +10,7 @@ from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..errors import StatisticsError, did_you_mean, listed
 from ..kernels.parents import padded, sum_of_products
-from ..smoothing import log_dirichlet_table, log_prior
+from ..smoothing import log_prior, log_theta, share
 from ..statistics.coded import CodedTable
 from ..statistics.joint import JointStatistics, collect_pairs
 from ..statistics.statistics import Statistics
@@ -219,12 +219,11 @@ def joint_of_cells(statistics: JointStatistics, smoothing: float) -> Floats:
     """P(y, x_i) = (N(y, x_i) + λ)/(N_i + K·S_iλ) of every cell, shape (V, K)."""
     cells, K = statistics.base.cells, len(statistics.rows)
     below = cells.totals().sum(axis=1) + K * cells.sizes * smoothing
-    out: Floats = (cells.table + smoothing) / np.repeat(np.where(below > 0, below, 1.0), cells.sizes)[:, None]
-    return out
+    return share(cells.table + smoothing, np.repeat(below, cells.sizes)[:, None])
 
 
 def naive_families(statistics: JointStatistics, smoothing: float, prior: Any) -> Families:
     """Naive Bayes from the same counts."""
     sizes = statistics.sizes
-    levels = tuple((log_dirichlet_table(statistics.base.cells.scope(j), smoothing),) for j in range(len(sizes)))
+    levels = tuple((log_theta(statistics.base.cells.scope(j), smoothing),) for j in range(len(sizes)))
     return Families(naive(len(sizes)), sizes, log_prior(statistics.rows, prior, smoothing), levels)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import StatisticsError, did_you_mean, listed
-from ..smoothing import log_backoff, log_dirichlet_table, log_prior
+from ..smoothing import log_backoff, log_prior, log_theta
 from ..statistics import Counts
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_families, collect_pairs
@@ -193,7 +193,7 @@ class KDB(SemiNaive):
         places = {tuple(s[s >= 0].tolist()): at for at, s in enumerate(joint.scopes)}
         ladders = []
         for j, parents in enumerate(self.structure_.parents):
-            steps = [log_dirichlet_table(statistics.base.cells.scope(j), self.smoothing)]
+            steps = [log_theta(statistics.base.cells.scope(j), self.smoothing)]
             for n in range(1, len(parents) + 1):
                 counts = joint.table(places[(*parents[:n], j)], statistics.sizes)
                 steps.append(log_backoff(counts, steps[-1][..., None, :, :], self.backoff))

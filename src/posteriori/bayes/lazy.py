@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Floats
 from ..errors import NotLearned
+from ..smoothing import log_share
 from ..statistics.coded import CodedTable
 from ..statistics.counts import subtract
 from ..table.encode import narrow
@@ -165,11 +166,9 @@ def _average(
     parents = np.flatnonzero(use & (frequency >= model.min_frequency) & (weight > 0))
     if not len(parents):
         return np.full(pairs.shape[0], np.nan)
-    bottom = totals + sizes[seen] * lam
-    blank = bottom <= 0
+    log_theta = log_share(pairs + lam, totals + sizes[seen] * lam, sizes[seen])
     with np.errstate(divide="ignore"):
-        log_theta = np.log(np.where(blank, 1.0, pairs + lam)) - np.log(np.where(blank, sizes[seen], bottom))
-        start = np.log(single.T + lam) - np.log(np.where(below > 0, below, 1.0)) + np.log(weight)
+        start = log_share(single.T + lam, below) + np.log(weight)
     index = np.arange(len(seen))
     log_theta[:, index, index] = 0.0
     terms = start[:, parents] + log_theta[:, parents][:, :, use].sum(axis=2)

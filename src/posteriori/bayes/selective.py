@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array, Floats
+from ..smoothing import backoff, share
 from ..statistics import Counts
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint
@@ -29,7 +30,7 @@ def prefix_losses(
     prior: Floats,
     prior_own: Floats,
     smoothing: float,
-    backoff: float,
+    weight: float,
 ) -> Floats:
     """Mean log loss, squared error of P(true) and 0-1 loss, shape (k + 1, d + 1, 3): k' parents, the first t attributes."""
     most = max((len(p) for p in structure.parents), default=0)
@@ -45,7 +46,7 @@ def prefix_losses(
         for k in range(most + 1):
             sums[k, 0] += part.losses(joint[k])
         for t, j in enumerate(order, start=1):
-            ladder = part.ladder(j, structure.parents[j], cells, levels, places, smoothing, backoff)
+            ladder = part.ladder(j, structure.parents[j], cells, levels, places, smoothing, weight)
             for k in range(most + 1):
                 joint[k] += ladder[min(k, len(ladder) - 1)]
                 sums[k, t] += part.losses(joint[k])
@@ -74,7 +75,7 @@ class _Part:
         levels: Joint,
         places: dict[tuple[int, ...], int],
         smoothing: float,
-        backoff: float,
+        weight: float,
     ) -> list[Floats]:
         """ln θ_0, ln θ_1, … of attribute j in every row; zero where j is missing."""
         sizes, table = self.table.sizes, self.table
@@ -85,8 +86,7 @@ class _Part:
         at = np.where(seen, x, 0).astype(np.intp)
         single = cells.scope(j)
         below = self._without(np.repeat(single.sum(axis=0)[None], len(x), axis=0)) + sizes[j] * smoothing
-        blank = below <= 0
-        theta = np.where(blank, 1.0, self._without(single[at]) + smoothing) / np.where(blank, max(sizes[j], 1), below)
+        theta = share(self._without(single[at]) + smoothing, below, sizes[j])
         steps, climbing = [theta], seen
         given: list[Array] = []
         for level, p in enumerate(parents, start=1):
@@ -95,9 +95,8 @@ class _Part:
             given.append(np.where(code < sizes[p], code, 0).astype(np.intp))
             counts = levels.table(places[(*parents[:level], j)], sizes)
             above = self._without(counts[(*given, at)])
-            below = self._without(counts.sum(axis=-2)[tuple(given)]) + backoff
-            higher = np.where(below > 0, (above + backoff * theta) / np.where(below > 0, below, 1.0), theta)
-            theta = np.where(climbing[:, None], higher, theta)
+            below = self._without(counts.sum(axis=-2)[tuple(given)])
+            theta = np.where(climbing[:, None], backoff(above, below, theta, weight), theta)
             steps.append(theta)
         with np.errstate(divide="ignore"):
             return [np.where(seen[:, None], np.log(s), 0.0) for s in steps]

@@ -11,7 +11,7 @@ from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..errors import StatisticsError, did_you_mean, listed
 from ..kernels.parents import leave_one_out, padded
-from ..smoothing import log_dirichlet_table, log_prior
+from ..smoothing import log_prior, log_share, log_theta
 from ..statistics import Counts
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, collect_pairs
@@ -202,8 +202,8 @@ class SPODE(SemiNaive):
         statistics, structure = self.statistics_, self.structure_
         levels = []
         for j, parents in enumerate(structure.parents):
-            alone = log_dirichlet_table(statistics.base.cells.scope(j), self.smoothing)
-            pair = [log_dirichlet_table(pair_table(statistics, p, j), self.smoothing) for p in parents]
+            alone = log_theta(statistics.base.cells.scope(j), self.smoothing)
+            pair = [log_theta(pair_table(statistics, p, j), self.smoothing) for p in parents]
             levels.append((alone, *pair))
         start = log_prior(statistics.rows, self.prior, self.smoothing)
         return Families(structure, statistics.sizes, start, tuple(levels), self.max_memory)
@@ -233,13 +233,10 @@ def _alone(cells: Counts, smoothing: float, less: Floats | None = None) -> Float
     for s in range(len(cells.offsets) - 1):
         part = slice(cells.offsets[s], cells.offsets[s + 1])
         if less is None:
-            parts.append(log_dirichlet_table(cells.scope(s), smoothing))
+            parts.append(log_theta(cells.scope(s), smoothing))
             continue
         below = np.maximum(cells.scope(s).sum(axis=0) - 1.0, 0.0) + int(cells.sizes[s]) * smoothing
-        blank = below <= 0
-        with np.errstate(divide="ignore"):
-            above = np.log(np.where(blank, 1.0, less[part] + smoothing))
-        parts.append(above - np.log(np.where(blank, max(int(cells.sizes[s]), 1), below)))
+        parts.append(log_share(less[part] + smoothing, below, cells.sizes[s]))
     return np.concatenate(parts)
 
 

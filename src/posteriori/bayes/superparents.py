@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import Floats
 from ..kernels.pairs import pair_offsets
 from ..kernels.parents import padded
+from ..smoothing import share
 from ..statistics import Counts
 
 BLOCK = 1 << 22  # numbers of a block of table rows
@@ -73,9 +74,7 @@ def conditional_table(pairs: Counts, sizes: Sequence[int], smoothing: float, gon
         counts = symmetric_counts(pairs, cells, rows)
         above = np.maximum(counts - gone, 0.0) + smoothing
         below = np.maximum(totals_of(counts, cells) - gone, 0.0) + (cells.sizes * smoothing)[:, None]
-        blank = below <= 0  # no counts, no smoothing: every value alike
-        below = np.where(blank, cells.sizes[:, None], below)[:, cells.column]
-        theta[rows, :, :K] = np.where(blank[:, cells.column], 1.0, above) / below
+        theta[rows, :, :K] = share(above, below[:, cells.column], cells.sizes[cells.column, None])
         own = cells.column[rows][:, None] == cells.column[None]
         theta[rows, :, :K][own] = 1.0
     return theta

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..smoothing import log_backoff, log_dirichlet_table, log_prior
+from ..smoothing import log_backoff, log_prior, log_theta
 from ..statistics.coded import CodedTable
 from ..statistics.joint import Joint, JointStatistics, collect_pairs
 from ..statistics.statistics import Statistics
@@ -126,7 +126,7 @@ class TAN(SemiNaive):
         statistics, structure = self.statistics_, self.structure_
         levels: list[tuple[Floats, ...]] = []
         for j, parents in enumerate(structure.parents):
-            alone = log_dirichlet_table(statistics.base.cells.scope(j), self.smoothing)
+            alone = log_theta(statistics.base.cells.scope(j), self.smoothing)
             if not parents:
                 levels.append((alone,))
                 continue

@@ -1,6 +1,5 @@
-"""N → θ: how counts become probabilities."""
+"""N → θ: how counts become probabilities, and how a rare context leans on a simpler one; `theta` is the home of both."""
 
-from .dirichlet import log_dirichlet, log_prior, log_unseen
-from .hierarchical import log_backoff, log_dirichlet_table
+from .theta import backoff, log_backoff, log_prior, log_share, log_theta, log_unseen, share, theta
 
-__all__ = ["log_backoff", "log_dirichlet", "log_dirichlet_table", "log_prior", "log_unseen"]
+__all__ = ["backoff", "log_backoff", "log_prior", "log_share", "log_theta", "log_unseen", "share", "theta"]

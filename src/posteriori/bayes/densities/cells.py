@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import Array, Floats
 from ...kernels import naive as kernels
-from ...smoothing import log_dirichlet, log_unseen
+from ...smoothing import log_theta, log_unseen
 from ...statistics.collect import refuse_no_bits
 from ...statistics.statistics import Statistics
 from ...structure.information import class_information
@@ -30,7 +30,7 @@ class Cells:
         self.columns = [statistics.schema.columns[j] for j in self.where]
         self.counts = statistics.cells
         self.smoothing = smoothing
-        self.log_theta = log_dirichlet(self.counts, smoothing)
+        self.log_theta = log_theta(self.counts, smoothing)
         stranger = (
             log_unseen(self.counts, smoothing)
             if unseen == "mass"

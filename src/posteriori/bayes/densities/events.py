@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import Array, Floats
 from ...kernels import naive as kernels
-from ...smoothing import log_dirichlet, log_unseen
+from ...smoothing import log_theta, log_unseen
 from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
 from ...statistics.counts import Counts
 from ...statistics.statistics import Statistics
@@ -38,7 +38,7 @@ class Events:
         self.names = [statistics.schema.names[j] for j in self.where]
         last = len(statistics.words.offsets) - 2
         self.counts = Counts(statistics.words.scope(last), np.array([0, len(self.where)], dtype=np.int64))
-        self.log_theta = log_dirichlet(self.counts, smoothing)
+        self.log_theta = log_theta(self.counts, smoothing)
         rows = np.maximum(statistics.rows.astype(float), 1e-300)
         self.length = self.counts.table.sum(axis=0) / rows  # events a row, for sampling
 
@@ -93,7 +93,7 @@ class Words:
         self.where = [statistics.where("words")[k]]
         self.column = statistics.schema.columns[self.where[0]]
         self.counts = Counts(statistics.words.scope(k), np.array([0, len(self.column.values)], dtype=np.int64))
-        self.log_theta = log_dirichlet(self.counts, smoothing)
+        self.log_theta = log_theta(self.counts, smoothing)
         self.stranger = log_unseen(self.counts, smoothing)[0] if unseen == "mass" else np.zeros(statistics.n_classes)
         self.place = {w: i for i, w in enumerate(self.column.values)}
         self.length = self.counts.table.sum(axis=0) / np.maximum(statistics.rows.astype(float), 1e-300)

@@ -1,0 +1,111 @@
+"""N → θ: the posterior mean under a symmetric Dirichlet prior, and back-off to a simpler context.
+
+Symbols: N[…, x, y] counts of the S values of x in a context, N[…, y] their sum over x, λ smoothing, K classes, m the rows
+that a back-off counts for. Where nothing was counted and λ = 0 every value is alike: θ = 1/S.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Floats
+from ..errors import ModelError
+from ..statistics.counts import Counts
+
+PRIORS = ("smoothed", "empirical", "uniform")
+
+
+def share(part: Any, whole: Any, size: Any = np.inf) -> Floats:
+    """part/whole, and 1/size where there is no whole: by default nothing.
+
+    >>> share(np.array([1.0, 0.0]), np.array([4.0, 0.0]), 2).tolist()
+    [0.25, 0.5]
+    """
+    blank = np.less_equal(whole, 0)
+    out: Floats = np.where(blank, 1.0, part) / np.where(blank, np.maximum(size, 1), whole)
+    return out
+
+
+def log_share(part: Any, whole: Any, size: Any = np.inf) -> Floats:
+    """ln part − ln whole, and −ln size where there is no whole: by default −∞."""
+    blank = np.less_equal(whole, 0)
+    with np.errstate(divide="ignore"):
+        out: Floats = np.log(np.where(blank, 1.0, part)) - np.log(np.where(blank, np.maximum(size, 1), whole))
+    return out
+
+
+def theta(counts: Array, smoothing: float, axis: int = -2) -> Floats:
+    """θ = (N[…, x, …] + λ)/(ΣN + Sλ), the values x along `axis`.
+
+    >>> theta(np.array([[3, 1], [0, 0]]), 0, axis=-1).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
+    size = counts.shape[axis]
+    return share(counts + smoothing, counts.sum(axis=axis, keepdims=True) + size * smoothing, size)
+
+
+def log_theta(counts: Counts | Array, smoothing: float, axis: int = -2) -> Floats:
+    """ln θ = ln (N[…, x, …] + λ) − ln (ΣN + Sλ): of an array, the values along `axis`, or of every scope of `Counts`.
+
+    >>> np.exp(log_theta(np.array([[1], [3]]), 1.0)).round(4).tolist()
+    [[0.3333], [0.6667]]
+    """
+    if not isinstance(counts, Counts):
+        size = counts.shape[axis]
+        return log_share(counts + smoothing, counts.sum(axis=axis, keepdims=True) + size * smoothing, size)
+    sizes = counts.sizes
+    whole = counts.totals() + sizes[:, None] * smoothing
+    below = np.log(np.where(whole > 0, whole, np.maximum(sizes[:, None], 1)))
+    with np.errstate(divide="ignore"):
+        above = np.log(np.where(np.repeat(whole > 0, sizes, axis=0), counts.table + smoothing, 1.0))
+    out: Floats = above - np.repeat(below, sizes, axis=0)
+    return out
+
+
+def log_unseen(counts: Counts, smoothing: float) -> Floats:
+    """ln λ/(N[y] + (S+1)λ) of each scope: the mass of a value that no row had; −∞ where λ = 0."""
+    return log_share(smoothing, counts.totals() + (counts.sizes[:, None] + 1) * smoothing)
+
+
+def backoff(counts: Any, totals: Any, base: Floats, weight: float) -> Floats:
+    """θ[…, x, y] = (N[…, x, y] + m·base[x, y])/(N[…, y] + m); the base alone where both are zero."""
+    whole = totals + weight
+    return np.where(whole > 0, share(counts + weight * base, whole), base)
+
+
+def log_backoff(counts: Array, log_base: Floats, weight: float) -> Floats:
+    """ln of `backoff`, the values along the last axis but one.
+
+    >>> base = np.log(np.array([[0.5], [0.5]]))
+    >>> np.exp(log_backoff(np.array([[[5], [0]]]), base, 5.0)).round(4).tolist()
+    [[[0.75], [0.25]]]
+    """
+    whole = counts.sum(axis=-2, keepdims=True) + weight
+    return np.where(whole > 0, log_share(counts + weight * np.exp(log_base), whole), log_base)
+
+
+def log_prior(n: Array, prior: object, smoothing: float) -> Floats:
+    """ln P(y): "smoothed" (N_y + λ)/(N + Kλ), "empirical" N_y/N, "uniform" 1/K, or an array that sums to one."""
+    n = np.asarray(n, dtype=np.float64)
+    if isinstance(prior, str):
+        if prior not in PRIORS:
+            raise ModelError(
+                f"prior must be 'smoothed', 'empirical', 'uniform' or an array of probabilities. Got {prior!r} instead."
+            )
+        mass = np.ones_like(n) if prior == "uniform" else n + (smoothing if prior == "smoothed" else 0.0)
+    else:
+        try:
+            mass = np.asarray(prior, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ModelError(f"prior must be a word or an array of probabilities. Got {prior!r} instead.") from None
+        if mass.shape != n.shape:
+            raise ModelError(
+                f"prior must have one probability for each of the {len(n)} classes. Got {mass.shape} instead."
+            )
+        if not (mass >= 0).all() or abs(mass.sum() - 1.0) > 1e-8:
+            raise ModelError(f"prior must be non-negative and sum to one. Got {mass} (sum {mass.sum()}) instead.")
+    with np.errstate(divide="ignore"):
+        out: Floats = np.log(mass) - np.log(mass.sum())
+    return out
