@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 import subprocess
 import sys
 
 import sklearn
+
+import posteriori
 
 LEFT_OUT = {
     "test_gnb_check_update_with_no_data": "calls the private helper GaussianNB._update_mean_variance",
@@ -38,6 +41,7 @@ def test_scikit_learns_own_tests_pass(tmp_path: pathlib.Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", left_out, "."],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(posteriori.__file__).parents[1])},
         capture_output=True,
         text=True,
     )
