@@ -119,3 +119,5 @@ def changing(model: Any) -> Iterator[None]:
         state.clear()
         state.update(before)
         raise
+    if isinstance(model, Estimator) and "_kept" not in state:
+        model._kept = _Kept(model)  # empty: a prediction fills it, and leaves no new attribute

@@ -11,10 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import naive_bayes as peer
-from sklearn.exceptions import NotFittedError
 
 import posteriori as po
-from posteriori.errors import BadValue, ImpossibleEvidence, NotLearned, SingularCovariance, UnknownColumn, UnknownValue
+from posteriori.errors import (
+    BadValue,
+    ImpossibleEvidence,
+    NotLearned,
+    SingularCovariance,
+    StatisticsError,
+    UnknownColumn,
+    UnknownValue,
+)
 
 DISCRETE = [po.CategoricalNB, po.BernoulliNB, po.MultinomialNB, po.ComplementNB]
 ALL = [*DISCRETE, po.GaussianNB, po.GaussianBayes]
@@ -84,10 +91,9 @@ def test_forgetting_restores_what_was(Model: Any) -> None:
     with pytest.raises(NotLearned, match="never learned"):
         model.forget(X[:1], ["nobody"])
     assert_array_equal(model.predict_joint_log_proba(X[:40]), before)
-    model.forget(X[:40], y[:40])
-    with pytest.raises(NotFittedError, match="not fitted"):
-        model.predict(X)
-    same(model.partial_fit(X[:40], y[:40], classes=["a", "b", "c"]), build(Model).fit(X[:40], y[:40]), X[:40])
+    with pytest.raises(StatisticsError, match="the last row cannot be forgotten"):
+        model.forget(X[:40], y[:40])
+    assert_array_equal(model.predict_joint_log_proba(X[:40]), before)
 
 
 @each
@@ -190,13 +196,13 @@ def test_gaussian_odd_cases() -> None:
 @each
 def test_weights_and_labels_that_cannot_be(Model: Any) -> None:
     X, y = rows(Model, 20)
-    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+    with pytest.raises(ValueError, match="a sample weight must be finite and not negative"):
         build(Model).fit(X, y, sample_weight=-np.ones(20))
-    with pytest.raises(ValueError, match="at least one non-zero"):
+    with pytest.raises(ValueError, match="all sample weights are zero"):
         build(Model).fit(X, y, sample_weight=np.zeros(20))
     with pytest.raises(ValueError, match="NaN"):
         build(Model).fit(X, np.full(20, np.nan))
-    with pytest.raises(ValueError, match="do not exist in the initial classes"):
+    with pytest.raises(ValueError, match="'c', which is not among the declared classes"):
         build(Model).partial_fit(X, y, classes=["a", "b"])
     with pytest.raises(ValueError, match="Complex data not supported"):
         build(Model).fit(X + 1j, y)

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
-from posteriori.bayes.densities import Seen
 from posteriori.bayes.families import Families
 from posteriori.errors import MemoryBudgetError, ModelError, StatisticsError, UnknownColumn
 from posteriori.statistics.coded import code_known
@@ -231,7 +230,7 @@ def test_selective_kdb_losses_equal_refits(weights, missing):
         left = w.copy()
         left[r] -= min(w[r], 1.0)
         part = copy.copy(whole)
-        part._keep(whole._read(whole._open(X), y, left, (), Seen())[0], whole.classes_)
+        part._become(whole._read(X, y, left, ())[0], whole.classes_)
         full, row = part.families_, code_known(part._open(X[[r]]), part.schema_, part.statistics_.cuts, 1)
         for k, t in itertools.product(range(3), range(4)):
             structure = Structure(tuple(p[:k] for p in full.structure.parents))

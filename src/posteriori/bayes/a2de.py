@@ -71,8 +71,7 @@ class A2DE(AODE):
     @property
     def _pair_table(self) -> tuple[Floats, Array]:
         """(θ[ab, c, y] with P(y, a, b) where c is a, whether the pair ab is frequent enough)."""
-        made: tuple[Floats, Array] = self._made("pairs", self.min_frequency, make=self._make_pair_table)
-        return made
+        return self._made("pairs", self._make_pair_table)
 
     def _make_pair_table(self) -> tuple[Floats, Array]:
         statistics, lam = self.statistics_, float(self.smoothing)

@@ -120,16 +120,12 @@ class AODE(SemiNaive):
     @property
     def naive_(self) -> Families:
         """The naive Bayes that answers where no super-parent is frequent enough."""
-        made: Families = self._made("naive", make=lambda: naive_families(self.statistics_, self.smoothing, self.prior))
-        return made
+        return self._made("naive", lambda: naive_families(self.statistics_, self.smoothing, self.prior))
 
     @property
     def _table(self) -> tuple[Floats, Array, Floats]:
         """(θ[a, b, y] with w·P(y, a) on the diagonal, whether cell a is frequent enough, weight of each cell's column)."""
-        made: tuple[Floats, Array, Floats] = self._made(
-            "parents", self.min_frequency, self.weights, make=self._make_table
-        )
-        return made
+        return self._made("parents", self._make_table)
 
     def _make_table(self) -> tuple[Floats, Array, Floats]:
         statistics, lam = self.statistics_, float(self.smoothing)
@@ -169,7 +165,7 @@ class AODE(SemiNaive):
 
     def _implied(self, cells: Array) -> Array:
         """Whether x_j follows from another value of the row."""
-        implies = self._made("implies", self.subsumption, make=self._make_implies)
+        implies = self._made("implies", self._make_implies)
         found = implies[cells[:, :, None], cells[:, None, :]]
         found &= (cells >= 0)[:, :, None] & (cells >= 0)[:, None, :]
         back = found.transpose(0, 2, 1)

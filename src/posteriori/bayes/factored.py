@@ -13,7 +13,7 @@ from ..statistics import Moments
 from ..statistics.statistics import Statistics
 from ..table.frame import Frame
 from ..table.schema import Schema
-from .densities import Binned, Cells, Density, Events, Gaussian, Kernel, Poisson, Seen, Words
+from .densities import Binned, Categories, Density, Events, Gaussian, KernelDensity, Poisson, Seen, Words
 
 # density → the kind of column it is for, and what the statistics keep for it
 DENSITIES = {
@@ -75,7 +75,7 @@ class Factored:
         self.log_prior = log_prior(statistics.rows, prior, smoothing)
         self.densities: list[Density] = []
         if statistics.where("cells"):
-            self.densities.append(Cells(statistics, smoothing, unseen))
+            self.densities.append(Categories(statistics, smoothing, unseen))
         for k in range(len(statistics.where("words"))):
             self.densities.append(Words(statistics, k, smoothing, unseen))
         if statistics.where("events"):
@@ -83,7 +83,9 @@ class Factored:
         self._add_moments(statistics, densities, smoothing, floor, ddof)
         for h, j in zip(statistics.histograms, statistics.where("histogram")):
             name = self.schema.names[j]
-            self.densities.append(Kernel(j, name, h) if densities[j] == "kernel" else Binned(j, name, h, smoothing))
+            self.densities.append(
+                KernelDensity(j, name, h) if densities[j] == "kernel" else Binned(j, name, h, smoothing)
+            )
 
     def _add_moments(
         self, statistics: Statistics, densities: tuple[str, ...], smoothing: float, floor: float, ddof: int

@@ -17,9 +17,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from ..arrays import Array, Floats
-from ..errors import BadValue, NotLearned, SingularCovariance
+from ..errors import BadValue, SingularCovariance
 from ..statistics import CoMoments
-from .learner import Learner
+from .learning import MatrixLearner
 
 FLOATS = (np.float64, np.float32)
 BLOCK = 1 << 14  # rows worked on at once
@@ -48,7 +48,7 @@ class Normal:
         return self.mean + self.scale * (random.standard_normal((n, len(self.mean))) @ self.factor.T)
 
 
-class GaussianBayes(Learner):
+class GaussianBayes(MatrixLearner):
     """log P(y, x) = log P(y) + log N(x; μ_y, Σ_y), mean and covariance by maximum likelihood.
 
     Co-moments are what is stored, so `partial_fit`, `forget` and `a + b` give what `fit` on the same rows gives. A
@@ -79,7 +79,6 @@ class GaussianBayes(Learner):
         "priors": ["array-like", None],
         "ddof": [Interval(Integral, 0, 1, closed="both")],
     }
-    _statistics: CoMoments
 
     def __init__(self, covariance: str = "full", *, shrinkage: float = 0.0, priors: Any = None, ddof: int = 0) -> None:
         self.covariance = covariance
@@ -88,15 +87,20 @@ class GaussianBayes(Learner):
         self.ddof = ddof
 
     @property
+    def _moments(self) -> CoMoments:
+        found: CoMoments = self.statistics_.table
+        return found
+
+    @property
     def class_count_(self) -> Floats:
         """N_y, the weight of each class."""
-        return self._statistics.n
+        return self._moments.n
 
     @property
     def class_prior_(self) -> Floats:
         """P(y)."""
         if self.priors is None:
-            return self._statistics.n / max(float(self._statistics.n.sum()), np.finfo(float).tiny)
+            return self._moments.n / max(float(self._moments.n.sum()), np.finfo(float).tiny)
         priors = np.asarray(self.priors, dtype=np.float64)
         if priors.shape != self.classes_.shape or (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
             raise BadValue(
@@ -107,7 +111,7 @@ class GaussianBayes(Learner):
     @property
     def means_(self) -> Floats:
         """μ_y, shape (n_classes, n_features)."""
-        return self._statistics.mean
+        return self._moments.mean
 
     @property
     def covariances_(self) -> Floats:
@@ -122,7 +126,7 @@ class GaussianBayes(Learner):
 
     def _matrices(self) -> Floats:
         """Σ_y of every class, shape (K, d, d)."""
-        n, c = self._statistics.n, self._statistics.c
+        n, c = self._moments.n, self._moments.c
         eye = np.eye(c.shape[1])
         room = n.sum() - self.ddof * (n > 0).sum()
         tied = c.sum(axis=0) / room if room > 0 else np.zeros(c.shape[1:])
@@ -151,25 +155,6 @@ class GaussianBayes(Learner):
                 "the squares of X are too large for float64 (values beyond about 1e150); rescale the columns"
             )
         return total
-
-    def _class_counts(self, statistics: CoMoments) -> Floats:
-        return statistics.n
-
-    def _spread(self, statistics: CoMoments, classes: Array, n_classes: int) -> CoMoments:
-        return statistics.spread(classes, n_classes)
-
-    def _keep(self, statistics: CoMoments, classes: Array) -> CoMoments:
-        return CoMoments(statistics.n[classes], statistics.mean[classes], statistics.c[classes])
-
-    def _trim(self, statistics: CoMoments) -> CoMoments:
-        before = np.diagonal(self._statistics.c, axis1=1, axis2=2)
-        after = np.diagonal(statistics.c, axis1=1, axis2=2)
-        if (after < -1e-6 * np.maximum(before, 1e-300)).any():
-            raise NotLearned("these rows were not all learned: a variance would become negative; nothing was changed")
-        return statistics
-
-    def _knobs(self) -> tuple[Any, ...]:
-        return self.covariance, self.shrinkage, self.priors, self.ddof
 
     def _prepare(self) -> tuple[list[Normal | str], Floats]:
         """(the density of each class, or why it has none; log P(y)). A model is complete before its last row comes."""

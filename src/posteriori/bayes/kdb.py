@@ -185,8 +185,7 @@ class KDB(SemiNaive):
     @property
     def families_(self) -> Families:
         """The tables under the parameters of now."""
-        made: Families = self._made("families", self.backoff, make=self._make_families)
-        return made
+        return self._made("families", self._make_families)
 
     def _make_families(self) -> Families:
         statistics, joint = self.statistics_, self.statistics_.joints[0]

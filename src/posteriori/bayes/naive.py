@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from ..arrays import Array, Floats
 from ..errors import ModelError, UnknownValue, did_you_mean, listed
+from ..estimator import N_JOBS
 from ..statistics.collect import collect
+from ..table.encode import dense
 from ..table.frame import Frame
 from ..table.schema import Schema
 from . import views
-from .counting import CountingClassifier
 from .densities import Seen
 from .factored import Factored, choose_densities, roles_of
+from .learning import TableLearner
 from .row import RowScorer
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class NaiveBayes(CountingClassifier):
+class NaiveBayes(TableLearner):
     """Naive Bayes: P(y|x) ∝ P(y) Π_j P(x_j|y), one model over categorical, binary, count, numeric and text columns.
 
     Parameters
@@ -55,6 +60,18 @@ class NaiveBayes(CountingClassifier):
     ['out']
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like"],
+        "kinds": [object],  # the table knows its columns
+        "density": [str, Mapping, None],
+        "unseen": [StrOptions({"missing", "mass"})],
+        "class_weight": [StrOptions({"balanced"}), Mapping, None],
+        "variance_floor": [Interval(Real, 0, None, closed="neither")],
+        "ddof": [Options(Integral, {0, 1})],
+        "n_jobs": N_JOBS,
+    }
+
     def __init__(
         self,
         smoothing: float = 1.0,
@@ -78,62 +95,44 @@ class NaiveBayes(CountingClassifier):
         self.n_jobs = n_jobs
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
-        self._check_parameters()
-        densities = choose_densities(schema, self.density)
-        roles = roles_of(densities)
+        roles = roles_of(choose_densities(schema, self.density))
         if frame.sparse is not None and not all(
             r == "events" or (r == "cells" and c.kind == "binary") for r, c in zip(roles, schema.columns)
         ):
             frame = dense(frame)
         return collect(frame, schema, roles, y, weights, self.n_jobs, seen)
 
-    def _check_parameters(self) -> None:
-        if not (isinstance(self.smoothing, int | float | np.number) and 0 <= self.smoothing < np.inf):
-            raise ValueError(f"smoothing must be a number of at least 0. Got {self.smoothing!r} instead.")
-        if self.unseen not in ("missing", "mass"):
-            raise ValueError(f"unseen must be 'missing' or 'mass'. Got {self.unseen!r} instead.")
-        if not 0 < self.variance_floor < np.inf:
-            raise ValueError(f"variance_floor must be a positive number. Got {self.variance_floor!r} instead.")
-        if self.ddof not in (0, 1):
-            raise ValueError(f"ddof must be 0 (maximum likelihood) or 1. Got {self.ddof!r} instead.")
-
     @property
     def factored_(self) -> Factored:
         """The tables and densities under the parameters of now."""
-        prior = self.prior if isinstance(self.prior, str) else str(np.asarray(self.prior).tolist())
-        key = (self.smoothing, prior, self.unseen, self.variance_floor, self.ddof, str(self.density))
-        if self._cache.get("key") != key:
-            self._check_parameters()
-            densities = choose_densities(self.schema_, self.density)
-            if roles_of(densities) != self.statistics_.roles:
-                raise ModelError("this density needs other statistics than were collected: fit again")
-            made = Factored(
-                self.statistics_,
-                densities,
-                smoothing=float(self.smoothing),
-                prior=self.prior,
-                unseen=self.unseen,
-                floor=self.variance_floor,
-                ddof=self.ddof,
-            )
-            self._cache.update(factored=made, row=RowScorer.of(made, self.schema_), key=key)
-        found: Factored = self._cache["factored"]
-        return found
+        return self._made("factored", self._factored)
+
+    def _factored(self) -> Factored:
+        densities = choose_densities(self.schema_, self.density)
+        if roles_of(densities) != self.statistics_.roles:
+            raise ModelError("this density needs other statistics than were collected: fit again")
+        return Factored(
+            self.statistics_,
+            densities,
+            smoothing=float(self.smoothing),
+            prior=self.prior,
+            unseen=self.unseen,
+            floor=self.variance_floor,
+            ddof=self.ddof,
+        )
 
     def _log_joint(self, X: Any) -> Floats:
-        factored, seen = self.factored_, Seen()
-        quick = self._cache["row"].log_joint(X, seen) if self._cache["row"] is not None else None
-        if quick is None:
-            frame, seen = self._open(X), Seen()
-            if frame.sparse is not None and not self._stays_sparse:
-                frame = dense(frame)
-            if frame.n == 0:
-                raise ValueError(
-                    f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required."
-                )
-            quick = factored.log_joint(frame, seen, self.n_jobs)
-        self._cache["seen"] = seen
-        return quick
+        quick, seen = self._made("row", lambda: RowScorer.of(self.factored_, self.schema_)), Seen()
+        out = quick.log_joint(X, seen) if quick is not None else None
+        if out is None:
+            seen = Seen()
+            out = self.factored_.log_joint(self._opened(X), seen, self.n_jobs)
+        self._seen = seen
+        return out
+
+    def _opened(self, X: Any) -> Frame:
+        frame = self._open(X)
+        return dense(frame) if frame.sparse is not None and not self._stays_sparse else frame
 
     @property
     def _stays_sparse(self) -> bool:
@@ -144,8 +143,7 @@ class NaiveBayes(CountingClassifier):
 
     def _parts(self, X: Any) -> Floats:
         """log P(x_j|y) of each row, column and class."""
-        frame = self._open(X)
-        return self.factored_.parts(dense(frame) if frame.sparse is not None and not self._stays_sparse else frame)
+        return self.factored_.parts(self._opened(X))
 
     def explain(self, row: Any, target: Any = None, against: Any = None) -> pd.DataFrame:
         """Why: the log-odds of `target` against `against`, attribute by attribute, strongest first.
@@ -199,19 +197,6 @@ class NaiveBayes(CountingClassifier):
         return views.summary(self)
 
     def _repr_html_(self) -> str:
-        return views.html(self) if "statistics_" in self.__dict__ else super()._repr_html_()
+        from ..report.naive import naive_html
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
-
-def dense(frame: Frame) -> Frame:
-    """A sparse table as a dense one, within the memory budget."""
-    from ..table.encode import numbers
-
-    return Frame(frame.n, frame.names, matrix=numbers(frame, range(frame.d)))
+        return naive_html(self) if "statistics_" in vars(self) else super()._repr_html_()

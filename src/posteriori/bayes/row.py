@@ -1,96 +1,95 @@
-"""One row at a time: the same sum as for a block, without the block. For models of cells and Gaussians only."""
+"""One row at a time: the kernels of a block on a block of one, with the look-ups made beforehand.
+
+For models of categories and Gaussians only. The codes come from dictionaries instead of a pass over columns; what is
+summed, and in which order, is the same, so a row has the same bits alone and among others.
+"""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
+from ..kernels import naive as kernels
 from ..table.encode import is_missing
 from ..table.schema import Schema
-from .densities import Cells, Gaussian, Seen
+from .densities import Categories, Gaussian, Seen
 from .factored import Factored
 
 
 class RowScorer:
     """log P(y, x) of a dict, or of an array of one row; None for anything else (the block's path takes it)."""
 
-    def __init__(self, log_prior: Floats, cells: Cells | None, normal: Gaussian | None, schema: Schema) -> None:
+    def __init__(self, log_prior: Floats, cells: Categories | None, normal: Gaussian | None, schema: Schema) -> None:
         self.log_prior = log_prior
-        self.cells = cells
-        self.normal = normal
         self.names = schema.names
-        self.cell_keys = [(schema.names[j], j, place) for j, place in zip(cells.where, cells.places)] if cells else []
+        self.cells, self.normal = cells, normal
         if cells is not None:
-            self.log_theta = np.vstack([cells.log_theta, cells.log_unseen])
-            self.first_unseen = len(cells.log_theta)
+            self.places = [{v: i for i, v in enumerate(column.values)} for column in cells.columns]
+            self.cell_names = [schema.names[j] for j in cells.where]
+            self.unseen = [len(place) for place in self.places]  # then comes the row for missing
+            parts = [
+                np.vstack([cells.rows_of(k, cells.log_theta), cells.log_unseen[k], np.zeros(len(log_prior))])
+                for k in range(len(self.places))
+            ]
+            self.table = np.vstack(parts)
+            self.offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])])
         if normal is not None:
-            with np.errstate(over="ignore"):  # an infinite precision sends the row to the block's path
-                self.mean, self.half = normal.mean, -0.5 / normal.variance
-            self.constant = log_prior - 0.5 * np.log(2 * np.pi * normal.variance).sum(axis=1)
             self.normal_names = [schema.names[j] for j in normal.where]
-            self.all_normal = len(normal.where) == len(schema)
 
     @classmethod
     def of(cls, factored: Factored, schema: Schema) -> RowScorer | None:
         """A scorer, or None where the model has other densities or so many columns that a block is as good."""
         kinds = {type(d): d for d in factored.densities}
-        if not set(kinds) <= {Cells, Gaussian} or len(kinds) < len(factored.densities) or len(schema) > 200:
+        if not set(kinds) <= {Categories, Gaussian} or len(kinds) < len(factored.densities) or len(schema) > 200:
             return None
-        return cls(factored.log_prior, kinds.get(Cells), kinds.get(Gaussian), schema)  # type: ignore[arg-type]
+        return cls(factored.log_prior, kinds.get(Categories), kinds.get(Gaussian), schema)  # type: ignore[arg-type]
 
     def log_joint(self, X: Any, seen: Seen) -> Floats | None:
         """log P(y, x), shape (1, K)."""
         if type(X) is dict:
             return self._of_dict(X, seen)
         if type(X) is np.ndarray and X.shape == (1, len(self.names)) and X.dtype.kind in "biuf":
-            return self._of_array(X[0], seen)
+            return self._of_array(X, seen)
         return None
 
     def _of_dict(self, row: dict[str, Any], seen: Seen) -> Floats | None:
         try:
-            rows = [place.get(row[name], ~k) for k, (name, _, place) in enumerate(self.cell_keys)]
-            x = (
-                np.array([row[name] for name in self.normal_names], dtype=np.float64)
-                if self.normal is not None
-                else None
-            )
+            cells = [row[name] for name in self.cell_names] if self.cells is not None else []
+            x = np.array([[row[name] for name in self.normal_names]], np.float64) if self.normal is not None else None
+            codes = [place.get(cell, -1) for place, cell in zip(self.places, cells)] if cells else []
         except (KeyError, TypeError, ValueError):  # the block's path says what is wrong
             return None
-        if len(row) != len(self.names) or (x is not None and x.ndim != 1):
+        if len(row) != len(self.names) or (x is not None and x.ndim != 2):
             return None
-        return self._sum(rows, [row[name] for name, *_ in self.cell_keys] if min(rows, default=0) < 0 else [], x, seen)
+        return self._sum(codes, cells, x, seen)
 
-    def _of_array(self, cells: NDArray[Any], seen: Seen) -> Floats | None:
+    def _of_array(self, X: NDArray[Any], seen: Seen) -> Floats | None:
         if self.cells is None:
-            return self._sum([], [], np.asarray(cells, dtype=np.float64), seen)
-        row = cells.tolist()
-        rows = [place.get(row[j], ~k) for k, (_, j, place) in enumerate(self.cell_keys)]
-        x = np.array([row[j] for j in self.normal.where], dtype=np.float64) if self.normal is not None else None
-        return self._sum(rows, [row[j] for _, j, _ in self.cell_keys] if min(rows, default=0) < 0 else [], x, seen)
+            return self._sum([], [], X, seen)
+        row = X[0].tolist()
+        cells = [row[j] for j in self.cells.where]
+        codes = [place.get(cell, -1) for place, cell in zip(self.places, cells)]
+        x = np.array([[row[j] for j in self.normal.where]], np.float64) if self.normal is not None else None
+        return self._sum(codes, cells, x, seen)
 
-    def _sum(self, rows: list[int], cells: list[Any], x: Floats | None, seen: Seen) -> Floats | None:
-        out = self.log_prior.copy()
+    def _sum(self, codes: list[int], cells: list[Any], x: NDArray[Any] | None, seen: Seen) -> Floats | None:
+        out: Floats = self.log_prior
         if cells:
-            found = []
-            for r, cell in zip(rows, cells):
-                if r >= 0:
-                    found.append(r)
-                elif is_missing(cell):
-                    seen.missing += 1
-                else:
-                    seen.unseen += 1
-                    found.append(self.first_unseen + ~r)
-            rows = found
+            if min(codes) < 0:
+                for k, code in enumerate(codes):
+                    if code < 0:
+                        missing = is_missing(cells[k])
+                        codes[k] = self.unseen[k] + missing
+                        seen.missing += missing
+                        seen.unseen += not missing
+            out = kernels.log_joint_cells(np.array([codes], np.uint32), self.table, self.offsets, out, 1)
         if x is not None:
-            gap = x - self.mean
-            with np.errstate(all="ignore"):
-                out = self.constant + np.vecdot(gap * gap, self.half)
-            if not math.isfinite(np.add.reduce(out)):
-                return None  # missing or infinite: the block's path knows what to do
-        if rows:
-            out = out + np.add.reduce(self.log_theta[rows], axis=0)
-        return out[None, :]
+            assert self.normal is not None
+            out, _, met = kernels.score_gaussian(x, self.normal.mean, self.normal.variance, out, False, 1)
+            if met & kernels.INF:
+                return None  # the block's path says where
+            seen.missing += int(np.isnan(x).sum()) if met else 0
+        return out

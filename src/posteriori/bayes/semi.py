@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,18 +15,18 @@ from ..statistics.cuts import METHODS
 from ..statistics.joint import Joint, JointStatistics
 from ..statistics.statistics import Statistics
 from ..structure.information import class_information
+from ..table.encode import dense
 from ..table.frame import Frame
 from ..table.schema import Schema
 from . import views
-from .counting import CountingClassifier
 from .densities import Seen
-from .naive import dense
+from .learning import TableLearner
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class SemiNaive(CountingClassifier):
+class SemiNaive(TableLearner):
     """A classifier on coded columns: numbers are cut into bins, and what is stored are counts of several columns together.
 
     A model says which joint counts it needs (`_joints`), how a row scores (`_score`) and who depends on whom (`edges_`).
@@ -66,7 +66,6 @@ class SemiNaive(CountingClassifier):
             )
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> JointStatistics:
-        self._check_parameters()
         frame = dense(frame) if frame.sparse is not None else frame
         for column in schema.columns:
             if column.kind == "text":
@@ -108,22 +107,11 @@ class SemiNaive(CountingClassifier):
 
     def _log_joint(self, X: Any) -> Floats:
         frame = self._open(X)
-        if frame.n == 0:
-            raise ValueError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
         frame = dense(frame) if frame.sparse is not None else frame
         table = code_known(frame, self.schema_, self.statistics_.cuts, self.n_jobs)
         out = self._score(table)
-        self._cache["seen"] = Seen(table.n_missing, table.n_unseen)
+        self._seen = Seen(table.n_missing, table.n_unseen)
         return out
-
-    def _made(self, name: str, *key: Any, make: Callable[[], Any]) -> Any:
-        """What `make` gives, kept until the statistics or the parameters `key` change."""
-        prior = self.prior if isinstance(self.prior, str) else np.asarray(self.prior, dtype=float).tobytes()
-        key = (float(self.smoothing), prior, *key)
-        if self._cache.get(name, (None,))[0] != key:
-            self._check_parameters()
-            self._cache[name] = (key, make())
-        return self._cache[name][1]
 
     def _column(self, name: Any, what: str) -> int:
         """The place of a column given by name or place."""
@@ -188,14 +176,6 @@ class SemiNaive(CountingClassifier):
         from ..report.dependence import dependence_html
 
         return dependence_html(self) if "statistics_" in self.__dict__ else super()._repr_html_()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
 
 def place_of(name: Any, names: tuple[str, ...], what: str) -> int:

@@ -195,8 +195,7 @@ class SPODE(SemiNaive):
     @property
     def families_(self) -> Families:
         """The tables under the parameters of now."""
-        made: Families = self._made("families", make=self._make_families)
-        return made
+        return self._made("families", self._make_families)
 
     def _make_families(self) -> Families:
         statistics, structure = self.statistics_, self.structure_

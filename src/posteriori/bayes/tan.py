@@ -14,7 +14,7 @@ from ..statistics.statistics import Statistics
 from ..structure.information import barred, class_information, conditional_information
 from ..structure.structures import Structure, by_information, tree
 from .families import Families
-from .semi import SemiNaive, place_of
+from .semi import SemiNaive
 
 
 class TAN(SemiNaive):
@@ -82,33 +82,26 @@ class TAN(SemiNaive):
     def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
         return (collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory),)
 
-    def _keep(self, statistics: JointStatistics, labels: Array) -> None:
-        if self.root is not None:  # refused before anything is stored
-            place_of(self.root, statistics.schema.names, "root")
-        super()._keep(statistics, labels)
+    def _become(self, statistics: JointStatistics, labels: Array) -> None:
+        super()._become(statistics, labels)
         _ = self.structure_  # the tree is part of learning, not of the first prediction
 
     @property
     def information_(self) -> Floats:
         """I(Xi;Xj|Y) in nats, a symmetric matrix in the order of the columns."""
-        if "information" not in self._cache:
-            statistics = self.statistics_
-            self._cache["information"] = conditional_information(statistics.joints[0].counts, statistics.sizes)
-        found: Floats = self._cache["information"]
-        return found
+        counts, sizes = self.statistics_.joints[0].counts, self.statistics_.sizes
+        return self._made("information", lambda: conditional_information(counts, sizes))
 
     @property
     def structure_(self) -> Structure:
         """The tree (or forest), as the parents of each attribute."""
-        if self._cache.get("tree", (None,))[0] != (self.root, self.min_information):
-            roots = by_information(class_information(self.statistics_.base.cells))
-            if self.root is not None:
-                roots = [self._column(self.root, "root"), *roots]
-            weight = barred(self.information_, self.statistics_.sizes)
-            found = tree(weight, roots, self.min_information)
-            self._cache["tree"] = ((self.root, self.min_information), found)
-        structure: Structure = self._cache["tree"][1]
-        return structure
+        return self._made("tree", self._tree)
+
+    def _tree(self) -> Structure:
+        roots = by_information(class_information(self.statistics_.base.cells))
+        if self.root is not None:
+            roots = [self._column(self.root, "root"), *roots]
+        return tree(barred(self.information_, self.statistics_.sizes), roots, self.min_information)
 
     def _edges(self) -> list[tuple[int, int]]:
         return list(self.structure_.edges)
@@ -119,8 +112,7 @@ class TAN(SemiNaive):
     @property
     def families_(self) -> Families:
         """The tables under the parameters of now."""
-        made: Families = self._made("families", self.backoff, self.root, self.min_information, make=self._make_families)
-        return made
+        return self._made("families", self._make_families)
 
     def _make_families(self) -> Families:
         statistics, structure = self.statistics_, self.structure_

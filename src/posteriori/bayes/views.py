@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as html_text
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..table.frame import Frame
-from .densities import Cells
+from .densities import Categories
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +83,7 @@ def credible_intervals(model: NaiveBayes, level: float) -> pd.DataFrame:
 
     add(class_key(model), classes, np.asarray(model.class_count_, dtype=float)[:, None], [None])
     for density in model.factored_.densities:
-        if isinstance(density, Cells):
+        if isinstance(density, Categories):
             for k, column in enumerate(density.columns):
                 add(column.name, column.values, density.counts.scope(k).astype(float), classes)
     return pd.DataFrame(rows, columns=["column", "value", "class", "mean", "low", "high"])
@@ -129,25 +128,3 @@ def drawn(model: NaiveBayes, columns: dict[int, NDArray[Any]]) -> Any:
         return made
     numeric = all(isinstance(v, int | float) for v in made.ravel())
     return made.astype(float if any(isinstance(v, float) for v in made.ravel()) else int) if numeric else made
-
-
-def html(model: NaiveBayes) -> str:
-    """The prior and the ten most telling columns, for a notebook."""
-    frame = summary(model).head(10)
-    top = float(frame["information"].max()) or 1.0
-    rows = "".join(
-        f"<tr><td>{html_text.escape(str(r['column']))}</td><td>{r['kind']}</td><td>{r['values'] or ''}</td>"
-        f'<td><div style="background:#4878a8;height:.7em;width:{120 * r["information"] / top:.0f}px" '
-        f'title="{r["information"]:.4f} nats"></div></td><td style="text-align:right">{r["information"]:.3f}</td></tr>'
-        for r in frame.to_dict("records")
-    )
-    prior = ", ".join(
-        f"P({html_text.escape(str(c))}) = {p:.3f}"
-        for c, p in zip(model.schema_.classes[:12], np.exp(model.factored_.log_prior))
-    )
-    n = float(np.asarray(model.class_count_).sum())
-    return (
-        f"<div><b>{type(model).__name__}</b>: {n:g} rows, {len(model.schema_)} columns, "
-        f"{len(model.schema_.classes)} classes<br>{prior}<table><tr><th>column</th><th>kind</th><th>values</th>"
-        f'<th colspan="2">I(X;Y), nats</th></tr>{rows}</table></div>'
-    )

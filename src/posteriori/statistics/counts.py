@@ -89,6 +89,14 @@ class Counts:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def taken(self, classes: Array) -> Counts:
+        """The counts of some of the classes."""
+        return Counts(np.ascontiguousarray(self.table[:, classes]), self.offsets)
+
+    def among(self, classes: Array, n_classes: int) -> Counts:
+        """The same counts among more classes: class c goes to `classes[c]`."""
+        return self.spread(self.offsets, np.arange(len(self.table)), classes, n_classes)
+
     def spread(self, offsets: NDArray[np.int64], cells: NDArray[np.int64], classes: Array, n_classes: int) -> Counts:
         """The same counts in a larger schema: row r goes to `cells[r]`, class c to `classes[c]`."""
         table = np.zeros((int(offsets[-1]), n_classes), dtype=self.table.dtype)

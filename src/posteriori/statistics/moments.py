@@ -80,7 +80,11 @@ class Moments:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def spread(self, classes: NDArray[Any], n_classes: int) -> Moments:
+    def taken(self, classes: NDArray[Any]) -> Moments:
+        """The moments of some of the classes."""
+        return Moments(self.n[classes], self.mean[classes], self.m2[classes])
+
+    def among(self, classes: NDArray[Any], n_classes: int) -> Moments:
         """The same moments among more classes: class c goes to `classes[c]`."""
         out = Moments.zero(n_classes, self.n.shape[1])
         for whole, part in zip((out.n, out.mean, out.m2), (self.n, self.mean, self.m2)):
@@ -117,6 +121,9 @@ class CoMoments:
         gap = other.mean - mean
         weight = np.divide(n * other.n, self.n, out=np.zeros_like(n), where=self.n > 0)
         c = self.c - other.c - gap[:, :, None] * gap[:, None, :] * weight[:, None, None]
+        before, after = (np.diagonal(m, axis1=1, axis2=2) for m in (self.c, c))
+        if (after < -1e-6 * np.maximum(before, 1e-300)).any():
+            raise NotLearned("these rows were not all learned: a variance would become negative; nothing was changed")
         return CoMoments(n, mean, np.where(n[:, None, None] > 0, c, 0.0))
 
     def scaled(self, factor: float) -> CoMoments:
@@ -130,7 +137,11 @@ class CoMoments:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def spread(self, classes: NDArray[Any], n_classes: int) -> CoMoments:
+    def taken(self, classes: NDArray[Any]) -> CoMoments:
+        """The co-moments of some of the classes."""
+        return CoMoments(self.n[classes], self.mean[classes], self.c[classes])
+
+    def among(self, classes: NDArray[Any], n_classes: int) -> CoMoments:
         """The same co-moments among more classes: class c goes to `classes[c]`."""
         out = CoMoments.zero(n_classes, self.mean.shape[1])
         for whole, part in zip((out.n, out.mean, out.c), (self.n, self.mean, self.c)):

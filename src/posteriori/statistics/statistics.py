@@ -155,7 +155,7 @@ class Statistics:
             rows=rows,
             cells=self._spread_counts(self.cells, schema, self.where("cells"), classes),
             words=self._spread_counts(self.words, schema, self.where("words"), classes),
-            moments=self.moments.spread(classes, n_classes),
+            moments=self.moments.among(classes, n_classes),
             histograms=tuple(h.take_classes(classes, n_classes) for h in self.histograms),
         )
 
@@ -188,14 +188,13 @@ class Statistics:
             classes=tuple(c for c, k in zip(self.schema.classes, keep) if k),
         )
         kept = np.flatnonzero(keep)
-        m = self.moments
         return replace(
             self,
             schema=schema,
             rows=self.rows[keep],
             cells=cells,
             words=words,
-            moments=Moments(m.n[kept], m.mean[kept], m.m2[kept]),
+            moments=self.moments.taken(kept),
             histograms=tuple(Histogram(h.values, h.table[:, kept], h.level) for h in self.histograms),
         )
 

@@ -204,3 +204,8 @@ def _as_floats(column: Any, name: str) -> Array:
         return cast
     except pa.ArrowException as error:
         raise BadValue(f"column {name!r}: expected numbers. {error}") from error
+
+
+def dense(frame: Frame) -> Frame:
+    """A sparse table as a dense one, within the memory budget."""
+    return Frame(frame.n, frame.names, matrix=numbers(frame, range(frame.d)))

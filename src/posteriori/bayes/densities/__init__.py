@@ -1,10 +1,10 @@
 """P(x_j | y) for each role a column can play: one density a file, all with the face of `Density`."""
 
 from .base import Density, Seen
-from .cells import Cells
+from .categories import Categories
 from .events import Events, Words
 from .gaussian import Gaussian
-from .histogram import Binned, Kernel
+from .numeric import Binned, KernelDensity
 from .poisson import Poisson
 
-__all__ = ["Binned", "Cells", "Density", "Events", "Gaussian", "Kernel", "Poisson", "Seen", "Words"]
+__all__ = ["Binned", "Categories", "Density", "Events", "Gaussian", "KernelDensity", "Poisson", "Seen", "Words"]

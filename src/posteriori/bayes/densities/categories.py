@@ -22,7 +22,7 @@ from ...table.schema import Schema, Value
 from .base import Seen
 
 
-class Cells:
+class Categories:
     """Tables of ln θ[value, y], one after the other; `unseen` is "missing" or "mass"."""
 
     def __init__(self, statistics: Statistics, smoothing: float, unseen: str) -> None:
@@ -37,6 +37,10 @@ class Cells:
             else np.zeros((len(self.where), statistics.n_classes))
         )
         self.log_unseen = stranger
+
+    def rows_of(self, k: int, table: Floats) -> Floats:
+        """The rows of a table over all cells that belong to the k-th column."""
+        return table[self.counts.offsets[k] : self.counts.offsets[k + 1]]
 
     @cached_property
     def places(self) -> list[dict[Value, int]]:

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
-from .discrete import Discrete, log_share
-from .linear import Linear
+from ...arrays import Floats
+from .discrete import DiscreteNB, Linear, log_share
 
 
-class MultinomialNB(Discrete):
+class MultinomialNB(DiscreteNB):
     """log P(y, x) = log P(y) + Σ_j x_j log θ_yj, θ_yj = (N_yj + α_j) / (Σ_j N_yj + α_j).
 
     As scikit-learn's, with `forget`, `a + b` and exact −inf algebra at α = 0.
@@ -51,7 +50,7 @@ class MultinomialNB(Discrete):
         return self._log_theta().T
 
     def _log_theta(self) -> Floats:
-        smoothed = self._features()[:-1] + np.reshape(self._smoothing(), (-1, 1))
+        smoothed = self.statistics_.table.table + np.reshape(self._smoothing(), (-1, 1))
         return log_share(smoothed, smoothed.sum(axis=0))
 
     def _prepare(self) -> Linear:

@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import Floats
-from ..errors import BadValue
-from .discrete import Discrete
-from .linear import Linear
+from ...arrays import Floats
+from ...errors import BadValue
+from .discrete import DiscreteNB, Linear
 
 
-class ComplementNB(Discrete):
+class ComplementNB(DiscreteNB):
     """score[y, x] = −Σ_j x_j log θ̄_yj, θ̄ from the rows that are *not* of class y.
 
     As scikit-learn's, with `forget` and `a + b`. The score is a heuristic, not log P(y, x). At α = 0 a feature that never
@@ -36,7 +35,7 @@ class ComplementNB(Discrete):
     ['a']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**Discrete._parameter_constraints, "norm": ["boolean"]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
 
     def __init__(
         self,
@@ -61,7 +60,7 @@ class ComplementNB(Discrete):
     @property
     def feature_all_(self) -> Floats:
         """N_j, the count of each feature in all classes."""
-        total: Floats = self._features()[:-1].sum(axis=1)
+        total: Floats = self.statistics_.table.table.sum(axis=1)
         return total
 
     @property
@@ -69,11 +68,10 @@ class ComplementNB(Discrete):
         """The weights −log θ̄_yj, shape (n_classes, n_features)."""
         return self._weights().T
 
-    def _knobs(self) -> tuple[Any, ...]:
-        return (*super()._knobs(), self.norm)
-
     def _weights(self) -> Floats:
-        outside: Floats = self.feature_all_[:, None] + np.reshape(self._smoothing(), (-1, 1)) - self._features()[:-1]
+        outside: Floats = (
+            self.feature_all_[:, None] + np.reshape(self._smoothing(), (-1, 1)) - self.statistics_.table.table
+        )
         total = outside.sum(axis=0)
         with np.errstate(divide="ignore"):  # one class and α = 0: nothing lies outside
             logged = np.log(outside / np.where(total > 0, total, 1.0))

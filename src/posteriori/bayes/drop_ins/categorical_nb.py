@@ -10,22 +10,21 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
-from ..arrays import Array, Floats
-from ..errors import BadValue, UnknownValue
-from ..kernels.naive import count_cells, log_joint_cells, posterior_cells
-from ..statistics import Counts
-from .discrete import Discrete, log_share
-from .learner import plain
+from ...arrays import Array, Floats, Ints
+from ...errors import BadValue, UnknownValue
+from ...kernels.naive import count_cells, log_joint_cells, posterior_cells
+from ...statistics import Counts
+from .discrete import DiscreteNB, log_share
+from .drop_in import plain
 
 CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))
 SAMPLE = 4096  # rows from which the number of categories is guessed; the kernel finds out if more come
 
 
-class CategoricalNB(Discrete):
+class CategoricalNB(DiscreteNB):
     """log P(y, x) = log P(y) + Σ_j log θ_yj(x_j), θ_yj(a) = (N_yja + α) / (N_y + S_j α).
 
     As scikit-learn's, with `forget`, `a + b` and exact −inf algebra at α = 0.
@@ -49,7 +48,7 @@ class CategoricalNB(Discrete):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Discrete._parameter_constraints,
+        **DiscreteNB._parameter_constraints,
         "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
@@ -79,19 +78,20 @@ class CategoricalNB(Discrete):
     @property
     def category_count_(self) -> list[Floats]:
         """N_yja, an array (n_classes, S_j) for each column."""
-        counts = self._statistics
+        counts: Counts = self.statistics_.table
         return [counts.scope(j).T.astype(np.float64) for j in range(len(counts.sizes))]
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
         """log θ_yj(a), an array (n_classes, S_j) for each column."""
-        table, offsets = self._log_theta(), self._statistics.offsets
+        table, offsets = self._log_theta(), self.statistics_.table.offsets
         return [table[a:b].T for a, b in itertools.pairwise(offsets)]
 
     @property
-    def n_categories_(self) -> NDArray[np.int64]:
+    def n_categories_(self) -> Ints:
         """S_j of each column."""
-        return self._statistics.sizes
+        sizes: Ints = self.statistics_.table.sizes
+        return sizes
 
     @property
     def feature_count_(self) -> Floats:
@@ -116,39 +116,27 @@ class CategoricalNB(Discrete):
             offsets = self._offsets(X)
             return Counts(count_cells(X, codes, offsets, n_classes, weights), offsets)
 
-    def _offsets(self, X: Array) -> NDArray[np.int64]:
+    def _offsets(self, X: Array) -> Ints:
         """Where the cells of each column begin, with as many categories as these rows and `min_categories` show."""
-        sizes = np.maximum(X.max(axis=0).astype(np.int64) + 1, 0)
-        if self.min_categories is not None:
-            least = np.asarray(self.min_categories)
-            if not np.issubdtype(least.dtype, np.signedinteger):
-                raise BadValue(f"'min_categories' should have integral type. Got {least.dtype} instead.")
-            if least.shape not in ((), sizes.shape):
-                raise BadValue(
-                    f"'min_categories' should have shape ({X.shape[1]},) when an array-like is provided. Got "
-                    f"{least.shape} instead."
-                )
-            sizes = np.maximum(sizes, least)
+        sizes = np.maximum(X.max(axis=0).astype(np.int64) + 1, self._least())
         return np.concatenate([[0], np.cumsum(sizes)])
 
-    def _class_counts(self, statistics: Counts) -> Array:
-        rows: Array = statistics.table[: statistics.offsets[1]].sum(axis=0)
-        return rows
-
-    def _align(self, a: Counts, b: Counts) -> tuple[Counts, Counts]:
-        sizes = np.maximum(a.sizes, b.sizes)
-        return resized(a, sizes), resized(b, sizes)
-
-    def _trim(self, statistics: Counts) -> Counts:
-        sizes = np.array(
-            [np.flatnonzero(statistics.scope(j).any(axis=1)).max(initial=-1) + 1 for j in _span(statistics)]
-        )
-        least = 0 if self.min_categories is None else np.asarray(self.min_categories)
-        return resized(statistics, np.maximum(sizes, least))
+    def _least(self) -> Ints:
+        d = self.n_features_in_
+        if self.min_categories is None:
+            return np.zeros(d, dtype=np.int64)
+        least = np.asarray(self.min_categories)
+        if not np.issubdtype(least.dtype, np.signedinteger):
+            raise BadValue(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+        if least.shape not in ((), (d,)):
+            raise BadValue(
+                f"'min_categories' should have shape ({d},) when an array-like is provided. Got {least.shape} instead."
+            )
+        return np.broadcast_to(least, (d,)).astype(np.int64)
 
     def _log_theta(self) -> Floats:
         """log θ as a table (cells, K)."""
-        counts = self._statistics
+        counts = self.statistics_.table
         alpha = float(self._smoothing())
         smoothed = counts.table + alpha
         whole = np.repeat(counts.totals() + alpha * counts.sizes[:, None], counts.sizes, axis=0)
@@ -156,7 +144,7 @@ class CategoricalNB(Discrete):
 
     def _prepare(self) -> tuple[Floats, Array, Floats]:
         self._check_alpha()
-        return self._log_theta(), self._statistics.offsets, self.class_log_prior_
+        return self._log_theta(), self.statistics_.table.offsets, self.class_log_prior_
 
     def _log_joint(self, X: Any) -> Floats:
         X = self._border(X, reset=False)
@@ -185,19 +173,3 @@ class CategoricalNB(Discrete):
                 f"row {row} has category {X[row, j]} in column {column!r}, but the model knows 0 to "
                 f"{self.n_categories_[j] - 1}; train with it, or allow for it with min_categories"
             )
-
-
-def _span(counts: Counts) -> range:
-    return range(len(counts.sizes))
-
-
-def resized(counts: Counts, sizes: Array) -> Counts:
-    """The same counts with other numbers of categories; those that go have no rows."""
-    if np.array_equal(sizes, counts.sizes):
-        return counts
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    table = np.zeros((int(offsets[-1]), counts.n_classes), dtype=counts.table.dtype)
-    for j in _span(counts):
-        kept = counts.scope(j)[: sizes[j]]
-        table[offsets[j] : offsets[j] + len(kept)] = kept
-    return Counts(table, offsets)

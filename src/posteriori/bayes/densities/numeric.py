@@ -23,7 +23,7 @@ from .gaussian import refuse_infinite
 CHUNK = 1 << 22  # numbers held at once while kernels are summed
 
 
-class Kernel:
+class KernelDensity:
     """A Gaussian kernel around each value, as wide as Silverman's rule says for the class."""
 
     def __init__(self, where: int, name: str, histogram: Histogram) -> None:
@@ -122,7 +122,7 @@ class Binned:
         found = self.log_theta[np.searchsorted(self.cuts, x, side="right").clip(0, len(self.cuts))]
         return np.where(np.isnan(x)[:, None], 0.0, found)[:, None, :]
 
-    add_to = Kernel.add_to
+    add_to = KernelDensity.add_to
 
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
         edges = np.cumsum(np.exp(self.log_theta), axis=0)

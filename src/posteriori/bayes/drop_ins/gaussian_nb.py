@@ -12,16 +12,16 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from ..arrays import Array, Floats
-from ..errors import BadValue, SingularCovariance
-from ..kernels.naive import class_moments_seen, posterior, score_gaussian
-from ..statistics import Moments
-from .learner import Learner, plain, refuse_numbers
+from ...arrays import Array, Floats
+from ...errors import BadValue, SingularCovariance
+from ...kernels.naive import class_moments_seen, posterior, score_gaussian
+from ...statistics import Moments
+from .drop_in import DropIn, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-class GaussianNB(Learner):
+class GaussianNB(DropIn):
     """log P(y, x) = log P(y) + Σ_j log N(x_j; μ_yj, σ²_yj + ε).
 
     As scikit-learn's, with `forget`, `a + b`, and any batches in any order equal to `fit`: the raw moments are what is
@@ -43,31 +43,35 @@ class GaussianNB(Learner):
         "priors": ["array-like", None],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
     }
-    _statistics: Moments
 
     def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
 
     @property
+    def _moments(self) -> Moments:
+        found: Moments = self.statistics_.table
+        return found
+
+    @property
     def class_count_(self) -> Array:
         """N_y, the weight of each class."""
-        return self._class_counts(self._statistics).astype(self._dtype)
+        return self.statistics_.rows.astype(self._dtype)
 
     @property
     def theta_(self) -> Array:
         """μ, shape (n_classes, n_features)."""
-        return self._statistics.mean.astype(self._dtype)
+        return self._moments.mean.astype(self._dtype)
 
     @property
     def epsilon_(self) -> float:
         """ε = var_smoothing · max_j Var(x_j), over all rows learned so far."""
-        return float(self.var_smoothing * self._statistics.pooled().variance().max())
+        return float(self.var_smoothing * self._moments.pooled().variance().max())
 
     @property
     def var_(self) -> Array:
         """σ² + ε, shape (n_classes, n_features)."""
-        return (self._statistics.variance() + self.epsilon_).astype(self._dtype)
+        return (self._moments.variance() + self.epsilon_).astype(self._dtype)
 
     @property
     def class_prior_(self) -> Array:
@@ -76,7 +80,7 @@ class GaussianNB(Learner):
 
     def _prior(self) -> Floats:
         if self.priors is None:
-            count = self._class_counts(self._statistics)
+            count = self.statistics_.rows
             shares: Floats = count / max(count.sum(), np.finfo(float).tiny)
             return shares
         priors = np.asarray(self.priors, dtype=np.float64)
@@ -102,24 +106,12 @@ class GaussianNB(Learner):
             refuse_numbers(self, X)
         return Moments(n, mean, m2)
 
-    def _class_counts(self, statistics: Moments) -> Floats:
-        return statistics.n[:, 0]
-
-    def _spread(self, statistics: Moments, classes: Array, n_classes: int) -> Moments:
-        return statistics.spread(classes, n_classes)
-
-    def _keep(self, statistics: Moments, classes: Array) -> Moments:
-        return Moments(statistics.n[classes], statistics.mean[classes], statistics.m2[classes])
-
-    def _knobs(self) -> tuple[Any, ...]:
-        return self.priors, self.var_smoothing
-
     def _prepare(self) -> tuple[Floats, Floats, Floats, bool]:
         """(μ, σ² + ε, log P(y), whether every variance is positive)."""
-        variance = self._statistics.variance() + self.epsilon_
+        variance = self._moments.variance() + self.epsilon_
         with np.errstate(divide="ignore"):
             log_prior = np.log(self._prior())
-        return self._statistics.mean, variance, log_prior, bool((variance > 0).all())
+        return self._moments.mean, variance, log_prior, bool((variance > 0).all())
 
     def _score(self, X: Any, wanted: bool) -> tuple[Floats, int]:
         X = self._border(X, reset=False)

@@ -5,25 +5,27 @@ Symbols: x row, y class; log_joint[r, y] = log P(y, x_r).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NoReturn
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats
 from ..errors import ImpossibleEvidence
+from ..estimator import Estimator
 from ..kernels.naive import normalise, posterior
 
 
-class BayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BayesClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     """A classifier by P(y|x) = P(y, x) / Σ_y P(y, x); a model gives `_log_joint` and the rest follows."""
 
     classes_: Array
 
+    @abstractmethod
     def _log_joint(self, X: Any) -> Floats:
         """log P(y, x) of each row and class, shape (n, K); checks X."""
-        raise TypeError(f"{type(self).__name__} gives no _log_joint")
 
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         """(P(y|x), first row that no class allows or −1); a model that has a faster way gives its own."""

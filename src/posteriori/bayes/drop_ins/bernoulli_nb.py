@@ -9,15 +9,14 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
-from ..arrays import Array, Floats
-from ..errors import BadValue
-from ..kernels.naive import NOT_FINITE, count_cells, count_sparse, log_joint_cells
-from .discrete import Discrete, dense_count, log_share
-from .learner import refuse_numbers
-from .linear import Linear, exact_sum
+from ...arrays import Array, Floats
+from ...errors import BadValue
+from ...kernels.naive import NOT_FINITE, count_cells, count_sparse, log_joint_cells
+from .discrete import DiscreteNB, Linear, dense_count, exact_sum, log_share
+from .drop_in import refuse_numbers
 
 
-class BernoulliNB(Discrete):
+class BernoulliNB(DiscreteNB):
     """log P(y, x) = log P(y) + Σ_j log[θ_yj x_j + (1 − θ_yj)(1 − x_j)], θ_yj = (N_yj + α) / (N_y + 2α).
 
     As scikit-learn's, with `forget`, `a + b` and exact −inf algebra at α = 0. Sparse rows cost only their non-zeros.
@@ -41,7 +40,7 @@ class BernoulliNB(Discrete):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Discrete._parameter_constraints,
+        **DiscreteNB._parameter_constraints,
         "binarize": [None, Interval(Real, 0, None, closed="left")],
     }
 
@@ -67,7 +66,7 @@ class BernoulliNB(Discrete):
 
     def _log_theta(self, x: int) -> Floats:
         """log P(x_j = x | y), a table (d, K)."""
-        ones, rows = self._features()[:-1], self._features()[-1]
+        ones, rows = self.statistics_.table.table, self.statistics_.rows
         alpha = np.reshape(self._smoothing(), (-1, 1))
         return log_share((ones if x else rows - ones) + alpha, rows + 2 * alpha)
 

@@ -1,12 +1,14 @@
-"""What the discrete drop-ins share: counts, the smoothing parameter α, the class prior.
+"""What the discrete drop-ins share: counts, the smoothing parameter α, the class prior, scores that are linear in x.
 
-Symbols: N_yj how much of feature j went with class y; the statistic is a `Counts` of two scopes, the features (d values)
-and the class itself (one value), so that N_yj is `table[j, y]` and N_y is `table[d, y]`.
+Symbols: N_yj how much of feature j went with class y, `table[j, y]` of a `Counts` with one scope;
+score[r, y] = start[y] + Σ_j x_rj · w[j, y]. Where w is −inf, x·w is −inf for x > 0 and nothing for x = 0; so the finite
+weights are summed, and the infinite ones counted: `hits` holds 1 for each, and a class that is hit is impossible.
 """
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,17 +16,17 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
-from ..arrays import Array, Floats
-from ..errors import BadValue
-from ..kernels.naive import NEGATIVE, NOT_FINITE, count_sparse
-from ..statistics import Counts
-from .learner import Learner, plain, refuse_numbers
+from ...arrays import Array, Floats
+from ...errors import BadValue
+from ...kernels.naive import NEGATIVE, NOT_FINITE, count_sparse, log_joint_sparse
+from ...statistics import Counts
+from .drop_in import DropIn, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64),)
 SMALLEST = 1e-10  # the α that force_alpha=False falls back to
 
 
-class Discrete(Learner):
+class DiscreteNB(DropIn):
     """The parameters and fitted attributes that scikit-learn's discrete naive Bayes models have in common."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -33,7 +35,6 @@ class Discrete(Learner):
         "class_prior": ["array-like", None],
         "force_alpha": ["boolean"],
     }
-    _statistics: Counts
     alpha: Any
     force_alpha: bool
     fit_prior: bool
@@ -48,12 +49,13 @@ class Discrete(Learner):
     @property
     def class_count_(self) -> Floats:
         """N_y, the weight of each class."""
-        return self._class_counts(self._statistics).astype(np.float64)
+        return self.statistics_.rows.astype(np.float64)
 
     @property
     def feature_count_(self) -> Floats:
         """N_yj, shape (n_classes, n_features)."""
-        return self._features()[:-1].T
+        counts: Floats = self.statistics_.table.table
+        return counts.T
 
     @property
     def class_log_prior_(self) -> Floats:
@@ -68,9 +70,6 @@ class Discrete(Learner):
             prior = np.full(len(self.classes_), 1.0 / len(self.classes_))
         with np.errstate(divide="ignore"):
             return np.log(prior)
-
-    def _features(self) -> Array:
-        return self._statistics.table
 
     def _check_alpha(self) -> Any:
         """α as a number or an array over the features; raised to 1e-10 where `force_alpha` is False."""
@@ -97,19 +96,13 @@ class Discrete(Learner):
         alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
         return alpha if self.force_alpha else np.maximum(alpha, SMALLEST)
 
-    def _knobs(self) -> tuple[Any, ...]:
-        return self.alpha, self.force_alpha, self.fit_prior, self.class_prior
-
     def _border(self, X: Any, reset: bool) -> Any:
         if plain(self, X, FLOATS, reset):
             return X
         return validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
 
     def _collect(self, X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Counts:
-        table = np.empty((X.shape[1] + 1, n_classes))
-        table[-1] = np.bincount(codes, weights, minlength=n_classes)
-        table[:-1] = self._count(X, codes, n_classes, weights)
-        return Counts(table, np.array([0, X.shape[1], X.shape[1] + 1]))
+        return Counts(self._count(X, codes, n_classes, weights), np.array([0, X.shape[1]]))
 
     def _count(self, X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Floats:
         """N_yj as a table (d, K)."""
@@ -131,17 +124,6 @@ class Discrete(Learner):
         check_array(X, accept_sparse="csr", estimator=self, input_name="X")
         check_non_negative(X, f"{type(self).__name__} (input X)")
 
-    def _class_counts(self, statistics: Counts) -> Array:
-        rows: Array = statistics.table[-1]
-        return rows
-
-    def _spread(self, statistics: Counts, classes: Array, n_classes: int) -> Counts:
-        cells = np.arange(len(statistics.table))
-        return statistics.spread(statistics.offsets, cells, classes, n_classes)
-
-    def _keep(self, statistics: Counts, classes: Array) -> Counts:
-        return Counts(np.ascontiguousarray(statistics.table[:, classes]), statistics.offsets)
-
 
 def dense_count(X: Array, codes: Array, n_classes: int, weights: Floats | None) -> Floats:
     """Σ_r w_r x_rj by class, shape (d, K): the product with the indicator of the class, a block of rows at a time."""
@@ -158,3 +140,52 @@ def log_share(part: Floats, whole: Floats) -> Floats:
     """log(part/whole), −inf where part is 0 or there is no whole."""
     with np.errstate(divide="ignore"):
         return np.where(whole > 0, np.log(part) - np.log(np.where(whole > 0, whole, 1.0)), -np.inf)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Finite weights (d, K), their start (K,) and its lost digits, the infinite weights and how many hit every row."""
+
+    table: Floats
+    start: Floats
+    low: Floats
+    hits: Floats | None
+    always: Floats
+
+    @classmethod
+    def of(cls, weights: Floats, start: Floats, low: Floats | None = None, always: Floats | None = None) -> Linear:
+        """Split weights (d, K) into what is finite and what is not; `always` counts hits where x = 0."""
+        finite = np.isfinite(weights)
+        hits = None if finite.all() else (~finite).astype(np.float64)
+        zero = np.zeros(weights.shape[1])
+        return cls(
+            np.ascontiguousarray(weights if hits is None else np.where(finite, weights, 0.0)),
+            np.ascontiguousarray(start),
+            zero if low is None else low,
+            hits,
+            zero if always is None else always,
+        )
+
+    def score(self, X: Any, above: float | None = None) -> tuple[Floats, Floats | None, int]:
+        """(finite scores, number of infinite ones or None, what was seen among stored cells) of dense or CSR rows."""
+        table, start = self.table, self.start
+        if self.hits is not None:
+            table, start = np.hstack([table, self.hits]), np.concatenate([start, self.always])
+        if isinstance(X, np.ndarray):
+            out = X @ table
+            out += start
+            seen = 0
+        else:
+            out, seen = log_joint_sparse(X.indptr, X.indices, X.data, table, start, above)
+        k = len(self.start)
+        scores = out if self.hits is None else np.ascontiguousarray(out[:, :k])
+        if self.low.any():
+            scores += self.low
+        return scores, None if self.hits is None else out[:, k:], seen
+
+
+def exact_sum(rows: Floats) -> tuple[Floats, Floats]:
+    """Σ over the first axis in the widest float there is: (sum, what rounding it to float64 lost)."""
+    total = np.ascontiguousarray(rows.T, dtype=np.longdouble).sum(axis=1)  # along the last axis NumPy sums by halves
+    high = total.astype(np.float64)
+    return high, (total - high).astype(np.float64)

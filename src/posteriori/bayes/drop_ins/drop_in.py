@@ -1,0 +1,58 @@
+"""Where scikit-learn's contract asks for something else than the other models do: all classes at the first batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import validate_data
+
+from ...errors import BadValue, UnknownValue
+from ...estimator import changing
+from ..learning import MatrixLearner
+
+
+class DropIn(MatrixLearner):
+    """A learner whose `partial_fit` is told all classes that may ever come by its first call, or by `fit`."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows too; `classes`, all that may ever come, are needed at the first call."""
+        known = vars(self).get("classes_")
+        with changing(self):
+            super().partial_fit(X, y, classes, sample_weight)
+            if known is not None and len(self.classes_) > len(known):
+                new = [c for c in self.classes_.tolist() if c not in known.tolist()]
+                raise UnknownValue(f"The target label(s) {new} in y do not exist in the initial classes {known}")
+        return self
+
+    def _declared(self, classes: Any) -> tuple[Any, ...]:
+        known = vars(self).get("classes_")
+        if known is None:
+            if classes is None:
+                raise BadValue("classes must be passed on the first call to partial_fit.")
+            return tuple(unique_labels(classes).tolist())
+        if classes is not None and not np.array_equal(known, unique_labels(classes)):
+            raise BadValue(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
+        return ()
+
+
+def plain(model: Any, X: Any, dtypes: Iterable[Any], reset: bool) -> bool:
+    """Whether X is an array that the kernels read as it is, with the columns that were learned.
+
+    The way round scikit-learn's checks, which cost more than a prediction; what is not plain goes through them.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in dtypes or not X.size or not X.flags.aligned:
+        return False
+    known = model.__dict__
+    if not reset:
+        return "feature_names_in_" not in known and X.shape[1] == known["n_features_in_"]
+    model.n_features_in_ = X.shape[1]
+    return True
+
+
+def refuse_numbers(model: Any, X: Any) -> None:
+    """Raise scikit-learn's error for NaN and infinity, with its advice."""
+    validate_data(model, X, reset=False, accept_sparse="csr")
+    raise BadValue("the squares of X are too large for float64 (values beyond about 1e150); rescale the columns")

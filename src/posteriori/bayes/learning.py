@@ -1,0 +1,225 @@
+"""Learning, once for every model: `fit` is `partial_fit` from zero, forgetting is a subtraction, merging is a sum.
+
+All that a model keeps of its rows is `statistics_`: a value with `+`, `-`, `scaled`, the rows N_y of each class and a
+`schema` that names the classes. A model says how rows become such a value (`_read`); the rest is here. Classes that were
+declared stay; classes that were found vanish with their last row. A call that fails changes nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from ..arrays import Array, Floats, Ints
+from ..errors import StatisticsError, TableError, UnknownColumn, listed
+from ..estimator import changing
+from ..statistics.by_class import ByClass
+from ..table.encode import Seen
+from ..table.frame import Frame
+from ..table.labels import encode_labels
+from ..table.rows import class_array, class_codes, open_rows, read_rows
+from ..table.schema import Schema
+from ..table.weights import check_weights
+from .classifier import BayesClassifier
+
+
+class Learner(BayesClassifier):
+    """A Bayes classifier whose whole knowledge is one mergeable value."""
+
+    statistics_: Any
+    n_features_in_: int
+
+    @abstractmethod
+    def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
+        """(statistics of these rows alone, their distinct labels); X, y and the weights are checked here."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from these rows alone."""
+        with changing(self):
+            self._check_parameters()
+            for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+                delattr(self, name)
+            self._become(*self._read(X, y, sample_weight, ()))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows too; new classes are welcome. `classes` declares classes that may come later."""
+        with changing(self):
+            self._check_parameters()
+            self._refuse_balanced("give partial_fit a dict of weights instead")
+            found, labels = self._read(X, y, sample_weight, self._declared(classes))
+            self._become(self.statistics_ + found if "statistics_" in vars(self) else found, labels)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take rows out again, exactly; refused whole where they were not learned.
+
+        Values and classes that no remaining row has vanish with them, unless they were declared.
+        """
+        self._check_fitted()
+        with changing(self):
+            self._check_parameters()
+            self._refuse_balanced("such rows cannot be forgotten alone")
+            found, labels = self._read(X, y, sample_weight, ())
+            left = self.statistics_ - found
+            if not (left.rows > 0).any():
+                raise StatisticsError("the last row cannot be forgotten: a model of no rows has no posterior")
+            self._become(left, labels)
+        return self
+
+    def decay(self, factor: float) -> Self:
+        """Let the past fade: every row learned so far counts `factor` times from now on."""
+        self._check_fitted()
+        if not 0 < factor <= 1:
+            raise ValueError(f"a decay factor lies in (0, 1]. Got {factor} instead.")
+        with changing(self):
+            faded = self.statistics_.scaled(factor)
+            if not faded.rows.sum() > 0:
+                raise StatisticsError(f"a decay of {factor} leaves nothing: the counts underflow to zero")
+            self._become(faded, self.classes_)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        """The model of both tables, as if one had learned them together; its parameters are those of the left one."""
+        if type(self) is not type(other):
+            return NotImplemented
+        self._check_fitted()
+        other._check_fitted()
+        self._check_alike(other)
+        both = copy.copy(self)
+        both._become(self.statistics_ + other.statistics_, np.concatenate([self.classes_[:0], other.classes_[:0]]))
+        return both
+
+    def __radd__(self, other: Any) -> Self:
+        """0 + model: what `sum(models)` begins with."""
+        return copy.copy(self) if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _become(self, statistics: Any, labels: Array) -> None:
+        """Know this, and nothing else."""
+        known = vars(self).get("classes_", labels)
+        self.classes_ = class_array(statistics.schema.classes, known.dtype, labels.dtype)
+        self.statistics_ = statistics
+        self.__dict__.pop("_kept", None)
+
+    def _declared(self, classes: Any) -> tuple[Any, ...]:
+        """The classes that a call of partial_fit declares."""
+        return () if classes is None else tuple(np.asarray(classes).tolist())
+
+    def _check_alike(self, other: Self) -> None:
+        """Refuse to add models of other columns; schemas do so themselves."""
+
+    def _refuse_balanced(self, way_out: str) -> None:
+        if isinstance(vars(self).get("class_weight"), str):
+            raise ValueError(f"class_weight='balanced' needs all rows at once: {way_out}")
+
+    @property
+    def class_count_(self) -> Array:
+        """N_y, rows (or weight) of each class."""
+        found: Array = self.statistics_.rows
+        return found
+
+
+class TableLearner(Learner):
+    """A learner from tables of any kind of columns, matched by name and value."""
+
+    kinds: Any
+    class_weight: Any
+    n_jobs: int | None
+
+    @abstractmethod
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
+        """Statistics of these rows alone; `seen` is told of missing cells."""
+
+    def _open(self, X: Any) -> Frame:
+        """The border: a frame with as many columns as training had, in training's order."""
+        known = vars(self).get("statistics_")
+        named = "feature_names_in_" in vars(self)
+        return open_rows(X, known and known.schema, named, self.kinds, type(self).__name__)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
+        known = vars(self).get("statistics_")
+        frame, seen = self._open(X), Seen()
+        rows = read_rows(frame, y, sample_weight, self.class_weight, known and known.schema, self.kinds, declared)
+        found = self._collect(rows.frame, rows.schema, rows.y, rows.weights, seen)
+        if known is None:
+            self.n_features_in_ = frame.d
+            if frame.names is not None:
+                self.feature_names_in_ = np.array(frame.names, dtype=object)
+        self._seen = seen
+        return found, rows.labels
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns and classes, with the values that training had."""
+        found: Schema = self.statistics_.schema
+        return found
+
+    @property
+    def n_missing_(self) -> int:
+        """Missing cells in the rows that were last looked at, in training or prediction."""
+        return int(self._seen.missing)
+
+    @property
+    def n_unseen_(self) -> int:
+        """Cells of the rows last predicted whose value training did not have."""
+        return int(self._seen.unseen)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+class MatrixLearner(Learner):
+    """A learner from matrices of numbers, which scikit-learn's own checks let in; ready to predict when it has learned."""
+
+    statistics_: ByClass
+
+    @abstractmethod
+    def _border(self, X: Any, reset: bool) -> Any:
+        """X in the form that `_collect` and prediction read."""
+
+    @abstractmethod
+    def _collect(self, X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Any:
+        """Counts, moments or co-moments of these rows."""
+
+    @abstractmethod
+    def _prepare(self) -> Any:
+        """What prediction needs, made from the statistics and the parameters."""
+
+    def _ready(self) -> Any:
+        return self._made("ready", self._prepare)
+
+    def _least(self) -> Ints | None:
+        """As many categories of each column as stay without rows; None where there are no categories."""
+        return None
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
+        X = self._border(X, "statistics_" not in vars(self))
+        labels, codes = encode_labels(y)
+        if len(codes) != X.shape[0]:
+            raise TableError(f"X has {X.shape[0]} rows but y has {len(codes)} labels: inconsistent numbers of samples")
+        weights = None if sample_weight is None else check_weights(sample_weight, len(codes))
+        schema, codes = class_codes(labels, codes, declared=declared)
+        rows = np.bincount(codes, weights, minlength=len(schema.classes))
+        return ByClass(schema, rows, self._collect(X, codes, len(rows), weights), self._least()), labels
+
+    def _become(self, statistics: Any, labels: Array) -> None:
+        super()._become(statistics, labels)
+        self._ready()
+
+    def _check_alike(self, other: Self) -> None:
+        if self.n_features_in_ != other.n_features_in_:
+            raise StatisticsError(
+                f"models of {self.n_features_in_} and {other.n_features_in_} features cannot be added"
+            )
+        mine, theirs = (list(getattr(m, "feature_names_in_", [])) for m in (self, other))
+        if mine and theirs and mine != theirs:
+            odd = [n for n in theirs if n not in mine] or theirs
+            raise UnknownColumn(f"models of other columns cannot be added: {listed(odd)} against {listed(mine)}")
