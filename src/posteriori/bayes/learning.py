@@ -14,14 +14,14 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..errors import StatisticsError, TableError, UnknownColumn, listed
+from ..errors import StatisticsError, TableError, UnknownColumn, UnknownValue, did_you_mean, listed
 from ..estimator import changing
 from ..statistics.by_class import ByClass
 from ..table.encode import Seen
 from ..table.frame import Frame
-from ..table.labels import encode_labels
-from ..table.rows import class_array, class_codes, open_rows, read_rows
-from ..table.schema import Schema
+from ..table.labels import encode_labels, narrowest
+from ..table.rows import open_rows, read_rows
+from ..table.schema import Schema, in_order
 from ..table.weights import check_weights
 from .classifier import BayesClassifier
 
@@ -134,20 +134,30 @@ class TableLearner(Learner):
         """Statistics of these rows alone; `seen` is told of missing cells."""
 
     def _open(self, X: Any) -> Frame:
-        """The border: a frame with as many columns as training had, in training's order."""
-        known = vars(self).get("statistics_")
-        named = "feature_names_in_" in vars(self)
-        return open_rows(X, known and known.schema, named, self.kinds, type(self).__name__)
+        """The border of prediction: rows with as many columns as training had, in training's order."""
+        frame = open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self))
+        if frame.n == 0:
+            raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
+        return frame
 
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
-        known = vars(self).get("statistics_")
-        frame, seen = self._open(X), Seen()
-        rows = read_rows(frame, y, sample_weight, self.class_weight, known and known.schema, self.kinds, declared)
-        found = self._collect(rows.frame, rows.schema, rows.y, rows.weights, seen)
+        known, seen = vars(self).get("statistics_"), Seen()
+        rows = read_rows(
+            X,
+            y,
+            sample_weight,
+            who=type(self).__name__,
+            kinds=self.kinds,
+            class_weight=self.class_weight,
+            known=known and known.schema,
+            named=known is None or "feature_names_in_" in vars(self),
+            declared=declared,
+        )
+        found = self._collect(rows.frame, rows.schema, rows.codes, rows.weights, seen)
         if known is None:
-            self.n_features_in_ = frame.d
-            if frame.names is not None:
-                self.feature_names_in_ = np.array(frame.names, dtype=object)
+            self.n_features_in_ = rows.frame.d
+            if rows.frame.names is not None:
+                self.feature_names_in_ = np.array(rows.frame.names, dtype=object)
         self._seen = seen
         return found, rows.labels
 
@@ -206,9 +216,20 @@ class MatrixLearner(Learner):
         if len(codes) != X.shape[0]:
             raise TableError(f"X has {X.shape[0]} rows but y has {len(codes)} labels: inconsistent numbers of samples")
         weights = None if sample_weight is None else check_weights(sample_weight, len(codes))
-        schema, codes = class_codes(labels, codes, declared=declared)
-        rows = np.bincount(codes, weights, minlength=len(schema.classes))
-        return ByClass(schema, rows, self._collect(X, codes, len(rows), weights), self._least()), labels
+        mine = labels.tolist()
+        if declared and not set(mine) <= set(declared):
+            strange = next(c for c in mine if c not in declared)
+            raise UnknownValue(
+                f"y has the class {strange!r}, which is not among the declared classes"
+                f"{did_you_mean(strange, declared)} Declared: {listed(declared)}"
+            )
+        classes = in_order({*mine, *declared})
+        if classes != tuple(mine):
+            place = {c: k for k, c in enumerate(classes)}
+            codes = np.array([place[c] for c in mine], dtype=narrowest(len(classes)))[codes]
+        rows = np.bincount(codes, weights, minlength=len(classes))
+        table = self._collect(X, codes, len(classes), weights)
+        return ByClass(Schema((), classes, frozenset(declared)), rows, table, self._least()), labels
 
     def _become(self, statistics: Any, labels: Array) -> None:
         super()._become(statistics, labels)
@@ -223,3 +244,20 @@ class MatrixLearner(Learner):
         if mine and theirs and mine != theirs:
             odd = [n for n in theirs if n not in mine] or theirs
             raise UnknownColumn(f"models of other columns cannot be added: {listed(odd)} against {listed(mine)}")
+
+
+def class_array(classes: tuple[Any, ...], *dtypes: np.dtype[Any]) -> Array:
+    """The classes in the dtype that the labels came in, where it holds them all; objects where their types differ."""
+    for dtype in dtypes:
+        if dtype.kind in "iufb":
+            try:
+                made = np.array(classes, dtype=dtype)
+            except (ValueError, TypeError, OverflowError):
+                continue
+            if made.tolist() == list(classes):
+                return made
+    if len({type(c) for c in classes}) == 1 and not any(dtype.kind == "O" for dtype in dtypes):
+        return np.array(classes)
+    made = np.empty(len(classes), dtype=object)
+    made[:] = classes
+    return made
