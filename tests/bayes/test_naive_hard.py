@@ -87,7 +87,7 @@ def test_names_are_matched_wherever_they_are_known():
     told = NB(kinds=schema).fit(X, np.arange(20) % 2)
     frame = pd.DataFrame(X, columns=["a", "b"])
     np.testing.assert_array_equal(told.predict_proba(frame), told.predict_proba(frame[["b", "a"]]))
-    with pytest.raises(TableError, match="the schema has 2 columns, but X has 3"):
+    with pytest.raises(TableError, match="X has 3 features, but NaiveBayes is expecting 2"):
         NB(kinds=schema).fit(np.ones((2, 3)), [0, 1])
     left = NB().fit(frame, np.arange(20) % 2)
     both = left + NB().fit(frame[["b", "a"]], np.arange(20) % 2)
