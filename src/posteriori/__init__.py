@@ -36,7 +36,7 @@ _HOME: dict[str, str] = {
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.drop_ins.gaussian_nb",
     "MultinomialNB": "bayes.drop_ins.multinomial_nb",
-    "LinearSVC": "margin.linear_svm",
+    "LinearSVC": "margin.linear_svc",
     "SVC": "margin.svm",
     "SVR": "margin.svr",
     "KDTree": "neighbors.kdtree",

@@ -275,13 +275,13 @@ def test_a_missing_cell_names_its_place_and_a_pipeline():
     ("options", "message"),
     [
         ({"kernel": "rfb"}, "did you mean 'rbf'"),
-        ({"C": 0}, "C must be above 0"),
-        ({"gamma": -1.0}, "gamma must be"),
+        ({"C": 0}, "C. parameter of SVC"),
+        ({"gamma": -1.0}, "gamma. parameter of SVC"),
         ({"gamma": "sale"}, "did you mean 'scale'"),
-        ({"sigma": 0.0}, "sigma must be above 0"),
+        ({"sigma": 0.0}, "sigma. parameter of SVC"),
         ({"sigma": 1.0, "gamma": 0.5}, "twice"),
-        ({"kernel": "laplacian", "norm": 3}, "norm must be 1 or 2"),
-        ({"kernel": "poly", "degree": 1.5}, "degree must be a whole number"),
+        ({"kernel": "laplacian", "norm": 3}, "norm. parameter of SVC"),
+        ({"kernel": "poly", "degree": 1.5}, "degree. parameter of SVC"),
         ({"multi_class": "over"}, "did you mean"),
         ({"kernel": lambda A, B: np.ones((2, 2))}, "callable kernel"),
         ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "not finite"),
@@ -294,7 +294,7 @@ def test_options_are_checked(options, message):
 
 
 def test_other_errors():
-    with pytest.raises(UnknownValue, match="no class of this model"):
+    with pytest.raises(UnknownValue, match="do not exist"):
         po.SVC().fit(X4, Y4).margins(X4, Y4 + 5)
     with pytest.raises(BadValue, match="negative"):
         po.SVC().fit(X4, Y4, sample_weight=np.r_[-1.0, np.ones(149)])

@@ -1,6 +1,6 @@
 """Margins: support vector machines by sequential minimal optimisation, linear ones by coordinate descent and Newton."""
 
-from .linear_svm import LinearSVC
+from .linear_svc import LinearSVC
 from .svm import SVC, Margins
 from .svr import SVR
 

@@ -1,4 +1,4 @@
-"""The kernel matrix of the training rows, of which the solver asks for pieces."""
+"""The kernel matrix of the training rows, of which the solver asks for pieces, and a cache of its rows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..kernels.margin import KernelSpec, Packed, kernel_rows, kernel_sums, pack,
 
 KernelFunction = Callable[[Any, Any], Any]
 
+FEWEST = 16  # kernel rows held, whatever the bound
 AT_ONCE = 2**33  # multiplications of one compiled call: a few tenths of a second, so that Ctrl-C is obeyed
 
 
@@ -162,6 +163,39 @@ class FunctionGram:
     def spread(self) -> float:
         one = [abs(float(self._values(self.X[i : i + 1], self.X[i : i + 1])[0, 0])) for i in range(min(100, len(self)))]
         return float(np.sqrt(max(one, default=0.0)))
+
+
+class RowCache:
+    """Kernel rows held in the bytes of `room` (16 rows where it is less); the least recently used leave first."""
+
+    def __init__(self, gram: Gram, room: Array) -> None:
+        n, item = len(gram), np.dtype(gram.dtype).itemsize
+        self.gram = gram
+        self.capacity = int(min(n, room.nbytes // (n * item)))
+        if self.capacity < FEWEST:
+            self.capacity, room = min(n, FEWEST), np.empty(FEWEST * n * item, np.uint8)
+        self.buffer: Array = room[: self.capacity * n * item].view(gram.dtype).reshape(self.capacity, n)
+        self.owner: Ints = np.full(self.capacity, -1, np.int64)
+        self.slot_of: Ints = np.full(n, -1, np.int64)
+        self.used: Ints = np.zeros(self.capacity, np.int64)
+        self.clock = 0
+
+    def slots(self, index: Ints) -> Ints:
+        """Where the rows of `index` (no more than the capacity) stand; those not held are computed."""
+        self.clock += 1
+        held = self.slot_of[index]
+        self.used[held[held >= 0]] = self.clock
+        missing = index[held < 0]
+        if len(missing):
+            if len(missing) < self.capacity:
+                free = np.argpartition(self.used, len(missing) - 1)[: len(missing)]
+            else:
+                free = np.arange(self.capacity)
+            evicted = self.owner[free]
+            self.slot_of[evicted[evicted >= 0]] = -1
+            self.owner[free], self.slot_of[missing], self.used[free] = missing, free, self.clock
+            self.gram.rows(missing, self.buffer, free)
+        return self.slot_of[index]
 
 
 def checked_values(function: KernelFunction, a: Any, b: Any, dtype: Any = np.float64) -> Array:

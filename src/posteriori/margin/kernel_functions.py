@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from ..arrays import Floats
-from ..errors import ModelError, did_you_mean, listed
-from ..kernels.margin import KernelSpec, kernel_sums, pack
-from ..kernels.reference.margin import kernel_values
+from ..arrays import Array, Floats
+from ..errors import ModelError
+from ..kernels.margin import KernelSpec, Packed, kernel_sums, pack
 from .gram import DenseGram, FunctionGram, Gram, KernelFunction, WholeGram, checked_values, parts, sums_by_function
 
 KIND = {
@@ -44,18 +42,6 @@ FAR = 1e15  # a coordinate beyond this has a square that single precision may no
 UNCENTRED = ("polynomial", "sigmoid")  # their values change when the data are shifted
 
 
-@dataclass(frozen=True, slots=True)
-class KernelChoice:
-    """The parameters of an estimator that name its kernel."""
-
-    kernel: str | KernelFunction = "rbf"
-    gamma: str | float = "scale"
-    sigma: float | None = None
-    coef0: float = 0.0
-    degree: int = 3
-    norm: int = 2
-
-
 def automatic(n_rows: int, n_columns: int) -> str:
     """The kernel of `kernel="auto"`: linear where attributes outnumber rows, else RBF (with gamma="scale").
 
@@ -71,49 +57,31 @@ def gamma_of(gamma: str | float, X: Any, weight: Floats | None = None) -> float:
     >>> gamma_of("scale", np.array([[0., 2.], [2., 0.]])), gamma_of("auto", np.zeros((3, 4)))
     (0.5, 0.25)
     """
-    if isinstance(gamma, int | float | np.number) and not isinstance(gamma, bool):
-        if not gamma >= 0 or not np.isfinite(float(gamma)):
-            raise ModelError(f"gamma must be a finite number of at least 0; got {gamma!r}")
+    if not isinstance(gamma, str):
         return float(gamma)
     d = max(1, X.shape[1])
     if gamma == "auto":
         return float(1.0 / d)
-    if gamma == "scale":
-        share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
-        mean = float((share @ X).sum()) / d
-        squares = _squares(X) if sparse.issparse(X) else np.einsum("ij,ij->i", X - mean, X - mean)
-        variance = float(share @ squares) / d - (mean**2 if sparse.issparse(X) else 0.0)
-        return 1.0 / (d * variance) if variance > 0 else 1.0
-    raise ModelError(
-        f"gamma must be 'scale', 'auto' or a number; got {gamma!r}{did_you_mean(gamma, ['scale', 'auto'])}"
-    )
+    share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
+    mean = float((share @ X).sum()) / d
+    squares = _squares(X) if sparse.issparse(X) else np.einsum("ij,ij->i", X - mean, X - mean)
+    variance = float(share @ squares) / d - (mean**2 if sparse.issparse(X) else 0.0)
+    return 1.0 / (d * variance) if variance > 0 else 1.0
 
 
-def spec_of(choice: KernelChoice, name: str, X: Any, weight: Floats | None = None) -> KernelSpec:
-    """The numbers of a named kernel for the training rows X."""
-    gamma = choice.gamma
-    if choice.sigma is not None:
-        if not choice.sigma > 0:
-            raise ModelError(f"sigma must be above 0; got {choice.sigma!r}")
-        if gamma != "scale":
-            raise ModelError(
-                f"sigma and gamma say the same thing twice; got sigma={choice.sigma!r} and gamma={gamma!r}"
-            )
-        gamma = 1.0 / choice.sigma if name == "laplacian" else 1.0 / (2.0 * choice.sigma**2)
-    if choice.norm not in (1, 2):
-        raise ModelError(f"norm must be 1 or 2; got {choice.norm!r}")
-    if not np.isfinite(choice.coef0):
-        raise ModelError(f"coef0 must be a finite number; got {choice.coef0!r}")
-    kind = "manhattan" if name == "laplacian" and choice.norm == 1 else KIND[name]
-    if kind == "polynomial" and not (choice.degree >= 0 and float(choice.degree).is_integer()):
-        raise ModelError(f"degree must be a whole number of at least 0; got {choice.degree!r}")
+def spec_of(model: Any, name: str, X: Any, weight: Floats | None = None) -> KernelSpec:
+    """The numbers of a named kernel for the training rows X, by the parameters of an estimator."""
+    gamma = model.gamma
+    if model.sigma is not None:
+        gamma = 1.0 / model.sigma if name == "laplacian" else 0.5 / model.sigma / model.sigma
+    kind = "manhattan" if name == "laplacian" and model.norm == 1 else KIND[name]
     scale = 1.0 if kind == "dot" else gamma_of(gamma, X, weight)
-    return KernelSpec(kind, scale, float(choice.coef0), int(choice.degree) if kind == "polynomial" else 0)
+    return KernelSpec(kind, scale, float(model.coef0), int(model.degree) if kind == "polynomial" else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel made ready for one training set: its numbers, the point that rows are measured from, its precision."""
+    """A kernel function made ready for one training set: its numbers, the point rows are measured from, its precision."""
 
     name: str
     spec: KernelSpec | None = None
@@ -146,15 +114,20 @@ class Kernel:
             return WholeGram(checked_values(self.function, X, X))
         return FunctionGram(self.function, X, np.dtype(np.float32))
 
+    def ready(self, support: Any, n_jobs: int | None = None) -> Any:
+        """Support vectors as `sums` takes them: packed for the compiled kernels, or as they are."""
+        return support if self.function is not None else pack(self.table(support), n_jobs)
+
     def sums(self, X: Any, support: Any, coef: Floats, n_jobs: int | None = None) -> Floats:
-        """out[i, c] = Σ_j coef[c, j] K(x_i, support_j)."""
+        """out[i, c] = Σ_j coef[c, j] K(x_i, support_j), for a `ready` support."""
         if self.function is not None:
             return sums_by_function(self.function, X, support, coef)
         assert self.spec is not None
-        packed, out = pack(self.table(support), n_jobs), np.empty((X.shape[0], len(coef)))
+        packed: Packed = support
+        out = np.empty((X.shape[0], len(coef)))
         for part in parts(X.shape[0], max(1, packed.rows.size)):
-            if self.single and abs(X[part]).max() > FAR:
-                packed = pack(self.table(support, single=False), n_jobs)
+            if packed.rows.dtype == np.float32 and abs(X[part]).max() > FAR:
+                packed = pack(packed.rows.astype(np.float64), n_jobs)
             rows = pack(self.table(X[part], packed.rows.dtype == np.float32), n_jobs)
             out[part] = kernel_sums(self.spec, rows.rows, rows.norms[: rows.n], packed, coef, n_jobs)
         if not np.isfinite(out).all():
@@ -162,25 +135,24 @@ class Kernel:
         return out
 
 
-def make_kernel(choice: KernelChoice, X: Any, weight: Floats, top_C: float, tol: float) -> Kernel:
+def make_kernel(model: Any, X: Any, weight: Floats, top_C: float) -> Kernel:
     """The kernel of an estimator for its training rows."""
-    if callable(choice.kernel):
-        return Kernel("callable", function=choice.kernel)
-    name = choice.kernel
-    if name not in NAMES:
-        raise ModelError(f"no kernel {name!r}{did_you_mean(name, NAMES)} kernels: {listed(NAMES)}, or a callable")
+    if callable(model.kernel):
+        return Kernel("callable", function=model.kernel)
+    name = model.kernel
     if name == "precomputed":
         return Kernel(name)
     if name == "auto":
         name = automatic(*X.shape)
-    spec = spec_of(choice, name, X, weight)
+    spec = spec_of(model, name, X, weight)
     if sparse.issparse(X):
+        _fits(name, spec, float(_squares(X).max(initial=0.0)))
         return Kernel(name, spec, function=SparseKernel(spec))
     centre = None if spec.kind in UNCENTRED else np.asarray(X.mean(axis=0), dtype=np.float64)
     moved = X if centre is None else X - centre
     largest = float(np.einsum("ij,ij->i", moved, moved).max(initial=0.0))
     _fits(name, spec, largest)
-    return Kernel(name, spec, None, centre, _single_will_do(spec, len(X), largest, top_C, tol))
+    return Kernel(name, spec, None, centre, _single_will_do(spec, len(X), largest, top_C, model.tol))
 
 
 def _fits(name: str, spec: KernelSpec, largest: float) -> None:
@@ -188,7 +160,7 @@ def _fits(name: str, spec: KernelSpec, largest: float) -> None:
     with np.errstate(over="ignore"):
         top = np.float64(spec.scale) * largest + abs(spec.shift)
         top = top**spec.degree if spec.kind == "polynomial" else top
-    if not np.isfinite(largest) or not np.isfinite(top):
+    if not (np.isfinite(largest) and np.isfinite(top)):
         raise ModelError(f"the rows are too large for the {name} kernel: its value overflows. Scale the columns")
 
 
@@ -211,14 +183,19 @@ class SparseKernel:
 
     spec: KernelSpec
 
-    def __call__(self, A: Any, B: Any) -> NDArray[Any]:
-        if self.spec.kind == "manhattan":
+    def __call__(self, A: Any, B: Any) -> Array:
+        kind, scale, shift, degree = self.spec
+        if kind == "manhattan":
             from sklearn.metrics.pairwise import manhattan_distances
 
-            return np.asarray(np.exp(-self.spec.scale * manhattan_distances(A, B)))
+            return np.asarray(np.exp(-scale * manhattan_distances(A, B)))
         A, B = sparse.csr_array(A), sparse.csr_array(B)  # a machine trained on sparse rows may meet dense ones
         inner = (A @ B.T).toarray()
-        return kernel_values(self.spec, inner, _squares(A)[:, None], _squares(B)[None, :])
+        if kind in ("dot", "polynomial", "sigmoid"):
+            line = scale * inner + shift
+            return np.asarray(line if kind == "dot" else line**degree if kind == "polynomial" else np.tanh(line))
+        squared = np.maximum(_squares(A)[:, None] + _squares(B)[None, :] - 2.0 * inner, 0.0)
+        return np.asarray(np.exp(-scale * (squared if kind == "rbf" else np.sqrt(squared))))
 
 
 def _squares(A: Any) -> Floats:

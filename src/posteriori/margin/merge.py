@@ -1,7 +1,8 @@
-"""Equal rows with equal targets are one row of summed weight: the same problem, with fewer multipliers.
+"""Rows to learn from: read once at the border, equal ones merged.
 
-The rows come out in an order of their own, so a table with weights and the table with its rows written out as often as
-they weigh are one and the same problem.
+Equal rows with equal targets are one row of summed weight: the same problem, with fewer multipliers. They come out in an
+order of their own, so a table with weights and the table with its rows written out as often as they weigh are one and the
+same problem.
 """
 
 from __future__ import annotations
@@ -10,10 +11,36 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_consistent_length
 
-from ..arrays import Floats, Ints
+from ..arrays import Bools, Floats, Ints
+from ..errors import ModelError, listed
+from ..table.labels import encode_labels
+from ..table.points import Border, read_points
+from ..table.weights import check_weights, class_weights
+
+
+def read_table(model: Any, X: Any, *, reset: bool = False) -> Any:
+    """X as float64 rows, dense or CSR: categories are corners, and a missing cell is an error that names a pipeline."""
+    pipeline = f"make_pipeline(SimpleImputer(), StandardScaler(), {type(model).__name__}())"
+    way_out = f"Impute first, in a pipeline: {pipeline}; words by SimpleImputer(strategy='most_frequent')"
+    return read_points(model, X, Border("a margin needs every coordinate", way_out, one_hot=True), reset=reset)
+
+
+def read_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Ints, Floats, Floats]:
+    """(rows, the class of each, its weight, the weight of each class); sets `classes_`."""
+    X = read_table(model, X, reset=True)
+    model.classes_, narrow = encode_labels(y)
+    codes = narrow.astype(np.int64)
+    check_consistent_length(X, codes)
+    if len(model.classes_) < 2:
+        raise ModelError(f"a margin lies between two classes; y has only one class: {listed(model.classes_.tolist())}")
+    weight = check_weights(1.0 if sample_weight is None else sample_weight, len(codes))
+    of_class = class_weights(model.class_weight, model.classes_, codes)
+    if len(np.unique(codes[weight * of_class[codes] > 0])) < len(of_class):
+        raise ModelError("a class has no row of positive weight: the rows that count have fewer classes than y")
+    return X, codes, weight, of_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +100,7 @@ def _keys(X: Any, live: Ints) -> tuple[Floats, Floats]:
     return np.einsum("ij,j->i", rows, directions[0]), np.einsum("ij,j->i", rows, directions[1])
 
 
-def _equal(X: Any, a: Ints, b: Ints) -> NDArray[np.bool_]:
+def _equal(X: Any, a: Ints, b: Ints) -> Bools:
     if sparse.issparse(X):
         return np.asarray(np.asarray(abs(X[a] - X[b]).sum(axis=1)).ravel() == 0)
     return np.asarray((X[a] == X[b]).all(axis=1))

@@ -28,13 +28,11 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Array, Bools, Floats, Ints
 from ..errors import NotSeparable
 from ..kernels.margin import smo_block, subtract_rows
-from .gram import Gram
-from .row_cache import RowCache
+from .gram import Gram, RowCache
 
 BLOCK = 512  # variables of a round: as many kernel rows are computed together
 SMALL = 1500  # a problem of at most this many variables is one block and is not shrunk
@@ -172,14 +170,14 @@ def _solve_with_shrinking(problem: _Problem, clock: _Clock, cache_megabytes: flo
             return
 
 
-def _at_once(left: _Problem, room: NDArray[np.uint8]) -> bool:
+def _at_once(left: _Problem, room: Array) -> bool:
     """Whether to compute the whole matrix: for a small problem, or where most of it is needed and there is room."""
     n = len(left.p)
     in_use = 3 * np.count_nonzero(left.beta) >= n
     return n <= SMALL or bool(in_use and n * (n + 8) * np.dtype(left.gram.dtype).itemsize <= room.nbytes)
 
 
-def _solve_whole(left: _Problem, clock: _Clock, room: NDArray[np.uint8]) -> Ints | None:
+def _solve_whole(left: _Problem, clock: _Clock, room: Array) -> Ints | None:
     """All variables in one block, their matrix at hand. Returns as `_solve_by_rounds` does."""
     q, tol = len(left.p), clock.limits.tol
     K = left.gram.block(np.arange(q), room)
@@ -195,7 +193,7 @@ def _solve_whole(left: _Problem, clock: _Clock, room: NDArray[np.uint8]) -> Ints
     return None
 
 
-def _solve_by_rounds(left: _Problem, clock: _Clock, room: NDArray[np.uint8]) -> Ints | None:
+def _solve_by_rounds(left: _Problem, clock: _Clock, room: Array) -> Ints | None:
     """Blocks of the worst violators until the gap is closed (None), or so many variables have settled that the rest, given
     back, should go on alone."""
     cache, chosen = RowCache(left.gram, room), np.empty(0, np.int64)

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Floats
-from ..errors import ModelError, TableError, UnknownValue, did_you_mean, listed
-from .border import checked_table, checked_weights, every_class_counts, positive, square_or_error
+from ..arrays import Floats, Ints
+from ..errors import ModelError, TableError
+from ..estimator import changing
+from ..table.labels import encode_labels
 from .gram import KernelFunction
-from .kernel_functions import KernelChoice, make_kernel
-from .machine import Machine, Settings, rows_at, side_by_side, train, warn_unfinished
-from .merge import Merged, as_they_are, merge
-from .multiclass import Expansion, Split, expansion, splits, votes, written_out
+from .kernel_functions import make_kernel
+from .machines import (
+    Expansion,
+    KernelMachine,
+    Machine,
+    Split,
+    expansion,
+    rows_at,
+    side_by_side,
+    splits,
+    train,
+    votes,
+    warn_unfinished,
+    written_out,
+)
+from .merge import Merged, read_classes
 from .platt import couple, deal, fit_sigmoid, normalised, sigmoid
-from .undo import whole_or_nothing
 
 FOLDS = 5
 
@@ -41,7 +51,7 @@ def _gives_posteriors(self: SVC) -> bool:
     return True
 
 
-class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """Support vector classifier: min ½‖w‖² + Σ C_i ξ_i with y_i(wᵀφ(x_i) + b) ≥ 1 − ξ_i, ξ ≥ 0.
 
     Parameters
@@ -68,6 +78,15 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> machine.margins(X, y).geometric.round(4).tolist()
     [1.4142, 2.1213, 1.4142]
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelMachine._parameter_constraints,
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+        "decision_function_shape": [StrOptions({"ovo", "ovr"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "probability": ["boolean"],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -108,61 +127,40 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
-    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
         """Solve the dual of every pair of classes (or of every class against the rest)."""
-        self._check_options()
-        X, y = checked_table(self, X, y, reset=True)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ModelError(
-                f"a margin lies between two classes; y has only one class: {listed(self.classes_.tolist())}"
-            )
-        weight = checked_weights(sample_weight, X)
-        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        every_class_counts(weight, self.class_weight_, codes, self.classes_)
-        if self.kernel == "precomputed":
-            square_or_error(X)
-        merged = as_they_are(weight) if self.kernel == "precomputed" else merge(X, codes, weight)
-        rows, codes_of = rows_at(self.kernel, X, merged.first), codes[merged.first]
-        bounds = self.C * merged.weight * self.class_weight_[codes_of]
-        choice = KernelChoice(self.kernel, self.gamma, self.sigma, self.coef0, self.degree, self.norm)
-        self._kernel = make_kernel(choice, rows, merged.weight, float(bounds.max()), self.tol)
-        self._settings = Settings(self.tol, self.max_iter, self.max_seconds, self.cache_size, self.n_jobs)
-        problems = splits(codes_of, len(self.classes_), self.multi_class)
-        tasks = [partial(train, self._kernel, rows, s.rows, s.sign, bounds[s.rows]) for s in problems]
-        machines = side_by_side(tasks, self._settings)
-        warn_unfinished(machines, self._settings, type(self).__name__)
-        self._keep(machines, merged, rows, X, codes)
-        self._platt = self._calibrate(rows, problems, bounds, merged.weight) if self.probability else None
+        with changing(self):
+            self._check_parameters()
+            self._learn(X, y, sample_weight)
+            self._support()
         return self
 
-    def _check_options(self) -> None:
-        positive(C=self.C, tol=self.tol, cache_size=self.cache_size)
-        for name in ("multi_class", "decision_function_shape"):
-            if getattr(self, name) not in ("ovo", "ovr"):
-                value = getattr(self, name)
-                raise ModelError(f"{name} must be 'ovo' or 'ovr'; got {value!r}{did_you_mean(value, ['ovo', 'ovr'])}")
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X, codes, weight, self.class_weight_ = read_classes(self, X, y, sample_weight)
+        merged = self._merged(X, codes, weight)
+        rows, codes_of = rows_at(self.kernel, X, merged.first), codes[merged.first]
+        bounds = self.C * merged.weight * self.class_weight_[codes_of]
+        self._kernel = make_kernel(self, rows, merged.weight, float(bounds.max()))
+        problems, settings = splits(codes_of, len(self.classes_), self.multi_class), self._settings()
+        tasks = [partial(train, self._kernel, rows, s.rows, s.sign, bounds[s.rows]) for s in problems]
+        machines = side_by_side(tasks, settings)
+        warn_unfinished(machines, settings, type(self).__name__)
+        self._keep(machines, merged, rows, X, codes)
+        self._platt = self._calibrate(rows, problems, bounds, merged.weight) if self.probability else None
 
-    def _keep(self, machines: list[Machine], merged: Merged, rows: Any, X: Any, codes: Any) -> None:
+    def _keep(self, machines: list[Machine], merged: Merged, rows: Any, X: Any, codes: Ints) -> None:
         """Fitted attributes, named and laid out as scikit-learn's; decisions use the distinct rows."""
         found = expansion(machines, codes[merged.first], len(self.classes_), self.multi_class)
         public = written_out(found, merged, codes)
         self._expansion: Expansion = found
-        self._columns_used = merged.first[found.support]
-        self._vectors: Any = None if self._kernel.precomputed else rows[found.support]
+        self._parts = found.parts((merged.first if self._kernel.precomputed else rows)[found.support])
         self.support_ = public.support.astype(np.int32)
         self.n_support_ = public.n_support.astype(np.int32)
         self.support_vectors_ = np.empty((0, 0)) if self._kernel.precomputed else X[public.support]
         self.dual_coef_ = public.coef
-        self.intercept_ = self._original_intercept(found)
+        self.intercept_ = found.intercept
+        if self._kernel.name == "linear" and self._kernel.centre is not None:  # for rows as they came, not centred
+            self.intercept_ = found.intercept - self._plane() @ self._kernel.centre
         self.n_iter_ = np.array([m.steps for m in machines], dtype=np.int64)
         self.gap_ = np.array([m.gap for m in machines])
         self.w_norm_ = np.array([m.w_norm for m in machines])
@@ -170,19 +168,10 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.kernel_ = self._kernel.name
         self.shape_fit_ = X.shape
 
-    def _original_intercept(self, found: Expansion) -> Floats:
-        """b for rows as they came: a linear machine is solved on centred rows, and xᵀz moves with the origin."""
-        if self._kernel.name != "linear" or self._kernel.centre is None:
-            return found.intercept
-        return found.intercept - self._plane(found) @ self._kernel.centre
-
-    def _plane(self, found: Expansion) -> Floats:
+    def _plane(self) -> Floats:
         """w = Σ β_i x_i of every machine."""
-        by_class = np.split(np.arange(len(found.support)), np.cumsum(found.n_support)[:-1])
-        rows = self._vectors
-        sums = [np.asarray(found.coef[:, at] @ rows[at]).T for at in by_class]
-        flat = Expansion(found.support, found.n_support, found.coef, np.zeros(len(found.intercept)), found.paired)
-        return flat.decisions(sums).T
+        sums = [np.asarray(part.coef @ part.vectors).T for part in self._parts]
+        return (self._expansion.decisions(sums) - self._expansion.intercept).T
 
     @property
     def coef_(self) -> Floats:
@@ -190,27 +179,11 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if self.kernel_ != "linear":
             raise AttributeError(f"coef_ is there for the linear kernel only; this one is {self.kernel_!r}")
-        return self._plane(self._expansion)
+        return self._plane()
 
     def _machine_decisions(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = checked_table(self, X, reset=False)
-        found = self._expansion
-        if self._kernel.precomputed and X.shape[1] != self.shape_fit_[0]:
-            raise TableError(
-                f"X must hold K against the {self.shape_fit_[0]} training rows; it has {X.shape[1]} columns"
-            )
-        if not found.paired:
-            return found.decisions([self._sums(X, slice(None))])
-        ends = np.cumsum(found.n_support)
-        return found.decisions([self._sums(X, slice(e - n, e)) for e, n in zip(ends, found.n_support)])
-
-    def _sums(self, X: Any, which: slice) -> Floats:
-        found = self._expansion
-        if self._kernel.precomputed:
-            return np.asarray(X[:, self._columns_used[which]] @ found.coef[:, which].T)
-        coef = np.ascontiguousarray(found.coef[:, which])
-        return self._kernel.sums(X, self._vectors[which], coef, self.n_jobs)
+        return self._expansion.decisions(self._sums(X))
 
     def decision_function(self, X: Any) -> Floats:
         """f(x) = Σ β_i K(x_i, x) + b: one value a row for two classes, else a column a class (or a pair)."""
@@ -237,23 +210,25 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         its class ("ovr").
         """
         decisions = self._machine_decisions(X)
-        y = np.asarray(y)
-        unknown = ~np.isin(y, self.classes_)
-        if unknown.any():
-            value = y[unknown][0].item() if hasattr(y[unknown][0], "item") else y[unknown][0]
-            known = self.classes_.tolist()
-            raise UnknownValue(
-                f"y has {value!r}, no class of this model{did_you_mean(value, known)} classes: {listed(known)}"
-            )
-        if len(y) != len(decisions):
-            raise TableError(f"X has {len(decisions)} rows and y {len(y)}")
-        codes = np.searchsorted(self.classes_, y)
+        codes = encode_labels(y, self.classes_)[1]
+        if len(codes) != len(decisions):
+            raise TableError(f"X has {len(decisions)} rows and y {len(codes)}")
         norms = np.where(self.w_norm_ > 0, self.w_norm_, 1.0)
-        signs = _signs(codes, len(self.classes_), self.multi_class)
+        signs = self._signs(codes)
         functional = np.where(signs == 0, np.inf, decisions * signs)
         worst = functional.argmin(axis=1)
-        lowest = functional[np.arange(len(y)), worst]
+        lowest = functional[np.arange(len(codes)), worst]
         return Margins(lowest, lowest / norms[worst])
+
+    def _signs(self, codes: Ints) -> Floats:
+        """+1, −1 or 0 (not asked): the side on which each row should be, for every machine."""
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return np.where(codes == 1, 1.0, -1.0)[:, None]
+        if not self._expansion.paired:
+            return np.asarray(codes[:, None] == np.arange(n_classes), dtype=np.float64)
+        first, second = np.triu_indices(n_classes, 1)
+        return np.asarray((codes[:, None] == first) * 1.0 - (codes[:, None] == second) * 1.0)
 
     def _calibrate(self, X: Any, problems: list[Split], bounds: Floats, weight: Floats) -> list[tuple[float, float]]:
         """(A, B) of each machine's sigmoid, from scores of rows that the scoring machine had not seen.
@@ -272,7 +247,7 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 tests.append((at, held, share[held], constant))
                 if constant is None:
                     tasks.append(partial(train, self._kernel, X, rows, signs, bounds[rows] * (1 - share[seen])))
-        machines = iter(side_by_side(tasks, self._settings))
+        machines = iter(side_by_side(tasks, self._settings()))
         found: list[list[Any]] = [[] for _ in problems]
         for at, held, share, constant in tests:
             rows, sign = problems[at].rows[held], problems[at].sign[held]
@@ -285,7 +260,8 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         support, beta = machine.rows[used], machine.beta[used]
         if self._kernel.precomputed:
             return np.asarray(rows_at(self._kernel.name, X, rows, support) @ beta + machine.b)
-        return self._kernel.sums(X[rows], X[support], beta[None], self.n_jobs)[:, 0] + machine.b
+        ready = self._kernel.ready(X[support], self.n_jobs)
+        return self._kernel.sums(X[rows], ready, beta[None], self.n_jobs)[:, 0] + machine.b
 
     @available_if(_gives_posteriors)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -312,16 +288,6 @@ class SVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def plot_margin(self, X: Any, y: Any, ax: Any = None) -> Any:
         """Draw the separating line, the margin lines and the support vectors of a two-column, two-class problem."""
-        from .plot import plot_margin
+        from ..report.margin import plot_margin
 
         return plot_margin(self, X, y, ax)
-
-
-def _signs(codes: NDArray[np.int64], n_classes: int, scheme: str) -> Floats:
-    """+1, −1 or 0 (not asked): the side on which each row should be, for every machine."""
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    if scheme == "ovr":
-        return np.asarray(codes[:, None] == np.arange(n_classes), dtype=np.float64)
-    first, second = np.triu_indices(n_classes, 1)
-    return np.asarray((codes[:, None] == first) * 1.0 - (codes[:, None] == second) * 1.0)

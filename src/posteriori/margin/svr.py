@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_consistent_length
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _check_y, check_is_fitted
 
 from ..arrays import Floats
-from ..errors import ModelError, TableError
-from .border import checked_table, checked_weights, positive, square_or_error
+from ..estimator import changing
+from ..table.labels import as_labels
+from ..table.weights import check_weights
 from .gram import KernelFunction
-from .kernel_functions import KernelChoice, make_kernel
-from .machine import Settings, machine_of, rows_at, warn_unfinished
-from .merge import as_they_are, merge
+from .kernel_functions import make_kernel
+from .machines import KernelMachine, Machine, Part, rows_at, warn_unfinished
+from .merge import read_table
 from .smo import solve
-from .undo import whole_or_nothing
 
 
-class SVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class SVR(RegressorMixin, KernelMachine):  # type: ignore[misc]
     """Support vector regression: min ½‖w‖² + Σ C_i (|y_i − f(x_i)| − ε)₊, f(x) = wᵀφ(x) + b.
 
     In the solver's form every row has two multipliers: 0 ≤ β⁺ ≤ C with p = y − ε, and −C ≤ β⁻ ≤ 0 with p = y + ε.
@@ -38,6 +41,11 @@ class SVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> bool(abs(line.predict([[3.0]])[0] - 7) <= 0.11)
     True
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelMachine._parameter_constraints,
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+    }
 
     def __init__(
         self,
@@ -70,38 +78,31 @@ class SVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.max_seconds = max_seconds
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
-
-    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Solve the dual for the tube."""
-        positive(C=self.C, tol=self.tol, cache_size=self.cache_size)
-        if not self.epsilon >= 0:
-            raise ModelError(f"epsilon must be at least 0; got {self.epsilon!r}")
-        X, y = checked_table(self, X, y, reset=True, numeric_y=True)
-        weight, y = checked_weights(sample_weight, X), np.asarray(y, dtype=np.float64)
-        if self.kernel == "precomputed":
-            square_or_error(X)
-        merged = as_they_are(weight) if self.kernel == "precomputed" else merge(X, y, weight)
+        with changing(self):
+            self._check_parameters()
+            self._learn(X, y, sample_weight)
+            self._support()
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X = read_table(self, X, reset=True)
+        y = np.asarray(_check_y(as_labels(y), y_numeric=True), dtype=np.float64)
+        check_consistent_length(X, y)
+        merged = self._merged(X, y, check_weights(1.0 if sample_weight is None else sample_weight, len(y)))
         rows, y, C = rows_at(self.kernel, X, merged.first), y[merged.first], self.C * merged.weight
-        choice = KernelChoice(self.kernel, self.gamma, self.sigma, self.coef0, self.degree, self.norm)
-        self._kernel = make_kernel(choice, rows, merged.weight, float(C.max()), self.tol)
-        n = len(y)
-        settings = Settings(self.tol, self.max_iter, self.max_seconds, self.cache_size, self.n_jobs)
+        self._kernel = make_kernel(self, rows, merged.weight, float(C.max()))
+        n, settings = len(y), self._settings()
         gram = self._kernel.gram(rows, self.cache_size, self.n_jobs)
         p = np.concatenate([y - self.epsilon, y + self.epsilon])
         low, high = np.concatenate([np.zeros(n), -C]), np.concatenate([C, np.zeros(n)])
         limits = settings.limits(2 * n, threading.Event())
         found = solve(gram.only(np.tile(np.arange(n), 2)), p, low, high, limits, self.cache_size)
-        machine = machine_of(merged.first, found, p)
-        warn_unfinished([machine], settings, type(self).__name__)
+        warn_unfinished([Machine.of(merged.first, found, p)], settings, type(self).__name__)
         distinct = found.beta[:n] + found.beta[n:]
-        self._vectors = None if self._kernel.precomputed else rows[distinct != 0]
-        self._coef = np.ascontiguousarray(distinct[None, distinct != 0])
+        vectors = merged.first if self._kernel.precomputed else rows
+        self._parts = [Part(vectors[distinct != 0], np.ascontiguousarray(distinct[None, distinct != 0]))]
         beta = merged.spread(distinct)
         used = np.flatnonzero(beta)
         self.support_ = used.astype(np.int32)
@@ -114,11 +115,11 @@ class SVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self.intercept_ = self.intercept_ - self.coef_ @ self._kernel.centre
         self.n_iter_, self.gap_, self.fit_status_ = found.steps, found.gap, int(not found.converged)
         self.shape_fit_ = X.shape
-        return self
 
     @property
     def coef_(self) -> Floats:
         """w, for the linear kernel."""
+        check_is_fitted(self, "dual_coef_")
         if self._kernel.name != "linear":
             raise AttributeError(f"coef_ is there for the linear kernel only; this one is {self._kernel.name!r}")
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
@@ -126,11 +127,4 @@ class SVR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Floats:
         """f(x) = Σ β_i K(x_i, x) + b."""
         check_is_fitted(self)
-        X = checked_table(self, X, reset=False)
-        if self._kernel.precomputed:
-            if X.shape[1] != self.shape_fit_[0]:
-                raise TableError(
-                    f"X must hold K against the {self.shape_fit_[0]} training rows; it has {X.shape[1]} columns"
-                )
-            return np.asarray(X[:, self.support_] @ self.dual_coef_[0] + self._b)
-        return self._kernel.sums(X, self._vectors, self._coef, self.n_jobs)[:, 0] + self._b
+        return self._sums(X)[0][:, 0] + self._b

@@ -18,19 +18,9 @@ if TYPE_CHECKING:
 FLAT = 1e-12
 
 
-def kernel_values(spec: KernelSpec, inner: Array, a_norms: Array, b_norms: Array) -> Array:
-    """φ of inner products: scale·s + shift; its power; its tanh; exp(−scale·D²); exp(−scale·D), D² = ‖a‖² + ‖b‖² − 2s."""
-    if spec.kind in ("dot", "polynomial", "sigmoid"):
-        line = spec.scale * inner + spec.shift
-        return np.asarray(
-            line if spec.kind == "dot" else line**spec.degree if spec.kind == "polynomial" else np.tanh(line)
-        )
-    squared = np.maximum(a_norms + b_norms - 2.0 * inner, 0.0)
-    return np.asarray(np.exp(-spec.scale * (squared if spec.kind == "rbf" else np.sqrt(squared))))
-
-
 def kernel_rows(spec: KernelSpec, a: Array, b: Array) -> Floats:
-    """K(a_i, b_j); "distance" is exp(−scale·‖a−b‖), "manhattan" exp(−scale·‖a−b‖₁)."""
+    """K(a_i, b_j): of s = scale·aᵀb + shift, "dot" is s, "polynomial" its power, "sigmoid" its tanh; "rbf" is
+    exp(−scale·‖a−b‖²), "distance" exp(−scale·‖a−b‖), "manhattan" exp(−scale·‖a−b‖₁)."""
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     gaps = a[:, None, :] - b[None, :, :]
     if spec.kind == "manhattan":
@@ -38,7 +28,8 @@ def kernel_rows(spec: KernelSpec, a: Array, b: Array) -> Floats:
     if spec.kind in ("rbf", "distance"):
         squared = (gaps**2).sum(axis=2)
         return np.asarray(np.exp(-spec.scale * (squared if spec.kind == "rbf" else np.sqrt(squared))))
-    return np.asarray(kernel_values(spec, a @ b.T, a, b))
+    line = spec.scale * (a @ b.T) + spec.shift
+    return np.asarray(line if spec.kind == "dot" else line**spec.degree if spec.kind == "polynomial" else np.tanh(line))
 
 
 def kernel_sums(spec: KernelSpec, a: Array, b: Array, coef: Floats) -> Floats:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Floats
-from ..errors import ModelError, did_you_mean, listed
-from .border import checked_table, checked_weights, every_class_counts, positive
+from ..errors import ModelError
+from ..estimator import N_JOBS, Estimator, changing
+from ..kernels import n_threads
 from .linear import FEW_COLUMNS, Plane, by_descent, by_newton
-from .machine import crew, together
-from .merge import merge
-from .undo import whole_or_nothing
+from .machines import together
+from .merge import merge, read_classes, read_table
 
 
-class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
     """Linear support vector classifier: min ½(‖w‖² + b²/s²) + Σ C_i loss(1 − y_i(wᵀx_i + b)), one plane a class.
 
     Parameters
@@ -44,6 +44,19 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> LinearSVC(C=1e6, intercept_scaling=100.0).fit(X, y).coef_.round(2).tolist()
     [[0.5, 0.5]]
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0.0, None, closed="right")],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "solver": [StrOptions({"auto", "dual", "newton"})],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": N_JOBS,
+    }
 
     def __init__(
         self,
@@ -75,20 +88,22 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    @whole_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Find the plane of each class against the rest (two classes: one plane)."""
-        self._check_options()
-        X, y = checked_table(self, X, y, reset=True)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ModelError(
-                f"a margin lies between two classes; y has only one class: {listed(self.classes_.tolist())}"
-            )
-        weight = checked_weights(sample_weight, X)
-        of_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        every_class_counts(weight, of_class, codes, self.classes_)
+        with changing(self):
+            self._check_parameters()
+            self._learn(X, y, sample_weight)
+        return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not np.isfinite(self.C):
+            raise ModelError("LinearSVC needs a finite C; for a hard margin use SVC(kernel='linear', C=inf)")
+        if self.solver == "newton" and self.loss == "hinge":
+            raise ModelError("solver='newton' takes the squared hinge only; the hinge has no Hessian: use 'dual'")
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X, codes, weight, of_class = read_classes(self, X, y, sample_weight)
         bounds = self.C * weight * of_class[codes]
         if not (bounds > 0).all():
             X, codes, bounds = X[bounds > 0], codes[bounds > 0], bounds[bounds > 0]
@@ -104,25 +119,13 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return self
-
-    def _check_options(self) -> None:
-        positive(C=self.C, tol=self.tol, max_iter=self.max_iter, intercept_scaling=self.intercept_scaling)
-        if not np.isfinite(self.C):
-            raise ModelError("LinearSVC needs a finite C; for a hard margin use SVC(kernel='linear', C=inf)")
-        for name, known in (("loss", ["hinge", "squared_hinge"]), ("solver", ["auto", "dual", "newton"])):
-            value = getattr(self, name)
-            if value not in known:
-                raise ModelError(f"{name} must be one of {listed(known)}; got {value!r}{did_you_mean(value, known)}")
 
     def _bias(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
     def _planes(self, X: Any, codes: Any, bounds: Floats) -> list[Plane]:
         newton = self._use_newton(X)
-        if (
-            not newton
-        ):  # descent depends on the order of the rows: a weighted table and one written out must be the same
+        if not newton:  # the order of the rows counts: a weighted table and one written out must be the same
             merged = merge(X, codes, bounds)
             X, codes, bounds = _with_wide_starts(X[merged.first]), codes[merged.first], merged.weight
         seed = int(check_random_state(self.random_state).randint(1, 2**31 - 1))
@@ -137,20 +140,16 @@ class LinearSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 tasks.append(partial(by_descent, X, sign, bounds, *options))
         if newton:  # its time is in BLAS, which has its own threads
             return [task() for task in tasks]
-        return together(tasks, crew(len(tasks), self.n_jobs))
+        return together(tasks, n_threads(self.n_jobs, len(tasks), 1))
 
     def _use_newton(self, X: Any) -> bool:
-        able = self.loss == "squared_hinge"
-        if self.solver == "newton" and not able:
-            raise ModelError("solver='newton' takes the squared hinge only; the hinge has no Hessian: use 'dual'")
-        return able and (
-            self.solver == "newton" or (self.solver == "auto" and X.shape[1] <= max(FEW_COLUMNS, X.shape[0]))
-        )
+        suits = self.loss == "squared_hinge" and X.shape[1] <= max(FEW_COLUMNS, X.shape[0])
+        return self.solver == "newton" or (self.solver == "auto" and suits)
 
     def decision_function(self, X: Any) -> Floats:
         """wᵀx + b: one value a row for two classes, else a column a class."""
         check_is_fitted(self)
-        X = checked_table(self, X, reset=False)
+        X = read_table(self, X)
         scores = np.asarray(X @ self.coef_.T) + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import MissingExtra, ModelError
 
 if TYPE_CHECKING:
-    from .svm import SVC
+    from ..margin.svm import SVC
 
 
 def plot_margin(machine: SVC, X: Any, y: Any, ax: Any = None) -> Any:

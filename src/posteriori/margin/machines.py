@@ -1,0 +1,294 @@
+"""Machines of two classes, many of them side by side, and what all estimators on the dual solver share."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+
+from ..arrays import Floats, Ints
+from ..errors import ModelError, TableError
+from ..estimator import N_JOBS, Estimator
+from ..kernels import n_threads
+from .kernel_functions import NAMES, Kernel
+from .merge import Merged, as_they_are, merge, read_table
+from .smo import Limits, Solution, solve
+
+T = TypeVar("T")
+
+
+class Part(NamedTuple):
+    """Support vectors (of a precomputed kernel: their columns) and the coefficients of every machine on them."""
+
+    vectors: Any
+    coef: Floats
+
+
+class KernelMachine(Estimator):
+    """What SVC and SVR share: the parameters of kernel and solver, and Σ β_i K(x_i, x)."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0.0, None, closed="right")],
+        "kernel": [StrOptions(set(NAMES)), callable],
+        "degree": [Interval(Integral, 0, 2**31 - 1, closed="both")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "sigma": [Interval(Real, 0.0, None, closed="neither"), None],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "norm": [Options(Integral, {1, 2})],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "cache_size": [Interval(Real, 0.0, None, closed="neither")],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "max_seconds": [Interval(Real, 0.0, None, closed="left"), None],
+        "n_jobs": N_JOBS,
+    }
+    _kernel: Kernel
+    _parts: list[Part]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.sigma is not None and not (isinstance(self.gamma, str) and self.gamma == "scale"):
+            raise ModelError(
+                f"sigma and gamma say the same thing twice; got sigma={self.sigma!r} and gamma={self.gamma!r}"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+    def _settings(self) -> Settings:
+        return Settings(self.tol, self.max_iter, self.max_seconds, self.cache_size, self.n_jobs)
+
+    def _merged(self, X: Any, target: Any, weight: Floats) -> Merged:
+        """Equal rows as one; those of a precomputed kernel, which must be square, as they are."""
+        if not isinstance(self.kernel, str) or self.kernel != "precomputed":
+            return merge(X, target, weight)
+        _dense(X)
+        if X.shape[0] != X.shape[1]:
+            raise TableError(f"Precomputed matrix must be a square matrix of the training rows; got shape {X.shape}")
+        return as_they_are(weight)
+
+    def _sums(self, X: Any) -> list[Floats]:
+        """Σ coef K over each part of the support vectors, shape (n, machines)."""
+        X = read_table(self, X)
+        ready = self._support()
+        if self._kernel.precomputed:
+            _dense(X)
+            return [np.asarray(X[:, part.vectors] @ part.coef.T) for part in self._parts]
+        return [self._kernel.sums(X, at, part.coef, self.n_jobs) for at, part in zip(ready, self._parts)]
+
+    def _support(self) -> list[Any]:
+        """The support vectors of each part, made ready for sums."""
+        if self._kernel.precomputed:
+            return self._made("support", list)
+        return self._made("support", lambda: [self._kernel.ready(p.vectors, self.n_jobs) for p in self._parts])
+
+
+def _dense(K: Any) -> None:
+    if sparse.issparse(K):
+        raise TableError("a precomputed kernel matrix must be dense; pass X.toarray()")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to solve: tolerance, caps, cache."""
+
+    tol: float = 1e-3
+    max_iter: int = -1
+    max_seconds: float | None = None
+    cache_size: float = 200.0
+    n_jobs: int | None = None
+
+    def limits(self, n: int, interrupted: threading.Event) -> Limits:
+        steps = self.max_iter if self.max_iter >= 0 else max(10_000_000, 100 * n)
+        return Limits(self.tol, steps, np.inf if self.max_seconds is None else self.max_seconds, interrupted)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """f(x) = Σ β_i K(x_i, x) + b over training rows `rows`."""
+
+    rows: Ints
+    beta: Floats
+    b: float
+    w_norm: float
+    gap: float
+    steps: int
+    converged: bool
+
+    @classmethod
+    def of(cls, rows: Ints, found: Solution, p: Floats) -> Machine:
+        """‖w‖² = βᵀKβ = Σβ(p − v)."""
+        w_norm = float(np.sqrt(max(0.0, float(found.beta @ (p - found.v)))))
+        return cls(rows, found.beta, found.b, w_norm, found.gap, found.steps, found.converged)
+
+
+def rows_at(kernel: Any, X: Any, rows: Ints, columns: Ints | None = None) -> Any:
+    """The training rows of a part; of a precomputed matrix, their columns too."""
+    if not isinstance(kernel, str) or kernel != "precomputed":
+        return X[rows]
+    return X[np.ix_(rows, rows if columns is None else columns)]
+
+
+def train(
+    kernel: Kernel, X: Any, rows: Ints, sign: Floats, C: Floats, settings: Settings, interrupted: threading.Event
+) -> Machine:
+    """The machine that separates sign > 0 from sign < 0; `sign` and C belong to `rows`."""
+    gram = kernel.gram(rows_at(kernel.name, X, rows), settings.cache_size, settings.n_jobs)
+    low, high = np.where(sign < 0, -C, 0.0), np.where(sign > 0, C, 0.0)
+    found = solve(gram, sign, low, high, settings.limits(len(rows), interrupted), settings.cache_size)
+    return Machine.of(rows, found, sign)
+
+
+def side_by_side(tasks: Sequence[Callable[[Settings, threading.Event], Machine]], settings: Settings) -> list[Machine]:
+    """Run the tasks, each on one core where there are several of them, the cache shared between those that run at once."""
+    team = n_threads(settings.n_jobs, len(tasks), 1)
+    if team > 1:
+        settings = Settings(settings.tol, settings.max_iter, settings.max_seconds, settings.cache_size / team, 1)
+    return together([partial(task, settings) for task in tasks], team)
+
+
+def together(tasks: Sequence[Callable[[threading.Event], T]], team: int) -> list[T]:
+    """The tasks' answers, `team` of them at work at once; on Ctrl-C or an error the others are told to stop."""
+    interrupted = threading.Event()
+    if team <= 1:
+        return [task(interrupted) for task in tasks]
+    with ThreadPoolExecutor(team) as pool:
+        futures: list[Future[T]] = []
+        try:
+            futures += [pool.submit(task, interrupted) for task in tasks]
+            while (now := wait(futures, timeout=0.1)).not_done:  # short waits, so that Ctrl-C is heard
+                for f in now.done:
+                    f.result()  # raises where the task failed
+            return [f.result() for f in futures]
+        except BaseException:
+            interrupted.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def warn_unfinished(machines: Sequence[Machine], settings: Settings, name: str) -> None:
+    """Say that a cap ended the work before the gap was closed."""
+    open_ones = [m for m in machines if not m.converged]
+    if open_ones:
+        worst = max(m.gap for m in open_ones)
+        warnings.warn(
+            f"{name} stopped before its gap was under tol={settings.tol:g}: gap {worst:.3g} after "
+            f"{max(m.steps for m in open_ones)} steps. Raise max_iter or max_seconds, lower C, or scale the columns",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+# More than two classes: the machines of one-vs-one and one-vs-rest, and scikit-learn's layout of their coefficients.
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A two-class problem: `rows`, and for each whether it is on the positive side."""
+
+    rows: Ints
+    sign: Floats
+
+
+def splits(codes: Ints, n_classes: int, scheme: str) -> list[Split]:
+    """The problems of a scheme.
+
+    Two classes: one problem, the second class positive. "ovo": each pair, its first class positive. "ovr": each class
+    against the others.
+    """
+    everything = np.arange(len(codes))
+    if n_classes == 2:
+        return [Split(everything, np.where(codes == 1, 1.0, -1.0))]
+    if scheme == "ovr":
+        return [Split(everything, np.where(codes == k, 1.0, -1.0)) for k in range(n_classes)]
+    out = []
+    for i, j in combinations(range(n_classes), 2):
+        rows = np.flatnonzero((codes == i) | (codes == j))
+        out.append(Split(rows, np.where(codes[rows] == i, 1.0, -1.0)))
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The machines over one list of support vectors, sorted by class: coef (machines or K−1, support)."""
+
+    support: Ints
+    n_support: Ints
+    coef: Floats
+    intercept: Floats
+    paired: bool
+
+    def parts(self, vectors: Any) -> list[Part]:
+        """The vectors of all machines at once or, in pairs, of each class."""
+        ends = np.cumsum(self.n_support if self.paired else [len(self.support)])
+        at = [slice(*ends) for ends in zip([0, *ends[:-1]], ends)]
+        return [Part(vectors[here], np.ascontiguousarray(self.coef[:, here])) for here in at]
+
+    def decisions(self, sums: Sequence[Floats]) -> Floats:
+        """f of every machine from Σ coef K over each part, shape (n, machines)."""
+        if not self.paired:
+            return np.asarray(sums[0] + self.intercept)
+        pairs = combinations(range(len(self.n_support)), 2)
+        return np.stack([sums[i][:, j - 1] + sums[j][:, i] for i, j in pairs], axis=1) + self.intercept
+
+
+def expansion(machines: Sequence[Machine], codes: Ints, n_classes: int, scheme: str) -> Expansion:
+    """Gather the machines over rows of classes `codes`.
+
+    In pairs, the support vector of class i keeps its β against class j in row j−1 (j > i) or j.
+    """
+    paired = n_classes > 2 and scheme == "ovo"
+    pairs = list(combinations(range(n_classes), 2))
+    full = np.zeros((n_classes - 1 if paired else len(machines), len(codes)))
+    for k, machine in enumerate(machines):
+        if paired:
+            i, j = pairs[k]
+            first = codes[machine.rows] == i
+            full[j - 1, machine.rows[first]] = machine.beta[first]
+            full[i, machine.rows[~first]] = machine.beta[~first]
+        else:
+            full[k, machine.rows] = machine.beta
+    return _by_class(full, codes, n_classes, np.array([m.b for m in machines]), paired)
+
+
+def written_out(found: Expansion, merged: Merged, codes: Ints) -> Expansion:
+    """The same machines over the original rows, equal rows sharing their multiplier."""
+    full = np.zeros((len(found.coef), len(merged.first)))
+    full[:, found.support] = found.coef
+    return _by_class(merged.spread(full), codes, len(found.n_support), found.intercept, found.paired)
+
+
+def _by_class(full: Floats, codes: Ints, n_classes: int, intercept: Floats, paired: bool) -> Expansion:
+    used = np.flatnonzero((full != 0).any(axis=0))
+    support = used[np.argsort(codes[used], kind="stable")]
+    n_support = np.bincount(codes[support], minlength=n_classes)
+    return Expansion(support, n_support, np.ascontiguousarray(full[:, support]), intercept, paired)
+
+
+def votes(decisions: Floats, n_classes: int) -> Floats:
+    """One score a class from the pairs: its wins, and below them (under ½) the sum of its decisions.
+
+    >>> votes(np.array([[2.0, 1.0, 0.5]]), 3).argmax()
+    np.int64(0)
+    """
+    wins, trust = np.zeros((len(decisions), n_classes)), np.zeros((len(decisions), n_classes))
+    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        f = decisions[:, k]
+        wins[:, i] += f > 0
+        wins[:, j] += f <= 0
+        trust[:, i] += f
+        trust[:, j] -= f
+    return np.asarray(wins + trust / (3 * (np.abs(trust) + 1)))
