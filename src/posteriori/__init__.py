@@ -40,8 +40,8 @@ _HOME: dict[str, str] = {
     "SVC": "margin.svm",
     "SVR": "margin.svr",
     "KDTree": "neighbors.kdtree",
-    "KNeighborsClassifier": "neighbors.classifier",
-    "KNeighborsRegressor": "neighbors.regressor",
+    "KNeighborsClassifier": "neighbors.knn",
+    "KNeighborsRegressor": "neighbors.knn",
 }
 
 __all__ = ["__version__", *sorted(_HOME)]

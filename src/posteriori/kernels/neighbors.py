@@ -1,17 +1,20 @@
-"""The compiled searches: a kd-tree as a tuple of arrays, brute force as a panel of floats.
+"""The compiled searches: a kd-tree as a tuple of arrays, brute force as a panel of floats; both at any scale.
 
 Arrays are C-contiguous, finite and of one float type; the callers of this module have seen to it. Results do not depend on
-the number of threads.
+the number of threads. Squares over- and underflow long before numbers do: points are scaled by a power of two, and the few
+queries that this does not serve are answered by scaled differences.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Ints
+from ..arrays import Bools, Ints
 from . import n_threads, native
 
 Floats = NDArray[np.floating[Any]]
@@ -115,3 +118,88 @@ def brute_nearest(
     threads = n_threads(n_jobs, len(Q) * X.shape[0] * X.shape[1], 2_000_000)
     native().brute_nearest(X, *prepared, Q, skip, threads, distance, index)
     return distance, index
+
+
+def scale_for(lo: Floats, hi: Floats) -> float:
+    """A power of two that brings the points' extent where squares neither over- nor underflow; 1 almost always.
+
+    >>> scale_for(np.array([0.0]), np.array([5.0]))
+    1.0
+    """
+    room = 100 if lo.dtype == np.float64 else 12
+    with np.errstate(over="ignore"):
+        extent = float(np.max(hi / 2 - lo / 2, initial=0.0))
+    furthest = float(max(np.max(np.abs(lo), initial=0.0), np.max(np.abs(hi), initial=0.0)))
+    if furthest > 2.0 ** (4 * room):  # few points far out: a query at the origin is as far away
+        extent = max(extent, furthest)
+    if extent == 0 or 2.0**-room < extent < 2.0**room:
+        return 1.0
+    most = 1000 if lo.dtype == np.float64 else 120  # the scale itself must be a number of that type
+    return float(2.0 ** -min(max(math.frexp(extent)[1], -most), most))
+
+
+def too_far(Q: Floats, scale: float) -> Bools:
+    """The queries so far away that the square of a distance would overflow."""
+    limit = min(2.0 ** (480 if Q.dtype == np.float64 else 55) / scale, float(np.finfo(Q.dtype).max))
+    return np.asarray((np.abs(Q) > limit).any(axis=1), dtype=np.bool_)
+
+
+class Scaled(NamedTuple):
+    """Points that are searched scaled: `search(Q·scale)`; `place(rows)` are their coordinates, scaled, `all()` as they are."""
+
+    scale: float
+    metric: str
+    p: float
+    search: Callable[[Floats], tuple[Floats, Ints]]
+    place: Callable[[Ints], Floats]
+    all: Callable[[], Floats]
+
+    def nearest(self, Q: Floats, k: int, skip: Ints | None) -> tuple[Floats, Ints]:
+        """What the search finds, but for the queries whose squares over- or underflow: those by differences."""
+        strange = too_far(Q, self.scale)
+        scaled = np.where(strange[:, None], Q.dtype.type(0), Q) if strange.any() else Q
+        scaled = scaled if self.scale == 1 else scaled * Q.dtype.type(self.scale)
+        distance, index = self.search(scaled)
+        if self.metric == "euclidean":
+            strange |= self._lost(distance, index, scaled)
+        if self.scale != 1:
+            distance /= Q.dtype.type(self.scale)
+        if strange.any():
+            points = self.all().astype(np.float64)
+            for i in np.flatnonzero(strange):
+                with np.errstate(over="ignore"):
+                    D = differences(points, Q[i].astype(np.float64), self.metric, self.p)
+                    if skip is not None:
+                        D[skip[i]] = np.nan  # after every distance, infinite ones too
+                    index[i] = np.argsort(D, kind="stable")[:k]
+                    distance[i] = D[index[i]].astype(distance.dtype)
+        return distance, index
+
+    def _lost(self, distance: Floats, index: Ints, Q: Floats) -> Bools:
+        """The queries with a neighbour so near that the square of its distance is lost, although they are not one point."""
+        lost = np.zeros(len(Q), dtype=np.bool_)
+        near = distance < 2.0 ** (-480 if Q.dtype == np.float64 else -50)
+        if near.any():
+            query, _ = np.nonzero(near)
+            lost[query[(self.place(index[near]) != Q[query]).any(axis=1)]] = True
+        return lost
+
+
+def differences(X: Floats, q: Floats, metric: str, p: float) -> Floats:
+    """‖X_r − q‖ = m·‖(X_r − q)/m‖, m the largest difference: no overflow where the result fits.
+
+    >>> differences(np.array([[3e200, 4e200]]), np.zeros(2), "euclidean", 2.0)
+    array([5.e+200])
+    """
+    gap = np.abs(X - q)
+    top: Floats = gap.max(axis=1)
+    if metric == "chebyshev":
+        return top
+    if metric == "manhattan":
+        total: Floats = gap.sum(axis=1)
+        return total
+    power = 2.0 if metric == "euclidean" else p
+    safe = np.where((top > 0) & np.isfinite(top), top, 1.0)
+    with np.errstate(under="ignore"):
+        norm: Floats = top * ((gap / safe[:, None]) ** power).sum(axis=1) ** (1 / power)
+    return np.where(np.isinf(top), top, norm)

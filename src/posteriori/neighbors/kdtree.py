@@ -6,29 +6,19 @@ Symbols: X points (n, d), Q queries (m, d), k neighbours, r radius.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..arrays import Array, Ints
-from ..errors import BadValue, ModelError, did_you_mean, listed
+from ..errors import BadValue, ModelError
 from ..kernels import neighbors as kernel
-from .extremes import answer_one_by_one, scale_for, too_far, underflowed
-from .nodes import Nodes
+from .metrics import metric_named
 
 MOST_POINTS = 2**31 - 2**12  # rows are numbered in 32 bits inside the tree
-NAMES = {
-    "euclidean": "euclidean",
-    "l2": "euclidean",
-    "manhattan": "manhattan",
-    "l1": "manhattan",
-    "cityblock": "manhattan",
-    "chebyshev": "chebyshev",
-    "infinity": "chebyshev",
-    "minkowski": "minkowski",
-}
 
 
 def auto_leaf_size(d: int) -> int:
@@ -38,24 +28,6 @@ def auto_leaf_size(d: int) -> int:
     (32, 64)
     """
     return 32 if d <= 5 else 64
-
-
-def metric_named(metric: str, p: float) -> tuple[str, float]:
-    """(metric, p) in the kernels' names; Minkowski with p = 1, 2, ∞ is the metric that it is.
-
-    >>> metric_named("minkowski", 1)
-    ('manhattan', 1.0)
-    """
-    if metric not in NAMES:
-        raise ModelError(
-            f"metric={metric!r} is none that a kd-tree can search{did_you_mean(metric, NAMES)} (metrics: {listed(NAMES)})"
-        )
-    if not p > 0:
-        raise ModelError(f"p={p!r}: the Minkowski exponent must be positive")
-    name = NAMES[metric]
-    if name == "minkowski":
-        name = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}.get(float(p), name)
-    return name, float(p)
 
 
 def float_rows(X: ArrayLike, what: str = "X") -> Array:
@@ -69,6 +41,51 @@ def float_rows(X: ArrayLike, what: str = "X") -> Array:
     if A.ndim != 2:
         raise BadValue(f"{what} must have two dimensions (rows, columns), got {A.ndim}: reshape one row to (1, -1)")
     return np.ascontiguousarray(A, dtype=np.float32 if A.dtype == np.float32 else np.float64)
+
+
+class Node(NamedTuple):
+    """One node: a cut (left: x[dim] < value) or, where dim is −1, a leaf with its points; lo and hi are the box."""
+
+    dim: int
+    value: float
+    left: int
+    right: int
+    lo: Array
+    hi: Array
+    points: Ints
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.dim < 0
+
+
+class Nodes(Sequence[Node]):
+    """The nodes of a tree in preorder, the root first; made when they are asked for."""
+
+    def __init__(self, flat: kernel.Flat, scale: float) -> None:
+        self._flat, self._scale = flat, scale
+
+    def __len__(self) -> int:
+        return len(self._flat.dim)
+
+    @overload
+    def __getitem__(self, i: int) -> Node: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Node]: ...
+    def __getitem__(self, i: int | slice) -> Node | list[Node]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        i = range(len(self))[i]
+        f, scale = self._flat, self._scale
+        dim, right = int(f.dim[i]), int(f.right[i])
+        lo, hi = f.lo[i] / scale, f.hi[i] / scale
+        if dim >= 0:
+            return Node(dim, float(f.value[i]) / scale, i + 1, right, lo, hi, np.empty(0, dtype=np.int64))
+        ids = f.ids[f.leaf_block[right] : f.leaf_block[right + 1]].ravel()[: f.leaf_count[right]]
+        return Node(-1, math.nan, -1, -1, lo, hi, np.sort(ids).astype(np.int64))
+
+    def __iter__(self) -> Iterator[Node]:
+        return (self[i] for i in range(len(self)))
 
 
 class KDTree:
@@ -115,7 +132,7 @@ class KDTree:
         lo, hi, finite = kernel.bounds(rows, n_jobs)
         if not finite:
             raise BadValue("X holds NaN or infinite cells; a kd-tree needs finite points")
-        self._scale = scale_for(lo, hi)
+        self._scale = kernel.scale_for(lo, hi)
         self._flat = kernel.build(rows, self._scale, self.leaf_size, n_jobs)
 
     def __len__(self) -> int:
@@ -147,25 +164,26 @@ class KDTree:
         array([[1, 0]])
         """
         rows = self._queries(Q)
-        left_out = kernel.NO_SKIP if skip is None else np.ascontiguousarray(skip, dtype=np.int32)
         most = len(self) - (skip is not None)
         if not 1 <= k <= most:
             raise ModelError(f"k={k} neighbours of {most} points: k must be at least 1 and at most {most}")
-        if skip is not None and left_out.shape != (len(rows),):
+        left_out = None if skip is None else np.ascontiguousarray(skip, dtype=np.int64)
+        if left_out is not None and left_out.shape != (len(rows),):
             raise BadValue(f"skip must have one row number for each of the {len(rows)} queries, got {left_out.shape}")
-        far = too_far(rows, self._scale)
-        near = np.where(far[:, None], self.dtype.type(0), rows) if far.any() else rows
-        scaled = near if self._scale == 1 else near * self.dtype.type(self._scale)
-        distance, index = kernel.nearest(
-            self._flat, self.leaf_size, scaled, int(k), self.metric, self.p, left_out, self.n_jobs
-        )
-        lost = underflowed(distance, index, scaled, self._place) if self.metric == "euclidean" else None
-        if self._scale != 1:
-            distance /= self.dtype.type(self._scale)
-        strange = far if lost is None else far | lost
-        if strange.any():
-            answer_one_by_one(self.data, rows, strange, k, skip, self.metric, self.p, distance, index)
+        distance, index = self.nearest(rows, int(k), left_out, self.n_jobs)
         return (distance, index) if return_distance else index
+
+    def nearest(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
+        """`query` for rows that were checked: finite, contiguous, of the tree's type."""
+        out = kernel.NO_SKIP if skip is None else skip.astype(np.int32)
+        return kernel.Scaled(
+            self._scale,
+            self.metric,
+            self.p,
+            lambda scaled: kernel.nearest(self._flat, self.leaf_size, scaled, k, self.metric, self.p, out, n_jobs),
+            self._place,
+            lambda: self.data,
+        ).nearest(Q, k, skip)
 
     def query_radius(self, Q: ArrayLike, r: ArrayLike, return_distance: bool = False) -> Any:
         """The points at most r from each query, nearest first: one array of rows a query, and one of distances if wanted.
@@ -196,7 +214,7 @@ class KDTree:
 
     def plot(self, ax: Any = None, query: ArrayLike | None = None, k: int = 1) -> Any:
         """The classic figure of a tree in the plane: points, cuts and, for a query, its k neighbours."""
-        from .figure import draw_tree
+        from ..report.kdtree import draw_tree
 
         return draw_tree(self, ax, query, k)
 
@@ -210,7 +228,7 @@ class KDTree:
         return rows
 
     @cached_property
-    def _slot(self) -> NDArray[np.int64]:
+    def _slot(self) -> Ints:
         """Where each row is among the leaves."""
         ids = self._flat.ids.ravel()
         slot = np.empty(len(self), dtype=np.int64)
@@ -229,7 +247,7 @@ class KDTree:
 
     def _balls(self, Q: ArrayLike, r: ArrayLike) -> tuple[Array, Array]:
         rows = self._queries(Q)
-        far = too_far(rows, self._scale)
+        far = kernel.too_far(rows, self._scale)
         if far.any():
             raise BadValue(f"query {int(np.flatnonzero(far)[0])} is too far from the points for a search by radius")
         radius = np.broadcast_to(np.asarray(r, dtype=self.dtype), (len(rows),))

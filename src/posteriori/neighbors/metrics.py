@@ -1,21 +1,60 @@
-"""Distances as a change of coordinates: weighted and Mahalanobis distances are L_p after a linear map.
+"""Distances as a change of coordinates, so that one search serves many metrics.
 
-Symbols: w weights (d,), V covariance, VI its inverse = L Lᵀ. Σ_j w_j|x_j − y_j|^p is L_p of w^(1/p)·x; (x−y)ᵀVI(x−y) is
-the squared Euclidean distance of xL.
+Symbols: d columns, w weights (d,), V covariance, VI its inverse = L Lᵀ; s_j the range and σ_j the standard deviation of
+numeric column j, a a value of categorical column j.
+
+Weighted L_p:  Σ_j w_j|x_j − z_j|^p is L_p of w^(1/p)·x.  Mahalanobis:  (x−z)ᵀVI(x−z) is the squared distance of xL.
+Gower:  D(x, z) = (1/d) Σ_j d_j,  d_j = |x_j − z_j|/s_j  or  [x_j ≠ z_j]: the L1 distance of x_j/(s_j d) and of ½·one-hot/d.
+Value difference (HVDM):  D² = Σ_j d_j²,  d_j = |x_j − z_j|/4σ_j  or  d_j² = Σ_y (P(y|x_j) − P(y|z_j))²: the Euclidean
+distance of x_j/4σ_j and of the vector P(·|x_j), which naive Bayes has: P(y|a) ∝ P(y) P(a|y).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
 
-from ..arrays import Array
-from ..errors import ModelError, SingularCovariance, did_you_mean, listed
-from .kdtree import NAMES, metric_named
+from ..arrays import Array, Floats
+from ..bayes.naive import NaiveBayes
+from ..errors import BadValue, ModelError, SingularCovariance, did_you_mean, listed
+from ..table.encode import factorize, numbers
+from ..table.frame import Frame, open_frame
+from ..table.kinds import resolve_kinds
 
-MAPPED = ("seuclidean", "mahalanobis")
+NAMES = {
+    "euclidean": "euclidean",
+    "l2": "euclidean",
+    "manhattan": "manhattan",
+    "l1": "manhattan",
+    "cityblock": "manhattan",
+    "chebyshev": "chebyshev",
+    "infinity": "chebyshev",
+    "minkowski": "minkowski",
+}
+MIXED = ("gower", "vdm")
+KNOWN = {*NAMES, *MIXED, "seuclidean", "mahalanobis", "precomputed", *PAIRWISE_DISTANCE_FUNCTIONS}
+
+
+def metric_named(metric: str, p: float) -> tuple[str, float]:
+    """(metric, p) in the kernels' names; Minkowski with p = 1, 2, ∞ is the metric that it is.
+
+    >>> metric_named("minkowski", 1)
+    ('manhattan', 1.0)
+    """
+    if metric not in NAMES:
+        raise ModelError(
+            f"metric={metric!r} is none that a kd-tree can search{did_you_mean(metric, NAMES)} (metrics: {listed(NAMES)})"
+        )
+    if not p > 0:
+        raise ModelError(f"p={p!r}: the Minkowski exponent must be positive")
+    name = NAMES[metric]
+    if name == "minkowski":
+        name = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}.get(float(p), name)
+    return name, float(p)
 
 
 @dataclass(frozen=True)
@@ -93,3 +132,124 @@ def _whitening(params: dict[str, Any], X: Array) -> Array:
             "metric_params={'VI': ...}"
         )
     return np.asarray(vectors / np.sqrt(values))
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """How a table becomes coordinates: numeric columns shifted and scaled, values looked up."""
+
+    metric: str
+    names: tuple[str, ...] | None
+    numeric: list[int]
+    shift: Floats
+    scale: Floats
+    places: dict[int, dict[Any, int]]  # categorical column -> value -> row of its table
+    tables: dict[int, Floats]  # row for each value, then one for a value never seen, then one for a missing cell
+
+    @property
+    def norm(self) -> str:
+        """The metric of the coordinates."""
+        return "manhattan" if self.metric == "gower" else "euclidean"
+
+    @property
+    def widths(self) -> list[int]:
+        """How many coordinates each column has, the numeric columns first."""
+        return [1] * len(self.numeric) + [table.shape[1] for table in self.tables.values()]
+
+    def __call__(self, X: Any) -> Floats:
+        """The coordinates of a table's rows; NaN where a cell is missing under Gower."""
+        frame = self.frame(X)
+        parts = [(numbers(frame, self.numeric).astype(np.float64) - self.shift) * self.scale] if self.numeric else []
+        if self.metric == "vdm" and parts:
+            parts[0] = np.where(np.isnan(parts[0]), 0.0, parts[0])  # a missing measurement is the mean
+        for j, place in self.places.items():
+            values, codes = factorize(frame.column(j), frame.name(j))
+            rows = np.array([place.get(v, len(place)) for v in values] + [len(place) + 1])
+            parts.append(self.tables[j][rows[codes]])
+        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    def frame(self, X: Any) -> Frame:
+        frame = open_frame(X)
+        if self.names is not None:
+            frame = frame.matched(self.names)
+        d = len(self.numeric) + len(self.places)
+        if frame.d != d:
+            raise BadValue(f"X has {frame.d} features, but the model was fitted on {d} features as input")
+        return frame
+
+
+def mixed_space(metric: str, X: Any, y: Array | None, kinds: Any) -> Mixed:
+    """The coordinates that a metric gives a table; "vdm" needs the classes y."""
+    frame = open_frame(X)
+    found = resolve_kinds(frame, kinds)
+    numeric = [j for j, kind in enumerate(found) if kind in ("numeric", "count")]
+    rest = [j for j in range(frame.d) if j not in numeric]
+    if metric == "vdm" and y is None:
+        raise ModelError("metric='vdm' compares values by P(y|x_j), so it needs classes: use 'gower' for regression")
+    cells = numbers(frame, numeric).astype(np.float64) if numeric else np.empty((frame.n, 0))
+    if np.isinf(cells).any():
+        raise BadValue("X holds infinite cells")
+    seen = ~np.isnan(cells)
+    if not seen.any(axis=0).all():
+        raise BadValue(f"column {frame.name(numeric[int(np.argmin(seen.any(axis=0)))])!r} has no value at all")
+    places = {j: {v: i for i, v in enumerate(factorize(frame.column(j), frame.name(j))[0])} for j in rest}
+    if metric == "gower":
+        low, high = np.nanmin(cells, axis=0, initial=np.inf), np.nanmax(cells, axis=0, initial=-np.inf)
+        size = (high - low) * frame.d
+        tables = {j: one_hot(len(place), frame.d) for j, place in places.items()}
+        return Mixed(metric, frame.names, numeric, low, _inverse(size), places, tables)
+    tables = value_tables(frame, y, places) if places else {}
+    return Mixed(
+        metric, frame.names, numeric, np.nanmean(cells, axis=0), _inverse(4 * np.nanstd(cells, axis=0)), places, tables
+    )
+
+
+def _inverse(size: Floats) -> Floats:
+    return np.where(size > 0, 1 / np.where(size > 0, size, 1.0), 0.0)
+
+
+def one_hot(size: int, d: int) -> Floats:
+    """½/d at a value's own place; a value never seen has a place of its own, a missing cell is NaN.
+
+    >>> one_hot(1, 1)
+    array([[0.5, 0. ],
+           [0. , 0.5],
+           [nan, nan]])
+    """
+    return np.vstack([np.eye(size + 1) / 2 / d, np.full((1, size + 1), np.nan)])
+
+
+def value_tables(frame: Frame, y: Array | None, places: dict[int, dict[Any, int]]) -> dict[int, Floats]:
+    """P(y|x_j = a) of each value, by naive Bayes; a value never seen and a missing cell say no more than P(y)."""
+    part = frame.take_columns(list(places))
+    named = Frame(part.n, tuple(f"x{j}" for j in places), columns=tuple(part.column(k) for k in range(part.d)))
+    model = NaiveBayes(kinds="categorical").fit(named, y)
+    prior = model.tables_["class"]["P"].to_numpy()
+    tables = {}
+    for j, place in places.items():
+        given = model.tables_[f"x{j}"]
+        joint = np.array([given.loc[v].to_numpy() * prior for v in place]).reshape(len(place), len(prior))
+        posterior = joint / joint.sum(axis=1, keepdims=True)
+        tables[j] = np.vstack([posterior, prior, prior])
+    return tables
+
+
+def gower_missing(Q: Floats, X: Floats, widths: list[int]) -> Floats:
+    """Gower's distance with missing cells: the mean over the columns that both rows have, infinite where there is none.
+
+    `widths` is the number of coordinates of each column, a column's coordinates being all there or all NaN.
+    """
+    d, at = len(widths), 0
+    total, shared = np.zeros((len(Q), len(X))), np.zeros((len(Q), len(X)))
+    for width in widths:
+        a, b = Q[:, at : at + width], X[:, at : at + width]
+        both = ~np.isnan(a[:, :1]) & ~np.isnan(b[:, 0])
+        gap = np.zeros_like(total)
+        for c in range(width):
+            gap += np.abs(a[:, c : c + 1] - b[:, c])
+        total += np.where(both, gap, 0.0)
+        shared += both
+        at += width
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = np.where(shared > 0, total * d / shared, np.inf)
+    return found

@@ -1,10 +1,11 @@
-"""Three ways to the k nearest rows: a kd-tree, blocked products, all distances by any function.
+"""Four ways to the k nearest rows: a kd-tree, blocked products, all distances by any function, distances told in advance.
 
-Every way has `query(Q, k, skip)` and gives (distance, index), by distance and then by index.
+Every way has `query(Q, k, skip, n_jobs)` and gives (distance, index), by distance and then by index.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -12,19 +13,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..arrays import Array, Ints
-from ..errors import ModelError, did_you_mean, listed
+from ..errors import ModelError
 from ..kernels import neighbors as kernel
-from .extremes import answer_one_by_one, scale_for, too_far, underflowed
 from .kdtree import KDTree
 
 ALGORITHMS = ("auto", "kd_tree", "ball_tree", "brute")
 CHUNK_CELLS = 1 << 22  # distances held at once by the way that computes all of them
+SMALL = 1000  # a buffer of new rows up to this size is never worth a new index
 
 
 class Search(Protocol):
     """What answers queries."""
 
-    def query(self, Q: Array, k: int, skip: Ints | None = None) -> tuple[Array, Ints]: ...
+    def query(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]: ...
 
 
 def pick(n: int, d: int, metric: str) -> str:
@@ -43,10 +44,6 @@ def pick(n: int, d: int, metric: str) -> str:
 
 def make_search(X: Array, metric: str, p: float, algorithm: str, leaf_size: int | str, n_jobs: int | None) -> Search:
     """A tree or brute force over rows that are finite, contiguous and in the coordinates of their space."""
-    if algorithm not in ALGORITHMS:
-        raise ModelError(
-            f"algorithm={algorithm!r} is none{did_you_mean(algorithm, ALGORITHMS)} (algorithms: {listed(ALGORITHMS)})"
-        )
     way = pick(X.shape[0], X.shape[1], metric) if algorithm == "auto" else algorithm
     if way == "brute" and metric == "euclidean":
         return Products(X, n_jobs)
@@ -59,9 +56,8 @@ class Tree:
     def __init__(self, tree: KDTree) -> None:
         self.tree = tree
 
-    def query(self, Q: Array, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
-        distance, index = self.tree.query(Q, k, skip=skip)
-        return distance, index
+    def query(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
+        return self.tree.nearest(Q, k, skip, n_jobs)
 
 
 class Products:
@@ -69,23 +65,20 @@ class Products:
 
     def __init__(self, X: Array, n_jobs: int | None) -> None:
         lo, hi, _ = kernel.bounds(X, n_jobs)
-        self.scale = X.dtype.type(scale_for(lo, hi))
+        self.scale = X.dtype.type(kernel.scale_for(lo, hi))
         self.X = X if self.scale == 1 else X * self.scale
         self.panel = kernel.panel(self.X, lo * self.scale, hi * self.scale, n_jobs)
-        self.n_jobs = n_jobs
 
-    def query(self, Q: Array, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
-        far = too_far(Q, float(self.scale))
-        near = np.where(far[:, None], Q.dtype.type(0), Q) if far.any() else Q
-        rows = np.ascontiguousarray(near if self.scale == 1 else near * self.scale, dtype=self.X.dtype)
+    def query(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
         out = kernel.NO_SKIP if skip is None else np.ascontiguousarray(skip, dtype=np.int32)
-        distance, index = kernel.brute_nearest(self.X, self.panel, rows, k, out, self.n_jobs)
-        lost = underflowed(distance, index, rows, self.X.__getitem__)
-        distance = distance if self.scale == 1 else distance / self.scale
-        strange = far if lost is None else far | lost
-        if strange.any():
-            answer_one_by_one(self.X / self.scale, Q, strange, k, skip, "euclidean", 2.0, distance, index)
-        return distance, index
+        return kernel.Scaled(
+            float(self.scale),
+            "euclidean",
+            2.0,
+            lambda scaled: kernel.brute_nearest(self.X, self.panel, scaled, k, out, n_jobs),
+            self.X.__getitem__,
+            lambda: self.X / self.scale,
+        ).nearest(np.ascontiguousarray(Q, dtype=self.X.dtype), k, skip)
 
 
 class Pairwise:
@@ -94,7 +87,7 @@ class Pairwise:
     def __init__(self, X: Any, distances: Callable[[Any, Any], Array]) -> None:
         self.X, self.distances = X, distances
 
-    def query(self, Q: Any, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
+    def query(self, Q: Any, k: int, skip: Ints | None, n_jobs: int | None = None) -> tuple[Array, Ints]:
         m, n = Q.shape[0], self.X.shape[0]
         distance, index = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
         step = max(1, CHUNK_CELLS // max(n, 1))
@@ -132,3 +125,53 @@ def merged(a: tuple[Array, Ints], b: tuple[Array, Ints], k: int) -> tuple[Array,
     index = np.concatenate([a[1], b[1]], axis=1)
     order = np.lexsort((index, distance), axis=1)[:, :k]
     return np.take_along_axis(distance, order, axis=1), np.take_along_axis(index, order, axis=1)
+
+
+class Store:
+    """Rows in the coordinates of their space: searched by an index over most of them and a buffer of the latest.
+
+    An answer never depends on which rows are where: both parts are searched exactly and merged by distance and row.
+    """
+
+    def __init__(self, rows: Any, index: Callable[[Array], Search]) -> None:
+        self.rows = rows
+        self._main = index(rows)
+        self._indexed = len(self)
+        self._late: Search | None = None
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    @property
+    def n_buffered(self) -> int:
+        """Rows that wait in the buffer."""
+        return len(self) - self._indexed
+
+    def with_rows(self, rows: Array, index: Callable[[Array], Search]) -> Store:
+        """More rows: in the buffer, or all in a new index where the buffer would hold a quarter of them."""
+        more = copy.copy(self)
+        more.rows = np.concatenate([self.rows, rows])
+        if more.n_buffered > max(SMALL, self._indexed // 3):
+            return Store(more.rows, index)
+        more._late = index(more.rows[self._indexed :])
+        return more
+
+    def query(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
+        """(distance, row) of the k nearest."""
+        most = len(self) - (skip is not None)
+        if not 1 <= k <= most:
+            raise ModelError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {most}: "
+                f"ask for at least 1 and at most {most} neighbours"
+            )
+        if self._late is None:
+            return self._main.query(Q, k, skip, n_jobs)
+        more = k + (skip is not None)  # one more: the row itself may be among them
+        a = self._main.query(Q, min(more, self._indexed), None, n_jobs)
+        b = self._late.query(Q, min(more, self.n_buffered), None, n_jobs)
+        distance, row = merged(a, (b[0], b[1] + self._indexed), more)
+        if skip is None:
+            return distance, row
+        itself = row == np.asarray(skip)[:, None]
+        itself[~itself.any(axis=1), -1] = True  # the row itself was farther than k + 1 equals: the last goes
+        return distance[~itself].reshape(len(Q), k), row[~itself].reshape(len(Q), k)

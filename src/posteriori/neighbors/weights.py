@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import ModelError, did_you_mean, listed
+from ..errors import ModelError
 
 KERNELS: dict[str, Callable[[Array], Array]] = {
     "triangular": lambda u: 1 - u,
@@ -22,14 +22,6 @@ KERNELS: dict[str, Callable[[Array], Array]] = {
     "gaussian": lambda u: np.exp(-(u**2) / 2),
 }
 NAMES = ("uniform", "distance", *KERNELS)
-
-
-def check_weights(weights: Any) -> None:
-    """`weights` must be a name or a function."""
-    if not (weights is None or callable(weights) or weights in NAMES):
-        raise ModelError(
-            f"weights={weights!r} is none{did_you_mean(weights, NAMES)} (weights: {listed(NAMES, 20)}, or a function)"
-        )
 
 
 def needs_next(weights: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The classic figure of a kd-tree in the plane. The only file of the room that imports matplotlib."""
+"""The classic figure of a kd-tree in the plane."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..errors import MissingExtra, ModelError
 
 if TYPE_CHECKING:
-    from .kdtree import KDTree
+    from ..neighbors.kdtree import KDTree
 
 
 def draw_tree(tree: KDTree, ax: Any, query: ArrayLike | None, k: int) -> Any:

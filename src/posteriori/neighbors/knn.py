@@ -1,0 +1,216 @@
+"""The k nearest rows vote: P(y|x) is their share of each class, ŷ the mean of their targets.
+
+Symbols: k neighbours, k_c of them in class c, K classes, λ smoothing; y targets (n, outputs), w weights of the neighbours.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from ..arrays import Array, Floats, Ints
+from ..errors import BadValue, listed
+from ..estimator import changing
+from ..table.labels import encode_labels
+from .base import Neighbors
+from .loo import error_curve, squared_curve
+
+
+class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
+    """P(y=c|x) = (k_c + λ)/(k + Kλ): the class that most of the k nearest rows have.
+
+    Majority vote is the least empirical risk under zero-one loss; other losses through `decide` and `RiskClassifier`. A row
+    with a sample weight of w counts as w rows.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto"
+        k; "auto" takes the k of least leave-one-out error, from one search (`loo_curve_` has the error of every k).
+    weights : "uniform", "distance", a kernel ("triangular", "epanechnikov", "biweight", "tricube", "cosine", "gaussian") or
+        a function of the distances. A kernel's bandwidth is the distance of the (k+1)-th neighbour.
+    algorithm : "auto", "kd_tree" or "brute" ("ball_tree" is taken for "kd_tree")
+        They differ in time only.
+    leaf_size : int or "auto"
+    p : exponent of "minkowski"
+    metric : an L_p metric, "seuclidean", "mahalanobis", "nan_euclidean" (missing cells), "gower" or "vdm" (mixed columns),
+        "precomputed", any metric of scikit-learn's, or a function of two rows.
+    metric_params : dict
+        `w` weighs the columns of an L_p metric; `V`, `VI` are those of "seuclidean" and "mahalanobis".
+    kinds : for "gower" and "vdm", the kinds of the columns as `NaiveBayes` takes them
+    n_jobs : threads, None for all cores
+
+    >>> model = KNeighborsClassifier(n_neighbors=3).fit([[0], [1], [2], [9]], ["a", "a", "b", "b"])
+    >>> model.predict([[1.1]]), model.predict_proba([[1.1]]).round(2)
+    (array(['a'], dtype='<U1'), array([[0.67, 0.33]]))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = Neighbors._parameter_constraints | {
+        "smoothing": [Interval(Real, 0, np.inf, closed="left")]
+    }
+    classes_: Array
+    _codes: Ints
+
+    def __init__(
+        self,
+        n_neighbors: int | str = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int | str = "auto",
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        smoothing: float = 0.0,
+        kinds: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            n_neighbors,
+            weights=weights,
+            algorithm=algorithm,
+            leaf_size=leaf_size,
+            p=p,
+            metric=metric,
+            metric_params=metric_params,
+            kinds=kinds,
+            n_jobs=n_jobs,
+        )
+        self.smoothing = smoothing
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the rows and index them."""
+        return self._learn(X, y, None, sample_weight, first=True)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Keep more rows; the latest wait in a buffer until a new index is worth it. New classes are welcome.
+
+        The metric (its variances, ranges or P(y|x_j)) is learned from the first rows. "auto" chooses k anew.
+        """
+        return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "_store"))
+
+    def _learn(self, X: Any, y: Any, declared: Any, sample_weight: Any, first: bool) -> Self:
+        with changing(self):
+            self._check_parameters()
+            table = self._open(X, first)
+            found, codes = encode_labels(y)
+            check_consistent_length(X, codes)
+            self._weight = self._weigh(sample_weight, len(codes), first)
+            known = found[:0] if first else self.classes_
+            self.classes_ = united_classes(known, found, declared)
+            mine = np.searchsorted(self.classes_, found)[codes]
+            theirs = mine[:0] if first else np.searchsorted(self.classes_, known)[self._codes]
+            self._codes = np.concatenate([theirs, mine]).astype(np.int64)
+            self._keep(table, found[codes], first)
+            self._choose_k(self._curve)
+        return self
+
+    def _curve(self, distance: Floats, index: Array, most: int) -> Floats:
+        return error_curve(distance, index, self._codes, len(self.classes_), self.weights, self._weight, most)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(y=c|x) = (k_c + λ)/(k + Kλ), k_c and k weighted where the neighbours are."""
+        index, w = self._weighted(X)
+        K = len(self.classes_)
+        counted = votes(index, w, self._codes, K) + self.smoothing
+        total = counted.sum(axis=1, keepdims=True)
+        shared: Floats = np.where(total > 0, counted / np.where(total > 0, total, 1.0), 1 / K)
+        return shared
+
+    def predict(self, X: Any) -> Array:
+        """The class of the most votes; the first of equals."""
+        posterior = self.predict_proba(X)
+        answer: Array = self.classes_[posterior.argmax(axis=1)]
+        return answer
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """log P(y|x); −inf for a class that no neighbour has, unless λ > 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+def votes(index: Array, weights: Floats | None, codes: Array, K: int) -> Floats:
+    """k_c = Σ_r w_r [y_r = c], shape (m, K).
+
+    >>> votes(np.array([[0, 1, 2]]), None, np.array([0, 1, 1]), 2)
+    array([[1., 2.]])
+    """
+    m = len(index)
+    cell = codes[index].astype(np.int64) + K * np.arange(m)[:, None]
+    counted = np.bincount(cell.ravel(), None if weights is None else weights.ravel(), minlength=m * K)
+    return counted.reshape(m, K).astype(np.float64)
+
+
+def united_classes(known: Array, found: Array, declared: Any) -> Array:
+    """The classes known so far, in these labels and declared, in order; numbers and words do not mix."""
+    parts = [part for part in (known, found, None if declared is None else np.asarray(declared)) if part is not None]
+    if any(part.ndim != 1 for part in parts):
+        raise BadValue(f"classes must be a list of labels. Got {declared!r} instead.")
+    parts = [part for part in parts if len(part)]
+    if len({part.dtype.kind in "iufb" for part in parts}) > 1:
+        raise BadValue(f"numbers and words do not mix as labels: {listed(known.tolist())} and {listed(found.tolist())}")
+    return found if len(parts) == 1 else np.unique(np.concatenate(parts))
+
+
+class KNeighborsRegressor(RegressorMixin, Neighbors):  # type: ignore[misc]
+    """ŷ = Σ_r w_r y_r / Σ_r w_r over the k nearest rows; parameters as those of `KNeighborsClassifier`.
+
+    `n_neighbors="auto"` takes the k of least leave-one-out squared error.
+
+    >>> KNeighborsRegressor(n_neighbors=2).fit([[0], [1], [5]], [0.0, 1.0, 5.0]).predict([[0.4]])
+    array([0.5])
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the rows and index them."""
+        return self._learn(X, y, sample_weight, first=True)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep more rows; the latest wait in a buffer until a new index is worth it."""
+        return self._learn(X, y, sample_weight, first=not hasattr(self, "_store"))
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool) -> Self:
+        with changing(self):
+            self._check_parameters()
+            table = self._open(X, first)
+            if y is None:
+                raise BadValue("this estimator requires y to be passed, but the target y is None")
+            target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
+            if target.ndim > 2:
+                raise BadValue(f"y must have one or two dimensions, got {target.ndim}")
+            check_consistent_length(X, target)
+            self._weight = self._weigh(sample_weight, len(target), first)
+            columns = target.reshape(len(target), -1)
+            if first:
+                self._flat, self._targets = target.ndim == 1, columns
+            elif columns.shape[1] != self._targets.shape[1]:
+                raise BadValue(f"y has {columns.shape[1]} outputs, the model was fitted on {self._targets.shape[1]}")
+            else:
+                self._targets = np.concatenate([self._targets, columns])
+            self._keep(table, None, first)
+            self._choose_k(self._curve)
+        return self
+
+    def _curve(self, distance: Floats, index: Array, most: int) -> Floats:
+        return squared_curve(distance, index, self._targets, self.weights, self._weight, most)
+
+    def predict(self, X: Any) -> Floats:
+        """The weighted mean of the neighbours' targets."""
+        index, w = self._weighted(X)
+        near = self._targets[index]
+        if w is None:
+            mean = near.mean(axis=1)
+        else:
+            w = np.where(w.sum(axis=1, keepdims=True) > 0, w, 1.0)
+            mean = np.einsum("mk,mko->mo", w, near) / w.sum(axis=1, keepdims=True)
+        answer: Floats = mean[:, 0] if self._flat else mean
+        return answer
