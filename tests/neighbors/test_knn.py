@@ -290,12 +290,12 @@ def test_other_losses_through_the_decision_layer(iris):
 def test_errors_say_what_came(iris):
     X, y = iris
     for wrong, words in (
-        ({"n_neighbors": 0}, "at least 1"),
-        ({"n_neighbors": 2.5}, "at least 1"),
+        ({"n_neighbors": 0}, r"int in the range \[1, inf\)"),
+        ({"n_neighbors": 2.5}, r"int in the range \[1, inf\)"),
         ({"weights": "unifrom"}, "did you mean 'uniform'"),
         ({"metric": "euclidian"}, "did you mean 'euclidean'"),
         ({"algorithm": "kdtree"}, "did you mean 'kd_tree'"),
-        ({"smoothing": -1}, "at least 0"),
+        ({"smoothing": -1}, r"float in the range \[0.0, inf\)"),
         ({"metric_params": {"VV": 1}}, "did you mean 'V'"),
     ):
         with pytest.raises(ModelError, match=words):

@@ -145,7 +145,7 @@ def too_far(Q: Floats, scale: float) -> Bools:
 
 
 class Scaled(NamedTuple):
-    """Points that are searched scaled: `search(Q·scale)`; `place(rows)` are their coordinates, scaled, `all()` as they are."""
+    """Points that are searched scaled; `place(rows)` are their coordinates as they are searched, `all()` as they were."""
 
     scale: float
     metric: str

@@ -185,7 +185,7 @@ class Neighbors(Estimator):
     def _ask(self, X: Any) -> tuple[int, Any]:
         """(k, the queries' rows) after a look at the parameters."""
         check_is_fitted(self)
-        self._made("checked", lambda: True)
+        self._made("ready", lambda: True)
         k = int(self.n_neighbors_ if self.n_neighbors == "auto" else self.n_neighbors)
         return k, self._store.rows if X is None else self._rows(self._open(X, False))
 
@@ -201,6 +201,7 @@ class Neighbors(Estimator):
 
     def _choose_k(self, curve: Any) -> None:
         """n_neighbors_: what was asked for, or the k of least leave-one-out loss (the smallest of equals)."""
+        self._made("ready", lambda: True)
         self.__dict__.pop("loo_curve_", None)
         if self.n_neighbors != "auto":
             self.n_neighbors_ = int(self.n_neighbors)
