@@ -24,7 +24,7 @@ import pyagrum as gum  # noqa: E402
 import posteriori as po  # noqa: E402
 from posteriori.network.gibbs import gibbs  # noqa: E402
 from posteriori.network.junction import JunctionTree  # noqa: E402
-from posteriori.network.model import one_hot  # noqa: E402
+from posteriori.network.numbers import one_hot  # noqa: E402
 from posteriori.network.weighting import forward_sample  # noqa: E402
 
 COMMAND = "python benchmarks/bench_network.py"

@@ -28,7 +28,7 @@ _HOME: dict[str, str] = {
     "risk_coverage": "decision.curve",
     "BayesNet": "network.bayesnet",
     "Dag": "structure.dag",
-    "Not": "network.findings",
+    "Not": "network.says",
     "networks": "network.networks:",
     "BernoulliNB": "bayes.drop_ins.bernoulli_nb",
     "CategoricalNB": "bayes.drop_ins.categorical_nb",

@@ -7,14 +7,14 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from posteriori.network.model import Discrete, one_hot
+from posteriori.network.numbers import Numbers, one_hot
 
 ASIA = ("asia", "tub", "smoke", "lung", "bronc", "either", "xray", "dysp")
 
 
-def asia() -> Discrete:
+def asia() -> Numbers:
     """Lauritzen and Spiegelhalter (1988); state 0 is yes."""
-    return Discrete.of(
+    return Numbers.of(
         [2] * 8,
         [(), (0,), (), (2,), (2,), (3, 1), (5,), (4, 5)],
         [
@@ -32,7 +32,7 @@ def asia() -> Discrete:
 
 def random_network(
     rng: np.random.Generator, n: int, max_parents: int = 3, max_states: int = 3, zeros: float = 0.0, near: int = 0
-) -> Discrete:
+) -> Numbers:
     """A random network; `zeros` is the share of cells set to zero, `near` > 0 takes parents among the last nodes only."""
     sizes = rng.integers(1 if zeros else 2, max_states + 1, n)
     parents, tables = [], []
@@ -45,10 +45,10 @@ def random_network(
         rows[dead] = 0
         parents.append(tuple(int(p) for p in chosen))
         tables.append(rows)
-    return Discrete.of([int(s) for s in sizes], parents, tables)
+    return Numbers.of([int(s) for s in sizes], parents, tables)
 
 
-def forward(model: Discrete, rng: np.random.Generator) -> list[int]:
+def forward(model: Numbers, rng: np.random.Generator) -> list[int]:
     """One sample of a network whose parents have smaller indices."""
     x: list[int] = []
     for v in range(len(model)):
@@ -60,7 +60,7 @@ def forward(model: Discrete, rng: np.random.Generator) -> list[int]:
     return x
 
 
-def findings(model: Discrete, rng: np.random.Generator, share: float, soft: bool = True) -> dict[int, np.ndarray]:
+def findings(model: Numbers, rng: np.random.Generator, share: float, soft: bool = True) -> dict[int, np.ndarray]:
     """Possible findings: the states of one sample as hard ones, some weakened to "not that" or to any likelihood."""
     x = forward(model, rng)
     found = {}
@@ -77,7 +77,7 @@ def findings(model: Discrete, rng: np.random.Generator, share: float, soft: bool
     return found
 
 
-def enumerated(model: Discrete, likelihoods: dict[int, np.ndarray]) -> np.ndarray:
+def enumerated(model: Numbers, likelihoods: dict[int, np.ndarray]) -> np.ndarray:
     """P(x, e) for every x, an array with one axis a node."""
     table = np.zeros(model.sizes)
     for x in product(*map(range, model.sizes)):

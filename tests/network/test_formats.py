@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from posteriori.errors import FormatError
 from posteriori.network import formats
-from posteriori.network.core import Network
-from posteriori.network.formats.description import MAX_BYTES, Description
+from posteriori.network.formats.text import MAX_BYTES, Description
+from posteriori.network.net import Net
 
 SUFFIXES = (".bif", ".xmlbif", ".net", ".uai")
 
@@ -105,9 +105,9 @@ def test_round_trip_keeps_every_digit_and_name(suffix: str, data: st.DataObject)
 
 @pytest.mark.parametrize("suffix", [s + z for s in (*SUFFIXES, ".xml") for z in ("", ".gz")])
 def test_network_round_trip_on_disk(suffix: str, tmp_path: pathlib.Path) -> None:
-    net = Network._from_description(formats.parse(BIF.encode(), "x.bif"), "x.bif")
+    net = Net._from_description(formats.parse(BIF.encode(), "x.bif"), "x.bif")
     net.write(tmp_path / f"net{suffix}")
-    again = Network.read(tmp_path / f"net{suffix}")
+    again = Net.read(tmp_path / f"net{suffix}")
     if ".uai" in suffix:
         assert again.nodes == ("x0", "x1")
         assert np.array_equal(again.cpt("x1").to_numpy(), net.cpt("b").to_numpy())
@@ -118,13 +118,13 @@ def test_network_round_trip_on_disk(suffix: str, tmp_path: pathlib.Path) -> None
 
 
 def test_states_become_text_or_are_refused(tmp_path: pathlib.Path) -> None:
-    net = Network([], {"a": {1: 0.5, 2: 0.5}})
+    net = Net([], {"a": {1: 0.5, 2: 0.5}})
     net.write(tmp_path / "a.bif")
-    assert Network.read(tmp_path / "a.bif").states("a") == ("1", "2")
+    assert Net.read(tmp_path / "a.bif").states("a") == ("1", "2")
     with pytest.raises(FormatError, match="not told apart by their text"):
-        Network([], {"a": {1: 0.5, "1": 0.5}}).write(tmp_path / "b.bif")
+        Net([], {"a": {1: 0.5, "1": 0.5}}).write(tmp_path / "b.bif")
     with pytest.raises(FormatError, match="XML cannot hold"):
-        Network([], {"a": {"\0": 1.0}}).write(tmp_path / "b.xml")
+        Net([], {"a": {"\0": 1.0}}).write(tmp_path / "b.xml")
     assert [p.name for p in tmp_path.iterdir()] == ["a.bif"]
 
 
@@ -183,27 +183,27 @@ def test_a_cycle_and_a_wrong_sum_are_told(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "x.bif"
     path.write_text(BIF.replace("( a ) { table 0.25, 0.75; }", "( a | b ) { default 0.25, 0.75; }"))
     with pytest.raises(FormatError, match=r"x\.bif: the arrows form a cycle: a → b → a"):
-        Network.read(path)
+        Net.read(path)
     path.write_text(BIF.replace("0.5, 0.5, 0;", "0.5, 0.6, 0;"))
     with pytest.raises(
         FormatError, match=r"the row of 'b' for a=no sums to 1\.1, not 1 \(0, 1: 0\.5, low: 0\.6, high: 0\)"
     ):
-        Network.read(path)
+        Net.read(path)
 
 
 def test_rounded_digits_are_kept(tmp_path: pathlib.Path) -> None:
     text = BIF.replace("0.1, 0.2, 0.7", "0.1, 0.2, 0.6999999")
     (tmp_path / "x.bif").write_text(text)
-    net = Network.read(tmp_path / "x.bif")
+    net = Net.read(tmp_path / "x.bif")
     assert net.cpt("b").iloc[0].tolist() == [0.1, 0.2, 0.6999999]
     assert net._model.tables[1][:3].sum() == pytest.approx(1.0, abs=1e-15)
 
 
 def test_unknown_suffix_and_broken_gzip(tmp_path: pathlib.Path) -> None:
     with pytest.raises(FormatError, match=r"no network format ends in '\.biff'; did you mean '\.bif'"):
-        Network.read(tmp_path / "asia.biff")
+        Net.read(tmp_path / "asia.biff")
     with pytest.raises(FileNotFoundError):
-        Network.read(tmp_path / "asia.bif")
+        Net.read(tmp_path / "asia.bif")
     whole = gzip.compress(BIF.encode())
     for broken in (whole[:-20], b"not gzip", whole[:40] + b"\0\1\2" + whole[43:]):
         with pytest.raises(FormatError, match="not a whole gzip file"):
@@ -285,7 +285,7 @@ def test_mutated_files_are_read_or_refused(text: str, suffix: str) -> None:
             else:
                 piece = piece[:b]
         try:
-            Network._from_description(formats.parse(piece.encode(), "x" + suffix), "x" + suffix)
+            Net._from_description(formats.parse(piece.encode(), "x" + suffix), "x" + suffix)
         except FormatError:
             refused += 1
     assert refused > 200

@@ -15,19 +15,18 @@ import posteriori as po
 from posteriori.errors import BadValue, FormatError, ImpossibleEvidence, InvalidNetwork, MemoryBudgetError
 from posteriori.network import formats
 from posteriori.network.elimination import eliminate, log_evidence, map_states
-from posteriori.network.evidence import impossible
 from posteriori.network.junction import JunctionTree
-from posteriori.network.model import Discrete, one_hot
+from posteriori.network.numbers import Numbers, impossible, one_hot
 from posteriori.network.weighting import likelihood_weighting
 
 
-def coins(n: int, p: float = 0.5) -> Discrete:
-    return Discrete.of([2] * n, [()] * n, [[1 - p, p]] * n)
+def coins(n: int, p: float = 0.5) -> Numbers:
+    return Numbers.of([2] * n, [()] * n, [[1 - p, p]] * n)
 
 
-def copies(n: int) -> Discrete:
+def copies(n: int) -> Numbers:
     """A chain in which every node repeats the one before."""
-    return Discrete.of([2] * n, [(), *((v - 1,) for v in range(1, n))], [[0.5, 0.5]] + [[[1, 0], [0, 1]]] * (n - 1))
+    return Numbers.of([2] * n, [(), *((v - 1,) for v in range(1, n))], [[0.5, 0.5]] + [[[1, 0], [0, 1]]] * (n - 1))
 
 
 def test_impossible_evidence_on_many_nodes_is_refused_soon():

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 
 from posteriori.errors import BadValue, ImpossibleEvidence, LossError, MemoryBudgetError
-from posteriori.network.bayes_risk import exact_risk, requisite, sampled_risk
 from posteriori.network.elimination import map_states
 from posteriori.network.insight import arc_strength, conflict, information, tornado
 from posteriori.network.junction import JunctionTree
-from posteriori.network.model import one_hot
+from posteriori.network.numbers import one_hot
+from posteriori.network.risk import exact_risk, requisite, sampled_risk
 
 from .making import asia, enumerated, findings, onto, random_network, seeds
 

@@ -11,7 +11,7 @@ from posteriori.errors import BadValue, ImpossibleEvidence, NotErgodic
 from posteriori.network.blocks import ergodic_blocks
 from posteriori.network.gibbs import gibbs
 from posteriori.network.junction import JunctionTree
-from posteriori.network.model import Discrete, one_hot
+from posteriori.network.numbers import Numbers, one_hot
 from posteriori.network.weighting import forward_sample, likelihood_weighting, weighted_sample
 
 from .making import ASIA, asia, enumerated, findings, onto, random_network, seeds
@@ -20,14 +20,14 @@ NODE = {name: v for v, name in enumerate(ASIA)}
 yes, no = one_hot(2, 0), one_hot(2, 1)
 
 
-def alarm_like(rng: np.random.Generator) -> Discrete:
+def alarm_like(rng: np.random.Generator) -> Numbers:
     """37 nodes with up to four parents and tables as sharp as alarm's: most rows give one state 0.9 or more."""
     model = random_network(rng, 37, max_parents=4, max_states=4, near=10)
     tables = [t.reshape(-1, s) ** 3 + 1e-3 for t, s in zip(model.tables, model.sizes)]
-    return Discrete.of(model.sizes, model.parents, tables)
+    return Numbers.of(model.sizes, model.parents, tables)
 
 
-def exact(model: Discrete, evidence: dict[int, np.ndarray]) -> list[np.ndarray]:
+def exact(model: Numbers, evidence: dict[int, np.ndarray]) -> list[np.ndarray]:
     tree = JunctionTree(model)
     tree.set_evidence(evidence)
     return tree.marginals()
@@ -94,7 +94,7 @@ def test_blocks_reach_every_possible_state(seed, n):
 def test_a_walk_that_zeros_would_trap_is_refused():
     n = 14  # parity of 14 coins, observed: no smaller move than two coins, and all are tied
     parity = np.array([[1.0, 0.0] if bin(i).count("1") % 2 else [0.0, 1.0] for i in range(2**n)])
-    model = Discrete.of([2] * (n + 1), [*[()] * n, tuple(range(n))], [*[[1, 1]] * n, parity])
+    model = Numbers.of([2] * (n + 1), [*[()] * n, tuple(range(n))], [*[[1, 1]] * n, parity])
     with pytest.raises(NotErgodic, match=r"0, 1.*4096 joint states.*likelihood weighting"):
         gibbs(model, {n: yes})
     assert holds(likelihood_weighting(model, {n: yes}, random_state=0), exact(model, {n: yes}))
@@ -112,7 +112,7 @@ def test_soft_and_negative_findings():
 
 def test_a_node_with_many_children_does_not_underflow():
     n = 400
-    model = Discrete.of([2] * (n + 1), [(), *[(0,)] * n], [[1, 1], *[[[0.9, 0.1], [0.1, 0.9]]] * n])
+    model = Numbers.of([2] * (n + 1), [(), *[(0,)] * n], [[1, 1], *[[[0.9, 0.1], [0.1, 0.9]]] * n])
     evidence = {v: one_hot(2, v % 2) for v in range(1, n + 1)}
     answer = gibbs(model, evidence, random_state=0)
     np.testing.assert_allclose(answer.marginals[0], [0.5, 0.5], atol=answer.error[0][0])

@@ -1,1 +1,1 @@
-"""Bayesian networks: the object, its files, and the engines that answer questions."""
+"""Bayesian networks: the value and its files, what can be asked of it by name, and the engines that know only numbers."""

@@ -1,30 +1,35 @@
-"""BayesNet: a network one can read, draw, ask, sample and learn from counts."""
+"""BayesNet: a network one can ask, sample and learn from counts. Names here; the numbers and the engines are below."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import contextlib
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Array, Codes, Floats
 from ..decision.loss import as_loss
-from ..errors import ImpossibleEvidence
+from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from ..structure.dag import Dag
 from ..structure.graph import find, find_all
-from .asking import NOTHING, Asked, Evidence
-from .bayes_risk import exact_risk, sampled_risk
-from .draws import RandomState
-from .estimate import Estimate, named
-from .factor import code_of
-from .fitting import counted_states, counted_tables, family_tables, learned_states
+from .elimination import eliminate, log_evidence, map_states
 from .gibbs import gibbs
 from .insight import arc_strength, conflict, information, tornado
-from .junction import MAX_MEMORY
+from .junction import JunctionTree
+from .learn import counted, fitted
+from .net import Net
+from .numbers import hard_states
+from .risk import exact_risk, sampled_risk
+from .sampling import ByState, Estimate, RandomState
+from .says import Factor, code_of, findings, read_cases, unknown
 from .weighting import forward_sample, likelihood_weighting
 
+Evidence = Mapping[str, Any]
 
-class BayesNet(Asked):
+
+class BayesNet(Net):
     """A Bayesian network: P(x) = Π_i P(x_i | π_i), a DAG of variables and a table for each.
 
     Parameters
@@ -73,8 +78,7 @@ class BayesNet(Asked):
         >>> net.cpt("b").to_numpy().tolist()
         [[0.5, 0.5], [0.0, 1.0]]
         """
-        known = learned_states(dag, data, states or {})
-        return cls(dag, family_tables(dag, data, known, smoothing, sample_weight), known, name)
+        return cls(dag, *fitted(dag, data, smoothing, states or {}, sample_weight), name)
 
     @classmethod
     def from_counts(
@@ -99,18 +103,137 @@ class BayesNet(Asked):
         >>> net.cpt("b").to_numpy().tolist(), net.states("b")
         ([[0.5, 0.5], [0.0, 1.0]], ('u', 'v'))
         """
-        known = counted_states(dag, counts, states or {})
-        return cls(dag, counted_tables(dag, counts, known, smoothing), known, name)
+        return cls(dag, *counted(dag, counts, smoothing, states or {}), name)
+
+    # Exact answers
+
+    def marginals(self, evidence: Evidence | None = None, max_memory: float | None = None) -> ByState:
+        """P(x_i | e) of every node, by the junction tree: {node: {state: p}}.
+
+        The tree is compiled at the first question and kept; one over `max_memory` bytes is refused.
+
+        >>> import posteriori as po
+        >>> round(po.networks.asia().marginals({"xray": "yes"})["lung"]["yes"], 5)
+        0.48871
+        """
+        with self._named(evidence), self._tree(evidence, max_memory) as tree:
+            found = iter(tree.flat_marginals().tolist())
+        return {n: dict(zip(states, found, strict=False)) for n, states in self._states.items()}  # each takes its share
+
+    def query(
+        self, nodes: str | Sequence[str], evidence: Evidence | None = None, max_memory: float | None = None
+    ) -> Factor:
+        """P(nodes | e), jointly, by variable elimination on the part of the network that matters.
+
+        >>> import posteriori as po
+        >>> round(po.networks.asia().query(["tub", "lung"], {"xray": "yes"})["no", "yes"], 4)
+        0.4836
+        """
+        targets = find_all(self._index, nodes)
+        if len(set(targets)) < len(targets):
+            raise BadValue(f"a node is asked for twice: {nodes!r}")
+        with self._named(evidence):
+            table, _ = eliminate(self._model, targets, self._findings(evidence), max_memory)
+        names = tuple(self.nodes[t] for t in targets)
+        return Factor(names, {n: self._states[n] for n in names}, table)
+
+    def log_probability(self, evidence: Evidence, max_memory: float | None = None) -> float:
+        """ln P(e), −inf where the evidence is impossible."""
+        return log_evidence(self._model, self._findings(evidence), max_memory)
+
+    def probability(self, evidence: Evidence, max_memory: float | None = None) -> float:
+        """P(e); 0 where the evidence is impossible.
+
+        >>> import posteriori as po
+        >>> round(po.networks.asia().probability({"xray": "yes"}), 5)
+        0.11029
+        """
+        try:
+            return math.exp(self.log_probability(evidence, max_memory))
+        except OverflowError:  # likelihoods are of any size; the logarithm says how large
+            return math.inf
+
+    def most_probable(
+        self,
+        evidence: Evidence | None = None,
+        nodes: str | Sequence[str] | None = None,
+        max_memory: float | None = None,
+    ) -> dict[str, Hashable]:
+        """The most probable explanation, argmax_x P(x, e), a state for every node; or, of some nodes, their MAP.
+
+        MAP of a subset, argmax P(x_nodes, e), sums the other nodes out first: it need not agree with the explanation.
+
+        >>> import posteriori as po
+        >>> net = po.networks.asia()
+        >>> net.most_probable({"xray": "yes"})["lung"], net.most_probable({"xray": "yes"}, nodes="lung")
+        ('yes', {'lung': 'no'})
+        """
+        with self._named(evidence):
+            if nodes is None:
+                with self._tree(evidence, max_memory) as tree:
+                    codes = tree.most_probable()[0].tolist()
+                return {n: self._states[n][c] for n, c in zip(self.nodes, codes, strict=True)}
+            asked = find_all(self._index, nodes)
+            codes, _ = map_states(self._model, asked, self._findings(evidence), max_memory)
+        return {self.nodes[v]: self._states[self.nodes[v]][c] for v, c in zip(asked, codes, strict=True)}
+
+    # Rows of a table
+
+    def case_marginals(
+        self,
+        cases: Any,
+        nodes: str | Sequence[str] | None = None,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+    ) -> dict[str, Floats]:
+        """P(x_i | case) for each row and each of the nodes (all unless told): {node: array of shape (rows, states)}.
+
+        Missing cells and missing columns are unknown; a node that a row states has that state with probability 1.
+
+        >>> import posteriori as po
+        >>> po.networks.asia().case_marginals({"xray": ["yes", None]}, ["lung"])["lung"].round(4).tolist()
+        [[0.4887, 0.5113], [0.055, 0.945]]
+        """
+        asked = list(range(len(self.nodes))) if nodes is None else find_all(self._index, nodes)
+        found = self._batch(read_cases(cases, self._index, self._states), asked, n_jobs, max_memory)
+        return {self.nodes[v]: p for v, p in zip(asked, found, strict=True)}
+
+    def predict_proba(
+        self, cases: Any, target: str, n_jobs: int | None = None, max_memory: float | None = None
+    ) -> Floats:
+        """P(target | case) for each row, one column a state of the target, in the order of `states(target)`.
+
+        Missing cells and missing columns are unknown; a column of the target itself is not looked at.
+
+        >>> import posteriori as po
+        >>> po.networks.asia().predict_proba({"xray": ["yes", None]}, "lung").round(4).tolist()
+        [[0.4887, 0.5113], [0.055, 0.945]]
+        """
+        node = find(self._index, target)
+        codes = read_cases(cases, self._index, self._states, frozenset([target]))
+        return self._batch(codes, [node], n_jobs, max_memory)[0]
+
+    def predict(self, cases: Any, target: str, n_jobs: int | None = None, max_memory: float | None = None) -> Array:
+        """The most probable state of the target for each row.
+
+        >>> import posteriori as po
+        >>> po.networks.asia().predict({"xray": ["yes", "no"], "dysp": [None, "yes"]}, "bronc").tolist()
+        ['yes', 'yes']
+        """
+        labels = np.empty(len(self.states(target)), dtype=object)
+        labels[:] = self._states[target]
+        found: Array = labels[self.predict_proba(cases, target, n_jobs, max_memory).argmax(axis=1)]
+        return found
 
     # Sampled answers
 
     def sample(
         self,
         n: int,
-        evidence: Evidence = NOTHING,
+        evidence: Evidence | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
-        max_memory: int = MAX_MEMORY,
+        max_memory: float | None = None,
     ) -> Any:
         """n independent cases of P(x | e) as a pandas table of categories: drawn forward, or from the junction tree.
 
@@ -132,7 +255,7 @@ class BayesNet(Asked):
 
     def gibbs(
         self,
-        evidence: Evidence = NOTHING,
+        evidence: Evidence | None = None,
         draws: int = 5_000,
         burn_in: int = 1_000,
         thin: int = 1,
@@ -167,15 +290,11 @@ class BayesNet(Asked):
                 random_state=random_state,
                 n_jobs=n_jobs,
             )
-        p, error, ess, r_hat = (
-            named(self.nodes, self._states, values) for values in (found.marginals, found.error, found.ess, found.r_hat)
-        )
-        blocks = tuple(tuple(self.nodes[v] for v in block) for block in found.blocks)
-        return Estimate(p, error, ess, found.draws, r_hat, blocks)
+        return found.named(self._states)
 
     def likelihood_weighting(
         self,
-        evidence: Evidence = NOTHING,
+        evidence: Evidence | None = None,
         draws: int = 20_000,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -193,14 +312,12 @@ class BayesNet(Asked):
             )
         except ImpossibleEvidence as error:  # or only too rare: the message says so
             raise ImpossibleEvidence(str(error), [self.nodes[v] for v in error.findings]) from None
-        parts = (found.marginals, found.error, found.ess)
-        p, width, ess = (named(self.nodes, self._states, values) for values in parts)
-        return Estimate(p, width, ess, found.draws, log_probability=found.log_probability)
+        return found.named(self._states)
 
     # Decisions
 
     def bayes_risk(
-        self, target: str, loss: Any = None, observed: Sequence[str] | None = None, max_memory: int = MAX_MEMORY
+        self, target: str, loss: Any = None, observed: Sequence[str] | None = None, max_memory: float | None = None
     ) -> float:
         """R* = Σ_x min_a Σ_y λ[a, y] P(x, y): the least risk any classifier of the target can have, exactly.
 
@@ -225,7 +342,7 @@ class BayesNet(Asked):
         observed: Sequence[str] | None = None,
         draws: int = 10_000,
         random_state: RandomState = None,
-        max_memory: int = MAX_MEMORY,
+        max_memory: float | None = None,
     ) -> tuple[float, float]:
         """R* from sampled cases, where there are too many to sum over, and its standard error."""
         node, matrix, seen = self._decision(target, loss, observed)
@@ -239,7 +356,7 @@ class BayesNet(Asked):
     # What the evidence is worth
 
     def value_of_information(
-        self, target: str, evidence: Evidence = NOTHING, max_memory: int = MAX_MEMORY
+        self, target: str, evidence: Evidence | None = None, max_memory: float | None = None
     ) -> dict[str, float]:
         """I(X; target | e) in nats of every node not observed, the most first: which question to ask next.
 
@@ -250,12 +367,12 @@ class BayesNet(Asked):
         node = find(self._index, target)
         with self._named(evidence), self._tree(evidence, max_memory) as tree:
             gained = information(tree, node)
-            observed = {v for v, x in tree.evidence.items() if np.count_nonzero(x) == 1}
+            observed = hard_states(tree.evidence)
         open_ = [v for v in range(len(self.nodes)) if v != node and v not in observed]
         return {self.nodes[v]: float(gained[v]) for v in sorted(open_, key=lambda v: -gained[v])}
 
     def tornado(
-        self, target: str, state: Hashable = None, evidence: Evidence = NOTHING, max_memory: int = MAX_MEMORY
+        self, target: str, state: Hashable = None, evidence: Evidence | None = None, max_memory: float | None = None
     ) -> Any:
         """How far each node alone could move P(target = state | e): a pandas table, the widest bar first.
 
@@ -286,7 +403,7 @@ class BayesNet(Asked):
         ]
         return pd.DataFrame(rows, columns=["node", "low", "high", "low_state", "high_state"])
 
-    def conflict(self, evidence: Evidence, max_memory: int = MAX_MEMORY) -> float:
+    def conflict(self, evidence: Evidence, max_memory: float | None = None) -> float:
         """ln Π P(finding) / P(e): above 0 where the findings fit each other worse than if they were unrelated.
 
         >>> import posteriori as po
@@ -297,7 +414,9 @@ class BayesNet(Asked):
         with self._named(evidence), self._tree(evidence, max_memory) as tree:
             return conflict(tree)
 
-    def arc_strength(self, evidence: Evidence = NOTHING, max_memory: int = MAX_MEMORY) -> dict[tuple[str, str], float]:
+    def arc_strength(
+        self, evidence: Evidence | None = None, max_memory: float | None = None
+    ) -> dict[tuple[str, str], float]:
         """I(parent; child | the child's other parents, e) in nats of every arrow: what it still tells.
 
         >>> import posteriori as po
@@ -308,3 +427,76 @@ class BayesNet(Asked):
         with self._named(evidence), self._tree(evidence, max_memory) as tree:
             found = arc_strength(tree)
         return {(a, b): found[self._index[a], self._index[b]] for a, b in self.edges}
+
+    # Faces
+
+    def plot(self, evidence: Evidence | None = None) -> Any:
+        """A layered drawing as SVG, shown by notebooks; `str(…)` is its text and `.save(path)` writes it.
+
+        With evidence (an empty mapping will do) every node shows its probabilities, and what is known a strong border.
+
+        >>> import posteriori as po
+        >>> "yes 48.9%" in str(po.networks.asia().plot({"xray": "yes"}))
+        True
+        """
+        from ..report.network import network_drawing
+
+        return network_drawing(self, evidence)
+
+    def _repr_html_(self) -> str:
+        from ..report.network import network_html
+
+        return network_html(self)
+
+    # What stands between names and numbers
+
+    def _findings(self, evidence: Evidence | None) -> dict[int, Floats]:
+        return findings({} if evidence is None else evidence, self._index, self._states)
+
+    @contextlib.contextmanager
+    def _tree(self, evidence: Evidence | None, max_memory: float | None) -> Iterator[JunctionTree]:
+        """The compiled tree with this evidence; no other thread changes it meanwhile."""
+        vectors = self._findings(evidence)
+        with self._lock:
+            tree = self.__dict__.get("_compiled")
+            if tree is None:
+                tree = self.__dict__["_compiled"] = JunctionTree(self._model, max_memory)
+            elif tree.max_memory != max_memory:
+                tree.refuse_over(max_memory)
+                tree.max_memory = max_memory
+            tree.set_evidence(vectors)
+            yield tree
+
+    def _batch(
+        self, codes: Codes, targets: Sequence[int], n_jobs: int | None, max_memory: float | None
+    ) -> list[Floats]:
+        with self._tree(None, max_memory) as tree:
+            try:
+                return tree.batch(codes, targets, n_jobs)
+            except ImpossibleEvidence as error:
+                case = codes[error.row or 0]
+                found = {n: self._states[n][c] for n, c in zip(self.nodes, case, strict=True) if c >= 0}
+                raise self._conflict(error, found, f"row {error.row} of the cases") from None
+
+    @contextlib.contextmanager
+    def _named(self, evidence: Evidence | None) -> Iterator[None]:
+        """Errors of the engines, which know numbers, told by name."""
+        try:
+            yield
+        except ImpossibleEvidence as error:
+            if not error.findings:  # a sampler that only saw that there is no way; which findings, elimination knows
+                self._minimal_conflict(evidence)
+            raise self._conflict(error, evidence or {}, "the evidence") from None
+
+    def _minimal_conflict(self, evidence: Evidence | None) -> None:
+        with contextlib.suppress(MemoryBudgetError):
+            try:
+                eliminate(self._model, [], self._findings(evidence))
+            except ImpossibleEvidence as error:
+                raise self._conflict(error, evidence or {}, "the evidence") from None
+
+    def _conflict(self, error: ImpossibleEvidence, evidence: Evidence, what: str) -> ImpossibleEvidence:
+        names = [self.nodes[v] for v in error.findings] or [n for n, x in evidence.items() if not unknown(x)]
+        told = " and ".join(f"{n}={evidence[n]!r}" for n in names)
+        verb = "contradicts the tables" if len(names) == 1 else "contradict each other"
+        return ImpossibleEvidence(f"{what} has probability zero: {told} {verb}; take one out", names, error.row)

@@ -16,16 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..arrays import Floats
+from ..arrays import Bools, Codes, Floats, Ints
 from ..errors import ImpossibleEvidence, NotErgodic
-from .elimination import evidence_factors
-from .model import Discrete
+from .elimination import evidence_terms
+from .numbers import Numbers
 
-Support = tuple[tuple[int, ...], NDArray[np.bool_]]  # nodes without a hard finding, and the cells that are possible
+Support = tuple[tuple[int, ...], Bools]  # nodes without a hard finding, and the cells that are possible
 
 
 @dataclass(frozen=True)
@@ -33,16 +32,16 @@ class Block:
     """Nodes drawn together, the joint states they can be in (a row each), and which of the rows is safe."""
 
     nodes: tuple[int, ...]
-    states: NDArray[np.int32]
+    states: Codes
     safe: int
 
 
-def ergodic_blocks(model: Discrete, vectors: Mapping[int, Floats], max_states: int = 4096) -> list[Block]:
+def ergodic_blocks(model: Numbers, vectors: Mapping[int, Floats], max_states: int = 4096) -> list[Block]:
     """The smallest blocks found that make Gibbs sampling ergodic, each of at most `max_states` possible joint states.
 
     An exclusive or that is observed ties its two coins together:
 
-    >>> coins = Discrete.of([2, 2, 2], [(), (), (0, 1)], [[1, 1], [1, 1], [1, 0, 0, 1, 0, 1, 1, 0]])
+    >>> coins = Numbers.of([2, 2, 2], [(), (), (0, 1)], [[1, 1], [1, 1], [1, 0, 0, 1, 0, 1, 1, 0]])
     >>> [b.states.tolist() for b in ergodic_blocks(coins, {2: np.array([0.0, 1.0])})]
     [[[0, 1], [1, 0]]]
     """
@@ -63,20 +62,20 @@ def ergodic_blocks(model: Discrete, vectors: Mapping[int, Floats], max_states: i
     return [block for group in groups if (block := known[group]) is not None and block.nodes]
 
 
-def _groups(label: NDArray[np.int64]) -> list[tuple[int, ...]]:
+def _groups(label: Ints) -> list[tuple[int, ...]]:
     order = np.argsort(label, kind="stable")
     cuts = np.flatnonzero(np.diff(label[order])) + 1
     return [tuple(part.tolist()) for part in np.split(order, cuts)]
 
 
-def _support(model: Discrete, v: int, vectors: Mapping[int, Floats]) -> Support:
+def _support(model: Numbers, v: int, vectors: Mapping[int, Floats]) -> Support:
     found = {u: vectors[u] for u in (*model.parents[v], v) if u in vectors}
-    scope, table = evidence_factors(model, [v], found)[0]
+    scope, table = evidence_terms(model, [v], found)[0]
     cells = table.reshape([model.sizes[u] for u in scope]) > 0
     return (scope, cells & (vectors[v] > 0)) if v in scope and v in vectors else (scope, cells)
 
 
-def _shrink(supports: list[Support], model: Discrete) -> None:
+def _shrink(supports: list[Support], model: Numbers) -> None:
     """Find the states that no possible configuration has; parents in such states then forbid nothing."""
     domain = [np.ones(s, bool) for s in model.sizes]
     along = [[[-1 if a == axis else 1 for a in range(len(s))] for axis in range(len(s))] for s, _ in supports]
@@ -100,7 +99,7 @@ def _shrink(supports: list[Support], model: Discrete) -> None:
         supports[v] = scope, cells
 
 
-def _condensed(label: NDArray[np.int64], supports: list[Support]) -> NDArray[np.int64]:
+def _condensed(label: Ints, supports: list[Support]) -> Ints:
     """Blocks that lie on a cycle of blocks become one."""
     edges = [(label[p], label[v]) for v, (scope, _) in enumerate(supports) for p in scope if p != v]
     if not edges:
@@ -111,7 +110,7 @@ def _condensed(label: NDArray[np.int64], supports: list[Support]) -> NDArray[np.
     return np.asarray(component[label], dtype=np.int64)
 
 
-def _block(group: Sequence[int], supports: list[Support], model: Discrete, max_states: int) -> Block | None:
+def _block(group: Sequence[int], supports: list[Support], model: Numbers, max_states: int) -> Block | None:
     """The possible joint states of the nodes, grown a node at a time, and a safe one; None where no state is safe."""
     nodes: list[int] = []
     states, safe = np.zeros((1, 0), np.int32), np.ones(1, bool)
@@ -147,9 +146,7 @@ def _block(group: Sequence[int], supports: list[Support], model: Discrete, max_s
     return Block(tuple(nodes), np.ascontiguousarray(states), int(safe.argmax())) if safe.any() else None
 
 
-def _joined(
-    label: NDArray[np.int64], lost: list[tuple[int, ...]], supports: list[Support], model: Discrete, max_states: int
-) -> NDArray[np.int64]:
+def _joined(label: Ints, lost: list[tuple[int, ...]], supports: list[Support], model: Numbers, max_states: int) -> Ints:
     """The partition with lost groups joined to the parent's block that makes them safe with the fewest states.
 
     Small joins go first, and a block takes part in one join only: what it brings may spare others theirs. Where no single
@@ -175,6 +172,6 @@ def _joined(
     return label
 
 
-def _above(label: NDArray[np.int64], group: tuple[int, ...], supports: list[Support]) -> list[int]:
+def _above(label: Ints, group: tuple[int, ...], supports: list[Support]) -> list[int]:
     """The blocks of the group's parents."""
     return sorted({int(label[p]) for v in group for p in supports[v][0]} - {int(label[group[0]])})

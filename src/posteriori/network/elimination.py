@@ -1,77 +1,80 @@
 """Variable elimination: one question, answered on the part of the network that it needs.
 
-Symbols: Q the targets, e the findings. P(Q, e) = Σ_{others} Π_v θ_v Π λ; the sum over v moves in to the factors with v.
+Symbols: Q the targets, e the findings. P(Q, e) = Σ_{others} Π_v θ_v Π λ; the sum over v moves in to the terms with v.
 A node without findings or targets below it is barren: its table sums to one and is left out. Hard findings cut their axes
-out of the factors; what then hangs on no target is a number, its share of P(e).
+out of the terms; what then hangs on no target is a number, its share of P(e). Which table each step makes is planned
+first, on the scopes alone, so that too much memory is refused before any work.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats
+from ..budget import refuse_over
 from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from ..kernels import network as kernel
-from .evidence import checked, impossible, scaled
-from .evidence import log_scale as taken_away
-from .model import Discrete
-
-Factor = tuple[tuple[int, ...], Floats]  # its nodes, and the flat table over them
+from ..structure.separation import closure
+from .numbers import Likelihoods, Numbers, hard_states, impossible, log_scale, scaled, vectors_of
 
 
-def relevant(model: Discrete, nodes: Sequence[int]) -> list[int]:
+class Term(NamedTuple):
+    """One factor of the product: its nodes, and the flat table over them."""
+
+    scope: tuple[int, ...]
+    table: Floats
+
+
+def relevant(model: Numbers, nodes: Iterable[int]) -> list[int]:
     """The nodes and their ancestors, ascending: all that is not barren for them.
 
-    >>> relevant(Discrete.of([2, 2, 2], [(), (0,), (0,)], [[1, 1], [1, 1] * 2, [1, 1] * 2]), [1])
+    >>> relevant(Numbers.of([2, 2, 2], [(), (0,), (0,)], [[1, 1], [1, 1] * 2, [1, 1] * 2]), [1])
     [0, 1]
     """
-    found: set[int] = set()
-    stack = list(nodes)
-    while stack:
-        v = stack.pop()
-        if v not in found:
-            found.add(v)
-            stack.extend(model.parents[v])
-    return sorted(found)
+    return sorted(closure(model.parents, nodes))
 
 
-def evidence_factors(model: Discrete, nodes: Sequence[int], vectors: Mapping[int, Floats]) -> list[Factor]:
+def evidence_terms(model: Numbers, nodes: Iterable[int], vectors: Mapping[int, Floats]) -> list[Term]:
     """The tables of the nodes and their soft findings; axes with a hard finding are cut out."""
-    state = {v: int(x.argmax()) for v, x in vectors.items() if np.count_nonzero(x) == 1}
-    factors: list[Factor] = []
+    state = hard_states(vectors)
+    terms = []
     for v in nodes:
         scope = (*model.parents[v], v)
-        table = model.tables[v]
-        for axis in range(len(scope) - 1, -1, -1):
-            u = scope[axis]
-            if u in state:
-                inner = math.prod(model.sizes[w] for w in scope[axis + 1 :] if w not in state)
-                table = table.reshape(-1, model.sizes[u], inner)[:, state[u]].ravel()
-        factors.append((tuple(u for u in scope if u not in state), table))
+        terms.append(at(model, Term(scope, model.tables[v]), {u: state[u] for u in scope if u in state}))
         if v in state:
-            factors.append(((), vectors[v][state[v] : state[v] + 1]))
+            terms.append(Term((), vectors[v][state[v] : state[v] + 1]))
         elif v in vectors:
-            factors.append(((v,), vectors[v]))
-    return factors
+            terms.append(Term((v,), vectors[v]))
+    return terms
+
+
+def at(model: Numbers, term: Term, state: Mapping[int, int]) -> Term:
+    """The term with the nodes that have a state held at it."""
+    scope, table = term
+    for axis in range(len(scope) - 1, -1, -1):
+        u = scope[axis]
+        if u in state:
+            inner = math.prod(model.sizes[w] for w in scope[axis + 1 :])
+            table = table.reshape(-1, model.sizes[u], inner)[:, state[u]].ravel()
+            scope = scope[:axis] + scope[axis + 1 :]
+    return Term(scope, table)
 
 
 def eliminate(
-    model: Discrete,
-    targets: Sequence[int],
-    likelihoods: Mapping[int, Floats],
-    max_memory: int = 2 << 30,
+    model: Numbers, targets: Sequence[int], likelihoods: Likelihoods, max_memory: float | None = None
 ) -> tuple[Floats, float]:
     """P(x_targets | e), flat, the axes in the order of `targets`, and log P(e).
 
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> table, log_evidence = eliminate(rain, [0], {1: np.array([0.0, 1.0])})
     >>> table.round(4).tolist(), round(math.exp(log_evidence), 4)
     ([0.3636, 0.6364], 0.22)
     """
-    vectors = checked(model, likelihoods)
+    vectors = vectors_of(likelihoods)
     found = _eliminated(model, targets, vectors, max_memory)
     if found is None:
         raise _refusal(model, vectors, max_memory)
@@ -79,45 +82,40 @@ def eliminate(
 
 
 def _eliminated(
-    model: Discrete, targets: Sequence[int], vectors: Mapping[int, Floats], max_memory: int
+    model: Numbers, targets: Sequence[int], vectors: Mapping[int, Floats], max_memory: float | None
 ) -> tuple[Floats, float] | None:
     """What `eliminate` returns; None where P(e) = 0."""
-    taken, vectors = taken_away(vectors), scaled(vectors)
-    _within(model, targets, max_memory)  # with the observed targets, whose axes come back; before any work
-    hard = {v for v, x in vectors.items() if np.count_nonzero(x) == 1}
-    factors = evidence_factors(model, relevant(model, [*targets, *vectors]), vectors)
+    taken, vectors = log_scale(vectors), scaled(vectors)
+    _refuse(model, targets, 16.0 * math.prod(float(model.sizes[t]) for t in targets), max_memory)
+    hard = hard_states(vectors)
+    terms = evidence_terms(model, relevant(model, [*targets, *vectors]), vectors)
     free = [t for t in targets if t not in hard]
-    factors, log_scale = sum_out(model, factors, free, max_memory)
-    table, size = combine(model, factors, free, False)
+    order = _order(model, [t.scope for t in terms], set(free), married=free)
+    left, log_p = _sum_out(model, terms, order, max_memory)
+    table, size = combine(model, left, free, False)
     total = float(table.sum())
-    if not (total > 0 and log_scale > -math.inf):
+    if not (total > 0 and log_p > -math.inf):
         return None
-    log_p = log_scale + size + math.log(total) + taken
     table /= total
     for axis, t in enumerate(targets):  # a target with a hard finding gets its axis back
         if t in hard:
             inner = math.prod(model.sizes[u] for u in targets[axis + 1 :] if u not in hard)
             wide = np.zeros((table.size // inner, model.sizes[t], inner))
-            wide[:, int(vectors[t].argmax())] = table.reshape(-1, inner)
+            wide[:, hard.pop(t)] = table.reshape(-1, inner)
             table = wide.ravel()
-            hard.discard(t)
-    return table, log_p
+    return table, log_p + size + math.log(total) + taken
 
 
-def log_evidence(model: Discrete, likelihoods: Mapping[int, Floats], max_memory: int = 2 << 30) -> float:
+def log_evidence(model: Numbers, likelihoods: Likelihoods, max_memory: float | None = None) -> float:
     """log P(e), −inf for impossible evidence; which findings conflict is not looked for."""
-    return _log_evidence(model, checked(model, likelihoods), max_memory)
-
-
-def _log_evidence(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> float:
-    found = _eliminated(model, [], vectors, max_memory)
+    found = _eliminated(model, [], vectors_of(likelihoods), max_memory)
     return -math.inf if found is None else found[1]
 
 
-def _refusal(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) -> ImpossibleEvidence:
+def _refusal(model: Numbers, vectors: Mapping[int, Floats], max_memory: float | None) -> ImpossibleEvidence:
     def possible(rest: Mapping[int, Floats]) -> bool:
         try:
-            return _log_evidence(model, rest, max_memory) > -math.inf
+            return log_evidence(model, rest, max_memory) > -math.inf
         except MemoryBudgetError:  # too wide to tell without these findings: they stay in the set
             return True
 
@@ -125,98 +123,123 @@ def _refusal(model: Discrete, vectors: Mapping[int, Floats], max_memory: int) ->
 
 
 def map_states(
-    model: Discrete, nodes: Sequence[int], likelihoods: Mapping[int, Floats], max_memory: int = 2 << 30
+    model: Numbers, nodes: Sequence[int], likelihoods: Likelihoods, max_memory: float | None = None
 ) -> tuple[list[int], float]:
     """argmax over x_nodes of P(x_nodes, e), the other nodes summed out, and the log of that maximum.
 
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> map_states(rain, [0], {1: np.array([0.0, 1.0])})[0]
     [1]
     """
     if len(set(nodes)) < len(nodes):
         raise BadValue(f"a node is asked for twice: {model.called(nodes)}")
-    found = checked(model, likelihoods)
+    found = vectors_of(likelihoods)
     vectors = scaled(found)
-    state = {v: int(x.argmax()) for v, x in vectors.items() if np.count_nonzero(x) == 1}
+    state = hard_states(vectors)
     free = [v for v in nodes if v not in state]
-    factors = evidence_factors(model, relevant(model, [*nodes, *vectors]), vectors)
-    factors, log_value = sum_out(model, factors, free, max_memory)
-    undone: list[tuple[int, list[Factor]]] = []
-    for v in free:
-        touching = [f for f in factors if v in f[0]]
-        rest = sorted({u for scope, _ in touching for u in scope} - {v})
-        _within(model, [v, *rest], max_memory)
-        table, size = combine(model, touching, rest, True)
-        top = float(table.max())
-        if not top > 0:
-            break
-        factors = [f for f in factors if v not in f[0]] + [(tuple(rest), table / top)]
-        log_value += size + math.log(top)
-        undone.append((v, touching))
-    constants = [float(table[0]) for scope, table in factors if not scope]  # many: their product would underflow
-    if len(undone) < len(free) or min(constants, default=1.0) <= 0 or log_value == -math.inf:
+    terms = evidence_terms(model, relevant(model, [*nodes, *vectors]), vectors)
+    order = _order(model, [t.scope for t in terms], set(free))
+    left, log_value = _sum_out(model, terms, order, max_memory)
+    best = _order(model, [t.scope for t in left], set())
+    trail: list[tuple[int, list[Term]]] = []
+    left, log_top = _sum_out(model, left, best, max_memory, trail)
+    constants = [float(t.table[0]) for t in left]  # many: their product would underflow
+    if min(constants, default=1.0) <= 0 or log_value + log_top == -math.inf:
         raise _refusal(model, vectors, max_memory)
-    for v, touching in reversed(undone):  # the neighbours of v that were eliminated after it have their states now
-        fixed = [_at(model, f, state) for f in touching]
-        state[v] = int(combine(model, fixed, [v], True)[0].argmax())
-    return [state[v] for v in nodes], log_value + sum(map(math.log, constants)) + taken_away(found)
+    for v, touching in reversed(trail):  # the neighbours of v that were eliminated after it have their states now
+        state[v] = int(combine(model, [at(model, t, state) for t in touching], [v], True)[0].argmax())
+    return [state[v] for v in nodes], log_value + log_top + sum(map(math.log, constants)) + log_scale(found)
 
 
-def _at(model: Discrete, factor: Factor, state: Mapping[int, int]) -> Factor:
-    """The factor with the nodes that have a state held at it."""
-    scope, table = factor
-    index = tuple(state.get(u, slice(None)) for u in scope)
-    return tuple(u for u in scope if u not in state), table.reshape([model.sizes[u] for u in scope])[index].ravel()
-
-
-def sum_out(
-    model: Discrete, factors: list[Factor], keep: Sequence[int], max_memory: int, maximise: bool = False
-) -> tuple[list[Factor], float]:
-    """Eliminate every node of the factors but those to keep; the factors left, and the log of what was scaled away."""
-    held = sorted({v for scope, _ in factors for v in scope})
+def _order(model: Numbers, scopes: Sequence[tuple[int, ...]], keep: set[int], married: Sequence[int] = ()) -> list[int]:
+    """A good order to eliminate the nodes of the scopes in, those to keep left out; `married` nodes end in one table."""
+    held = sorted({v for scope in scopes for v in scope})
     place = {v: i for i, v in enumerate(held)}
     near: list[set[int]] = [set() for _ in held]
-    for scope, _ in [*factors, (tuple(k for k in keep if k in place), np.empty(0))]:
+    for scope in [*scopes, [m for m in married if m in place]]:
         axes = [place[v] for v in scope]
         for i in axes:
             near[i].update(axes)
-    for i, neighbours in enumerate(near):
-        neighbours.discard(i)
-    order = [held[i] for i in kernel.elimination_order([sorted(x) for x in near], [model.sizes[v] for v in held])[0]]
-    log_scale = 0.0
-    for v in order:
-        if v in keep:
-            continue
-        touching = [f for f in factors if v in f[0]]
-        factors = [f for f in factors if v not in f[0]]
-        rest = sorted({u for s, _ in touching for u in s} - {v})
-        _within(model, [v, *rest], max_memory)
-        table, size = combine(model, touching, rest, maximise)
-        top = float(table.max())
-        if top <= 0:
-            return [((), np.zeros(1))], -math.inf
-        factors.append((tuple(rest), table / top))
-        log_scale += size + math.log(top)
-    return factors, log_scale
+    adjacency = [sorted(neighbours - {i}) for i, neighbours in enumerate(near)]
+    order, _ = kernel.elimination_order(adjacency, [model.sizes[v] for v in held])
+    return [held[i] for i in order if held[i] not in keep]
 
 
-def combine(model: Discrete, factors: Sequence[Factor], keep: Sequence[int], maximise: bool) -> tuple[Floats, float]:
-    """Σ (or max) of the product of the factors onto the nodes to keep, in their order, and the log of its scale."""
-    others = sorted({v for scope, _ in factors for v in scope} - set(keep))
-    axis = {v: i for i, v in enumerate([*keep, *others])}
-    return kernel.combine_factors(
-        [model.sizes[v] for v in axis],
-        [[axis[v] for v in scope] for scope, _ in factors],
-        [table for _, table in factors],
-        [True] * len(keep) + [False] * len(others),
-        maximise,
+def _plan(model: Numbers, scopes: Sequence[tuple[int, ...]], order: Sequence[int], max_memory: float | None) -> None:
+    """Refuse an order whose tables, at the step where most of them are alive, would not fit."""
+    turn = {v: i for i, v in enumerate(order)}
+    buckets: list[list[tuple[set[int], float]]] = [[] for _ in range(len(order) + 1)]
+
+    def put(scope: set[int], cells: float) -> None:
+        buckets[min((turn[u] for u in scope if u in turn), default=-1)].append((scope, cells))
+
+    for scope in scopes:
+        put(set(scope), 0.0)  # the network's own tables are there already
+    alive, peak, widest = 0.0, 0.0, set[int]()
+    for i, v in enumerate(order):
+        joined = set[int]().union(*(scope for scope, _ in buckets[i]))
+        used = sum(cells for _, cells in buckets[i])
+        cells = math.prod(float(model.sizes[u]) for u in joined)
+        made = cells / model.sizes[v]
+        if alive + used + cells + made > peak:
+            peak, widest = alive + used + cells + made, joined
+        alive += made - used
+        put(joined - {v}, made)
+    _refuse(model, widest, 8.0 * peak, max_memory)
+
+
+def _refuse(model: Numbers, nodes: Iterable[int], peak: float, max_memory: float | None) -> None:
+    refuse_over(
+        max_memory,
+        peak,
+        f"a factor over nodes {model.called(nodes)}",
+        "ask by sampling instead (likelihood weighting or Gibbs), give more evidence",
     )
 
 
-def _within(model: Discrete, nodes: Sequence[int], max_memory: int) -> None:
-    size = 8.0 * math.prod(float(model.sizes[v]) for v in nodes)
-    if size > max_memory:
-        raise MemoryBudgetError(
-            f"a factor over nodes {model.called(nodes)} needs {size:.4g} bytes, over max_memory={max_memory}; ask by "
-            f"sampling instead (likelihood weighting or Gibbs), or raise max_memory"
-        )
+def _sum_out(
+    model: Numbers,
+    terms: Sequence[Term],
+    order: Sequence[int],
+    max_memory: float | None,
+    trail: list[tuple[int, list[Term]]] | None = None,
+) -> tuple[list[Term], float]:
+    """Eliminate the nodes in this order; the terms left, and the log of what was scaled away (−inf: all is zero).
+
+    With a trail the nodes are maximised out, and it keeps for each the terms that it met.
+    """
+    _plan(model, [t.scope for t in terms], order, max_memory)
+    turn = {v: i for i, v in enumerate(order)}
+    buckets: list[list[Term]] = [[] for _ in range(len(order) + 1)]
+
+    def put(term: Term) -> None:
+        buckets[min((turn[u] for u in term.scope if u in turn), default=-1)].append(term)
+
+    for term in terms:
+        put(term)
+    log_taken = 0.0
+    for i, v in enumerate(order):
+        touching, buckets[i] = buckets[i], []
+        rest = sorted({u for t in touching for u in t.scope} - {v})
+        table, size = combine(model, touching, rest, trail is not None)
+        top = float(table.max())
+        if top <= 0:
+            return [Term((), np.zeros(1))], -math.inf
+        if trail is not None:
+            trail.append((v, touching))
+        put(Term(tuple(rest), table / top))
+        log_taken += size + math.log(top)
+    return buckets[-1], log_taken
+
+
+def combine(model: Numbers, terms: Sequence[Term], keep: Sequence[int], maximise: bool) -> tuple[Floats, float]:
+    """Σ (or max) of the product of the terms onto the nodes to keep, in their order, and the log of its scale."""
+    others = sorted({v for t in terms for v in t.scope} - set(keep))
+    axis = {v: i for i, v in enumerate([*keep, *others])}
+    return kernel.combine_factors(
+        [model.sizes[v] for v in axis],
+        [[axis[v] for v in t.scope] for t in terms],
+        [t.table for t in terms],
+        [True] * len(keep) + [False] * len(others),
+        maximise,
+    )

@@ -17,24 +17,22 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..arrays import Floats
+from ..arrays import Codes, Floats, Ints
 from ..errors import BadValue, ImpossibleEvidence
 from ..kernels import network as kernel
 from .blocks import Block, ergodic_blocks
-from .draws import Chains, RandomState, batch_error, effective, half_width, seeds, topological, unseen
-from .evidence import checked, scaled
-from .model import Discrete
+from .numbers import Likelihoods, Numbers, hard_states, scaled, vectors_of
+from .sampling import RandomState, Sampled, batch_error, effective, half_width, seeds, unseen
 
 BATCHES = 50
 LEAP = 10  # sweeps between leaps
 
 
 def gibbs(
-    model: Discrete,
-    likelihoods: Mapping[int, ArrayLike],
+    model: Numbers,
+    likelihoods: Likelihoods,
     *,
     draws: int = 5_000,
     burn_in: int = 1_000,
@@ -42,10 +40,10 @@ def gibbs(
     chains: int = 4,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-) -> Chains:
+) -> Sampled:
     """Marginals given the evidence from `chains` walks of `draws` kept sweeps each, with error, ESS and R̂.
 
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> answer = gibbs(rain, {1: [0, 1]}, random_state=0)
     >>> bool(abs(answer.marginals[0][1] - 0.63636) < answer.error[0][1] + 1e-9)
     True
@@ -58,16 +56,16 @@ def gibbs(
     ):
         if value < least:
             raise BadValue(f"{name}={value}: expected at least {least}")
-    vectors = scaled(checked(model, likelihoods))
+    vectors = scaled(vectors_of(likelihoods))
     if any(not x.any() for x in vectors.values()):
         raise ImpossibleEvidence(
             "a finding excludes every state of its node", [v for v, x in vectors.items() if not x.any()]
         )
     blocks = ergodic_blocks(model, vectors)
-    soft = [v for v, x in vectors.items() if np.count_nonzero(x) > 1]
+    hard = hard_states(vectors)
+    soft = [v for v in vectors if v not in hard]
     fixed = np.full(len(model), -1, np.int32)
-    for v in vectors.keys() - set(soft):
-        fixed[v] = int(vectors[v].argmax())
+    fixed[list(hard)] = list(hard.values())
     tables = [*model.tables, *(vectors[v] for v in soft)]
     choice, place = _safe_start(model, blocks, fixed, soft, tables)
     choice, place = np.tile(choice, (chains, 1)), np.tile(place, (chains, 1))
@@ -75,7 +73,7 @@ def gibbs(
     work = chains * (burn_in + draws * thin) * len(model) * 10
     means = kernel.gibbs_chains(
         tables,
-        (topological(model), model.sizes, model.parents),
+        (model.order, model.sizes, model.parents),
         (fixed, np.array(soft, np.int32)),
         _steps(model, blocks, soft),
         choice,
@@ -87,7 +85,7 @@ def gibbs(
     return _summary(model, blocks, vectors, means, choice, length * BATCHES)
 
 
-def _steps(model: Discrete, blocks: list[Block], soft: list[int]) -> list[kernel.GibbsStep]:
+def _steps(model: Numbers, blocks: list[Block], soft: list[int]) -> list[kernel.GibbsStep]:
     """For each block the factors it touches, and how its joint states move their places in the tables."""
     stride: list[dict[int, int]] = []
     touching: list[list[int]] = [[] for _ in range(len(model))]
@@ -108,8 +106,8 @@ def _steps(model: Discrete, blocks: list[Block], soft: list[int]) -> list[kernel
 
 
 def _safe_start(
-    model: Discrete, blocks: list[Block], fixed: NDArray[np.int32], soft: list[int], tables: list[Floats]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    model: Numbers, blocks: list[Block], fixed: Codes, soft: list[int], tables: list[Floats]
+) -> tuple[Ints, Ints]:
     """The safe state of every block, which is possible, and the cell of every factor in that state."""
     state = fixed.astype(np.int64)
     for block in blocks:
@@ -125,13 +123,13 @@ def _safe_start(
 
 
 def _summary(
-    model: Discrete,
+    model: Numbers,
     blocks: list[Block],
     vectors: Mapping[int, Floats],
     means: Floats,
-    choice: NDArray[np.int64],
+    choice: Ints,
     draws: int,
-) -> Chains:
+) -> Sampled:
     mean, standard_error, r_hat = batch_error(means)
     total = draws * len(means)
     free = sum(model.sizes[v] - 1 for block in blocks for v in block.nodes)
@@ -150,4 +148,4 @@ def _summary(
     parts = [[values[a:b] for a, b in pairwise(ends)] for values in (mean, np.minimum(error, 1.0), ess, r_hat)]
     for p in parts[0]:
         p /= p.sum()
-    return Chains(parts[0], parts[1], parts[2], total, parts[3], tuple(block.nodes for block in blocks), states)
+    return Sampled(parts[0], parts[1], parts[2], total, parts[3], tuple(block.nodes for block in blocks), states)

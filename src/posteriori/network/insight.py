@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Floats
 from .junction import JunctionTree, Marginals
-from .model import one_hot
+from .numbers import hard_states, one_hot
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ def information(tree: JunctionTree, target: int) -> Floats:
 
     The node with the most is the question to ask next. One propagation a state of T.
 
-    >>> from posteriori.network.model import Discrete
-    >>> copy = Discrete.of([2, 2, 2], [(), (0,), ()], [[1, 1], [1, 0, 0, 1], [1, 1]])
+    >>> from posteriori.network.numbers import Numbers
+    >>> copy = Numbers.of([2, 2, 2], [(), (0,), ()], [[1, 1], [1, 0, 0, 1], [1, 1]])
     >>> information(JunctionTree(copy), 0).round(4).tolist()
     [0.0, 0.6931, 0.0]
     """
     prior, given = _by_target(tree, target)
     gained = np.zeros(len(tree.model))
-    observed = {v for v, x in tree.evidence.items() if np.count_nonzero(x) == 1}
+    observed = hard_states(tree.evidence)
     for v in range(len(tree.model)):
         if v != target and v not in observed:
             gained[v] = sum(p * _divergence(table[v], prior[v]) for p, table in given)
@@ -51,8 +51,8 @@ def tornado(tree: JunctionTree, target: int, state: int) -> list[Bar]:
     For a node without a finding its states are added to the evidence, P(t|x,e) = P(x|t,e) P(t|e) / P(x|e); for a finding
     F its states replace it, P(t | e∖F, x). States that the rest of the evidence excludes are left out.
 
-    >>> from posteriori.network.model import Discrete
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> from posteriori.network.numbers import Numbers
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> [(b.node, round(b.low, 4), round(b.high, 4)) for b in tornado(JunctionTree(rain), 0, 1)]
     [(1, 0.0769, 0.6364)]
     """
@@ -77,8 +77,8 @@ def tornado(tree: JunctionTree, target: int, state: int) -> list[Bar]:
 def conflict(tree: JunctionTree) -> float:
     """conf(e) = log Π_F P(F) / P(e) (Jensen): positive when the findings fit each other worse than by chance.
 
-    >>> from posteriori.network.model import Discrete
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> from posteriori.network.numbers import Numbers
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> tree = JunctionTree(rain)
     >>> tree.set_evidence({0: [0, 1], 1: [1, 0]})
     >>> conflict(tree) > 0
@@ -95,8 +95,8 @@ def conflict(tree: JunctionTree) -> float:
 def arc_strength(tree: JunctionTree) -> dict[tuple[int, int], float]:
     """I(X; V | other parents of V, e) for every arc X → V: what the arc still tells, given the evidence.
 
-    >>> from posteriori.network.model import Discrete
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> from posteriori.network.numbers import Numbers
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> round(arc_strength(JunctionTree(rain))[0, 1], 4)
     0.1447
     """

@@ -17,19 +17,16 @@ from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import kernels
-from ..arrays import Floats
-from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
+from ..arrays import Codes, Floats
+from ..budget import memory_budget, refuse_over
+from ..errors import BadValue, ImpossibleEvidence
 from ..kernels import network as kernel
-from .draws import RandomState, seeds
 from .elimination import eliminate, map_states
-from .evidence import checked, impossible, log_scale, packed, scaled
-from .model import Discrete
-
-MAX_MEMORY = 2 << 30
-
+from .numbers import Likelihoods, Numbers, impossible, log_scale, packed, scaled, vectors_of
+from .sampling import RandomState, seeds
 
 _NO_FINDING = np.empty(0)
 
@@ -66,8 +63,8 @@ class Marginals(Sequence[Floats]):
 class JunctionTree:
     """Exact inference over a compiled tree; a tree whose tables would exceed `max_memory` bytes is refused.
 
-    >>> from posteriori.network.model import Discrete
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> from posteriori.network.numbers import Numbers
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> tree = JunctionTree(rain)
     >>> tree.set_evidence({1: [0, 1]})
     >>> [m.round(4).tolist() for m in tree.marginals()]
@@ -76,17 +73,26 @@ class JunctionTree:
     np.float64(0.22)
     """
 
-    def __init__(self, model: Discrete, max_memory: int = MAX_MEMORY) -> None:
+    def __init__(self, model: Numbers, max_memory: float | None = None) -> None:
         self.model = model
         self.max_memory = max_memory
         self._plan = kernel.junction_plan(model.sizes, model.parents)
-        if self._plan.bytes > max_memory:
-            raise _over_budget(model, self._plan, max_memory)
+        self.refuse_over(max_memory)
         self._plan.fill(np.concatenate(model.tables), kernel.starts(len(t) for t in model.tables))
         self._state = kernel.junction_state(self._plan)
         self._offsets = kernel.starts(model.sizes).tolist()
         self._findings: dict[int, Floats] = {}
         self._lock = threading.RLock()  # the state is changed by questions, and the kernels let other threads run
+
+    def refuse_over(self, max_memory: float | None) -> None:
+        """Refuse a tree that needs more: how much, which clique, what to do instead."""
+        cells, nodes = self._plan.largest_cells, self.model.called(self._plan.largest)
+        refuse_over(
+            max_memory,
+            self._plan.bytes,
+            f"the junction tree, whose largest clique has {cells:.4g} cells over nodes {nodes},",
+            "ask by sampling instead (likelihood weighting or Gibbs), give more evidence and ask one node at a time",
+        )
 
     @property
     def cliques(self) -> list[list[int]]:
@@ -94,16 +100,16 @@ class JunctionTree:
         cliques: list[list[int]] = self._plan.cliques()
         return cliques
 
-    def set_evidence(self, likelihoods: Mapping[int, ArrayLike]) -> None:
+    def set_evidence(self, likelihoods: Likelihoods) -> None:
         """Replace the evidence: {node: likelihood vector}. What stays the same is not computed again."""
-        vectors = checked(self.model, likelihoods)
+        vectors = vectors_of(likelihoods)
         with self._lock:
             self._findings = vectors
             self._state.set(self._plan, *packed(vectors))
 
     def change(self, node: int, likelihood: ArrayLike | None) -> None:
         """Replace the finding on one node (None takes it out) and keep the others."""
-        found = {} if likelihood is None else checked(self.model, {node: likelihood})
+        found = {} if likelihood is None else vectors_of({node: likelihood})
         with self._lock:
             findings = self._findings.copy()  # others may hold the old ones
             findings.pop(node, None)
@@ -117,7 +123,7 @@ class JunctionTree:
         return dict(self._findings)
 
     @contextmanager
-    def asked(self, likelihoods: Mapping[int, ArrayLike]) -> Iterator[None]:
+    def asked(self, likelihoods: Likelihoods) -> Iterator[None]:
         """Other evidence for the length of a `with` block; what was set before comes back after it."""
         with self._lock:
             before = self._findings
@@ -163,7 +169,7 @@ class JunctionTree:
             return out
         return eliminate(self.model, nodes, self._findings, self.max_memory)[0]
 
-    def most_probable(self) -> tuple[NDArray[np.int32], float]:
+    def most_probable(self) -> tuple[Codes, float]:
         """argmax_x P(x, e), a state for every node, and log max_x P(x, e)."""
         states = np.empty(len(self.model), np.int32)
         with self._lock:
@@ -177,7 +183,7 @@ class JunctionTree:
         """argmax over x_nodes of P(x_nodes, e), the others summed out (MAP of a subset), and log of that maximum."""
         return map_states(self.model, nodes, self._findings, self.max_memory)
 
-    def batch(self, cases: NDArray[np.int32], targets: Sequence[int], n_jobs: int | None = None) -> list[Floats]:
+    def batch(self, cases: Codes, targets: Sequence[int], n_jobs: int | None = None) -> list[Floats]:
         """P(x_t | case) for each target t: an array (n, r_t) each. Cases are codes (n, d), −1 where missing.
 
         A target that a case states has that state with probability 1.
@@ -193,7 +199,7 @@ class JunctionTree:
         chosen = np.asarray(targets, np.int32)
         ends = kernel.starts(int(sizes[t]) for t in chosen)
         threads = kernels.n_threads(n_jobs, max(2, len(cases)) * 200_000)
-        threads = max(1, min(threads, int(self.max_memory // max(self._plan.bytes, 1.0))))
+        threads = max(1, min(threads, int(memory_budget(self.max_memory) // max(self._plan.bytes, 1.0))))
         out, possible = kernel.junction_batch(self._plan, cases, chosen, int(ends[-1]), threads)
         if not possible.all():
             row = int(np.flatnonzero(~possible)[0])
@@ -203,7 +209,7 @@ class JunctionTree:
             raise error
         return [np.ascontiguousarray(out[:, a:b]) for a, b in pairwise(ends)]
 
-    def sample(self, n: int, random_state: RandomState = None, n_jobs: int | None = None) -> NDArray[np.int32]:
+    def sample(self, n: int, random_state: RandomState = None, n_jobs: int | None = None) -> Codes:
         """n independent draws of P(x | e), codes (n, d): each clique from its belief, given the separator drawn before."""
         out = np.empty((n, len(self.model)), np.int32)
         stream = seeds(random_state, -(-n // kernel.FORWARD_CHUNK))
@@ -229,20 +235,3 @@ class JunctionTree:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["model"], state["max_memory"])  # type: ignore[misc]
         self.set_evidence(state["findings"])
-
-
-def _over_budget(model: Discrete, plan: Any, max_memory: int) -> MemoryBudgetError:
-    """The refusal: how much, which clique, what to do instead."""
-    return MemoryBudgetError(
-        f"the junction tree needs {_human(plan.bytes)}, over max_memory={_human(max_memory)}; its largest clique has "
-        f"{plan.largest_cells:.4g} cells over nodes {model.called(plan.largest)}. Ask by sampling instead "
-        f"(likelihood weighting or Gibbs), give more evidence and ask one node at a time, or raise max_memory"
-    )
-
-
-def _human(size: float) -> str:
-    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1024 or unit == "TiB":
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    raise AssertionError

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import BadValue, InvalidNetwork
-from .factor import code_of
+from .says import code_of
 
 ROW_TOLERANCE = (
     1e-3  # how far the digits of a row may be from one: three thirds typed as 0.333 pass, a typing error not

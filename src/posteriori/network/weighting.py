@@ -9,34 +9,21 @@ there and the case is worth θ_v(e_v | x_pa(v)) instead; a soft finding tilts th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..arrays import Floats
+from ..arrays import Codes, Floats
 from ..errors import BadValue, ImpossibleEvidence
 from ..kernels import network as kernel
-from .draws import RandomState, Sampled, half_width, seeds, topological, unseen
-from .evidence import checked, log_scale, scaled
-from .model import Discrete
+from .numbers import Likelihoods, Numbers, hard_states, log_scale, scaled, vectors_of
+from .sampling import RandomState, Sampled, half_width, seeds, unseen
 
 
-@dataclass(frozen=True)
-class Weighted(Sampled):
-    """Marginals by likelihood weighting; `log_probability` estimates log P(e), with `log_error` (one standard error)."""
-
-    log_probability: float
-    log_error: float
-
-
-def forward_sample(
-    model: Discrete, n: int, random_state: RandomState = None, n_jobs: int | None = None
-) -> NDArray[np.int32]:
+def forward_sample(model: Numbers, n: int, random_state: RandomState = None, n_jobs: int | None = None) -> Codes:
     """n independent cases of P(x), codes (n, d).
 
-    >>> coin = Discrete.of([2], [()], [[0.25, 0.75]])
+    >>> coin = Numbers.of([2], [()], [[0.25, 0.75]])
     >>> float(forward_sample(coin, 10_000, random_state=0).mean().round(2))
     0.75
     """
@@ -44,39 +31,39 @@ def forward_sample(
 
 
 def weighted_sample(
-    model: Discrete,
-    likelihoods: Mapping[int, ArrayLike],
+    model: Numbers,
+    likelihoods: Likelihoods,
     n: int,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-) -> tuple[NDArray[np.int32], Floats]:
+) -> tuple[Codes, Floats]:
     """n cases drawn with the findings held, and the log weight of each (−inf where a case contradicts them)."""
-    vectors = checked(model, likelihoods)
+    vectors = vectors_of(likelihoods)
     x, log_weight = _draw(model, scaled(vectors), n, random_state, n_jobs)
     return x, log_weight + log_scale(vectors)
 
 
 def likelihood_weighting(
-    model: Discrete,
-    likelihoods: Mapping[int, ArrayLike],
+    model: Numbers,
+    likelihoods: Likelihoods,
     *,
     draws: int = 20_000,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-) -> Weighted:
+) -> Sampled:
     """Marginals given the evidence from weighted cases, with error and effective sample size.
 
     The error is t·√(Σ w²([x=k] − p)²) / Σ w, the ESS (Σ w)² / Σ w². Refused when no case met the evidence: it is
     impossible, or too rare for so many draws.
 
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> answer = likelihood_weighting(rain, {1: [0, 1]}, random_state=0)
     >>> bool(abs(answer.marginals[0][1] - 0.63636) < answer.error[0][1])
     True
     """
     if draws < 2:
         raise BadValue(f"draws={draws}: expected at least 2")
-    vectors = checked(model, likelihoods)
+    vectors = vectors_of(likelihoods)
     x, log_weight = _draw(model, scaled(vectors), draws, random_state, n_jobs)
     top = float(log_weight.max())
     if top == -np.inf:
@@ -88,7 +75,7 @@ def likelihood_weighting(
     w = np.exp(log_weight - top)
     w_sum = float(w.sum())
     ess = w_sum**2 / float((w**2).sum())
-    hard = {v for v, likelihood in vectors.items() if np.count_nonzero(likelihood) == 1}
+    hard = hard_states(vectors)
     free = sum(s - 1 for v, s in enumerate(model.sizes) if v not in hard)
     marginals, error = [], []
     for v, size in enumerate(model.sizes):
@@ -100,23 +87,30 @@ def likelihood_weighting(
         error.append(np.zeros(size) if v in hard else np.minimum(np.maximum(width, unseen(ess, free)), 1.0))
     log_probability = top + float(np.log(w_sum / draws)) + log_scale(vectors)
     log_error = float(w.std(ddof=1) / np.sqrt(draws) / (w_sum / draws))
-    return Weighted(marginals, error, [np.full(s, ess) for s in model.sizes], draws, log_probability, log_error)
+    return Sampled(
+        marginals,
+        error,
+        [np.full(s, ess) for s in model.sizes],
+        draws,
+        log_probability=log_probability,
+        log_error=log_error,
+    )
 
 
 def _draw(
-    model: Discrete, vectors: Mapping[int, Floats], n: int, random_state: RandomState, n_jobs: int | None
-) -> tuple[NDArray[np.int32], Floats]:
+    model: Numbers, vectors: Mapping[int, Floats], n: int, random_state: RandomState, n_jobs: int | None
+) -> tuple[Codes, Floats]:
     if n < 0:
         raise BadValue(f"{n} cases asked for: expected at least 0")
     fixed, soft = np.full(len(model), -1, np.int32), np.full(len(model), -1, np.int64)
     values: list[Floats] = [np.empty(0)]
+    for v, state in hard_states(vectors).items():
+        fixed[v] = state
     for v, likelihood in vectors.items():
-        if np.count_nonzero(likelihood) == 1:
-            fixed[v] = int(likelihood.argmax())
         soft[v] = sum(map(len, values))
         values.append(likelihood)
     return kernel.draw_forward(
-        topological(model),
+        model.order,
         model.sizes,
         model.parents,
         model.tables,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
@@ -63,7 +62,7 @@ class Dag:
         put(self, "_index", index)
         put(self, "_parents", tuple(map(tuple, parents)))
         put(self, "_children", tuple(map(tuple, children)))
-        put(self, "_order", _topological(names, parents, children))
+        put(self, "_order", _ordered(names, parents, children))
 
     @classmethod
     def from_parents(cls, parents: Mapping[str, Iterable[str]]) -> Dag:
@@ -77,6 +76,11 @@ class Dag:
 
     def __hash__(self) -> int:
         return hash((frozenset(self.nodes), frozenset(self.edges)))
+
+    @property
+    def numbered_parents(self) -> tuple[tuple[int, ...], ...]:
+        """The parents of every node as places in `nodes`."""
+        return self._parents
 
     # Kinship
 
@@ -277,34 +281,25 @@ def _end(index: dict[str, int], arrow: tuple[str, str], name: str) -> int:
     return index[name]
 
 
-def _topological(names: tuple[str, ...], parents: list[list[int]], children: list[list[int]]) -> tuple[int, ...]:
-    """Every node after its parents (Kahn); a cycle is an error that spells it out."""
-    waiting = [len(p) for p in parents]
-    ready = deque(i for i, n in enumerate(waiting) if n == 0)
-    order = []
-    while ready:
-        node = ready.popleft()
-        order.append(node)
-        for child in children[node]:
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                ready.append(child)
+def _ordered(names: tuple[str, ...], parents: list[list[int]], children: list[list[int]]) -> tuple[int, ...]:
+    """Every node after its parents; a cycle is an error that spells it out."""
+    order = separation.topological(parents, children)
     if len(order) < len(names):
-        cycle = [names[i] for i in _cycle(parents, waiting)]
+        cycle = [names[i] for i in _cycle(parents, set(order))]
         shown = cycle if len(cycle) <= 24 else [*cycle[:20], f"… ({len(cycle) - 1} nodes in all)", *cycle[-2:]]
         raise InvalidNetwork(f"the arrows form a cycle: {' → '.join(shown)}")
     return tuple(order)
 
 
-def _cycle(parents: list[list[int]], waiting: list[int]) -> list[int]:
-    """Walk from parent to parent among the nodes that never became ready until one comes again."""
-    node = next(i for i, n in enumerate(waiting) if n > 0)
+def _cycle(parents: list[list[int]], placed: set[int]) -> list[int]:
+    """Walk from parent to parent among the nodes that have no place in an order until one comes again."""
+    node = next(i for i in range(len(parents)) if i not in placed)
     place: dict[int, int] = {}
     walk: list[int] = []
     while node not in place:
         place[node] = len(walk)
         walk.append(node)
-        node = next(p for p in parents[node] if waiting[p] > 0)
+        node = next(p for p in parents[node] if p not in placed)
     loop = walk[place[node] :][::-1]
     first = loop.index(min(loop))  # the same cycle is always told from the same node
     return [*loop[first:], *loop[: first + 1]]

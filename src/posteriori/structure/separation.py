@@ -14,6 +14,35 @@ Rows = Sequence[Sequence[int]]
 FROM_CHILD, FROM_PARENT = 0, 1
 
 
+def reversed_rows(rows: Rows) -> list[list[int]]:
+    """Who lists whom: of the parents of every node its children.
+
+    >>> reversed_rows([[], [0], [0, 1]])
+    [[1, 2], [2], []]
+    """
+    found: list[list[int]] = [[] for _ in rows]
+    for node, row in enumerate(rows):
+        for other in row:
+            found[other].append(node)
+    return found
+
+
+def topological(parents: Rows, children: Rows) -> list[int]:
+    """Every node after its parents (Kahn); nodes on a cycle, and all below one, are missing.
+
+    >>> topological([[1], []], [[], [0]])
+    [1, 0]
+    """
+    waiting = [len(row) for row in parents]
+    order = [node for node, n in enumerate(waiting) if n == 0]
+    for node in order:  # which grows
+        for child in children[node]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                order.append(child)
+    return order
+
+
 def closure(rows: Rows, seeds: Iterable[int]) -> set[int]:
     """The seeds and all that `rows` reaches from them: with `parents`, the ancestral set.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from .separation import reversed_rows, topological
 
 __all__ = ["Structure", "by_information", "kdb", "naive", "spanning_edges", "spode", "tree"]
 
@@ -40,18 +41,11 @@ class Structure:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The attributes, parents before children, the lowest first of those that are free."""
-        placed: list[int] = []
-        done: set[int] = set()
-        waiting = list(range(len(self.parents)))
-        while waiting:
-            free = [i for i in waiting if all(p in done for p in self.parents[i])]
-            if not free:
-                raise ModelError("the parents go round in a circle: no attribute can be first")
-            placed += free
-            done.update(free)
-            waiting = [i for i in waiting if i not in done]
-        return tuple(placed)
+        """The attributes, parents before children."""
+        found = topological(self.parents, reversed_rows(self.parents))
+        if len(found) < len(self.parents):
+            raise ModelError("the parents go round in a circle: no attribute can be first")
+        return tuple(found)
 
 
 def naive(d: int) -> Structure:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from ...errors import FormatError, did_you_mean, listed
 from . import bif, hugin, uai, xmlbif
-from .description import MAX_BYTES, Description
+from .text import MAX_BYTES, Description
 
 TEXT: dict[str, Callable[[str, str], Description]] = {".bif": bif.parse, ".net": hugin.parse, ".uai": uai.parse}
 RENDER: dict[str, Callable[[Description], str]] = {".bif": bif.render, ".net": hugin.render, ".uai": uai.render}

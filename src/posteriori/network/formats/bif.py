@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import did_you_mean, listed
-from .description import MAX_PARENTS, MAX_STATES, Description, written
-from .scanner import Scanner, quoted
+from .text import MAX_PARENTS, MAX_STATES, Description, Scanner, quoted, written
 
 # possessive repeats: no memory for ways back, and what is never closed is found out in one look
 PATTERN = (

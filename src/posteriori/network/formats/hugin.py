@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from .description import MAX_PARENTS, MAX_STATES, Description, written
-from .scanner import Scanner, quoted
+from .text import MAX_PARENTS, MAX_STATES, Description, Scanner, quoted, written
 
 PATTERN = (
     r"(?P<skip>\s+|%[^\n]*)"

@@ -5,8 +5,7 @@ The last variable of a function's scope is the node, and runs fastest through it
 
 from __future__ import annotations
 
-from .description import MAX_CELLS, MAX_NODES, MAX_STATES, Description, written
-from .scanner import Scanner
+from .text import MAX_CELLS, MAX_NODES, MAX_STATES, Description, Scanner, written
 
 # comments: a line that begins with the word c, or all after a #
 PATTERN = r"(?P<skip>\s+|#[^\n]*|(?m:^)c(?=\s)[^\n]*)|(?P<word>[^\s#]+)|(?P<string>(?!))|(?P<mark>(?!))"

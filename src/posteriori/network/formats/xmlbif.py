@@ -16,7 +16,7 @@ from xml.sax.handler import ContentHandler
 from xml.sax.saxutils import escape
 
 from ...errors import FormatError
-from .description import Description, written
+from .text import Description, written
 
 INSIDE = {
     "": {"BIF"},

@@ -1,8 +1,7 @@
-"""The network as a value: B = ⟨G, Θ⟩, a Dag and a table for each node, checked once, never changed; files and drawings."""
+"""The network as a value: B = ⟨G, Θ⟩, a Dag and a table for each node, checked once, never changed; and its files."""
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -16,14 +15,12 @@ from ..errors import FormatError, InvalidNetwork, PosterioriError, UnknownColumn
 from ..structure.dag import Dag, Names
 from ..structure.graph import UndirectedGraph, find
 from . import formats
-from .formats.description import Description
-from .model import Discrete
+from .formats.text import Description
+from .numbers import Numbers
 from .tables import check_rows, flat_table, infer_states
 
-MOST_DRAWN = 150  # nodes; a larger network's notebook face is a sentence, its drawing is plot()
 
-
-class Network:
+class Net:
     """What a network is, apart from what can be asked of it."""
 
     def __init__(
@@ -119,14 +116,14 @@ class Network:
         return {n: i for i, n in enumerate(self.nodes)}
 
     @cached_property
-    def _model(self) -> Discrete:
+    def _model(self) -> Numbers:
         """The numbers alone, every row divided by its sum."""
-        parents = [[self._index[p] for p in self.parents(n)] for n in self.nodes]
-        return Discrete.of([len(self._states[n]) for n in self.nodes], parents, list(self._tables.values()), self.nodes)
+        sizes = [len(states) for states in self._states.values()]
+        return Numbers.of(sizes, self._dag.numbered_parents, list(self._tables.values()), self.nodes)
 
     def __eq__(self, other: object) -> bool:
         """Same nodes in the same order, same parents in the same order, same states, every digit the same."""
-        if not isinstance(other, Network):
+        if not isinstance(other, Net):
             return NotImplemented
         return (
             self._states == other._states
@@ -198,8 +195,6 @@ class Network:
                 )
         return Description(self._name, states, {n: self.parents(n) for n in self.nodes}, dict(self._tables))
 
-    # Faces
-
     def to_networkx(self) -> Any:
         """A `networkx.DiGraph` whose nodes carry `states` and `cpt`."""
         graph = self._dag.to_networkx()
@@ -207,26 +202,12 @@ class Network:
             graph.nodes[node].update(states=self._states[node], cpt=self.cpt(node))
         return graph
 
-    def _drawn(self, labels: Mapping[str, str] | None = None, emphasis: Iterable[str] = ()) -> Any:
-        from ..report.svg import Drawing, draw_graph
-
-        return Drawing(draw_graph(self.nodes, self.edges, labels=labels, emphasis=emphasis))
-
-    def _repr_html_(self) -> str:
-        import html
-
-        summary = (
-            f"{html.escape(self._name)}: {len(self.nodes)} nodes, {len(self.edges)} edges, "
-            f"{self.n_parameters:,} parameters"
-        )
-        drawing = str(self._drawn()) if len(self.nodes) <= MOST_DRAWN else ""
-        return f"<div><p><b>{type(self).__name__}</b> {summary}</p>{drawing}</div>"
-
 
 def _dag(edges: Dag | Iterable[tuple[str, str]], tables: Mapping[str, Any]) -> Dag:
     dag = edges if isinstance(edges, Dag) else Dag(tables, edges)
     missing = [n for n in dag.nodes if n not in tables]
-    extra = [n for n in tables if n not in set(dag.nodes)]
+    nodes = set(dag.nodes)
+    extra = [n for n in tables if n not in nodes]
     if missing or extra:
         near = did_you_mean(missing[0], extra) if missing else did_you_mean(extra[0], dag.nodes)
         raise InvalidNetwork(
@@ -246,8 +227,3 @@ def _states(node: str, given: Sequence[Hashable] | None, table: Any, dag: Dag) -
     if len(set(found)) < len(found):
         raise InvalidNetwork(f"node {node!r} lists a state twice: {listed(found)}")
     return found
-
-
-def table_cells(states: Mapping[str, Sequence[Hashable]], dag: Dag, node: str) -> int:
-    """The numbers that a node's table holds."""
-    return math.prod(len(states[n]) for n in (*dag.parents(node), node))

@@ -1,18 +1,20 @@
-"""What the samplers share: seeds that do not depend on threads, and averages that know their error."""
+"""What the samplers share: seeds that do not depend on threads, averages that know their error, and the answer."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ..arrays import Floats
-from .model import Discrete
+from ..arrays import Codes, Floats
 
 RandomState = int | np.random.Generator | np.random.SeedSequence | None
 CONFIDENCE = 0.99
+ByState = dict[str, dict[Hashable, float]]
 
 
 def seeds(random_state: RandomState, n: int) -> NDArray[np.uint64]:
@@ -28,54 +30,94 @@ def seeds(random_state: RandomState, n: int) -> NDArray[np.uint64]:
     return np.asarray(random_state.generate_state(n, np.uint64), np.uint64)
 
 
-def topological(model: Discrete) -> list[int]:
-    """The nodes, parents before children.
-
-    >>> topological(Discrete.of([2, 2], [(1,), ()], [[1, 1] * 2, [1, 1]]))
-    [1, 0]
-    """
-    waiting = [len(ps) for ps in model.parents]
-    children: list[list[int]] = [[] for _ in waiting]
-    for v, ps in enumerate(model.parents):
-        for p in ps:
-            children[p].append(v)
-    order = [v for v, n in enumerate(waiting) if n == 0]
-    for v in order:
-        for c in children[v]:
-            waiting[c] -= 1
-            if waiting[c] == 0:
-                order.append(c)
-    return order
-
-
 @dataclass(frozen=True)
 class Sampled:
     """Marginals by sampling. `error` bounds |estimate − truth| of all of them at once with 99% confidence, as far as the
-    sample can tell; `ess` is the number of independent draws that would know as much."""
+    sample can tell; `ess` is the number of independent draws that would know as much.
+
+    Gibbs chains add R̂, the spread between chains against the spread inside them (1 when they agree), the blocks they drew
+    and where they ended; weighted cases add an estimate of log P(e) and its standard error.
+    """
 
     marginals: list[Floats]
     error: list[Floats]
     ess: list[Floats]
     draws: int
+    r_hat: list[Floats] | None = None
+    blocks: tuple[tuple[int, ...], ...] = ()
+    states: Codes | None = None
+    log_probability: float | None = None
+    log_error: float | None = None
 
     @property
     def worst_error(self) -> float:
         """The largest stated error."""
         return max((float(e.max()) for e in self.error), default=0.0)
 
+    @property
+    def worst_r_hat(self) -> float:
+        """The largest R̂; 1 where there are no chains."""
+        return max((float(r.max()) for r in self.r_hat or ()), default=1.0)
+
+    def named(self, states: Mapping[str, tuple[Hashable, ...]]) -> Estimate:
+        """The same by node and state."""
+        nodes = tuple(states)
+
+        def told(values: list[Floats]) -> ByState:
+            return {n: dict(zip(states[n], v.tolist(), strict=True)) for n, v in zip(nodes, values, strict=True)}
+
+        return Estimate(
+            told(self.marginals),
+            told(self.error),
+            told(self.ess),
+            self.draws,
+            None if self.r_hat is None else told(self.r_hat),
+            tuple(tuple(nodes[v] for v in block) for block in self.blocks),
+            self.log_probability,
+        )
+
 
 @dataclass(frozen=True)
-class Chains(Sampled):
-    """Marginals by Gibbs chains. R̂ compares the spread between chains with the spread inside them (1 when they agree)."""
+class Estimate:
+    """P(x_i | e) of every node by sampling: {node: {state: …}}.
 
-    r_hat: list[Floats]
-    blocks: tuple[tuple[int, ...], ...]
-    states: NDArray[np.int32]
+    `error` bounds |estimate − truth| of all of them at once with 99% confidence, as far as the sample can tell; `ess` is
+    the number of independent draws that would know as much. Gibbs tells `r_hat`, the spread between chains against the
+    spread inside them (1 when they agree), and `blocks`, the nodes it drew together; likelihood weighting tells
+    `log_probability`, an estimate of ln P(e).
+    """
+
+    marginals: ByState
+    error: ByState
+    ess: ByState
+    draws: int
+    r_hat: ByState | None = None
+    blocks: tuple[tuple[str, ...], ...] = ()
+    log_probability: float | None = None
+
+    @property
+    def worst_error(self) -> float:
+        """The largest stated error."""
+        return max(e for row in self.error.values() for e in row.values())
 
     @property
     def worst_r_hat(self) -> float:
-        """The largest R̂."""
-        return max((float(r.max()) for r in self.r_hat), default=1.0)
+        """The largest R̂; 1 where there are no chains."""
+        return max((r for row in (self.r_hat or {}).values() for r in row.values()), default=1.0)
+
+    def to_frame(self) -> Any:
+        """A pandas table with a row for each node and state."""
+        import pandas as pd
+
+        parts = {"p": self.marginals, "error": self.error, "ess": self.ess}
+        if self.r_hat is not None:
+            parts["r_hat"] = self.r_hat
+        rows = [(node, state) for node, row in self.marginals.items() for state in row]
+        columns = {name: [table[node][state] for node, state in rows] for name, table in parts.items()}
+        return pd.DataFrame({"node": [r[0] for r in rows], "state": [r[1] for r in rows], **columns})
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False))
 
 
 def half_width(standard_error: Floats, degrees: float, estimates: int) -> Floats:

@@ -22,13 +22,14 @@ from ..errors import (
     listed,
 )
 from ..structure.dag import Dag
-from .cases import coded, columns, declared, read_cases
+from .says import coded, columns, declared, read_cases
 from .tables import flat_table, infer_states
 
+States = dict[str, tuple[Hashable, ...]]
 MOST_CELLS = 1 << 27  # of one family: 1 GiB
 
 
-def learned_states(dag: Dag, data: Any, given: Mapping[str, Sequence[Hashable]]) -> dict[str, tuple[Hashable, ...]]:
+def _learned_states(dag: Dag, data: Any, given: Mapping[str, Sequence[Hashable]]) -> States:
     """The states of every node: those given, else the values its column has."""
     nodes = set(dag.nodes)
     found = declared(data)
@@ -52,13 +53,14 @@ def learned_states(dag: Dag, data: Any, given: Mapping[str, Sequence[Hashable]])
     return states
 
 
-def family_tables(
-    dag: Dag, data: Any, states: Mapping[str, tuple[Hashable, ...]], smoothing: float, sample_weight: Any = None
-) -> dict[str, Floats]:
-    """θ[π, x] = (N[π, x] + λ) / (N[π] + rλ) for every node; uniform where nothing was counted and λ = 0.
+def fitted(
+    dag: Dag, data: Any, smoothing: float, given: Mapping[str, Sequence[Hashable]], sample_weight: Any
+) -> tuple[dict[str, Floats], States]:
+    """θ[π, x] = (N[π, x] + λ) / (N[π] + rλ) for every node, and its states; uniform where nothing was counted and λ = 0.
 
     A row counts for the families in which it has no missing cell.
     """
+    states = _learned_states(dag, data, given)
     _check_smoothing(smoothing)
     wanted = {name: cells for name, cells in columns(data) if name in states}
     index = {n: i for i, n in enumerate(dag.nodes)}
@@ -80,15 +82,14 @@ def family_tables(
             place = place * size + column
         counts = np.bincount(place, None if weights is None else weights[whole], minlength=math.prod(sizes))
         tables[node] = smoothed(counts.reshape(-1, sizes[-1]), smoothing)
-    return tables
+    return tables, states
 
 
-def counted_states(
-    dag: Dag, counts: Mapping[str, Any], given: Mapping[str, Sequence[Hashable]]
-) -> dict[str, tuple[Hashable, ...]]:
+def _counted_states(dag: Dag, counts: Mapping[str, Any], given: Mapping[str, Sequence[Hashable]]) -> States:
     """The states of every node: those given, else those that its counts name ("0", "1", … for bare numbers)."""
+    nodes = set(dag.nodes)
     for what, named in (("counts", counts), ("states", given)):
-        strange = [n for n in named if n not in dag.nodes]
+        strange = [n for n in named if n not in nodes]
         if strange:
             raise InvalidNetwork(f"{what} are given for {listed(strange)}, no node. nodes: {listed(dag.nodes)}")
     missing = [n for n in dag.nodes if n not in counts]
@@ -97,10 +98,11 @@ def counted_states(
     return {n: tuple(given[n]) if n in given else infer_states(n, counts[n], len(dag.parents(n))) for n in dag.nodes}
 
 
-def counted_tables(
-    dag: Dag, counts: Mapping[str, Any], states: Mapping[str, tuple[Hashable, ...]], smoothing: float
-) -> dict[str, Floats]:
-    """θ[π, x] = (N[π, x] + λ) / (N[π] + rλ) for every node, from counts already made."""
+def counted(
+    dag: Dag, counts: Mapping[str, Any], smoothing: float, given: Mapping[str, Sequence[Hashable]]
+) -> tuple[dict[str, Floats], States]:
+    """θ[π, x] = (N[π, x] + λ) / (N[π] + rλ) for every node, and its states, from counts already made."""
+    states = _counted_states(dag, counts, given)
     _check_smoothing(smoothing)
     tables = {}
     for node in dag.nodes:
@@ -108,7 +110,7 @@ def counted_tables(
         if not (np.isfinite(cells).all() and (cells >= 0).all()):
             raise InvalidNetwork(f"the counts of {node!r} are finite numbers from 0 up")
         tables[node] = smoothed(cells.reshape(-1, len(states[node])), smoothing)
-    return tables
+    return tables, states
 
 
 def _check_smoothing(smoothing: float) -> None:

@@ -9,54 +9,55 @@ Only observed nodes that T is not separated from by the others matter: with all 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Floats
-from ..errors import BadValue, LossError, MemoryBudgetError, listed
-from .draws import RandomState
+from ..budget import refuse_over
+from ..errors import BadValue, LossError, listed
 from .elimination import eliminate
-from .junction import MAX_MEMORY, JunctionTree
-from .model import Discrete
+from .junction import JunctionTree
+from .numbers import Numbers
+from .sampling import RandomState
 from .weighting import forward_sample
 
 
 def exact_risk(
-    model: Discrete, target: int, loss: ArrayLike, observed: Sequence[int] | None = None, max_memory: int = MAX_MEMORY
+    model: Numbers, target: int, loss: ArrayLike, observed: Sequence[int] | None = None, max_memory: float | None = None
 ) -> float:
     """Σ_x min_a Σ_y λ[a, y] P(x, y) by enumerating the observed nodes that matter (all but the target where not given).
 
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> round(exact_risk(rain, 0, 1 - np.eye(2)), 4)  # rain is the likelier only with state 1: 0.06 + 0.08
     0.14
     """
     matrix = _checked(model, target, loss)
     seen = requisite(model, target, observed)
-    size = 16.0 * model.sizes[target] * float(np.prod([float(model.sizes[v]) for v in seen]))
-    if size > max_memory:
-        raise MemoryBudgetError(
-            f"exact risk enumerates {len(seen)} nodes ({model.called(seen)}), {size:.4g} bytes, over "
-            f"max_memory={max_memory}: estimate it from sampled cases (sampled_bayes_risk), observe fewer nodes, or "
-            f"raise max_memory"
-        )
+    refuse_over(
+        max_memory,
+        16.0 * model.sizes[target] * math.prod(float(model.sizes[v]) for v in seen),
+        f"exact risk by enumerating {len(seen)} nodes ({model.called(seen)})",
+        "estimate it from sampled cases (sampled_bayes_risk), observe fewer nodes",
+    )
     joint, _ = eliminate(model, [*seen, target], {}, max_memory)
     return float((joint.reshape(-1, model.sizes[target]) @ matrix.T).min(axis=1).sum())
 
 
 def sampled_risk(
-    model: Discrete,
+    model: Numbers,
     target: int,
     loss: ArrayLike,
     observed: Sequence[int] | None = None,
     draws: int = 10_000,
     random_state: RandomState = None,
-    max_memory: int = MAX_MEMORY,
+    max_memory: float | None = None,
 ) -> tuple[float, float]:
     """(mean of min_a Σ_y λ[a, y] P(y | x) over sampled cases x, its standard error).
 
-    >>> rain = Discrete.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> risk, error = sampled_risk(rain, 0, 1 - np.eye(2), random_state=0)
     >>> bool(abs(risk - 0.14) < 4 * error)
     True
@@ -73,10 +74,10 @@ def sampled_risk(
     return float(least.mean()), float(least.std(ddof=1) / np.sqrt(draws))
 
 
-def requisite(model: Discrete, target: int, observed: Sequence[int] | None = None) -> list[int]:
+def requisite(model: Numbers, target: int, observed: Sequence[int] | None = None) -> list[int]:
     """The observed nodes that a ball from the target reaches (Shachter): P(T | O) depends on no others.
 
-    >>> chain = Discrete.of([2] * 4, [(), (0,), (1,), (2,)], [[1, 1], *[[1, 1] * 2] * 3])
+    >>> chain = Numbers.of([2] * 4, [(), (0,), (1,), (2,)], [[1, 1], *[[1, 1] * 2] * 3])
     >>> requisite(chain, 1), requisite(chain, 0, [2, 3])
     ([0, 2], [2])
     """
@@ -84,10 +85,6 @@ def requisite(model: Discrete, target: int, observed: Sequence[int] | None = Non
     wrong = [v for v in known if not 0 <= v < len(model)]
     if wrong:
         raise BadValue(f"no nodes {listed(wrong)}: the network has nodes 0 … {len(model) - 1}")
-    children: list[list[int]] = [[] for _ in range(len(model))]
-    for v, parents in enumerate(model.parents):
-        for p in parents:
-            children[p].append(v)
     seen, reached, stack = {(target, False)}, set(), [(target, False)]
     while stack:
         v, from_parent = stack.pop()
@@ -95,7 +92,7 @@ def requisite(model: Discrete, target: int, observed: Sequence[int] | None = Non
             reached.add(v)
             steps = [(p, False) for p in model.parents[v]] if from_parent else []
         else:
-            steps = [(c, True) for c in children[v]]
+            steps = [(c, True) for c in model.children[v]]
             steps += [] if from_parent else [(p, False) for p in model.parents[v]]
         for step in steps:
             if step not in seen:
@@ -104,7 +101,7 @@ def requisite(model: Discrete, target: int, observed: Sequence[int] | None = Non
     return sorted(reached)
 
 
-def _checked(model: Discrete, target: int, loss: ArrayLike) -> Floats:
+def _checked(model: Numbers, target: int, loss: ArrayLike) -> Floats:
     matrix = np.asarray(loss, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != model.sizes[target]:
         raise LossError(
