@@ -5,6 +5,7 @@ PosterioriError
 │   ├── UnknownColumn                a column that the schema does not have, or lacks
 │   ├── UnknownValue                 a value, state or class that is not there
 │   └── BadValue                     a cell, label or weight that is no legal value
+│       └── BadType (TypeError)      a table, cell or label of a type that cannot be used
 ├── StatisticsError (ValueError)     counts that cannot be added, subtracted or held
 │   ├── NotLearned                   forgetting what was never learned
 │   └── CountOverflow                a sum that would not fit
@@ -46,6 +47,10 @@ class UnknownValue(TableError):
 
 class BadValue(TableError):
     """A cell, label or weight that is no legal value."""
+
+
+class BadType(BadValue, TypeError):
+    """A table, cell or label of a type that cannot be used."""
 
 
 class StatisticsError(PosterioriError, ValueError):

@@ -13,7 +13,7 @@ from ..errors import NotLearned
 from ..smoothing import log_share
 from ..statistics.coded import CodedTable
 from ..statistics.counts import subtract
-from ..table.encode import narrow
+from ..table.labels import narrowest
 from ..table.schema import Schema
 from .families import draw_from
 from .superparents import Cells
@@ -90,7 +90,7 @@ def lazy_log_joint(model: AODE, table: CodedTable) -> Floats:
     statistics, lam = model.statistics_, float(model.smoothing)
     store: Any = statistics.joints[0]
     sizes, K = np.asarray(statistics.sizes), len(statistics.rows)
-    codes = np.stack([c.astype(narrow(int(sizes.max(initial=0)))) for c in table.columns()], axis=1)
+    codes = np.stack([c.astype(narrowest(int(sizes.max(initial=0)) + 1)) for c in table.columns()], axis=1)
     weight = model._weights_of(statistics)
     by_class = [np.flatnonzero(store.rows[:, -1] == c) for c in range(K)]
     rows = store.rows[:, :-1]

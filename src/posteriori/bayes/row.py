@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..kernels import naive as kernels
-from ..table.encode import is_missing
-from ..table.schema import Schema
+from ..table.schema import Schema, is_missing
 from .densities import Categories, Gaussian, Seen
 from .factored import Factored
 

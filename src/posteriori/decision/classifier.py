@@ -37,7 +37,7 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     estimator : classifier
         With `predict_proba` (or `decision_function`, if calibrated). A fitted one goes in as `FrozenEstimator(model)`.
     loss : None (zero-one), `Loss`, matrix of actions × truth, costs by class, labelled table or CSV file
-        Array are matched to the classes; a bare matrix follows the order of `classes_`.
+        Labels are matched to the classes; a bare matrix follows the order of `classes_`.
     reject : float, optional
         The price of rejecting: a row whose least risk is above it gets `reject_label`.
     reject_label : label, optional

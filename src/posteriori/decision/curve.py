@@ -12,8 +12,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import BadValue, LossError, ModelError
+from ..table.labels import match_labels
 from .decide import _meet, best_action
-from .labels import codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def risk_coverage(posterior: Any, loss: Any = None, y: Any = None, *, classes: A
     paid = least
     if y is not None:
         labels = known.classes if known.classes is not None else np.arange(rows.shape[1])
-        truth = codes(y, labels, "y")
+        truth = match_labels(y, labels, "y")
         if len(truth) != len(rows):
             raise BadValue(f"y has {len(truth)} rows, the posterior {len(rows)}")
         paid = known.matrix[best_action(rows, known), truth]

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..errors import BadValue, LossError, listed
-from .labels import as_labels, codes, in_order
+from ..table.labels import match_labels
+from .labels import distinct_labels, in_class_order
 from .loss import Loss, as_loss
 
 
@@ -86,8 +86,8 @@ def mean_loss(
         known = known.over(classes)
     if known.classes is None:
         raise LossError("a loss without labels does not say which class a column is: pass classes=model.classes_")
-    truth = codes(y_true, known.classes, "y_true")
-    action = codes(y_pred, known.labels(reject_label), "y_pred")
+    truth = match_labels(y_true, known.classes, "y_true")
+    action = match_labels(y_pred, known.labels(reject_label), "y_pred")
     if len(truth) != len(action):
         raise BadValue(f"y_true has {len(truth)} rows, y_pred {len(action)}")
     return _mean(known.matrix[action, truth], sample_weight)
@@ -107,7 +107,7 @@ def loss_scorer(loss: Any, *, classes: Any = None, reject_label: Any = None) -> 
     return make_scorer(mean_loss, greater_is_better=False, loss=loss, classes=classes, reject_label=reject_label)
 
 
-def best_action(posterior: Floats, loss: Loss) -> npt.NDArray[np.intp]:
+def best_action(posterior: Floats, loss: Loss) -> Ints:
     """The row of the least conditional risk.
 
     A constant added to a column of the loss changes no decision, so each column is counted from its largest entry: zero-one
@@ -124,7 +124,7 @@ def _meet(posterior: Any, loss: Any, classes: Any) -> tuple[Floats, Loss]:
     rows = _checked(posterior)
     k = rows.shape[-1]
     if classes is not None:
-        labels = as_labels(classes, "classes")
+        labels = distinct_labels(classes, "classes")
         if len(labels) != k:
             raise BadValue(
                 f"the posterior has {k} columns, but there are {len(labels)} classes: {listed(labels.tolist())}"
@@ -135,7 +135,7 @@ def _meet(posterior: Any, loss: Any, classes: Any) -> tuple[Floats, Loss]:
         raise LossError(
             f"the posterior has {k} classes, the loss {known.matrix.shape[1]} (actions in rows, truth in columns)"
         )
-    if known.classes is not None and not in_order(known.classes):
+    if known.classes is not None and not in_class_order(known.classes):
         raise LossError(
             f"the loss names its classes {listed(known.classes.tolist())}, and the posterior does not say in which order "
             "its columns are: pass classes=model.classes_"

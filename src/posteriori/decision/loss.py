@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from ..arrays import Array, Floats
 from ..errors import LossError, did_you_mean, listed
-from .labels import as_labels, joined, number, places, positions
+from ..table.labels import number, places
+from .labels import distinct_labels, joined, positions
 from .loss_table import read_loss
 
 
@@ -56,8 +57,8 @@ class Loss:
     ) -> None:
         cells = _checked(matrix)
         rows, k = len(cells) - reject, cells.shape[1]
-        names = None if classes is None else as_labels(classes, "the classes of a loss")
-        acts = names if actions is None else as_labels(actions, "the actions of a loss")
+        names = None if classes is None else distinct_labels(classes, "the classes of a loss")
+        acts = names if actions is None else distinct_labels(actions, "the actions of a loss")
         if names is not None and len(names) != k:
             raise LossError(
                 f"a loss has one column for each class: got {len(names)} classes and {k} columns "
@@ -82,7 +83,7 @@ class Loss:
         """
         if isinstance(classes, int):
             return cls(1.0 - np.eye(classes))
-        labels = as_labels(classes, "classes")
+        labels = distinct_labels(classes, "classes")
         return cls(1.0 - np.eye(len(labels)), labels)
 
     @classmethod
@@ -94,7 +95,7 @@ class Loss:
          ham     0     1
         spam    10     0
         """
-        labels = as_labels(costs, "classes") if isinstance(costs, Mapping) else None
+        labels = distinct_labels(costs, "classes") if isinstance(costs, Mapping) else None
         cost = np.array(list(costs.values()) if isinstance(costs, Mapping) else costs, dtype=float)
         if cost.ndim != 1:
             raise LossError(f"per_class needs one cost for each class; got an array of shape {cost.shape}")
@@ -143,7 +144,7 @@ class Loss:
         >>> loss.over(["ham", "spam"])
         Loss([[0, 10], [1, 0]], classes=['ham', 'spam'])
         """
-        labels = as_labels(classes, "classes")
+        labels = distinct_labels(classes, "classes")
         names = labels.tolist()
         if self.classes is None:
             if len(names) != self.matrix.shape[1]:

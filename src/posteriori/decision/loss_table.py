@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats
 from ..errors import LossError, did_you_mean
-from .labels import number, position
+from ..table.labels import number, position
 
 _WORDS = {
     "actions": {"action", "actions", "decide", "decided", "decision", "pred", "predicted", "prediction", "y_pred"},
@@ -42,7 +42,7 @@ class _Grid:
 
 def read_loss(
     table: Any, rows: str | None, classes: list[Any] | None
-) -> tuple[npt.NDArray[np.float64], list[Any] | None, list[Any] | None, bool]:
+) -> tuple[Floats, list[Any] | None, list[Any] | None, bool]:
     """Matrix, classes, actions, and whether the last row is to reject."""
     grid = _grid(table)
     rows_are = _reading(grid, rows)
@@ -149,7 +149,7 @@ def _reading(grid: _Grid, rows: str | None) -> str | None:
 
 def _unlabelled(
     grid: _Grid, rows_are: str | None, classes: list[Any] | None
-) -> tuple[npt.NDArray[np.float64], list[Any] | None, None, bool]:
+) -> tuple[Floats, list[Any] | None, None, bool]:
     """A square matrix whose labels, if any, stand on one axis only: read where no second reading is left."""
     matrix = _numbers(grid)
     labels = classes if classes is not None else grid.columns
@@ -168,7 +168,7 @@ def _unlabelled(
     return (matrix.T if rows_are == "truth" else matrix), labels, None, False
 
 
-def _both_readings(source: str, matrix: npt.NDArray[np.float64], labels: list[Any] | None) -> str:
+def _both_readings(source: str, matrix: Floats, labels: list[Any] | None) -> str:
     i, j = np.argwhere(matrix != matrix.T)[0].tolist()
     a, b = (repr(labels[k]) if labels is not None else f"class {k + 1}" for k in (i, j))
     here, there = (f"{matrix[c]:g}" for c in ((i, j), (j, i)))
@@ -182,7 +182,7 @@ def _both_readings(source: str, matrix: npt.NDArray[np.float64], labels: list[An
     )
 
 
-def _numbers(grid: _Grid) -> npt.NDArray[np.float64]:
+def _numbers(grid: _Grid) -> Floats:
     """The cells as floats; a cell that is none is named by its row and column."""
     out = np.empty((len(grid.cells), len(grid.cells[0]) if grid.cells else 0))
     for i, row in enumerate(grid.cells):

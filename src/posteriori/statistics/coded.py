@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from ..arrays import Array, Floats
 from ..errors import BadValue, StatisticsError
 from ..kernels import naive as kernels
-from ..table.encode import Coded, code_columns, narrow, numbers
+from ..table.encode import Coded, code_columns, numbers
 from ..table.frame import Frame
+from ..table.labels import narrowest
 from ..table.schema import Column, Schema
 from .collect import in_schema
 from .counts import Counts
@@ -189,7 +190,7 @@ def _look_up(local: Sequence[Any], known: tuple[Any, ...], n_missing: int) -> Ar
     ):
         return None
     place = {v: i for i, v in enumerate(known)}
-    return np.array([place.get(v, len(known)) for v in local] + [len(known)], dtype=narrow(len(known)))
+    return np.array([place.get(v, len(known)) for v in local] + [len(known)], dtype=narrowest(len(known) + 1))
 
 
 def check_same_cuts(a: Cuts, b: Cuts, names: Sequence[str]) -> None:

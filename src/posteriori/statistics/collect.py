@@ -12,10 +12,9 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..errors import BadValue, CountOverflow, MemoryBudgetError
 from ..kernels import naive as kernels
-from ..table.encode import Coded, Seen, code_columns, numbers
+from ..table.encode import Coded, Seen, code_columns, count_words, numbers
 from ..table.frame import Frame
 from ..table.schema import Column, Schema
-from ..table.text import count_words
 from .counts import Counts
 from .histogram import Histogram
 from .moments import Moments

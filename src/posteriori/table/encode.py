@@ -1,4 +1,4 @@
-"""Rows to blocks: codes for columns with values, numbers for columns with numbers.
+"""Rows to blocks: codes for columns with values, numbers for columns with numbers, word counts for text.
 
 A block has its own, local coding: column j's code c stands for `values[j][c]`, and the code `len(values[j])` for a missing
 cell. Statistics and tables are matched to it by value, so nothing ever depends on a code.
@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Array
-from ..errors import BadValue, MemoryBudgetError
+from ..arrays import Array, Ints
+from ..budget import refuse_over
+from ..errors import BadType, BadValue
 from ..kernels import n_threads
 from .frame import Frame
-from .schema import Value, in_order
+from .labels import narrowest
+from .schema import Value, in_order, is_missing
 
 
 @dataclass
@@ -29,18 +31,7 @@ class Seen:
     unseen: int = 0
 
 
-def is_missing(cell: Any) -> bool:
-    """None, NaN, NA, NaT: a cell that is not equal to itself, or will not say."""
-    if cell is None:
-        return True
-    try:
-        return bool(cell != cell)
-    except (TypeError, ValueError):  # pandas.NA has no truth
-        return True
-
-
 WIDEST_RANGE = 1 << 16  # integers within such a range are coded by a look-up table
-DENSE_BUDGET = 4 << 30  # bytes that a sparse table may take when its numeric columns are made dense
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +43,7 @@ class Coded:
     n_missing: int
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
+    def offsets(self) -> Ints:
         """Where each column's cells begin in a table with a row for missing at the end of every column."""
         sizes = [len(v) + 1 for v in self.values]
         return np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64)
@@ -61,11 +52,6 @@ class Coded:
         """The codes of one column."""
         found: Array = self.codes[:, k] if isinstance(self.codes, np.ndarray) else self.codes[k]
         return found
-
-
-def narrow(size: int) -> Any:
-    """The narrowest unsigned dtype that holds the codes 0 .. size."""
-    return np.uint8 if size < 1 << 8 else np.uint16 if size < 1 << 16 else np.uint32
 
 
 def code_columns(frame: Frame, where: Sequence[int], n_jobs: int | None = None) -> Coded:
@@ -93,7 +79,7 @@ def _code_integers(matrix: Array) -> Coded | None:
     low = 0 if matrix.dtype == np.uint8 and high < 255 else low  # bytes are used as they are
     if high - low >= WIDEST_RANGE - 1 or (high - low) * matrix.shape[1] > 4 * matrix.size + 65_536:
         return None
-    dtype = narrow(high - low + 1)
+    dtype = narrowest(high - low + 2)
     codes = matrix if low == 0 and matrix.dtype == dtype else _above(matrix, low).astype(dtype)
     return Coded((range(low, high + 1),) * matrix.shape[1], codes, 0)
 
@@ -115,7 +101,7 @@ def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:
         if high - low < min(WIDEST_RANGE, 16 * len(column) + 256):
             shifted = _above(column, low).astype(np.intp, copy=False)
             present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
-            lut = np.zeros(high - low + 1, dtype=narrow(len(present)))
+            lut = np.zeros(high - low + 1, dtype=narrowest(len(present) + 1))
             lut[present] = np.arange(len(present))
             values = [bool(v) for v in present + low] if column.dtype == bool else [v + low for v in present.tolist()]
             return tuple(values), lut[shifted]
@@ -145,7 +131,7 @@ def _by_hash(column: Any, name: str) -> tuple[Sequence[Value], Array]:
         try:
             codes[i] = place.setdefault(cell.item() if isinstance(cell, np.generic) else cell, len(place))
         except TypeError:
-            raise TypeError(f"column {name!r}, row {i}: argument must be a string or a number, not {cell!r}") from None
+            raise BadType(f"column {name!r}, row {i}: argument must be a string or a number, not {cell!r}") from None
     return _sorted_codes(list(place), np.where(codes < 0, len(place), codes))
 
 
@@ -155,7 +141,7 @@ def _sorted_codes(words: list[Any], codes: Array) -> tuple[Sequence[Value], Arra
     present = {w for w, u in zip(words, used) if u and w is not None and w == w}
     values = in_order(present)
     place = {v: i for i, v in enumerate(values)}
-    lut = np.array([place.get(w, len(values)) for w in words] + [len(values)], dtype=narrow(len(values)))
+    lut = np.array([place.get(w, len(values)) for w in words] + [len(values)], dtype=narrowest(len(values) + 1))
     return values, lut[codes]
 
 
@@ -165,12 +151,12 @@ def numbers(frame: Frame, where: Sequence[int]) -> Array:
         part = frame.matrix if len(where) == frame.d else frame.matrix[:, where]
         return part
     if frame.sparse is not None:
-        size = frame.n * len(where) * 8
-        if size > DENSE_BUDGET:
-            raise MemoryBudgetError(
-                f"{len(where)} numeric columns of a sparse table would take {size / 2**30:.1f} GiB when made dense; "
-                'pass kinds="count" or kinds="binary", which keep it sparse'
-            )
+        refuse_over(
+            None,
+            frame.n * len(where) * (8 + frame.sparse.dtype.itemsize),
+            f"{len(where)} numeric columns of a sparse table, made dense,",
+            'pass kinds="count" or kinds="binary", which keep it sparse',
+        )
         part = frame.sparse if len(where) == frame.d else frame.sparse[:, list(where)]
         return np.asarray(part.toarray(), dtype=np.float64)
     out = np.empty((frame.n, len(where)), dtype=np.float64, order="F")
@@ -190,7 +176,7 @@ def _as_floats(column: Any, name: str) -> Array:
                 try:
                     float(np.nan if is_missing(v) else v)
                 except TypeError:
-                    raise TypeError(
+                    raise BadType(
                         f"column {name!r}, row {i}: argument must be a string or a number, not {v!r}"
                     ) from None
                 except ValueError:
@@ -209,3 +195,39 @@ def _as_floats(column: Any, name: str) -> Array:
 def dense(frame: Frame) -> Frame:
     """A sparse table as a dense one, within the memory budget."""
     return Frame(frame.n, frame.names, matrix=numbers(frame, range(frame.d)))
+
+
+@cache
+def _analyzer() -> Any:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return CountVectorizer().build_analyzer()
+
+
+def count_words(column: Any, name: str) -> tuple[list[str], Any]:
+    """(vocabulary, CSR matrix of counts) of a text column; a missing text has no words.
+
+    >>> words, bags = count_words(np.array(["win cash cash", None], dtype=object), "message")
+    >>> words, bags.toarray().tolist()
+    (['cash', 'win'], [[2.0, 1.0], [0.0, 0.0]])
+    """
+    from scipy.sparse import csr_matrix
+
+    analyze = _analyzer()
+    cells = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+    place: dict[str, int] = {}
+    indices: list[int] = []
+    indptr = [0]
+    for i, cell in enumerate(cells):
+        if isinstance(cell, str):
+            indices.extend(place.setdefault(word, len(place)) for word in analyze(cell))
+        elif not is_missing(cell):
+            raise BadValue(f"row {i}, column {name!r}: expected text. Got {cell!r} instead.")
+        indptr.append(len(indices))
+    vocabulary = sorted(place)
+    rank = np.empty(len(place), dtype=np.int32)
+    rank[[place[w] for w in vocabulary]] = np.arange(len(place), dtype=np.int32)
+    found = rank[np.array(indices, dtype=np.int64)] if indices else np.zeros(0, dtype=np.int32)
+    bags = csr_matrix((np.ones(len(found)), found, np.array(indptr, dtype=np.int32)), shape=(len(cells), len(place)))
+    bags.sum_duplicates()
+    return vocabulary, bags

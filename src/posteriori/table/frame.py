@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import BadValue, TableError, UnknownColumn, did_you_mean, listed
+from ..errors import BadType, BadValue, TableError, UnknownColumn, did_you_mean, listed
 from .schema import Schema
 
 
@@ -130,7 +130,7 @@ def open_frame(X: Any) -> Frame:
         return _open_table(X)
     if hasattr(X, "__array__"):
         return _open_matrix(np.asarray(X))
-    raise TypeError(
+    raise BadType(
         f"a table must be a NumPy array, a SciPy sparse matrix, a pandas, polars or Arrow table or a dict of columns. "
         f"Got {type(X).__name__} instead."
     )

@@ -1,17 +1,27 @@
-"""The kind of each column: told, or read off its dtype. Nothing here looks at how many values there are."""
+"""The kind of each column: told, or read off its dtype; by `infer`, and only there, read off the cells.
+
+`infer` is the explicit first pass. Its rules, in order: told is told · strings and categories are categorical, but long
+free text is text · booleans and columns with the two values 0 and 1 are binary · whole numbers with few values (at most
+`FEW`, each seen `OFTEN` times on average) are categorical · other numbers are numeric · a column of strings or whole
+numbers with a value for nearly every row is warned about: an id tells nothing of the next row.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..errors import BadValue, TableError, UnknownColumn, did_you_mean, listed
-from .encode import is_missing
-from .frame import Frame
-from .schema import Schema, check_kind
+from ..errors import BadType, BadValue, TableError, UnknownColumn, did_you_mean, listed
+from .encode import factorize
+from .frame import Frame, open_frame
+from .labels import encode_labels
+from .schema import VALUED, Column, Schema, check_kind, is_missing
 
+FEW, OFTEN = 10, 10
+WORDY = 4.0  # words a cell from which strings with many values are text
 Kinds = str | Mapping[Any, str] | Schema | None
 
 
@@ -58,7 +68,7 @@ def _arrow_type(column: Any, name: str) -> Any:
     except (pa.ArrowException, OverflowError):
         strange = next((v for v in column if not is_missing(v) and getattr(v, "__hash__", None) is None), None)
         if strange is not None:
-            raise TypeError(f"column {name!r}: argument must be a string or a number, not {strange!r}") from None
+            raise BadType(f"column {name!r}: argument must be a string or a number, not {strange!r}") from None
         return None
 
 
@@ -82,7 +92,7 @@ def _no_kind(name: str, dtype: str) -> Exception:
         return BadValue(
             f"column {name!r} holds dates ({dtype}): derive numbers or categories from it (weekday, age, …)"
         )
-    return TypeError(f"column {name!r}: argument must be a string or a number, not {dtype}")
+    return BadType(f"column {name!r}: argument must be a string or a number, not {dtype}")
 
 
 def _place(frame: Frame, key: Any) -> int:
@@ -96,3 +106,86 @@ def _place(frame: Frame, key: Any) -> int:
     if key not in names:
         raise UnknownColumn(f"kinds names no column {key!r}{did_you_mean(key, names)} Columns: {listed(names)}")
     return names.index(key)
+
+
+def infer(X: Any, y: Any = None, kinds: Kinds = None) -> Schema:
+    """A schema with the values of every column, and `notes` that say what was decided and why.
+
+    >>> s = infer({"smokes": ["no", "yes"] * 30, "rooms": [1, 2, 3] * 20, "rent": [411.5, 730.2, 951.0] * 20})
+    >>> s.kinds
+    ('categorical', 'categorical', 'numeric')
+    >>> s.notes[1]
+    'rooms: categorical (whole numbers, 3 values)'
+    """
+    frame = open_frame(X)
+    if frame.sparse is not None:
+        frame = Frame(frame.n, frame.names, sparse=frame.sparse.tocsc())
+    told = _told(frame, kinds)
+    columns, notes = [], []
+    for j in range(frame.d):
+        column, note = _decide(frame.column(j), frame.name(j), told.get(j))
+        columns.append(column)
+        notes.append(note)
+    classes = () if y is None else tuple(encode_labels(y)[0].tolist())
+    return Schema(tuple(columns), classes, frozenset(classes), notes=tuple(notes))
+
+
+def _told(frame: Frame, kinds: Kinds) -> dict[int, str]:
+    if isinstance(kinds, dict):
+        resolve_kinds(frame.take_rows(np.arange(min(frame.n, 1))), kinds)
+        return {_place(frame, name): kind for name, kind in kinds.items()}
+    return {} if kinds is None else dict(enumerate(resolve_kinds(frame, kinds)))
+
+
+def _decide(cells: Any, name: str, told: str | None) -> tuple[Column, str]:
+    by_dtype = told or kind_of(cells, name)
+    if by_dtype in ("numeric", "count") and told:
+        return Column(name, told), f"{name}: {told} (told)"
+    if by_dtype == "numeric":
+        return _decide_numbers(cells, name)
+    values, codes = factorize(cells, name)
+    rows = int(np.count_nonzero(codes != len(values)))
+    if told:
+        kind, why = told, "told"
+    elif by_dtype == "binary":
+        kind, why = "binary", "booleans"
+    elif _is_text(values, rows):
+        kind, why = "text", f"free text, {len(values)} different cells"
+    else:
+        kind, why = "categorical", f"strings, {len(values)} values"
+        _warn_id(name, len(values), rows)
+    if by_dtype == "binary" and set(values) <= {False, True}:
+        values = (False, True)
+    if kind == "categorical" and values and all(isinstance(v, str) and v.isdigit() for v in values):
+        why += ", all digits: leading zeros keep them words"
+    declared = frozenset(values) if kind in VALUED and kind != "text" else frozenset()
+    return Column(name, kind, tuple(values) if declared else (), declared), f"{name}: {kind} ({why})"
+
+
+def _decide_numbers(cells: Any, name: str) -> tuple[Column, str]:
+    values, codes = factorize(cells, name)
+    rows = int(np.count_nonzero(codes != len(values)))
+    whole = all(float(v).is_integer() for v in values)  # type: ignore[arg-type]
+    if whole and set(values) == {0, 1}:
+        return Column(name, "binary", tuple(values), frozenset(values)), f"{name}: binary (0 and 1)"
+    if whole and len(values) <= FEW and rows >= OFTEN * len(values):
+        note = f"{name}: categorical (whole numbers, {len(values)} values)"
+        return Column(name, "categorical", tuple(values), frozenset(values)), note
+    if whole:
+        _warn_id(name, len(values), rows)
+    return Column(name, "numeric"), f"{name}: numeric ({len(values)} different numbers)"
+
+
+def _is_text(values: Any, rows: int) -> bool:
+    words = [v.count(" ") + 1 for v in values if isinstance(v, str)]
+    return bool(words) and len(values) > 0.5 * rows and float(np.mean(words)) >= WORDY
+
+
+def _warn_id(name: str, values: int, rows: int) -> None:
+    if rows >= 20 and values >= 0.95 * rows:
+        warnings.warn(
+            f"column {name!r} has {values} different values in {rows} rows and looks like an id: leave it out, "
+            "it tells nothing of the next row",
+            UserWarning,
+            stacklevel=2,
+        )

@@ -1,19 +1,21 @@
-"""Labels -> class codes, at the speed of reading them.
+"""Labels -> class codes, at the speed of reading them; and labels matched to classes that are known by name.
 
 Symbols: y labels (n,); classes their distinct values, sorted; codes[r] the place of y[r] in classes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import column_or_1d
 
-from ..arrays import Array
-from ..errors import BadValue, UnknownValue, listed
+from ..arrays import Array, Ints
+from ..errors import BadType, BadValue, UnknownValue, did_you_mean, listed
 from ..kernels.naive import encode_integers
+from .schema import is_missing
 
 CONTINUOUS = (
     "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes on a "
@@ -30,7 +32,7 @@ def narrowest(size: int) -> type[np.unsignedinteger[Any]]:
     return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
 
 
-def as_labels(y: ArrayLike | None) -> Array:
+def _flat(y: ArrayLike | None) -> Array:
     """Labels as a 1-D array: a column is flattened with scikit-learn's warning, anything else is refused."""
     if y is None:
         raise BadValue("labels are needed: the estimator requires y to be passed, but the target y is None")
@@ -57,7 +59,7 @@ def encode_labels(y: ArrayLike | None, classes: Array | None = None) -> tuple[Ar
     >>> classes.tolist(), codes.tolist(), codes.dtype.name
     (['ham', 'spam'], [0, 1, 0], 'uint8')
     """
-    labels = as_labels(y)
+    labels = _flat(y)
     kind = labels.dtype.kind
     if kind == "f":
         labels, back = _integral(labels), labels.dtype
@@ -107,10 +109,8 @@ def _encode_objects(labels: Array) -> tuple[Array, Array]:
         raise BadValue("Unknown label type: unknown. Labels are numbers, strings or booleans, not lists") from None
     for value in distinct:
         if isinstance(value, bytes):
-            raise TypeError(
-                "Labels represented as bytes are not supported. Convert them to a string or integer format."
-            )
-        if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+            raise BadType("Labels represented as bytes are not supported. Convert them to a string or integer format.")
+        if is_missing(value):
             row = next(r for r, v in enumerate(values) if v is value)
             raise BadValue(f"Input y contains NaN ({value!r} in row {row}): a row needs a label")
         if isinstance(value, (list, tuple, dict, set, complex)):
@@ -138,3 +138,58 @@ def _translate(found: Array, codes: Array, classes: Array) -> Array:
     if strange.any():
         raise UnknownValue(f"The target label(s) {found[strange]} in y do not exist in the initial classes {classes}")
     return at.astype(narrowest(len(classes)))[codes]
+
+
+def position(label: Any, among: Sequence[Any]) -> int | None:
+    """Where `label` is among the labels: the same value, or the same text (a file says '0' for 0), or the same number.
+
+    >>> position("1", [0, 1]), position(1, ["0", "1"]), position("1.0", [0, 1]), position("b", ["a"])
+    (1, 1, 1, None)
+    """
+    return places([label], among)[0]
+
+
+def places(labels: Iterable[Any], among: Sequence[Any]) -> list[int | None]:
+    """`position` of each label."""
+    exact = {(type(label), label): i for i, label in enumerate(among)}
+    found = []
+    for label in labels:
+        i = exact.get((type(label), label))
+        for same in (_same_text, _same_number):
+            i = next((j for j, other in enumerate(among) if same(label, other)), None) if i is None else i
+        found.append(i)
+    return found
+
+
+def match_labels(labels: ArrayLike, known: Array, what: str) -> Ints:
+    """Each label as its place among the known ones; an unknown one is named.
+
+    >>> match_labels(["b", "a", "b"], np.array(["a", "b"]), "y")
+    array([1, 0, 1])
+    """
+    try:
+        values, inverse = np.unique(np.asarray(labels), return_inverse=True)
+    except TypeError:
+        raise BadValue(f"{what} holds labels of types that do not compare (None among text?)") from None
+    found = places(values.tolist(), known.tolist())
+    for value, place in zip(values.tolist(), found):
+        if place is None:
+            near = did_you_mean(value, known.tolist())
+            raise UnknownValue(f"{what} holds {value!r}, which is none of {listed(known.tolist())}{near}")
+    return np.asarray(found, dtype=np.int64)[inverse.ravel()]
+
+
+def number(cell: Any) -> float | None:
+    """A cell as a number, or None where it is not one."""
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return None
+
+
+def _same_text(a: Any, b: Any) -> bool:
+    return str(a) == str(b)
+
+
+def _same_number(a: Any, b: Any) -> bool:
+    return isinstance(a, str) != isinstance(b, str) and number(a) is not None and number(a) == number(b)

@@ -10,8 +10,7 @@ from typing import Any
 
 from ..errors import FormatError, UnknownColumn, did_you_mean, listed
 from .frame import Table
-from .infer import infer
-from .kinds import Kinds
+from .kinds import Kinds, infer
 from .schema import Schema
 
 READERS = {

@@ -40,6 +40,16 @@ def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
         return tuple(sorted(values, key=lambda v: (*place(v)[:2], repr(v))))
 
 
+def is_missing(cell: Any) -> bool:
+    """None, NaN, NA, NaT: a cell that is not equal to itself, or will not say."""
+    if cell is None:
+        return True
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError):  # pandas.NA has no truth
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column: its name, its kind, and for kinds with values the values and how many of them were declared."""
@@ -177,13 +187,13 @@ class Schema:
 
     @classmethod
     def infer(cls, X: Any, y: Any = None, kinds: Any = None) -> Schema:
-        """Look at every cell once and decide: see `posteriori.table.infer`."""
-        from .infer import infer
+        """Look at every cell once and decide: see `posteriori.table.kinds.infer`."""
+        from .kinds import infer
 
         return infer(X, y, kinds)
 
     def _repr_html_(self) -> str:
-        from ..table.infer import schema_html
+        from ..report.html import schema_html
 
         return schema_html(self)
 

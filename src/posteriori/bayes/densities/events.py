@@ -15,10 +15,9 @@ from ...smoothing import log_theta, log_unseen
 from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
 from ...statistics.counts import Counts
 from ...statistics.statistics import Statistics
-from ...table.encode import numbers
+from ...table.encode import count_words, numbers
 from ...table.frame import Frame
 from ...table.schema import Schema
-from ...table.text import count_words
 from .base import Seen, mutual_information
 
 
