@@ -15,7 +15,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, train_test_split
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -133,7 +133,47 @@ def test_errors_come_when_fitting(wine):
     with pytest.raises(NotFittedError, match="not fitted"):
         po.RiskClassifier(GaussianNB()).predict(X)
     with pytest.raises(UnknownValue, match="'chianti'"):
-        po.RiskClassifier(GaussianNB()).fit(X, y).score(X[:1], ["chianti"])
+        po.RiskClassifier(GaussianNB(), loss=COSTS).fit(X, y).score(X[:1], ["chianti"])
+
+
+@pytest.mark.parametrize("reject", [None, 0.4])
+@pytest.mark.parametrize("named", [None, "dict", "loss", "frame"])
+def test_a_class_absent_from_a_fold_is_scored(named, reject):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["a", "b", "c"])
+    matrix = np.array(COSTS)
+    loss = {
+        None: None,
+        "dict": {"a": 1.0, "b": 2.0, "c": 3.0},
+        "loss": po.Loss(matrix, classes=names),
+        "frame": pd.DataFrame(matrix, index=names, columns=names),
+    }[named]
+    model = po.RiskClassifier(GaussianNB(), loss=loss, reject=reject)
+    scores = cross_val_score(model, X, names[y], cv=KFold(3), error_score="raise")  # each fold lacks the class it tests
+    full = po.Loss.zero_one(names) if loss is None else model.fit(X, names[y]).loss_.without_reject()
+    cost = full.matrix if reject is None else np.vstack([full.matrix, np.full(3, reject)])
+    for k, score in enumerate(scores):
+        fold = clone(model).fit(X[y != k], names[y[y != k]])
+        assert names[k] not in fold.classes_
+        said = [["a", "b", "c", "reject"].index(label) for label in fold.predict(X[y == k])]
+        assert score == pytest.approx(-cost[said, k].mean())
+        assert np.array_equal(fold.predict_risk(X).shape, (150, len(fold.actions_)))
+
+
+def test_a_fit_that_fails_changes_nothing(wine):
+    X, X_test, y, _ = wine
+    model = po.RiskClassifier(GaussianNB(), loss={"barbera": 1, "barolo": 1, "grignolino": 2}).fit(X, y)
+    before = model.predict(X_test)
+    for rubbish in ({"loss": {"barbera": 1}}, {"reject": "dear"}, {"reject": np.nan}, {"cv": -1}, {"estimator": 3}):
+        kept = {name: model.get_params(deep=False)[name] for name in rubbish}
+        with pytest.raises(
+            (LossError, ModelError), match=next(iter(rubbish)) if "loss" not in rubbish else "no column"
+        ):
+            model.set_params(**rubbish).fit(X, y)
+        model.set_params(**kept)
+    assert np.array_equal(model.predict(X_test), before)
+    with pytest.raises(ModelError, match="'reject' parameter"):
+        model.set_params(reject="dear").predict(X_test)
 
 
 def test_a_fitted_model_needs_no_fit(wine):

@@ -60,6 +60,48 @@ def test_named_axes_turn_the_table(tmp_path, corner):
     assert po.Loss.from_table(path).over(["ham", "spam"]).matrix.tolist() == MATRIX
 
 
+@pytest.mark.parametrize(
+    ("truth", "decided"),
+    [
+        ("True label", "Predicted label"),
+        ("Actual class", "Predicted class"),
+        ("Ground truth", "Model output"),
+        ("y_true", "y_pred"),
+        ("TRUE", "PREDICTION"),
+        ("real", "chosen action"),
+        ("gold_label", "system decision"),
+        ("Reference", "Prediction"),
+        ("真实类别", "预测类别"),
+        ("实际", "决策"),
+        ("正确标签", "判定"),
+    ],
+)
+@pytest.mark.parametrize("only", [None, 0, 1])
+def test_axes_by_any_usual_name(tmp_path, truth, decided, only):
+    row, column = (truth if only != 1 else None), (decided if only != 0 else None)
+    cells = pd.DataFrame([[0, 10], [1, 0]], index=["ham", "spam"], columns=["ham", "spam"])
+    turned = cells.rename_axis(index=row, columns=column)
+    straight = cells.T.rename_axis(index=column, columns=row)
+    for frame in (turned, straight):
+        assert po.Loss.from_table(frame).over(["ham", "spam"]).matrix.tolist() == MATRIX
+    path = tmp_path / "loss.csv"
+    path.write_text(f"{row or ''}\\{column or ''},ham,spam\nham,0,10\nspam,1,0\n", encoding="utf-8")
+    assert po.Loss.from_table(path).over(["ham", "spam"]).matrix.tolist() == MATRIX
+
+
+@pytest.mark.parametrize("name", ["class", "label", "Kunde", "true or predicted", "spam?", "类别", "loss"])
+def test_axes_named_otherwise_are_refused_unless_it_makes_no_difference(tmp_path, name):
+    frame = pd.DataFrame([[0, 10], [1, 0]], index=pd.Index(["ham", "spam"], name=name), columns=["ham", "spam"])
+    with pytest.raises(LossError, match=r"rows='actions' or rows='truth'"):
+        po.Loss.from_table(frame)
+    frame.to_csv(tmp_path / "loss.csv")
+    with pytest.raises(LossError, match=r"names its axes"):
+        po.Loss.from_table(tmp_path / "loss.csv")
+    assert po.Loss.from_table(frame, rows="truth").matrix.tolist() == MATRIX
+    even = pd.DataFrame([[0, 2], [2, 0]], index=frame.index, columns=frame.columns)
+    assert po.Loss.from_table(even).matrix.tolist() == [[0, 2], [2, 0]]
+
+
 def test_a_crosstab_is_turned_by_its_axis_names():
     frame = pd.DataFrame(
         [[0, 10], [1, 0]],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import posteriori as po
+from posteriori.decision.decide import exact_risks
 
 FAR = 1e-9  # decisions nearer to a tie than this may fall either way by rounding
 
@@ -42,6 +45,66 @@ def test_zero_one_loss_is_argmax_to_the_bit(posterior):
     near = np.nextafter(posterior, 1.0)
     near[:, 0] = posterior[:, 0]  # neighbours in floating point still decide as argmax does
     assert np.array_equal(po.decide(near), near.argmax(axis=1))
+
+
+def exact(posterior: np.ndarray, loss: np.ndarray) -> list[Fraction]:
+    """The risks of one row as rational numbers."""
+    return [sum(Fraction(x) * Fraction(p) for x, p in zip(line, posterior)) for line in loss.tolist()]
+
+
+@st.composite
+def tied(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
+    """Posteriors in shares and losses in decimals, so that many risks are equal on paper and few in floating point."""
+    n, k = draw(st.integers(1, 6)), draw(st.integers(2, 6))
+    shares = draw(arrays(int, (n, k), elements=st.integers(0, 10)))
+    shares[:, 0] += shares.sum(axis=1) == 0
+    loss = draw(arrays(int, (draw(st.integers(2, 5)), k), elements=st.integers(-3, 9)))
+    return shares / shares.sum(axis=1, keepdims=True), loss / draw(st.sampled_from([1, 3, 7, 10, 1e6, 1e-6]))
+
+
+@given(tied(), st.none() | st.integers(-3, 9))
+def test_ties_go_to_the_first_action_batch_or_row_alike(problem, price):
+    posterior, matrix = problem
+    loss = po.Loss(matrix, actions=range(len(matrix)))
+    loss = loss if price is None else loss.with_reject(price / 10)
+    decided = po.decide(posterior, loss).tolist()
+    assert [po.decide(row, loss) for row in posterior] == decided
+    assert po.decide(posterior[::-1], loss).tolist() == decided[::-1]
+    for row, said in zip(posterior, decided):
+        action = len(matrix) if said == -1 else said
+        risks, least = exact(row, loss.matrix), min(exact(row, loss.matrix))
+        sizes = exact(row, np.abs(loss.matrix))
+        own = [4 * Fraction(float(np.spacing(float(max(s, sizes[risks.index(least)]))))) for s in sizes]
+        near = [(r - least) / u for r, u in zip(risks, own)]
+        assert near[action] <= 1 + Fraction(1, 10**6)  # the sizes themselves are rounded
+        assert all(d > 1 - Fraction(1, 2) for d in near[:action])
+        if not any(Fraction(1, 2) < d <= 2 for d in near):
+            assert action == next(i for i, d in enumerate(near) if d <= 1)
+
+
+@given(tied())
+def test_the_risks_that_settle_a_tie_are_exact(problem):
+    posterior, loss = problem
+    high, low, size = exact_risks(posterior, loss)
+    for i, row in enumerate(posterior):
+        for a, (risk, scale) in enumerate(zip(exact(row, loss), exact(row, np.abs(loss)))):
+            assert abs(Fraction(high[i, a]) + Fraction(low[i, a]) - risk) <= scale * Fraction(2) ** -95
+            assert abs(Fraction(size[i, a]) - scale) <= scale * Fraction(2) ** -48
+
+
+@pytest.mark.parametrize(
+    ("posterior", "loss", "said"),
+    [
+        ([0.6, 0.4], [[0, 3], [2, 0]], 0),
+        ([0.7, 0.3], po.Loss.zero_one(2).with_reject(0.3), 0),
+        ([0.9, 0.1], po.Loss.per_class([1, 3]).with_reject(0.3), 0),
+        ([0.8, 0.2], po.Loss.zero_one(2).with_reject(0.1), -1),
+        ([1e-300, 1.0], [[1e300, 0], [1e300, 0]], 0),
+    ],
+)
+def test_ties_on_paper_are_ties(posterior, loss, said):
+    assert po.decide(posterior, loss) == said
+    assert po.decide([posterior] * 7, loss).tolist() == [said] * 7
 
 
 @given(problems(), st.data())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,9 +19,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from ..arrays import Array, Floats
 from ..errors import LossError, ModelError
-from .calibrate import calibrated
+from ..estimator import Estimator, changing
+from ..table.frame import Table, labelled
+from .calibrate import METHODS, calibrated
 from .curve import RiskCoverage, reject_price, risk_coverage
 from .decide import bayes_risk, decide, mean_loss, risk
+from .labels import united
 from .loss import Loss, as_loss
 
 
@@ -27,7 +32,7 @@ def _has_log_proba(self: RiskClassifier) -> bool:
     return hasattr(getattr(self, "estimator_", self.estimator), "predict_log_proba")
 
 
-class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: ignore[misc]
     """h*(x) = argmin_a Σ_y λ[a, y] P(y|x) over the posterior of any scikit-learn classifier.
 
     `loss` and `reject` are read when predicting: change them with `set_params` and no refit is needed.
@@ -37,7 +42,8 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     estimator : classifier
         With `predict_proba` (or `decision_function`, if calibrated). A fitted one goes in as `FrozenEstimator(model)`.
     loss : None (zero-one), `Loss`, matrix of actions × truth, costs by class, labelled table or CSV file
-        Labels are matched to the classes; a bare matrix follows the order of `classes_`.
+        Labels are matched to the classes, and may name classes that the training rows lack (a fold without one is scored
+        all the same); a bare matrix follows the order of `classes_`.
     reject : float, optional
         The price of rejecting: a row whose least risk is above it gets `reject_label`.
     reject_label : label, optional
@@ -64,6 +70,17 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     array([ 0,  1, -1])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [
+            HasMethods(["fit", "predict_proba"]),
+            HasMethods(["fit", "decision_function"]),
+            HasMethods(["fit"]),
+        ],
+        "reject": [Interval(Real, None, None, closed="neither"), None],
+        "calibration": [StrOptions(set(METHODS)), None],
+        "cv": ["cv_object"],
+    }
+
     # fit hands weights on and uses none itself; score does use them
     __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
 
@@ -84,8 +101,14 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.calibration = calibration
         self.cv = cv
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the classifier (and its calibration); `sample_weight` and other metadata are handed on to it."""
+        with changing(self):
+            X, y = labelled(X, y)
+            return self._fit(self._rows(X), y, sample_weight, params)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> Self:
+        self._check_parameters()
         model = self._model()
         if y is not None:  # None is for the classifier to refuse
             y = column_or_1d(y, warn=True)
@@ -116,7 +139,11 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     @property
     def loss_(self) -> Loss:
         """The loss in use: columns in the order of `classes_`, the reject row last."""
-        loss = as_loss(self.loss, self.classes_).over(self.classes_)
+        return self._priced(as_loss(self.loss, self.classes_).over(self.classes_, absent=True))
+
+    def _priced(self, loss: Loss) -> Loss:
+        """The loss with the price of rejecting."""
+        self._check_parameters()
         if self.reject is None:
             return loss
         if loss.reject:
@@ -135,12 +162,12 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     def predict_proba(self, X: Any) -> Floats:
         """P(y|x), one column a class: the classifier's own, or calibrated."""
-        return np.asarray(self._fitted().predict_proba(X))
+        return np.asarray(self._fitted().predict_proba(self._rows(X)))
 
     @available_if(_has_log_proba)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Floats:
         """log P(y|x), where the classifier gives it."""
-        return np.asarray(self._fitted().predict_log_proba(X))
+        return np.asarray(self._fitted().predict_log_proba(self._rows(X)))
 
     def predict_risk(self, X: Any) -> Floats:
         """R(a|x) = Σ_y λ[a, y] P(y|x), one column for each of `actions_`."""
@@ -158,19 +185,21 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         """The price for `reject` that gives a wanted coverage or risk on these rows (see `posteriori.reject_price`)."""
         return reject_price(self.predict_proba(X), self.loss_, y, coverage=coverage, risk=risk, classes=self.classes_)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the mean realised loss, so that GridSearchCV looks for what the decisions are meant to minimise.
 
-        Rejected rows pay the price. With zero-one loss and no rejection it is accuracy − 1.
+        Rejected rows pay the price. With zero-one loss and no rejection it is accuracy − 1. Rows of a class that training
+        did not have count as the loss says; without a loss that names the class, as zero-one does.
         """
-        return -mean_loss(
-            y,
-            self.predict(X),
-            self.loss_,
-            classes=self.classes_,
-            reject_label=self.reject_label,
-            sample_weight=sample_weight,
-        )
+        X, y = labelled(X, y)
+        said = self.predict(X)
+        if self.loss is None:
+            loss = Loss.zero_one(united(self.classes_, y))
+        else:
+            loss = as_loss(self.loss, self.classes_)
+            loss = loss if loss.classes is not None else loss.over(self.classes_)
+        label = self.loss_.labels(self.reject_label)[-1] if self.loss_.reject else None
+        return -mean_loss(y, said, self._priced(loss), reject_label=label, sample_weight=sample_weight)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Weights for `score` are ours; what `fit` gets goes to the estimator that asked for it."""
@@ -179,6 +208,11 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             .add_self_request(self)
             .add(estimator=self._model(), method_mapping=MethodMapping().add(caller="fit", callee="fit"))
         )
+
+    def _rows(self, X: Any) -> Any:
+        """What `read` gives as the classifier takes it: whole if it is one of ours, else its columns."""
+        ours = isinstance(self.estimator, Estimator) and self.calibration is None
+        return X.X if isinstance(X, Table) and not ours else X
 
     def _model(self) -> Any:
         return calibrated(self.estimator, self.calibration, self.cv)

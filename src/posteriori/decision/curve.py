@@ -12,8 +12,8 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import BadValue, LossError, ModelError
-from ..table.labels import match_labels
-from .decide import _meet, best_action
+from ..table.labels import match_labels, number
+from .decide import best_action, meet
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ def risk_coverage(posterior: Any, loss: Any = None, y: Any = None, *, classes: A
     >>> curve.coverage.round(2), curve.risk.round(2)
     (array([0.33, 0.67, 1.  ]), array([0.1 , 0.15, 0.23]))
     """
-    rows, known = _meet(posterior, loss, classes)
+    rows, known = meet(posterior, loss, classes)
     if rows.ndim != 2 or not len(rows):
         raise BadValue(f"a risk-coverage curve needs rows; got a posterior of shape {rows.shape}")
     known = known.without_reject()
@@ -83,7 +83,7 @@ def reject_price(
     curve = risk_coverage(posterior, loss, y, classes=classes)
     if (coverage is None) == (risk is None):
         raise LossError("say what is wanted: one of coverage= and risk=")
-    at = _covering(curve, coverage) if coverage is not None else _within(curve, float(risk or 0.0))
+    at = _covering(curve, coverage) if coverage is not None else _within(curve, risk)
     here = curve.price[at]
     beyond = curve.price[at + 1] if at + 1 < len(curve.price) else here + 2 * _blur(curve.price)
     return float((here + beyond) / 2)
@@ -91,13 +91,17 @@ def reject_price(
 
 def _covering(curve: RiskCoverage, coverage: float) -> int:
     """The first point that decides the wanted share of the rows."""
-    if not 0 < coverage <= 1:
+    share = number(coverage)
+    if share is None or not 0 < share <= 1:
         raise LossError(f"a wanted coverage is a share of the rows in (0, 1]; got {coverage!r}")
-    return int(np.searchsorted(curve.coverage, coverage - 1e-12))  # 0.7 of 10 rows is 7 rows, however it is rounded
+    return int(np.searchsorted(curve.coverage, share - 1e-12))  # 0.7 of 10 rows is 7 rows, however it is rounded
 
 
-def _within(curve: RiskCoverage, risk: float) -> int:
+def _within(curve: RiskCoverage, wanted: Any) -> int:
     """The last point whose mean loss is no more than wanted."""
+    risk = number(wanted)
+    if risk is None or not np.isfinite(risk):
+        raise LossError(f"a wanted risk is a finite number; got {wanted!r}")
     reached = np.flatnonzero(curve.risk <= risk)
     if not len(reached):
         raise ModelError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy as np
 from ..arrays import Array
 from ..errors import LossError, did_you_mean, listed
 from ..table.labels import number, places
+from ..table.schema import in_order, is_missing
 
 
-def distinct_labels(labels: Iterable[Any], what: str = "labels") -> Array:
+def distinct_labels(labels: Any, what: str = "labels") -> Array:
     """Labels as one array that keeps their type; a label that comes twice is an error.
 
     >>> distinct_labels(["ham", "spam"])
@@ -23,12 +24,19 @@ def distinct_labels(labels: Iterable[Any], what: str = "labels") -> Array:
     if isinstance(labels, np.ndarray):
         found = labels
     else:
+        if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+            raise LossError(f"{what} must be a list of labels; got {labels!r}")
         cells = list(labels)
-        found = np.asarray(cells, dtype=None if len({type(c) for c in cells}) <= 1 else object)
+        try:
+            found = np.asarray(cells, dtype=None if len({type(c) for c in cells}) <= 1 else object)
+        except ValueError:
+            raise LossError(f"{what} must be a list of labels; got lists of different lengths") from None
     if found.ndim != 1:
         raise LossError(f"{what} must be a list of labels; got an array of shape {found.shape}")
     seen: set[Any] = set()
     for label in found.tolist():
+        if is_missing(label) or not isinstance(label, Hashable):
+            raise LossError(f"{what} must be a list of labels; {label!r} is none")
         if label in seen:
             raise LossError(f"{what} must differ from each other; {label!r} comes twice")
         seen.add(label)
@@ -58,6 +66,19 @@ def joined(labels: Array, further: Iterable[Any]) -> Array:
     if (labels.dtype.kind in "biuf" and more.dtype.kind in "biuf") or labels.dtype.kind == more.dtype.kind == "U":
         return np.concatenate([labels, more])
     return np.concatenate([labels.astype(object), more.astype(object)])
+
+
+def united(*labels: Any) -> Array:
+    """The distinct labels of several lists, in order; the type they came in where they share one."""
+    parts = [np.asarray(part).ravel() for part in labels]
+    try:
+        return np.unique(np.concatenate(parts) if len({p.dtype.kind in "OUS" for p in parts}) == 1 else _objects(parts))
+    except TypeError:
+        return distinct_labels(in_order(dict.fromkeys(_objects(parts).tolist())))
+
+
+def _objects(parts: list[Array]) -> Array:
+    return np.concatenate([part.astype(object) for part in parts])
 
 
 def in_class_order(labels: Array) -> bool:

@@ -81,8 +81,8 @@ class Loss:
         >>> Loss.zero_one(2)
         Loss([[0, 1], [1, 0]])
         """
-        if isinstance(classes, int):
-            return cls(1.0 - np.eye(classes))
+        if isinstance(classes, int | np.integer) and not isinstance(classes, bool) and classes > 0:
+            return cls(1.0 - np.eye(int(classes)))
         labels = distinct_labels(classes, "classes")
         return cls(1.0 - np.eye(len(labels)), labels)
 
@@ -96,9 +96,14 @@ class Loss:
         spam    10     0
         """
         labels = distinct_labels(costs, "classes") if isinstance(costs, Mapping) else None
-        cost = np.array(list(costs.values()) if isinstance(costs, Mapping) else costs, dtype=float)
+        try:
+            cost = np.array(list(costs.values()) if isinstance(costs, Mapping) else costs, dtype=float)
+        except (TypeError, ValueError):
+            raise LossError(f"per_class needs one cost for each class, a number; got {costs!r}") from None
         if cost.ndim != 1:
             raise LossError(f"per_class needs one cost for each class; got an array of shape {cost.shape}")
+        if not np.isfinite(cost).all():
+            raise LossError(f"per_class needs finite costs; got {costs!r}")
         return cls(cost * (1.0 - np.eye(len(cost))), labels)
 
     @classmethod
@@ -135,10 +140,12 @@ class Loss:
         """The loss without its reject row."""
         return replace(self, matrix=self.matrix[:-1], reject=False) if self.reject else self
 
-    def over(self, classes: Iterable[Any]) -> Loss:
+    def over(self, classes: Iterable[Any], *, absent: bool = False) -> Loss:
         """The loss with its columns in the order of a model's classes, matched by label; without labels, by order.
 
-        Actions that are classes come first, in the order of the classes, so that ties fall as they do in argmax.
+        Actions that are classes come first, in the order of the classes, so that ties fall as they do in argmax. With
+        `absent`, the loss may know classes that the model never met (a fold lacked them): they have no probability, so
+        their columns are left out; every action stays.
 
         >>> loss = Loss([[0, 1], [10, 0]], classes=["spam", "ham"])
         >>> loss.over(["ham", "spam"])
@@ -154,7 +161,7 @@ class Loss:
             return replace(self, classes=labels, actions=labels if self.actions is None else self.actions)
         own = self.classes.tolist()
         columns = positions(names, own, "the loss")
-        if len(own) != len(names):
+        if len(own) != len(names) and not absent:
             extra = next(label for i, label in enumerate(own) if i not in columns)
             raise LossError(
                 f"the loss has a column {extra!r}, which is not a class of the model "

@@ -19,9 +19,13 @@ from ..arrays import Floats
 from ..errors import LossError, did_you_mean
 from ..table.labels import number, position
 
+# words of an axis' name, whatever else stands beside them ("True label", "预测类别"); Chinese has no spaces between words
 _WORDS = {
-    "actions": {"action", "actions", "decide", "decided", "decision", "pred", "predicted", "prediction", "y_pred"},
-    "truth": {"actual", "true", "true class", "truth", "y_true"},
+    "actions": "action actions act acts assigned call called choice chosen choose classified decide decided decides "
+    "decision decisions estimate estimated guess guessed model output pred predict predicted prediction predictions "
+    "predicts said says yhat ŷ 预测 预报 决策 决定 判定 判断 判为 行动 动作 估计 输出 模型",
+    "truth": "actual actually correct expected fact gold golden ground observed real reality reference target true "
+    "truth truths 真实 真值 真相 真正 实际 事实 正确 观测 标准 参考",
 }
 _OTHER = {"actions": "truth", "truth": "actions"}
 
@@ -35,6 +39,7 @@ class _Grid:
     rows: list[Any] | None
     columns: list[Any] | None
     rows_are: str | None = None
+    odd: tuple[str, ...] = ()  # names of axes that say neither
 
     def transposed(self) -> _Grid:
         return replace(self, cells=[list(c) for c in zip(*self.cells)], rows=self.columns, columns=self.rows)
@@ -48,6 +53,8 @@ def read_loss(
     rows_are = _reading(grid, rows)
     if grid.rows is None or grid.columns is None:
         return _unlabelled(grid, rows_are, classes)
+    if rows_are is None and grid.odd:
+        _refuse_odd(grid)
     if rows_are == "truth":
         grid = grid.transposed()
     actions, columns = list(grid.rows or ()), list(grid.columns or ())
@@ -83,6 +90,10 @@ def _from_csv(path: str) -> _Grid:
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             text = file.read()
+    except OSError as error:
+        raise LossError(
+            f"a loss given as text is the path of a CSV file; {path!r} cannot be read: {error.strerror}"
+        ) from None
     except UnicodeDecodeError as error:
         raise LossError(f"{name} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     first = text.partition("\n")[0]
@@ -112,8 +123,7 @@ def _from_pandas(frame: Any) -> _Grid:
     columns = list(frame.columns)
     if plain[0]:  # no index of its own: the labels of the rows, if any, are its first column
         return _from_lines("the table", None if plain[1] else columns, cells)
-    axes = _axes(frame.index.name, frame.columns.name)
-    return _Grid("the table", cells, list(frame.index), columns, axes)
+    return _Grid("the table", cells, list(frame.index), columns, *_axes(frame.index.name, frame.columns.name))
 
 
 def _from_lines(source: str, header: list[Any] | None, body: list[list[Any]]) -> _Grid:
@@ -123,19 +133,44 @@ def _from_lines(source: str, header: list[Any] | None, body: list[list[Any]]) ->
         repeats = all(position(label, first) is not None for label in header[1:]) and len(header) > 1
         if repeats or any(number(cell) is None for cell in first):
             corner = [part.strip() for part in re.split(r"[\\/|]", str(header[0]))] + [None]
-            return _Grid(source, [row[1:] for row in body], first, header[1:], _axes(corner[0], corner[1]))
+            return _Grid(source, [row[1:] for row in body], first, header[1:], *_axes(corner[0], corner[1]))
     return _Grid(source, body, None, header)
 
 
-def _axes(row_axis: Any, column_axis: Any) -> str | None:
-    """Whether the rows are the actions or the truth, as far as the names of the axes say."""
-    by_rows, by_columns = (
-        next((kind for kind, words in _WORDS.items() if str(axis).strip().lower() in words), None)
-        for axis in (row_axis, column_axis)
-    )
+def _axes(row_axis: Any, column_axis: Any) -> tuple[str | None, tuple[str, ...]]:
+    """Whether the rows are the actions or the truth, as far as the names of the axes say; and names that say neither."""
+    names = ["" if axis is None else str(axis).strip() for axis in (row_axis, column_axis)]
+    by_rows, by_columns = (_meaning(name) for name in names)
     if by_rows is not None and by_rows == by_columns:
         raise LossError(f"both axes of the loss table are named as {by_rows}: {row_axis!r} and {column_axis!r}")
-    return by_rows or (_OTHER[by_columns] if by_columns else None)
+    return by_rows or (_OTHER[by_columns] if by_columns else None), tuple(filter(_is_name, names))
+
+
+def _meaning(name: str) -> str | None:
+    """ "actions" or "truth", where the words of a name say one of them and not the other."""
+    words = set(re.findall(r"[^\W_]+", name.lower()))
+    said = {
+        kind
+        for kind, known in _WORDS.items()
+        if any(word in words or (word > "\u3000" and word in name) for word in known.split())
+    }
+    return said.pop() if len(said) == 1 else None
+
+
+def _is_name(name: str) -> bool:
+    """Whether a corner says anything: an empty cell, a mark or pandas' stand-in for a missing name does not."""
+    return bool(re.search(r"\w", name)) and not re.fullmatch(r"(unnamed: \d+|index|column_?\d+)", name.lower())
+
+
+def _refuse_odd(grid: _Grid) -> None:
+    """A table whose axes have names that say neither action nor truth is read only where both readings are one."""
+    matrix = _numbers(grid)
+    if grid.rows == grid.columns and np.array_equal(matrix, matrix.T):
+        return
+    raise LossError(
+        f"{grid.source} names its axes {' and '.join(map(repr, grid.odd))}, which says neither which are the actions nor "
+        "which the truth: pass rows='actions' or rows='truth', or name them so (predicted, actual)"
+    )
 
 
 def _reading(grid: _Grid, rows: str | None) -> str | None:
