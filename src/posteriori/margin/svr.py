@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_y, check_is_fitted
 
 from ..arrays import Floats
 from ..estimator import changing
-from ..table.labels import as_labels
+from ..table.labels import flat_labels
 from ..table.weights import check_weights
 from .gram import KernelFunction
 from .kernel_functions import make_kernel
@@ -88,7 +88,7 @@ class SVR(RegressorMixin, KernelMachine):  # type: ignore[misc]
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         X = read_table(self, X, reset=True)
-        y = np.asarray(_check_y(as_labels(y), y_numeric=True), dtype=np.float64)
+        y = np.asarray(_check_y(flat_labels(y), y_numeric=True), dtype=np.float64)
         check_consistent_length(X, y)
         merged = self._merged(X, y, check_weights(1.0 if sample_weight is None else sample_weight, len(y)))
         rows, y, C = rows_at(self.kernel, X, merged.first), y[merged.first], self.C * merged.weight

@@ -32,7 +32,7 @@ def narrowest(size: int) -> type[np.unsignedinteger[Any]]:
     return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
 
 
-def _flat(y: ArrayLike | None) -> Array:
+def flat_labels(y: ArrayLike | None) -> Array:
     """Labels as a 1-D array: a column is flattened with scikit-learn's warning, anything else is refused."""
     if y is None:
         raise BadValue("labels are needed: the estimator requires y to be passed, but the target y is None")
@@ -59,7 +59,7 @@ def encode_labels(y: ArrayLike | None, classes: Array | None = None) -> tuple[Ar
     >>> classes.tolist(), codes.tolist(), codes.dtype.name
     (['ham', 'spam'], [0, 1, 0], 'uint8')
     """
-    labels = _flat(y)
+    labels = flat_labels(y)
     kind = labels.dtype.kind
     if kind == "f":
         labels, back = _integral(labels), labels.dtype
