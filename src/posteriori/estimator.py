@@ -17,11 +17,11 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions, validate_parameter_constraints
 
 from .errors import BadParameter, did_you_mean
 
-__all__ = ["MAX_MEMORY", "N_JOBS", "RANDOM_STATE", "Estimator", "changing"]
+__all__ = ["MAX_MEMORY", "N_JOBS", "RANDOM_STATE", "Estimator", "alike", "changing", "check_declared"]
 
 T = TypeVar("T")
 
@@ -37,19 +37,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         """Refuse a parameter that is not what was declared; a subclass adds what depends on several."""
-        try:
-            self._validate_params()
-        except InvalidParameterError as error:
-            raise BadParameter(f"{error}{self._nearest()}") from None
-
-    def _nearest(self) -> str:
-        """The hint for the first word among the parameters that is none of its options."""
-        for name, allowed in self._parameter_constraints.items():
-            value = self.__dict__.get(name)
-            words = {w for option in allowed if isinstance(option, StrOptions) for w in option.options}
-            if isinstance(value, str) and words and value not in words:
-                return did_you_mean(value, sorted(words))
-        return ""
+        check_declared(self._parameter_constraints, self.get_params(deep=False), type(self).__name__)
 
     def _made(self, name: str, make: Callable[[], T]) -> T:
         """What `make` gives, kept until a parameter or what was learned changes."""
@@ -68,6 +56,19 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return state
 
 
+def check_declared(constraints: dict[str, list[Any]], values: dict[str, Any], caller: str) -> None:
+    """Refuse a value that is not what was declared, with the nearest match where a word is meant."""
+    try:
+        validate_parameter_constraints(constraints, values, caller_name=caller)
+    except InvalidParameterError as error:
+        hint = ""
+        for name, allowed in constraints.items():
+            words = {w for option in allowed if isinstance(option, StrOptions) for w in option.options}
+            if isinstance(values.get(name), str) and words and values[name] not in words:
+                hint = hint or did_you_mean(values[name], sorted(words))
+        raise BadParameter(f"{error}{hint}") from None
+
+
 class _Kept:
     """Things made under one setting of the parameters."""
 
@@ -82,17 +83,18 @@ class _Kept:
     def holds(self, now: dict[str, Any]) -> bool:
         """Whether the parameters are the very objects they were, and none was changed from inside."""
         same = all(map(is_, self.values, map(now.get, self.names)))
-        return same and all(_alike(now[name], before) for name, before in self.copies)
+        return same and all(alike(now[name], before) for name, before in self.copies)
 
 
 MUTABLE = (list, dict, set, np.ndarray)
 
 
-def _alike(a: Any, b: Any) -> bool:
+def alike(a: Any, b: Any) -> bool:
+    """Whether two parameters say the same, arrays and what is inside a list or dict included."""
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_alike(a[k], b[k]) for k in a)
+        return a.keys() == b.keys() and all(alike(a[k], b[k]) for k in a)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-        return len(a) == len(b) and all(map(_alike, a, b))
+        return len(a) == len(b) and all(map(alike, a, b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(a, b)
     return bool(a is b or a == b)

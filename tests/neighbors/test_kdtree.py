@@ -198,7 +198,7 @@ def test_errors_say_what_came():
         KDTree(np.empty((0, 2)))
     with pytest.raises(ModelError, match="leaf_size"):
         KDTree([[0.0]], leaf_size=0)
-    with pytest.raises(ModelError, match="positive"):
+    with pytest.raises(ModelError, match="range"):
         KDTree([[0.0]], "minkowski", p=0)
 
 

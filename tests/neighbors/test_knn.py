@@ -296,7 +296,7 @@ def test_errors_say_what_came(iris):
         ({"metric": "euclidian"}, "did you mean 'euclidean'"),
         ({"algorithm": "kdtree"}, "did you mean 'kd_tree'"),
         ({"smoothing": -1}, r"float in the range \[0.0, inf\)"),
-        ({"metric_params": {"VV": 1}}, "did you mean 'V'"),
+        ({"metric": "seuclidean", "metric_params": {"VV": 1}}, "did you mean 'V'"),
     ):
         with pytest.raises(ModelError, match=words):
             po.KNeighborsClassifier(**wrong).fit(X, y)

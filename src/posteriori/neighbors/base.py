@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import copy
+import warnings
+from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import pairwise_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats, Ints
 from ..errors import BadParameter, BadValue, ModelError
-from ..estimator import N_JOBS, Estimator
+from ..estimator import N_JOBS, Estimator, alike
 from ..table.frame import open_frame
 from ..table.points import Border, read_points
 from ..table.weights import check_weights
 from . import metrics
+from .kdtree import LEAF_SIZE
 from .loo import largest_k
-from .search import ALGORITHMS, Pairwise, Search, Store, make_search
+from .search import ALGORITHMS, Pairwise, Search, Store, Told, make_search
 from .weights import NAMES, needs_next, repeated_weights, vote_weights
 
 BORDER = Border(
@@ -28,13 +32,8 @@ BORDER = Border(
     missing="metric='nan_euclidean' takes missing cells, 'gower' and 'vdm' in mixed tables too",
     words="metric='gower' and metric='vdm' compare words and numbers",
     floats=(np.float64, np.float32),
+    large_sparse=True,
 )
-
-
-def told_distances(Q: Any, X: Any) -> Array:
-    """Distances that are given as they are."""
-    found: Array = Q.toarray() if hasattr(Q, "toarray") else Q
-    return found
 
 
 class Neighbors(Estimator):
@@ -44,8 +43,8 @@ class Neighbors(Estimator):
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "weights": [StrOptions(set(NAMES)), callable, None],
         "algorithm": [StrOptions(set(ALGORITHMS))],
-        "leaf_size": [Interval(Integral, 1, 2**20, closed="both"), StrOptions({"auto"})],
-        "p": [Interval(Real, 0, None, closed="neither")],
+        "leaf_size": LEAF_SIZE,
+        "p": metrics.EXPONENT,
         "metric": [StrOptions(metrics.KNOWN), callable],
         "metric_params": [dict, None],
         "n_jobs": N_JOBS,
@@ -89,14 +88,27 @@ class Neighbors(Estimator):
     def _is_mixed(self) -> bool:
         return isinstance(self.metric, str) and self.metric in metrics.MIXED
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.n_neighbors, bool):
+            raise BadParameter(f"n_neighbors must be a number of neighbours or 'auto'. Got {self.n_neighbors} instead.")
+
     def _open(self, X: Any, reset: bool) -> Any:
         """The border: a checked table, in the caller's order of columns."""
         if self._is_mixed:
             return self._open_mixed(X, reset)
-        allowed = Border(BORDER.needs, floats=BORDER.floats, words=BORDER.words, allow_missing=True)
-        points = read_points(self, X, allowed if self.metric == "nan_euclidean" else BORDER, reset=reset)
-        if self.metric == "precomputed" and reset and points.shape[0] != points.shape[1]:
-            raise BadValue(f"precomputed distances must be square to learn from, got shape {points.shape}")
+        border = replace(BORDER, allow_missing=self.metric == "nan_euclidean")
+        points = read_points(self, X, border, reset=reset)
+        if self.metric == "precomputed":
+            if reset and points.shape[0] != points.shape[1]:
+                raise BadValue(f"precomputed distances must be square to learn from, got shape {points.shape}")
+            return _distances(points)
+        if isinstance(self.metric, str) and self.metric in metrics.BOOLEAN and isinstance(points, np.ndarray):
+            if not np.isin(points, (0, 1)).all():
+                warnings.warn(
+                    f"metric={self.metric!r} sees only whether a cell is zero", DataConversionWarning, stacklevel=4
+                )
+            return points != 0
         return points
 
     def _open_mixed(self, X: Any, reset: bool) -> Any:
@@ -117,6 +129,9 @@ class Neighbors(Estimator):
         """The rows into the store; the first ones give it its space."""
         if first:
             self._space = None
+            self._learned_by = copy.deepcopy(self._measure())
+            if self.metric_params and (self._is_mixed or self.metric == "precomputed"):
+                raise BadParameter(f"metric_params: {self.metric} takes none. Got {self.metric_params!r} instead.")
             if self._is_mixed:
                 self._space = metrics.mixed_space(self.metric, table, y, self.kinds)
             elif isinstance(self.metric, str) and isinstance(table, np.ndarray):
@@ -148,17 +163,24 @@ class Neighbors(Estimator):
         if space is not None:
             return make_search(rows, space.metric, space.p, self.algorithm, self.leaf_size, self.n_jobs)
         if self.metric == "precomputed":
-            return Pairwise(rows, told_distances)
+            return Told()
         named, given = self.metric, copy.deepcopy(self.metric_params or {})
         if hasattr(rows, "tocsr"):
             named, given = self._sparse_metric(given)
-        return Pairwise(rows, partial(pairwise_distances, metric=named, **given))
+        found = Pairwise(rows, partial(pairwise_distances, metric=named, **given))
+        try:
+            found.query(rows[:1], 1, None)
+        except (TypeError, ValueError) as error:
+            if callable(named):
+                raise
+            raise ModelError(f"metric={named!r} cannot compare these rows: {error}") from error
+        return found
 
     def _sparse_metric(self, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """scikit-learn's name of an L_p metric for sparse rows, whose distances are all computed."""
         if not isinstance(self.metric, str) or self.metric not in metrics.NAMES:
             return self.metric, given
-        name, _ = metrics.metric_named(self.metric, given.pop("p", self.p))
+        name, _ = metrics.metric_named(self.metric, metrics.exponent(self.metric, self.p, given))
         if name not in ("euclidean", "manhattan") or given:
             raise ModelError(f"metric={self.metric!r} with these parameters needs a dense table: X.toarray()")
         return name, given
@@ -185,13 +207,28 @@ class Neighbors(Estimator):
     def _ask(self, X: Any) -> tuple[int, Any]:
         """(k, the queries' rows) after a look at the parameters."""
         check_is_fitted(self)
-        self._made("ready", lambda: True)
+        self._made("ready", self._same_metric)
         k = int(self.n_neighbors_ if self.n_neighbors == "auto" else self.n_neighbors)
         return k, self._store.rows if X is None else self._rows(self._open(X, False))
 
+    def _same_metric(self) -> None:
+        """Refuse a metric that is another than the one by which the rows were kept."""
+        for name, now in self._measure().items():
+            then = self._learned_by[name]
+            if not alike(then, now):
+                raise ModelError(f"{name} was {then!r} when the rows were learned and is {now!r} now: fit again")
+
+    def _measure(self) -> dict[str, Any]:
+        """The parameters that say how far two rows are apart."""
+        return {
+            "metric": self.metric,
+            "metric_params": {"p": self.p, **(self.metric_params or {})},
+            "kinds": self.kinds,
+        }
+
     def _enough(self, rows: Any, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
         """As many neighbours as it takes until their weights add up to more than k."""
-        n = len(self._store) - (skip is not None)
+        n = self._most(rows, skip)
         count = min(k + 1, n)
         while True:
             distance, index = self._neighbors(rows, count, skip)
@@ -199,9 +236,19 @@ class Neighbors(Estimator):
                 return distance, index
             count = min(2 * count, n)
 
+    def _most(self, rows: Any, skip: Ints | None) -> int:
+        """How many neighbours every query has: all rows, or as many as a sparse matrix of distances stores."""
+        if self.metric != "precomputed" or isinstance(rows, np.ndarray):
+            return len(self._store) - (skip is not None)
+        stored = np.diff(rows.indptr)
+        if skip is not None:
+            row = np.repeat(np.arange(len(stored)), stored)
+            stored = np.bincount(row[rows.indices != skip[row]], minlength=len(stored))
+        return int(stored.min(initial=len(self._store)))
+
     def _choose_k(self, curve: Any) -> None:
         """n_neighbors_: what was asked for, or the k of least leave-one-out loss (the smallest of equals)."""
-        self._made("ready", lambda: True)
+        self._made("ready", self._same_metric)
         self.__dict__.pop("loo_curve_", None)
         if self.n_neighbors != "auto":
             self.n_neighbors_ = int(self.n_neighbors)
@@ -211,7 +258,7 @@ class Neighbors(Estimator):
             raise ModelError(
                 "n_neighbors='auto' leaves one row out, so it needs at least 2 rows. Got n_samples = 1 instead."
             )
-        most = largest_k(n)
+        most = min(largest_k(n), max(1, self._most(self._store.rows, np.arange(n))))
         distance, index = self._enough(self._store.rows, most, np.arange(n))
         self.loo_curve_ = curve(distance.astype(np.float64), index, most)
         self.n_neighbors_ = int(np.argmin(self.loo_curve_)) + 1
@@ -255,3 +302,14 @@ class Neighbors(Estimator):
         m, k = index.shape
         data = np.ones(m * k) if mode == "connectivity" else distance.ravel()
         return csr_matrix((data, index.ravel(), np.arange(0, m * k + 1, k)), shape=(m, self.n_samples_fit_))
+
+
+def _distances(D: Any) -> Any:
+    """Distances told in advance: none negative, a sparse matrix without repeated entries."""
+    if not isinstance(D, np.ndarray) and not D.has_canonical_format:
+        D = D.copy()
+        D.sum_duplicates()
+    cells = D if isinstance(D, np.ndarray) else D.data
+    if cells.size and cells.min() < 0:
+        raise BadValue(f"Negative values in data passed to a precomputed distance matrix: {cells.min()} is no distance")
+    return D

@@ -8,16 +8,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Ints
 from ..errors import BadValue, ModelError
+from ..estimator import N_JOBS, check_declared
 from ..kernels import neighbors as kernel
-from .metrics import metric_named
+from .metrics import EXPONENT, NAMES, metric_named
 
+LEAF_SIZE = [Interval(Integral, 1, 2**20, closed="both"), StrOptions({"auto"})]
+PARAMETERS: dict[str, list[Any]] = {
+    "metric": [StrOptions(set(NAMES))],
+    "p": EXPONENT,
+    "leaf_size": LEAF_SIZE,
+    "n_jobs": N_JOBS,
+}
 MOST_POINTS = 2**31 - 2**12  # rows are numbered in 32 bits inside the tree
 
 
@@ -32,12 +42,17 @@ def auto_leaf_size(d: int) -> int:
 
 def float_rows(X: ArrayLike, what: str = "X") -> Array:
     """A C-contiguous table of float32 (if it is float32 already) or float64."""
-    A = np.asarray(X)
-    if A.dtype == object or A.dtype.kind not in "fiub":
-        try:
-            A = A.astype(np.float64)
-        except (TypeError, ValueError) as e:
-            raise BadValue(f"{what} must hold numbers, got {A.dtype} ({e})") from None
+    if hasattr(X, "tocsr"):
+        raise BadValue(f"{what} must be a dense table: call .toarray() on a sparse one")
+    try:
+        A = np.asarray(X)
+        A = A.astype(np.float64) if A.dtype == object else A
+    except (TypeError, ValueError) as e:
+        raise BadValue(f"{what} must hold numbers in rows of one length ({e})") from None
+    if A.dtype.kind not in "fiub":
+        raise BadValue(f"{what} must hold numbers, got {A.dtype}")
+    if np.ma.is_masked(X):
+        raise BadValue(f"{what} holds masked cells; a kd-tree needs every coordinate")
     if A.ndim != 2:
         raise BadValue(f"{what} must have two dimensions (rows, columns), got {A.ndim}: reshape one row to (1, -1)")
     return np.ascontiguousarray(A, dtype=np.float32 if A.dtype == np.float32 else np.float64)
@@ -116,6 +131,7 @@ class KDTree:
         leaf_size: int | str = "auto",
         n_jobs: int | None = None,
     ) -> None:
+        check_declared(PARAMETERS, {"metric": metric, "p": p, "leaf_size": leaf_size, "n_jobs": n_jobs}, "KDTree")
         self.metric, self.p = metric_named(metric, p)
         rows = float_rows(X)
         n, d = rows.shape
@@ -123,8 +139,6 @@ class KDTree:
             raise BadValue(f"X must have at least one row and one column, got shape {rows.shape}")
         if n > MOST_POINTS:
             raise BadValue(f"a kd-tree holds at most {MOST_POINTS} points, got {n}")
-        if leaf_size != "auto" and (isinstance(leaf_size, str) or not 1 <= int(leaf_size) <= 2**20):
-            raise ModelError(f"leaf_size={leaf_size!r}: a positive number of points, or 'auto'")
         self.leaf_size = auto_leaf_size(d) if leaf_size == "auto" else int(leaf_size)
         self.n_jobs = n_jobs
         self.shape = (n, d)
@@ -164,13 +178,11 @@ class KDTree:
         array([[1, 0]])
         """
         rows = self._queries(Q)
+        check_declared({"k": [Integral]}, {"k": k}, "KDTree.query")
         most = len(self) - (skip is not None)
         if not 1 <= k <= most:
             raise ModelError(f"k={k} neighbours of {most} points: k must be at least 1 and at most {most}")
-        left_out = None if skip is None else np.ascontiguousarray(skip, dtype=np.int64)
-        if left_out is not None and left_out.shape != (len(rows),):
-            raise BadValue(f"skip must have one row number for each of the {len(rows)} queries, got {left_out.shape}")
-        distance, index = self.nearest(rows, int(k), left_out, self.n_jobs)
+        distance, index = self.nearest(rows, int(k), None if skip is None else self._skip(skip, len(rows)), self.n_jobs)
         return (distance, index) if return_distance else index
 
     def nearest(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
@@ -227,6 +239,16 @@ class KDTree:
             raise BadValue("the queries hold NaN or infinite cells; a kd-tree needs finite points")
         return rows
 
+    def _skip(self, skip: ArrayLike, m: int) -> Ints:
+        left_out = np.asarray(skip)
+        if left_out.shape != (m,):
+            raise BadValue(f"skip must have one row number for each of the {m} queries, got {left_out.shape}")
+        if m and (left_out.dtype.kind not in "iu" or left_out.min() < 0 or left_out.max() >= len(self)):
+            raise BadValue(
+                f"skip must hold row numbers, 0 to {len(self) - 1}. Got {left_out.dtype} {left_out.tolist()[:3]}"
+            )
+        return left_out.astype(np.int64)
+
     @cached_property
     def _slot(self) -> Ints:
         """Where each row is among the leaves."""
@@ -250,7 +272,13 @@ class KDTree:
         far = kernel.too_far(rows, self._scale)
         if far.any():
             raise BadValue(f"query {int(np.flatnonzero(far)[0])} is too far from the points for a search by radius")
-        radius = np.broadcast_to(np.asarray(r, dtype=self.dtype), (len(rows),))
+        try:
+            with np.errstate(over="ignore"):
+                radius = np.broadcast_to(np.asarray(r).astype(self.dtype, casting="same_kind"), (len(rows),))
+        except (TypeError, ValueError):
+            raise BadValue(
+                f"r must be one radius, or one for each of the {len(rows)} queries. Got {r!r} instead."
+            ) from None
         if np.isnan(radius).any():
             raise BadValue("the radius is NaN")
         scale = self.dtype.type(self._scale)

@@ -1,6 +1,11 @@
 """k by exact leave-one-out: one search for the neighbours of every training row, then every k at once.
 
-Symbols: n rows, M the largest k, D and I distances and rows of the neighbours (n, M + 1), the row itself left out.
+Symbols: n rows, M the largest k, D and I distances and rows of the neighbours (n, N), N ≥ M, the row itself left out;
+t targets of the neighbours, the last column all ones; μ how often a neighbour is repeated; h bandwidth, v = 1 − D/h.
+
+A kernel's bandwidth changes with k and so do all weights, but not their moments' law: a kernel is a polynomial in v, and
+when h grows to h', v becomes a·v + b with a = h/h', b = 1 − a. So the sums B_j = Σ μ t v^j are carried from one neighbour
+to the next, all terms positive, and every k costs the same.
 """
 
 from __future__ import annotations
@@ -9,9 +14,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import Chebyshev, Polynomial
 
-from ..arrays import Array, Floats
-from .weights import needs_next, repeated_weights, vote_weights
+from ..arrays import Array, Bools, Floats
+from .weights import KERNELS, needs_next, reach, someone_votes, told_weights, vote_weights
+
+CELLS = 1 << 20  # votes held at once: rows × neighbours × columns of the target
+DEGREE = 12  # at which the cosine and the Gaussian are polynomials on [0, 1], to 2e-15
 
 
 def largest_k(n: int) -> int:
@@ -23,27 +32,107 @@ def largest_k(n: int) -> int:
     return max(1, min(n - 1, int(2 * np.sqrt(n)) + 10, 50_000_000 // max(n, 1)))
 
 
-def totals(D: Floats, I: Array, target: Floats, weights: Any, sample_weight: Floats | None, M: int) -> Iterator[Floats]:
-    """Σ_{r ≤ k} w_r target[I_r] for k = 1 … M, each (n, columns of target); the last column of target is all ones.
+def totals(D: Floats, t: Floats, rows: Floats | None, weights: Any, M: int) -> Floats:
+    """Σ_{r ≤ k} w_r t_r for k = 1 … M, shape (n, M, columns of t).
 
-    Weights that do not change with k are added up; a kernel's bandwidth and a function's weights do change, and so does the
-    share of a row that is repeated.
+    A function's weights may depend on all distances that it is shown, so it is asked again for every k.
     """
-    if sample_weight is not None:
-        for k in range(1, M + 1):
-            yield np.einsum("nk,nkc->nc", repeated_weights(D, sample_weight[I], weights, k), target[I])
-        return
-    if weights in (None, "uniform", "distance"):
-        w = vote_weights(D[:, :M], weights)
-        run = np.zeros((len(D), target.shape[1]))
-        for k in range(M):
-            run = run + (1.0 if w is None else w[:, k : k + 1]) * target[I[:, k]]
-            yield run
-        return
-    for k in range(1, M + 1):
-        h = D[:, k : k + 1] if needs_next(weights) and D.shape[1] > k else None
-        w = vote_weights(D[:, :k], weights, h)
-        yield np.einsum("nk,nkc->nc", np.ones((len(D), k)) if w is None else w, target[I[:, :k]])
+    if callable(weights) and rows is None:
+        sums = [np.einsum("nk,nkc->nc", told_weights(D[:, :k], weights), t[:, :k]) for k in range(1, M + 1)]
+        return np.asarray(np.stack(sums, axis=1))
+    n, N, _ = t.shape
+    mass = np.ones((n, N)) if rows is None else rows
+    held = np.cumsum(mass, axis=1)
+    k = np.arange(1.0, M + 1)
+    whole = first_over(held, M)  # neighbours that k holds entirely; the next one it may hold in part
+    spare = np.where(whole < N, k - np.where(whole > 0, _at(held, whole - 1), 0.0), 0.0)[:, :, None]
+    edge = np.minimum(whole, N - 1)
+    equal: Floats = _at(_summed(mass[:, :, None] * t), whole) + spare * _at(t, edge)
+    if weights is None or weights == "uniform":
+        return equal
+    if needs_next(weights):
+        kernel, h = in_v(weights), reach(D, mass)
+        at_rim = spare * kernel[0] * usable(_at(h, edge))[:, :, None]
+        votes = _at(carried(h, mass[:, :, None] * t, kernel), whole) + at_rim * _at(t, edge)
+    else:
+        w = vote_weights(D if callable(weights) else np.where(mass > 0, D, np.inf), weights)
+        weighed = t if w is None else w[:, :, None] * t
+        votes = _at(_summed(mass[:, :, None] * weighed), whole) + spare * _at(weighed, edge)
+    if callable(weights):
+        someone_votes(votes[:, :, -1].min(axis=1, keepdims=True), D)
+    return np.where(votes[:, :, -1:] > 0, votes, equal)
+
+
+def first_over(held: Floats, M: int) -> Array:
+    """#{r : held_r ≤ k} for k = 1 … M, for each row, in one pass over `held`.
+
+    >>> first_over(np.array([[0.5, 1.0, 3.5]]), 4)
+    array([[2, 2, 2, 3]])
+    """
+    n = len(held)
+    since = np.minimum(np.ceil(held), M + 1).astype(np.int64) + (M + 2) * np.arange(n)[:, None]
+    return np.cumsum(np.bincount(since.ravel(), minlength=n * (M + 2)).reshape(n, M + 2), axis=1)[:, 1 : M + 1]
+
+
+def in_v(name: str) -> Floats:
+    """The coefficients of a kernel as a polynomial in v = 1 − u.
+
+    >>> in_v("epanechnikov")
+    array([ 0.,  2., -1.])
+    """
+    kernel = KERNELS[name]
+    if name in ("cosine", "gaussian"):
+        near = Chebyshev.interpolate(lambda v: kernel(1 - v), DEGREE, domain=[0, 1])
+        found = np.asarray(near.convert(kind=Polynomial).coef, dtype=np.float64)
+    else:
+        found = np.asarray(kernel(Polynomial([1.0, -1.0])).coef, dtype=np.float64)
+    found[0] = kernel(1.0) if name == "gaussian" else 0.0  # at the rim all others are zero
+    return found
+
+
+def usable(h: Floats) -> Bools:
+    """Whether a distance can be a bandwidth: all votes are equal where the next neighbour is at distance 0 or infinity."""
+    return np.asarray((h > 0) & np.isfinite(h))
+
+
+def carried(D: Floats, t: Floats, kernel: Floats) -> Floats:
+    """Σ_{i < r} t_i K(D_i/h) with h = D_r, for r = 0 … N (the last with h = D_{N−1}); 0 where h is 0 or infinite."""
+    n, N, columns = t.shape
+    votes = np.zeros((n, N + 1, columns))
+    B = np.zeros((len(kernel), n, columns))
+    ends = usable(np.append(D[:, 1:], D[:, -1:], axis=1))
+    D = np.where(np.isfinite(D), D, 0.0)
+    for r in range(N):
+        B[0] += t[:, r]  # at h = D_r, its own distance, v is 0
+        h, wider = D[:, r], D[:, min(r + 1, N - 1)]
+        grows = wider > h
+        if grows.any():
+            b = np.where(grows, (wider - h) / np.where(grows, wider, 1.0), 0.0)[:, None]
+            a = np.where(grows, h / np.where(grows, wider, 1.0), 1.0)[:, None]
+            for level in range(1, len(kernel)):  # after it, B_j is Σ t v^(j−level) (a·v + b)^level
+                B[level:] = a * B[level:] + b * B[level - 1 : -1]
+        votes[:, r + 1] = np.tensordot(kernel, B, axes=1)
+    votes[:, 1:] *= ends[:, :, None]
+    return votes
+
+
+def _at(A: Array, at: Array) -> Array:
+    """A[i, at[i, k]]."""
+    return A[np.arange(len(A))[:, None], at]
+
+
+def _summed(t: Floats) -> Floats:
+    """Sums of the first 0, 1, … N along the second axis."""
+    return np.concatenate([np.zeros_like(t[:, :1]), np.cumsum(t, axis=1)], axis=1)
+
+
+def _parts(D: Floats, I: Array, t: Floats, weights: Any, sample_weight: Floats | None, M: int) -> Iterator[Any]:
+    """(rows, their totals), a few rows at a time."""
+    step = max(1, CELLS // (D.shape[1] * t.shape[1]))
+    for b in range(0, len(D), step):
+        rows = slice(b, b + step)
+        repeated = None if sample_weight is None else sample_weight[I[rows]]
+        yield rows, totals(D[rows], t[I[rows]], repeated, weights, M)
 
 
 def error_curve(
@@ -52,22 +141,20 @@ def error_curve(
     """The share of training rows that k = 1 … M neighbours, the row itself not among them, put into a wrong class."""
     share = np.ones(len(D)) if sample_weight is None else sample_weight
     hot = np.hstack([np.eye(K)[codes], np.ones((len(D), 1))])
-    return np.array(
-        [
-            np.average(run[:, :K].argmax(axis=1) != codes, weights=share)
-            for run in totals(D, I, hot, weights, sample_weight, M)
-        ]
-    )
+    wrong = np.zeros(M)
+    for rows, votes in _parts(D, I, hot, weights, sample_weight, M):
+        wrong += share[rows] @ (votes[:, :, :K].argmax(axis=2) != codes[rows, None])
+    return np.asarray(wrong / share.sum())
 
 
 def squared_curve(D: Floats, I: Array, y: Floats, weights: Any, sample_weight: Floats | None, M: int) -> Floats:
     """The mean squared error of the mean of k = 1 … M neighbours, the row itself not among them; y is (n, outputs)."""
     share = np.ones(len(D)) if sample_weight is None else sample_weight
     full = np.hstack([y, np.ones((len(D), 1))])
-    level = np.average(y, axis=0, weights=share)
-    curve = []
-    for run in totals(D, I, full, weights, sample_weight, M):
-        weight = run[:, -1:]
-        mean = np.where(weight > 0, run[:, :-1] / np.where(weight > 0, weight, 1.0), level)
-        curve.append(np.average(((mean - y) ** 2).sum(axis=1), weights=share))
-    return np.array(curve)
+    level = np.average(y, axis=0, weights=share)  # where no neighbour has a weight
+    lost = np.zeros(M)
+    for rows, sums in _parts(D, I, full, weights, sample_weight, M):
+        weight = sums[:, :, -1:]
+        mean = np.where(weight > 0, sums[:, :, :-1] / np.where(weight > 0, weight, 1.0), level)
+        lost += share[rows] @ ((mean - y[rows, None]) ** 2).sum(axis=2)
+    return np.asarray(lost / share.sum())

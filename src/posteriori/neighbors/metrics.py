@@ -12,15 +12,20 @@ distance of x_j/4σ_j and of the vector P(·|x_j), which naive Bayes has: P(y|a)
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import PAIRWISE_DISTANCE_FUNCTIONS
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
+from sklearn.neighbors import VALID_METRICS
+from sklearn.utils._param_validation import Interval
 
 from ..arrays import Array, Floats
 from ..bayes.naive import NaiveBayes
-from ..errors import BadValue, ModelError, SingularCovariance, did_you_mean, listed
+from ..errors import BadParameter, BadValue, ModelError, SingularCovariance, did_you_mean, listed
+from ..estimator import check_declared
 from ..table.encode import factorize, numbers
 from ..table.frame import Frame, open_frame
 from ..table.kinds import resolve_kinds
@@ -36,7 +41,9 @@ NAMES = {
     "minkowski": "minkowski",
 }
 MIXED = ("gower", "vdm")
-KNOWN = {*NAMES, *MIXED, "seuclidean", "mahalanobis", "precomputed", *PAIRWISE_DISTANCE_FUNCTIONS}
+EXPONENT = [Interval(Real, 0, None, closed="neither")]
+BOOLEAN = frozenset(PAIRWISE_BOOLEAN_FUNCTIONS)  # metrics that know only whether a cell is zero
+KNOWN = {*NAMES, *MIXED, *VALID_METRICS["brute"]}
 
 
 def metric_named(metric: str, p: float) -> tuple[str, float]:
@@ -45,12 +52,6 @@ def metric_named(metric: str, p: float) -> tuple[str, float]:
     >>> metric_named("minkowski", 1)
     ('manhattan', 1.0)
     """
-    if metric not in NAMES:
-        raise ModelError(
-            f"metric={metric!r} is none that a kd-tree can search{did_you_mean(metric, NAMES)} (metrics: {listed(NAMES)})"
-        )
-    if not p > 0:
-        raise ModelError(f"p={p!r}: the Minkowski exponent must be positive")
     name = NAMES[metric]
     if name == "minkowski":
         name = {1.0: "manhattan", 2.0: "euclidean", math.inf: "chebyshev"}.get(float(p), name)
@@ -73,6 +74,21 @@ class Space:
         return np.ascontiguousarray(X * to if to.ndim == 1 else X @ to)
 
 
+def exponent(metric: str, p: float, params: dict[str, Any]) -> float:
+    """p, or what `metric_params` says it is (taken out of it), with a word where they differ."""
+    if metric != "minkowski" or "p" not in params:
+        return p
+    told = params.pop("p")
+    check_declared({"p": EXPONENT}, {"p": told}, "metric_params")
+    if told != p:
+        warnings.warn(
+            f"metric_params says p={told!r} and the parameter p is {p!r}: {told!r} it is; say it once, as p={told!r}",
+            SyntaxWarning,
+            stacklevel=2,
+        )
+    return float(told)
+
+
 def space(metric: str, p: float, params: dict[str, Any] | None, X: Array) -> Space | None:
     """The space of a metric's name, or None where it is no L_p distance (scikit-learn may know it).
 
@@ -80,13 +96,12 @@ def space(metric: str, p: float, params: dict[str, Any] | None, X: Array) -> Spa
     [1.0, 2.0]
     """
     params = dict(params or {})
-    p = params.pop("p", p)
     if metric in NAMES:
-        name, p = metric_named(metric, p)
+        name, p = metric_named(metric, exponent(metric, p, params))
         w = params.pop("w", None)
         found = Space(name, p, None if w is None else _weights(w, name, p, X.shape[1]))
     elif metric == "seuclidean":
-        V = np.asarray(params.pop("V", X.var(axis=0, ddof=1) if len(X) > 1 else np.ones(X.shape[1])), dtype=np.float64)
+        V = _told(params.pop("V", X.var(axis=0, ddof=1) if len(X) > 1 else np.ones(X.shape[1])), "V")
         if V.shape != (X.shape[1],) or not (V >= 0).all():
             raise ModelError(f"V must be a variance of at least 0 for each of the {X.shape[1]} columns, got {V}")
         found = Space("euclidean", 2.0, 1 / np.sqrt(np.where(V > 0, V, 1.0)))
@@ -95,17 +110,28 @@ def space(metric: str, p: float, params: dict[str, Any] | None, X: Array) -> Spa
     else:
         return None
     if params:
-        name = next(iter(params))
-        known = ("p", "w", "V", "VI")
-        raise ModelError(
+        name = str(next(iter(params)))
+        known = {"minkowski": ("p", "w"), "seuclidean": ("V",), "mahalanobis": ("V", "VI")}.get(metric, ("w",))
+        raise BadParameter(
             f"metric_params: {metric} takes no {name!r}{did_you_mean(name, known)} (it knows {listed(known)})"
         )
     return found
 
 
+def _told(value: Any, name: str) -> Floats:
+    """Finite numbers among the parameters of a metric."""
+    try:
+        found = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadParameter(f"metric_params: {name!r} must hold numbers. Got {value!r} instead.") from None
+    if not np.isfinite(found).all():
+        raise BadParameter(f"metric_params: {name!r} holds NaN or infinite numbers")
+    return found
+
+
 def _weights(w: Any, name: str, p: float, d: int) -> Array:
-    w = np.asarray(w, dtype=np.float64)
-    if w.shape != (d,) or not (np.isfinite(w) & (w >= 0)).all():
+    w = _told(w, "w")
+    if w.shape != (d,) or not (w >= 0).all():
         raise ModelError(f"w must be a weight of at least 0 for each of the {d} columns, got shape {w.shape}")
     power = {"manhattan": 1.0, "euclidean": 0.5, "chebyshev": 1.0}.get(name, 1 / p)
     scaled: Array = w**power
@@ -117,8 +143,8 @@ def _whitening(params: dict[str, Any], X: Array) -> Array:
     d = X.shape[1]
     VI, V = params.pop("VI", None), params.pop("V", None)
     if VI is None:
-        V = np.atleast_2d(np.cov(X, rowvar=False)) if V is None else np.asarray(V, dtype=np.float64)
-    given = np.asarray(V if VI is None else VI, dtype=np.float64)
+        V = np.atleast_2d(np.cov(X, rowvar=False)) if V is None else V
+    given = _told(V, "V") if VI is None else _told(VI, "VI")
     if given.shape != (d, d):
         raise ModelError(f"a Mahalanobis distance over {d} columns needs a {d} × {d} matrix, got shape {given.shape}")
     values, vectors = np.linalg.eigh((given + given.T) / 2)

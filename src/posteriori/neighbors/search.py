@@ -100,6 +100,26 @@ class Pairwise:
         return distance, index
 
 
+class Told:
+    """Distances told in advance, a matrix (queries, rows); of a sparse one what is stored is a neighbour, zeros too."""
+
+    def query(self, Q: Any, k: int, skip: Ints | None, n_jobs: int | None = None) -> tuple[Array, Ints]:
+        if isinstance(Q, np.ndarray):
+            return Pairwise(Q.T, lambda part, _: part).query(Q, k, skip)
+        row = np.repeat(np.arange(Q.shape[0]), np.diff(Q.indptr))
+        mine = slice(None) if skip is None else Q.indices != skip[row]
+        row, column, distance = row[mine], Q.indices[mine].astype(np.int64), Q.data[mine].astype(np.float64)
+        stored = np.bincount(row, minlength=Q.shape[0])
+        if len(stored) and stored.min() < k:
+            few = int(np.argmin(stored))
+            raise ModelError(
+                f"{k} neighbors are required for every row, but row {few} of the sparse precomputed distances stores only "
+                f"{stored[few]}: what is not stored is no neighbour. Store more of them, or ask for fewer neighbours"
+            )
+        order = np.lexsort((column, distance, row))[(np.cumsum(stored) - stored)[:, None] + np.arange(k)]
+        return distance[order], column[order]
+
+
 def smallest(D: Array, k: int) -> tuple[Array, Ints]:
     """The k smallest of each row, by value and then by column.
 

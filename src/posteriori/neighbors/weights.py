@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
-from ..errors import ModelError
+from ..arrays import Array, Floats
+from ..errors import BadValue, ModelError
 
-KERNELS: dict[str, Callable[[Array], Array]] = {
+KERNELS: dict[str, Callable[[Any], Any]] = {
     "triangular": lambda u: 1 - u,
     "epanechnikov": lambda u: 1 - u**2,
     "biweight": lambda u: (1 - u**2) ** 2,
@@ -40,10 +40,7 @@ def vote_weights(D: Array, weights: Any, h: Array | None = None) -> Array | None
     if weights is None or weights == "uniform":
         return None
     if callable(weights):
-        given = np.asarray(weights(D), dtype=np.float64)
-        if given.shape != D.shape:
-            raise ModelError(f"the weights function gave shape {given.shape} for distances of shape {D.shape}")
-        return given
+        return told_weights(D, weights)
     D = D.astype(np.float64)
     if weights == "distance":
         with np.errstate(divide="ignore"):
@@ -54,6 +51,36 @@ def vote_weights(D: Array, weights: Any, h: Array | None = None) -> Array | None
     width = D[:, -1:] if h is None else h
     u = np.divide(D, width, out=np.ones_like(D), where=(width > 0) & np.isfinite(width))
     return _or_equal(np.maximum(KERNELS[weights](np.minimum(u, 1.0)), 0.0))
+
+
+def told_weights(D: Array, weights: Callable[[Array], Any]) -> Floats:
+    """What a function says that the neighbours weigh: finite, not negative, and for every query something."""
+    try:
+        given = np.asarray(weights(D), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"the weights function failed on distances of shape {D.shape}: {error}") from error
+    if given.shape != D.shape:
+        raise ModelError(f"the weights function gave shape {given.shape} for distances of shape {D.shape}")
+    wrong = ~(np.isfinite(given) & (given >= 0))
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        raise BadValue(
+            f"the weights function gave {given[i, j]} for a neighbour at distance {D[i, j]} (query {i}): a vote weighs a "
+            "finite number of at least 0"
+        )
+    return someone_votes(given, D)
+
+
+def someone_votes(w: Floats, D: Array) -> Floats:
+    """Weights of a function, refused where a query's neighbours weigh nothing at all."""
+    silent = ~(w > 0).any(axis=1)
+    if silent.any():
+        i = int(np.argmax(silent))
+        raise BadValue(
+            f"the weights function gave all {D.shape[1]} neighbours of query {i} (distances {D[i, 0]:.6g} to "
+            f"{D[i, -1]:.6g}) a weight of zero, so nobody votes: let it reach further"
+        )
+    return w
 
 
 def taken(rows: Array, k: float) -> Array:
@@ -67,18 +94,26 @@ def taken(rows: Array, k: float) -> Array:
 
 
 def bandwidth(D: Array, rows: Array, k: float) -> Array:
-    """The distance of the neighbour after the first k, or of the last one."""
+    """The distance of the neighbour after the first k, or of the last one; a row of no weight is not there."""
     after = np.cumsum(rows, axis=1) > k
     at = np.where(after.any(axis=1), after.argmax(axis=1), D.shape[1] - 1)
-    found: Array = np.take_along_axis(D, at[:, None], axis=1).astype(np.float64)
+    found: Array = np.take_along_axis(reach(D, rows), at[:, None], axis=1)
+    return found
+
+
+def reach(D: Array, rows: Array) -> Floats:
+    """The distance of each neighbour, or of the one before it where it has no weight; 0 before the first."""
+    found: Floats = np.maximum.accumulate(np.where(rows > 0, D, 0.0), axis=1)
     return found
 
 
 def repeated_weights(D: Array, rows: Array, weights: Any, k: float) -> Array:
     """The weights of neighbours that are themselves repeated `rows` times, k of them in all."""
     share = taken(rows, k)
-    D = D if callable(weights) else np.where(rows > 0, D, np.inf)  # a row of no weight is not there
-    w = vote_weights(D, weights, bandwidth(D, rows, k) if needs_next(weights) else None)
+    if callable(weights):
+        return someone_votes(share * told_weights(D, weights), D)
+    h = bandwidth(D, rows, k) if needs_next(weights) else None
+    w = vote_weights(np.where(rows > 0, D, np.inf), weights, h)
     both = share if w is None else share * w
     return np.where(both.sum(axis=1, keepdims=True) > 0, both, share)
 

@@ -30,6 +30,7 @@ class Border:
     words: str = ""  # the way out of a column of words
     floats: tuple[type, ...] = (np.float64,)  # types kept as they are; all else becomes the first
     allow_missing: bool = False
+    large_sparse: bool = False  # whether a sparse table may have 64-bit indices
     one_hot: bool = False  # whether categories become corners, kept as `columns_`
 
 
@@ -51,7 +52,11 @@ def read_points(model: Any, X: Any, border: Border, *, reset: bool) -> Any:
         return _corners(model, X, border)
     if named:
         return _finite(model, _named_points(model, X, border, reset), border)
-    options: dict[str, Any] = {"accept_sparse": "csr", "accept_large_sparse": False, "ensure_all_finite": False}
+    options: dict[str, Any] = {
+        "accept_sparse": "csr",
+        "accept_large_sparse": border.large_sparse,
+        "ensure_all_finite": False,
+    }
     try:
         points = validate_data(model, X, reset=reset, dtype=list(border.floats), order="C", **options)
     except ValueError as error:
