@@ -202,7 +202,7 @@ def test_weights_and_labels_that_cannot_be(Model: Any) -> None:
         build(Model).fit(X, y, sample_weight=np.zeros(20))
     with pytest.raises(ValueError, match="NaN"):
         build(Model).fit(X, np.full(20, np.nan))
-    with pytest.raises(ValueError, match="'c', which is not among the declared classes"):
+    with pytest.raises(ValueError, match=r"label\(s\) 'c' in y do not exist in the initial classes 'a', 'b'"):
         build(Model).partial_fit(X, y, classes=["a", "b"])
     with pytest.raises(ValueError, match="Complex data not supported"):
         build(Model).fit(X + 1j, y)

@@ -35,6 +35,9 @@ def test_scikit_learns_own_tests_pass(tmp_path: pathlib.Path) -> None:
     source = (pathlib.Path(sklearn.__file__).parent / "tests" / "test_naive_bayes.py").read_text()
     turned, times = re.subn(r"^from sklearn\.naive_bayes import", "from posteriori import", source, flags=re.M)
     assert times == 1
+    # There a fit that fails leaves its three classes behind, and two no longer match; here it changes nothing.
+    turned, times = re.subn(r"classes=\[0, 1, 1\]", "classes=[0, 1, 2]", turned)
+    assert times == 1
     (tmp_path / "test_copy.py").write_text(turned)
     (tmp_path / "conftest.py").write_text(FIXTURES)
     left_out = " and ".join(f"not {name}" for name in LEFT_OUT)

@@ -14,14 +14,14 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..errors import StatisticsError, TableError, UnknownColumn, UnknownValue, did_you_mean, listed
+from ..errors import StatisticsError, TableError, UnknownColumn, listed
 from ..estimator import changing
 from ..statistics.by_class import ByClass
 from ..table.encode import Seen
 from ..table.frame import Frame
-from ..table.labels import encode_labels, narrowest
+from ..table.labels import encode_labels, recoded
 from ..table.rows import open_rows, read_rows
-from ..table.schema import Schema, in_order
+from ..table.schema import Schema
 from ..table.weights import check_weights
 from .classifier import BayesClassifier
 
@@ -216,17 +216,7 @@ class MatrixLearner(Learner):
         if len(codes) != X.shape[0]:
             raise TableError(f"X has {X.shape[0]} rows but y has {len(codes)} labels: inconsistent numbers of samples")
         weights = None if sample_weight is None else check_weights(sample_weight, len(codes))
-        mine = labels.tolist()
-        if declared and not set(mine) <= set(declared):
-            strange = next(c for c in mine if c not in declared)
-            raise UnknownValue(
-                f"y has the class {strange!r}, which is not among the declared classes"
-                f"{did_you_mean(strange, declared)} Declared: {listed(declared)}"
-            )
-        classes = in_order({*mine, *declared})
-        if classes != tuple(mine):
-            place = {c: k for k, c in enumerate(classes)}
-            codes = np.array([place[c] for c in mine], dtype=narrowest(len(classes)))[codes]
+        classes, codes = recoded(labels, codes, declared, declared)
         rows = np.bincount(codes, weights, minlength=len(classes))
         table = self._collect(X, codes, len(classes), weights)
         return ByClass(Schema((), classes, frozenset(declared)), rows, table, self._least()), labels

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 from ..arrays import Array, Ints
 from ..errors import BadType, BadValue, UnknownValue, did_you_mean, listed
 from ..kernels.naive import encode_integers
-from .schema import is_missing
+from .schema import in_order, is_missing
 
 CONTINUOUS = (
     "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes on a "
@@ -138,6 +138,26 @@ def _translate(found: Array, codes: Array, classes: Array) -> Array:
     if strange.any():
         raise UnknownValue(f"The target label(s) {found[strange]} in y do not exist in the initial classes {classes}")
     return at.astype(narrowest(len(classes)))[codes]
+
+
+def recoded(labels: Array, codes: Array, declared: Iterable[Any], kept: Iterable[Any]) -> tuple[tuple[Any, ...], Array]:
+    """(classes, codes) among the labels and the classes `kept`; labels that are not `declared`, where any are, are refused.
+
+    >>> recoded(np.array(["b"]), np.array([0, 0], np.uint8), (), ["a"])[1].tolist()
+    [1, 1]
+    """
+    mine, declared = labels.tolist(), tuple(declared)
+    if declared and not set(mine) <= set(declared):
+        strange = [c for c in mine if c not in declared]
+        raise UnknownValue(
+            f"The target label(s) {listed(strange)} in y do not exist in the initial classes {listed(declared)}"
+            f"{did_you_mean(strange[0], declared)}"
+        )
+    classes = in_order({*mine, *kept})
+    if classes != tuple(mine):
+        place = {c: k for k, c in enumerate(classes)}
+        codes = np.array([place[c] for c in mine], dtype=narrowest(len(classes)))[codes]
+    return classes, codes
 
 
 def position(label: Any, among: Sequence[Any]) -> int | None:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..errors import TableError, UnknownValue, did_you_mean, listed
+from ..errors import TableError
 from .frame import Frame, Table, labelled, open_frame
 from .kinds import Kinds, resolve_kinds
-from .labels import encode_labels, narrowest
-from .schema import Column, Schema, Value, in_order
+from .labels import encode_labels, recoded
+from .schema import Column, Schema, Value
 from .weights import row_weights
 
 
@@ -100,11 +100,7 @@ def read_rows(
         names = frame.names or tuple(f"x{j}" for j in range(frame.d))
         columns = tuple(Column(n, k) for n, k in zip(names, resolve_kinds(frame, kinds)))
     kept = _declared(labels, declared, known, told)
-    mine = labels.tolist()
-    classes = in_order({*mine, *kept})
-    if classes != tuple(mine):
-        place = {c: k for k, c in enumerate(classes)}
-        codes = np.array([place[c] for c in mine], dtype=narrowest(len(classes)))[codes]
+    classes, codes = recoded(labels, codes, declared, kept)
     return Rows(frame, Schema(columns, classes, kept), codes, weights, labels)
 
 
@@ -112,14 +108,7 @@ def _declared(
     labels: Array, declared: tuple[Value, ...], known: Schema | None, told: Schema | None
 ) -> frozenset[Value]:
     """The classes that stay although no row has them: a schema's yield where y has others (an ensemble recodes labels)."""
-    mine = labels.tolist()
-    if declared and not set(mine) <= set(declared):
-        strange = next(c for c in mine if c not in declared)
-        raise UnknownValue(
-            f"y has the class {strange!r}, which is not among the declared classes"
-            f"{did_you_mean(strange, declared)} Declared: {listed(declared)}"
-        )
     kept = known.declared_classes if known is not None else frozenset()
-    if known is None and told is not None and set(mine) <= told.declared_classes:
+    if known is None and told is not None and set(labels.tolist()) <= told.declared_classes:
         kept = told.declared_classes
     return kept | frozenset(declared)
