@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
+import io
+import warnings
 
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.errors import FormatError, UnknownColumn
+from posteriori.errors import BadParameter, BadValue, FormatError, PosterioriError, UnknownColumn
 
 
 @pytest.fixture
@@ -79,3 +85,313 @@ def test_schema_round_trip_and_union():
     assert po.Schema.from_dict(both.to_dict()) == both
     with pytest.raises(UnknownColumn, match="did you mean 'v'"):
         both.index("vv")
+
+
+def text(content: str, **options):
+    return po.read(io.StringIO(content), **options)
+
+
+# -- missing cells ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", ["?", "NA", "N/A", "null", "-", "NaN", " ? "])
+def test_words_for_missing_are_known_where_all_else_is_a_number(word):
+    table = text(f"size,name\n1.5,{word}\n{word},b\n2e3,c\n")
+    np.testing.assert_array_equal(table.X["size"], [1.5, np.nan, 2000.0])
+    assert table.schema.kinds == ("numeric", "categorical")
+    assert table.X["name"].tolist()[0].strip() == word.strip()  # a word among words stays a word
+    assert word == "NaN" or f"size: 1 cell {word.strip()!r} read as missing" in repr(table)
+
+
+def test_words_for_missing_may_be_told():
+    table = text("a,b\n1,none\n-9,x\nnone,-9\n", missing=["none", "-9"])
+    np.testing.assert_array_equal(table.X["a"], [1, np.nan, np.nan])
+    assert table.X["b"].isna().tolist() == [True, False, True]
+    assert text("a\n1\n?\n", missing=[]).schema.kinds == ("categorical",)
+    assert text("a\n?\n?\n").X["a"].tolist() == ["?", "?"]  # nothing says that it is a column of numbers
+    assert text("a\n007\n?\n").schema.kinds == ("categorical",)  # leading zeros are names
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.none() | st.floats(-1e6, 1e6, allow_subnormal=False), min_size=2, max_size=12),
+    st.sampled_from(["?", "NA", "N/A", "null", "-", ""]),
+    st.sampled_from([".", ","]),
+)
+def test_numbers_come_back_whatever_their_marks(cells, sign, decimal):
+    if all(c is None for c in cells):
+        return
+    lines = [f"{sign if c is None else repr(float(c)).replace('.', decimal)};w" for c in cells]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = text("x;y\n" + "\n".join(lines) + "\n", decimal=decimal)
+    np.testing.assert_array_equal(table.X["x"].astype(float), [np.nan if c is None else c for c in cells])
+    assert table.schema["x"].kind in ("numeric", "binary")
+
+
+def test_a_decimal_comma_that_was_not_told_is_warned_about():
+    with pytest.warns(UserWarning, match="column 'a' holds words like '1,5': decimal=','"):
+        text("a;b\n1,5;x\n2;y\n")
+
+
+# -- headers, names, encodings, open files ------------------------------------------------------------------------------
+
+
+def test_headers():
+    assert list(text("x,X,y\n1,2,a\n3,4,b\n").X) == ["x", "X", "y"]
+    assert text("x,X\n1,2\n3,4\n").X["X"].tolist() == [2, 4]
+    bare = text("1,2.5\n3,4.5\n")
+    assert list(bare.X) == ["x0", "x1"]
+    assert len(bare) == 2
+    assert "no header" in repr(bare)
+    assert len(text("1,?\n?,4\n5,6\n")) == 3  # a sign for a missing cell is no name
+    assert list(text("1,2\n3,4\n", header=True).X) == ["1", "2"]
+    assert text("a,b\nc,d\n", header=False).X["x0"].tolist() == ["a", "c"]
+    assert list(text("1,2\n3,4\n", header=["p", "P"]).X) == ["p", "P"]
+    assert list(text("a,,c\n1,2,3\n").X) == ["a", "x1", "c"]
+    assert list(text('"a, b",c\n1,2\n').X) == ["a, b", "c"]
+    with pytest.raises(FormatError, match="has 2 columns, but header has 1 names"):
+        text("1,2\n3,4\n", header=["p"])
+    titled = text("A title\n\na,b\n1,2\n3,4\n")
+    assert titled.X.to_dict("list") == {"a": [1, 3], "b": [2, 4]}
+    assert "2 lines before the table are left out" in repr(titled)
+    with pytest.raises(UnknownColumn, match="duplicate columns: 'a'"):
+        text("a,a\n1,2\n")
+    with pytest.raises(UnknownColumn, match=r"no column 'class'.*header=True"):
+        text("1,2\n3,4\n", target="class")
+
+
+def test_names_that_differ_by_case_are_kept_in_every_format(tmp_path):
+    frame = pd.DataFrame({"x": [1, 3], "X": [2, 4], "X_1": [5, 6]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    frame.to_json(tmp_path / "a.json", orient="records")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    for name in ("a.parquet", "a.jsonl", "a.json", "a.csv"):
+        assert po.read(tmp_path / name).X.to_dict("list") == frame.to_dict("list"), name
+
+
+def test_encodings(tmp_path):
+    path = tmp_path / "cities.csv"
+    path.write_bytes("city,n\nMünchen,1\nGenève,2\n".encode("latin-1"))
+    with pytest.raises(FormatError, match=r"cities.csv is not utf-8 text .*encoding='latin-1'"):
+        po.read(path)
+    for encoding in ("latin-1", "cp1252"):
+        assert po.read(path, encoding=encoding).X["city"].tolist() == ["München", "Genève"]
+    for encoding in ("utf-16", "gbk", "utf-8-sig"):
+        content = "城市,n\n北京,1\n上海,2\n".encode(encoding)
+        path.write_bytes(content)
+        assert list(po.read(path, encoding=encoding).X) == ["城市", "n"]
+        assert po.read(io.BytesIO(content), encoding=encoding).X["城市"].tolist() == ["北京", "上海"]
+    packed = tmp_path / "cities.csv.gz"
+    packed.write_bytes(gzip.compress("city,n\nGenève,2\n".encode("latin-1")))
+    assert po.read(packed, encoding="latin-1").X["city"].tolist() == ["Genève"]
+    packed.write_bytes(b"city,n\n")
+    with pytest.raises(FormatError, match="no complete gzip"):
+        po.read(packed)
+
+
+def test_open_files_are_files(csv, tmp_path):
+    flat = po.read(csv).X
+    for opened in (csv.open(), csv.open("rb"), io.StringIO(csv.read_text()), io.BytesIO(csv.read_bytes())):
+        with opened:
+            pd.testing.assert_frame_equal(po.read(opened).X, flat)
+    flat.to_parquet(tmp_path / "a.parquet")
+    pd.testing.assert_frame_equal(po.read(io.BytesIO((tmp_path / "a.parquet").read_bytes())).X, po.read(csv).X)
+    flat.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    with (tmp_path / "a.jsonl").open() as opened:
+        assert po.read(opened).X.shape == flat.shape
+    assert po.read(io.BytesIO(gzip.compress(csv.read_bytes()))).X.shape == flat.shape
+    odd = tmp_path / "table.xyz"
+    odd.write_bytes(csv.read_bytes())
+    assert po.read(odd, format="csv").X.shape == flat.shape
+
+
+# -- dates --------------------------------------------------------------------------------------------------------------
+
+DATES = [datetime.datetime(1969, 12, 31, 18), None, datetime.datetime(2024, 2, 29), datetime.datetime(9999, 1, 1)]
+DAYS = [-0.25, np.nan, 19782.0, 2932532.0]
+
+
+def test_dates_are_the_same_days_from_every_source(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    polars = pytest.importorskip("polars")
+    frame = pd.DataFrame({"when": pd.array(DATES, dtype="datetime64[us]"), "y": list("abab")})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True, date_format="iso")
+    read = [po.read(tmp_path / name).X for name in ("a.parquet", "a.csv", "a.jsonl")]
+    told = pa.table({"when": pa.array(DATES, pa.timestamp("ms")), "y": list("abab")})
+    objects = {"when": np.array(DATES, dtype=object), "y": list("abab")}
+    for table in (*read, frame, told, polars.from_arrow(told), pd.DataFrame(objects)):
+        model = po.NaiveBayes().fit(table, [0, 0, 1, 1])
+        assert model.schema_.kinds == ("numeric", "categorical")
+        np.testing.assert_array_equal(po.table.frame.open_frame(table).column(0), DAYS)
+    for table in read:
+        assert table["when"].dtype == "datetime64[us]"
+        assert po.Schema.infer(table).notes[0] == "when: numeric (dates, as days since 1970-01-01)"
+    assert po.Schema.infer(told).notes[0] == "when: numeric (dates, as days since 1970-01-01)"
+
+
+@pytest.mark.parametrize(
+    ("cell", "day"),
+    [("1970-01-02", 1.0), ("1970/01/02", 1.0), ("1970-01-02T12:00", 1.5), ("1970-01-02 06:00:00+06:00", 1.0)],
+)
+def test_dates_written_year_first_are_dates(cell, day):
+    table = text(f"d,y\n{cell},a\n,b\n")
+    np.testing.assert_array_equal(po.table.frame.open_frame(table).column(0), [day, np.nan])
+
+
+@pytest.mark.parametrize("cell", ["01/02/1970", "31.12.2020", "2020-02-31", "2020-13-01", "in 2020"])
+def test_dates_in_doubt_stay_words(cell):
+    assert text(f"d,y\n{cell},a\n{cell},b\n").X["d"].tolist() == [cell, cell]
+
+
+def test_matrices_of_dates_and_spans_are_days():
+    dates = np.array([["2024-02-29"], ["1970-01-01"]], dtype="datetime64[D]")
+    assert po.table.frame.open_frame(dates).matrix.tolist() == [[19782.0], [0.0]]
+    spans = pd.DataFrame({"span": pd.to_timedelta([1.5, None], unit="D")})
+    np.testing.assert_array_equal(po.table.frame.open_frame(spans).column(0), [1.5, np.nan])
+
+
+# -- targets ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:.*looks like an id")
+def test_a_quantity_goes_to_the_regressors():
+    rows = "\n".join(f"{i % 7},{i * 0.37:.2f},{i * 1000},{i % 3}" for i in range(60))
+    content = f"x,rent,price,rooms\n{rows}\n"
+    table = text(content, target="rent")
+    assert table.task == "regression"
+    assert table.y.dtype == np.float64
+    assert table.schema.classes == ()
+    assert "rent: continuous (60 different numbers), for a regressor" in repr(table)
+    assert text(content, target="x").task == "classification"
+    assert text(content, target="rooms", kinds={"rooms": "numeric"}).task == "regression"
+    assert text(content, target="rooms").schema.classes == (0, 1, 2)
+    assert text(content, target="price").task == "regression"  # whole numbers, but hardly one twice
+    assert text(content, target="price", kinds={"price": "categorical"}).task == "classification"
+    with pytest.raises(BadValue, match=r"continuous.*KNeighborsRegressor or SVR"):
+        po.NaiveBayes().fit(table.X, table.y)
+
+
+def test_rows_without_a_target_are_left_out_with_a_word():
+    with pytest.warns(UserWarning, match=r"2 rows have no 'y' \(first: row 1\)"):
+        table = text("x,y\n1,1\n2,?\n3,0\n4,\n", target="y")
+    assert table.y.tolist() == [1, 0]
+    assert table.y.dtype == np.int64
+
+
+# -- ARFF ---------------------------------------------------------------------------------------------------------------
+
+ARFF = """% a comment
+@RELATION 'play tennis'
+@attribute outlook {sunny, 'over cast', rainy, "never, ever"}
+@attribute 'the temp' REAL
+@ATTRIBUTE note string
+@attribute day date 'yyyy-MM-dd'
+@attribute play {yes,no}
+
+@DATA
+sunny, 85, 'it''s' , 2024-02-29, no
+'over cast', ?, "don\\'t, really", ?, yes
+% between
+rainy,\t7.05e1,?,2024-03-01,yes
+"""
+
+
+def test_arff():
+    table = text(ARFF.replace("'it''s'", "'it\\'s'").replace(",\t", ","), target="play")
+    assert list(table.X) == ["outlook", "the temp", "note", "day"]
+    assert table.schema["outlook"].values == ("never, ever", "over cast", "rainy", "sunny")
+    np.testing.assert_array_equal(table.X["the temp"], [85, np.nan, 70.5])
+    assert table.X["note"].tolist()[:2] == ["it's", "don't, really"]
+    assert table.X["day"].dtype == "datetime64[us]"
+    assert table.schema.classes == ("no", "yes")
+    assert table.y.tolist() == ["no", "yes", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("{0 sunny, 1 85}", "line 5: sparse ARFF"),
+        ("sunny, 85, {5}", "line 5: weights of instances"),
+        ("sunny", "line 5: 1 cells where there are 2 attributes"),
+        ("windy, 3", "line 5: 'windy' is none of the values of 'outlook': 'sunny', 'rainy'"),
+        ("sunny, warm", "row 0 of the data: 'temp' is a number. Got 'warm'"),
+        ("sunny, 'warm", "not closed"),
+    ],
+)
+def test_arff_that_is_none_is_named(rows, message):
+    head = "@relation r\n@attribute outlook {sunny, rainy}\n@attribute temp real\n@data\n"
+    with pytest.raises(FormatError, match=message):
+        text(head + rows + "\n", format="arff")
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("@relation r\n@attribute a real\n", "has no @data"),
+        ("@relation r\n@data\n1\n", "before any @attribute"),
+        ("@relation r\n@attribute a relational\n@data\n", "kind 'relational'"),
+        ("@relation r\n@attribute a real\n@attribute a real\n@data\n", "second attribute 'a'"),
+        ("@relation r\nwhat\n@data\n", "line 2: expected @attribute"),
+    ],
+)
+def test_arff_heads_that_are_none_are_named(head, message):
+    with pytest.raises(FormatError, match=message):
+        text(head, format="arff")
+
+
+# -- what goes wrong says so in our words -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"missing": 3},
+        {"missing": [None]},
+        {"decimal": ";"},
+        {"header": 3},
+        {"header": "abc"},
+        {"header": [1, 2]},
+        {"format": "cvs"},
+        {"encoding": "utf-9"},
+        {"encoding": None},
+        {"sql": 3},
+    ],
+)
+def test_options_that_are_none_are_named(options):
+    with pytest.raises(BadParameter, match=next(iter(options))):
+        text("a,b\n1,2\n", **options)
+
+
+def test_no_words_of_the_engine_reach_the_caller(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
+    (tmp_path / "a.json").write_text('{"a": [}')
+    (tmp_path / "short.csv").write_text("a,b,c\n1,2,3\n4,5\n7,8,9\n")
+    (tmp_path / "long.csv").write_text("a,b\n1,2\n3,4,5\n")
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    for name, said in [
+        ("a.parquet", "Parquet"),
+        ("a.json", "JSON"),
+        ("long.csv", "line 3: 3 cells where line 1 has 2"),
+    ]:
+        with pytest.raises(FormatError, match=said) as caught:
+            po.read(tmp_path / name)
+        assert "Error" not in str(caught.value)
+    with pytest.raises(FormatError, match="line 3"):
+        po.read(tmp_path / "short.csv")
+    with pytest.raises(FormatError, match=r"the query cannot be run on .*a.csv.*columns: 'a', 'b'"):
+        po.read(tmp_path / "a.csv", sql="SELECT c FROM this")
+    with pytest.raises(FormatError, match="is a folder"):
+        po.read(tmp_path)
+    for rubbish in (None, 3, [1, 2], np.zeros(2)):
+        with pytest.raises(PosterioriError, match="path must be a path or an open file"):
+            po.read(rubbish)
+
+
+def test_what_read_gives_is_what_fit_takes():
+    table = text("a,b,y\n" + "\n".join(f"{i % 2},{i}.5,{'no' if i % 3 else 'yes'}" for i in range(40)), target="y")
+    model = po.NaiveBayes(kinds=table.schema)
+    assert model.fit(table.X, table.y).predict_proba(table).shape == (40, 2)

@@ -119,8 +119,6 @@ def test_errors_name_row_column_and_value():
         po.NaiveBayes(kinds="count").fit(sp.csr_matrix([[1, 0, 0], [0, 1, -2]]), [0, 1])
     with pytest.raises(BadValue, match="binary but has 3 values"):
         po.NaiveBayes(kinds="binary").fit(pd.DataFrame({"f": [1, 2, 3]}), [0, 1, 1])
-    with pytest.raises(BadValue, match="dates"):
-        po.NaiveBayes().fit(pd.DataFrame({"when": pd.to_datetime(["2026-01-01", "2026-01-02"])}), [0, 1])
     with pytest.raises(TypeError, match="argument must be a string or a number"):
         po.NaiveBayes().fit(np.array([[{"a": 1}], [2]], dtype=object), [0, 1])
     with pytest.raises(TableError, match="Complex"):

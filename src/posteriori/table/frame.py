@@ -1,6 +1,7 @@
 """Any table, seen as columns: NumPy, SciPy sparse, pandas, polars, Arrow, a dict of columns. Knows no model.
 
-A `Frame` copies nothing: it holds the caller's matrix, sparse matrix or Arrow columns, with names where there are any.
+A `Frame` copies nothing: it holds the caller's matrix, sparse matrix or Arrow columns, with names where there are any. Only
+dates are turned, into days since 1970, so that they are the same numbers wherever they come from.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import BadType, BadValue, TableError, UnknownColumn, did_you_mean, listed
+from .dates import days, holds_dates, without_dates
 from .schema import Schema
 
 
@@ -84,19 +86,24 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What `read` gives, and every `fit` and `predict` takes: the columns `X`, the labels `y` (or None), the `schema`."""
+    """What `read` gives, and every `fit` and `predict` takes: the columns `X`, the target `y` (or None), the `schema`.
+
+    `task` is what the target calls for, "classification" or "regression"; `notes` say what was decided in reading.
+    """
 
     X: Any
     y: Any
     schema: Schema
+    notes: tuple[str, ...] = ()
+    task: str | None = None
 
     def __len__(self) -> int:
         return len(self.X)
 
     def __repr__(self) -> str:
-        decided = "\n  ".join(self.schema.notes)
-        classes = f", classes {listed(self.schema.classes)}" if self.y is not None else ""
-        return f"Table of {len(self)} rows{classes}\n  {decided}"
+        decided = "".join(f"\n  {note}" for note in (*self.notes, *self.schema.notes))
+        classes = f", classes {listed(self.schema.classes)}" if self.schema.classes else ""
+        return f"Table of {len(self)} rows{classes}{decided}"
 
 
 def labelled(X: Any, y: Any) -> tuple[Any, Any]:
@@ -157,6 +164,8 @@ def _open_matrix(X: Array) -> Frame:
         )
     if X.dtype.kind == "c":
         raise TableError("Complex data not supported: take its real part, or its modulus and angle, as columns")
+    if X.dtype.kind in "mM":
+        X = days(X)
     if X.dtype.kind not in "biufOUS":
         raise TableError(f"a matrix of dtype {X.dtype} cannot be used; give numbers, strings or objects")
     if X.dtype == np.float16 or (X.dtype.itemsize > 8 and X.dtype.kind == "f"):
@@ -210,10 +219,12 @@ def _cells(cells: Any, name: str) -> Any:
     if hasattr(cells, "__arrow_c_stream__"):
         import pyarrow as pa
 
-        return pa.chunked_array(cells).combine_chunks()
+        return without_dates(pa.chunked_array(cells).combine_chunks())
     if hasattr(cells, "__arrow_c_array__"):
         return _arrow(cells, name)
     flat = np.asarray(cells)
+    if flat.dtype.kind in "mM":
+        return days(flat)
     if flat.dtype.kind in "US" and isinstance(cells, list | tuple) and not all(isinstance(c, str) for c in cells):
         flat = np.array(cells, dtype=object)
     return flat
@@ -240,7 +251,7 @@ def _open_table(X: Any) -> Frame:
             return Frame(len(X), tuple(names), matrix=_open_matrix(X.to_numpy()).matrix)
         columns = tuple(_from_pandas(X.iloc[:, j], names[j]) for j in range(len(names)))
         return Frame(len(X), tuple(names), columns=columns)
-    columns = tuple(X.column(j).combine_chunks() for j in range(X.num_columns))
+    columns = tuple(without_dates(X.column(j).combine_chunks()) for j in range(X.num_columns))
     return Frame(X.num_rows, tuple(names), columns=columns)
 
 
@@ -252,8 +263,11 @@ def _from_pandas(series: Any, name: str) -> Any:
         return series.sparse.to_dense().to_numpy()
     if isinstance(dtype, pd.CategoricalDtype) and isinstance(dtype.categories, pd.IntervalIndex):
         return series.astype(object).to_numpy()
-    if isinstance(dtype, np.dtype) and dtype.kind in "biufO":
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
         return series.to_numpy()
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
+        cells = series.to_numpy()
+        return _arrow(cells, name) if holds_dates(cells) else cells
     return _arrow(series, name)
 
 
@@ -264,4 +278,4 @@ def _arrow(cells: Any, name: str) -> Any:
         found = pa.array(cells, from_pandas=True)
     except pa.ArrowException as error:
         raise BadValue(f"column {name!r} cannot be read: {error}") from error
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return without_dates(found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found)

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadType, BadValue, TableError, UnknownColumn, did_you_mean, listed
+from ..errors import BadType, TableError, UnknownColumn, did_you_mean, listed
+from .dates import date_columns
 from .encode import factorize
 from .frame import Frame, open_frame
 from .labels import encode_labels
@@ -88,10 +89,6 @@ def _arrow_kind(kind: Any, name: str) -> str:
 
 
 def _no_kind(name: str, dtype: str) -> Exception:
-    if dtype.startswith(("date", "time", "duration")):
-        return BadValue(
-            f"column {name!r} holds dates ({dtype}): derive numbers or categories from it (weekday, age, …)"
-        )
     return BadType(f"column {name!r}: argument must be a string or a number, not {dtype}")
 
 
@@ -117,17 +114,22 @@ def infer(X: Any, y: Any = None, kinds: Kinds = None) -> Schema:
     >>> s.notes[1]
     'rooms: categorical (whole numbers, 3 values)'
     """
+    dates = date_columns(X)
     frame = open_frame(X)
     if frame.sparse is not None:
         frame = Frame(frame.n, frame.names, sparse=frame.sparse.tocsc())
     told = _told(frame, kinds)
     columns, notes = [], []
     for j in range(frame.d):
-        column, note = _decide(frame.column(j), frame.name(j), told.get(j))
+        cells, name = frame.column(j), frame.name(j)
+        if name in dates and j not in told:
+            column, note = Column(name, "numeric"), f"{name}: numeric (dates, as days since 1970-01-01)"
+        else:
+            column, note = _decide(cells, name, told.get(j))
         columns.append(column)
         notes.append(note)
     classes = () if y is None else tuple(encode_labels(y)[0].tolist())
-    return Schema(tuple(columns), classes, frozenset(classes), notes=tuple(notes))
+    return Schema(tuple(columns), classes, notes=tuple(notes))
 
 
 def _told(frame: Frame, kinds: Kinds) -> dict[int, str]:

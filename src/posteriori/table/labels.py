@@ -19,7 +19,7 @@ from .schema import in_order, is_missing
 
 CONTINUOUS = (
     "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes on a "
-    "regression target with continuous values."
+    "regression target with continuous values. For a quantity take KNeighborsRegressor or SVR."
 )
 
 

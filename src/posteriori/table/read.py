@@ -1,105 +1,223 @@
-"""From a file to a table with a schema: CSV, Parquet, JSON lines, through DuckDB."""
+"""From a file to a table with a schema: CSV, Parquet and JSON lines through DuckDB, ARFF by a reader of its own.
+
+Every format ends in the same frame: numbers, words, dates as `datetime64`; what was decided on the way is in the notes.
+"""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import pathlib
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
-from ..errors import FormatError, UnknownColumn, did_you_mean, listed
+import numpy as np
+
+from ..errors import BadParameter, UnknownColumn, did_you_mean, listed
+from .dates import as_dates, plain_dates
+from .files import FORMATS, at_hand, from_arff, query
 from .frame import Table
 from .kinds import Kinds, infer
-from .schema import Schema
+from .schema import Column, Schema, in_order
 
-READERS = {
-    ".csv": "read_csv",
-    ".tsv": "read_csv",
-    ".txt": "read_csv",
-    ".parquet": "read_parquet",
-    ".json": "read_json",
-    ".jsonl": "read_json",
-}
-# every cell decides a column's type; yes/no and dates stay the words they are
-CSV_OPTIONS = ", nullstr='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
+MISSING = ("?", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "NaN", "nan", "-")  # where all else is a number
+MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
 
 
 def read(
-    path: Any, target: str | None = None, kinds: Kinds = None, sql: str | None = None, encoding: str = "utf-8"
+    path: Any,
+    target: str | None = None,
+    kinds: Kinds = None,
+    sql: str | None = None,
+    encoding: str = "utf-8",
+    *,
+    missing: str | Sequence[str] | None = None,
+    decimal: str = ".",
+    header: bool | Sequence[str] | None = None,
+    format: str | None = None,
 ) -> Table:
-    """Read a file (CSV, Parquet, JSON lines; `.gz` too), look at every cell once and decide the schema.
+    """Read a file (CSV, Parquet, JSON lines, ARFF; `.gz` too), look at every cell once and decide the schema.
 
     Parameters
     ----------
-    path : a path
-        The file. An empty cell is missing.
+    path : a path, or an open file (text or binary)
     target : str, optional
-        The column that holds the class; rows without a class are left out, with a warning.
+        The column to be predicted; rows without it are left out, with a warning. Whole numbers and words are classes;
+        a quantity (`table.task` says "regression") is for the regressors. Its kind in `kinds`, "categorical" or "numeric",
+        settles doubt.
     kinds : str or dict, optional
         Kinds that are told and not inferred.
     sql : str, optional
         A query over the file, named `this`: `read("big.parquet", sql="SELECT * FROM this WHERE year = 2026")`.
     encoding : str
-        Of a CSV file: "utf-8", "latin-1" or "utf-16".
+        Of a text file; any that Python knows.
+    missing : str or list of str, optional
+        Words that stand for a missing cell, in every column. An empty cell is always one. Unless told, "?", "NA", "N/A",
+        "null", "-" and the like are, in columns where every other cell is a number.
+    decimal : "." or ","
+        The decimal mark of a CSV file.
+    header : bool or list of str, optional
+        Whether the first line of a CSV file has the names, or the names; unless told, it has where it looks like it.
+    format : "csv", "parquet", "json" or "arff", optional
+        Unless told, the ending says.
+
+    >>> import io
+    >>> read(io.StringIO("size,kind\\n1.5,a\\n?,b\\n2.5,a\\n"), target="kind")
+    Table of 3 rows, classes 'a', 'b'
+      size: 1 cell '?' read as missing
+      size: numeric (2 different numbers)
     """
-    frame = _query(pathlib.Path(path), sql, encoding)
+    _check_options(sql, encoding, missing, decimal, header, format)
+    with at_hand(path, encoding, format) as (file, name, form):
+        if form == "arff":
+            frame, values, notes = from_arff(file, name, sql)
+        else:
+            frame, notes = query(file, name, form, sql, decimal, header)
+            values = {}
+    words = MISSING if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
+    frame, more = _understood(frame, words, missing is not None, decimal)
+    return _with_target(frame, target, kinds, values, (*notes, *more), name)
+
+
+def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: Any, format: Any) -> None:
+    words = [missing] if isinstance(missing, str) else missing
+    if words is not None and not (isinstance(words, Sequence) and all(isinstance(w, str) for w in words)):
+        raise BadParameter(f"missing must be a word or a list of words. Got {missing!r} instead.")
+    if decimal not in (".", ","):
+        raise BadParameter(f"decimal must be '.' or ','. Got {decimal!r} instead.")
+    names = None if header is None or isinstance(header, bool) else header
+    if names is not None and not (
+        isinstance(names, Sequence) and not isinstance(names, str) and all(isinstance(n, str) for n in names)
+    ):
+        raise BadParameter(f"header must be True, False or a list of names. Got {header!r} instead.")
+    if format is not None and format not in set(FORMATS.values()):
+        known = sorted(set(FORMATS.values()))
+        raise BadParameter(
+            f"format must be one of {listed(known)}{did_you_mean(format, known)} Got {format!r} instead."
+        )
+    if sql is not None and not isinstance(sql, str):
+        raise BadParameter(f"sql must be a query, as text. Got {sql!r} instead.")
+    try:
+        "".encode(encoding)
+    except (TypeError, LookupError):
+        raise BadParameter(
+            f"encoding must be one that Python knows ('utf-8', 'latin-1', 'gbk', …). Got {encoding!r} instead."
+        ) from None
+
+
+def _understood(frame: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, list[str]]:
+    """(the frame, notes): words that stand for missing cells, and dates, alike whatever the format."""
+    import pandas as pd
+
+    notes, columns = [], {}
+    for j, name in enumerate(frame.columns):
+        cells = frame.iloc[:, j]
+        if pd.api.types.is_datetime64_any_dtype(cells.dtype):
+            cells = plain_dates(cells)
+        elif pd.api.types.is_string_dtype(cells.dtype) or cells.dtype == object:
+            cells, said = _mended(cells, words, told, decimal)
+            notes += [f"{name}: {note}" for note in said]
+        columns[j] = cells
+    made = pd.DataFrame(columns)
+    made.columns = frame.columns
+    return made, notes
+
+
+def _mended(cells: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, list[str]]:
+    """A column of words as what it is: numbers with a word for missing ones, dates, or words."""
+
+    if not all(isinstance(v, str) for v in cells.dropna()):
+        return cells, []
+    plain = cells.str.strip()
+    sign = plain.isin(words)
+    rest = plain[~sign & cells.notna()]
+    found = sorted(set(plain[sign]))
+    count = int(sign.sum())
+    said = [f"{count} cell{'s' * (count > 1)} {listed(found)} read as missing"] if count else []
+    if len(rest) and (count or decimal == ",") and (made := _as_numbers(rest, decimal)) is not None:
+        return made.reindex(cells.index), said
+    if len(rest) and (dates := as_dates(rest)) is not None:
+        return dates.reindex(cells.index), said
+    if len(rest) and decimal == "." and rest.str.contains(",").any() and _as_numbers(rest, ",") is not None:
+        said_of = f"column {cells.name!r} holds words like {rest.iloc[0]!r}"
+        warnings.warn(f"{said_of}: decimal=',' reads them as numbers", stacklevel=4)
+    return (cells.where(~sign), said) if told and count else (cells, [])
+
+
+def _as_numbers(words: Any, decimal: str) -> Any:
+    """Words as floats, or None where one is no number, or where leading zeros say that they are names."""
+    if words.str.match(r"[+-]?0\d").any():
+        return None
+    shape = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?"
+    plain = words.str.replace(decimal, ".", regex=False)
+    return plain.astype(float) if plain.str.fullmatch(shape, case=False).all() else None
+
+
+def _with_target(
+    frame: Any, target: str | None, kinds: Kinds, values: dict[str, Any], notes: tuple[str, ...], name: str
+) -> Table:
     names = list(frame.columns)
     if target is None:
-        return Table(frame, None, infer(frame, None, kinds))
+        return Table(frame, None, _declared(infer(frame, None, kinds), values), notes)
     if target not in names:
-        raise UnknownColumn(f"no column {target!r} in {path}{did_you_mean(target, names)} Columns: {listed(names)}")
-    gone = frame[target].isna()
+        hint = did_you_mean(target, names)
+        raise UnknownColumn(f"no column {target!r} in {name}{hint} Columns: {listed(names)}{_said(notes)}")
+    told = kinds.get(target) if isinstance(kinds, dict) else None
+    kinds = {k: v for k, v in kinds.items() if k != target} if isinstance(kinds, dict) else kinds
+    gone = frame[target].isna().to_numpy()
     if gone.any():
-        row = int(gone.to_numpy().argmax())
+        row = int(gone.argmax())
         warnings.warn(
-            f"{path}: {int(gone.sum())} rows have no {target!r} (first: row {row}) and are left out", stacklevel=2
+            f"{name}: {int(gone.sum())} rows have no {target!r} (first: row {row}) and are left out", stacklevel=3
         )
-        frame = frame[~gone.to_numpy()].reset_index(drop=True)
-    X, y = frame.drop(columns=[target]), frame[target].to_numpy()
-    schema = infer(X, y, kinds)
-    return Table(X, y, Schema(schema.columns, schema.classes, schema.declared_classes, target, schema.notes))
+        frame = frame[~gone].reset_index(drop=True)
+    X, y = frame.drop(columns=[target]), _plain_labels(frame[target])
+    note = _quantity(y, told)
+    if note:
+        made = infer(X, None, kinds)
+        y, task = y.astype(np.float64), "regression"
+        notes = (*notes, f"{target}: {note}, for a regressor")
+    else:
+        made, task = infer(X, y, kinds), "classification"
+        classes = values.get(target)
+        if classes is not None:
+            made = Schema(made.columns, in_order(classes), frozenset(classes), notes=made.notes)
+    made = _declared(made, values)
+    return Table(X, y, Schema(made.columns, made.classes, made.declared_classes, target, made.notes), notes, task)
 
 
-def _query(path: pathlib.Path, sql: str | None, encoding: str) -> Any:
-    import duckdb
-
-    if not path.exists():
-        near = did_you_mean(path.name, (p.name for p in path.parent.glob("*")) if path.parent.is_dir() else ())
-        raise FileNotFoundError(f"no file {path}{near}")
-    if path.stat().st_size == 0:
-        raise FormatError(f"{path} is empty")
-    suffixes = [s.lower() for s in path.suffixes if s.lower() not in (".gz", ".zst")]
-    if not suffixes or suffixes[-1] not in READERS:
-        raise FormatError(f"{path}: cannot tell its format; known endings: {listed(READERS)}, each also with .gz")
-    reader = READERS[suffixes[-1]]
-    name = "".join(f"[{c}]" if c in "*?[" else c for c in str(path)).replace("'", "''")  # a path, not a pattern
-    options = f"{CSV_OPTIONS}, encoding='{encoding}'" if reader == "read_csv" else ""
-    try:
-        with duckdb.connect(":memory:") as engine:
-            names = [row[0] for row in engine.execute(f"DESCRIBE FROM {reader}('{name}'{options})").fetchall()]
-            if reader == "read_csv":
-                _refuse_ragged(path, names, encoding)
-            engine.execute(f"CREATE VIEW this AS FROM {reader}('{name}'{options})")
-            found = engine.execute(sql or "FROM this").df()
-    except duckdb.Error as error:
-        raise FormatError(f"{path}: {error}") from error
-    return found
+def _said(notes: tuple[str, ...]) -> str:
+    return "".join(f" ({note})" for note in notes if note.startswith("no header"))
 
 
-def _refuse_ragged(path: pathlib.Path, names: list[str], encoding: str) -> None:
-    """Rows of different lengths make the engine see one column, a repeated name makes it invent one: say so instead."""
-    if path.suffix.lower() == ".zst":
-        return
-    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with opener(path, "rt", encoding=encoding, errors="replace", newline="") as file:
-        first = file.readline().lstrip("\ufeff").rstrip("\r\n")
-        for mark in ",;|\t":
-            header = next(csv.reader([first], delimiter=mark), [])
-            if len(names) == 1 and len(header) > 1 and names[0] == first:
-                for line, row in enumerate(csv.reader(file, delimiter=mark), start=2):
-                    if row and len(row) != len(header):
-                        raise FormatError(f"{path}, line {line}: {len(row)} cells where the header has {len(header)}")
-            repeated = sorted({h for h in header if header.count(h) > 1})
-            if len(header) == len(names) > 1 and repeated and set(names) & set(header):
-                raise UnknownColumn(f"{path}: duplicate columns: {listed(repeated)}; every column needs its own name")
+def _plain_labels(cells: Any) -> Any:
+    """Labels as NumPy has them: whole numbers that a missing cell had made floats are whole again."""
+    y = cells.to_numpy()
+    if y.dtype == object and len(y) and all(isinstance(v, bool) for v in y):
+        return y.astype(bool)
+    whole = y.dtype.kind == "f" and np.isfinite(y).all() and (np.abs(y) < 2**53).all() and (y == np.floor(y)).all()
+    return y.astype(np.int64) if whole else y
+
+
+def _quantity(y: Any, told: str | None) -> str:
+    """Why a target is a quantity and no class, or nothing."""
+    if y.dtype.kind not in "iuf" or told in ("categorical", "binary"):
+        return ""
+    if told is not None:
+        return f"{told} (told)"
+    values = np.unique(y)
+    if y.dtype.kind == "f":
+        return f"continuous ({len(values)} different numbers)"
+    many = len(values) > MANY_CLASSES and len(y) < OFTEN * len(values)
+    return f"continuous (whole numbers, {len(values)} different in {len(y)} rows)" if many else ""
+
+
+def _declared(schema: Schema, values: dict[str, Any]) -> Schema:
+    """The schema with the values that the file itself declares, whether or not a row has them."""
+    if not values:
+        return schema
+    columns = tuple(
+        Column(c.name, c.kind, in_order(values[c.name]), frozenset(values[c.name]))
+        if c.name in values and c.kind == "categorical"
+        else c
+        for c in schema.columns
+    )
+    return Schema(columns, schema.classes, schema.declared_classes, schema.target, schema.notes)

@@ -1,0 +1,279 @@
+"""Files as they lie about: any encoding, packed or open, with or without a header; each ends in one pandas frame."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..errors import BadParameter, FormatError, UnknownColumn, did_you_mean, listed
+from .arff import read_arff
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".data": "csv",
+    ".parquet": "parquet",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arff": "arff",
+}
+# every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
+CSV_OPTIONS = "nullstr='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
+
+
+@contextlib.contextmanager
+def at_hand(source: Any, encoding: str, format: str | None) -> Iterator[tuple[pathlib.Path, str, str]]:
+    """(file, what to call it, its format): on the disk and, if it is text, in UTF-8."""
+    with tempfile.TemporaryDirectory() as room:
+        if hasattr(source, "read"):
+            name = str(getattr(source, "name", "the open file"))
+            file, encoding = _spooled(source, pathlib.Path(room), name, encoding)
+        elif isinstance(source, str | os.PathLike):
+            file = pathlib.Path(source)
+            name = str(file)
+            _check_file(file)
+        else:
+            raise BadParameter(f"path must be a path or an open file. Got {type(source).__name__} instead.")
+        if file.stat().st_size == 0:
+            raise FormatError(f"{name} is empty")
+        form = format or _format(file, name)
+        if form != "parquet":
+            file = _as_utf8(file, name, encoding, pathlib.Path(room))
+        yield file, name, form
+
+
+def _check_file(file: pathlib.Path) -> None:
+    if file.is_dir():
+        raise FormatError(f"{file} is a folder: give one of its files")
+    if not file.exists():
+        near = did_you_mean(file.name, (p.name for p in file.parent.glob("*")) if file.parent.is_dir() else ())
+        raise FileNotFoundError(f"no file {file}{near}")
+
+
+def _spooled(source: Any, room: pathlib.Path, name: str, encoding: str) -> tuple[pathlib.Path, str]:
+    """What an open file holds, on the disk under its own ending; text comes as UTF-8."""
+    head = source.read(1 << 16)
+    text = isinstance(head, str)
+    endings = [s for s in pathlib.Path(name).suffixes if s.lower() in (*FORMATS, ".gz", ".zst")]
+    if text and endings[-1:] in ([".gz"], [".zst"]):
+        endings.pop()
+    file = room / ("open" + ("".join(endings) or _looks_like(head)))
+    with open(file, "w", encoding="utf-8", newline="") if text else open(file, "wb") as out:
+        out.write(head)
+        shutil.copyfileobj(source, out)
+    return file, "utf-8" if text else encoding
+
+
+def _looks_like(head: str | bytes) -> str:
+    """The ending of a file without a name, by its first bytes."""
+    start = head[:4096] if isinstance(head, bytes) else head[:4096].encode()
+    if start.startswith(b"PAR1"):
+        return ".parquet"
+    if start.startswith(b"\x1f\x8b"):
+        return ".csv.gz"
+    if re.search(rb"^\s*@relation", start, re.I | re.M):
+        return ".arff"
+    return ".json" if start.lstrip()[:1] in (b"{", b"[") and b'"' in start else ".csv"
+
+
+def _format(file: pathlib.Path, name: str) -> str:
+    endings = [s.lower() for s in file.suffixes if s.lower() not in (".gz", ".zst")]
+    if not endings or endings[-1] not in FORMATS:
+        raise FormatError(
+            f"{name}: cannot tell its format; known endings: {listed(FORMATS)}, each also with .gz; or pass format='csv'"
+        )
+    return FORMATS[endings[-1]]
+
+
+def _opened(file: pathlib.Path, encoding: str = "utf-8") -> Any:
+    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
+    return opener(file, "rt", encoding=encoding, newline="")
+
+
+def _as_utf8(file: pathlib.Path, name: str, encoding: str, room: pathlib.Path) -> pathlib.Path:
+    """The file if it is UTF-8, else a copy that is; bytes that are not in the encoding are named by their line."""
+    plain = encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
+    if file.suffix.lower() == ".zst":
+        if not plain:
+            raise FormatError(f"{name}: an encoding of a .zst file cannot be changed; unpack it first")
+        return file
+    copy = room / ("utf8" + "".join(s for s in file.suffixes if s.lower() != ".gz"))
+    line = 1
+    try:
+        with _opened(file, "utf-8" if plain else encoding) as text, contextlib.ExitStack() as stack:
+            out = None if plain else stack.enter_context(open(copy, "w", encoding="utf-8", newline=""))
+            while piece := text.read(1 << 20):
+                if out is not None:
+                    out.write(piece)
+                line += piece.count("\n")
+    except UnicodeError:
+        way = (
+            "encoding='latin-1' reads a file of western Europe, 'gbk' one of China" if plain else "try another encoding"
+        )
+        raise FormatError(f"{name} is not {encoding} text (after line {line}): {way}") from None
+    except (gzip.BadGzipFile, EOFError):
+        raise FormatError(f"{name} is no complete gzip file, though it ends in .gz") from None
+    return file if plain else copy
+
+
+def query(
+    file: pathlib.Path, name: str, form: str, sql: str | None, decimal: str, header: Any
+) -> tuple[Any, tuple[str, ...]]:
+    """(the frame, notes) by DuckDB: the whole file, or what a query says of it."""
+    import duckdb
+
+    quoted = "".join(f"[{c}]" if c in "*?[" else c for c in str(file)).replace("'", "''")  # a path, not a pattern
+    with duckdb.connect(":memory:") as engine:
+        try:
+            if form == "csv":
+                source, names, notes = _csv_source(engine, file, quoted, name, decimal, header)
+            else:
+                source, names, notes = f"read_{form}('{quoted}')", [], ()
+            engine.execute(f"CREATE VIEW this AS FROM {source}")
+            if sql is None:
+                found = engine.execute("FROM this").df()
+        except duckdb.Error as error:
+            what = {
+                "parquet": "a complete Parquet file",
+                "json": "JSON with an object for each row",
+                "csv": "a CSV file",
+            }
+            raise FormatError(f"{name} cannot be read as {what[form]}") from error
+        if sql is not None:
+            known = [row[0] for row in engine.execute("DESCRIBE this").fetchall()]
+            try:
+                found = engine.execute(sql).df()
+            except duckdb.Error as error:
+                said = str(error).splitlines()[0].split(": ", 1)[-1]
+                raise FormatError(
+                    f"the query cannot be run on {name}: {said} The file is named this; its columns: {listed(known)}"
+                ) from error
+            return found, notes
+    names = names or _true_names(file, form, list(found.columns))
+    if len(names) == found.shape[1]:
+        found.columns = names
+    return found, notes
+
+
+def _csv_source(
+    engine: Any, file: pathlib.Path, quoted: str, name: str, decimal: str, header: Any
+) -> tuple[str, list[str], tuple[str, ...]]:
+    """(what DuckDB reads, the names as the file has them, notes); the engine knows no two names that differ by case."""
+    options = f"{CSV_OPTIONS}, decimal_separator='{decimal}'"
+    told = "" if header is None else f", header={'true' if header is True else 'false'}"
+    sniffed = engine.execute(
+        "SELECT Delimiter, Quote, Escape, SkipRows, HasHeader, len(Columns), Columns[1].name "
+        f"FROM sniff_csv('{quoted}', {options}{told})"
+    ).fetchone()
+    mark, quote, _, skip, has_header, width, first = sniffed
+    if file.suffix.lower() == ".zst":
+        return f"read_csv('{quoted}', {options}{told})", [], ()
+    skipped, line = _first_lines(file, int(skip), mark, quote)
+    for at, before in enumerate(skipped, start=1):
+        if len(before) > 1:  # no title, but a row of another length than those that the engine took for the table
+            raise FormatError(f"{name}, line {skip + 1}: {len(line)} cells where line {at} has {len(before)}")
+    notes = [f"{skip} lines before the table are left out"] if skip else []
+    if header is None and has_header and any(_is_cell(cell, decimal) for cell in line):
+        has_header = False
+    _refuse_ragged(file, name, [first] if width == 1 else [""] * width)
+    if header is None and not has_header:
+        notes.append(
+            "no header: the first line holds numbers, so columns are named x0, x1, … (header=True if it has names)"
+        )
+    if isinstance(header, Sequence):
+        names = list(header)
+        if len(names) != width:
+            raise FormatError(f"{name} has {width} columns, but header has {len(names)} names")
+    elif has_header:
+        names = [cell or f"x{j}" for j, cell in enumerate(line)]
+    else:
+        names = [f"x{j}" for j in range(width)]
+    repeated = sorted({n for n in names if names.count(n) > 1})
+    if repeated:
+        raise UnknownColumn(f"{name}: duplicate columns: {listed(repeated)}; every column needs its own name")
+    has = bool(has_header) and not isinstance(header, Sequence)
+    options += f", delim='{_sql(mark)}', header={str(has).lower()}, skip={skip}"
+    options += f", quote='{_sql(quote)}'" if quote != "(empty)" else ""
+    if not has and len({n.lower() for n in names}) == len(names):
+        options += f", names=[{', '.join(repr_sql(n) for n in names)}]"
+    return f"read_csv('{quoted}', {options})", names, tuple(notes)
+
+
+def _sql(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def repr_sql(text: str) -> str:
+    """Text as SQL writes it."""
+    return f"'{_sql(text)}'"
+
+
+def _is_cell(word: str, decimal: str) -> bool:
+    """Whether a word of the first line is a cell and no name: a number, or the sign for a missing one."""
+    try:
+        float(word.replace(decimal, "."))
+    except ValueError:
+        return word.strip() == "?"
+    return True
+
+
+def _first_lines(file: pathlib.Path, skip: int, mark: str, quote: str) -> tuple[list[list[str]], list[str]]:
+    """(the cells of the lines before the table, those of its first line)."""
+    how: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if quote == "(empty)" else {"quotechar": quote}
+    with _opened(file) as text:
+        skipped = [next(csv.reader([text.readline()], delimiter=mark, **how), []) for _ in range(skip)]
+        line = next(csv.reader(text, delimiter=mark, **how), [])
+    if line:
+        line[0] = line[0].lstrip("\ufeff")
+    return skipped, line
+
+
+def _refuse_ragged(file: pathlib.Path, name: str, names: list[str]) -> None:
+    """Rows of different lengths make the engine see one column: say which row it is instead."""
+    with _opened(file) as text:
+        first = text.readline().lstrip("\ufeff").rstrip("\r\n")
+        for mark in ",;|\t":
+            header = next(csv.reader([first], delimiter=mark), [])
+            if len(names) == 1 and len(header) > 1 and names[0] in (first, "column0"):
+                for line, row in enumerate(csv.reader(text, delimiter=mark), start=2):
+                    if row and len(row) != len(header):
+                        raise FormatError(f"{name}, line {line}: {len(row)} cells where the header has {len(header)}")
+
+
+def _true_names(file: pathlib.Path, form: str, names: list[str]) -> list[str]:
+    """The names as the file has them: the engine renames those that differ by case only."""
+    stems = {n.rpartition("_")[0].lower() for n in names if re.search(r"_\d+$", n)}
+    if not stems & {n.lower() for n in names}:
+        return names
+    if form == "parquet":
+        import pyarrow.parquet as pq
+
+        return list(pq.read_schema(file).names)
+    import json
+
+    with _opened(file) as text:
+        start = text.read(1)
+        text.seek(0)
+        rows = json.load(text) if start == "[" else map(json.loads, filter(str.strip, text))
+        keys = dict.fromkeys(key for row in rows for key in row)
+    return list(keys) if len(keys) == len(names) else names
+
+
+def from_arff(file: pathlib.Path, name: str, sql: str | None) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+    import pandas as pd
+
+    if sql is not None:
+        raise BadParameter("sql= asks DuckDB, which reads no ARFF: leave it out, and choose rows of the table")
+    with _opened(file) as text:
+        columns, values = read_arff(text, name)
+    return pd.DataFrame(columns), values, ()
