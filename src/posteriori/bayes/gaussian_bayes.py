@@ -19,6 +19,7 @@ from sklearn.utils.validation import validate_data
 from ..arrays import Array, Floats
 from ..errors import BadValue, SingularCovariance
 from ..statistics import CoMoments
+from ..table.frame import columns_of
 from .learning import MatrixLearner
 
 FLOATS = (np.float64, np.float32)
@@ -142,7 +143,7 @@ class GaussianBayes(MatrixLearner):
         return np.asarray((1 - self.shrinkage) * sigma + self.shrinkage * np.trace(tied) / c.shape[1] * eye)
 
     def _border(self, X: Any, reset: bool) -> Array:
-        return np.asarray(validate_data(self, X, reset=reset, dtype=FLOATS))
+        return np.asarray(validate_data(self, columns_of(X), reset=reset, dtype=FLOATS))
 
     def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> CoMoments:
         total = CoMoments.zero(n_classes, X.shape[1])

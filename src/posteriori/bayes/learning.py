@@ -18,7 +18,7 @@ from ..errors import StatisticsError, TableError, UnknownColumn, listed
 from ..estimator import changing
 from ..statistics.by_class import ByClass
 from ..table.encode import Seen
-from ..table.frame import Frame
+from ..table.frame import Frame, labelled
 from ..table.labels import encode_labels, recoded
 from ..table.rows import open_rows, read_rows
 from ..table.schema import Schema
@@ -36,7 +36,7 @@ class Learner(BayesClassifier):
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
         """(statistics of these rows alone, their distinct labels); X, y and the weights are checked here."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows alone."""
         with changing(self):
             self._check_parameters()
@@ -45,7 +45,7 @@ class Learner(BayesClassifier):
             self._become(*self._read(X, y, sample_weight, ()))
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too; new classes are welcome. `classes` declares classes that may come later."""
         with changing(self):
             self._check_parameters()
@@ -54,7 +54,7 @@ class Learner(BayesClassifier):
             self._become(self.statistics_ + found if "statistics_" in vars(self) else found, labels)
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take rows out again, exactly; refused whole where they were not learned.
 
         Values and classes that no remaining row has vanish with them, unless they were declared.
@@ -211,6 +211,7 @@ class MatrixLearner(Learner):
         return None
 
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
+        X, y = labelled(X, y)
         X = self._border(X, "statistics_" not in vars(self))
         labels, codes = encode_labels(y)
         if len(codes) != X.shape[0]:

@@ -88,7 +88,7 @@ class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
         """Find the plane of each class against the rest (two classes: one plane)."""
         with changing(self):
             self._check_parameters()

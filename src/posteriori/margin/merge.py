@@ -16,6 +16,7 @@ from sklearn.utils import check_consistent_length
 
 from ..arrays import Bools, Floats, Ints
 from ..errors import ModelError, listed
+from ..table.frame import labelled
 from ..table.labels import encode_labels
 from ..table.points import Border, read_points
 from ..table.weights import check_weights, class_weights
@@ -30,6 +31,7 @@ def read_table(model: Any, X: Any, *, reset: bool = False) -> Any:
 
 def read_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Ints, Floats, Floats]:
     """(rows, the class of each, its weight, the weight of each class); sets `classes_`."""
+    X, y = labelled(X, y)
     X = read_table(model, X, reset=True)
     model.classes_, narrow = encode_labels(y)
     codes = narrow.astype(np.int64)

@@ -127,7 +127,7 @@ class SVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
         """Solve the dual of every pair of classes (or of every class against the rest)."""
         with changing(self):
             self._check_parameters()

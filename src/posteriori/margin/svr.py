@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_y, check_is_fitted
 
 from ..arrays import Floats
 from ..estimator import changing
+from ..table.frame import labelled
 from ..table.labels import flat_labels
 from ..table.weights import check_weights
 from .gram import KernelFunction
@@ -78,7 +79,7 @@ class SVR(RegressorMixin, KernelMachine):  # type: ignore[misc]
         self.max_seconds = max_seconds
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
         """Solve the dual for the tube."""
         with changing(self):
             self._check_parameters()
@@ -87,6 +88,7 @@ class SVR(RegressorMixin, KernelMachine):  # type: ignore[misc]
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X, y = labelled(X, y)
         X = read_table(self, X, reset=True)
         y = np.asarray(_check_y(flat_labels(y), y_numeric=True), dtype=np.float64)
         check_consistent_length(X, y)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, listed
 from ..estimator import changing
+from ..table.frame import labelled
 from ..table.labels import encode_labels
 from .base import Neighbors
 from .loo import error_curve, squared_curve
@@ -82,11 +83,11 @@ class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
         )
         self.smoothing = smoothing
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows and index them."""
         return self._learn(X, y, None, sample_weight, first=True)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Keep more rows; the latest wait in a buffer until a new index is worth it. New classes are welcome.
 
         The metric (its variances, ranges or P(y|x_j)) is learned from the first rows. "auto" chooses k anew.
@@ -96,6 +97,7 @@ class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
     def _learn(self, X: Any, y: Any, declared: Any, sample_weight: Any, first: bool) -> Self:
         with changing(self):
             self._check_parameters()
+            X, y = labelled(X, y)
             table = self._open(X, first)
             found, codes = encode_labels(y)
             check_consistent_length(X, codes)
@@ -170,17 +172,18 @@ class KNeighborsRegressor(RegressorMixin, Neighbors):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows and index them."""
         return self._learn(X, y, sample_weight, first=True)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep more rows; the latest wait in a buffer until a new index is worth it."""
         return self._learn(X, y, sample_weight, first=not hasattr(self, "_store"))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool) -> Self:
         with changing(self):
             self._check_parameters()
+            X, y = labelled(X, y)
             table = self._open(X, first)
             if y is None:
                 raise BadValue("this estimator requires y to be passed, but the target y is None")

@@ -111,6 +111,11 @@ def labelled(X: Any, y: Any) -> tuple[Any, Any]:
     return (X, X.y) if y is None and isinstance(X, Table) else (X, y)
 
 
+def columns_of(X: Any) -> Any:
+    """What others can read: the columns of a `Table`, all else as it is."""
+    return X.X if isinstance(X, Table) else X
+
+
 def open_frame(X: Any) -> Frame:
     """See a table as a `Frame`.
 

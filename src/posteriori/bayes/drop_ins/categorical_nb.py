@@ -17,6 +17,7 @@ from ...arrays import Array, Floats, Ints
 from ...errors import BadValue, UnknownValue
 from ...kernels.naive import count_cells, log_joint_cells, posterior_cells
 from ...statistics import Counts
+from ...table.frame import columns_of
 from .discrete import DiscreteNB, log_share
 from .drop_in import plain
 
@@ -102,7 +103,7 @@ class CategoricalNB(DiscreteNB):
         if plain(self, X, CODES, reset):
             codes: Array = X
             return codes
-        X = validate_data(self, X, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+        X = validate_data(self, columns_of(X), dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
         check_non_negative(X, "CategoricalNB (input X)")
         return np.asarray(X)
 

@@ -20,6 +20,7 @@ from ...arrays import Array, Floats
 from ...errors import BadValue
 from ...kernels.naive import NEGATIVE, NOT_FINITE, count_sparse, log_joint_sparse
 from ...statistics import Counts
+from ...table.frame import columns_of
 from .drop_in import DropIn, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64),)
@@ -99,7 +100,7 @@ class DiscreteNB(DropIn):
     def _border(self, X: Any, reset: bool) -> Any:
         if plain(self, X, FLOATS, reset):
             return X
-        return validate_data(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
+        return validate_data(self, columns_of(X), reset=reset, accept_sparse="csr", ensure_all_finite=False)
 
     def _collect(self, X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Counts:
         return Counts(self._count(X, codes, n_classes, weights), np.array([0, X.shape[1]]))

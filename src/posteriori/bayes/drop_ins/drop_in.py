@@ -17,7 +17,7 @@ from ..learning import MatrixLearner
 class DropIn(MatrixLearner):
     """A learner whose `partial_fit` is told all classes that may ever come by its first call, or by `fit`."""
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too; `classes`, all that may ever come, are needed at the first call."""
         known = vars(self).get("classes_")
         with changing(self):

@@ -16,6 +16,7 @@ from ...arrays import Array, Floats
 from ...errors import BadValue, SingularCovariance
 from ...kernels.naive import class_moments_seen, posterior, score_gaussian
 from ...statistics import Moments
+from ...table.frame import columns_of
 from .drop_in import DropIn, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -94,7 +95,7 @@ class GaussianNB(DropIn):
 
     def _border(self, X: Any, reset: bool) -> Array:
         if not plain(self, X, FLOATS, reset):
-            X = validate_data(self, X, reset=reset, dtype=FLOATS, ensure_all_finite=False)
+            X = validate_data(self, columns_of(X), reset=reset, dtype=FLOATS, ensure_all_finite=False)
         if reset:
             self._dtype = X.dtype
         checked: Array = X
