@@ -14,12 +14,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
 from ..arrays import Array, Floats
 from ..errors import BadValue, SingularCovariance
 from ..statistics import CoMoments
-from ..table.frame import columns_of
+from ..table.points import checked_matrix
+from .drop_ins.drop_in import array_of
 from .learning import MatrixLearner
 
 FLOATS = (np.float64, np.float32)
@@ -102,7 +102,7 @@ class GaussianBayes(MatrixLearner):
         """P(y)."""
         if self.priors is None:
             return self._moments.n / max(float(self._moments.n.sum()), np.finfo(float).tiny)
-        priors = np.asarray(self.priors, dtype=np.float64)
+        priors = array_of("priors", self.priors)
         if priors.shape != self.classes_.shape or (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
             raise BadValue(
                 f"priors must be {len(self.classes_)} numbers that are not negative and sum to 1; got {priors}"
@@ -143,7 +143,7 @@ class GaussianBayes(MatrixLearner):
         return np.asarray((1 - self.shrinkage) * sigma + self.shrinkage * np.trace(tied) / c.shape[1] * eye)
 
     def _border(self, X: Any, reset: bool) -> Array:
-        return np.asarray(validate_data(self, columns_of(X), reset=reset, dtype=FLOATS))
+        return np.asarray(checked_matrix(self, X, reset=reset, dtype=FLOATS))
 
     def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> CoMoments:
         total = CoMoments.zero(n_classes, X.shape[1])

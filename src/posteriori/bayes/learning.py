@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..errors import StatisticsError, TableError, UnknownColumn, listed
+from ..errors import BadParameter, StatisticsError, TableError, UnknownColumn, listed
 from ..estimator import changing
 from ..statistics.by_class import ByClass
 from ..table.encode import Seen
 from ..table.frame import Frame, labelled
-from ..table.labels import encode_labels, recoded
+from ..table.labels import as_classes, encode_labels, recoded
 from ..table.rows import open_rows, read_rows
 from ..table.schema import Schema
 from ..table.weights import check_weights
@@ -73,8 +74,8 @@ class Learner(BayesClassifier):
     def decay(self, factor: float) -> Self:
         """Let the past fade: every row learned so far counts `factor` times from now on."""
         self._check_fitted()
-        if not 0 < factor <= 1:
-            raise ValueError(f"a decay factor lies in (0, 1]. Got {factor} instead.")
+        if not isinstance(factor, Real) or not 0 < factor <= 1:
+            raise BadParameter(f"a decay factor lies in (0, 1]. Got {factor!r} instead.")
         with changing(self):
             faded = self.statistics_.scaled(factor)
             if not faded.rows.sum() > 0:
@@ -106,7 +107,7 @@ class Learner(BayesClassifier):
 
     def _declared(self, classes: Any) -> tuple[Any, ...]:
         """The classes that a call of partial_fit declares."""
-        return () if classes is None else tuple(np.asarray(classes).tolist())
+        return () if classes is None else as_classes(classes)
 
     def _check_alike(self, other: Self) -> None:
         """Refuse to add models of other columns; schemas do so themselves."""

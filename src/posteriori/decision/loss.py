@@ -56,6 +56,8 @@ class Loss:
         reject: bool = False,
     ) -> None:
         cells = _checked(matrix)
+        if not isinstance(reject, bool | np.bool_):
+            raise LossError(f"reject says whether the last row is to reject: True or False. Got {reject!r} instead.")
         rows, k = len(cells) - reject, cells.shape[1]
         names = None if classes is None else distinct_labels(classes, "the classes of a loss")
         acts = names if actions is None else distinct_labels(actions, "the actions of a loss")
@@ -99,11 +101,11 @@ class Loss:
         try:
             cost = np.array(list(costs.values()) if isinstance(costs, Mapping) else costs, dtype=float)
         except (TypeError, ValueError):
-            raise LossError(f"per_class needs one cost for each class, a number; got {costs!r}") from None
+            raise LossError(f"the loss per_class needs one cost for each class, a number; got {costs!r}") from None
         if cost.ndim != 1:
             raise LossError(f"per_class needs one cost for each class; got an array of shape {cost.shape}")
         if not np.isfinite(cost).all():
-            raise LossError(f"per_class needs finite costs; got {costs!r}")
+            raise LossError(f"the loss per_class needs finite costs; got {costs!r}")
         return cls(cost * (1.0 - np.eye(len(cost))), labels)
 
     @classmethod
@@ -121,7 +123,8 @@ class Loss:
         keep     0     1
          bin    10     0
         """
-        return cls(*read_loss(table, rows, None if classes is None else list(classes)))
+        named = None if classes is None else distinct_labels(classes, "classes").tolist()
+        return cls(*read_loss(table, rows, named))
 
     def with_reject(self, price: float) -> Loss:
         """The loss with one more action, to reject, which costs `price` whatever the truth is.

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, listed
 from ..estimator import changing
 from ..table.frame import labelled
-from ..table.labels import encode_labels
+from ..table.labels import encode_labels, read_targets
 from .base import Neighbors
 from .loo import error_curve, squared_curve
 
@@ -185,11 +185,7 @@ class KNeighborsRegressor(RegressorMixin, Neighbors):  # type: ignore[misc]
             self._check_parameters()
             X, y = labelled(X, y)
             table = self._open(X, first)
-            if y is None:
-                raise BadValue("this estimator requires y to be passed, but the target y is None")
-            target = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
-            if target.ndim > 2:
-                raise BadValue(f"y must have one or two dimensions, got {target.ndim}")
+            target = read_targets(y)
             check_consistent_length(X, target)
             self._weight = self._weigh(sample_weight, len(target), first)
             columns = target.reshape(len(target), -1)

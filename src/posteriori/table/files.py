@@ -152,7 +152,10 @@ def query(
         if sql is not None:
             known = [row[0] for row in engine.execute("DESCRIBE this").fetchall()]
             try:
-                found = engine.execute(sql).df()
+                answer = engine.sql(sql)
+                if answer is None:
+                    raise FormatError(f"the query must give rows, as SELECT does. Got {sql!r} instead.")
+                found = answer.df()
             except duckdb.Error as error:
                 said = str(error).splitlines()[0].split(": ", 1)[-1]
                 raise FormatError(

@@ -5,14 +5,14 @@ Symbols: y labels (n,); classes their distinct values, sorted; codes[r] the plac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
-from ..arrays import Array, Ints
+from ..arrays import Array, Floats, Ints
 from ..errors import BadType, BadValue, UnknownValue, did_you_mean, listed
 from ..kernels.naive import encode_integers
 from .schema import in_order, is_missing
@@ -188,15 +188,50 @@ def match_labels(labels: ArrayLike, known: Array, what: str) -> Ints:
     array([1, 0, 1])
     """
     try:
-        values, inverse = np.unique(np.asarray(labels), return_inverse=True)
-    except TypeError:
+        cells = np.asarray(labels)
+        values, inverse = np.unique(cells, return_inverse=True)
+    except (TypeError, ValueError):
         raise BadValue(f"{what} holds labels of types that do not compare (None among text?)") from None
+    if cells.ndim != 1 or not all(isinstance(value, Hashable) for value in values.tolist()):
+        raise BadValue(f"{what} must be a list of labels. Got {labels!r} instead.")
     found = places(values.tolist(), known.tolist())
     for value, place in zip(values.tolist(), found):
         if place is None:
             near = did_you_mean(value, known.tolist())
             raise UnknownValue(f"{what} holds {value!r}, which is none of {listed(known.tolist())}{near}")
     return np.asarray(found, dtype=np.int64)[inverse.ravel()]
+
+
+def read_targets(y: ArrayLike | None) -> Floats:
+    """Quantities to predict, one a row or a row of them: finite floats, a copy.
+
+    >>> read_targets([1, 2])
+    array([1., 2.])
+    """
+    if y is None:
+        raise BadValue("targets are needed: the estimator requires y to be passed, but the target y is None")
+    try:
+        found: Floats = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
+    except TypeError:
+        raise BadType(f"y must be numbers, one for each row. Got {y!r} instead.") from None
+    if found.ndim not in (1, 2):
+        raise BadValue(f"y must have one or two dimensions. Got {found.ndim} instead.")
+    return found
+
+
+def as_classes(classes: Any) -> tuple[Any, ...]:
+    """Classes that were told, as Python has them: a list of labels, none of which is missing.
+
+    >>> as_classes(np.array(["ham", "spam"]))
+    ('ham', 'spam')
+    """
+    try:
+        found = tuple(np.asarray(classes).tolist())
+        if all(isinstance(c, Hashable) and not is_missing(c) for c in found):
+            return found
+    except (TypeError, ValueError):
+        pass
+    raise BadValue(f"classes must be a list of labels. Got {classes!r} instead.")
 
 
 def number(cell: Any) -> float | None:

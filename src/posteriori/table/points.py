@@ -14,9 +14,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..arrays import Array, Floats
-from ..errors import BadValue, TableError
+from ..errors import BadType, BadValue, TableError
 from .encode import factorize, numbers
-from .frame import Frame, Table, open_frame
+from .frame import Frame, Table, columns_of, open_frame
 from .kinds import kind_of
 from .schema import Column, Schema
 
@@ -58,12 +58,20 @@ def read_points(model: Any, X: Any, border: Border, *, reset: bool) -> Any:
         "ensure_all_finite": False,
     }
     try:
-        points = validate_data(model, X, reset=reset, dtype=list(border.floats), order="C", **options)
+        points = checked_matrix(model, X, reset=reset, dtype=list(border.floats), order="C", **options)
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
         raise _word(open_frame(X), border) from None
     return _finite(model, points, border)
+
+
+def checked_matrix(model: Any, X: Any, **options: Any) -> Any:
+    """X as scikit-learn's `validate_data` lets it in; what `read` gives goes in as its columns."""
+    try:
+        return validate_data(model, columns_of(X), **options)
+    except TypeError as error:
+        raise BadType(f"X must be a table of numbers: {error}") from None
 
 
 def _plain(model: Any, X: Any, border: Border, reset: bool) -> bool:

@@ -88,12 +88,12 @@ def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: 
         isinstance(names, Sequence) and not isinstance(names, str) and all(isinstance(n, str) for n in names)
     ):
         raise BadParameter(f"header must be True, False or a list of names. Got {header!r} instead.")
-    if format is not None and format not in set(FORMATS.values()):
+    if format is not None and (not isinstance(format, str) or format not in set(FORMATS.values())):
         known = sorted(set(FORMATS.values()))
         raise BadParameter(
             f"format must be one of {listed(known)}{did_you_mean(format, known)} Got {format!r} instead."
         )
-    if sql is not None and not isinstance(sql, str):
+    if sql is not None and not (isinstance(sql, str) and sql.strip()):
         raise BadParameter(f"sql must be a query, as text. Got {sql!r} instead.")
     try:
         "".encode(encoding)

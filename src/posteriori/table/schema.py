@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from ..errors import TableError, UnknownColumn, did_you_mean, listed
+from ..errors import BadParameter, TableError, UnknownColumn, did_you_mean, listed
 
 KINDS = ("categorical", "binary", "count", "numeric", "text")
 VALUED = frozenset({"categorical", "binary", "text"})  # kinds whose columns list their values
@@ -176,13 +176,17 @@ class Schema:
         ('numeric', 'categorical')
         """
         made = []
+        if not isinstance(columns, Mapping):
+            raise BadParameter(f"columns must be a dict of kinds, or of lists of values. Got {columns!r} instead.")
         for name, what in columns.items():
             if isinstance(what, str):
-                made.append(Column(name, check_kind(what, name)))
+                made.append(Column(str(name), check_kind(what, str(name))))
             else:
-                values = in_order(set(what))
-                made.append(Column(name, "categorical", values, frozenset(values)))
-        classes = in_order(set(classes))
+                values = in_order(_distinct(what, f"the values of column {name!r}"))
+                made.append(Column(str(name), "categorical", values, frozenset(values)))
+        if target is not None and not isinstance(target, str):
+            raise BadParameter(f"target must be the name of a column. Got {target!r} instead.")
+        classes = in_order(_distinct(classes, "classes"))
         return cls(tuple(made), classes, frozenset(classes), target)
 
     @classmethod
@@ -198,9 +202,18 @@ class Schema:
         return schema_html(self)
 
 
+def _distinct(values: Any, what: str) -> set[Value]:
+    """The values of a list, none of which is missing."""
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
+        found = list(values)
+        if all(isinstance(v, Hashable) and not is_missing(v) for v in found):
+            return set(found)
+    raise BadParameter(f"{what} must be a list of values. Got {values!r} instead.")
+
+
 def check_kind(kind: str, name: str) -> str:
     """`kind` where it is one, else an error."""
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         hint = did_you_mean(kind, KINDS)
-        raise TableError(f"column {name!r}: a kind is one of {listed(KINDS)}{hint} Got {kind!r} instead.")
+        raise TableError(f"kinds, column {name!r}: a kind is one of {listed(KINDS)}{hint} Got {kind!r} instead.")
     return kind

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_array, check_non_negative, validate_data
+from sklearn.utils.validation import check_array, check_non_negative
 
 from ...arrays import Array, Floats, Ints
 from ...errors import BadValue, UnknownValue
 from ...kernels.naive import count_cells, log_joint_cells, posterior_cells
 from ...statistics import Counts
-from ...table.frame import columns_of
+from ...table.points import checked_matrix
 from .discrete import DiscreteNB, log_share
 from .drop_in import plain
 
@@ -103,7 +103,7 @@ class CategoricalNB(DiscreteNB):
         if plain(self, X, CODES, reset):
             codes: Array = X
             return codes
-        X = validate_data(self, columns_of(X), dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+        X = checked_matrix(self, X, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
         check_non_negative(X, "CategoricalNB (input X)")
         return np.asarray(X)
 
@@ -126,7 +126,10 @@ class CategoricalNB(DiscreteNB):
         d = self.n_features_in_
         if self.min_categories is None:
             return np.zeros(d, dtype=np.int64)
-        least = np.asarray(self.min_categories)
+        try:
+            least = np.asarray(self.min_categories)
+        except ValueError:
+            raise BadValue("'min_categories' should be numbers. Got lists of different lengths instead.") from None
         if not np.issubdtype(least.dtype, np.signedinteger):
             raise BadValue(f"'min_categories' should have integral type. Got {least.dtype} instead.")
         if least.shape not in ((), (d,)):

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_array, check_non_negative, validate_data
+from sklearn.utils.validation import check_array, check_non_negative
 
 from ...arrays import Array, Floats
 from ...errors import BadValue
 from ...kernels.naive import NEGATIVE, NOT_FINITE, count_sparse, log_joint_sparse
 from ...statistics import Counts
-from ...table.frame import columns_of
-from .drop_in import DropIn, plain, refuse_numbers
+from ...table.points import checked_matrix
+from .drop_in import DropIn, array_of, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64),)
 SMALLEST = 1e-10  # the α that force_alpha=False falls back to
@@ -62,9 +62,11 @@ class DiscreteNB(DropIn):
     def class_log_prior_(self) -> Floats:
         """log P(y); −inf for a class that has no rows."""
         if self.class_prior is not None:
-            if len(self.class_prior) != len(self.classes_):
-                raise BadValue("Number of priors must match number of classes.")
-            prior = np.asarray(self.class_prior, dtype=np.float64)
+            prior = array_of("class_prior", self.class_prior)
+            if prior.shape != self.classes_.shape:
+                raise BadValue(f"Number of priors must match number of classes. Got class_prior={self.class_prior!r}.")
+            if (prior < 0).any():
+                raise BadValue(f"class_prior must not be negative. Got {self.class_prior!r} instead.")
         elif self.fit_prior:
             prior = self.class_count_ / max(self.class_count_.sum(), np.finfo(float).tiny)
         else:
@@ -74,7 +76,8 @@ class DiscreteNB(DropIn):
 
     def _check_alpha(self) -> Any:
         """α as a number or an array over the features; raised to 1e-10 where `force_alpha` is False."""
-        alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
+        alpha: Any = array_of("alpha", self.alpha)
+        alpha = alpha if alpha.ndim else float(alpha)
         least = np.min(alpha)
         if isinstance(alpha, np.ndarray):
             if alpha.shape[0] != self.n_features_in_:
@@ -100,7 +103,7 @@ class DiscreteNB(DropIn):
     def _border(self, X: Any, reset: bool) -> Any:
         if plain(self, X, FLOATS, reset):
             return X
-        return validate_data(self, columns_of(X), reset=reset, accept_sparse="csr", ensure_all_finite=False)
+        return checked_matrix(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
 
     def _collect(self, X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Counts:
         return Counts(self._count(X, codes, n_classes, weights), np.array([0, X.shape[1]]))

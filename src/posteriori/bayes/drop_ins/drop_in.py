@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import validate_data
 
-from ...errors import BadValue, UnknownValue
+from ...arrays import Floats
+from ...errors import BadParameter, BadValue, UnknownValue
 from ...estimator import changing
 from ..learning import MatrixLearner
 
@@ -36,6 +37,17 @@ class DropIn(MatrixLearner):
         if classes is not None and not np.array_equal(known, unique_labels(classes)):
             raise BadValue(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
         return ()
+
+
+def array_of(name: str, value: Any) -> Floats:
+    """A parameter that is numbers, as an array of them, finite and not negative."""
+    try:
+        found = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if not found.size or not np.isfinite(found).all():
+        raise BadParameter(f"{name} must be finite numbers. Got {value!r} instead.")
+    return found
 
 
 def plain(model: Any, X: Any, dtypes: Iterable[Any], reset: bool) -> bool:

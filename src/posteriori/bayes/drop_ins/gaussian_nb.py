@@ -16,8 +16,8 @@ from ...arrays import Array, Floats
 from ...errors import BadValue, SingularCovariance
 from ...kernels.naive import class_moments_seen, posterior, score_gaussian
 from ...statistics import Moments
-from ...table.frame import columns_of
-from .drop_in import DropIn, plain, refuse_numbers
+from ...table.points import checked_matrix
+from .drop_in import DropIn, array_of, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -84,8 +84,8 @@ class GaussianNB(DropIn):
             count = self.statistics_.rows
             shares: Floats = count / max(count.sum(), np.finfo(float).tiny)
             return shares
-        priors = np.asarray(self.priors, dtype=np.float64)
-        if len(priors) != len(self.classes_):
+        priors = array_of("priors", self.priors)
+        if priors.shape != self.classes_.shape:
             raise BadValue("Number of priors must match number of classes.")
         if not np.isclose(priors.sum(), 1.0):
             raise BadValue("The sum of the priors should be 1.")
@@ -95,7 +95,7 @@ class GaussianNB(DropIn):
 
     def _border(self, X: Any, reset: bool) -> Array:
         if not plain(self, X, FLOATS, reset):
-            X = validate_data(self, columns_of(X), reset=reset, dtype=FLOATS, ensure_all_finite=False)
+            X = checked_matrix(self, X, reset=reset, dtype=FLOATS, ensure_all_finite=False)
         if reset:
             self._dtype = X.dtype
         checked: Array = X

@@ -1,0 +1,162 @@
+"""Rubbish in any parameter is named, never a crash deep inside: each public estimator and function is fed all of it.
+
+A parameter is read at `fit`, and after a change again when the model next predicts. What may come of rubbish: a
+`PosterioriError` (or scikit-learn's own `ValueError`) that names the parameter, or an answer that is finite.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone, is_regressor
+
+import posteriori as po
+from posteriori.errors import PosterioriError
+
+X = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [2, 1], [1, 2], [2, 2], [0, 2]] * 3)
+Y = np.array([0, 1, 1, 0, 1, 0, 1, 0] * 3)
+RUBBISH: dict[str, Any] = {
+    "nan": np.nan,
+    "inf": np.inf,
+    "minus inf": -np.inf,
+    "a word": "no",
+    "no word": "",
+    "bytes": b"no",
+    "minus one": -1,
+    "zero": 0,
+    "a fraction": 2.5,
+    "a complex number": 1j,
+    "none": None,
+    "true": True,
+    "an object": object(),
+    "no list": [],
+    "a list of words": ["a", "b"],
+    "a list of nothing": [None],
+    "lists of different lengths": [[1.0], [1.0, 2.0]],
+    "an empty array": np.zeros(0),
+    "an array of NaN": np.full(2, np.nan),
+    "a dict": {"no": "no"},
+    "a dict of rubbish": {0: None, "x": np.nan},
+    "a function": lambda *_: None,
+    "a set": {1, 2},
+}
+WRAPPED = {"RiskClassifier": lambda cls: cls(po.GaussianNB())}
+
+
+def estimators() -> list[type]:
+    """Every public estimator."""
+    public = [getattr(po, name) for name in po.__all__]
+    return [thing for thing in public if inspect.isclass(thing) and issubclass(thing, BaseEstimator)]
+
+
+def make(cls: type) -> Any:
+    return WRAPPED.get(cls.__name__, lambda c: c())(cls)
+
+
+LATER = {"A2DE", "AODE", "KDB", "SPODE", "TAN", "KNeighborsClassifier", "KNeighborsRegressor"}
+CASES = [
+    (cls, name)
+    for cls in estimators()
+    for name in sorted(make(cls).get_params(deep=False))
+    if cls.__name__ not in LATER
+]
+
+
+def answers(model: Any) -> None:
+    """All that a model says of rows is finite (a log-probability may be −∞)."""
+    said = [model.predict(X)]
+    if hasattr(model, "predict_proba"):
+        posterior = model.predict_proba(X)
+        assert np.allclose(posterior.sum(axis=1), 1.0)
+        said.append(posterior)
+    for found in said:
+        assert found.dtype.kind in "OUSb" or np.isfinite(found).all()
+
+
+def outcome(call: Callable[[], Any], name: str) -> str:
+    """What is wrong with what came of a call, or nothing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call()
+    except (PosterioriError, ValueError) as error:
+        ours = isinstance(error, PosterioriError)
+        if not ours and isinstance(error, TypeError):
+            return f"{type(error).__name__}: {error}"
+        return "" if name in str(error) else f"does not name {name}: {type(error).__name__}: {error}"
+    except Exception as error:  # whatever else comes is what must not
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@pytest.mark.parametrize(("cls", "name"), CASES, ids=lambda v: v if isinstance(v, str) else v.__name__)
+def test_rubbish_in_a_parameter_of_an_estimator(cls: type, name: str) -> None:
+    learned = make(cls).fit(X, Y * 1.0 if is_regressor(make(cls)) else Y)
+    answers(learned)
+    wrong = {}
+    for what, rubbish in RUBBISH.items():
+        fresh = clone(make(cls))
+        setattr(fresh, name, rubbish)
+        wrong[f"fit with {what}"] = outcome(lambda: answers(fresh.fit(X, Y)), name)  # noqa: B023
+        before = getattr(learned, name)
+        setattr(learned, name, rubbish)
+        wrong[f"predict with {what}"] = outcome(lambda: answers(learned), name)
+        setattr(learned, name, before)
+        answers(learned)
+    assert {what: said for what, said in wrong.items() if said} == {}
+
+
+POSTERIOR = np.array([[0.7, 0.3], [0.2, 0.8]])
+LOSS = po.Loss([[0, 1], [10, 0]], classes=["ham", "spam"])
+SEEN = {"posterior": POSTERIOR, "loss": [[0, 1], [10, 0]], "classes": ["ham", "spam"]}
+TOLD = {"y_true": ["ham", "spam"], "y_pred": ["spam", "spam"], "loss": LOSS, "classes": ["ham", "spam"]}
+FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "decide": (po.decide, {**SEEN, "reject_label": "?"}),
+    "risk": (po.risk, SEEN),
+    "bayes_risk": (po.bayes_risk, {**SEEN, "sample_weight": [1.0, 2.0]}),
+    "mean_loss": (po.mean_loss, {**TOLD, "reject_label": "?", "sample_weight": [1.0, 2.0]}),
+    "risk_coverage": (po.risk_coverage, {**SEEN, "y": ["ham", "spam"]}),
+    "reject_price": (po.reject_price, {**SEEN, "y": ["ham", "spam"], "coverage": 0.5}),
+    "reject_price of a risk": (po.reject_price, {**SEEN, "risk": 0.5}),
+    "Loss": (po.Loss, {"matrix": [[0, 1], [1, 0]], "classes": [0, 1], "actions": ["a", "b"], "reject": False}),
+    "Loss.zero_one": (po.Loss.zero_one, {"classes": 2}),
+    "Loss.per_class": (po.Loss.per_class, {"costs": {"a": 1.0}}),
+    "Loss.from_table": (po.Loss.from_table, {"table": {"a": {"a": 0}}, "rows": "actions", "classes": None}),
+    "Loss.with_reject": (LOSS.with_reject, {"price": 0.3}),
+    "Loss.over": (LOSS.over, {"classes": ["spam", "ham"]}),
+    "Loss.labels": (LOSS.with_reject(1).labels, {"reject_label": "?"}),
+    "Schema.declare": (po.Schema.declare, {"columns": {"a": "numeric"}, "classes": [0], "target": None}),
+    "Schema.infer": (po.Schema.infer, {"X": {"a": [1.0, 2.0]}, "y": [0, 1], "kinds": {"a": "numeric"}}),
+    "read": (
+        lambda content="a,b\n1,x\n2,y\n", **options: po.read(io.StringIO(content), **options),
+        {"target": "b", "kinds": None, "sql": None, "encoding": "utf-8", "missing": None, "decimal": ".", "header": None,
+         "format": None},
+    ),
+}  # fmt: skip
+for cls in estimators():
+    model = make(cls)
+    model.fit(X, Y)
+    FUNCTIONS[f"{cls.__name__}.fit"] = (clone(model).fit, {"X": X, "y": Y, "sample_weight": np.ones(len(Y))})
+    FUNCTIONS[f"{cls.__name__}.predict"] = (model.predict, {"X": X})
+    if hasattr(model, "partial_fit"):
+        options = {"X": X, "y": Y, "sample_weight": np.ones(len(Y))}
+        options |= {} if is_regressor(model) else {"classes": [0, 1]}
+        FUNCTIONS[f"{cls.__name__}.partial_fit"] = (clone(model).partial_fit, options)
+    if hasattr(model, "decay"):
+        FUNCTIONS[f"{cls.__name__}.decay"] = (model.decay, {"factor": 1.0})
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_rubbish_in_an_argument_of_a_function(function: str) -> None:
+    call, good = FUNCTIONS[function]
+    wrong = {}
+    for name in good:
+        for what, rubbish in RUBBISH.items():
+            wrong[f"{name} is {what}"] = outcome(lambda: call(**{**good, name: rubbish}), "")  # noqa: B023
+    assert {what: said for what, said in wrong.items() if said} == {}
