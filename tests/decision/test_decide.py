@@ -8,6 +8,7 @@ import pytest
 
 import posteriori as po
 from posteriori.errors import BadValue, LossError, ModelError, UnknownValue
+from posteriori.table.labels import places
 
 
 def test_the_worked_risks_of_a_doctor():
@@ -114,3 +115,41 @@ def test_rows_of_equal_risk_stay_together():
     curve = po.risk_coverage([[0.7, 0.3], [0.3, 0.7], [0.9, 0.1]])
     assert curve.coverage == pytest.approx([1 / 3, 1.0])
     assert po.reject_price([[0.7, 0.3], [0.3, 0.7], [0.9, 0.1]], coverage=0.4) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("total", "fine"), [(1.0009, True), (0.9991, True), (1.002, False), (0.95, False), (1.09, False)]
+)
+def test_a_posterior_sums_to_one_up_to_a_thousandth(total, fine):
+    row = [0.6 * total, 0.4 * total]
+    if fine:
+        assert po.decide(row) == 0
+    else:
+        with pytest.raises(BadValue, match="no distribution"):
+            po.decide(row)
+
+
+@pytest.mark.parametrize("n", [3, 7, 10, 49, 1000])
+def test_a_coverage_is_a_share_of_rows_however_it_is_rounded(n):
+    posterior = np.column_stack([1 - np.arange(1, n + 1) / (3 * n), np.arange(1, n + 1) / (3 * n)])
+    for k in {1, n // 3 + 1, n - 1}:
+        curve = po.risk_coverage(posterior)
+        for share in (k / n, np.nextafter(k / n, 1), np.nextafter(k / n, 0)):
+            price = po.reject_price(posterior, coverage=share)
+            assert (curve.price <= price).sum() == k
+
+
+def test_risks_that_differ_by_rounding_are_one_point_of_the_curve():
+    row = [0.7, 0.2, 0.1]
+    other = [0.7, 0.1, 0.2]
+    near = np.array([row, other, [0.1 + 0.2, 0.7 - 1e-15, 1e-15], [0.7 - 1e-9, 0.3 + 1e-9, 0.0]])
+    curve = po.risk_coverage(near)
+    assert len(curve.price) == 2  # 1e-15 is rounding, 1e-9 is not
+    assert curve.coverage.tolist() == [0.75, 1.0]
+
+
+def test_labels_are_told_apart_by_type_before_text_and_number():
+    assert places([True, 1, "1", 1.0], [1, True, "1", 1.0]) == [1, 0, 2, 3]
+    assert places(["1", 1], ["1.0", 1]) == [1, 1]  # the text of a number before its value
+    assert places(["1.0"], ["1"]) == [None]  # two words that are not the same
+    assert places(["2.0", 3], [2, "3.0"]) == [0, 1]

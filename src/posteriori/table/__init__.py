@@ -1,1 +1,1 @@
-"""Room."""
+"""Raw rows → coded columns, labels and weights: the border where input is checked, once."""
