@@ -59,7 +59,7 @@ def make(cls: type) -> Any:
     return WRAPPED.get(cls.__name__, lambda c: c())(cls)
 
 
-LATER = {"A2DE", "AODE", "KDB", "SPODE", "TAN", "KNeighborsClassifier", "KNeighborsRegressor"}
+LATER = {"A2DE", "AODE", "KDB", "SPODE", "TAN"}
 CASES = [
     (cls, name)
     for cls in estimators()
@@ -133,6 +133,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Loss.labels": (LOSS.with_reject(1).labels, {"reject_label": "?"}),
     "Schema.declare": (po.Schema.declare, {"columns": {"a": "numeric"}, "classes": [0], "target": None}),
     "Schema.infer": (po.Schema.infer, {"X": {"a": [1.0, 2.0]}, "y": [0, 1], "kinds": {"a": "numeric"}}),
+    "KDTree": (po.KDTree, {"X": X[:8], "leaf_size": 2, "metric": "euclidean", "p": 2.0, "n_jobs": 1}),
+    "KDTree.query": (po.KDTree(X[:8]).query, {"Q": X[:2], "k": 2, "skip": [0, 1]}),
+    "KDTree.query_radius": (po.KDTree(X[:8]).query_radius, {"Q": X[:2], "r": 1.0}),
     "read": (
         lambda content="a,b\n1,x\n2,y\n", **options: po.read(io.StringIO(content), **options),
         {"target": "b", "kinds": None, "sql": None, "encoding": "utf-8", "missing": None, "decimal": ".", "header": None,

@@ -79,9 +79,10 @@ class Neighbors(Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self._is_mixed
-        tags.input_tags.allow_nan = self.metric == "nan_euclidean" or self._is_mixed
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.positive_only = self.metric == "precomputed"
+        named = self.metric if isinstance(self.metric, str) else ""
+        tags.input_tags.allow_nan = named == "nan_euclidean" or self._is_mixed
+        tags.input_tags.pairwise = named == "precomputed"
+        tags.input_tags.positive_only = named == "precomputed"
         return tags
 
     @property
