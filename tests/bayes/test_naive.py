@@ -73,7 +73,7 @@ def test_one_class_one_row_and_a_declared_empty_class():
     assert np.isfinite(p).all()
     assert np.exp(model.factored_.log_prior) == pytest.approx([2 / 5, 2 / 5, 1 / 5])
     assert model.tables_["x0"]["z"].tolist() == [0.5, 0.5]  # no row: every value alike
-    with pytest.raises(UnknownValue, match="declared"):
+    with pytest.raises(UnknownValue, match="initial classes"):
         po.NaiveBayes().partial_fit(X[:1], ["w"], classes=["x", "y"])
 
 

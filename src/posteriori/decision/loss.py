@@ -123,7 +123,8 @@ class Loss:
         keep     0     1
          bin    10     0
         """
-        named = None if classes is None else distinct_labels(classes, "classes").tolist()
+        told = list(classes) if isinstance(classes, Iterable) else classes
+        named = None if told is None else distinct_labels(told, "classes").tolist()
         return cls(*read_loss(table, rows, named))
 
     def with_reject(self, price: float) -> Loss:
