@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import os
 from types import ModuleType
 
@@ -18,12 +19,14 @@ __all__ = ["n_threads", "native"]
 def native() -> ModuleType:
     """The compiled module for this machine.
 
-    The environment variable POSTERIORI_ISA=base keeps to the base instruction set (for tests).
+    The environment variable POSTERIORI_ISA=base keeps to the base instruction set (for tests). A developer's build may have
+    one module alone (`make setup ISA=avx2`).
     """
-    base = importlib.import_module("posteriori.kernels._base")
-    if os.environ.get("POSTERIORI_ISA") != "base" and base.supports_avx2():
-        return importlib.import_module("posteriori.kernels._avx2")
-    return base
+    built = [isa for isa in ("_base", "_avx2") if importlib.util.find_spec(f"posteriori.kernels.{isa}")]
+    module = importlib.import_module(f"posteriori.kernels.{built[0]}")
+    if len(built) > 1 and os.environ.get("POSTERIORI_ISA") != "base" and module.supports_avx2():
+        module = importlib.import_module("posteriori.kernels._avx2")
+    return module
 
 
 def n_threads(n_jobs: int | None, work: int, grain: int = 200_000) -> int:

@@ -1,44 +1,20 @@
 // Threads made for one call and joined at its end: nothing survives a fork, nothing is shared between calls.
 #pragma once
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
-#include <exception>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <memory>
+#include <type_traits>
 
 namespace posteriori {
+
+// The work of parallel_for behind one pointer, so that <thread> and its machinery are compiled once.
+void run_tasks(std::size_t tasks, int threads, void (*work)(void*, std::size_t), void* context);
 
 // Runs work(task) for every task in [0, tasks) on up to `threads` threads, the caller's among them. Tasks are handed out
 // in order; a caller that wants results free of the thread count keeps one result a task and merges them in task order.
 template <typename Work> void parallel_for(std::size_t tasks, int threads, Work&& work) {
-    const std::size_t n = std::min<std::size_t>(tasks, std::max(threads, 1));
-    if (n <= 1) {
-        for (std::size_t t = 0; t < tasks; ++t) work(t);
-        return;
-    }
-    std::atomic<std::size_t> next{0};
-    std::exception_ptr failure;
-    std::mutex guard;
-    auto loop = [&] {
-        try {
-            for (std::size_t t; (t = next.fetch_add(1)) < tasks;) work(t);
-        } catch (...) {
-            std::lock_guard<std::mutex> hold(guard);
-            if (!failure) failure = std::current_exception();
-            next = tasks;
-        }
-    };
-    std::vector<std::thread> team;
-    team.reserve(n - 1);
-    try {
-        for (std::size_t i = 1; i < n; ++i) team.emplace_back(loop);
-    } catch (...) {  // no more threads to be had: the ones there are do the work
-    }
-    loop();
-    for (auto& member : team) member.join();
-    if (failure) std::rethrow_exception(failure);
+    using Plain = std::remove_reference_t<Work>;
+    run_tasks(tasks, threads, [](void* w, std::size_t t) { (*static_cast<Plain*>(w))(t); },
+              const_cast<void*>(static_cast<const void*>(std::addressof(work))));
 }
 
 }  // namespace posteriori

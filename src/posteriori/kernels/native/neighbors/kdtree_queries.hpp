@@ -57,19 +57,22 @@ void nearest_by(const View<T>& tree, const T* Q, std::int64_t m, const Ask& ask,
     });
 }
 
-// The dimension known in advance, from D down: only where k is small, else the list costs more than the distances.
-template <typename T, int D>
+// The dimension known in advance, where that is worth its machine code: only where k is small, else the list costs more
+// than the distances.
+template <typename T>
 void euclidean(const View<T>& tree, const T* Q, std::int64_t m, const Ask& ask, const Wanted<T>& want) {
-    if constexpr (D > 0) {
-        if (tree.d != D) return euclidean<T, D - 1>(tree, Q, m, ask, want);
+    constexpr Metric M = Metric::euclidean;
+    switch (tree.d) {
+        case 2: return nearest_by<T, M, 2, Few<T>>(tree, Q, m, ask, want);
+        case 3: return nearest_by<T, M, 3, Few<T>>(tree, Q, m, ask, want);
+        default: return nearest_by<T, M, 0, Few<T>>(tree, Q, m, ask, want);
     }
-    nearest_by<T, Metric::euclidean, D, Few<T>>(tree, Q, m, ask, want);
 }
 
 template <typename T, Metric M>
 void nearest_any(const View<T>& tree, const T* Q, std::int64_t m, const Ask& ask, const Wanted<T>& want) {
     if (want.k > Few<T>::limit) return nearest_by<T, M, 0, Many<T>>(tree, Q, m, ask, want);
-    if constexpr (M == Metric::euclidean) return euclidean<T, 10>(tree, Q, m, ask, want);
+    if constexpr (M == Metric::euclidean) return euclidean<T>(tree, Q, m, ask, want);
     else nearest_by<T, M, 0, Few<T>>(tree, Q, m, ask, want);
 }
 

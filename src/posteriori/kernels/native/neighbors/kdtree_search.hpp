@@ -236,7 +236,8 @@ template <typename T> struct Many {
     template <typename Put> void finish(Put&& put) {
         if (pile.size() > k) cut();
         std::sort(pile.begin(), pile.end());
-        for (std::size_t i = 0; i < pile.size(); ++i) put(int(i), pile[i].r, pile[i].id);
+        pile.resize(k, {std::numeric_limits<T>::infinity(), nobody});  // fewer points than were asked for
+        for (std::size_t i = 0; i < k; ++i) put(int(i), pile[i].r, pile[i].id);
     }
 };
 
