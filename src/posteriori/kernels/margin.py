@@ -72,24 +72,17 @@ def kernel_rows(
     spec: KernelSpec, a: Array, a_norms: Array, b: Packed, out: Array, slot: Ints, n_jobs: int | None = None
 ) -> None:
     """out[slot[i], j] = K(a_i, b_j) for the first n columns of `out`; the rest of it is left as it is."""
-    fits = out.shape[1] >= b.n and a.shape[1] == b.panels.shape[1] and len(a_norms) == len(a) == len(slot)
-    if not fits or (len(slot) and not 0 <= slot.min() <= slot.max() < len(out)):
-        raise ValueError(f"shapes do not fit: a {a.shape}, b {b.rows.shape}, out {out.shape}, slot {slot.shape}")
-    if len(a):
-        threads = n_threads(n_jobs, len(a) * b.n * (a.shape[1] + 16), 2_000_000)
-        native().kernel_rows(*_numbers(spec), a, a_norms, b.panels, b.norms, out, slot, b.n, threads)
+    threads = n_threads(n_jobs, len(a) * b.n * (a.shape[1] + 16), 2_000_000)
+    native().kernel_rows(*_numbers(spec), a, a_norms, b.panels, b.norms, out, slot, b.n, threads)
 
 
 def kernel_sums(
     spec: KernelSpec, a: Array, a_norms: Array, b: Packed, coef: Floats, n_jobs: int | None = None
 ) -> Floats:
     """out[i, c] = Σ_j K(a_i, b_j) coef[c, j], the kernel never stored."""
-    if coef.shape[1] != b.n or a.shape[1] != b.panels.shape[1] or len(a_norms) != len(a):
-        raise ValueError(f"shapes do not fit: a {a.shape}, norms {a_norms.shape}, b {b.rows.shape}, coef {coef.shape}")
     out = np.zeros((len(a), len(coef)))
-    if len(a) and b.n:
-        threads = n_threads(n_jobs, len(a) * b.n * (a.shape[1] + 16), 2_000_000)
-        native().kernel_sums(*_numbers(spec), a, a_norms, b.panels, b.norms, np.ascontiguousarray(coef), out, threads)
+    threads = n_threads(n_jobs, len(a) * b.n * (a.shape[1] + 16), 2_000_000)
+    native().kernel_sums(*_numbers(spec), a, a_norms, b.panels, b.norms, np.ascontiguousarray(coef), out, b.n, threads)
     return out
 
 
@@ -114,22 +107,12 @@ def smo_block(
     if K.shape == (q, q) and q % ALIGNED:
         K, given = square(q, K.dtype), K
         K[:, :q] = given
-    if K.shape[1] != -(-q // ALIGNED) * ALIGNED or not len(low) == len(high) == len(beta) == len(v) == q:
-        raise ValueError(
-            f"shapes do not fit: K {K.shape}, low {low.shape}, high {high.shape}, beta {beta.shape}, v {v.shape}"
-        )
     steps, gap = native().smo_block(K, low, high, beta, v, tol, max_steps)
     return int(steps), float(gap)
 
 
 def subtract_rows(rows: Array, slot: Ints, step: Floats, v: Floats, n_jobs: int | None = None) -> None:
     """v[j] −= Σ_r step[r] · rows[slot[r], j], in place."""
-    if (
-        len(v) > rows.shape[1]
-        or len(slot) != len(step)
-        or (len(slot) and not 0 <= slot.min() <= slot.max() < len(rows))
-    ):
-        raise ValueError(f"shapes do not fit: rows {rows.shape}, slot {slot.shape}, step {step.shape}, v {v.shape}")
     native().subtract_rows(rows, slot, step, v, n_threads(n_jobs, len(slot) * len(v), 500_000))
 
 
@@ -157,11 +140,8 @@ class Descent:
 
 def descend(X: Any, state: Descent, last: Epoch, seed: int) -> Epoch:
     """One pass of dual coordinate descent over the active rows of X (dense, or CSR with int64 starts and int32 columns)."""
-    n, d = X.shape
-    vectors = (state.y, state.upper, state.ridge, state.curvature, state.alpha, state.order)
-    if any(len(v) != n for v in vectors) or len(state.w) != d + 1 or not 0 <= last.active <= n:
-        raise ValueError(f"shapes do not fit: X {X.shape}, y {state.y.shape}, w {state.w.shape}")
-    rest = (*vectors[:4], float(state.bias), state.alpha, state.w, state.order, *last, seed)
+    constants = (state.y, state.upper, state.ridge, state.curvature, float(state.bias))
+    rest = (*constants, state.alpha, state.w, state.order, *last, seed)
     if isinstance(X, np.ndarray):
         return Epoch(*native().descend_dense(X, *rest))
     return Epoch(*native().descend_sparse(X.indptr, X.indices, X.data, *rest))

@@ -1,9 +1,19 @@
-// What the binding files share: array types that never convert silently, and the list of the rooms.
+// What the binding files share: array types that never convert silently, the guard of their shapes, the list of the rooms.
+//
+// A kernel trusts its arguments; the bindings do not. Whatever a caller passes, it gets an exception and never a read or a
+// write outside an array.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstdint>
+#include <vector>
+
 namespace nb = nanobind;
+
+inline void need(bool fits, const char* what) {
+    if (!fits) throw nb::value_error(what);
+}
 
 void bind_naive(nb::module_& m);
 void bind_pairs(nb::module_& m);
@@ -17,3 +27,8 @@ void bind_sampling(nb::module_& m);
 template <typename T, int D> using In = nb::ndarray<const T, nb::ndim<D>, nb::device::cpu>;
 template <typename T, int D> using InC = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
 template <typename T, int D> using OutC = nb::ndarray<T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
+
+// Networks: lists laid end to end in `items`, list i from offsets[i] to offsets[i + 1], entries in 0 … limit−1; and numbers
+// of states, at least one each.
+std::vector<std::vector<int>> lists_of(const InC<std::int64_t, 1>& offsets, const InC<std::int32_t, 1>& items, std::size_t limit);
+std::vector<int> sizes_of(const InC<std::int32_t, 1>& sizes);

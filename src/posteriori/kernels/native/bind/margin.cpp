@@ -1,4 +1,4 @@
-// Kernel blocks and the pairwise solver of support vector machines. Shapes are checked in kernels/margin.py.
+// Kernel blocks and the pairwise solver of support vector machines.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
@@ -13,18 +13,33 @@ namespace {
 
 using NoGil = nb::gil_scoped_release;
 
-template <typename T> Packed<T> packed(const InC<T, 3>& panels, const InC<T, 1>& norms, std::size_t n) {
+template <typename T> void need_panels(std::size_t n, std::size_t d, std::size_t panels, std::size_t rows, std::size_t width, std::size_t norms) {
+    need(width == panel_width<T>() && panels == (n + width - 1) / width && rows == d && norms == panels * width,
+         "shapes do not fit: panels and norms are not those of the rows");
+}
+
+template <typename T> Packed<T> packed(const InC<T, 2>& a, const InC<T, 1>& a_norms, const InC<T, 3>& panels, const InC<T, 1>& norms, std::size_t n) {
+    need_panels<T>(n, a.shape(1), panels.shape(0), panels.shape(1), panels.shape(2), norms.shape(0));
+    need(a_norms.shape(0) == a.shape(0), "shapes do not fit: every row has a norm");
     return {panels.data(), norms.data(), n, panels.shape(1)};
 }
 
 KernelSpec spec_of(int kind, double scale, double shift, int degree) {
+    need(kind >= 0 && kind <= static_cast<int>(KernelKind::manhattan), "no such kernel");
     return {static_cast<KernelKind>(kind), scale, shift, degree};
+}
+
+void need_slots(const InC<long long, 1>& slot, std::size_t count, std::size_t rows) {
+    need(slot.shape(0) == count, "shapes do not fit: every row has a slot");
+    for (std::size_t i = 0; i < count; ++i)
+        need(slot.data()[i] >= 0 && static_cast<std::size_t>(slot.data()[i]) < rows, "shapes do not fit: a slot is outside the rows");
 }
 
 template <typename T> void bind_for(nb::module_& m) {
     m.def(
         "pack_rows",
         [](InC<T, 2> rows, OutC<T, 3> panels, OutC<T, 1> norms, int threads) {
+            need_panels<T>(rows.shape(0), rows.shape(1), panels.shape(0), panels.shape(1), panels.shape(2), norms.shape(0));
             NoGil release;
             pack_rows(rows.data(), rows.shape(0), rows.shape(1), panels.data(), norms.data(), threads);
         },
@@ -33,9 +48,12 @@ template <typename T> void bind_for(nb::module_& m) {
         "kernel_rows",
         [](int kind, double scale, double shift, int degree, InC<T, 2> a, InC<T, 1> a_norms, InC<T, 3> panels,
            InC<T, 1> norms, OutC<T, 2> out, InC<long long, 1> slot, std::size_t n, int threads) {
+            const auto spec = spec_of(kind, scale, shift, degree);
+            const auto b = packed<T>(a, a_norms, panels, norms, n);
+            need(out.shape(1) >= n, "shapes do not fit: out is narrower than b");
+            need_slots(slot, a.shape(0), out.shape(0));
             NoGil release;
-            kernel_rows(spec_of(kind, scale, shift, degree), a.data(), a_norms.data(), a.shape(0), packed(panels, norms, n),
-                        out.data(), out.shape(1), slot.data(), threads);
+            kernel_rows(spec, a.data(), a_norms.data(), a.shape(0), b, out.data(), out.shape(1), slot.data(), threads);
         },
         nb::arg("kind"), nb::arg("scale"), nb::arg("shift"), nb::arg("degree"), nb::arg("a").noconvert(),
         nb::arg("a_norms").noconvert(), nb::arg("panels").noconvert(), nb::arg("norms").noconvert(),
@@ -43,18 +61,26 @@ template <typename T> void bind_for(nb::module_& m) {
     m.def(
         "kernel_sums",
         [](int kind, double scale, double shift, int degree, InC<T, 2> a, InC<T, 1> a_norms, InC<T, 3> panels,
-           InC<T, 1> norms, InC<double, 2> coef, OutC<double, 2> out, int threads) {
+           InC<T, 1> norms, InC<double, 2> coef, OutC<double, 2> out, std::size_t n, int threads) {
+            const auto spec = spec_of(kind, scale, shift, degree);
+            const auto b = packed<T>(a, a_norms, panels, norms, n);
+            need(coef.shape(1) == n && out.shape(0) == a.shape(0) && out.shape(1) == coef.shape(0),
+                 "shapes do not fit: coef is not (sums, n) or out not (rows, sums)");
             NoGil release;
-            kernel_sums(spec_of(kind, scale, shift, degree), a.data(), a_norms.data(), a.shape(0),
-                        packed(panels, norms, coef.shape(1)), coef.data(), coef.shape(0), out.data(), threads);
+            kernel_sums(spec, a.data(), a_norms.data(), a.shape(0), b, coef.data(), coef.shape(0), out.data(), threads);
         },
         nb::arg("kind"), nb::arg("scale"), nb::arg("shift"), nb::arg("degree"), nb::arg("a").noconvert(),
         nb::arg("a_norms").noconvert(), nb::arg("panels").noconvert(), nb::arg("norms").noconvert(),
-        nb::arg("coef").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+        nb::arg("coef").noconvert(), nb::arg("out").noconvert(), nb::arg("n"), nb::arg("threads"));
     m.def(
         "smo_block",
         [](InC<T, 2> K, InC<double, 1> low, InC<double, 1> high, OutC<double, 1> beta, OutC<double, 1> v, double tol,
            std::size_t max_steps) {
+            const std::size_t q = K.shape(0);
+            need(K.shape(1) == (q + ALIGNED - 1) / ALIGNED * ALIGNED, "shapes do not fit: K is (q, q) with its rows padded to eights");
+            need(low.shape(0) == q && high.shape(0) == q && beta.shape(0) == q && v.shape(0) == q,
+                 "shapes do not fit: a vector is not as long as K");
+            need(q <= MOST_IN_LANES<T>, "a block has at most 2²⁴ variables in float");
             SmoEnd end;
             {
                 NoGil release;
@@ -67,6 +93,8 @@ template <typename T> void bind_for(nb::module_& m) {
     m.def(
         "subtract_rows",
         [](InC<T, 2> rows, InC<long long, 1> slot, InC<double, 1> step, OutC<double, 1> v, int threads) {
+            need(v.shape(0) <= rows.shape(1), "shapes do not fit: v is longer than a row");
+            need_slots(slot, step.shape(0), rows.shape(0));
             NoGil release;
             subtract_rows(rows.data(), rows.shape(1), slot.data(), step.data(), slot.shape(0), v.data(), v.shape(0), threads);
         },
@@ -78,10 +106,15 @@ using Doubles = InC<double, 1>;
 
 // One epoch for rows of either kind; the four constants and the three arrays that change, as `Descent` names them.
 template <typename Rows>
-std::tuple<std::size_t, double, double> epoch(const Rows& rows, Doubles y, Doubles upper, Doubles ridge, Doubles curvature,
+std::tuple<std::size_t, double, double> epoch(const Rows& rows, std::size_t n, Doubles y, Doubles upper, Doubles ridge, Doubles curvature,
                                               double bias, OutC<double, 1> alpha, OutC<double, 1> w,
                                               OutC<std::int64_t, 1> order, std::size_t active, double top, double bottom,
                                               std::uint64_t seed) {
+    for (const auto* v : {&y, &upper, &ridge, &curvature}) need(v->shape(0) == n, "shapes do not fit: a vector is not as long as X");
+    need(alpha.shape(0) == n && order.shape(0) == n && active <= n && w.shape(0) == rows.d + 1,
+         "shapes do not fit: alpha, order, active or w are not those of X");
+    for (std::size_t s = 0; s < active; ++s)
+        need(order.data()[s] >= 0 && static_cast<std::size_t>(order.data()[s]) < n, "the order names a row that is not there");
     const Descent state{y.data(), upper.data(), ridge.data(), curvature.data(), bias, alpha.data(), w.data(), order.data()};
     NoGil release;
     const Epoch end = descend(rows, state, {active, top, bottom}, seed);
@@ -99,7 +132,7 @@ void bind_margin(nb::module_& m) {
         [](InC<double, 2> X, Doubles y, Doubles upper, Doubles ridge, Doubles curvature, double bias, OutC<double, 1> alpha,
            OutC<double, 1> w, OutC<std::int64_t, 1> order, std::size_t active, double top, double bottom,
            std::uint64_t seed) {
-            return epoch(DenseRows{X.data(), X.shape(1)}, y, upper, ridge, curvature, bias, alpha, w, order, active, top,
+            return epoch(DenseRows{X.data(), X.shape(1)}, X.shape(0), y, upper, ridge, curvature, bias, alpha, w, order, active, top,
                          bottom, seed);
         },
         nb::arg("X").noconvert(), nb::arg("y").noconvert(), nb::arg("upper").noconvert(), nb::arg("ridge").noconvert(),
@@ -110,7 +143,17 @@ void bind_margin(nb::module_& m) {
         [](InC<std::int64_t, 1> starts, InC<std::int32_t, 1> columns, Doubles values, Doubles y, Doubles upper,
            Doubles ridge, Doubles curvature, double bias, OutC<double, 1> alpha, OutC<double, 1> w,
            OutC<std::int64_t, 1> order, std::size_t active, double top, double bottom, std::uint64_t seed) {
-            return epoch(SparseRows{starts.data(), columns.data(), values.data(), w.shape(0) - 1}, y, upper, ridge,
+            need(starts.shape(0) > 0 && w.shape(0) > 0 && values.shape(0) == columns.shape(0), "shapes do not fit: no CSR matrix");
+            const std::size_t n = starts.shape(0) - 1, d = w.shape(0) - 1;
+            const auto* start = starts.data();
+            for (std::size_t i = 0; i < n; ++i) need(start[i] >= 0 && start[i] <= start[i + 1], "the starts of the rows fall");
+            need(static_cast<std::size_t>(start[n]) <= columns.shape(0), "the rows reach beyond the stored cells");
+            if (active == n) {  // a descent begins with all rows and keeps X
+                std::uint32_t most = 0;
+                for (std::int64_t k = start[0]; k < start[n]; ++k) most = std::max(most, static_cast<std::uint32_t>(columns.data()[k]));
+                need(start[0] == start[n] || most < d, "a column is outside X");
+            }
+            return epoch(SparseRows{starts.data(), columns.data(), values.data(), d}, n, y, upper, ridge,
                          curvature, bias, alpha, w, order, active, top, bottom, seed);
         },
         nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),

@@ -4,8 +4,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <limits>
 #include <optional>
-#include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "bind.hpp"
@@ -16,10 +17,6 @@ using Any2 = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 using Weights = std::optional<InC<double, 1>>;
 
 namespace {
-
-void require(bool holds, const char* message) {
-    if (!holds) throw std::invalid_argument(message);
-}
 
 int code_width(nb::dlpack::dtype type) {
     if (type == nb::dtype<std::uint8_t>()) return 1;
@@ -32,7 +29,7 @@ int code_width(nb::dlpack::dtype type) {
 
 Column column_of(const Any1& a, int widest = 8) {
     const int width = code_width(a.dtype());
-    require(width <= widest, "class codes are uint8, uint16 or uint32");
+    need(width <= widest, "class codes are uint8, uint16 or uint32");
     return {static_cast<const unsigned char*>(a.data()), a.shape(0) == 1 ? width : a.stride(0) * width, width};
 }
 
@@ -44,7 +41,7 @@ Cells cells_of(nb::handle columns, const InC<std::int64_t, 1>& offsets, std::vec
     if (nb::isinstance<nb::list>(columns)) {
         for (nb::handle item : nb::borrow<nb::list>(columns)) {
             const Any1 a = nb::cast<Any1>(item, false);
-            require(found.empty() || a.shape(0) == n, "columns differ in length");
+            need(found.empty() || a.shape(0) == n, "columns differ in length");
             n = a.shape(0);
             found.push_back(column_of(a));
             held.push_back(nb::borrow(item));
@@ -61,24 +58,24 @@ Cells cells_of(nb::handle columns, const InC<std::int64_t, 1>& offsets, std::vec
             for (auto& c : found) c.stride = across * static_cast<std::ptrdiff_t>(matrix.shape(1));
         held.push_back(nb::borrow(columns));
     }
-    require(offsets.shape(0) == found.size() + 1, "offsets has one entry more than there are columns");
-    for (std::size_t j = 0; j < found.size(); ++j) require(offsets(j) <= offsets(j + 1), "offsets fall");
-    require(offsets(0) == 0, "offsets begin at 0");
+    need(offsets.shape(0) == found.size() + 1, "offsets has one entry more than there are columns");
+    for (std::size_t j = 0; j < found.size(); ++j) need(offsets(j) <= offsets(j + 1), "offsets fall");
+    need(offsets(0) == 0, "offsets begin at 0");
     return Cells(std::move(found), offsets.data(), n);
 }
 
 // start is (K,) or (n, K).
 Scores scores_of(const nb::ndarray<const double, nb::c_contig, nb::device::cpu>& start, OutC<double, 2>& out,
                  std::size_t n, std::size_t K, bool posterior) {
-    require(out.shape(0) == n && out.shape(1) == K, "out is not (n, K)");
+    need(out.shape(0) == n && out.shape(1) == K, "out is not (n, K)");
     const bool one = start.ndim() == 1;
-    require(one ? start.shape(0) == K : start.ndim() == 2 && start.shape(0) == n && start.shape(1) == K,
+    need(one ? start.shape(0) == K : start.ndim() == 2 && start.shape(0) == n && start.shape(1) == K,
             "start is neither (K,) nor (n, K)");
     return {start.data(), one ? 0 : K, out.data(), posterior};
 }
 
 const double* weights_of(const Weights& w, std::size_t n) {
-    require(!w || w->shape(0) == n, "weights differ from y in length");
+    need(!w || w->shape(0) == n, "weights differ from y in length");
     return w ? w->data() : nullptr;
 }
 
@@ -93,8 +90,8 @@ template <typename T> void bind_gaussian(nb::module_& m) {
         "class_moments",
         [](In<T, 2> X, Any1 y, Weights w, OutC<double, 2> n, OutC<double, 2> mean, OutC<double, 2> m2, int threads) {
             const Matrix<T> matrix = matrix_of<T>(X);
-            require(y.shape(0) == matrix.n, "X and y differ in length");
-            for (auto* a : {&n, &mean, &m2}) require(a->shape(1) == matrix.d && a->shape(0) == n.shape(0), "not (K, d)");
+            need(y.shape(0) == matrix.n, "X and y differ in length");
+            for (auto* a : {&n, &mean, &m2}) need(a->shape(1) == matrix.d && a->shape(0) == n.shape(0), "not (K, d)");
             const double* weights = weights_of(w, matrix.n);
             const Column classes = column_of(y, 4);
             nb::gil_scoped_release release;
@@ -108,7 +105,7 @@ template <typename T> void bind_gaussian(nb::module_& m) {
            nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, bool posterior, int threads) {
             const Matrix<T> matrix = matrix_of<T>(X);
             const std::size_t K = mean.shape(0);
-            require(mean.shape(1) == matrix.d && variance.shape(0) == K && variance.shape(1) == matrix.d,
+            need(mean.shape(1) == matrix.d && variance.shape(0) == K && variance.shape(1) == matrix.d,
                     "mean and variance are not (K, d)");
             const Scores to = scores_of(start, out, matrix.n, K, posterior);
             int seen = CLEAN;
@@ -126,8 +123,8 @@ template <typename T> void bind_gaussian(nb::module_& m) {
 template <typename I, typename V>
 Sparse<I, V> sparse_of(const InC<I, 1>& indptr, const InC<I, 1>& indices, const std::optional<InC<V, 1>>& data,
                        std::size_t d, double threshold) {
-    require(indptr.shape(0) >= 1, "indptr is empty");
-    require(!data || data->shape(0) >= indices.shape(0), "data and indices differ in length");
+    need(indptr.shape(0) >= 1, "indptr is empty");
+    need(!data || data->shape(0) >= indices.shape(0), "data and indices differ in length");
     return {indptr.data(), indices.data(), data ? data->data() : nullptr, indptr.shape(0) - 1, d, indices.shape(0), threshold};
 }
 
@@ -137,7 +134,7 @@ template <typename I, typename V> void bind_sparse(nb::module_& m) {
         [](InC<I, 1> indptr, InC<I, 1> indices, std::optional<InC<V, 1>> data, Any1 y, Weights w, OutC<double, 2> table,
            double threshold, int threads) {
             const auto X = sparse_of<I, V>(indptr, indices, data, table.shape(0), threshold);
-            require(y.shape(0) == X.n, "X and y differ in length");
+            need(y.shape(0) == X.n, "X and y differ in length");
             const double* weights = weights_of(w, X.n);
             const Column classes = column_of(y, 4);
             nb::gil_scoped_release release;
@@ -164,7 +161,7 @@ template <typename T> void bind_labels(nb::module_& m) {
     m.def(
         "label_range",
         [](In<T, 1> y, std::uint64_t most) -> std::optional<std::pair<T, T>> {
-            require(y.shape(0) > 0, "no labels");
+            need(y.shape(0) > 0, "no labels");
             const std::ptrdiff_t stride = y.stride(0);
             T lo, hi;
             nb::gil_scoped_release release;
@@ -173,7 +170,8 @@ template <typename T> void bind_labels(nb::module_& m) {
         },
         nb::arg("y").noconvert(), nb::arg("most"));
     auto codes = [](In<T, 1> y, T lo, std::size_t span, auto out) {
-        require(out.shape(0) == y.shape(0), "codes differ from y in length");
+        need(out.shape(0) == y.shape(0), "codes differ from y in length");
+        need(span - 1 <= std::numeric_limits<std::remove_reference_t<decltype(*out.data())>>::max(), "codes are too narrow");
         std::vector<T> classes;
         {
             nb::gil_scoped_release release;
@@ -195,8 +193,8 @@ void bind_cells(nb::module_& m) {
         [](nb::handle columns, Any1 y, InC<std::int64_t, 1> offsets, OutC<std::int64_t, 2> table, int threads) {
             std::vector<nb::object> held;
             const Cells cells = cells_of(columns, offsets, held);
-            require(y.shape(0) == cells.n, "columns and y differ in length");
-            require(table.shape(0) == cells.total(), "the table does not have the cells of offsets");
+            need(y.shape(0) == cells.n, "columns and y differ in length");
+            need(table.shape(0) == cells.total(), "the table does not have the cells of offsets");
             const Column classes = column_of(y, 4);
             nb::gil_scoped_release release;
             count_cells(cells, classes, table.shape(1), table.data(), threads);
@@ -208,8 +206,8 @@ void bind_cells(nb::module_& m) {
         [](nb::handle columns, Any1 y, InC<std::int64_t, 1> offsets, InC<double, 1> w, OutC<double, 2> table, int threads) {
             std::vector<nb::object> held;
             const Cells cells = cells_of(columns, offsets, held);
-            require(y.shape(0) == cells.n && w.shape(0) == cells.n, "columns, y and weights differ in length");
-            require(table.shape(0) == cells.total(), "the table does not have the cells of offsets");
+            need(y.shape(0) == cells.n && w.shape(0) == cells.n, "columns, y and weights differ in length");
+            need(table.shape(0) == cells.total(), "the table does not have the cells of offsets");
             const Column classes = column_of(y, 4);
             nb::gil_scoped_release release;
             count_cells(cells, classes, table.shape(1), w.data(), table.data(), threads);
@@ -222,7 +220,7 @@ void bind_cells(nb::module_& m) {
            nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, bool posterior, int threads) {
             std::vector<nb::object> held;
             const Cells cells = cells_of(columns, offsets, held);
-            require(theta.shape(0) == cells.total(), "the table does not have the cells of offsets");
+            need(theta.shape(0) == cells.total(), "the table does not have the cells of offsets");
             const Scores to = scores_of(start, out, cells.n, theta.shape(1), posterior);
             nb::gil_scoped_release release;
             return score_cells(cells, theta.data(), theta.shape(1), to, threads);
@@ -233,8 +231,8 @@ void bind_cells(nb::module_& m) {
         "normalise",
         [](InC<double, 2> log_joint, OutC<double, 2> posterior, std::optional<OutC<double, 1>> evidence, int threads) {
             const std::size_t n = log_joint.shape(0), K = log_joint.shape(1);
-            require(posterior.shape(0) == n && posterior.shape(1) == K, "posterior is not (n, K)");
-            require(!evidence || evidence->shape(0) == n, "evidence is not (n,)");
+            need(posterior.shape(0) == n && posterior.shape(1) == K, "posterior is not (n, K)");
+            need(!evidence || evidence->shape(0) == n, "evidence is not (n,)");
             double* logs = evidence ? evidence->data() : nullptr;
             nb::gil_scoped_release release;
             return normalise(log_joint.data(), n, K, posterior.data(), logs, threads);

@@ -26,7 +26,28 @@ void poll() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
+template <typename T> void need_points(const InC<T, 2>& X) {
+    need(X.shape(0) > 0 && X.shape(1) > 0, "there are no points");
+    need(X.shape(0) < kdtree::nobody && X.shape(1) < kdtree::nobody, "points are numbered in 31 bits");
+}
+
+// Queries, who is left out, and where the answers go.
+template <typename T>
+void need_query(std::size_t d, const InC<T, 2>& Q, const I32& skip, const OutC<T, 2>& distance, const OutC<std::int64_t, 2>& index) {
+    need(Q.shape(1) == d && Q.shape(0) < kdtree::nobody, "queries and points differ in their columns");
+    need(skip.shape(0) == 0 || skip.shape(0) == Q.shape(0), "skip has a row for every query, or none");
+    need(distance.shape(1) > 0 && distance.shape(1) < kdtree::nobody, "at least one neighbour is sought");
+    need(distance.shape(0) == Q.shape(0) && index.shape(0) == Q.shape(0) && index.shape(1) == distance.shape(1),
+         "distance and index are not (queries, neighbours)");
+}
+
+Metric metric_of(int metric) {
+    need(metric >= 0 && metric <= static_cast<int>(Metric::minkowski), "no such metric");
+    return Metric(metric);
+}
+
 template <typename T> nb::tuple bounds(InC<T, 2> X, int threads) {
+    need_points<T>(X);
     const std::size_t d = X.shape(1);
     std::vector<T> lo(d), hi(d);
     bool finite;
@@ -38,6 +59,8 @@ template <typename T> nb::tuple bounds(InC<T, 2> X, int threads) {
 }
 
 template <typename T> nb::tuple build(InC<T, 2> X, double scale, int leaf_size, int threads) {
+    need_points<T>(X);
+    need(leaf_size > 0, "a leaf holds at least one point");
     const std::size_t d = X.shape(1);
     kdtree::Tree<T> t;
     {
@@ -59,6 +82,13 @@ kdtree::View<T> view(const I32& dim, const InC<T, 1>& value, const I32& right, c
                      const I32& leaf_count, const InC<T, 3>& blocks, const InC<std::int32_t, 2>& ids,
                      const InC<float, 4>& wide_box, const InC<std::int32_t, 2>& wide_child, const InC<double, 1>& centre,
                      double unit, int leaf_size) {
+    const std::size_t nodes = dim.shape(0), leaves = leaf_count.shape(0), d = blocks.shape(1);
+    need(nodes > 0 && value.shape(0) == nodes && right.shape(0) == nodes && leaves > 0 && leaf_block.shape(0) == leaves + 1 &&
+             std::size_t(leaf_block.data()[leaves]) == blocks.shape(0) && d > 0 && blocks.shape(2) == W &&
+             ids.shape(0) == blocks.shape(0) && ids.shape(1) == W && wide_child.shape(1) == W &&
+             wide_box.shape(0) == wide_child.shape(0) && wide_box.shape(1) == 2 && wide_box.shape(2) == d &&
+             wide_box.shape(3) == W && centre.shape(0) == d && leaf_size > 0,
+         "these arrays are no tree");
     kdtree::View<T> v{};
     v.d = int(blocks.shape(1));
     v.leaves = std::int64_t(leaf_count.shape(0)), v.wide = std::int64_t(wide_child.shape(0));
@@ -74,10 +104,11 @@ void tree_nearest(I32 dim, InC<T, 1> value, I32 right, I32 leaf_block, I32 leaf_
                   double unit, int leaf_size, InC<T, 2> Q, I32 skip, int metric, double p, int threads,
                   OutC<T, 2> distance, OutC<std::int64_t, 2> index) {
     const auto tree = view(dim, value, right, leaf_block, leaf_count, blocks, ids, wide_box, wide_child, centre, unit, leaf_size);
+    need_query<T>(blocks.shape(1), Q, skip, distance, index);
+    const Ask ask{metric_of(metric), p, threads, poll};
     nb::gil_scoped_release free;
     kdtree::nearest(tree, Q.data(), std::int64_t(Q.shape(0)), int(distance.shape(1)),
-                    skip.shape(0) ? skip.data() : nullptr, Ask{Metric(metric), p, threads, poll}, distance.data(),
-                    index.data());
+                    skip.shape(0) ? skip.data() : nullptr, ask, distance.data(), index.data());
 }
 
 template <typename T>
@@ -87,6 +118,9 @@ nb::tuple tree_within(I32 dim, InC<T, 1> value, I32 right, I32 leaf_block, I32 l
                       double p, int threads, bool list) {
     const auto tree = view(dim, value, right, leaf_block, leaf_count, blocks, ids, wide_box, wide_child, centre, unit, leaf_size);
     const std::size_t m = Q.shape(0);
+    need(Q.shape(1) == blocks.shape(1) && m < kdtree::nobody, "queries and points differ in their columns");
+    need(radius.shape(0) == m, "every query has a radius");
+    const Ask ask{metric_of(metric), p, threads, poll};
     std::vector<std::int64_t> start(m + 1);
     std::vector<std::int32_t> id;
     std::vector<T> distance;
@@ -94,8 +128,7 @@ nb::tuple tree_within(I32 dim, InC<T, 1> value, I32 right, I32 leaf_block, I32 l
         nb::gil_scoped_release free;
         std::vector<std::vector<std::int32_t>> found(list ? m : 0);
         std::vector<std::vector<T>> far(list ? m : 0);
-        kdtree::within(tree, Q.data(), std::int64_t(m), radius.data(), Ask{Metric(metric), p, threads, poll},
-                       start.data() + 1, list ? &found : nullptr, list ? &far : nullptr);
+        kdtree::within(tree, Q.data(), std::int64_t(m), radius.data(), ask, start.data() + 1, list ? &found : nullptr, list ? &far : nullptr);
         if (list) {
             for (std::size_t i = 0; i < m; ++i) start[i + 1] += start[i];
             id.reserve(start[m]), distance.reserve(start[m]);
@@ -110,7 +143,9 @@ nb::tuple tree_within(I32 dim, InC<T, 1> value, I32 right, I32 leaf_block, I32 l
 }
 
 template <typename T> nb::tuple brute_panel(InC<T, 2> X, InC<T, 1> lo, InC<T, 1> hi, int threads) {
+    need_points<T>(X);
     const std::size_t d = X.shape(1);
+    need(lo.shape(0) == d && hi.shape(0) == d, "lo and hi have a number for every column");
     brute::Panel p;
     {
         nb::gil_scoped_release free;
@@ -124,6 +159,11 @@ template <typename T> nb::tuple brute_panel(InC<T, 2> X, InC<T, 1> lo, InC<T, 1>
 template <typename T>
 void brute_nearest(InC<T, 2> X, InC<float, 3> blocks, InC<float, 2> half, InC<double, 1> centre, double unit,
                    float largest, InC<T, 2> Q, I32 skip, int threads, OutC<T, 2> distance, OutC<std::int64_t, 2> index) {
+    need_points<T>(X);
+    need_query<T>(X.shape(1), Q, skip, distance, index);
+    need(half.shape(0) == (X.shape(0) + 15) / 16 && half.shape(1) == 16 && blocks.shape(0) == half.shape(0) &&
+             blocks.shape(1) == X.shape(1) && blocks.shape(2) == 16 && centre.shape(0) == X.shape(1),
+         "the panel is not that of the points");
     nb::gil_scoped_release free;
     brute::nearest(X.data(), std::int64_t(X.shape(0)), int(X.shape(1)), blocks.data(), half.data(), centre.data(), unit,
                    largest, Q.data(), std::int64_t(Q.shape(0)), int(distance.shape(1)),

@@ -3,33 +3,69 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "network/combine.hpp"
 #include "network/junction.hpp"
 #include "bind.hpp"
 
 using namespace posteriori;
 
+Lists lists_of(const InC<std::int64_t, 1>& offsets, const InC<std::int32_t, 1>& items, std::size_t limit) {
+    need(offsets.shape(0) > 0 && offsets.data()[0] == 0, "the lists do not begin at 0");
+    Lists lists(offsets.shape(0) - 1);
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        const std::int64_t begin = offsets.data()[i], end = offsets.data()[i + 1];
+        need(begin <= end && static_cast<std::size_t>(end) <= items.shape(0), "a list reaches beyond the items");
+        lists[i].assign(items.data() + begin, items.data() + end);
+        for (int item : lists[i]) need(item >= 0 && static_cast<std::size_t>(item) < limit, "an item is out of range");
+    }
+    return lists;
+}
+
+std::vector<int> sizes_of(const InC<std::int32_t, 1>& sizes) {
+    for (std::size_t v = 0; v < sizes.shape(0); ++v) need(sizes.data()[v] > 0, "a node has no state");
+    return {sizes.data(), sizes.data() + sizes.shape(0)};
+}
+
 namespace {
 
-Lists lists_of(const InC<std::int64_t, 1>& offsets, const InC<std::int32_t, 1>& items) {
-    Lists lists(offsets.shape(0) - 1);
-    for (std::size_t i = 0; i < lists.size(); ++i)
-        lists[i].assign(items.data() + offsets.data()[i], items.data() + offsets.data()[i + 1]);
-    return lists;
+// Cells of a table over these axes; in floating point, where nothing overflows.
+double cells_of(const std::vector<int>& axes, const std::vector<int>& sizes) {
+    double cells = 1;
+    for (int axis : axes) cells *= sizes[axis];
+    return cells;
+}
+
+void need_node(const Plan& plan, int v) {
+    need(v >= 0 && static_cast<std::size_t>(v) < plan.sizes.size(), "no such node");
 }
 
 std::vector<int> vector_of(const InC<std::int32_t, 1>& items) { return {items.data(), items.data() + items.shape(0)}; }
 
 std::pair<std::vector<int>, Lists> elimination_order(InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> neighbours,
                                                      InC<std::int32_t, 1> sizes) {
+    const Lists near = lists_of(offsets, neighbours, sizes.shape(0));
+    need(near.size() == sizes.shape(0), "every node has a list of neighbours");
+    for (std::size_t v = 0; v < near.size(); ++v)
+        for (int u : near[v])
+            need(std::count(near[u].begin(), near[u].end(), static_cast<int>(v)) == 1 && u != static_cast<int>(v),
+                 "the graph is not undirected and simple");
     nb::gil_scoped_release release;
-    Elimination elimination = best_elimination(lists_of(offsets, neighbours), vector_of(sizes));
+    Elimination elimination = best_elimination(near, sizes_of(sizes));
     CliqueTree tree = clique_tree(elimination);
     return {std::move(elimination.order), std::move(tree.members)};
 }
 
 // The likelihood vectors of the nodes follow each other in `values`.
 void set_findings(State& state, const Plan& plan, InC<std::int32_t, 1> nodes, InC<double, 1> values) {
+    need(&plan == &state.plan(), "the plan is not that of the state");
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < nodes.shape(0); ++i) {
+        need_node(plan, nodes.data()[i]);
+        length += plan.sizes[nodes.data()[i]];
+    }
+    need(length == values.shape(0), "the likelihoods are not those of the nodes");
     Findings findings(plan.sizes.size());
     const double* next = values.data();
     for (std::size_t i = 0; i < nodes.shape(0); ++i) {
@@ -45,10 +81,21 @@ void set_findings(State& state, const Plan& plan, InC<std::int32_t, 1> nodes, In
 double combine_factors(InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> scope_offsets, InC<std::int32_t, 1> scopes,
                      InC<std::int64_t, 1> table_offsets, InC<double, 1> tables, InC<std::uint8_t, 1> keep, bool maximise,
                      OutC<double, 1> out) {
-    const Lists lists = lists_of(scope_offsets, scopes);
+    const std::vector<int> states = sizes_of(sizes);
+    const Lists lists = lists_of(scope_offsets, scopes, states.size());
+    need(table_offsets.shape(0) == lists.size() + 1 && keep.shape(0) == states.size(), "every factor has a table and every axis a mark");
     std::vector<const double*> starts;
-    for (std::size_t f = 0; f < lists.size(); ++f) starts.push_back(tables.data() + table_offsets.data()[f]);
-    return combine(vector_of(sizes), lists, starts, keep.data(), maximise, out.data());
+    for (std::size_t f = 0; f < lists.size(); ++f) {
+        const std::int64_t begin = table_offsets.data()[f];
+        need(begin >= 0 && static_cast<double>(begin) + cells_of(lists[f], states) <= static_cast<double>(tables.shape(0)),
+             "a table is shorter than its scope");
+        starts.push_back(tables.data() + begin);
+    }
+    double cells = 1, kept = 1;
+    for (std::size_t k = 0; k < states.size(); ++k) cells *= states[k], kept *= keep.data()[k] ? states[k] : 1;
+    need(cells < 0x1p59, "the product does not fit any memory");
+    need(kept == static_cast<double>(out.shape(0)), "out does not have the cells of the axes that are kept");
+    return combine(states, lists, starts, keep.data(), maximise, out.data());
 }
 
 }  // namespace
@@ -63,9 +110,18 @@ void bind_network(nb::module_& m) {
     nb::class_<Plan>(m, "JunctionPlan")
         .def("__init__",
              [](Plan* self, InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> parents) {
-                 new (self) Plan(vector_of(sizes), lists_of(offsets, parents));
+                 need(sizes.shape(0) > 0 && offsets.shape(0) == sizes.shape(0) + 1, "every node has a list of parents");
+                 new (self) Plan(sizes_of(sizes), lists_of(offsets, parents, sizes.shape(0)));
              }, nb::arg("sizes").noconvert(), nb::arg("offsets").noconvert(), nb::arg("parents").noconvert(), Release())
         .def("fill", [](Plan& self, InC<double, 1> tables, InC<std::int64_t, 1> offsets) {
+                 const std::size_t n = self.sizes.size();
+                 need(self.bytes() <= kMostBytes, "no machine holds this tree");
+                 need(offsets.shape(0) == n + 1, "every node has a table");
+                 for (std::size_t v = 0; v < n; ++v) {
+                     const double cells = cells_of(self.parents[v], self.sizes) * self.sizes[v];
+                     need(offsets.data()[v] >= 0 && static_cast<double>(offsets.data()[v]) + cells <= static_cast<double>(tables.shape(0)),
+                          "a table is shorter than its family");
+                 }
                  self.fill(tables.data(), offsets.data());
              }, nb::arg("tables").noconvert(), nb::arg("offsets").noconvert(), Release())
         .def("cliques", [](const Plan& self) {
@@ -77,25 +133,40 @@ void bind_network(nb::module_& m) {
         .def_prop_ro("largest", &Plan::largest)
         .def_prop_ro("largest_cells", &Plan::largest_cells);
     nb::class_<State>(m, "JunctionState")
-        .def(nb::init<std::shared_ptr<const Plan>>(), Release())
+        .def("__init__",
+             [](State* self, std::shared_ptr<const Plan> plan) {
+                 need(plan && plan->filled(), "the plan has no tables yet");
+                 new (self) State(std::move(plan));
+             }, nb::arg("plan"), Release())
         .def("set", &set_findings, nb::arg("plan"), nb::arg("nodes").noconvert(), nb::arg("values").noconvert(), Release())
         .def("change", [](State& self, int v, InC<double, 1> likelihood) {
+                 need_node(self.plan(), v);
+                 need(likelihood.shape(0) == 0 || likelihood.shape(0) == static_cast<std::size_t>(self.plan().sizes[v]),
+                      "the likelihood is not that of the node");
                  self.change(v, likelihood.shape(0) ? likelihood.data() : nullptr);
              }, nb::arg("node"), nb::arg("likelihood").noconvert(), Release())
         .def("reset", &State::reset, Release())
         .def("collect", &State::collect, Release())
         .def("marginals", [](State& self, OutC<double, 1> out) {
+                 need(out.shape(0) == self.marginals().size(), "out does not have the states of all nodes");
                  if (!self.collect() || !self.distribute()) return false;
                  std::copy(self.marginals().begin(), self.marginals().end(), out.data());
                  return true;
              }, nb::arg("out").noconvert(), Release())
         .def("joint", [](State& self, std::vector<int> nodes, OutC<double, 1> out) {
+                 for (int v : nodes) {
+                     need_node(self.plan(), v);
+                     need(std::count(nodes.begin(), nodes.end(), v) == 1, "a node is named twice");
+                 }
+                 need(!nodes.empty() && cells_of(nodes, self.plan().sizes) == static_cast<double>(out.shape(0)),
+                      "out does not have the cells of the nodes");
                  std::vector<double> table;
                  if (!self.collect() || !self.distribute() || !self.joint(nodes, table)) return false;
                  std::copy(table.begin(), table.end(), out.data());
                  return true;
              }, nb::arg("nodes"), nb::arg("out").noconvert(), Release())
         .def("most_probable", [](State& self, OutC<std::int32_t, 1> out) {
+                 need(out.shape(0) == self.plan().sizes.size(), "out does not have a state a node");
                  std::vector<int> states;
                  double value = 0;
                  if (!self.most_probable(states, value)) return -std::numeric_limits<double>::infinity();
@@ -103,6 +174,8 @@ void bind_network(nb::module_& m) {
                  return value;
              }, nb::arg("out").noconvert(), Release())
         .def("sample", [](State& self, InC<std::uint64_t, 1> seeds, std::int64_t chunk, int threads, OutC<std::int32_t, 2> out) {
+                 need(out.shape(1) == self.plan().sizes.size(), "out does not have a column a node");
+                 need(chunk > 0 && seeds.shape(0) >= (out.shape(0) + chunk - 1) / chunk, "every chunk needs a seed");
                  if (!self.collect()) return false;
                  self.sample(static_cast<Index>(out.shape(0)), seeds.data(), chunk, threads, out.data());
                  return true;
@@ -111,7 +184,18 @@ void bind_network(nb::module_& m) {
     m.def("junction_batch",
           [](std::shared_ptr<const Plan> plan, InC<std::int32_t, 2> cases, InC<std::int32_t, 1> targets, OutC<double, 2> out,
              OutC<std::uint8_t, 1> possible, int threads) {
-              batch(plan, cases.data(), static_cast<Index>(cases.shape(0)), vector_of(targets), out.data(),
+              need(plan && plan->filled(), "the plan has no tables yet");
+              const std::size_t rows = cases.shape(0), n = plan->sizes.size();
+              std::size_t width = 0;
+              for (std::size_t i = 0; i < targets.shape(0); ++i) {
+                  need_node(*plan, targets.data()[i]);
+                  width += plan->sizes[targets.data()[i]];
+              }
+              need(cases.shape(1) == n && out.shape(0) == rows && out.shape(1) == width && possible.shape(0) == rows,
+                   "cases, out and possible are not those of the network");
+              for (std::size_t i = 0; i < rows * n; ++i)
+                  need(cases.data()[i] < plan->sizes[i % n], "a case names a state that is not there");
+              batch(plan, cases.data(), static_cast<Index>(rows), vector_of(targets), out.data(),
                     reinterpret_cast<char*>(possible.data()), threads);
           }, nb::arg("plan"), nb::arg("cases").noconvert(), nb::arg("targets").noconvert(), nb::arg("out").noconvert(),
           nb::arg("possible").noconvert(), nb::arg("threads"), Release());

@@ -8,6 +8,7 @@ namespace {
 
 using posteriori::Column;
 using posteriori::PairWay;
+constexpr std::size_t kMostClasses = std::size_t{1} << 31;
 using AnyCodes = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 
 Column code_column(const AnyCodes& a) {
@@ -21,20 +22,21 @@ Column code_column(const AnyCodes& a) {
 std::vector<Column> code_columns(const std::vector<AnyCodes>& arrays, std::size_t n) {
     std::vector<Column> columns;
     for (const auto& a : arrays) {
-        if (a.shape(0) != n) throw nb::value_error("columns and class have different lengths");
+        need(a.shape(0) == n, "columns and class have different lengths");
         columns.push_back(code_column(a));
     }
     return columns;
 }
 
-void check_table(const std::vector<std::uint32_t>& sizes, std::size_t n_columns, std::size_t cells) {
-    if (sizes.size() != n_columns) throw nb::value_error("one size a column is needed");
+template <typename Table> void check_table(const std::vector<std::uint32_t>& sizes, std::size_t n_columns, const Table& table) {
+    need(sizes.size() == n_columns, "one size a column is needed");
+    need(table.shape(1) > 0 && table.shape(1) < kMostClasses, "there is no class, or more than 2³¹ of them");
     std::size_t after = 0, needed = 0;
     for (auto it = sizes.rbegin(); it != sizes.rend(); ++it) {
         needed += *it * after;
         after += *it;
     }
-    if (needed != cells) throw nb::value_error("the table does not have the cells of all pairs");
+    need(needed == table.shape(0), "the table does not have the cells of all pairs");
 }
 
 }  // namespace
@@ -44,8 +46,9 @@ void bind_pairs(nb::module_& m) {
         "count_pairs",
         [](const std::vector<AnyCodes>& columns, const std::vector<std::uint32_t>& sizes, const AnyCodes& y,
            OutC<std::int64_t, 2> table, int way, int threads) {
+            need(way >= 0 && way <= static_cast<int>(PairWay::scalar), "no such way to count pairs");
             const auto list = code_columns(columns, y.shape(0));
-            check_table(sizes, columns.size(), table.shape(0));
+            check_table(sizes, columns.size(), table);
             const auto classes = code_column(y);
             nb::gil_scoped_release release;
             posteriori::count_pairs(list, sizes, classes, static_cast<std::uint32_t>(table.shape(1)), y.shape(0),
@@ -58,8 +61,8 @@ void bind_pairs(nb::module_& m) {
         [](const std::vector<AnyCodes>& columns, const std::vector<std::uint32_t>& sizes, const AnyCodes& y,
            In<double, 1> weights, OutC<double, 2> table, int threads) {
             const auto list = code_columns(columns, y.shape(0));
-            check_table(sizes, columns.size(), table.shape(0));
-            if (weights.shape(0) != y.shape(0)) throw nb::value_error("weights and class have different lengths");
+            check_table(sizes, columns.size(), table);
+            need(weights.shape(0) == y.shape(0), "weights and class have different lengths");
             const auto classes = code_column(y);
             nb::gil_scoped_release release;
             posteriori::weigh_pairs(list, sizes, classes, static_cast<std::uint32_t>(table.shape(1)), y.shape(0),

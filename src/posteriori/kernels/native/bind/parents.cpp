@@ -9,11 +9,9 @@ namespace {
 using Codes = InC<std::int32_t, 2>;
 using Table = InC<double, 3>;
 
-void need(bool fits, const char* what) {
-    if (!fits) throw nb::value_error(what);
-}
-
-posteriori::ParentTable parent_table(const Table& t, std::size_t n_classes) {
+posteriori::ParentTable parent_table(const Table& t, std::size_t n_classes, std::size_t block) {
+    need(n_classes > 0, "there is no class");
+    need(block > 0, "a block has at least one factor");
     need(t.shape(2) >= n_classes && (t.shape(2) == 2 || t.shape(2) % 4 == 0), "the classes of a table are not padded");
     return {t.data(), t.shape(0), t.shape(1), t.shape(2)};
 }
@@ -25,7 +23,7 @@ void bind_parents(nb::module_& m) {
         "sum_of_products",
         [](const Codes& rows, const Codes& columns, const Table& theta, std::size_t block, OutC<double, 2> out, int threads) {
             need(rows.shape(0) == columns.shape(0) && rows.shape(0) == out.shape(0), "rows differ in number");
-            const auto table = parent_table(theta, out.shape(1));
+            const auto table = parent_table(theta, out.shape(1), block);
             nb::gil_scoped_release release;
             posteriori::sum_of_products(rows.data(), rows.shape(1), columns.data(), columns.shape(1), rows.shape(0), table,
                                         out.shape(1), block, out.data(), threads);
@@ -38,8 +36,9 @@ void bind_parents(nb::module_& m) {
            const Table& own, std::optional<Table> totals, const InC<double, 1>& prior, const InC<double, 1>& prior_own,
            std::optional<InC<double, 1>> weights, std::size_t block, OutC<double, 2> sums, int threads) {
             const std::size_t n = codes.shape(0), d = codes.shape(1), K = prior.shape(0);
-            const auto table = parent_table(theta, K);
+            const auto table = parent_table(theta, K, block);
             need(y.shape(0) == n && prior_own.shape(0) == n && (!weights || weights->shape(0) == n), "rows differ in number");
+            need(d > 0, "there is no column");
             need(first.shape(0) == d + 1 && sums.shape(0) == d && sums.shape(1) == 3, "one candidate a column is needed");
             for (std::size_t k = 0; k < 3; ++k) need(own.shape(k) == theta.shape(k), "the tables differ in shape");
             if (totals)

@@ -15,7 +15,9 @@ struct SmoEnd {
 
 // Moves pairs (i, j) of second-order choice (Fan, Chen and Lin 2005) until gap ≤ tol or max_steps; β and v change in place.
 // K_ij is K[i·stride + j]; stride is at least q rounded up to ALIGNED, and what lies beyond column q is finite.
+// The places of the best are kept in lanes of T beside their values: q is at most the largest run of integers that T holds.
 constexpr std::size_t ALIGNED = 8;
+template <typename T> constexpr std::size_t MOST_IN_LANES = std::size_t{1} << (sizeof(T) == 4 ? 24 : 53);
 template <typename T>
 SmoEnd smo_block(const T* K, std::size_t q, std::size_t stride, const double* low, const double* high, double* beta,
                  double* v, double tol, std::size_t max_steps);

@@ -1,4 +1,6 @@
 // Integer labels -> codes in two reads.
+#include <stdexcept>
+
 #include "naive.hpp"
 
 namespace posteriori {
@@ -33,6 +35,7 @@ std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T l
     for (std::size_t r = 0; r < n; ++r) {
         const auto gap = static_cast<std::uint64_t>(y[static_cast<std::ptrdiff_t>(r) * stride]) -
                          static_cast<std::uint64_t>(lo);
+        if (gap >= span) throw std::out_of_range("a label lies outside the range given");
         present[gap] = 1;
         codes[r] = static_cast<C>(gap);
     }

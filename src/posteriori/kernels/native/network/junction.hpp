@@ -46,6 +46,7 @@ public:
     void fill(const double* tables, const Index* offsets);
 
     double bytes() const { return bytes_; }  // what one state needs, potentials included
+    bool filled() const { return filled_; }
     const std::vector<int>& largest() const { return largest_; }
     double largest_cells() const { return largest_cells_; }
 
@@ -61,8 +62,10 @@ private:
     std::vector<int> lay_out(const CliqueTree& tree);
     double needed() const;
     double bytes_ = 0, largest_cells_ = 0;
+    bool filled_ = false;
     std::vector<int> largest_;
 };
+constexpr double kMostBytes = 4e15;  // beyond it no tree is laid out: no machine holds it, the caller refuses it by its bytes
 
 // Findings: hard[v] a state or −1; soft[v] a likelihood vector or empty; log_weight[v] what a one-hot vector weighs beyond 1.
 struct Findings {
@@ -87,6 +90,7 @@ public:
     bool collect();     // messages to the roots; false when the findings are impossible
     bool distribute();  // messages from the roots and all marginals, after collect
     double log_probability() const;
+    const Plan& plan() const { return *plan_; }
     const std::vector<double>& marginals() const { return marginals_; }
 
     // Joint of nodes that lie in one clique (in the order given), or false when none holds them all.

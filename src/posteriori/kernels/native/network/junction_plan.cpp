@@ -73,7 +73,7 @@ Plan::Plan(std::vector<int> sizes_given, Lists parents_given)
         if (cells > largest_cells_) largest_cells_ = cells, largest_ = members;
     }
     bytes_ = 8 * total;
-    if (bytes_ > 4e15) return;  // no machine holds it; the caller refuses it by its bytes
+    if (bytes_ > kMostBytes) return;
     const std::vector<int> row = lay_out(tree);
     std::vector<int> place(n);
     for (int i = 0; i < n; ++i) place[elimination.order[i]] = i;
@@ -214,6 +214,7 @@ void Plan::fill(const double* tables, const Index* table_offsets) {
             if (x > 0 && x < least) least = x;
         clique.least_log = std::isfinite(least) ? std::min(0.0, std::log(least)) : 0.0;
     }
+    filled_ = true;
 }
 
 }  // namespace posteriori

@@ -1,0 +1,297 @@
+"""No arguments make a kernel read or write outside an array, though no caller passes such: an exception, never a crash.
+
+Every function that the compiled module binds is called once as its Python wrapper calls it, and then again and again with
+one argument spoilt: an array cut short, emptied, lengthened or filled with numbers that point elsewhere, a number out of
+its range. This runs in a process of its own, which has to end well; under `make sanitize` a read past the end ends it too.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from posteriori.kernels import margin, naive, native, neighbors, network, pairs, parents
+
+MODULES = (margin, naive, neighbors, network, pairs, parents)
+Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
+
+
+class Recorder:
+    """Stands for the compiled module and keeps, for each kind of call, the function and a copy of its arguments."""
+
+    def __init__(self, calls: Calls, target: Any, prefix: str = "") -> None:
+        self.calls, self.target, self.prefix = calls, target, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.target, name)
+        if not callable(found):
+            return found
+
+        def call(*args: Any) -> Any:
+            args = tuple(a.target if isinstance(a, Recorder) else a for a in args)
+            kept = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+            kinds = "".join(a.dtype.char for a in args if isinstance(a, np.ndarray))
+            self.calls.setdefault(f"{self.prefix}{name} {kinds}", (found, kept))
+            made = found(*args)
+            return Recorder(self.calls, made, f"{name}.") if name in ("JunctionPlan", "JunctionState") else made
+
+        return call
+
+
+def valid_calls() -> Calls:
+    """One call of every bound function, as the wrappers make it."""
+    calls: Calls = {}
+    recorder = Recorder(calls, native())
+    for module in MODULES:
+        module.native = lambda: recorder  # type: ignore[attr-defined]
+    rng = np.random.default_rng(0)
+    for kind in (np.uint8, np.uint16):
+        _naive(rng, kind)
+    for kind in (np.float64, np.float32):
+        _neighbors(rng, kind)
+        _margin(rng, kind)
+    _network(rng)
+    for module in MODULES:
+        module.native = native  # type: ignore[attr-defined]
+    return calls
+
+
+def _naive(rng: np.random.Generator, codes: type) -> None:
+    n, K = 21, 3
+    X, y = rng.integers(0, 2, (n, 4)).astype(codes), rng.integers(0, K, n).astype(codes)
+    offsets, weights, start = np.arange(0, 9, 2), rng.random(n), np.zeros(K)
+    theta = rng.random((8, K))
+    for columns in (X, list(X.T)):
+        naive.count_cells(columns, y, offsets, K)
+        naive.count_cells(columns, y, offsets, K, weights)
+        naive.log_joint_cells(columns, theta, offsets, start)
+        naive.posterior_cells(columns, theta, offsets, np.zeros((n, K)))
+    naive.normalise(rng.random((n, K)))
+    naive.posterior(rng.random((n, K)))
+    for numbers in (rng.random((n, 3)), rng.random((n, 3)).astype(np.float32)):
+        naive.class_moments(numbers, y, K, weights)
+        naive.posterior_gaussian(numbers, np.zeros((K, 3)), np.ones((K, 3)), start)
+    S = sp.random(n, 5, 0.4, "csr", rng=1)
+    for index in (np.int32, np.int64):
+        for value in (np.float64, np.float32, np.int64):
+            stored = S.indptr.astype(index), S.indices.astype(index), S.data.astype(value)
+            naive.count_sparse(*stored, 5, y, K, weights)
+            naive.log_joint_sparse(*stored, rng.random((5, K)), start)
+    for label in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64):
+        naive.encode_integers(np.array([3, 5, 3, 7], dtype=label))
+    naive.encode_integers(np.array([3, 900]))
+    for way in ("auto", "bitmaps", "scalar"):
+        pairs.count_pairs(X, [2] * 4, y, K, way=way)
+    pairs.count_pairs(X, [2] * 4, y, K, weights)
+    table = rng.random((8, 8, parents.padded(K)))
+    cells = (X + np.arange(0, 8, 2)).astype(np.int32)
+    first = np.arange(0, 9, 2, dtype=np.int32)
+    parents.sum_of_products(cells, cells, table, K)
+    for totals in (None, rng.random((8, 4, parents.padded(K)))):
+        for w in (None, weights):
+            parents.leave_one_out(
+                cells, first, y.astype(np.int32), table, table, totals, np.ones(K) / K, np.ones(n) / K, w
+            )
+
+
+def _neighbors(rng: np.random.Generator, kind: type) -> None:
+    X, Q = rng.random((90, 3)).astype(kind), rng.random((5, 3)).astype(kind)
+    skip = np.arange(5, dtype=np.int32)
+    lo, hi, _ = neighbors.bounds(X)
+    flat = neighbors.build(X, 1.0, 8)
+    for metric in neighbors.METRICS:
+        neighbors.nearest(flat, 8, Q, 3, metric, 3.0, skip)
+        neighbors.within(flat, 8, Q, np.full(5, 0.3, dtype=kind), metric, 3.0)
+    neighbors.brute_nearest(X, neighbors.panel(X, lo, hi), Q, 3, skip)
+
+
+def _margin(rng: np.random.Generator, kind: type) -> None:
+    n, d = 19, 3
+    X = rng.random((n, d)).astype(kind)
+    packed = margin.pack(X)
+    a, norms, slot = X[:7].copy(), packed.norms[:7].copy(), np.arange(7)
+    for name in margin.KINDS:
+        spec = margin.KernelSpec(name, 0.5, 1.0, 2)
+        margin.kernel_rows(spec, a, norms, packed, np.zeros((8, n), kind), slot)
+        margin.kernel_sums(spec, a, norms, packed, rng.random((2, n)))
+    K = margin.square(n, kind)
+    K[:, :n] = X @ X.T + np.eye(n, dtype=kind)
+    margin.smo_block(K, -np.ones(n), np.ones(n), np.zeros(n), rng.normal(size=n), 1e-3, 100)
+    margin.subtract_rows(K, slot, rng.random(7), np.zeros(n))
+    for rows in (X.astype(float), sp.csr_array(X.astype(float))):
+        if not isinstance(rows, np.ndarray):
+            rows.indptr, rows.indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
+        y = np.where(X[:, 0] > 0.5, 1.0, -1.0)
+        state = margin.Descent(y, np.ones(n), np.zeros(n), np.ones(n), 1.0, np.zeros(n), np.zeros(d + 1), np.arange(n))
+        margin.descend(rows, state, margin.Epoch(n), 3)
+
+
+def ints(items: list[Any]) -> np.ndarray:
+    return np.array(items, np.int32)
+
+
+def _network(rng: np.random.Generator) -> None:
+    sizes, above = [2, 3, 2], [[], [0], [0, 1]]
+    tables = [
+        rng.dirichlet(np.ones(s), size=int(np.prod([sizes[p] for p in ps]))).ravel() for s, ps in zip(sizes, above)
+    ]
+    network.elimination_order([[1, 2], [0, 2], [0, 1]], sizes)
+    network.combine_factors(sizes, [[0], [0, 1], [0, 1, 2]], tables, [True, False, True], False)
+    plan = network.junction_plan(sizes, above)
+    plan.fill(np.concatenate(tables), network.starts(len(t) for t in tables))
+    plan.cliques()
+    state = network.junction_state(plan)
+    state.set(plan, ints([1]), np.array([0.5, 0.2, 0.3]))
+    state.change(0, np.array([1.0, 0.0]))
+    state.collect()
+    state.marginals(np.empty(7))
+    state.joint([0, 2], np.empty(4))
+    state.most_probable(np.empty(3, np.int32))
+    state.sample(np.arange(2, dtype=np.uint64), 8, 1, np.empty((11, 3), np.int32))
+    state.reset()
+    network.junction_batch(plan, ints([[-1, 2, -1], [0, -1, 1]]), ints([2, 0]), 4, 1)
+    fixed = ints([-1, -1, 1])
+    soft = np.array([-1, 0, -1], np.int64)
+    network.draw_forward(
+        [0, 1, 2], sizes, above, tables, (fixed, soft, np.ones(3)), np.arange(1, dtype=np.uint64), 9, 1
+    )
+    # node 2 is held in state 1; nodes 0 and 1 are a block each, and node 1 has a likelihood
+    factors = [*tables, np.array([0.5, 0.2, 0.3])]
+    moves = [[0, 0, 0], [1, 3, 6]], [[0, 0, 0], [1, 2, 1], [2, 4, 2]]
+    blocks = [
+        (ints([v]), ints(touched), np.array(moves[v]), ints([[k] for k in range(sizes[v])]))
+        for v, touched in enumerate(([0, 1, 2], [1, 2, 3]))
+    ]
+    network.gibbs_chains(
+        factors,
+        ([0, 1, 2], sizes, above),
+        (fixed, ints([1])),
+        blocks,
+        np.zeros((2, 2), np.int64),
+        np.tile(network.starts(len(t) for t in factors)[:-1] + [0, 0, 1, 0], (2, 1)),
+        np.arange(2, dtype=np.uint64),
+        (5, 1, 2, 3, 2),
+        1,
+    )
+
+
+def spoilt(arg: Any) -> Iterator[tuple[str, Any]]:
+    """What may be wrong with an argument, each with a name."""
+    if isinstance(arg, np.ndarray):
+        for axis in range(arg.ndim):
+            for cut in (0, arg.shape[axis] - 1):
+                if 0 <= cut < arg.shape[axis]:
+                    yield f"axis {axis} cut to {cut}", np.ascontiguousarray(np.take(arg, range(cut), axis))
+            yield f"axis {axis} one longer", np.concatenate([arg, np.take(arg, [0], axis)], axis) if arg.size else arg
+        if arg.dtype.kind in "iu":
+            for value in (-1, 10**6, int(np.iinfo(arg.dtype).max)):
+                for where in (slice(None), slice(0, 1), slice(-1, None)):
+                    wrong = arg.copy()
+                    wrong[where] = np.array(value).astype(arg.dtype)
+                    yield f"{value} at {where}", wrong
+    elif isinstance(arg, list):
+        yield "list cut", arg[:-1]
+        yield "empty list", []
+        if arg and isinstance(arg[0], np.ndarray):
+            yield "first item cut", [arg[0][:-1], *arg[1:]]
+        elif arg:
+            yield "items out of range", [10**6] * len(arg)
+    elif isinstance(arg, bool):
+        yield "not it", not arg
+    elif isinstance(arg, int):
+        for value in (-1, 0, 10**6):
+            yield str(value), value
+
+
+def run_all() -> None:
+    """Every call, then every call with one argument spoilt; names each before it is made, so that a crash has one."""
+    # Wrong numbers inside these are trusted: a tree is what `kdtree_build` gave, and its shape is checked
+    tree = range(11)
+    raised = 0
+    for name, (call, args) in valid_calls().items():
+        fresh = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        call(*fresh)
+        for i, arg in enumerate(args):
+            for what, wrong in spoilt(arg):
+                if name.startswith("kdtree_") and i in tree and " at " in what and "build" not in name:
+                    continue
+                if "threads" in what or (i == len(args) - 1 and isinstance(arg, int) and not isinstance(arg, bool)):
+                    continue  # the number of threads
+                print(name, i, what, flush=True)
+                again = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+                again[i] = wrong
+                try:
+                    call(*again)
+                except (ValueError, TypeError, IndexError, MemoryError, OverflowError):
+                    raised += 1
+    print("raised", raised)
+
+
+def test_spoilt_arguments_never_crash() -> None:
+    done = subprocess.run(
+        [sys.executable, __file__], capture_output=True, text=True, env={**os.environ, "PYTHONFAULTHANDLER": "1"}
+    )
+    last = "\n".join(done.stdout.splitlines()[-2:])
+    assert done.returncode == 0, f"{last}\n{done.stderr[-3000:]}"
+    assert int(last.split()[-1]) > 3000
+
+
+def test_every_bound_function_is_among_them() -> None:
+    called = {name.split()[0] for name in valid_calls()}
+    module = native()
+    bound = {name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")}
+    for kind in ("JunctionPlan", "JunctionState"):
+        methods = vars(getattr(module, kind))
+        bound |= {f"{kind}.{m}" for m, f in methods.items() if callable(f) and not m.startswith("_")}
+    assert bound - called == {"supports_avx2"}
+
+
+POINTS = np.random.default_rng(0).random((20, 2))
+FLAT = neighbors.build(POINTS, 1.0, 4)
+CODES = np.zeros((3, 2), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: native().count_pairs(list(CODES.T), [1, 1], CODES[:, 0], np.zeros((1, 0), np.int64), 0, 1), "no class"),
+        (lambda: neighbors.bounds(np.empty((0, 2))), "no points"),
+        (lambda: neighbors.build(np.empty((0, 2)), 1.0, 4), "no points"),
+        (lambda: neighbors.build(POINTS, 1.0, 0), "at least one point"),
+        (lambda: neighbors.nearest(FLAT, 0, POINTS, 1, "euclidean", 2.0), "no tree"),
+        (lambda: neighbors.nearest(FLAT, 4, POINTS[:, :1].copy(), 1, "euclidean", 2.0), "columns"),
+        (lambda: neighbors.nearest(FLAT, 4, POINTS, 0, "euclidean", 2.0), "one neighbour"),
+        (lambda: neighbors.nearest(FLAT, 4, POINTS, 1, "euclidean", 2.0, np.zeros(3, np.int32)), "skip"),
+        (lambda: neighbors.within(FLAT, 4, POINTS, np.ones(3), "euclidean", 2.0), "radius"),
+        (
+            lambda: parents.leave_one_out(
+                np.empty((2, 0), np.int32), np.zeros(1, np.int32), np.zeros(2, np.int32), np.ones((0, 0, 2)),
+                np.ones((0, 0, 2)), None, np.ones(2), np.ones(2),
+            ),
+            "no column",
+        ),
+        (lambda: network.junction_state(network.junction_plan([2], [[]])), "no tables"),
+    ],
+)  # fmt: skip
+def test_what_a_guard_says(call: Callable[[], Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        call()
+
+
+def test_more_neighbours_than_points() -> None:
+    """What is not there is infinitely far, whichever list keeps the neighbours."""
+    for k in (30, 90):
+        distance, _ = neighbors.nearest(FLAT, 4, POINTS, k, "euclidean", 2.0)
+        assert np.isfinite(distance[:, :20]).all()
+        assert np.isposinf(distance[:, 20:]).all()
+
+
+if __name__ == "__main__":
+    run_all()
