@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import pickle
 
@@ -12,9 +11,10 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
+from posteriori.bayes.choice import folds_of
 from posteriori.bayes.families import Families
 from posteriori.errors import MemoryBudgetError, ModelError, StatisticsError, UnknownColumn
-from posteriori.statistics.coded import code_known
+from posteriori.statistics.cuts import code_known
 from posteriori.structure.structures import Structure
 
 SPODE, TAN, AODE, A2DE, KDB = po.SPODE, po.TAN, po.AODE, po.A2DE, po.KDB
@@ -212,33 +212,40 @@ def test_super_parent_by_cross_validation():
     X, y = table(n=120)
     model = SPODE(folds=5, random_state=0, kinds="categorical").fit(X, y)
     assert model.super_parent_ in ("x0", "x1")
-    assert len(model.scores_) == 4
+    assert len(model.scores_) == 5  # four columns, and none
     again = SPODE(folds=5, random_state=0, kinds="categorical").fit(X, y, sample_weight=np.ones(120))
     assert np.allclose(again.scores_, model.scores_)
 
 
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("missing", [0.0, 0.15])
-def test_selective_kdb_losses_equal_refits(weights, missing):
+@pytest.mark.parametrize("wide", [False, True])
+def test_selective_kdb_losses_equal_refits_without_each_fold(weights, missing, wide, monkeypatch):
+    if wide:  # as if every family had very many cells
+        for where in ("statistics.joint", "bayes.families"):
+            monkeypatch.setattr(f"posteriori.{where}.WIDE", 2)
     X, y = table(n=22, d=3, missing=missing)
     w = np.random.default_rng(2).random(22) * 1.5 + 0.2 if weights else np.ones(22)
     how = {"k": 2, "kinds": declared(X, y)}
-    model = KDB(**how, select=True).fit(X, y, sample_weight=w if weights else None)
-    whole = KDB(**how).fit(X, y, sample_weight=w)  # its structure is held fixed
+    model = KDB(**how, select=True, folds=4).fit(X, y, sample_weight=w if weights else None)
     expected = np.zeros((3, 4, 3))
-    for r in range(22):
-        left = w.copy()
-        left[r] -= min(w[r], 1.0)
-        part = copy.copy(whole)
-        part._become(whole._read(X, y, left, ())[0], whole.classes_)
-        full, row = part.families_, code_known(part._open(X[[r]]), part.schema_, part.statistics_.cuts, 1)
+    coded = code_known(model._open(X), model.schema_, model.statistics_.cuts, 1)
+    folds = [(rows, np.ones(len(rows)) if mass is None else mass) for rows, mass in folds_of(coded, y, w, 4)]
+    assert sum(np.bincount(rows, mass, minlength=22) for rows, mass in folds) == pytest.approx(w)
+    for rows, mass in folds:
+        left = w - np.bincount(rows, mass, minlength=22)
+        left[left < 1e-9] = 0
+        part = KDB(**how).fit(X, y, sample_weight=left)  # order and parents learned from the others
+        full, asked = part.families_, code_known(part._open(X[rows]), part.schema_, part.statistics_.cuts, 1)
         for k, t in itertools.product(range(3), range(4)):
             structure = Structure(tuple(p[:k] for p in full.structure.parents))
             levels = tuple(steps[: k + 1] for steps in full.levels)
-            used = frozenset(model._order[:t])
-            joint = Families(structure, full.sizes, full.log_prior, levels, None, used, exact=False).log_joint(row)[0]
-            p = np.exp(joint - np.logaddexp.reduce(joint))
-            expected[k, t] += w[r] * np.array([-np.log(p[y[r]]), (1 - p[y[r]]) ** 2, p.argmax() != y[r]])
+            used = frozenset(part._order[:t])
+            joint = Families(structure, full.sizes, full.log_prior, levels, None, used, exact=False).log_joint(asked)
+            p = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
+            own = p[np.arange(len(rows)), y[rows]]
+            terms = np.array([-np.log(own), (1 - own) ** 2, p.argmax(axis=1) != y[rows]])
+            expected[k, t] += terms @ mass
     assert model._losses == pytest.approx(expected / w.sum(), rel=1e-9)
 
 
@@ -369,7 +376,7 @@ def test_what_cannot_be_is_said():
         TAN(kinds={"t": "text"}).fit({"t": ["a b", "c d"], "u": [1.0, 2.0]}, [0, 1])
     with pytest.raises(AttributeError, match="told"):
         _ = SPODE(super_parent=0).fit(X, y).scores_
-    with pytest.raises(AttributeError, match="leave-one-out"):
+    with pytest.raises(AttributeError, match="folds"):
         _ = KDB().fit(X, y).losses_
     with pytest.raises(StatisticsError, match="super-parents do not add"):
         SPODE(super_parent=0).fit(X, y) + SPODE(super_parent=1).fit(X, y)

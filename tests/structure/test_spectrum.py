@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import ModelError
-from posteriori.kernels.pairs import count_pairs, pair_offsets
 from posteriori.statistics import Counts
+from posteriori.statistics.cuts import CodedTable
+from posteriori.statistics.joint import collect_pairs
 from posteriori.structure.information import class_information, conditional_information
 from posteriori.structure.structures import Structure, kdb, spanning_edges, tree
 
@@ -59,7 +60,7 @@ def tables(draw):
 def test_tree_is_the_brute_force_tree_on_brute_force_information(case):
     X, y = case
     d = X.shape[1]
-    counts = Counts(count_pairs(X, [3] * d, np.array(y, np.uint8), 2), pair_offsets([3] * d))
+    counts = collect_pairs(CodedTable(X, (3,) * d), np.array(y, np.uint8), 2, None, 1, None)
     found = conditional_information(counts, [3] * d)
     brute = np.zeros((d, d))
     for i, j in itertools.combinations(range(d), 2):
@@ -78,9 +79,9 @@ def test_blocks_of_pairs_give_the_same_information(monkeypatch):
     rng = np.random.default_rng(0)
     sizes = [2, 5, 3, 4, 1]
     X = [rng.integers(0, s, 200).astype(np.uint8) for s in sizes]
-    counts = Counts(count_pairs(X, sizes, rng.integers(0, 2, 200).astype(np.uint8), 2), pair_offsets(sizes))
+    counts = collect_pairs(CodedTable(X, tuple(sizes)), rng.integers(0, 2, 200).astype(np.uint8), 2, None, 1, None)
     whole = conditional_information(counts, sizes)
-    monkeypatch.setattr("posteriori.structure.information.CELLS", 7)
+    monkeypatch.setattr("posteriori.structure.information.NUMBERS", 7)
     assert conditional_information(counts, sizes) == pytest.approx(whole)
 
 

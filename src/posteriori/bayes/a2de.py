@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Floats, Ints
 from ..budget import refuse_over
-from ..kernels.pairs import pair_offsets
 from ..kernels.parents import padded, sum_of_products
 from ..smoothing import share
-from ..smoothing import theta as of_theta
-from ..statistics.coded import CodedTable
-from ..statistics.joint import Joint, collect_pairs, collect_triples
+from ..smoothing import theta as theta_of
+from ..statistics.cuts import CodedTable
+from ..statistics.joint import Joint, collect_pairs, collect_triples, refuse_triples
 from ..statistics.statistics import Statistics
 from ..structure.information import conditional_information
+from ..table.encode import Seen
+from ..table.frame import Frame
+from ..table.schema import Schema
 from .aode import AODE, ROWS
 from .families import draw_from
-from .superparents import Cells
+from .semi import AT_LEAST_0, SemiNaive
+from .superparents import Places
+
+LOOKED_UP = 1 << 24  # pairs of values up to which each has a place in a list
+
+
+class Pairs(NamedTuple):
+    """The pairs of values that are frequent enough to be super-parents, in the order of their keys."""
+
+    theta: Floats  # θ[ab, c, y], with P(y, a, b) where c is a
+    scope: Ints  # which pair of columns
+    cell: Ints  # which of its cells
+    keys: Ints  # the cell counted on through all pairs of columns
+    row: Array | None  # of each key its row, −1 where it is none; None where there are too many keys
 
 
 class A2DE(AODE):
@@ -39,6 +54,11 @@ class A2DE(AODE):
     >>> model.predict({"a": [0, 1], "b": [0, 0], "c": [0, 0]}).tolist()
     [0, 1]
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SemiNaive._parameter_constraints,
+        "min_frequency": AT_LEAST_0,
+    }
 
     def __init__(
         self,
@@ -64,58 +84,70 @@ class A2DE(AODE):
             n_jobs=n_jobs,
         )
 
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
+        refuse_triples([1] * frame.d, frame.n, len(schema.classes), self.max_memory)  # the least; before any work
+        return super()._collect(frame, schema, y, weights, seen)
+
     def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
+        refuse_triples(table.sizes, table.n, base.n_classes, self.max_memory)
         pairs = collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory)
         return pairs, collect_triples(table, y, base.n_classes, weights, self.n_jobs, self.max_memory)
 
     @property
-    def _pair_table(self) -> tuple[Floats, Array]:
-        """(θ[ab, c, y] with P(y, a, b) where c is a, whether the pair ab is frequent enough)."""
-        return self._made("pairs", self._make_pair_table)
+    def _pairs(self) -> Pairs:
+        return self._made("pairs", self._make_pairs)
 
-    def _make_pair_table(self) -> tuple[Floats, Array]:
+    def _make_pairs(self) -> Pairs:
         statistics, lam = self.statistics_, float(self.smoothing)
-        sizes, K, cells = statistics.sizes, len(statistics.rows), Cells(statistics.sizes)
-        pairs = statistics.joints[0].counts
-        needed = len(pairs.table) * len(cells) * padded(K) * 8
-        refuse_over(self.max_memory, needed, f"tables of {len(pairs.offsets) - 1} pairs of super-parents, {K} classes")
-        theta = np.ones((len(pairs.table), len(cells), padded(K)))
-        places = {tuple(scope): s for s, scope in enumerate(statistics.joints[1].scopes.tolist())}
-        for p, (i, j) in enumerate(statistics.joints[0].scopes.tolist()):
-            if sizes[i] * sizes[j] == 0:  # a column without values is nobody's parent
-                continue
-            part = theta[pairs.offsets[p] : pairs.offsets[p + 1]].reshape(sizes[i], sizes[j], len(cells), -1)
-            counts = statistics.joints[0].table(p, sizes)
+        sizes, K, places = statistics.sizes, statistics.n_classes, Places(statistics.sizes)
+        pairs, triples = statistics.joints
+        first = np.cumsum(pairs.full) - pairs.full
+        used = np.flatnonzero(pairs.counts.table.sum(axis=1) >= self.min_frequency)
+        scope = np.repeat(np.arange(len(pairs.full)), pairs.counts.sizes)[used]
+        cell = (used - first[scope]) if pairs.cells is None else pairs.cells[used]
+        refuse_over(
+            self.max_memory,
+            len(used) * len(places) * padded(K) * 8,
+            f"tables of {len(used)} pairs of values as super-parents, {K} classes",
+            "give a larger min_frequency, fewer columns or values, or use AODE",
+        )
+        theta = np.ones((len(used), len(places), padded(K)))
+        for s in np.unique(scope):
+            (i, j), rows = pairs.columns(s), np.flatnonzero(scope == s)
+            u, v = np.divmod(cell[rows], sizes[j])
             for k in (k for k in range(len(sizes)) if k not in (i, j)):
-                order = np.argsort([i, j, k])
-                scope = tuple(sorted((i, j, k)))
-                triple = statistics.joints[1].table(places[scope], sizes)
-                n = triple.transpose(*np.argsort(order), 3)  # [xi, xj, xk, y]
-                part[:, :, cells.first[k] : cells.first[k + 1], :K] = of_theta(n, lam)
+                n = _triple(triples, (i, j, k), sizes, u, v)
+                theta[rows, places.first[k] : places.first[k + 1], :K] = theta_of(n, lam)
+            counts = pairs.counts.scope(s)
             joint = share(counts + lam, counts.sum() + K * sizes[i] * sizes[j] * lam)
-            for u in range(sizes[i]):  # the factor of the pair itself stands where c is x_i
-                part[u, :, cells.first[i] + u, :K] = joint[u]
-        return theta, pairs.table.sum(axis=1) >= self.min_frequency
+            own = used[rows] - pairs.counts.offsets[s]
+            theta[rows, places.first[i] + u, :K] = joint[own]  # the factor of the pair itself stands where c is x_i
+        keys, row = first[scope] + cell, None
+        if pairs.full.sum() <= LOOKED_UP:
+            row = np.full(int(pairs.full.sum()), -1, dtype=np.int32)
+            row[keys] = np.arange(len(keys))
+        return Pairs(theta, scope, cell, keys, row)
 
     def _score(self, table: CodedTable) -> Floats:
-        if len(table.sizes) < 2:
+        theta, _, _, keys, row = self._pairs
+        if not len(keys):  # no two values are frequent enough together
             return super()._score(table)
-        theta, frequent = self._pair_table
-        if not len(theta):  # no two columns have values
-            return super()._score(table)
-        first, second = np.triu_indices(len(table.sizes), k=1)
-        sizes = np.asarray(table.sizes)
-        base = pair_offsets(table.sizes)[:-1]
+        pairs = self.statistics_.joints[0]
+        first, second = pairs.scopes.T
+        sizes, base, places = np.asarray(table.sizes), np.cumsum(pairs.full) - pairs.full, Places(table.sizes)
         out = np.empty((table.n, len(self.classes_)))
         step = max(256, ROWS // len(first))
         for begin in range(0, table.n, step):
             part = slice(begin, min(table.n, begin + step))
             cells = table.cells(part)
-            codes = cells - Cells(table.sizes).first[:-1]
-            rows = base + codes[:, first] * sizes[second] + codes[:, second]
+            codes = cells - places.first[:-1]
+            wanted = base + codes[:, first] * sizes[second] + codes[:, second]
             known = (cells[:, first] >= 0) & (cells[:, second] >= 0)
-            rows = np.where(known, rows, 0)
-            parents = np.where(known & frequent[rows], rows, -1).astype(np.int32)
+            if row is not None:
+                parents = np.where(known, row[np.where(known, wanted, 0)], -1).astype(np.int32)
+            else:
+                at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+                parents = np.where(known & (keys[at] == wanted), at, -1).astype(np.int32)
             out[part] = sum_of_products(parents, cells, theta, len(self.classes_), self.n_jobs)
             met = (parents >= 0).sum(axis=1)
             out[part] -= np.log(np.maximum(met, 1))[:, None]
@@ -125,25 +157,40 @@ class A2DE(AODE):
         return out
 
     def _edge_weights(self) -> list[float] | None:
-        information = conditional_information(self.statistics_.joints[0].counts, self.statistics_.sizes)
+        information = conditional_information(self.statistics_.joints[0], self.statistics_.sizes)
         return [float(information[i, j]) for i, j in self._edges()]
 
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """A pair's values and a class by P(y, x_i, x_j), then the other attributes given all three."""
-        if len(self.schema_) < 2 or not self._pair_table[1].any():
+        theta, scope, cell, keys, _ = self._pairs
+        if not len(keys):
             return super()._draw(n, rng)
-        theta, frequent = self._pair_table
-        statistics, K = self.statistics_, len(self.classes_)
-        where, sizes = Cells(statistics.sizes), statistics.sizes
-        scopes, offsets = statistics.joints[0].scopes, statistics.joints[0].counts.offsets
-        owner = np.repeat(np.arange(len(scopes)), np.diff(offsets))
-        i, j = scopes[owner].T
-        u, v = np.divmod(np.arange(len(owner)) - offsets[owner], np.asarray(sizes)[j])
-        own = np.where(frequent[:, None], theta[np.arange(len(owner)), where.first[i] + u, :K], 0.0)
+        K, places, sizes = len(self.classes_), Places(self.statistics_.sizes), self.statistics_.sizes
+        i, j = self.statistics_.joints[0].scopes[scope].T
+        u, v = np.divmod(cell, np.asarray(sizes)[j])
+        own = theta[np.arange(len(keys)), places.first[i] + u, :K]
         ab, y = np.divmod(rng.choice(own.size, n, p=(own / own.sum()).ravel()), K)
         codes = np.zeros((n, len(sizes)), dtype=np.int64)
         for k in range(len(sizes)):
-            part = theta[ab, where.first[k] : where.first[k + 1]][np.arange(n), :, y]
+            part = theta[ab, places.first[k] : places.first[k + 1]][np.arange(n), :, y]
             drawn = draw_from(part, rng)
             codes[:, k] = np.where(i[ab] == k, u[ab], np.where(j[ab] == k, v[ab], drawn))
         return codes, y
+
+
+def _triple(triples: Joint, columns: tuple[int, int, int], sizes: tuple[int, ...], u: Ints, v: Ints) -> Array:
+    """N[x_i = u, x_j = v, x_k, y] for some (u, v), in order; shape (len(u), S_k, K)."""
+    usual = tuple(sorted(columns))
+    s, turn = triples.find(usual), [usual.index(c) for c in columns]
+    if triples.counts.sizes[s] == triples.full[s]:
+        found: Array = triples.table(s, sizes).transpose(*turn, 3)[u, v]
+        return found
+    cells, table = triples.part(s)
+    values = np.unravel_index(cells, [sizes[c] for c in usual])
+    a, b, c = (values[t] for t in turn)
+    wanted, mine = u * sizes[columns[1]] + v, a * sizes[columns[1]] + b
+    at = np.minimum(np.searchsorted(wanted, mine), len(wanted) - 1)
+    met = np.flatnonzero(wanted[at] == mine)
+    out = np.zeros((len(u), sizes[columns[2]], table.shape[1]), dtype=table.dtype)
+    out[at[met], c[met]] = table[met]
+    return out

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Codes, Floats, Ints
 from ..budget import refuse_over
-from ..errors import StatisticsError, did_you_mean, listed
+from ..errors import StatisticsError
 from ..kernels.parents import padded, sum_of_products
-from ..smoothing import log_prior, log_theta, share
-from ..statistics.coded import CodedTable
-from ..statistics.joint import JointStatistics, collect_pairs
+from ..smoothing import share
+from ..statistics.cuts import CodedTable
+from ..statistics.joint import collect_pairs
 from ..statistics.statistics import Statistics
 from ..structure.information import class_information, conditional_information
 from ..structure.structures import naive
 from .families import Families, draw_from
 from .lazy import RowStore, always, collect_rows, draw_lazily, lazy_log_joint
-from .semi import SemiNaive
-from .superparents import Cells, conditional_table, set_own, symmetric_counts
+from .semi import AT_LEAST_0, SemiNaive
+from .superparents import BLOCK, Places, blocks, conditional_table, set_own, symmetric_counts
 
 ROWS = 1 << 15  # rows scored at a time
 IMPLIED = 1 << 24  # pairs of values looked at together for subsumption
-WEIGHTS = ("uniform", "information")
+
+
+class Parents(NamedTuple):
+    """What a row is scored with under many super-parents."""
+
+    theta: Floats  # θ[a, b, y] of the places a that may be super-parents, with w·P(y, a) where b is a
+    row: Codes  # of each place, its row in θ; −1 where it is too rare or weighs nothing
+    weight: Floats  # w of each place
+    places: Ints  # of each row of θ
 
 
 class AODE(SemiNaive):
@@ -55,6 +65,14 @@ class AODE(SemiNaive):
     [0, 1]
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SemiNaive._parameter_constraints,
+        "min_frequency": AT_LEAST_0,
+        "lazy": ["boolean"],
+        "weights": [StrOptions({"uniform", "information"})],
+        "subsumption": [Interval(Integral, 0, None, closed="left"), None],
+    }
+
     def __init__(
         self,
         min_frequency: float = 30,
@@ -83,14 +101,6 @@ class AODE(SemiNaive):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.weights not in WEIGHTS:
-            hint = did_you_mean(self.weights, WEIGHTS)
-            raise ValueError(f"weights must be one of {listed(WEIGHTS)}{hint} Got {self.weights!r} instead.")
-        if not self.min_frequency >= 0:
-            raise ValueError(f"min_frequency must be a number of at least 0. Got {self.min_frequency!r} instead.")
-
     def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Any, ...]:
         if self.lazy if self._fresh else self._stored:
             return (collect_rows(table, y, weights),)
@@ -101,49 +111,52 @@ class AODE(SemiNaive):
         """Whether the model holds rows and not pair counts: `lazy` may have been set anew since it learned."""
         return isinstance(self.statistics_.joints[0], RowStore)
 
-    def __add__(self, other: Self) -> Self:
-        if type(other) is not type(self):
-            return NotImplemented
-        self._check_fitted()
-        other._check_fitted()
+    def _check_alike(self, other: Self) -> None:
         if self._stored != other._stored:
             raise StatisticsError("a lazy model and one with counted pairs do not add")
-        return super().__add__(other)
 
-    def _weights_of(self, statistics: JointStatistics) -> Floats:
+    def _weights_of(self, statistics: Statistics) -> Floats:
         """The weight of each super-parent."""
         if self.weights == "uniform":
             return np.ones(len(statistics.sizes))
-        told = class_information(statistics.base.cells)
+        told = class_information(statistics.cells)
         return told if told.sum() > 0 else np.ones(len(told))
 
     @property
     def naive_(self) -> Families:
         """The naive Bayes that answers where no super-parent is frequent enough."""
-        return self._made("naive", lambda: naive_families(self.statistics_, self.smoothing, self.prior))
+        statistics = self.statistics_
+        return self._made(
+            "naive", lambda: Families.of(statistics, naive(len(statistics.sizes)), self.smoothing, self.prior)
+        )
 
     @property
-    def _table(self) -> tuple[Floats, Array, Floats]:
-        """(θ[a, b, y] with w·P(y, a) on the diagonal, whether cell a is frequent enough, weight of each cell's column)."""
-        return self._made("parents", self._make_table)
+    def _parents(self) -> Parents:
+        return self._made("parents", self._make_parents)
 
-    def _make_table(self) -> tuple[Floats, Array, Floats]:
+    def _make_parents(self) -> Parents:
+        """Rows of θ only for values that may be super-parents: no block that no row needs."""
         statistics, lam = self.statistics_, float(self.smoothing)
-        sizes, K = statistics.sizes, len(statistics.rows)
+        places, K = Places(statistics.sizes), statistics.n_classes
+        weight = self._weights_of(statistics)[places.column]
+        used = np.flatnonzero((statistics.cells.table.sum(axis=1) >= self.min_frequency) & (weight > 0))
         refuse_over(
-            self.max_memory, sum(sizes) ** 2 * padded(K) * 8, f"tables of {len(sizes)} super-parents, {K} classes"
+            self.max_memory,
+            (len(used) * len(places) * padded(K) + 8 * min(BLOCK, len(used) * len(places) * K)) * 8,
+            f"tables of {len(used)} values as super-parents, {K} classes",
+            "fit with lazy=True, a larger min_frequency, or fewer columns or values",
         )
-        theta = conditional_table(statistics.joints[0].counts, sizes, lam)
-        weight = self._weights_of(statistics)[Cells(sizes).column]
-        set_own(theta, weight[:, None] * joint_of_cells(statistics, lam))
-        frequent = statistics.base.cells.table.sum(axis=1) >= self.min_frequency
-        return theta, frequent & (weight > 0), weight
+        theta = conditional_table(statistics.joints[0], places, used, lam)
+        set_own(theta, used, (weight[:, None] * joint_of_cells(statistics, lam))[used])
+        row = np.full(len(places), -1, dtype=np.int32)
+        row[used] = np.arange(len(used))
+        return Parents(theta, row, weight, used)
 
     def _score(self, table: CodedTable) -> Floats:
         if self._stored:
             return lazy_log_joint(self, table)
-        theta, frequent, weight = self._table
-        if not len(theta):  # no column has values
+        theta, row, weight, used = self._parents
+        if not len(used):  # no value is frequent enough
             return self.naive_.log_joint(table)
         out = np.empty((table.n, len(self.classes_)))
         step = ROWS if self.subsumption is None else min(ROWS, max(1, IMPLIED // len(table.sizes) ** 2))
@@ -152,10 +165,10 @@ class AODE(SemiNaive):
             cells = table.cells(part)
             if self.subsumption is not None:
                 cells = np.where(self._implied(cells), np.int32(-1), cells)
-            common = table.whole and self.subsumption is None and bool(frequent.all())  # every cell takes part
-            parents = cells if common else np.where(frequent[cells] & (cells >= 0), cells, np.int32(-1))
+            common = table.whole and self.subsumption is None and len(used) == len(row)  # every cell takes part
+            parents = cells if common else np.where(cells >= 0, row[cells], np.int32(-1))
             out[part] = sum_of_products(parents, cells, theta, len(self.classes_), self.n_jobs)
-            mass = weight[parents].sum(axis=1) if common else np.where(parents >= 0, weight[parents], 0.0).sum(axis=1)
+            mass = weight[cells].sum(axis=1) if common else np.where(parents >= 0, weight[cells], 0.0).sum(axis=1)
             alone = np.flatnonzero(mass == 0)
             with np.errstate(divide="ignore"):
                 out[part] -= np.log(np.where(mass > 0, mass, 1.0))[:, None]
@@ -175,13 +188,13 @@ class AODE(SemiNaive):
 
     def _make_implies(self) -> Array:
         """[a, b]: every row with a has b, and they are at least `subsumption`."""
-        statistics = self.statistics_
-        where = Cells(statistics.sizes)
-        both = symmetric_counts(statistics.joints[0].counts, where, slice(None)).sum(axis=2)
-        one = statistics.base.cells.table.sum(axis=1)
-        implied: Array = always(both, one) & (one >= max(1, self.subsumption or 0))[:, None]
-        others: Array = implied & (where.column[:, None] != where.column[None])
-        return others
+        statistics, places = self.statistics_, Places(self.statistics_.sizes)
+        one = statistics.cells.table.sum(axis=1)
+        implied = np.zeros((len(places), len(places)), dtype=bool)
+        for rows in blocks(np.flatnonzero(one >= max(1, self.subsumption or 0)), len(places) * statistics.n_classes):
+            implied[rows] = always(symmetric_counts(statistics.joints[0], places, rows).sum(axis=2), one[rows])
+        implied &= places.column[:, None] != places.column[None]
+        return implied
 
     def _edges(self) -> list[tuple[int, int]]:
         d = len(self.schema_)
@@ -190,36 +203,28 @@ class AODE(SemiNaive):
     def _edge_weights(self) -> list[float] | None:
         if self._stored:
             return None
-        information = conditional_information(self.statistics_.joints[0].counts, self.statistics_.sizes)
+        information = conditional_information(self.statistics_.joints[0], self.statistics_.sizes)
         return [float(information[i, j]) for i, j in self._edges()]
 
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """A super-parent's value and a class by P(y, x_i), then the other attributes given both."""
         if self._stored:
             return draw_lazily(self, n, rng)
-        if not self._table[1].any():
+        theta, _, _, used = self._parents
+        if not len(used):
             return self.naive_.draw(n, rng)
-        theta, frequent, _ = self._table
-        K, where = len(self.classes_), Cells(self.statistics_.sizes)
-        at = np.arange(len(where))
-        own = np.where(frequent[:, None], theta[at, at, :K], 0.0)
+        K, places = len(self.classes_), Places(self.statistics_.sizes)
+        own = theta[np.arange(len(used)), used, :K]
         a, y = np.divmod(rng.choice(own.size, n, p=(own / own.sum()).ravel()), K)
-        codes = np.zeros((n, len(where.sizes)), dtype=np.int64)
-        for j in range(len(where.sizes)):
-            part = theta[a, where.first[j] : where.first[j + 1]][np.arange(n), :, y]
-            codes[:, j] = np.where(where.column[a] == j, where.value[a], draw_from(part, rng))
+        codes = np.zeros((n, len(places.sizes)), dtype=np.int64)
+        for j in range(len(places.sizes)):
+            part = theta[a, places.first[j] : places.first[j + 1]][np.arange(n), :, y]
+            codes[:, j] = np.where(places.column[used[a]] == j, places.value[used[a]], draw_from(part, rng))
         return codes, y
 
 
-def joint_of_cells(statistics: JointStatistics, smoothing: float) -> Floats:
-    """P(y, x_i) = (N(y, x_i) + λ)/(N_i + K·S_iλ) of every cell, shape (V, K)."""
-    cells, K = statistics.base.cells, len(statistics.rows)
-    below = cells.totals().sum(axis=1) + K * cells.sizes * smoothing
+def joint_of_cells(statistics: Statistics, smoothing: float) -> Floats:
+    """P(y, x_i) = (N(y, x_i) + λ)/(N_i + K·S_iλ) of every value of every column, shape (V, K)."""
+    cells = statistics.cells
+    below = cells.totals().sum(axis=1) + statistics.n_classes * cells.sizes * smoothing
     return share(cells.table + smoothing, np.repeat(below, cells.sizes)[:, None])
-
-
-def naive_families(statistics: JointStatistics, smoothing: float, prior: Any) -> Families:
-    """Naive Bayes from the same counts."""
-    sizes = statistics.sizes
-    levels = tuple((log_theta(statistics.base.cells.scope(j), smoothing),) for j in range(len(sizes)))
-    return Families(naive(len(sizes)), sizes, log_prior(statistics.rows, prior, smoothing), levels)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
-from ..errors import StatisticsError, did_you_mean, listed
-from ..smoothing import log_backoff, log_prior, log_theta
-from ..statistics import Counts
-from ..statistics.coded import CodedTable
-from ..statistics.joint import Joint, collect_families, collect_pairs
+from ..errors import StatisticsError
+from ..statistics.cuts import CodedTable
+from ..statistics.joint import WIDE, Joint, Scope, collect_families, collect_pairs, count_joint
 from ..statistics.statistics import Statistics
 from ..structure.information import barred, class_information, conditional_information
 from ..structure.structures import Structure, by_information, kdb
+from .choice import CRITERIA, Fold, fewest, folds_of, held_out, prefix_losses
 from .families import Families
-from .selective import prefix_losses
-from .semi import SemiNaive
-from .spode import CRITERIA, leave_out_prior
+from .semi import AT_LEAST_0, OneStructure, SemiNaive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST = 3  # parents that k="auto" tries
 
 
-class KDB(SemiNaive):
+class KDB(OneStructure):
     """k-dependence Bayes: P(y|x) ∝ P(y) Π_i P(x_i | y, up to k parents).
 
     Attributes stand in the order of I(X;Y); the parents of each are the k before it of greatest I(Xi;Xj|Y).
@@ -37,13 +37,16 @@ class KDB(SemiNaive):
     Parameters
     ----------
     k : int or "auto", default 2
-        How many parents; "auto" chooses up to 3 by leave-one-out.
+        How many parents; "auto" chooses up to 3.
     select : bool, default False
-        Choose how many of the first attributes to use, and how many parents up to k, by exact leave-one-out over all
-        of them at once (selective kDB; with k=0 selective naive Bayes). A row is taken away with min(weight, 1) and
-        counts with its weight; order, parents, values and cuts are held fixed.
+        Choose how many of the first attributes to use, and how many parents up to k (selective kDB; with k=0 selective
+        naive Bayes). The choice is made by rows that took no part: the rows are dealt to `folds`, and for each fold order,
+        parents and tables are learned from the others, by counts taken out of the whole; values and cuts are held fixed.
     criterion : "log_loss", "rmse" or "error"
-        What the choice makes small; of equals the fewest parents, then the fewest attributes.
+        What the choice makes small; of equals the fewest parents, then the fewest attributes. More parents than the fewest
+        are taken only where they are better by more than one standard error over the folds.
+    folds : int, default 10
+        How many folds; the rows are dealt by what they say, so neither their order nor chance plays a part.
     backoff : float, default 5.0
         m, the rows that a back-off counts for.
     smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs :
@@ -55,11 +58,21 @@ class KDB(SemiNaive):
     [0, 1]
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SemiNaive._parameter_constraints,
+        "k": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "select": ["boolean"],
+        "criterion": [StrOptions(set(CRITERIA))],
+        "folds": [Interval(Integral, 2, None, closed="left")],
+        "backoff": AT_LEAST_0,
+    }
+
     def __init__(
         self,
         k: Any = 2,
         select: bool = False,
         criterion: str = "log_loss",
+        folds: int = 10,
         backoff: float = 5.0,
         smoothing: float = 1.0,
         prior: Any = "smoothed",
@@ -73,6 +86,7 @@ class KDB(SemiNaive):
         self.k = k
         self.select = select
         self.criterion = criterion
+        self.folds = folds
         self.backoff = backoff
         self.smoothing = smoothing
         self.prior = prior
@@ -83,68 +97,70 @@ class KDB(SemiNaive):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        whole = isinstance(self.k, int | np.integer) and not isinstance(self.k, bool) and self.k >= 0
-        if not (whole or (isinstance(self.k, str) and self.k == "auto")):
-            raise ValueError(f"k must be a whole number of at least 0, or 'auto'. Got {self.k!r} instead.")
-        if self.criterion not in CRITERIA:
-            hint = did_you_mean(self.criterion, CRITERIA)
-            raise ValueError(f"criterion must be one of {listed(CRITERIA)}{hint} Got {self.criterion!r} instead.")
-        if not 0 <= self.backoff < np.inf:
-            raise ValueError(f"backoff must be a number of at least 0. Got {self.backoff!r} instead.")
-
     def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
-        if self._fresh:
-            return (self._chosen(table, base, y, weights),)
-        return (self._levels(table, self.structure_, y, base.n_classes, weights),)
+        if not self._fresh:
+            return (self._levels(table, self.structure_, y, base.n_classes, weights),)
+        K, most = base.n_classes, MOST if isinstance(self.k, str) else int(self.k)
+        pairs = collect_pairs(table, y, K, weights, self.n_jobs, self.max_memory) if most else None
+        self._order, structure, self.class_information_, self.information_ = _learned(base, pairs, most)
+        levels = self._levels(table, structure, y, K, weights)
+        self._losses: Floats | None = None
+        used = len(self._order)
+        if self.select or isinstance(self.k, str):
+            by_fold = self._judged(table, base, pairs, levels, structure, most, y, weights)
+            self._losses = by_fold.sum(axis=0)
+            judged = by_fold[:, :, :, CRITERIA.index(self.criterion)]
+            most, at = fewest(judged if self.select else judged[:, :, -1:])
+            used = at if self.select else used
+        self.k_ = most
+        self._used = frozenset(self._order[:used])
+        kept = tuple(ps[:most] if i in self._used else () for i, ps in enumerate(structure.parents))
+        self.structure_ = Structure(kept)
+        return (levels if self.structure_ == structure else levels.take(_rungs(self.structure_), table.sizes),)
 
     def _levels(
         self, table: CodedTable, structure: Structure, y: Array, n_classes: int, weights: Floats | None
     ) -> Joint:
         """Counts of each attribute with its first parent, its first two, …"""
-        families = [(*ps[:n], i) for i, ps in enumerate(structure.parents) for n in range(1, len(ps) + 1)]
-        return collect_families(table, families, y, n_classes, weights, self.n_jobs, self.max_memory)
+        return collect_families(table, _rungs(structure), y, n_classes, weights, self.n_jobs, self.max_memory)
 
-    def _chosen(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> Joint:
-        """Learn order and parents, choose among them where that is asked; the counts that the choice needs."""
-        K, most = base.n_classes, MOST if isinstance(self.k, str) else int(self.k)
-        self.class_information_ = class_information(base.cells)
-        self._order = by_information(self.class_information_)
-        d = len(self._order)
-        self.information_ = np.zeros((d, d))
-        if most:
-            pairs = collect_pairs(table, y, K, weights, self.n_jobs, self.max_memory)
-            self.information_ = conditional_information(pairs.counts, table.sizes)
-        structure = kdb(self.class_information_, barred(self.information_, table.sizes), most)
-        levels = self._levels(table, structure, y, K, weights)
-        self._losses: Floats | None = None
-        used = d
-        if self.select or isinstance(self.k, str):
-            prior = leave_out_prior(base.rows, self.prior, float(self.smoothing), y, weights, left_out=True)
-            self._losses = prefix_losses(
-                table,
-                y,
-                weights,
-                base.cells,
-                levels,
-                structure,
-                self._order,
-                *prior,
-                float(self.smoothing),
-                float(self.backoff),
-            )
-            loss = np.round(self._losses[:, :, CRITERIA.index(self.criterion)], 12)
-            loss = loss if self.select else loss[:, -1:]
-            most, at = (int(v) for v in np.unravel_index(np.argmin(loss), loss.shape))
-            used = at if self.select else d
-        self.k_ = most
-        self._used = frozenset(self._order[:used])
-        kept = tuple(ps[:most] if i in self._used else () for i, ps in enumerate(structure.parents))
-        self.structure_ = Structure(kept)
-        if self.structure_ == structure:
-            return levels
-        return _taken(levels, self.structure_)
+    def _judged(
+        self,
+        table: CodedTable,
+        base: Statistics,
+        pairs: Joint | None,
+        levels: Joint,
+        structure: Structure,
+        most: int,
+        y: Array,
+        weights: Floats | None,
+    ) -> Floats:
+        """What each fold adds to the mean losses by parents and attributes: all is learned anew without the fold."""
+        found_losses, K = [], base.n_classes
+        few = max(1024, 2 * table.n)  # more cells than that are mostly empty: no table is made for one use
+        for fold in folds_of(table, y, weights, self.folds):
+            part, rest, own, w = held_out(table, base, y, fold)
+            less = pairs and pairs - collect_pairs(part, own, K, w, self.n_jobs, self.max_memory)
+            order, found, *_ = _learned(rest, less, most)
+            if few < WIDE:
+                counts = self._of_others(table, found, y, K, weights, fold, few)
+            else:
+                whole = levels if found == structure else self._levels(table, found, y, K, weights)
+                counts = whole - self._levels(part, found, own, K, w)
+            known, how = replace(rest, joints=(counts,)), (self.smoothing, self.prior, self.backoff, self.max_memory)
+            families = Families.of(known, found, *how, exact=False, wide=min(few, WIDE))
+            found_losses.append(prefix_losses(families, order, part, own, w, most, bool(self.select), self.n_jobs))
+        return np.array(found_losses) / (len(y) if weights is None else weights.sum())
+
+    def _of_others(
+        self, table: CodedTable, found: Structure, y: Array, K: int, weights: Floats | None, fold: Fold, wide: int
+    ) -> Joint:
+        """The counts of the rows that are not in a fold, without tables that are mostly empty."""
+        left = np.ones(table.n) if weights is None else weights.copy()
+        left[fold[0]] -= 1.0 if fold[1] is None else fold[1]
+        rows = np.flatnonzero(left > 1e-9)
+        w = None if weights is None else left[rows]
+        return count_joint(table.take(rows), _rungs(found), y[rows], K, w, self.n_jobs, wide)
 
     @property
     def selected_(self) -> list[str]:
@@ -153,69 +169,55 @@ class KDB(SemiNaive):
 
     @property
     def losses_(self) -> pd.DataFrame:
-        """Leave-one-out losses by number of parents and number of attributes, where a choice was made."""
+        """Losses by number of parents and of attributes where a choice was made, of rows that took no part in learning.
+
+        Without `select` only all attributes are judged.
+        """
         import pandas as pd
 
         self._check_fitted()
         if self._losses is None:
-            raise AttributeError("losses_ is there only where leave-one-out chose: select=True or k='auto'")
+            raise AttributeError("losses_ is there only where folds chose: select=True or k='auto'")
         k, t, _ = self._losses.shape
         index = pd.MultiIndex.from_product([range(k), range(t)], names=["parents", "attributes"])
         frame = pd.DataFrame(self._losses.reshape(k * t, 3), index=index, columns=list(CRITERIA))
         frame["rmse"] = np.sqrt(frame["rmse"])
-        return frame
+        return frame if self.select else frame[index.get_level_values("attributes") == t - 1]
 
-    def __add__(self, other: Self) -> Self:
-        if type(other) is not KDB:
-            return NotImplemented
-        self._check_fitted()
-        other._check_fitted()
-        if (self.structure_, self._used) != (other.structure_, other._used):
+    def _check_alike(self, other: Self) -> None:
+        if (set(self.edges_), set(self.selected_)) != (set(other.edges_), set(other.selected_)):
             raise StatisticsError(
                 "models with different parents or attributes do not add: learn the second with partial_fit of the first"
             )
-        return super().__add__(other)
-
-    def _edges(self) -> list[tuple[int, int]]:
-        return list(self.structure_.edges)
 
     def _edge_weights(self) -> list[float] | None:
         return [float(self.information_[p, i]) for p, i in self._edges()]
 
-    @property
-    def families_(self) -> Families:
-        """The tables under the parameters of now."""
-        return self._made("families", self._make_families)
-
     def _make_families(self) -> Families:
-        statistics, joint = self.statistics_, self.statistics_.joints[0]
-        places = {tuple(s[s >= 0].tolist()): at for at, s in enumerate(joint.scopes)}
-        ladders = []
-        for j, parents in enumerate(self.structure_.parents):
-            steps = [log_theta(statistics.base.cells.scope(j), self.smoothing)]
-            for n in range(1, len(parents) + 1):
-                counts = joint.table(places[(*parents[:n], j)], statistics.sizes)
-                steps.append(log_backoff(counts, steps[-1][..., None, :, :], self.backoff))
-            ladders.append(tuple(steps))
-        start = log_prior(statistics.rows, self.prior, self.smoothing)
-        return Families(
-            self.structure_, statistics.sizes, start, tuple(ladders), self.max_memory, self._used, exact=False
+        return Families.of(
+            self.statistics_,
+            self.structure_,
+            self.smoothing,
+            self.prior,
+            self.backoff,
+            self.max_memory,
+            self._used,
+            exact=False,
         )
 
-    def _score(self, table: CodedTable) -> Floats:
-        return self.families_.log_joint(table, self.n_jobs)
 
-    def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        return self.families_.draw(n, rng)
+def _rungs(structure: Structure) -> list[Scope]:
+    """The families of every rung with parents."""
+    return [(*ps[:n], i) for i, ps in enumerate(structure.parents) for n in range(1, len(ps) + 1)]
 
 
-def _taken(levels: Joint, structure: Structure) -> Joint:
-    """The counts of the levels that a structure has."""
-    wanted = {(*ps[:n], i) for i, ps in enumerate(structure.parents) for n in range(1, len(ps) + 1)}
-    keep = [s for s, scope in enumerate(levels.scopes) if tuple(scope[scope >= 0].tolist()) in wanted]
-    width = max((int((levels.scopes[s] >= 0).sum()) for s in keep), default=1)
-    sizes = levels.counts.sizes[keep]
-    empty = np.zeros((0, levels.counts.n_classes), dtype=levels.counts.table.dtype)
-    table = np.concatenate([empty, *(levels.counts.scope(s) for s in keep)])
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Joint(levels.scopes[keep][:, :width], Counts(table, offsets))
+def _learned(base: Statistics, pairs: Joint | None, most: int) -> tuple[list[int], Structure, Floats, Floats]:
+    """(order, structure, I(X;Y), I(Xi;Xj|Y))."""
+    d, information = len(base.sizes), class_information(base.cells)
+    conditional = np.zeros((d, d)) if pairs is None else conditional_information(pairs, base.sizes)
+    return (
+        by_information(information),
+        kdb(information, barred(conditional, base.sizes), most),
+        information,
+        conditional,
+    )

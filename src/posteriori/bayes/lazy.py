@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 from ..arrays import Array, Floats
 from ..errors import NotLearned
 from ..smoothing import log_share
-from ..statistics.coded import CodedTable
 from ..statistics.counts import subtract
+from ..statistics.cuts import CodedTable
 from ..table.labels import narrowest
 from ..table.schema import Schema
 from .families import draw_from
-from .superparents import Cells
+from .superparents import Places
 
 if TYPE_CHECKING:
     from .aode import AODE
@@ -78,6 +79,10 @@ class RowStore:
             rows[:, j] = look_up[rows[:, j]]
         return RowStore.of(rows, self.weight)
 
+    def turned(self, order: Sequence[int], sizes: Sequence[int]) -> RowStore:
+        """The same rows with the columns in another order."""
+        return RowStore.of(self.rows[:, [*order, len(order)]], self.weight)
+
 
 def collect_rows(table: CodedTable, y: Array, weights: Floats | None) -> RowStore:
     """The rows themselves."""
@@ -95,7 +100,7 @@ def lazy_log_joint(model: AODE, table: CodedTable) -> Floats:
     by_class = [np.flatnonzero(store.rows[:, -1] == c) for c in range(K)]
     rows = store.rows[:, :-1]
     known = (rows < sizes).astype(np.float64)
-    own = statistics.base.cells
+    own = statistics.cells
     below = own.totals().sum(axis=1) + K * sizes * lam
     out = np.empty((len(codes), K))
     for r, x in enumerate(codes):
@@ -118,9 +123,9 @@ def draw_lazily(model: AODE, n: int, rng: np.random.Generator) -> tuple[Array, A
 
     statistics, lam = model.statistics_, float(model.smoothing)
     store: Any = statistics.joints[0]
-    where, K = Cells(statistics.sizes), len(statistics.rows)
+    where, K = Places(statistics.sizes), len(statistics.rows)
     weight = model._weights_of(statistics)[where.column]
-    frequent = statistics.base.cells.table.sum(axis=1) >= model.min_frequency
+    frequent = statistics.cells.table.sum(axis=1) >= model.min_frequency
     own = np.where((frequent & (weight > 0))[:, None], weight[:, None] * joint_of_cells(statistics, lam), 0.0)
     if not own.sum() > 0:
         return model.naive_.draw(n, rng)

@@ -2,70 +2,86 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
 from ..errors import ModelError, UnknownColumn, did_you_mean, listed
-from ..statistics.coded import MEASURED, CodedTable, Cuts, code_known, code_training, learn_cuts, with_bins
-from ..statistics.cuts import METHODS
-from ..statistics.joint import Joint, JointStatistics
+from ..estimator import MAX_MEMORY, N_JOBS
+from ..statistics.collect import collect_coded
+from ..statistics.cuts import MEASURED, METHODS, CodedTable, Cuts, code_known, learn_cuts
 from ..statistics.statistics import Statistics
 from ..structure.information import class_information
-from ..table.encode import dense
+from ..structure.structures import Structure
+from ..table.encode import Seen, dense
 from ..table.frame import Frame
 from ..table.schema import Schema
 from . import views
-from .densities import Seen
+from .families import Families
 from .learning import TableLearner
 
 if TYPE_CHECKING:
     import pandas as pd
 
+AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
+
 
 class SemiNaive(TableLearner):
     """A classifier on coded columns: numbers are cut into bins, and what is stored are counts of several columns together.
 
-    A model says which joint counts it needs (`_joints`), how a row scores (`_score`) and who depends on whom (`edges_`).
+    A model says which joint counts it needs (`_joints`), how a row scores (`_score`) and who depends on whom (`_edges`).
     """
 
-    statistics_: JointStatistics
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "smoothing": AT_LEAST_0,
+        "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like"],
+        "kinds": [object],  # the table knows its columns
+        "cuts": [StrOptions(set(METHODS)), Mapping],
+        "bins": [Interval(Integral, 1, None, closed="left")],
+        "class_weight": [StrOptions({"balanced"}), Mapping, None],
+        "max_memory": MAX_MEMORY,
+        "n_jobs": N_JOBS,
+    }
+    statistics_: Statistics
     smoothing: float
     prior: Any
     cuts: Any
     bins: int
     max_memory: float | None
 
-    def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
+    @abstractmethod
+    def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Any, ...]:
         """The joint counts of these rows."""
-        raise TypeError(f"{type(self).__name__} gives no _joints")
 
+    @abstractmethod
     def _score(self, table: CodedTable) -> Floats:
         """log P(y, x) of coded rows."""
-        raise TypeError(f"{type(self).__name__} gives no _score")
 
+    @abstractmethod
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """(codes, class codes) of n rows of the model."""
-        raise TypeError(f"{type(self).__name__} gives no _draw")
+
+    @abstractmethod
+    def _edges(self) -> list[tuple[int, int]]:
+        """The edges (parent, child) to list and draw."""
+
+    def _edge_weights(self) -> list[float] | None:
+        """How strong each edge is, in nats, where that is known."""
+        return None
 
     @property
     def _fresh(self) -> bool:
         """Whether nothing has been learned yet: cuts and structure are chosen now, and kept."""
-        return "statistics_" not in self.__dict__
+        return "statistics_" not in vars(self)
 
-    def _check_parameters(self) -> None:
-        if not (isinstance(self.smoothing, int | float | np.number) and 0 <= self.smoothing < np.inf):
-            raise ValueError(f"smoothing must be a number of at least 0. Got {self.smoothing!r} instead.")
-        if isinstance(self.cuts, str) and self.cuts not in METHODS:
-            hint = did_you_mean(self.cuts, METHODS)
-            raise ModelError(
-                f"cuts must be one of {listed(METHODS)} or told by column{hint} Got {self.cuts!r} instead."
-            )
-
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> JointStatistics:
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
         frame = dense(frame) if frame.sparse is not None else frame
         for column in schema.columns:
             if column.kind == "text":
@@ -74,15 +90,13 @@ class SemiNaive(TableLearner):
                     "use NaiveBayes, or turn it into categories first"
                 )
         cuts = self._first_cuts(frame, schema, y, weights) if self._fresh else self.statistics_.cuts
-        table, base = code_training(frame, with_bins(schema, cuts), cuts, y, weights, self.n_jobs)
+        table, base = collect_coded(frame, schema, cuts, y, weights, self.n_jobs)
         seen.missing += table.n_missing
-        return JointStatistics(base, self._joints(table, base, y, weights), cuts)
+        return replace(base, joints=self._joints(table, base, y, weights))
 
     def _first_cuts(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> Cuts:
         if isinstance(self.cuts, str):
             return learn_cuts(frame, schema, y, weights, self.cuts, self.bins)
-        if not isinstance(self.cuts, Mapping):
-            raise ModelError(f"cuts must be a name or a dict of cuts by column. Got {self.cuts!r} instead.")
         measured = [c.name for c in schema.columns if c.kind in MEASURED]
         unknown = [name for name in self.cuts if name not in measured]
         missing = [name for name in measured if name not in self.cuts]
@@ -92,13 +106,7 @@ class SemiNaive(TableLearner):
                 f"cuts must name every numeric column and no other: unknown {listed(unknown)}, "
                 f"missing {listed(missing)}{hint}"
             )
-        told: list[Floats | None] = []
-        for c in schema.columns:
-            cut = np.asarray(self.cuts[c.name], dtype=np.float64) if c.kind in MEASURED else None
-            if cut is not None and (cut.ndim != 1 or not np.isfinite(cut).all() or (np.diff(cut) <= 0).any()):
-                raise ModelError(f"column {c.name!r}: cuts must be finite numbers in rising order. Got {cut} instead.")
-            told.append(cut)
-        return tuple(told)
+        return tuple(_told(c.name, self.cuts[c.name]) if c.kind in MEASURED else None for c in schema.columns)
 
     @property
     def cuts_(self) -> dict[str, Floats]:
@@ -113,23 +121,11 @@ class SemiNaive(TableLearner):
         self._seen = Seen(table.n_missing, table.n_unseen)
         return out
 
-    def _column(self, name: Any, what: str) -> int:
-        """The place of a column given by name or place."""
-        return place_of(name, self.schema_.names, what)
-
     @property
     def edges_(self) -> list[tuple[str, str]]:
         """Who depends on whom besides the class: (parent, child) by name."""
         names = self.schema_.names
         return [(names[p], names[i]) for p, i in self._edges()]
-
-    def _edges(self) -> list[tuple[int, int]]:
-        """The edges to list and draw."""
-        raise TypeError(f"{type(self).__name__} gives no _edges")
-
-    def _edge_weights(self) -> list[float] | None:
-        """How strong each edge is, in nats, where that is known."""
-        return None
 
     def summary(self) -> pd.DataFrame:
         """The columns ranked by I(X;Y) in nats, with their kinds, values and parents."""
@@ -145,7 +141,7 @@ class SemiNaive(TableLearner):
                 "kind": list(schema.kinds),
                 "values": list(self.statistics_.sizes),
                 "parents": [", ".join(parents.get(n, [])) for n in schema.names],
-                "information": class_information(self.statistics_.base.cells),
+                "information": class_information(self.statistics_.cells),
             }
         )
         return frame.sort_values("information", ascending=False, kind="stable", ignore_index=True)
@@ -175,7 +171,32 @@ class SemiNaive(TableLearner):
     def _repr_html_(self) -> str:
         from ..report.dependence import dependence_html
 
-        return dependence_html(self) if "statistics_" in self.__dict__ else super()._repr_html_()
+        return dependence_html(self) if "statistics_" in vars(self) else super()._repr_html_()
+
+
+class OneStructure(SemiNaive):
+    """A semi-naive classifier of one structure: who depends on whom, and the tables that follow."""
+
+    structure_: Any
+
+    @abstractmethod
+    def _make_families(self) -> Families:
+        """The structure with its tables."""
+
+    @property
+    def families_(self) -> Families:
+        """The tables under the parameters of now."""
+        return self._made("families", self._make_families)
+
+    def _edges(self) -> list[tuple[int, int]]:
+        structure: Structure = self.structure_
+        return list(structure.edges)
+
+    def _score(self, table: CodedTable) -> Floats:
+        return self.families_.log_joint(table, self.n_jobs)
+
+    def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        return self.families_.draw(n, rng)
 
 
 def place_of(name: Any, names: tuple[str, ...], what: str) -> int:
@@ -186,6 +207,16 @@ def place_of(name: Any, names: tuple[str, ...], what: str) -> int:
         hint = did_you_mean(name, names)
         raise UnknownColumn(f"{what} names no column: {name!r}{hint} Columns: {listed(names)}")
     return names.index(name)
+
+
+def _told(name: str, cuts: Any) -> Floats:
+    try:
+        cut = np.asarray(cuts, dtype=np.float64)
+    except (TypeError, ValueError):
+        cut = np.empty((0, 0))
+    if cut.ndim != 1 or not np.isfinite(cut).all() or (np.diff(cut) <= 0).any():
+        raise ModelError(f"column {name!r}: cuts must be finite numbers in rising order. Got {cuts} instead.")
+    return cut
 
 
 def _from_values(codes: Array, values: tuple[Any, ...]) -> Array:

@@ -1,25 +1,24 @@
-"""Tables for rows under every super-parent, from pair counts.
+"""Tables for rows under many super-parents, from pair counts.
 
-Symbols: V = ΣS_j cells, a cell being a value of a column; a is the cell of the super-parent, b of another attribute.
+Symbols: V = ΣS_j places, a place being a value of a column; a is the place of the super-parent, b of another attribute.
 N[a, b, y] counts, M[a, j, y] = Σ of N over the values of column j: the rows with a in which j is not missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import Floats
-from ..kernels.pairs import pair_offsets
+from ..arrays import Array, Floats, Ints
 from ..kernels.parents import padded
 from ..smoothing import share
-from ..statistics import Counts
+from ..statistics.joint import Joint
 
-BLOCK = 1 << 22  # numbers of a block of table rows
+BLOCK = 1 << 20  # numbers of a block of table rows
 
 
-class Cells:
+class Places:
     """Where every value of every column stands among all of them."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
@@ -32,55 +31,84 @@ class Cells:
         return int(self.first[-1])
 
 
-def symmetric_counts(pairs: Counts, cells: Cells, rows: slice) -> Floats:
-    """N[a, b, y] for a block of cells a against all b; zero where a and b are of one column."""
-    d = len(cells.sizes)
-    offset = np.zeros((d, d), dtype=np.int64)
-    offset[np.triu_indices(d, k=1)] = pair_offsets(cells.sizes.tolist())[:-1]
-    i, j = cells.column[rows][:, None], cells.column[None]
-    u, v = cells.value[rows][:, None], cells.value[None]
-    at = np.where(i < j, offset[i, j] + u * cells.sizes[j] + v, offset[j, i] + v * cells.sizes[i] + u)
+def symmetric_counts(pairs: Joint, places: Places, rows: Ints) -> Floats:
+    """N[a, b, y] of some places a against all b; zero where a and b are of one column."""
+    sizes, K = places.sizes, pairs.counts.n_classes
+    if pairs.cells is not None:
+        return _of_wide(pairs, places, rows)
+    offset = np.zeros((len(sizes), len(sizes)), dtype=np.int64)
+    offset[np.triu_indices(len(sizes), k=1)] = pairs.counts.offsets[:-1]
+    i, j = places.column[rows][:, None], places.column[None]
+    u, v = places.value[rows][:, None], places.value[None]
+    at = np.where(i < j, offset[i, j] + u * sizes[j] + v, offset[j, i] + v * sizes[i] + u)
     own = i == j
     at[own] = 0
-    out = pairs.table[at].astype(np.float64) if len(pairs.table) else np.zeros((*at.shape, pairs.n_classes))
+    table = pairs.counts.table
+    out = table[at].astype(np.float64) if len(table) else np.zeros((*at.shape, K))
     out[own] = 0.0
     return out
 
 
-def blocks(cells: Cells, n_classes: int) -> Iterator[slice]:
-    """Blocks of table rows that fit into memory beside the table."""
-    step = max(1, BLOCK // max(1, len(cells) * n_classes))
-    for begin in range(0, len(cells), step):
-        yield slice(begin, min(len(cells), begin + step))
+def _of_wide(pairs: Joint, places: Places, rows: Ints) -> Floats:
+    """The same, pair by pair, where pairs keep only the cells that some row has."""
+    out = np.zeros((len(rows), len(places), pairs.counts.n_classes))
+    row_of = np.full(len(places), -1)
+    row_of[rows] = np.arange(len(rows))
+    for s, (i, j) in enumerate(pairs.scopes.tolist()):
+        cells, table = pairs.part(s)
+        u, v = np.divmod(cells, max(int(places.sizes[j]), 1))
+        a, b = places.first[i] + u, places.first[j] + v
+        for one, other in ((a, b), (b, a)):
+            wanted = np.flatnonzero(row_of[one] >= 0)
+            out[row_of[one[wanted]], other[wanted]] = table[wanted]
+    return out
 
 
-def totals_of(counts: Floats, cells: Cells) -> Floats:
+def blocks(rows: Ints, numbers: int) -> list[Ints]:
+    """The rows of a table, each of so many numbers, in parts that take little memory beside it."""
+    return np.array_split(rows, max(1, -(-len(rows) * numbers // BLOCK))) if len(rows) else []
+
+
+def totals_of(counts: Floats, places: Places) -> Floats:
     """M[a, j, y]: sums over the values of each column."""
-    ends = np.zeros((counts.shape[0], len(cells.sizes), counts.shape[2]))
-    full = np.flatnonzero(cells.sizes)
+    ends = np.zeros((counts.shape[0], len(places.sizes), counts.shape[2]))
+    full = np.flatnonzero(places.sizes)
     if len(full):
-        ends[:, full] = np.add.reduceat(counts, cells.first[:-1][full], axis=1)
+        ends[:, full] = np.add.reduceat(counts, places.first[:-1][full], axis=1)
     return ends
 
 
-def conditional_table(pairs: Counts, sizes: Sequence[int], smoothing: float, gone: float = 0.0) -> Floats:
-    """θ[a, b, y] = P(b | y, a) = (N − gone + λ)/(M − gone + S_bλ), classes padded with ones; one where a, b share a column.
+def conditional_table(pairs: Joint, places: Places, rows: Ints, smoothing: float, gone: float = 0.0) -> Floats:
+    """θ[a, b, y] = P(b | y, a) = (N − gone + λ)/(M − gone + S_bλ) of some places a, classes padded with ones.
 
-    With gone = 1 it is what is left when one row that has a, b and y is taken away.
+    It is one where a and b share a column. With gone = 1 it is what is left when one row that has a, b and y is taken away.
     """
-    cells, K = Cells(sizes), pairs.n_classes
-    theta = np.ones((len(cells), len(cells), padded(K)))
-    for rows in blocks(cells, K):
-        counts = symmetric_counts(pairs, cells, rows)
+    K = pairs.counts.n_classes
+    theta = np.ones((len(rows), len(places), padded(K)))
+    begin = 0
+    for some in blocks(rows, len(places) * K):
+        counts = symmetric_counts(pairs, places, some)
         above = np.maximum(counts - gone, 0.0) + smoothing
-        below = np.maximum(totals_of(counts, cells) - gone, 0.0) + (cells.sizes * smoothing)[:, None]
-        theta[rows, :, :K] = share(above, below[:, cells.column], cells.sizes[cells.column, None])
-        own = cells.column[rows][:, None] == cells.column[None]
-        theta[rows, :, :K][own] = 1.0
+        below = np.maximum(totals_of(counts, places) - gone, 0.0) + (places.sizes * smoothing)[:, None]
+        part = theta[begin : begin + len(some), :, :K]
+        part[...] = share(above, below[:, places.column], places.sizes[places.column, None])
+        part[places.column[some][:, None] == places.column[None]] = 1.0
+        begin += len(some)
     return theta
 
 
-def set_own(theta: Floats, values: Floats) -> None:
-    """Put the factor of the super-parent itself, [V, K], on the diagonal."""
-    at = np.arange(len(theta))
-    theta[at, at, : values.shape[1]] = values
+def raw_tables(pairs: Joint, places: Places, smoothing: float) -> tuple[Floats, Floats]:
+    """(N + λ, M + Sλ) of every place of a super-parent against every place and column."""
+    K = pairs.counts.n_classes
+    own = np.ones((len(places), len(places), padded(K)))
+    totals = np.ones((len(places), len(places.sizes), padded(K)))
+    for rows in blocks(np.arange(len(places)), len(places) * K):
+        counts = symmetric_counts(pairs, places, rows)
+        own[rows, :, :K] = counts + smoothing
+        totals[rows, :, :K] = totals_of(counts, places) + (places.sizes * smoothing)[:, None]
+    return own, totals
+
+
+def set_own(theta: Floats, rows: Array, values: Floats) -> None:
+    """Put the factor of the super-parent itself, [row, K], where b is the super-parent's own value."""
+    theta[np.arange(len(rows)), rows, : values.shape[1]] = values

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
-import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from ..arrays import Array, Floats
-from ..smoothing import log_backoff, log_prior, log_theta
-from ..statistics.coded import CodedTable
-from ..statistics.joint import Joint, JointStatistics, collect_pairs
+from ..statistics.cuts import CodedTable
+from ..statistics.joint import Joint, collect_pairs
 from ..statistics.statistics import Statistics
 from ..structure.information import barred, class_information, conditional_information
 from ..structure.structures import Structure, by_information, tree
 from .families import Families
-from .semi import SemiNaive
+from .semi import AT_LEAST_0, OneStructure, SemiNaive, place_of
 
 
-class TAN(SemiNaive):
+class TAN(OneStructure):
     """Tree-augmented naive Bayes: P(y|x) ∝ P(y) Π_i P(x_i | y, x_parent(i)).
 
     The tree is the maximum-weight spanning tree of I(Xi;Xj|Y) = Σ P(xi,xj,y) ln[P(xi,xj|y)/(P(xi|y)P(xj|y))], unsmoothed,
@@ -48,6 +48,13 @@ class TAN(SemiNaive):
     [('a', 'b')]
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SemiNaive._parameter_constraints,
+        "root": [str, Integral, None],
+        "min_information": [Interval(Real, None, None, closed="neither")],
+        "backoff": AT_LEAST_0,
+    }
+
     def __init__(
         self,
         root: Any = None,
@@ -74,69 +81,32 @@ class TAN(SemiNaive):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not 0 <= self.backoff < np.inf:
-            raise ValueError(f"backoff must be a number of at least 0. Got {self.backoff!r} instead.")
-
     def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
         return (collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory),)
 
-    def _become(self, statistics: JointStatistics, labels: Array) -> None:
+    def _become(self, statistics: Statistics, labels: Array) -> None:
         super()._become(statistics, labels)
-        _ = self.structure_  # the tree is part of learning, not of the first prediction
+        self._made("structure", self._learn_tree)  # the tree is part of learning, not of the first prediction
 
     @property
     def information_(self) -> Floats:
         """I(Xi;Xj|Y) in nats, a symmetric matrix in the order of the columns."""
-        counts, sizes = self.statistics_.joints[0].counts, self.statistics_.sizes
-        return self._made("information", lambda: conditional_information(counts, sizes))
+        statistics = self.statistics_
+        return self._made("information", lambda: conditional_information(statistics.joints[0], statistics.sizes))
 
     @property
     def structure_(self) -> Structure:
         """The tree (or forest), as the parents of each attribute."""
-        return self._made("tree", self._tree)
+        return self._made("structure", self._learn_tree)
 
-    def _tree(self) -> Structure:
-        roots = by_information(class_information(self.statistics_.base.cells))
+    def _learn_tree(self) -> Structure:
+        roots = by_information(class_information(self.statistics_.cells))
         if self.root is not None:
-            roots = [self._column(self.root, "root"), *roots]
+            roots = [place_of(self.root, self.schema_.names, "root"), *roots]
         return tree(barred(self.information_, self.statistics_.sizes), roots, self.min_information)
-
-    def _edges(self) -> list[tuple[int, int]]:
-        return list(self.structure_.edges)
 
     def _edge_weights(self) -> list[float] | None:
         return [float(self.information_[p, i]) for p, i in self._edges()]
 
-    @property
-    def families_(self) -> Families:
-        """The tables under the parameters of now."""
-        return self._made("families", self._make_families)
-
     def _make_families(self) -> Families:
-        statistics, structure = self.statistics_, self.structure_
-        levels: list[tuple[Floats, ...]] = []
-        for j, parents in enumerate(structure.parents):
-            alone = log_theta(statistics.base.cells.scope(j), self.smoothing)
-            if not parents:
-                levels.append((alone,))
-                continue
-            counts = pair_table(statistics, parents[0], j)
-            levels.append((alone, log_backoff(counts, alone, self.backoff)))
-        start = log_prior(statistics.rows, self.prior, self.smoothing)
-        return Families(structure, statistics.sizes, start, tuple(levels), self.max_memory)
-
-    def _score(self, table: CodedTable) -> Floats:
-        return self.families_.log_joint(table, self.n_jobs)
-
-    def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        return self.families_.draw(n, rng)
-
-
-def pair_table(statistics: JointStatistics, parent: int, child: int) -> Array:
-    """N[x_parent, x_child, y] from the pair counts."""
-    d, (i, j) = len(statistics.sizes), sorted((parent, child))
-    place = i * d - i * (i + 1) // 2 + j - i - 1
-    table = statistics.joints[0].table(place, statistics.sizes)
-    return table if parent < child else table.transpose(1, 0, 2)
+        return Families.of(self.statistics_, self.structure_, self.smoothing, self.prior, self.backoff, self.max_memory)

@@ -1,27 +1,29 @@
-"""Source + schema → statistics: the one pass.
+"""Source + schema → statistics: the one pass, over columns alone (`collect`) or coded throughout (`collect_coded`).
 
 Symbols: n rows, K classes, y class codes, w weights.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..errors import BadValue, CountOverflow, MemoryBudgetError
+from ..budget import refuse_over
+from ..errors import BadValue, CountOverflow
 from ..kernels import naive as kernels
 from ..table.encode import Coded, Seen, code_columns, count_words, numbers
 from ..table.frame import Frame
 from ..table.schema import Column, Schema
 from .counts import Counts
+from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram
 from .moments import Moments
 from .statistics import Statistics
 
 EXACT = 2**53  # the largest sum of whole numbers that floats keep exact
-TABLE_BUDGET = 4 << 30  # bytes that the counts of one block may take
 
 
 def collect(
@@ -42,8 +44,7 @@ def collect(
     n_classes = len(schema.classes)
     columns = list(schema.columns)
     where = {role: [j for j, r in enumerate(roles) if r == role] for role in set(roles)}
-    rows = np.bincount(y, weights, minlength=n_classes)
-    rows = rows.astype(np.int64) if weights is None else rows
+    rows = class_rows(y, n_classes, weights)
     cells = _cells(frame, where.get("cells", []), columns, y, rows, weights, n_jobs, seen)
     words = _words(frame, where.get("words", []), columns, y, n_classes, weights)
     events = _events(frame, where.get("events", []), y, n_classes, weights, n_jobs, seen)
@@ -60,6 +61,37 @@ def collect(
     )
     united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
     return Statistics(united, roles, rows, cells, _joined(words, events, n_classes), moments, histograms)
+
+
+def collect_coded(
+    frame: Frame, schema: Schema, cuts: Cuts, y: Array, weights: Floats | None, n_jobs: int | None
+) -> tuple[CodedTable, Statistics]:
+    """The rows coded by the values they have, numbers by their bins, and N[y], N[xj, y] of them."""
+    schema = with_bins(schema, cuts)
+    columns, n_classes = list(schema.columns), len(schema.classes)
+    coded = local_codes(frame, cuts, n_jobs)
+    table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
+    counts = in_schema(coded, table, list(range(len(columns))), columns)
+    schema = replace(schema, columns=tuple(columns))
+    nothing = Moments(*(np.zeros((n_classes, 0)) for _ in range(3)))
+    words = Counts.zero([], n_classes)
+    rows = class_rows(y, n_classes, weights)
+    roles = ("cells",) * len(columns)
+    return translated(coded, schema), Statistics(schema, roles, rows, counts, words, nothing, (), cuts=cuts)
+
+
+def count_coded(table: CodedTable, y: Array, n_classes: int, weights: Floats | None) -> tuple[Counts, Array]:
+    """N[xj, y] and N[y] of rows that are coded already."""
+    offsets = np.concatenate([[0], np.cumsum(np.asarray(table.sizes, dtype=np.int64) + 1)])
+    counted = kernels.count_cells(table.codes, y, offsets, n_classes, weights)
+    cells = np.delete(counted, offsets[1:] - 1, axis=0)
+    return Counts(cells, Counts.zero(table.sizes, 1).offsets), class_rows(y, n_classes, weights)
+
+
+def class_rows(y: Array, n_classes: int, weights: Floats | None) -> Array:
+    """N[y]."""
+    rows = np.bincount(y, weights, minlength=n_classes)
+    return rows.astype(np.int64) if weights is None else rows
 
 
 def _cells(
@@ -79,13 +111,13 @@ def _cells(
         return _bits(frame, where, columns, y, rows, weights, n_jobs)
     coded = code_columns(frame, where, n_jobs)
     seen.missing += coded.n_missing
-    size = int(coded.offsets[-1]) * n_classes * 8
-    if size > TABLE_BUDGET:
-        widest = max(range(len(where)), key=lambda k: len(coded.values[k]))
-        raise MemoryBudgetError(
-            f"counting {int(coded.offsets[-1])} values for {n_classes} classes would take {size / 2**30:.1f} GiB (at most "
-            f"{TABLE_BUDGET / 2**30:g}); column {frame.name(where[widest])!r} alone has {len(coded.values[widest])} values"
-        )
+    widest = max(range(len(where)), key=lambda k: len(coded.values[k]))
+    refuse_over(
+        None,
+        2 * int(coded.offsets[-1]) * n_classes * 8,  # as counted, and without what is missing
+        f"counting {int(coded.offsets[-1])} values for {n_classes} classes",
+        f"column {frame.name(where[widest])!r} alone has {len(coded.values[widest])} values: leave it out",
+    )
     table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
     return in_schema(coded, table, where, columns)
 

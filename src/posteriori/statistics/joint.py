@@ -1,150 +1,377 @@
 """Counts of several columns together: N[x_a, x_b, …, y] for chosen sets of columns, with `+` and `-` by value.
 
 Symbols: a scope is a list of columns counted together; its table is [x_a, x_b, …, y], the last column of the scope fastest
-among values, the class fastest of all.
+among values, the class fastest of all. A *cell* is one combination of values. A scope of more than `WIDE` cells keeps only
+those that some row has.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Codes, Floats, Ints
 from ..budget import refuse_over
 from ..errors import StatisticsError
 from ..kernels import naive as kernels
 from ..kernels.pairs import count_pairs, pair_offsets
 from ..table.schema import Schema
-from .coded import CodedTable, Cuts, check_same_cuts
 from .counts import Counts
-from .statistics import Statistics
+from .cuts import CodedTable
+
+WIDE = 1 << 16  # cells of a scope beyond which the empty ones are left out
+BATCH = 1 << 22  # cells of narrow scopes that are counted at a time
+
+Scope = tuple[int, ...]
+Part = tuple[Any, Any]  # (cells that some row has, or None for all, N[cell, y])
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """N[x_scope, y] of many scopes; `scopes[s]` are the columns of scope s, −1 after the last."""
+    """N[x_scope, y] of many scopes; `scopes[s]` are the columns of scope s, −1 after the last, `full[s]` its cells.
 
-    scopes: NDArray[np.int32]
+    `cells` names the cell of every row of the counts where some scope is wide; None where every cell has its row.
+    """
+
+    scopes: Codes
+    full: Ints
     counts: Counts
+    cells: Ints | None = None
 
-    def table(self, s: int, sizes: Any) -> Array:
-        """N of one scope, an axis for each of its columns and one for the class."""
-        dims = [int(sizes[j]) for j in self.scopes[s] if j >= 0]
-        return self.counts.scope(s).reshape(*dims, self.counts.n_classes)
+    @classmethod
+    def of(
+        cls, scopes: Sequence[Scope], parts: Sequence[Part], sizes: Sequence[int], like: Array, wide: int | None = None
+    ) -> Joint:
+        """The counts of all scopes from their parts; `like` says how many classes there are and what a count is."""
+        wide = WIDE if wide is None else wide
+        full = cells_of(scopes, sizes)
+        lengths = [n if n <= wide else len(cells) for n, (cells, _) in zip(full, parts)]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        table = np.zeros((int(offsets[-1]), like.shape[1]), dtype=like.dtype)
+        named = np.zeros(len(table), dtype=np.int64) if max(full, default=0) > wide else None
+        for s, (cells, found) in enumerate(parts):
+            at = slice(offsets[s], offsets[s + 1])
+            table[at][... if cells is None or full[s] > wide else cells] = found
+            if named is not None:
+                named[at] = cells if full[s] > wide else np.arange(full[s])
+        width = max(map(len, scopes), default=1)
+        rows = np.array([(*s, *(-1,) * (width - len(s))) for s in scopes], dtype=np.int32).reshape(-1, width)
+        return cls(rows, np.array(full, dtype=np.int64), Counts(table, offsets), named)
+
+    def columns(self, s: int) -> Scope:
+        """The columns of one scope."""
+        return tuple(j for j in self.scopes[s].tolist() if j >= 0)
+
+    def part(self, s: int) -> tuple[Ints, Array]:
+        """(cells, N[cell, y]) of one scope: all of them, or of a wide one those that some row has, in order."""
+        at = slice(self.counts.offsets[s], self.counts.offsets[s + 1])
+        return (np.arange(self.full[s]) if self.cells is None else self.cells[at]), self.counts.table[at]
+
+    def table(self, s: int, sizes: Sequence[int]) -> Array:
+        """N of one scope in full, an axis for each of its columns and one for the class."""
+        found = self.counts.scope(s)
+        if len(found) < self.full[s]:
+            found = np.zeros((int(self.full[s]), self.counts.n_classes), dtype=found.dtype)
+            cells, some = self.part(s)
+            found[cells] = some
+        return found.reshape(*(int(sizes[j]) for j in self.columns(s)), self.counts.n_classes)
+
+    @cached_property
+    def _place(self) -> dict[Scope, int] | None:
+        """Where a scope stands; None for all pairs, whose place is known."""
+        d = int(self.scopes.max(initial=-1)) + 1
+        if self.scopes.shape[1] == 2 and len(self.scopes) == d * (d - 1) // 2 and (np.diff(self.scopes) > 0).all():
+            return None
+        return {self.columns(s): s for s in range(len(self.scopes))}
+
+    def find(self, columns: Scope) -> int:
+        """The scope of these columns; of pairs in either order."""
+        if self._place is not None:
+            return self._place[columns]
+        (i, j), d = sorted(columns), int(self.scopes.max()) + 1
+        return i * d - i * (i + 1) // 2 + j - i - 1
+
+    def part_of(self, columns: Scope, sizes: Sequence[int]) -> tuple[Ints, Array]:
+        """(cells, N[cell, y]) of the scope of these columns, the last fastest."""
+        s = self.find(columns)
+        cells, table = self.part(s)
+        if columns == self.columns(s):
+            return cells, table
+        if len(table) == self.full[s]:
+            turned = table.reshape(sizes[columns[1]], sizes[columns[0]], -1).transpose(1, 0, 2)
+            return cells, turned.reshape(len(cells), -1)
+        return _sorted(_values(cells, [sizes[columns[1]], sizes[columns[0]]])[::-1], [sizes[j] for j in columns], table)
+
+    def take(self, scopes: Sequence[Scope], sizes: Sequence[int]) -> Joint:
+        """The counts of some scopes only."""
+        return Joint.of(scopes, [self.part(self.find(scope)) for scope in scopes], sizes, self.counts.table)
 
     def __add__(self, other: Joint) -> Joint:
-        self._check(other)
-        return Joint(self.scopes, self.counts + other.counts)
+        return self._each(other, lambda a, b: a + b)
 
     def __sub__(self, other: Joint) -> Joint:
-        self._check(other)
-        return Joint(self.scopes, self.counts - other.counts)
+        return self._each(other, lambda a, b: a - b)
+
+    def _each(self, other: Joint, what: Callable[[Counts, Counts], Counts]) -> Joint:
+        """The sum or difference; of wide scopes over the cells that either has."""
+        if not np.array_equal(self.scopes, other.scopes):
+            raise StatisticsError("counts of other families of columns cannot be added: the models differ in structure")
+        if self.cells is None or other.cells is None:
+            return Joint(self.scopes, self.full, what(self.counts, other.counts))
+        tables, named = [], []
+        for s in range(len(self.full)):
+            (mine, a), (theirs, b) = self.part(s), other.part(s)
+            if len(a) == len(b) == self.full[s]:
+                both, found = mine, what(_alone(a), _alone(b)).table
+            else:
+                both = np.union1d(mine, theirs)
+                found = what(_spread(both, mine, a), _spread(both, theirs, b)).table
+                keep = found.any(axis=1)
+                both, found = both[keep], found[keep]
+            tables.append(found)
+            named.append(both)
+        offsets = np.concatenate([[0], np.cumsum([len(c) for c in named])]).astype(np.int64)
+        return Joint(self.scopes, self.full, Counts(np.concatenate(tables), offsets), np.concatenate(named))
 
     def scaled(self, factor: float) -> Joint:
         """Every count times `factor`."""
-        return Joint(self.scopes, self.counts.scaled(factor))
+        return Joint(self.scopes, self.full, self.counts.scaled(factor), self.cells)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Joint) and np.array_equal(self.scopes, other.scopes) and self.counts == other.counts
+        return (
+            isinstance(other, Joint)
+            and np.array_equal(self.scopes, other.scopes)
+            and np.array_equal(self.full, other.full)
+            and self.counts == other.counts
+            and np.array_equal(
+                self.cells if self.cells is not None else [], other.cells if other.cells is not None else []
+            )
+        )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _check(self, other: Joint) -> None:
-        if not np.array_equal(self.scopes, other.scopes):
-            raise StatisticsError("counts of other families of columns cannot be added: the models differ in structure")
 
     def moved(self, old: Schema, new: Schema) -> Joint:
         """The same counts in another schema, matched by value; what it does not have is dropped."""
         if old is new or (old.columns == new.columns and old.classes == new.classes):
             return self
         classes = _places(old.classes, new.classes)
-        columns = [_places(a.values, b.values) for a, b in zip(old.columns, new.columns)]
+        places = [_places(a.values, b.values) for a, b in zip(old.columns, new.columns)]
         before, after = ([len(c.values) for c in s.columns] for s in (old, new))
-        sizes = [int(np.prod([after[j] for j in scope if j >= 0])) for scope in self.scopes]
-        out = Counts.zero(sizes, len(new.classes))
-        table = np.zeros(out.table.shape, dtype=self.counts.table.dtype)
-        for s, scope in enumerate(self.scopes):
-            scope = scope[scope >= 0]
-            axes = [columns[j] for j in scope] + [classes]
-            part = table[out.offsets[s] : out.offsets[s + 1]].reshape(*(after[j] for j in scope), len(new.classes))
-            part[np.ix_(*(to for _, to in axes))] = self.table(s, before)[np.ix_(*(at for at, _ in axes))]
-        return Joint(self.scopes, Counts(table, out.offsets))
+        like = np.zeros((0, len(new.classes)), dtype=self.counts.table.dtype)
+        scopes, parts = [self.columns(s) for s in range(len(self.scopes))], []
+        for s, scope in enumerate(scopes):
+            cells, found = self.part(s)
+            to = [places[j][v] for j, v in zip(scope, _values(cells, [before[j] for j in scope]))]
+            stays = np.flatnonzero(np.logical_and.reduce([t >= 0 for t in to]))
+            table = np.zeros((len(stays), len(new.classes)), dtype=like.dtype)
+            table[:, classes[classes >= 0]] = found[stays][:, classes >= 0]
+            parts.append(_sorted([t[stays] for t in to], [after[j] for j in scope], table))
+        return Joint.of(scopes, parts, after, like)
+
+    def turned(self, order: Sequence[int], sizes: Sequence[int]) -> Joint:
+        """The same counts with the columns in another order: column `order[k]` becomes column k.
+
+        Where the scopes are all pairs or all triples of columns, they are so afterwards, in their usual order; families
+        stand by their child.
+        """
+        place, after = {j: k for k, j in enumerate(order)}, [sizes[j] for j in order]
+        usual = [*itertools.combinations(range(len(sizes)), self.scopes.shape[1])]
+        mine = [self.columns(s) for s in range(len(self.scopes))]
+        found: dict[Scope, Part] = {}
+        for s, scope in enumerate(mine):
+            cells, table = self.part(s)
+            by = sorted(range(len(scope)), key=lambda k: place[scope[k]]) if mine == usual else range(len(scope))
+            values, new = _values(cells, [sizes[j] for j in scope]), tuple(place[scope[k]] for k in by)
+            found[new] = _sorted([values[k] for k in by], [after[j] for j in new], table)
+        scopes = usual if mine == usual else sorted(found, key=lambda scope: (scope[-1], len(scope)))
+        return Joint.of(scopes, [found[scope] for scope in scopes], after, self.counts.table)
 
 
-def _places(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Array, Array]:
-    """(places in old, places in new) of the values that both have."""
+def _alone(table: Array) -> Counts:
+    return Counts(table, np.array([0, len(table)], dtype=np.int64))
+
+
+def _spread(cells: Ints, some: Ints, table: Array) -> Counts:
+    """The counts of some cells among more."""
+    out = np.zeros((len(cells), table.shape[1]), dtype=table.dtype)
+    out[np.searchsorted(cells, some)] = table
+    return _alone(out)
+
+
+def _places(old: tuple[Any, ...], new: tuple[Any, ...]) -> Ints:
+    """For each value of `old` its place in `new`, −1 where it has none."""
     where = {v: k for k, v in enumerate(new)}
-    both = [(i, where[v]) for i, v in enumerate(old) if v in where]
-    at, to = ([p[k] for p in both] for k in (0, 1))
-    return np.array(at, dtype=np.intp), np.array(to, dtype=np.intp)
+    return np.array([where.get(v, -1) for v in old], dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class JointStatistics:
-    """N[y], N[xj, y] and joint counts, in one schema and with one set of cuts: what a semi-naive model stores."""
+def _values(cells: Ints, dims: Sequence[int]) -> list[Ints]:
+    """The value of each column in each cell."""
+    out: list[Ints] = []
+    for size in reversed(dims):
+        cells, value = np.divmod(cells, max(size, 1))
+        out.insert(0, value)
+    return out
 
-    base: Statistics
-    joints: tuple[Joint, ...]
-    cuts: Cuts
 
-    @property
-    def schema(self) -> Schema:
-        """Columns, values (bins where a column is cut) and classes."""
-        return self.base.schema
+def _sorted(values: Sequence[Ints], dims: Sequence[int], table: Array) -> Part:
+    """The cells of these values, in order, with their counts."""
+    cells = np.zeros(len(table), dtype=np.int64)
+    for size, value in zip(dims, values):
+        cells = cells * size + value
+    order = np.argsort(cells, kind="stable")
+    return cells[order], table[order]
 
-    @property
-    def rows(self) -> Array:
-        """N[y]."""
-        return self.base.rows
 
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """S_j."""
-        return tuple(len(c.values) for c in self.schema.columns)
+def cells_of(scopes: Sequence[Scope], sizes: Sequence[int]) -> list[int]:
+    """How many cells each scope has."""
+    return [math.prod(int(sizes[j]) for j in scope) for scope in scopes]
 
-    def __add__(self, other: JointStatistics) -> JointStatistics:
-        check_same_cuts(self.cuts, other.cuts, self.schema.names)
-        base = self.base + other.base
-        a, b = self._moved(base.schema), other._moved(base.schema)
-        return JointStatistics(base, tuple(x + y for x, y in zip(a, b)), self.cuts)
 
-    def __sub__(self, other: JointStatistics) -> JointStatistics:
-        check_same_cuts(self.cuts, other.cuts, self.schema.names)
-        base = self.base - other.base
-        left = [x - y for x, y in zip(self.joints, other._moved(self.schema))]
-        return JointStatistics(base, tuple(x.moved(self.schema, base.schema) for x in left), self.cuts)
+def refuse_joint(full: Any, n: int, n_classes: int, what: str, way_out: str, max_memory: float | None) -> None:
+    """Refuse counts whose peak is over the budget: all cells of narrow scopes, one a row at most of wide ones."""
+    full = np.asarray(full, dtype=np.float64)
+    wide = full > WIDE
+    peak = (
+        n_classes * full[~wide].sum() + 2 * (n_classes + 2) * np.minimum(full[wide], n).sum()
+    )  # their parts, then all
+    refuse_over(max_memory, 8 * peak, f"{what}, {n_classes} classes", way_out)
+    if full.sum() >= 2.0**62:
+        raise StatisticsError(f"{what} have more than 2^62 combinations of values; {way_out}")
 
-    def scaled(self, factor: float) -> JointStatistics:
-        """Every row counts `factor` times."""
-        return replace(self, base=self.base.scaled(factor), joints=tuple(j.scaled(factor) for j in self.joints))
 
-    def _moved(self, schema: Schema) -> list[Joint]:
-        return [j.moved(self.schema, schema) for j in self.joints]
+def family_codes(table: CodedTable, family: Scope, extra: int = 0) -> Array:
+    """One code for the values of several columns, the last fastest; `extra` more values a column (1: missing is one)."""
+    codes = table.column(family[0])
+    if len(family) == 1:
+        return codes
+    size = math.prod(table.sizes[j] + extra for j in family)
+    codes = codes.astype(np.uint16 if size < 1 << 16 else np.uint32 if size < 1 << 32 else np.int64)
+    for j in family[1:]:
+        codes = codes * codes.dtype.type(table.sizes[j] + extra) + table.column(j).astype(codes.dtype, copy=False)
+    return codes
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, JointStatistics) or self.base != other.base or self.joints != other.joints:
-            return False
-        try:
-            check_same_cuts(self.cuts, other.cuts, self.schema.names)
-        except StatisticsError:
-            return False
-        return True
 
-    __hash__ = None  # type: ignore[assignment]
+def count_joint(
+    table: CodedTable,
+    scopes: Sequence[Scope],
+    y: Array,
+    n_classes: int,
+    weights: Floats | None,
+    n_jobs: int | None,
+    wide: int | None = None,
+) -> Joint:
+    """N[x_scope, y] of each scope; rows with a missing cell are left out of it."""
+    wide = WIDE if wide is None else wide
+    like = np.zeros((0, n_classes), dtype=np.int64 if weights is None else np.float64)
+    full = cells_of(scopes, table.sizes)
+    parts: list[Part] = [(None, like)] * len(scopes)
+    batch: list[int] = []
+    for s in range(len(scopes)):
+        if full[s] > wide:
+            parts[s] = _count_wide(table, scopes[s], y, n_classes, weights)
+        else:
+            batch.append(s)
+        if batch and (s == len(scopes) - 1 or sum(full[b] for b in batch) * n_classes > BATCH):
+            counted = _count_narrow(table, [scopes[b] for b in batch], y, n_classes, weights, n_jobs)
+            for b, found in zip(batch, counted):
+                parts[b] = None, found
+            batch = []
+    return Joint.of(scopes, parts, table.sizes, like, wide)
+
+
+def _count_narrow(
+    table: CodedTable, scopes: list[Scope], y: Array, n_classes: int, weights: Floats | None, n_jobs: int | None
+) -> list[Array]:
+    """The tables of some scopes in one pass, with one more value a column for missing where cells are missing."""
+    extra = 0 if table.whole else 1
+    sizes = [math.prod(table.sizes[j] + extra for j in scope) for scope in scopes]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    codes = [family_codes(table, scope, extra) for scope in scopes]
+    counted = kernels.count_cells(codes, y, offsets, n_classes, weights, n_jobs=n_jobs)
+    out = []
+    for s, scope in enumerate(scopes):
+        part = counted[offsets[s] : offsets[s + 1]]
+        if extra:
+            part = part.reshape(*(table.sizes[j] + 1 for j in scope), n_classes)
+            part = part[tuple(slice(0, table.sizes[j]) for j in scope)].reshape(-1, n_classes)
+        out.append(part)
+    return out
+
+
+def _count_wide(table: CodedTable, scope: Scope, y: Array, n_classes: int, weights: Floats | None) -> Part:
+    """The cells that some row has, in order, and their counts."""
+    codes = np.zeros(table.n, dtype=np.int64)
+    known = np.ones(table.n, dtype=bool)
+    for j in scope:
+        column = table.column(j)
+        known &= column < table.sizes[j]
+        codes = codes * table.sizes[j] + column
+    cells, back = np.unique(codes[known], return_inverse=True)
+    flat = back * n_classes + y[known]
+    found = np.bincount(flat, None if weights is None else weights[known], minlength=len(cells) * n_classes)
+    return cells, found.reshape(len(cells), n_classes).astype(np.int64 if weights is None else np.float64, copy=False)
+
+
+def collect_families(
+    table: CodedTable,
+    families: Sequence[Scope],
+    y: Array,
+    n_classes: int,
+    weights: Floats | None,
+    n_jobs: int | None,
+    max_memory: float | None,
+) -> Joint:
+    """N[x_family, y] of each family: parents first, the child last."""
+    what = f"counts of {len(families)} families"
+    full = cells_of(families, table.sizes)
+    refuse_joint(full, table.n, n_classes, what, "give fewer parents (k), values or bins", max_memory)
+    return count_joint(table, families, y, n_classes, weights, n_jobs)
 
 
 def collect_pairs(
     table: CodedTable, y: Array, n_classes: int, weights: Floats | None, n_jobs: int | None, max_memory: float | None
 ) -> Joint:
-    """N[xi, xj, y] of all pairs i < j."""
-    counts = count_pairs(table.codes, table.sizes, y, n_classes, weights, n_jobs=n_jobs, max_memory=max_memory)
-    scopes = np.stack(np.triu_indices(len(table.sizes), k=1), axis=1).astype(np.int32)
-    return Joint(scopes, Counts(counts, pair_offsets(table.sizes)))
+    """N[xi, xj, y] of all pairs i < j; those that may be wide are counted one by one."""
+    sizes, d = table.sizes, len(table.sizes)
+    offsets = pair_offsets(sizes)
+    what, way_out = (
+        f"pair counts of {d} columns",
+        "give fewer columns or values, or count at prediction: AODE(lazy=True)",
+    )
+    refuse_joint(np.diff(offsets), table.n, n_classes, what, way_out, max_memory)
+    few = [j for j, size in enumerate(sizes) if size * size <= WIDE]
+    pairs = np.stack(np.triu_indices(len(few), k=1), axis=1).astype(np.int32)
+    columns = table.codes if len(few) == d else [table.column(j) for j in few]
+    counts = count_pairs(columns, [sizes[j] for j in few], y, n_classes, weights, n_jobs=n_jobs, max_memory=np.inf)
+    if len(few) == d:
+        return Joint(pairs, np.diff(offsets), Counts(counts, offsets))
+    narrow = Counts(counts, pair_offsets([sizes[j] for j in few]))
+    found: dict[Scope, Part] = {(few[i], few[j]): (None, narrow.scope(s)) for s, (i, j) in enumerate(pairs.tolist())}
+    scopes = list(itertools.combinations(range(d), 2))
+    others = count_joint(table, [s for s in scopes if s not in found], y, n_classes, weights, n_jobs)
+    found |= {others.columns(s): others.part(s) for s in range(len(others.scopes))}
+    return Joint.of(scopes, [found[s] for s in scopes], sizes, counts)
+
+
+def refuse_triples(sizes: Sequence[int], n: int, n_classes: int, max_memory: float | None) -> None:
+    """Refuse the counts of all triples before anything is counted."""
+    d, s = len(sizes), np.asarray(sizes, dtype=np.float64)
+    what, way_out = f"triple counts of {d} columns", "give fewer columns or values, or use AODE"
+    most = np.sort(s)[-3:].prod()
+    if most <= WIDE or d > 400:
+        after = np.cumsum(s[::-1])[::-1] - s
+        pairs = np.cumsum((s * after)[::-1])[::-1] - s * after  # Σ over j < k after i of S_j·S_k
+        full = (s * pairs).sum() + (s * pairs).max(initial=0)  # all, and those of one column as the kernel leaves them
+        refuse_over(max_memory, 8 * n_classes * full, f"{what}, {n_classes} classes", way_out)
+        return
+    first, second, third = np.array([*itertools.combinations(range(d), 3)]).T
+    refuse_joint(s[first] * s[second] * s[third], n, n_classes, what, way_out, max_memory)
 
 
 def collect_triples(
@@ -152,10 +379,13 @@ def collect_triples(
 ) -> Joint:
     """N[xi, xj, xk, y] of all triples i < j < k: the pairs of the columns after i, with (xi, y) as the class."""
     sizes, d = table.sizes, len(table.sizes)
-    cells = sum(int(pair_offsets(sizes[i + 1 :])[-1]) * sizes[i] for i in range(d))
-    refuse_over(max_memory, cells * n_classes * 8, f"triple counts of {d} columns, {n_classes} classes")
-    scopes, tables = [np.empty((0, 3), np.int32)], [np.zeros((0, n_classes), np.int64 if weights is None else float)]
-    lengths = [np.empty(0, np.int64)]
+    refuse_triples(sizes, table.n, n_classes, max_memory)
+    scopes = list(itertools.combinations(range(d), 3))
+    if max(cells_of(scopes, sizes), default=0) > WIDE:
+        return count_joint(table, scopes, y, n_classes, weights, n_jobs)
+    like = np.zeros((0, n_classes), np.int64 if weights is None else float)
+    out = Joint.of(scopes, [(None, 0)] * len(scopes), sizes, like)
+    at = 0
     for i in range(d - 2):
         rest = sizes[i + 1 :]
         x = table.column(i).astype(np.uint32)
@@ -164,56 +394,8 @@ def collect_triples(
         columns = [table.column(j)[seen] for j in range(i + 1, d)]
         w = None if weights is None else weights[seen]
         counted = count_pairs(columns, rest, both, sizes[i] * n_classes, w, n_jobs=n_jobs, max_memory=np.inf)
-        offsets = pair_offsets(rest)
-        for a, b in itertools.pairwise(offsets):  # [xj, xk, xi, y] → [xi, xj, xk, y]
+        for a, b in itertools.pairwise(pair_offsets(rest)):  # [xj, xk, xi, y] → [xi, xj, xk, y]
             part = counted[a:b].reshape(b - a, sizes[i], n_classes).transpose(1, 0, 2)
-            tables.append(part.reshape(-1, n_classes))
-        pairs = np.stack(np.triu_indices(d - i - 1, k=1), axis=1) + i + 1
-        scopes.append(np.concatenate([np.full((len(pairs), 1), i), pairs], axis=1).astype(np.int32))
-        lengths.append(np.diff(offsets) * sizes[i])
-    ends = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    return Joint(np.concatenate(scopes), Counts(np.concatenate(tables), ends))
-
-
-def family_codes(table: CodedTable, family: tuple[int, ...], extra: int = 0) -> Array:
-    """One code for the values of several columns, the last fastest; `extra` more values a column (1: missing is one)."""
-    codes = table.column(family[0])
-    if len(family) == 1:
-        return codes
-    size = int(np.prod([table.sizes[j] + extra for j in family]))
-    codes = codes.astype(np.uint16 if size < 1 << 16 else np.uint32)
-    for j in family[1:]:
-        codes = codes * codes.dtype.type(table.sizes[j] + extra) + table.column(j)
-    return codes
-
-
-def collect_families(
-    table: CodedTable,
-    families: list[tuple[int, ...]],
-    y: Array,
-    n_classes: int,
-    weights: Floats | None,
-    n_jobs: int | None,
-    max_memory: float | None,
-) -> Joint:
-    """N[x_family, y] of each family (parents first, the child last); rows with a missing cell are left out of it."""
-    if not families:
-        kind = np.int64 if weights is None else np.float64
-        return Joint(np.empty((0, 1), np.int32), Counts(np.zeros((0, n_classes), kind), np.zeros(1, np.int64)))
-    sizes = [int(np.prod([table.sizes[j] + 1 for j in f])) for f in families]
-    refuse_over(max_memory, sum(sizes) * n_classes * 8, f"counts of {len(families)} families, {n_classes} classes")
-    if max(sizes) >= 1 << 32:
-        raise StatisticsError("a family of columns has more than 2^32 values; give fewer parents or bins")
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    columns = [family_codes(table, f, extra=1) for f in families]
-    counted = kernels.count_cells(columns, y, offsets, n_classes, weights, n_jobs=n_jobs)
-    tables = []
-    for s, family in enumerate(families):
-        part = counted[offsets[s] : offsets[s + 1]].reshape(*(table.sizes[j] + 1 for j in family), n_classes)
-        known = part[tuple(slice(0, table.sizes[j]) for j in family)]
-        tables.append(known.reshape(-1, n_classes))
-    scopes = np.full((len(families), max((len(f) for f in families), default=1)), -1, np.int32)
-    for s, family in enumerate(families):
-        scopes[s, : len(family)] = family
-    ends = np.concatenate([[0], np.cumsum([len(t) for t in tables])]).astype(np.int64)
-    return Joint(scopes, Counts(np.concatenate(tables), ends))
+            out.counts.scope(at)[...] = part.reshape(-1, n_classes)
+            at += 1
+    return out

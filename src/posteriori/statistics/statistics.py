@@ -1,4 +1,4 @@
-"""All statistics of one table in one value: what a model of independent columns stores, and nothing else.
+"""All statistics of one table in one value: what a model that counts stores, and nothing else.
 
 Each column has a *role*, which says what is kept of it:
 
@@ -9,12 +9,15 @@ Each column has a *role*, which says what is kept of it:
 | `events` | Σx[column, y], one scope for all | count, multinomial |
 | `moments` | n, mean, M2 | numeric Gaussian; count, Poisson |
 | `histogram` | N[x, y] | numeric by kernels or bins |
+
+Models of several columns together add `joints` (counts of pairs, triples or families) and `cuts` (the bins of numbers).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +25,7 @@ from ..arrays import Array
 from ..errors import NotLearned, StatisticsError, listed
 from ..table.schema import Column, Schema
 from .counts import LARGEST, Counts, subtract
+from .cuts import Cuts, check_same_cuts, same_cuts
 from .histogram import Histogram
 from .moments import Moments
 
@@ -40,6 +44,8 @@ class Statistics:
     moments: Moments
     histograms: tuple[Histogram, ...]
     decayed: bool = False
+    joints: tuple[Any, ...] = ()  # Joint or RowStore
+    cuts: Cuts = ()
 
     def where(self, role: str) -> list[int]:
         """The columns of a role."""
@@ -53,6 +59,11 @@ class Statistics:
     def n_classes(self) -> int:
         """K."""
         return len(self.rows)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """S_j, how many values each column has."""
+        return tuple(len(c.values) for c in self.schema.columns)
 
     def __add__(self, other: Statistics) -> Statistics:
         other = other.ordered(self.schema.names)
@@ -70,6 +81,8 @@ class Statistics:
             a.moments + b.moments,
             tuple(h + g for h, g in zip(a.histograms, b.histograms)),
             self.decayed or other.decayed,
+            tuple(x + y for x, y in zip(a.joints, b.joints)),
+            self.cuts,
         )
 
     def __sub__(self, other: Statistics) -> Statistics:
@@ -91,6 +104,8 @@ class Statistics:
             self.words - b.words,
             self.moments - b.moments,
             tuple(h - g for h, g in zip(self.histograms, b.histograms)),
+            joints=tuple(x - y for x, y in zip(self.joints, b.joints)),
+            cuts=self.cuts,
         )
         return left.pruned()
 
@@ -114,6 +129,8 @@ class Statistics:
             words=_stacked(words, self.words),
             moments=Moments(m.n[:, turn], m.mean[:, turn], m.m2[:, turn]),
             histograms=tuple(self.histograms[k] for k in turned["histogram"]),
+            joints=tuple(j.turned(order, self.sizes) for j in self.joints),
+            cuts=tuple(self.cuts[j] for j in order) if self.cuts else (),
         )
 
     def scaled(self, factor: float) -> Statistics:
@@ -126,6 +143,7 @@ class Statistics:
             moments=self.moments.scaled(factor),
             histograms=tuple(h.scaled(factor) for h in self.histograms),
             decayed=True,
+            joints=tuple(j.scaled(factor) for j in self.joints),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -136,6 +154,8 @@ class Statistics:
             and np.array_equal(self.rows, other.rows)
             and (self.cells, self.words) == (other.cells, other.words)
             and (self.moments, self.histograms) == (other.moments, other.histograms)
+            and self.joints == other.joints
+            and same_cuts(self.cuts, other.cuts)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -157,6 +177,7 @@ class Statistics:
             words=self._spread_counts(self.words, schema, self.where("words"), classes),
             moments=self.moments.among(classes, n_classes),
             histograms=tuple(h.take_classes(classes, n_classes) for h in self.histograms),
+            joints=tuple(j.moved(self.schema, schema) for j in self.joints),
         )
 
     def _spread_counts(self, counts: Counts, schema: Schema, where: list[int], classes: Array) -> Counts:
@@ -196,6 +217,7 @@ class Statistics:
             words=words,
             moments=self.moments.taken(kept),
             histograms=tuple(Histogram(h.values, h.table[:, kept], h.level) for h in self.histograms),
+            joints=tuple(j.moved(self.schema, schema) for j in self.joints),
         )
 
     def _prune_counts(self, counts: Counts, where: list[int], columns: list[Column], classes: Array) -> Counts:
@@ -216,6 +238,7 @@ class Statistics:
         if self.schema.names == other.schema.names and self.roles != other.roles:
             differ = [f"{n} ({a} and {b})" for n, a, b in zip(self.schema.names, self.roles, other.roles) if a != b]
             raise StatisticsError(f"columns with different densities cannot be added: {listed(differ)}")
+        check_same_cuts(self.cuts, other.cuts, self.schema.names)
 
     def _refuse_strangers(self, other: Statistics) -> None:
         unknown = [

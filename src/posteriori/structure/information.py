@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..statistics import Counts
+from ..statistics.joint import Joint
 
 __all__ = ["barred", "class_information", "conditional_information"]
 
-CELLS = 1 << 22  # cells looked at a time
+NUMBERS = 1 << 20  # counts looked at a time
+ROUNDING = 1e-13  # what a sum of n ln n leaves of rounding, as a share of it: no information
 
 
 def class_information(counts: Counts) -> Floats:
@@ -31,29 +33,33 @@ def class_information(counts: Counts) -> Floats:
     inner = _sums(_xlogx(table).sum(axis=1), counts.offsets)
     values = _sums(_xlogx(table.sum(axis=1)), counts.offsets)
     out = inner + _xlogx(n) - values - _xlogx(by_class).sum(axis=1)
-    information: Floats = np.maximum(out / np.where(n > 0, n, 1.0), 0.0)
-    return information
+    return _clean(out, n)
 
 
-def conditional_information(pairs: Counts, sizes: Sequence[int]) -> Floats:
-    """I(Xi;Xj|Y) = Σ P(xi,xj,y) ln[P(xi,xj|y)/(P(xi|y)P(xj|y))], a symmetric matrix; `pairs` as the pair kernel counts.
+def conditional_information(pairs: Joint, sizes: Sequence[int]) -> Floats:
+    """I(Xi;Xj|Y) = Σ P(xi,xj,y) ln[P(xi,xj|y)/(P(xi|y)P(xj|y))], a symmetric matrix, from the counts of all pairs.
 
     >>> always_equal = Counts(np.array([[2], [0], [0], [2]]), np.array([0, 4]))
-    >>> conditional_information(always_equal, [2, 2]).round(4).tolist()
+    >>> pairs = Joint(np.array([[0, 1]], dtype=np.int32), np.array([4]), always_equal)
+    >>> conditional_information(pairs, [2, 2]).round(4).tolist()
     [[0.0, 0.6931], [0.6931, 0.0]]
     """
-    d = len(sizes)
-    first, second = np.triu_indices(d, k=1)
-    s = np.asarray(sizes, dtype=np.int64)
-    out = np.zeros((d, d))
+    first, second = pairs.scopes[:, 0], pairs.scopes[:, -1]
+    s, offsets, counts = np.asarray(sizes, dtype=np.int64), pairs.counts.offsets, pairs.counts
+    out = np.zeros((len(s), len(s)))
     begin = 0
     while begin < len(first):
-        end = int(np.searchsorted(pairs.offsets, pairs.offsets[begin] + CELLS, side="right")) - 1
+        end = int(np.searchsorted(offsets, offsets[begin] + NUMBERS // max(counts.n_classes, 1), side="right")) - 1
         end = min(max(end, begin + 1), len(first))
-        block = slice(begin, end)
-        part = pairs.table[pairs.offsets[begin] : pairs.offsets[end]].astype(np.float64)
-        found = _block(part, pairs.offsets[begin : end + 1] - pairs.offsets[begin], s[first[block]], s[second[block]])
-        out[first[block], second[block]] = found
+        rows = slice(offsets[begin], offsets[end])
+        part, shape = counts.table[rows].astype(np.float64), (s[first[begin:end]], s[second[begin:end]])
+        if all((v == v[0]).all() for v in shape) and len(part) == int((shape[0] * shape[1]).sum()):
+            found = _alike(part, len(shape[0]), int(shape[0][0]), int(shape[1][0]))
+        else:
+            pair = np.repeat(np.arange(end - begin), np.diff(offsets[begin : end + 1]))
+            cells = np.arange(len(part)) - (offsets[begin:end] - offsets[begin])[pair]
+            found = _block(part, cells if pairs.cells is None else pairs.cells[rows], pair, *shape)
+        out[first[begin:end], second[begin:end]] = found
         begin = end
     both: Floats = out + out.T
     return both
@@ -70,20 +76,18 @@ def barred(weight: Floats, sizes: Sequence[int]) -> Floats:
     return out
 
 
-def _block(table: Floats, offsets: NDArray[np.int64], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
-    """(1/n)[Σ N ln N + Σ_y N_y ln N_y − Σ N_iy ln N_iy − Σ N_jy ln N_jy] of consecutive tables [xi, xj, y]."""
-    if (rows == rows[0]).all() and (columns == columns[0]).all():  # tables of one shape need no look-up
-        n = table.reshape(len(rows), int(rows[0]), int(columns[0]), table.shape[1])
-        by_class = n.sum(axis=(1, 2))
-        whole = _xlogx(n).sum(axis=(1, 2, 3)) + _xlogx(by_class).sum(axis=1)
-        whole -= _xlogx(n.sum(axis=2)).sum(axis=(1, 2)) + _xlogx(n.sum(axis=1)).sum(axis=(1, 2))
-        weight = by_class.sum(axis=1)
-        out: Floats = np.maximum(whole / np.where(weight > 0, weight, 1.0), 0.0)
-        return out
-    cells = np.arange(len(table))
-    pair = np.repeat(np.arange(len(rows)), rows * columns)
-    inside = cells - offsets[pair]
-    u, v = np.divmod(inside, columns[pair])
+def _alike(table: Floats, n_pairs: int, rows: int, columns: int) -> Floats:
+    """`_block` for tables of one shape, which need no look-up."""
+    n = table.reshape(n_pairs, rows, columns, table.shape[1])
+    by_class = n.sum(axis=(1, 2))
+    whole = _xlogx(n).sum(axis=(1, 2, 3)) + _xlogx(by_class).sum(axis=1)
+    whole -= _xlogx(n.sum(axis=2)).sum(axis=(1, 2)) + _xlogx(n.sum(axis=1)).sum(axis=(1, 2))
+    return _clean(whole, by_class.sum(axis=1))
+
+
+def _block(table: Floats, cells: Ints, pair: Ints, rows: Ints, columns: Ints) -> Floats:
+    """(1/n)[Σ N ln N + Σ_y N_y ln N_y − Σ N_iy ln N_iy − Σ N_jy ln N_jy] of tables [xi, xj, y], by the cells they have."""
+    u, v = np.divmod(cells, columns[pair])
     by_i = np.concatenate([[0], np.cumsum(rows)])
     by_j = np.concatenate([[0], np.cumsum(columns)])
     total = np.zeros(len(rows))
@@ -96,7 +100,13 @@ def _block(table: Floats, offsets: NDArray[np.int64], rows: NDArray[np.int64], c
         total += _binned(pair, _xlogx(n), len(rows)) + _xlogx(n_c)
         total -= _sums(_xlogx(n_i), by_i) + _sums(_xlogx(n_j), by_j)
         weight += n_c
-    return np.maximum(total / np.where(weight > 0, weight, 1.0), 0.0)
+    return _clean(total, weight)
+
+
+def _clean(total: Floats, n: Floats) -> Floats:
+    """total/n; nothing where rounding alone can have made it."""
+    out: Floats = np.where(total > ROUNDING * (n + np.abs(_xlogx(n))), total / np.where(n > 0, n, 1.0), 0.0)
+    return out
 
 
 def _binned(place: NDArray[Any], x: Floats, n: int) -> Floats:

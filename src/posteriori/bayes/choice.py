@@ -1,0 +1,160 @@
+"""Choosing among models by rows that they have not learned: folds and single rows are taken out of the counts of the whole.
+
+Symbols: w = min(weight, 1) of a row is what leave-one-out takes from its own class. Losses are Σ over rows, each with its
+weight, of −ln P(y|x), of (1 − P(y|x))² and of whether the class of greatest P is another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Floats, Ints
+from ..kernels.naive import normalise
+from ..smoothing import log_prior, log_share
+from ..statistics.collect import count_coded
+from ..statistics.cuts import CodedTable
+from ..statistics.statistics import Statistics
+from .families import Families
+
+CRITERIA = ("log_loss", "rmse", "error")
+ROWS = 1 << 16  # rows judged at a time
+
+Fold = tuple[Ints, Floats | None]  # rows, and how much of their weight lies in the fold
+Held = tuple[CodedTable, Statistics, Array, Floats | None]  # rows of a fold, the statistics of all others, y, weights
+
+
+def losses(log_joint: Floats, y: Array, weights: Floats | None, n_jobs: int | None = None) -> Floats:
+    """The three losses of these rows; a row that no class allows has lost."""
+    evidence = normalise(log_joint, n_jobs)[1]
+    possible = np.isfinite(evidence)
+    own = np.where(possible, log_joint[np.arange(len(y)), y] - np.where(possible, evidence, 0.0), -np.inf)
+    wrong = (log_joint.argmax(axis=1) != y) | ~possible
+    w = np.ones(len(y)) if weights is None else weights
+    return np.array([float(w @ term) for term in (-own, (1 - np.exp(own)) ** 2, wrong)])
+
+
+def folds_of(table: CodedTable, y: Array, weights: Floats | None, n_folds: int) -> list[Fold]:
+    """The rows dealt to folds, one unit of weight after the other, those of each class evenly.
+
+    The order of dealing is that of a hash of the rows' codes: neither the order of the table matters nor whether a row is
+    repeated or weighs more. A heavy row lies in several folds, with a part of its weight in each.
+    """
+    mixed = np.zeros(table.n, dtype=np.uint64)
+    for j, size in enumerate(table.sizes):
+        mixed = (
+            mixed * np.uint64(0x9E3779B97F4A7C15) + np.minimum(table.column(j), size).astype(np.uint64) + np.uint64(1)
+        )
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    order = np.lexsort((mixed, y))
+    if weights is None:
+        of = np.empty(table.n, dtype=np.int64)
+        of[order] = np.arange(table.n) % n_folds
+        return [(np.flatnonzero(of == f), None) for f in range(min(n_folds, table.n))]
+    end = np.empty(table.n)
+    end[order] = np.cumsum(weights[order])
+    folds = []
+    for f in range(n_folds):  # all weight on a line, cut into units: unit u belongs to fold u mod F
+        upto, before = (np.floor(x / n_folds) + np.clip(x % n_folds - f, 0.0, 1.0) for x in (end, end - weights))
+        mass = np.clip(upto - before, 0.0, weights)
+        rows = np.flatnonzero(mass > 1e-9 * weights)
+        if len(rows):
+            folds.append((rows, mass[rows]))
+    return folds
+
+
+def held_out(table: CodedTable, base: Statistics, y: Array, fold: Fold) -> Held:
+    """One fold, and the statistics without it, in the same schema."""
+    rows, w = fold
+    part = table.take(rows)
+    cells, of_class = count_coded(part, y[rows], base.n_classes, w)
+    return part, replace(base, cells=base.cells - cells, rows=np.maximum(base.rows - of_class, 0)), y[rows], w
+
+
+def prefix_losses(
+    families: Families,
+    order: Sequence[int],
+    table: CodedTable,
+    y: Array,
+    weights: Floats | None,
+    most: int,
+    every: bool,
+    n_jobs: int | None,
+) -> Floats:
+    """Losses with k = 0 … most parents and the first t attributes of the order, shape (k, t, 3).
+
+    All t where `every` is asked, else only the last: all attributes.
+    """
+    sums = np.zeros((most + 1, len(order) + 1, 3))
+    for begin in range(0, table.n, ROWS):
+        rows = np.arange(begin, min(table.n, begin + ROWS))
+        part, own, w = table.take(rows), y[rows], None if weights is None else weights[rows]
+        joint = [np.repeat(families.log_prior[None], len(rows), axis=0) for _ in range(most + 1)]
+        for t in range(len(order) + 1):
+            steps = families.ladder(part, order[t - 1]) if t else []
+            for k in range(most + 1):
+                joint[k] += steps[min(k, len(steps) - 1)] if t else 0.0
+                if every or t == len(order):
+                    sums[k, t] += losses(joint[k], own, w, n_jobs)
+    return sums
+
+
+def fewest(by_fold: Floats) -> tuple[int, int]:
+    """(parents, attributes) of least loss, with the fewest parents that are within one standard error of the best.
+
+    `by_fold[f, k, t]` is what fold f adds to the mean loss; the error is that of the difference, paired by fold.
+    """
+    loss, n = np.round(by_fold.sum(axis=0), 12), len(by_fold)
+    best = np.unravel_index(np.argmin(loss), loss.shape)
+    for k in range(best[0]):
+        t = int(np.argmin(loss[k]))
+        gap = by_fold[:, k, t] - by_fold[:, best[0], best[1]]
+        if n > 1 and gap.sum() <= np.std(gap, ddof=1) * np.sqrt(n):
+            return k, t
+    return int(best[0]), int(best[1])
+
+
+def leave_out_prior(
+    rows: Array, prior: Any, smoothing: float, y: Array, weights: Floats | None, left_out: bool
+) -> tuple[Floats, Floats]:
+    """P(y) up to a factor that all classes share: of classes that are not the row's, and of its own without the row."""
+    told = np.exp(log_prior(rows, prior, smoothing))
+    if not isinstance(prior, str) or prior == "uniform":
+        return told, told[y]
+    mass = rows + (smoothing if prior == "smoothed" else 0.0)
+    gone = np.zeros(len(y)) if not left_out else np.minimum(1.0 if weights is None else weights, 1.0)
+    return mass.astype(np.float64), np.maximum(mass[y] - gone, 0.0)
+
+
+def naive_losses(
+    table: CodedTable, base: Statistics, y: Array, weights: Floats | None, prior: Any, smoothing: float, left_out: bool
+) -> Floats:
+    """The losses of naive Bayes, each row left out of the counts, or not in them."""
+    total = np.zeros(3)
+    of_others, of_own = leave_out_prior(base.rows, prior, smoothing, y, weights, left_out)
+    totals = base.cells.totals()
+    for begin in range(0, table.n, ROWS):
+        rows = np.arange(begin, min(table.n, begin + ROWS))
+        own, w = y[rows].astype(np.intp), None if weights is None else weights[rows]
+        gone = np.minimum(1.0 if w is None else w, 1.0) if left_out else 0.0
+        at: Callable[[Array], tuple[Array, Array]] = lambda c: (np.arange(len(c)), c)  # noqa: E731
+        with np.errstate(divide="ignore"):
+            joint = np.repeat(np.log(of_others)[None], len(rows), axis=0)
+            joint[at(own)] = np.log(of_own[rows])
+        for j, size in enumerate(table.sizes):
+            x = table.column(j)[rows]
+            seen = x < size
+            if not seen.any():
+                continue
+            above = base.cells.scope(j)[np.where(seen, x, 0)].astype(np.float64)
+            below = np.repeat(totals[j][None].astype(np.float64), len(rows), axis=0)
+            for part in (above, below):
+                part[at(own)] = np.maximum(part[at(own)] - gone, 0.0)
+            term = log_share(above + smoothing, below + size * smoothing, size)
+            joint += np.where(seen[:, None], term, 0.0)
+        total += losses(joint, own, w)
+    return total
