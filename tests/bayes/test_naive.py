@@ -279,7 +279,7 @@ def test_counts_refuse_to_overflow():
 
 def test_tables_over_the_budget_are_refused_with_figures():
     ids = np.arange(60_000)
-    with pytest.raises(MemoryBudgetError, match=r"60000 classes would take 26.8 GiB.*'x0' alone has 60000 values"):
+    with pytest.raises(MemoryBudgetError, match=r"60000 classes would take 53.6 GiB.*'x0' alone has 60000 values"):
         po.NaiveBayes(kinds="categorical").fit(ids[:, None], ids)
 
 

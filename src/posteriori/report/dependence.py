@@ -1,14 +1,37 @@
-"""The dependence graph of a classifier: the class above, attributes below, edges as thick as they are strong."""
+"""The dependence graph of a classifier: the class above, attributes below, edges as thick as they are strong.
+
+The class is a parent of all: only its edges to attributes without another parent are drawn. Attributes that hang from one
+parent and have no children stand under each other in a stack; those without any edge in a block at the foot. Edges move
+sideways only between rows, where no box is.
+"""
 
 from __future__ import annotations
 
 import html
+import itertools
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import MissingExtra
-from .svg import draw_graph
+from .layered import GAP_X, GAP_Y, layered
+from .svg import BOX, EDGE, INK, MARGIN, PAPER, _edge, _node, _text_width
 
 MOST = 60  # edges between attributes that are drawn; the strongest
+STACK = 12  # boxes of a stack
+HIGH, STEP, INDENT = 24.0, 30.0, 16.0  # of a box, from box to box of a stack, and from its spine to the boxes
+CLASS, PALE = "#fff3d6", "#a9b8c6"
+
+Point = tuple[float, float]
+
+
+@dataclass
+class Picture:
+    """Boxes (name, centre, width) and lines (points, weight, whose edge), in pixels from the top left corner."""
+
+    target: str
+    boxes: dict[str, tuple[Point, float]] = field(default_factory=dict)
+    lines: list[tuple[list[Point], float, tuple[str, str]]] = field(default_factory=list)
+    size: Point = (0.0, 0.0)
 
 
 def _graph(model: Any) -> tuple[str, list[str], list[tuple[str, str]], dict[tuple[str, str], float]]:
@@ -23,11 +46,95 @@ def _graph(model: Any) -> tuple[str, list[str], list[tuple[str, str]], dict[tupl
     return target, names, edges, {e: strength[e] for e in edges if e in strength}
 
 
+def picture(model: Any) -> Picture:
+    """Where everything stands."""
+    target, names, edges, weights = _graph(model)
+    drawn = Picture(target)
+    parents: dict[str, list[str]] = {n: [] for n in names}
+    children: dict[str, list[str]] = {n: [] for n in names}
+    for p, i in edges:
+        parents[i].append(p)
+        children[p].append(i)
+    stacks: list[list[str]] = []
+    for p in names:
+        leaves = [i for i in children[p] if parents[i] == [p] and not children[i]]
+        if len(leaves) > 2:
+            stacks += [leaves[k : k + STACK] for k in range(0, len(leaves), STACK)]
+    stacked = {n for stack in stacks for n in stack}
+    nodes: list[list[str]] = [
+        [target],
+        *([n] for n in names if (parents[n] or children[n]) and n not in stacked),
+        *stacks,
+    ]
+    place = {n: k for k, node in enumerate(nodes) for n in node}
+    wide = [max(_text_width(n) + 16 for n in node) + (INDENT if len(node) > 1 else 0) for node in nodes]
+    high = [HIGH + STEP * (len(node) - 1) for node in nodes]
+    links = [(0, place[n]) for n in names if children[n] and not parents[n]]
+    links += [(place[p], place[i]) for p, i in edges if i not in stacked]
+    links += [(place[parents[stack[0]][0]], place[stack[0]]) for stack in stacks]
+    layout = layered(len(nodes), links, wide, high)
+    rows = sorted({y for _, y in layout.centres})
+    tall = {y: max(h for h, (_, at) in zip(high, layout.centres) if at == y) for y in rows}
+    top = {y: y - tall[y] / 2 for y in rows}
+    bottom = {y: y + tall[y] / 2 for y in rows}
+    for node, (x, y), w in zip(nodes, layout.centres, wide):
+        left = x - w / 2 + (INDENT if len(node) > 1 else 0)
+        for k, n in enumerate(node):
+            own = w if len(node) == 1 else _text_width(n) + 16
+            drawn.boxes[n] = (left + own / 2, top[y] + HIGH / 2 + STEP * k), own
+    for (a, b), route in zip(links, layout.routes):
+        first, last = nodes[a], nodes[b]
+        points: list[Point] = [(route[0][0], top[route[0][1]] + HIGH)]
+        if tall[route[0][1]] > HIGH:
+            points.append((route[0][0], bottom[route[0][1]]))
+        for x, y in route[1:-1]:
+            points += [(x, top[y]), (x, bottom[y])]
+        x, y = route[-1]
+        if len(last) == 1:
+            drawn.lines.append(([*points, (x, top[y])], weights.get((first[0], last[0]), 0.0), (first[0], last[0])))
+            continue
+        spine = x - wide[b] / 2 + INDENT / 4  # down beside the stack, and across to every box
+        for n in last:
+            (centre, middle), own = drawn.boxes[n]
+            line = [*points, (spine, top[y]), (spine, middle), (centre - own / 2, middle)]
+            drawn.lines.append((line, weights.get((first[0], n), 0.0), (first[0], n)))
+    _block(drawn, [n for n in names if n not in drawn.boxes], layout.width, layout.height)
+    return drawn
+
+
+def _block(drawn: Picture, names: list[str], width: float, height: float) -> None:
+    """Attributes without edges, in lines as wide as the picture, under it."""
+    x, y, right = 0.0, height + GAP_Y / 2, max(width, 600.0 if names else 0.0)
+    for n in names:
+        own = _text_width(n) + 16
+        if x > 0 and x + own > right:
+            x, y = 0.0, y + STEP
+        drawn.boxes[n] = (x + own / 2, y + HIGH / 2), own
+        x += own + GAP_X / 2
+    ends = [(p[0] + w / 2, p[1] + HIGH / 2) for p, w in drawn.boxes.values()]
+    drawn.size = max(width, *(x for x, _ in ends)), max(height, *(y for _, y in ends))
+
+
+def _stroke(weight: float, heaviest: float) -> float:
+    return 0.8 + 3.2 * weight / heaviest if heaviest else 1.2
+
+
 def dependence_svg(model: Any) -> str:
     """The graph as inline SVG text."""
-    target, names, edges, weights = _graph(model)
-    drawn = sorted({n for e in edges for n in e}, key=names.index) or names[:MOST]
-    return draw_graph([target, *drawn], [*((target, n) for n in drawn), *edges], weights or None, emphasis=[target])
+    drawn = picture(model)
+    heaviest = max((w for _, w, _ in drawn.lines), default=0.0)
+    body = []
+    for points, weight, (p, i) in drawn.lines:
+        tip = f"{p} → {i}" + (f": {weight:.4g}" if weight else "")
+        body.append(_edge(points, 0.8 if p == drawn.target else _stroke(weight, heaviest), tip, directed=True))
+    for name, (centre, width) in drawn.boxes.items():
+        body.append(_node(name, [name], centre, width, HIGH, name == drawn.target))
+    wide, tall = (v + 2 * MARGIN for v in drawn.size)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{len(drawn.boxes)} columns and their dependence" '
+        f'width="{wide:.0f}" height="{tall:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {tall:.1f}" '
+        f'style="max-width:100%;height:auto" font-family="system-ui,sans-serif" font-size="12">{"".join(body)}</svg>'
+    )
 
 
 def dependence_html(model: Any) -> str:
@@ -37,33 +144,50 @@ def dependence_html(model: Any) -> str:
     shown = "" if len(edges) <= MOST else f"; the {MOST} strongest of {len(edges)} edges are drawn"
     text = (
         f"{n:g} rows, {len(model.schema_)} columns, {len(model.schema_.classes)} classes, {len(edges)} edges between "
-        f"attributes{shown}"
+        f"attributes{shown}; the class is a parent of all"
     )
     return f"<div><b>{type(model).__name__}</b>: {html.escape(text)}<br>{dependence_svg(model)}</div>"
 
 
 def plot_dependence(model: Any, ax: Any = None) -> Any:
-    """The graph on matplotlib axes: attributes on a circle, the class in the middle."""
+    """The graph on matplotlib axes; a figure of its own is as large as the graph needs."""
     try:
         import matplotlib.pyplot as plt
+        from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+        from matplotlib.path import Path
     except ImportError as error:
         raise MissingExtra("plot needs matplotlib: pip install 'posteriori[plot]'") from error
-    import numpy as np
 
-    target, names, edges, weights = _graph(model)
-    ax = plt.subplots(figsize=(6, 6))[1] if ax is None else ax
-    angle = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / max(len(names), 1)
-    at = {n: (float(np.cos(a)), float(np.sin(a))) for n, a in zip(names, angle)} | {target: (0.0, 0.0)}
-    heaviest = max(weights.values(), default=0.0) or 1.0
-    arrow = {"arrowstyle": "-|>", "shrinkA": 14, "shrinkB": 14}
-    for n in names:
-        ax.annotate("", at[n], at[target], arrowprops={**arrow, "color": "#c4ccd4", "lw": 0.8})
-    for p, i in edges:
-        width = 0.8 + 3.2 * weights.get((p, i), 0.0) / heaviest
-        ax.annotate("", at[i], at[p], arrowprops={**arrow, "color": "#4878a8", "lw": width})
-    for n, (x, y) in at.items():
-        box = {"boxstyle": "round", "fc": "#fff3d6" if n == target else "#eef3f8", "ec": "#5b7083"}
-        ax.text(x, y, n, ha="center", va="center", bbox=box)
-    ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal")
+    drawn = picture(model)
+    wide, tall = (v + 2 * MARGIN for v in drawn.size)
+    if ax is None:
+        figure = plt.figure(figsize=(max(wide, 200) / 90, max(tall, 120) / 90))
+        ax = figure.add_axes((0, 0, 1, 1))
+    inches = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    scale = 72 * min(inches.width / wide, inches.height / tall)  # points a pixel of ours
+    heaviest = max((w for _, w, _ in drawn.lines), default=0.0)
+    for points, weight, (p, _) in drawn.lines:
+        vertices, codes = [points[0]], [Path.MOVETO]
+        (_, above), (x, y) = points[-2], points[-1]
+        flat = abs(y - above) < 1
+        ends = [*points[:-1], (x - 4, y) if flat else (x, y - 4)]  # the head covers the rest
+        for (x0, y0), (x1, y1) in itertools.pairwise(ends):
+            middle = (y0 + y1) / 2
+            vertices += [(x0, middle), (x1, middle), (x1, y1)]
+            codes += [Path.CURVE4] * 3
+        of_class = p == drawn.target
+        width = (1.0 if of_class else _stroke(weight, heaviest)) * scale
+        look = {"fc": "none", "ec": PALE if of_class else EDGE, "lw": width, "zorder": 1}
+        ax.add_patch(PathPatch(Path(vertices, codes), **look))
+        size = 5 + width / scale
+        side = [(x - size, y - size / 2), (x - size, y + size / 2)] if flat else []
+        corners = [(x, y), *(side or [(x - size / 2, y - size), (x + size / 2, y - size)])]
+        ax.add_patch(Polygon(corners, closed=True, lw=0, fc=look["ec"], zorder=1))
+    for name, ((x, y), width) in drawn.boxes.items():
+        paint = {"fc": CLASS if name == drawn.target else PAPER, "ec": BOX, "lw": scale, "zorder": 2}
+        corner = (x - width / 2 + 4, y - HIGH / 2 + 4)
+        ax.add_patch(FancyBboxPatch(corner, width - 8, HIGH - 8, boxstyle="round,pad=4", **paint))
+        ax.text(x, y, name, ha="center", va="center", fontsize=11 * scale, color=INK, zorder=3)
+    ax.set(xlim=(-MARGIN, wide - MARGIN), ylim=(tall - MARGIN, -MARGIN), aspect="equal")
     ax.axis("off")
     return ax

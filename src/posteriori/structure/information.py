@@ -17,7 +17,7 @@ from ..statistics.joint import Joint
 
 __all__ = ["barred", "class_information", "conditional_information"]
 
-NUMBERS = 1 << 20  # counts looked at a time
+NUMBERS = 1 << 18  # counts looked at a time
 ROUNDING = 1e-13  # what a sum of n ln n leaves of rounding, as a share of it: no information
 
 
