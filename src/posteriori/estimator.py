@@ -117,9 +117,9 @@ def changing(model: Any) -> Iterator[None]:
     state.pop("_kept", None)
     try:
         yield
+        if isinstance(model, Estimator) and "_kept" not in state:
+            model._kept = _Kept(model)  # empty: a prediction fills it, and leaves no new attribute
     except BaseException:
         state.clear()
         state.update(before)
         raise
-    if isinstance(model, Estimator) and "_kept" not in state:
-        model._kept = _Kept(model)  # empty: a prediction fills it, and leaves no new attribute

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.errors import NotLearned
+from posteriori.errors import NotLearned, StatisticsError
 
 KINDS = {"word": "categorical", "flag": "binary", "hits": "count", "size": "numeric", "note": "text"}
 
@@ -85,7 +85,14 @@ def test_forget_restores(density, data, split):
     X, y = data
     split = min(split, len(y) - 1)
     kept = model(density=density).fit(X[:split], y[:split])
-    both = model(density=density).fit(X, y).forget(X[split:], y[split:])
+    both = model(density=density).fit(X, y)
+    try:
+        both.forget(X[split:], y[split:])
+    except StatisticsError as error:  # a column of which nothing but rounding would stay
+        if "fit again" not in str(error):
+            raise
+        assert X["size"][:split].nunique() <= 1 or X["hits"][:split].nunique() <= 1
+        return
     same(kept, both)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from ..arrays import Floats
 from ..errors import ModelError, did_you_mean, listed
 from ..smoothing import log_prior
-from ..statistics import Moments
 from ..statistics.statistics import Statistics
 from ..table.frame import Frame
 from ..table.schema import Schema
@@ -95,7 +94,7 @@ class Factored:
             some = [k for k, j in enumerate(where) if densities[j] == kind]
             if not some:
                 continue
-            part = Moments(m.n[:, some], m.mean[:, some], m.m2[:, some])
+            part = m.columns(some)
             columns = [where[k] for k in some]
             names = [self.schema.names[j] for j in columns]
             if kind == "gaussian":

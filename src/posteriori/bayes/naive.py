@@ -63,7 +63,7 @@ class NaiveBayes(TableLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "smoothing": [Interval(Real, 0, None, closed="left")],
         "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like"],
-        "kinds": [object],  # the table knows its columns
+        "kinds": [str, Mapping, Schema, None],
         "density": [str, Mapping, None],
         "unseen": [StrOptions({"missing", "mass"})],
         "class_weight": [StrOptions({"balanced"}), Mapping, None],

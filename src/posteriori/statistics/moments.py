@@ -12,17 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats
+from ..arrays import Bools, Floats
 from ..errors import NotLearned, StatisticsError
 
 ROUNDING = 1e-9
+KNOWN = 2.0**-46  # the error of a difference of M2, as a share of the largest that was ever in
+ENOUGH = 1e-7  # the error, as a share of the M2 that stays, with which rows may still be forgotten
+NOTHING = 1e-9  # an M2 below this share of the whole column's is as good as none
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
     """n, mean and M2 of each attribute within each class, with `+`, `-`, a zero and a scale.
 
-    `-` restores M2 up to the rounding of the M2 that was there: forgetting one value of 1e9 leaves no fine structure.
+    `-` is good to `KNOWN` of the largest M2 that was ever in (`peak`). Where that is not little beside what stays, the rows
+    are refused: forgetting one value of 1e9 would leave no fine structure.
 
     >>> a = Moments(np.array([[2.0]]), np.array([[1.0]]), np.array([[2.0]]))
     >>> (a + a).n.item(), (a + a).mean.item(), (a + a - a).m2.item()
@@ -32,11 +36,17 @@ class Moments:
     n: Floats
     mean: Floats
     m2: Floats
+    peak: Floats | None = None  # None: M2 is the largest
 
     @classmethod
     def zero(cls, n_classes: int, d: int) -> Moments:
         """No rows at all."""
         return cls(*(np.zeros((n_classes, d)) for _ in range(3)))
+
+    @property
+    def largest(self) -> Floats:
+        """The largest M2 that was ever in."""
+        return self.m2 if self.peak is None else self.peak
 
     def variance(self, ddof: float = 0.0) -> Floats:
         """M2/(n − ddof); 0 where there are not enough rows."""
@@ -47,7 +57,7 @@ class Moments:
         """The moments of all classes together, shape (1, d)."""
         total = Moments.zero(1, self.n.shape[1])
         for c in range(len(self.n)):
-            total = total + Moments(self.n[c : c + 1], self.mean[c : c + 1], self.m2[c : c + 1])
+            total = total + self.taken(np.array([c]))
         return total
 
     def __add__(self, other: Moments) -> Moments:
@@ -55,23 +65,30 @@ class Moments:
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)  # zero + zero is zero
         gap = other.mean - self.mean
-        return Moments(n, self.mean + gap * share, self.m2 + other.m2 + gap * gap * (self.n * share))
+        m2 = self.m2 + other.m2 + gap * gap * (self.n * share)
+        peak = np.maximum(np.maximum(self.largest, other.largest), m2)
+        return Moments(n, self.mean + gap * share, m2, peak)
 
     def __sub__(self, other: Moments) -> Moments:
+        """Without the rows of `other`; refused where they cannot have been learned, or where too little stays to tell."""
         _same_shape(self.mean, other.mean)
         n = take_away(self.n, other.n)
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
         mean = np.where(n > 0, self.mean + (self.mean - other.mean) * share, 0.0)
         gap = other.mean - mean
         m2 = self.m2 - other.m2 - gap * gap * np.divide(n * other.n, self.n, out=np.zeros_like(n), where=self.n > 0)
-        if (m2 < -1e-6 * np.maximum(self.m2, 1e-300)).any():
-            raise NotLearned("these rows were not all learned: a variance would become negative; nothing was changed")
-        noise = 16 * np.finfo(float).eps * self.m2  # what a difference of M2 can know
-        return Moments(n, mean, np.where((n > 0) & (m2 > noise), m2, 0.0))
+        peak = np.where(n > 0, np.maximum(self.largest, other.largest), 0.0)
+        error = KNOWN * (peak + np.maximum(np.abs(self.mean), np.abs(other.mean)) * np.sqrt(self.n * peak))
+        forgot = (other.n > 0) & (n > 0)
+        kept = np.where(forgot & ((m2 <= error) | (n == 1.0)), 0.0, np.where(n > 0, m2, 0.0))
+        refuse_impossible((forgot & (n == 1.0) & (m2 > error)) | (forgot & (m2 < -error)))
+        column = Moments(n, mean, kept).pooled().m2
+        refuse_lost(forgot & (n != 1.0) & (error > np.where(kept > 0, ENOUGH * kept, NOTHING * column)))
+        return Moments(n, mean, kept, peak)
 
     def scaled(self, factor: float) -> Moments:
         """Every row counts `factor` times (decay)."""
-        return Moments(self.n * factor, self.mean, self.m2 * factor)
+        return Moments(self.n * factor, self.mean, self.m2 * factor, self.largest * factor)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Moments) and all(
@@ -82,28 +99,42 @@ class Moments:
 
     def taken(self, classes: NDArray[Any]) -> Moments:
         """The moments of some of the classes."""
-        return Moments(self.n[classes], self.mean[classes], self.m2[classes])
+        return Moments(self.n[classes], self.mean[classes], self.m2[classes], self.largest[classes])
+
+    def columns(self, where: list[int]) -> Moments:
+        """The moments of some of the columns."""
+        return Moments(self.n[:, where], self.mean[:, where], self.m2[:, where], self.largest[:, where])
 
     def among(self, classes: NDArray[Any], n_classes: int) -> Moments:
         """The same moments among more classes: class c goes to `classes[c]`."""
-        out = Moments.zero(n_classes, self.n.shape[1])
-        for whole, part in zip((out.n, out.mean, out.m2), (self.n, self.mean, self.m2)):
+        parts = (self.n, self.mean, self.m2, self.largest)
+        wide = [np.zeros((n_classes, self.n.shape[1])) for _ in parts]
+        for whole, part in zip(wide, parts):
             whole[classes] = part
-        return out
+        return Moments(*wide)
 
 
 @dataclass(frozen=True, eq=False)
 class CoMoments:
-    """n (K,), mean (K, d) and C = Σw(x − mean)(x − mean)ᵀ (K, d, d) of each class, with `+`, `-`, a zero and a scale."""
+    """n (K,), mean (K, d) and C = Σw(x − mean)(x − mean)ᵀ (K, d, d) of each class, with `+`, `-`, a zero and a scale.
+
+    `-` knows its error as that of `Moments` does: by the largest diagonal that was ever in (`peak`).
+    """
 
     n: Floats
     mean: Floats
     c: Floats
+    peak: Floats | None = None
 
     @classmethod
     def zero(cls, n_classes: int, d: int) -> CoMoments:
         """No rows at all."""
         return cls(np.zeros(n_classes), np.zeros((n_classes, d)), np.zeros((n_classes, d, d)))
+
+    @property
+    def largest(self) -> Floats:
+        """The largest Σw(x_j − mean_j)² that was ever in, (K, d)."""
+        return np.diagonal(self.c, axis1=1, axis2=2) if self.peak is None else self.peak
 
     def __add__(self, other: CoMoments) -> CoMoments:
         _same_shape(self.mean, other.mean)
@@ -111,24 +142,33 @@ class CoMoments:
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
         gap = other.mean - self.mean
         outer = gap[:, :, None] * gap[:, None, :] * (self.n * share)[:, None, None]
-        return CoMoments(n, self.mean + gap * share[:, None], self.c + other.c + outer)
+        c = self.c + other.c + outer
+        peak = np.maximum(np.maximum(self.largest, other.largest), np.diagonal(c, axis1=1, axis2=2))
+        return CoMoments(n, self.mean + gap * share[:, None], c, peak)
 
     def __sub__(self, other: CoMoments) -> CoMoments:
+        """Without the rows of `other`; refused where they cannot have been learned, or where too little stays to tell."""
         _same_shape(self.mean, other.mean)
         n = take_away(self.n, other.n)
+        live = n[:, None] > 0
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)[:, None]
-        mean = np.where(n[:, None] > 0, self.mean + (self.mean - other.mean) * share, 0.0)
+        mean = np.where(live, self.mean + (self.mean - other.mean) * share, 0.0)
         gap = other.mean - mean
         weight = np.divide(n * other.n, self.n, out=np.zeros_like(n), where=self.n > 0)
         c = self.c - other.c - gap[:, :, None] * gap[:, None, :] * weight[:, None, None]
-        before, after = (np.diagonal(m, axis1=1, axis2=2) for m in (self.c, c))
-        if (after < -1e-6 * np.maximum(before, 1e-300)).any():
-            raise NotLearned("these rows were not all learned: a variance would become negative; nothing was changed")
-        return CoMoments(n, mean, np.where(n[:, None, None] > 0, c, 0.0))
+        peak = np.where(live, np.maximum(self.largest, other.largest), 0.0)
+        error = KNOWN * (peak + np.maximum(np.abs(self.mean), np.abs(other.mean)) * np.sqrt(self.n[:, None] * peak))
+        forgot, left = live & (other.n[:, None] > 0), np.diagonal(c, axis1=1, axis2=2)
+        alone = n[:, None] == 1.0
+        refuse_impossible((forgot & alone & (left > error)) | (forgot & (left < -error)))
+        kept = np.where(live & ~alone & (left > error), left, 0.0)
+        column = Moments(np.broadcast_to(n[:, None], kept.shape), mean, kept).pooled().m2
+        refuse_lost(forgot & ~alone & (error > np.where(kept > 0, ENOUGH * kept, NOTHING * column)))
+        return CoMoments(n, mean, np.where((live & ~alone)[:, :, None], c, 0.0), peak)
 
     def scaled(self, factor: float) -> CoMoments:
         """Every row counts `factor` times (decay)."""
-        return CoMoments(self.n * factor, self.mean, self.c * factor)
+        return CoMoments(self.n * factor, self.mean, self.c * factor, self.largest * factor)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CoMoments) and all(
@@ -139,14 +179,15 @@ class CoMoments:
 
     def taken(self, classes: NDArray[Any]) -> CoMoments:
         """The co-moments of some of the classes."""
-        return CoMoments(self.n[classes], self.mean[classes], self.c[classes])
+        return CoMoments(self.n[classes], self.mean[classes], self.c[classes], self.largest[classes])
 
     def among(self, classes: NDArray[Any], n_classes: int) -> CoMoments:
         """The same co-moments among more classes: class c goes to `classes[c]`."""
         out = CoMoments.zero(n_classes, self.mean.shape[1])
-        for whole, part in zip((out.n, out.mean, out.c), (self.n, self.mean, self.c)):
+        peak = np.zeros((n_classes, self.mean.shape[1]))
+        for whole, part in zip((out.n, out.mean, out.c, peak), (self.n, self.mean, self.c, self.largest)):
             whole[classes] = part
-        return out
+        return CoMoments(out.n, out.mean, out.c, peak)
 
 
 def take_away(n: Floats, less: Floats) -> Floats:
@@ -156,6 +197,22 @@ def take_away(n: Floats, less: Floats) -> Floats:
     if (left < 0).any():
         raise NotLearned("these rows were not all learned: a number of rows would become negative; nothing was changed")
     return left
+
+
+def refuse_impossible(strange: Bools) -> None:
+    """No rows can be left whose M2 is negative, nor one row with any."""
+    if strange.any():
+        raise NotLearned("these rows were not all learned: a variance would become impossible; nothing was changed")
+
+
+def refuse_lost(lost: Bools) -> None:
+    """An M2 whose error is not little beside it, and beside that of the other classes, is no answer."""
+    if lost.any():
+        c, j = (int(i) for i in np.argwhere(lost)[0])
+        raise StatisticsError(
+            f"these rows cannot be forgotten exactly: attribute {j} of class {c} held numbers so much larger than those "
+            "that stay that their spread is lost; fit again on the rows that stay. Nothing was changed"
+        )
 
 
 def _same_shape(a: Floats, b: Floats) -> None:

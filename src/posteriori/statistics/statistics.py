@@ -117,7 +117,6 @@ class Statistics:
         order = [self.schema.index(name) for name in names]
         place = {role: {j: k for k, j in enumerate(self.where(role))} for role in ROLES}
         turned = {role: [place[role][j] for j in order if self.roles[j] == role] for role in ROLES}
-        m, turn = self.moments, turned["moments"]
         words = [self.words.scope(k) for k in turned["words"]]
         if turned["events"]:
             words.append(self.words.scope(len(self.words.offsets) - 2)[turned["events"]])
@@ -127,7 +126,7 @@ class Statistics:
             roles=tuple(self.roles[j] for j in order),
             cells=_stacked([self.cells.scope(k) for k in turned["cells"]], self.cells),
             words=_stacked(words, self.words),
-            moments=Moments(m.n[:, turn], m.mean[:, turn], m.m2[:, turn]),
+            moments=self.moments.columns(turned["moments"]),
             histograms=tuple(self.histograms[k] for k in turned["histogram"]),
             joints=tuple(j.turned(order, self.sizes) for j in self.joints),
             cuts=tuple(self.cuts[j] for j in order) if self.cuts else (),

@@ -1,0 +1,100 @@
+"""Forgetting moments equals never having learned, or is refused; at every scale, and never another answer."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import posteriori as po
+from posteriori.errors import NotLearned, StatisticsError
+from posteriori.kernels import naive
+from posteriori.statistics import Moments
+
+RUNS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 1500
+
+
+def of(x: np.ndarray, y: np.ndarray) -> Moments:
+    return Moments(*naive.class_moments(x[:, None], y.astype(np.uint8), 2))
+
+
+def exact(x: np.ndarray) -> tuple[float, float]:
+    """(mean, M2) by fractions, rounded at the end."""
+    values = [Fraction(float(v)) for v in x]
+    mean = sum(values, Fraction(0)) / max(len(values), 1)
+    return float(mean), float(sum(((v - mean) ** 2 for v in values), Fraction(0)))
+
+
+def learn_and_forget(x: np.ndarray, y: np.ndarray, gone: np.ndarray) -> bool:
+    """Refit is the oracle; whether the rows were forgotten, not refused."""
+    try:
+        left = of(x, y) - of(x[gone], y[gone])
+    except NotLearned:
+        raise
+    except StatisticsError as error:
+        if "fit again" not in str(error):
+            raise
+        return False
+    column = exact(x[~gone])[1]
+    for c in (0, 1):
+        stay = x[(y == c) & ~gone]
+        mean, m2 = exact(stay)
+        assert left.n[c, 0] == len(stay)
+        if len(stay):
+            size = np.abs(x[y == c]).max()
+            assert abs(left.mean[c, 0] - mean) <= 1e-13 * len(x) * size
+            assert abs(left.m2[c, 0] - m2) <= max(1e-6 * m2, 1e-8 * column)
+    return True
+
+
+def table(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n = int(rng.integers(3, 16))
+    spread = 10.0 ** rng.integers(0, 10) if rng.random() < 0.5 else 1.0
+    x = rng.normal(size=n) * np.where(rng.random(n) < 0.3, spread, 1.0)
+    x = np.round(x) if rng.random() < 0.2 else x + (10.0 ** rng.integers(0, 6) if rng.random() < 0.2 else 0.0)
+    return x * 10.0 ** rng.integers(-140, 140), rng.integers(0, 2, n), rng.random(n) < 0.4
+
+
+def test_forgetting_over_many_runs_and_scales() -> None:
+    rng = np.random.default_rng(0)
+    done = sum(learn_and_forget(*table(rng)) for _ in range(RUNS))
+    assert done > 0.5 * RUNS  # refusals are for what cannot be told, not the rule
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_forgetting_equals_never_having_learned(seed: int) -> None:
+    learn_and_forget(*table(np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("Model", [po.GaussianNB, po.GaussianBayes, lambda: po.NaiveBayes(density="gaussian")])
+def test_an_outlier_leaves_no_trace_or_is_refused(Model) -> None:
+    x, y = np.array([[0.0], [1.0], [2.0], [3.0], [10.0], [12.0]]), np.array([0, 0, 0, 0, 1, 1])
+    plain = Model().fit(x, y).predict_proba(x)
+    forgotten = 0
+    for far in (30.0, 1e2, 1e3, 1e5, 1e8, 1e9, 1e12, -1e15):
+        model = Model().fit(np.vstack([x, [[far]]]), np.append(y, 0))
+        try:
+            model.forget([[far]], [0])
+        except StatisticsError as error:
+            if "fit again" not in str(error):
+                raise
+            assert abs(far) > 1e3
+            assert model.class_count_.tolist() == [5, 2]  # nothing was changed
+            continue
+        forgotten += 1
+        np.testing.assert_allclose(model.predict_proba(x), plain, rtol=1e-5, atol=1e-12)
+    assert forgotten >= 3
+
+
+@pytest.mark.parametrize("Model", [po.GaussianNB, po.NaiveBayes, po.GaussianBayes])
+def test_states_that_cannot_be_are_refused(Model) -> None:
+    model = Model().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    with pytest.raises(NotLearned):
+        model.forget([[0.5]], [0])  # the row that stays would have a variance
+    with pytest.raises(NotLearned):
+        model.forget([[9.0]], [0])
+    assert model.class_count_.tolist() == [2, 2]
