@@ -13,6 +13,7 @@ from sklearn.metrics import pairwise_distances
 
 import posteriori as po
 from posteriori.errors import BadValue, ModelError
+from posteriori.neighbors.search import make_search
 
 X, Y = load_iris(return_X_y=True)
 
@@ -150,3 +151,31 @@ def test_rubbish_for_a_query():
         with pytest.raises(BadValue):
             tree.query_radius(X, r)
     assert tree.count(X[:2], [1, 2]).tolist() == [len(f) for f in tree.query_radius(X[:2], [1.0, 2.0])]
+
+
+def surface(n: int, d: int, k: int) -> np.ndarray:
+    """Points near a surface of k dimensions in d columns."""
+    rng = np.random.default_rng(0)
+    return np.tanh(rng.standard_normal((n, k)) @ rng.standard_normal((k, d))) + 0.01 * rng.standard_normal((n, d))
+
+
+@pytest.mark.parametrize(
+    ("points", "way"),
+    [
+        (surface(4000, 20, 2), "Tree"),
+        (surface(4000, 54, 3), "Tree"),
+        (np.random.default_rng(0).standard_normal((4000, 20)), "Products"),
+        (np.random.default_rng(0).standard_normal((4000, 5)), "Tree"),
+        (surface(500, 20, 2), "Products"),
+        (np.zeros((2000, 9)), "Products"),
+        (surface(4000, 20, 2) * 1e-200, "Tree"),
+    ],
+)
+def test_auto_looks_at_the_points_and_changes_no_answer(points, way):
+    made = make_search(points, "euclidean", 2.0, "auto", "auto", None)
+    assert type(made).__name__ == way
+    Q = np.concatenate([points[:50], points[50:100] * 1.01])
+    found = [make_search(points, "euclidean", 2.0, a, "auto", 1).query(Q, 12, None, 1) for a in ("kd_tree", "brute")]
+    for other in found:
+        for a, b in zip(made.query(Q, 12, None, None), other):
+            assert np.array_equal(a, b)

@@ -171,6 +171,15 @@ class KDTree:
         out[ids[held]] = self._flat.blocks.transpose(0, 2, 1).reshape(-1, d)[held] / self._scale
         return out
 
+    def seen(self, rows: Ints, k: int = 10) -> float:
+        """The share of leaves that lie within the (Euclidean) distance of the k-th neighbour, a mean over some points."""
+        Q, leaf, skip = np.ascontiguousarray(self._place(rows)), self._flat.dim < 0, rows.astype(np.int32)
+        k = max(1, min(k, len(self) - 1))
+        reach = kernel.nearest(self._flat, self.leaf_size, Q, k, "euclidean", 2.0, skip, self.n_jobs)[0][:, -1]
+        lo, hi = self._flat.lo[leaf], self._flat.hi[leaf]
+        gaps = (np.maximum(np.maximum(lo - q, q - hi), 0) for q in Q)
+        return float(np.mean([((gap**2).sum(axis=1) <= r * r).mean() for gap, r in zip(gaps, reach)]))
+
     def query(self, Q: ArrayLike, k: int = 1, return_distance: bool = True, skip: ArrayLike | None = None) -> Any:
         """(distance, index), each (m, k), nearest first; `skip[i]` is a row that is no neighbour of query i.
 

@@ -6,7 +6,6 @@ Every way has `query(Q, k, skip, n_jobs)` and gives (distance, index), by distan
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -19,7 +18,7 @@ from .kdtree import KDTree
 
 ALGORITHMS = ("auto", "kd_tree", "ball_tree", "brute")
 CHUNK_CELLS = 1 << 22  # distances held at once by the way that computes all of them
-SMALL = 1000  # a buffer of new rows up to this size is never worth a new index
+SMALL = 1000  # rows of which a buffer is never worth a new index, nor a table a look at its tree
 
 
 class Search(Protocol):
@@ -28,26 +27,35 @@ class Search(Protocol):
     def query(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]: ...
 
 
-def pick(n: int, d: int, metric: str) -> str:
-    """The faster of "kd_tree" and "brute" for n points in d dimensions, measured (docs/neighbors.md).
-
-    Brute force reads every point, at full width; a tree reads a share of them that grows with d: up to 8 dimensions the
-    tree wins, above 100 000 points up to two dimensions more for every factor of ten.
-
-    >>> pick(1_000_000, 3, "euclidean"), pick(50_000, 16, "euclidean")
-    ('kd_tree', 'brute')
-    """
-    if metric != "euclidean":
-        return "kd_tree"  # the other metrics have no products; a tree of one leaf is their brute force
-    return "kd_tree" if d <= 8 + max(0, round(2 * math.log10(max(n, 1) / 1e5))) else "brute"
-
-
 def make_search(X: Array, metric: str, p: float, algorithm: str, leaf_size: int | str, n_jobs: int | None) -> Search:
-    """A tree or brute force over rows that are finite, contiguous and in the coordinates of their space."""
-    way = pick(X.shape[0], X.shape[1], metric) if algorithm == "auto" else algorithm
-    if way == "brute" and metric == "euclidean":
+    """A tree or brute force over rows that are finite, contiguous and in the coordinates of their space.
+
+    "auto" takes the tree up to 8 dimensions and for metrics that have no products (a tree of one leaf is their brute
+    force); above, it builds the tree and looks how much of it a query would see. The answers are the same to the bit.
+    """
+    n, d = X.shape
+    if metric == "euclidean" and (algorithm == "brute" or (algorithm == "auto" and d > 8 and n < SMALL)):
         return Products(X, n_jobs)
-    return Tree(KDTree(X, metric, p, 2**20 if way == "brute" else leaf_size, n_jobs))
+    tree = Tree(KDTree(X, metric, p, 2**20 if algorithm == "brute" else leaf_size, n_jobs))
+    if algorithm == "auto" and metric == "euclidean" and d > 8 and not tree_wins(tree.tree):
+        return Products(X, n_jobs)
+    return tree
+
+
+def tree_wins(tree: KDTree) -> bool:
+    """Whether a tree answers sooner than brute force: seen · (3 + d/6) < 1, by 16 of its own points (docs/neighbors.md).
+
+    `seen` is the share of leaves within the distance of the tenth neighbour, which is what decides: points near a surface
+    of few dimensions are found at once however many columns they have. A point of a leaf costs 3 + d/6 times what it costs
+    in a product, measured.
+
+    >>> tree_wins(KDTree(np.random.default_rng(0).standard_normal((5000, 16))))
+    False
+    >>> tree_wins(KDTree(np.sin(np.outer(np.linspace(0, 3, 5000), np.arange(16)))))  # a curve
+    True
+    """
+    d: int = tree.shape[1]
+    return tree.seen(np.linspace(0, len(tree) - 1, 16).astype(np.int64)) * (3 + d / 6) < 1
 
 
 class Tree:

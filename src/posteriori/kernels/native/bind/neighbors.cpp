@@ -14,9 +14,9 @@ using kdtree::W;
 using I32 = InC<std::int32_t, 1>;
 
 // A vector becomes a NumPy array that owns it, without a copy.
-template <typename T> nb::object array(std::vector<T>&& data, std::vector<std::size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(data));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <typename T, typename A> nb::object array(std::vector<T, A>&& data, std::vector<std::size_t> shape) {
+    auto* kept = new std::vector<T, A>(std::move(data));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T, A>*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
 }
 

@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "raw.hpp"
 #include "watch.hpp"
 
 namespace posteriori::kdtree {
@@ -21,16 +22,16 @@ constexpr std::int32_t nobody = std::numeric_limits<std::int32_t>::max();
 enum class Metric : int { euclidean = 0, manhattan = 1, chebyshev = 2, minkowski = 3 };
 
 template <typename T> struct Tree {
-    std::vector<std::int32_t> dim;         // (nodes) cut dimension, −1 at a leaf
-    std::vector<T> value;                  // (nodes) cut
-    std::vector<std::int32_t> right;       // (nodes) right child (the left one follows its parent); at a leaf its number
-    std::vector<T> lo, hi;                 // (nodes, d) box of the points below
-    std::vector<std::int32_t> leaf_block;  // (leaves + 1) first block
-    std::vector<std::int32_t> leaf_count;  // (leaves) points
-    std::vector<T> blocks;                 // (blocks, d, W)
-    std::vector<std::int32_t> ids;         // (blocks, W) row of each point
-    std::vector<float> wide_box;           // (wide, 2, d, W) low corners, then high corners
-    std::vector<std::int32_t> wide_child;  // (wide, W) wide node, or ~leaf, or `nobody`
+    Raw<std::int32_t> dim;                 // (nodes) cut dimension, −1 at a leaf
+    Raw<T> value;                          // (nodes) cut
+    Raw<std::int32_t> right;               // (nodes) right child (the left one follows its parent); at a leaf its number
+    Raw<T> lo, hi;                         // (nodes, d) box of the points below
+    Raw<std::int32_t> leaf_block;          // (leaves + 1) first block
+    Raw<std::int32_t> leaf_count;          // (leaves) points
+    Raw<T> blocks;                         // (blocks, d, W)
+    Raw<std::int32_t> ids;                 // (blocks, W) row of each point
+    Raw<float> wide_box;                   // (wide, 2, d, W) low corners, then high corners
+    Raw<std::int32_t> wide_child;          // (wide, W) wide node, or ~leaf, or `nobody`
     std::vector<double> centre;            // (d) the boxes' origin
     double unit = 1;                       // the boxes' length: box = (x − centre)·unit
 };

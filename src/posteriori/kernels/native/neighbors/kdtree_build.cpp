@@ -1,9 +1,10 @@
-// Building the tree: a sample cuts space into buckets that fit the cache, the points are dealt to them in one pass, and
-// each bucket is cut at exact medians by one thread. What comes out does not depend on the number of threads.
+// Building the tree: a sample cuts space into buckets that fit the cache, the points are dealt to them in one pass, each
+// bucket is cut at exact medians by one thread, and its points are moved into their leaves. What comes out does not depend
+// on the number of threads.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
-#include <cstring>
-#include <memory>
 #include <utility>
 
 #include "kdtree.hpp"
@@ -19,24 +20,15 @@ template <typename T> struct Item {
     std::int32_t at;  // row in the bucket
 };
 
-// One bucket: its points row by row (stride a multiple of four), and what becomes of them.
+// The nodes of one bucket, in preorder; leaves are numbered from zero.
 template <typename T> struct Bucket {
-    std::vector<std::int32_t> dim, right, leaf_block, leaf_count, ids;
-    std::vector<T> value, lo, hi, blocks;
-
-    void reserve(std::int64_t n, int d, int leaf_size) {
-        const std::size_t leaves = n / leaf_size + n / leaf_size / 4 + 2, points = n + n / 8 + 2 * W;
-        dim.reserve(2 * leaves), right.reserve(2 * leaves), value.reserve(2 * leaves);
-        lo.reserve(2 * leaves * d), hi.reserve(2 * leaves * d);
-        leaf_block.reserve(leaves), leaf_count.reserve(leaves);
-        ids.reserve(points), blocks.reserve(points * d);
-    }
+    std::vector<std::int32_t> dim, right, leaf_count;
+    std::vector<T> value, lo, hi;
 };
 
-// The box of items[b, e): one pass, four dimensions a register. S is the stride in fours where it is small.
-template <typename T, int S>
+// The box of n items: one pass for each `fixed` dimensions, of which the stride is a multiple.
+template <typename T, int fixed>
 void box_of(const T* rows, int stride, const Item<T>* items, std::int64_t n, T* lo, T* hi) {
-    constexpr int fixed = S ? 4 * S : 4;
     for (int j0 = 0; j0 < stride; j0 += fixed) {
         T l[fixed], h[fixed];
         for (int j = 0; j < fixed; ++j) l[j] = std::numeric_limits<T>::infinity(), h[j] = -l[j];
@@ -53,25 +45,27 @@ void box_of(const T* rows, int stride, const Item<T>* items, std::int64_t n, T* 
 
 template <typename T>
 void box_of(const T* rows, int stride, const Item<T>* items, std::int64_t n, T* lo, T* hi) {
-    if (stride == 4) return box_of<T, 1>(rows, stride, items, n, lo, hi);
-    if (stride == 8) return box_of<T, 2>(rows, stride, items, n, lo, hi);
-    box_of<T, 0>(rows, stride, items, n, lo, hi);
+    if (stride == 1) return box_of<T, 1>(rows, stride, items, n, lo, hi);
+    if (stride == 2) return box_of<T, 2>(rows, stride, items, n, lo, hi);
+    if (stride == 8) return box_of<T, 8>(rows, stride, items, n, lo, hi);
+    box_of<T, 4>(rows, stride, items, n, lo, hi);
 }
 
-// Moves the items with key < cut to the front without a branch; how many they are.
-template <typename T> std::int64_t sweep(Item<T>* a, std::int64_t n, T cut) {
+// Moves the items with key < cut (≤ cut) to the front without a branch; how many they are.
+template <bool equal, typename T> std::int64_t sweep(Item<T>* a, std::int64_t n, T cut) {
     std::int64_t front = 0;
     for (std::int64_t i = 0; i < n; ++i) {
         const Item<T> x = a[i];
         a[i] = a[front];
         a[front] = x;
-        front += x.key < cut;
+        front += equal ? x.key <= cut : x.key < cut;
     }
     return front;
 }
 
 // Brings the item of rank m to its place, smaller keys before it, larger after. The pivot is taken from a sorted sample a
-// little to the far side of m, so that most of the items are settled by the first sweep (Floyd and Rivest's idea).
+// little to the far side of m, so that most of the items are settled by the first sweep (Floyd and Rivest's idea). A pivot
+// that is the least key is swept out with all its equals, so that repeated keys cost no more than others.
 template <typename T> void select(Item<T>* a, std::int64_t n, std::int64_t m) {
     auto by_key = [](const Item<T>& x, const Item<T>& y) { return x.key < y.key; };
     while (n > 40) {
@@ -85,13 +79,16 @@ template <typename T> void select(Item<T>* a, std::int64_t n, std::int64_t m) {
         }
         const int at = int(m * probes / n), margin = probes / 8;
         const T pivot = probe[std::clamp(m * 2 < n ? at + margin : at - margin, 0, probes - 1)];
-        const std::int64_t front = sweep(a, n, pivot);
-        if (front == 0 || front == n) break;  // the pivot repeats at an end: leave it to the library
+        std::int64_t front = sweep<false>(a, n, pivot);
         if (m < front) {
             n = front;
-        } else {
-            a += front, n -= front, m -= front;
+            continue;
         }
+        a += front, n -= front, m -= front;
+        if (front > 0 && probe[0] < probe[probes - 1]) continue;
+        front = sweep<true>(a, n, pivot);
+        if (m < front) return;
+        a += front, n -= front, m -= front;
     }
     std::nth_element(a, a + m, a + n, by_key);
 }
@@ -103,26 +100,21 @@ template <typename T> std::int64_t cut_at(Item<T>* a, std::int64_t n, std::int64
     T below = -std::numeric_limits<T>::infinity();
     for (std::int64_t i = 0; i < m; ++i) below = a[i].key > below ? a[i].key : below;
     if (below < value) return m;
-    const std::int64_t less = sweep(a, m, value);  // the value repeats across m: slide to one of its ends
-    T next = std::numeric_limits<T>::infinity();
-    std::int64_t same = 0;
-    for (std::int64_t i = m; i < n; ++i) {
-        same += a[i].key == value;
-        if (a[i].key > value) next = std::min(next, a[i].key);
-    }
-    const std::int64_t most = m + same;
-    if (less > 0 && (most == n || m - less <= most - m)) return sweep(a, n, value);
-    value = next;
-    return sweep(a, n, next);
+    const std::int64_t less = sweep<false>(a, m, value);  // the value repeats across m: slide to one of its ends
+    const std::int64_t most = m + sweep<true>(a + m, n - m, value);
+    if (less > 0 && (most == n || m - less <= most - m)) return less;
+    value = std::numeric_limits<T>::infinity();
+    for (std::int64_t i = most; i < n; ++i) value = std::min(value, a[i].key);
+    return most;
 }
 
 template <typename T> struct Cutter {
     int d, stride;
     std::int64_t leaf_size;
 
-    // The subtree of `rows` in preorder. Leaves are numbered from zero; emit(items, n, equal) takes each in order.
+    // The subtree of `rows` in preorder; emit(items, n, equal) takes each leaf in order.
     template <typename Emit>
-    void run(const T* rows, std::vector<Item<T>>& items, Bucket<T>& out, Emit&& emit) const {
+    void run(const T* rows, Raw<Item<T>>& items, Bucket<T>& out, Emit&& emit) const {
         struct Range {
             std::int64_t b, e;
             std::int32_t parent;  // whose right child this is, −1 for a left child or the root
@@ -161,16 +153,15 @@ template <typename T> struct Cutter {
     }
 };
 
-template <typename T> std::vector<Item<T>> numbered(std::int64_t n) {
-    std::vector<Item<T>> items(n);
+template <typename T> void number(Raw<Item<T>>& items, std::int64_t n) {
+    items.resize(n);
     for (std::int64_t i = 0; i < n; ++i) items[i] = {0, std::int32_t(i)};
-    return items;
 }
 
 // The upper levels, from a sample that is spread over the rows and scattered within its stretch of them.
 template <typename T>
 Bucket<T> cut_sample(const T* X, std::int64_t n, int d, int stride, T scale, std::int64_t buckets) {
-    constexpr std::int64_t per_bucket = 32;
+    constexpr std::int64_t per_bucket = 16;
     const std::int64_t size = std::min(n, buckets * per_bucket);
     std::vector<T> rows(size * stride, T(0));
     std::uint64_t noise = 0x9E3779B97F4A7C15u;
@@ -181,7 +172,8 @@ Bucket<T> cut_sample(const T* X, std::int64_t n, int d, int stride, T scale, std
         for (int j = 0; j < d; ++j) rows[i * stride + j] = x[j] * scale;
     }
     Bucket<T> top;
-    auto items = numbered<T>(size);
+    Raw<Item<T>> items;
+    number(items, size);
     Cutter<T>{d, stride, per_bucket}.run(rows.data(), items, top, [](Item<T>*, std::int64_t, bool) {});
     return top;
 }
@@ -217,27 +209,29 @@ template <typename T> struct Route {
 };
 
 template <typename T> struct Dealt {
-    std::unique_ptr<T[]> rows;              // (n, stride) bucket by bucket
-    std::unique_ptr<std::int32_t[]> ids;    // (n)
-    std::vector<std::int64_t> start;        // (buckets + 1)
+    int stride;
+    Raw<T> rows;                      // (n, stride) points, bucket by bucket
+    Raw<std::int32_t> ids;            // (n) their rows
+    Raw<std::int32_t> order;          // (n) places within the bucket, leaf by leaf
+    std::vector<std::int64_t> start;  // (buckets + 1)
 };
 
-// Deals the rows to their buckets, in row order within a bucket.
+// Deals the points to their buckets, in row order within a bucket.
 template <typename T>
 Dealt<T> deal(const T* X, std::int64_t n, int d, int stride, T scale, const Bucket<T>& top, std::int64_t buckets,
               int threads) {
     const std::int64_t chunks = (n + chunk - 1) / chunk;
     const Route<T> route(top);
-    std::unique_ptr<std::int32_t[]> home(new std::int32_t[n]);
+    Dealt<T> out{stride, Raw<T>(n * stride), Raw<std::int32_t>(n), Raw<std::int32_t>(n), {}};
+    std::int32_t* home = out.order.data();  // until each bucket has its order
     std::vector<std::vector<std::int64_t>> place(chunks);
     parallel_for(chunks, threads, [&](std::size_t c) {
         place[c].assign(buckets, 0);
         const std::int64_t end = std::min(n, std::int64_t(c + 1) * chunk);
         for (std::int64_t i = c * chunk; i < end; i += W)
-            route(X + i * d, int(std::min<std::int64_t>(W, end - i)), d, scale, home.get() + i);
+            route(X + i * d, int(std::min<std::int64_t>(W, end - i)), d, scale, home + i);
         for (std::int64_t i = c * chunk; i < end; ++i) ++place[c][home[i] = top.right[home[i]]];
     });
-    Dealt<T> out{std::unique_ptr<T[]>(new T[n * stride]), std::unique_ptr<std::int32_t[]>(new std::int32_t[n]), {}};
     out.start.resize(buckets + 1);
     std::int64_t total = 0;
     for (std::int64_t b = 0; b < buckets; ++b) {
@@ -248,7 +242,7 @@ Dealt<T> deal(const T* X, std::int64_t n, int d, int stride, T scale, const Buck
     parallel_for(chunks, threads, [&](std::size_t c) {
         for (std::int64_t i = c * chunk; i < std::min(n, std::int64_t(c + 1) * chunk); ++i) {
             const std::int64_t to = place[c][home[i]]++;
-            T* row = out.rows.get() + to * stride;
+            T* row = out.rows.data() + to * stride;
             for (int j = 0; j < d; ++j) row[j] = X[i * d + j] * scale;
             for (int j = d; j < stride; ++j) row[j] = 0;
             out.ids[to] = std::int32_t(i);
@@ -257,22 +251,44 @@ Dealt<T> deal(const T* X, std::int64_t n, int d, int stride, T scale, const Buck
     return out;
 }
 
-// A leaf's points, written as blocks.
+// The subtrees of the buckets, whose points come into the order of their leaves.
+template <typename T> std::vector<Bucket<T>> cut_buckets(int d, int leaf_size, Dealt<T>& dealt, int threads) {
+    std::vector<Bucket<T>> parts(dealt.start.size() - 1);
+    std::atomic<std::size_t> next{0};
+    parallel_for(std::max(threads, 1), threads, [&](std::size_t) {
+        Raw<Item<T>> items;
+        for (std::size_t b; (b = next.fetch_add(1)) < parts.size();) {
+            auto& part = parts[b];
+            number(items, dealt.start[b + 1] - dealt.start[b]);
+            std::int32_t* order = dealt.order.data() + dealt.start[b];
+            const T* rows = dealt.rows.data() + dealt.start[b] * dealt.stride;
+            Cutter<T>{d, dealt.stride, leaf_size}.run(rows, items, part, [&](Item<T>* a, std::int64_t n, bool equal) {
+                if (equal)  // a search takes the lowest ids of points that are all at one place: let them come first
+                    std::sort(a, a + n, [](const Item<T>& x, const Item<T>& y) { return x.at < y.at; });
+                part.leaf_count.push_back(std::int32_t(n));
+                for (std::int64_t i = 0; i < n; ++i) *order++ = a[i].at;
+            });
+        }
+    });
+    return parts;
+}
+
+// Writes n points as blocks; `at` are their places among the rows.
 template <typename T>
-void emit_leaf(const T* rows, int stride, int d, const std::int32_t* ids, Item<T>* a, std::int64_t n, bool equal,
-               Bucket<T>& out) {
-    if (equal)  // a search takes the lowest ids of points that are all at one place: let them come first
-        std::sort(a, a + n, [](const Item<T>& x, const Item<T>& y) { return x.at < y.at; });
-    const std::size_t first = out.ids.size() / W, blocks = (n + W - 1) / W;
-    out.leaf_block.push_back(std::int32_t(first));
-    out.leaf_count.push_back(std::int32_t(n));
-    out.ids.resize((first + blocks) * W, nobody);
-    out.blocks.resize((first + blocks) * W * d, std::numeric_limits<T>::infinity());
-    for (std::int64_t i = 0; i < n; ++i) {
-        const T* x = rows + std::int64_t(a[i].at) * stride;
-        T* block = out.blocks.data() + (first + i / W) * W * d + i % W;
-        for (int j = 0; j < d; ++j) block[j * W] = x[j];
-        out.ids[first * W + i] = ids[a[i].at];
+void write_leaf(const T* rows, int stride, int d, const std::int32_t* row_ids, const std::int32_t* at, std::int64_t n,
+                T* block, std::int32_t* ids) {
+    for (; n > 0; n -= W, at += W, ids += W, block += W * d) {
+        const int lanes = int(std::min<std::int64_t>(n, W));
+        const T* x[W];
+        for (int l = 0; l < W; ++l) {
+            ids[l] = l < lanes ? row_ids[at[l]] : nobody;
+            x[l] = rows + std::int64_t(at[l < lanes ? l : 0]) * stride;
+        }
+        for (int j = 0; j < d; ++j)
+            for (int l = 0; l < W; ++l) block[j * W + l] = x[l][j];
+        if (lanes < W)
+            for (int j = 0; j < d; ++j)
+                for (int l = lanes; l < W; ++l) block[j * W + l] = std::numeric_limits<T>::infinity();
     }
 }
 
@@ -281,9 +297,9 @@ struct Place {
     std::int64_t node = 0, leaf = 0, block = 0;
 };
 
-// Joins the buckets' subtrees under the nodes of the sample's tree, in preorder.
+// Joins the buckets' subtrees under the nodes of the sample's tree, in preorder, and fills their leaves.
 template <typename T>
-Tree<T> join(const Bucket<T>& top, const std::vector<Bucket<T>>& parts, int d, int threads) {
+Tree<T> join(int d, const Bucket<T>& top, const std::vector<Bucket<T>>& parts, const Dealt<T>& dealt, int threads) {
     std::vector<std::int32_t> moved(top.dim.size());  // where a node of the top goes
     std::vector<Place> place(parts.size());
     Place total;
@@ -297,7 +313,7 @@ Tree<T> join(const Bucket<T>& top, const std::vector<Bucket<T>>& parts, int d, i
         place[top.right[v]] = total;
         total.node += std::int64_t(part.dim.size());
         total.leaf += std::int64_t(part.leaf_count.size());
-        total.block += std::int64_t(part.ids.size() / W);
+        for (std::int32_t count : part.leaf_count) total.block += (count + W - 1) / W;
     }
     Tree<T> tree;
     tree.dim.resize(total.node), tree.value.resize(total.node), tree.right.resize(total.node);
@@ -318,13 +334,18 @@ Tree<T> join(const Bucket<T>& top, const std::vector<Bucket<T>>& parts, int d, i
         std::copy(part.value.begin(), part.value.end(), tree.value.begin() + to.node);
         std::copy(part.lo.begin(), part.lo.end(), tree.lo.begin() + to.node * d);
         std::copy(part.hi.begin(), part.hi.end(), tree.hi.begin() + to.node * d);
+        std::copy(part.leaf_count.begin(), part.leaf_count.end(), tree.leaf_count.begin() + to.leaf);
         for (std::size_t v = 0; v < part.dim.size(); ++v)
             tree.right[to.node + v] = std::int32_t(part.right[v] + (part.dim[v] < 0 ? to.leaf : to.node));
-        for (std::size_t l = 0; l < part.leaf_count.size(); ++l)
-            tree.leaf_block[to.leaf + l] = std::int32_t(part.leaf_block[l] + to.block);
-        std::copy(part.leaf_count.begin(), part.leaf_count.end(), tree.leaf_count.begin() + to.leaf);
-        std::copy(part.blocks.begin(), part.blocks.end(), tree.blocks.begin() + to.block * W * d);
-        std::copy(part.ids.begin(), part.ids.end(), tree.ids.begin() + to.block * W);
+        std::int64_t first = dealt.start[b], block = to.block;
+        const std::int64_t begin = first;
+        for (std::size_t l = 0; l < part.leaf_count.size(); ++l) {
+            const std::int32_t n = part.leaf_count[l];
+            tree.leaf_block[to.leaf + l] = std::int32_t(block);
+            write_leaf(dealt.rows.data() + begin * dealt.stride, dealt.stride, d, dealt.ids.data() + begin,
+                       dealt.order.data() + first, n, tree.blocks.data() + block * W * d, tree.ids.data() + block * W);
+            first += n, block += (n + W - 1) / W;
+        }
     });
     for (std::size_t v = top.dim.size(); v-- > 0;) {  // the boxes of the top, from below
         if (top.dim[v] < 0) continue;
@@ -344,7 +365,7 @@ inline float outwards(double x, bool down) {
 }
 
 // The wide nodes: three binary levels in one, filled from below so that the many lowest nodes are full.
-template <typename T> void widen(Tree<T>& tree, int d) {
+template <typename T> void widen(Tree<T>& tree, int d, int threads) {
     const std::int64_t nodes = std::int64_t(tree.dim.size());
     double extent = 0;
     tree.centre.resize(d);
@@ -357,41 +378,47 @@ template <typename T> void widen(Tree<T>& tree, int d) {
     for (std::int64_t v = nodes; v-- > 0;)
         below[v] = tree.dim[v] < 0 ? 1 : below[v + 1] + below[tree.right[v]];
     if (nodes == 1) return;
-    std::vector<std::int32_t> roots{0};  // the binary node each wide node stands for
+    std::vector<std::int32_t> roots{0};              // the binary node each wide node stands for
+    std::vector<std::array<std::int32_t, W>> under;  // the binary nodes of its children, −1 where there is none
     for (std::size_t w = 0; w < roots.size(); ++w) {
         std::int64_t most = 1;  // leaves that a child may have
         while (most * W < below[roots[w]]) most *= W;
-        std::int32_t child[W];
-        int count = 0;
-        std::vector<std::int32_t> open{roots[w]};
-        while (!open.empty()) {
-            const std::int32_t v = open.back();
-            open.pop_back();
-            const bool room = count + int(open.size()) + 2 <= W;
+        std::int32_t open[W + 1] = {roots[w]};
+        int count = 0, waiting = 1;
+        std::array<std::int32_t, W> child;
+        child.fill(-1);
+        while (waiting > 0) {
+            const std::int32_t v = open[--waiting];
+            const bool room = count + waiting + 2 <= W;
             if (tree.dim[v] >= 0 && (v == roots[w] || (below[v] > most && room))) {
-                open.push_back(tree.right[v]);
-                open.push_back(v + 1);
+                open[waiting++] = tree.right[v];
+                open[waiting++] = v + 1;
             } else {
                 child[count++] = v;
             }
         }
-        tree.wide_box.resize((w + 1) * 2 * d * W, 0.0f);
-        tree.wide_child.resize((w + 1) * W, nobody);
-        float* box = tree.wide_box.data() + w * 2 * d * W;
-        for (int c = 0; c < count; ++c) {
-            const std::int64_t v = child[c];
-            if (tree.dim[v] < 0) {
-                tree.wide_child[w * W + c] = ~tree.right[v];
-            } else {
-                tree.wide_child[w * W + c] = std::int32_t(roots.size());
-                roots.push_back(std::int32_t(v));
-            }
-            for (int j = 0; j < d; ++j) {
-                box[j * W + c] = outwards((double(tree.lo[v * d + j]) - tree.centre[j]) * tree.unit, true);
-                box[(d + j) * W + c] = outwards((double(tree.hi[v * d + j]) - tree.centre[j]) * tree.unit, false);
+        for (int c = 0; c < W; ++c) {
+            const std::int32_t v = child[c];
+            const bool inner = v >= 0 && tree.dim[v] >= 0;
+            tree.wide_child.push_back(v < 0 ? nobody : inner ? std::int32_t(roots.size()) : ~tree.right[v]);
+            if (inner) roots.push_back(v);
+        }
+        under.push_back(child);
+    }
+    tree.wide_box.resize(under.size() * 2 * d * W);
+    parallel_for((under.size() + 63) / 64, threads, [&](std::size_t task) {
+        for (std::size_t w = task * 64; w < std::min(under.size(), (task + 1) * 64); ++w) {
+            float* box = tree.wide_box.data() + w * 2 * d * W;
+            std::fill_n(box, 2 * d * W, 0.0f);
+            for (int c = 0; c < W && under[w][c] >= 0; ++c) {
+                const std::int64_t v = under[w][c];
+                for (int j = 0; j < d; ++j) {
+                    box[j * W + c] = outwards((double(tree.lo[v * d + j]) - tree.centre[j]) * tree.unit, true);
+                    box[(d + j) * W + c] = outwards((double(tree.hi[v * d + j]) - tree.centre[j]) * tree.unit, false);
+                }
             }
         }
-    }
+    });
 }
 
 }  // namespace
@@ -422,25 +449,16 @@ template <typename T> bool bounds(const T* X, std::int64_t n, int d, T* lo, T* h
 }
 
 template <typename T> Tree<T> build(const T* X, std::int64_t n, int d, T scale, int leaf_size, int threads) {
-    const int stride = (d + 3) / 4 * 4;
-    const std::int64_t bucket_points = std::clamp<std::int64_t>((1 << 16) / (std::int64_t(sizeof(T)) * stride), 512, 2048);
-    const std::int64_t buckets_wanted = std::max<std::int64_t>(1, n / std::max<std::int64_t>(bucket_points, leaf_size));
+    const int stride = d <= 2 ? d : (d + 3) / 4 * 4;
+    // A level by the sample costs a fraction of a level by exact medians, but dealing to too many buckets leaves the cache.
+    const std::int64_t bucket_points = std::clamp<std::int64_t>(n / 1024, 512, 2048);
+    const std::int64_t buckets_wanted = std::max<std::int64_t>(1, n / std::max<std::int64_t>(bucket_points, 4 * leaf_size));
     const Bucket<T> top = cut_sample(X, n, d, stride, scale, buckets_wanted > 1 ? buckets_wanted : 0);
     const std::int64_t buckets = std::count(top.dim.begin(), top.dim.end(), -1);
-    const Dealt<T> dealt = deal(X, n, d, stride, scale, top, buckets, threads);
-    std::vector<Bucket<T>> parts(buckets);
-    parallel_for(buckets, threads, [&](std::size_t b) {
-        const std::int64_t first = dealt.start[b];
-        const T* rows = dealt.rows.get() + first * stride;
-        auto items = numbered<T>(dealt.start[b + 1] - first);
-        auto& part = parts[b];
-        part.reserve(std::int64_t(items.size()), d, leaf_size);
-        Cutter<T>{d, stride, leaf_size}.run(rows, items, part, [&](Item<T>* a, std::int64_t size, bool equal) {
-            emit_leaf(rows, stride, d, dealt.ids.get() + first, a, size, equal, part);
-        });
-    });
-    Tree<T> tree = join(top, parts, d, threads);
-    widen(tree, d);
+    Dealt<T> dealt = deal(X, n, d, stride, scale, top, buckets, threads);
+    const auto parts = cut_buckets(d, leaf_size, dealt, threads);
+    Tree<T> tree = join(d, top, parts, dealt, threads);
+    widen(tree, d, threads);
     return tree;
 }
 
