@@ -15,6 +15,7 @@ PosterioriError
 │   ├── SingularCovariance           a class whose covariance has no inverse
 │   ├── NotSeparable                 a hard margin on data that no plane separates
 │   ├── NotErgodic                   a Gibbs chain that could not reach every state
+│   ├── Unreliable                   a sampled answer that what was not drawn could turn over
 │   └── InvalidNetwork               a graph or a table that is no Bayesian network
 ├── LossError (ValueError)           a loss matrix that can be read two ways, or not at all
 ├── FormatError (ValueError)         a file that does not follow its format
@@ -98,6 +99,10 @@ class NotSeparable(ModelError):
 
 class NotErgodic(ModelError):
     """A Gibbs chain that could not reach every state."""
+
+
+class Unreliable(ModelError):
+    """A sampled answer that what was not drawn could turn over."""
 
 
 class InvalidNetwork(ModelError):

@@ -143,8 +143,8 @@ def _network(rng: np.random.Generator) -> None:
         rng.dirichlet(np.ones(s), size=int(np.prod([sizes[p] for p in ps]))).ravel() for s, ps in zip(sizes, above)
     ]
     network.elimination_order([[1, 2], [0, 2], [0, 1]], sizes)
-    network.combine_factors(sizes, [[0], [0, 1], [0, 1, 2]], tables, [True, False, True], False)
-    plan = network.junction_plan(sizes, above)
+    network.combine_factors(sizes, [[0], [0, 1], [0, 1, 2]], tables, [False] * 3, [True, False, True], False)
+    plan = network.junction_plan(sizes, above, np.inf)
     plan.fill(np.concatenate(tables), network.starts(len(t) for t in tables))
     plan.cliques()
     state = network.junction_state(plan)
@@ -158,24 +158,24 @@ def _network(rng: np.random.Generator) -> None:
     state.reset()
     network.junction_batch(plan, ints([[-1, 2, -1], [0, -1, 1]]), ints([2, 0]), 4, 1)
     fixed = ints([-1, -1, 1])
-    soft = np.array([-1, 0, -1], np.int64)
-    network.draw_forward(
-        [0, 1, 2], sizes, above, tables, (fixed, soft, np.ones(3)), np.arange(1, dtype=np.uint64), 9, 1
-    )
+    own = [((*ps, v), table) for v, (ps, table) in enumerate(zip(above, tables))]
+    proposal = [(v, [own[v], ((v,), np.ones(sizes[v]))]) for v in (0, 1)]
+    network.draw_cases(sizes, fixed, proposal, 1, own, np.arange(1, dtype=np.uint64), 9, 1)
     # node 2 is held in state 1; nodes 0 and 1 are a block each, and node 1 has a likelihood
-    factors = [*tables, np.array([0.5, 0.2, 0.3])]
+    factors = [*own, ((1,), np.array([0.5, 0.2, 0.3]))]
     moves = [[0, 0, 0], [1, 3, 6]], [[0, 0, 0], [1, 2, 1], [2, 4, 2]]
     blocks = [
         (ints([v]), ints(touched), np.array(moves[v]), ints([[k] for k in range(sizes[v])]))
         for v, touched in enumerate(([0, 1, 2], [1, 2, 3]))
     ]
     network.gibbs_chains(
+        sizes,
+        fixed,
         factors,
-        ([0, 1, 2], sizes, above),
-        (fixed, ints([1])),
+        (proposal, 0.0),
         blocks,
         np.zeros((2, 2), np.int64),
-        np.tile(network.starts(len(t) for t in factors)[:-1] + [0, 0, 1, 0], (2, 1)),
+        np.tile(network.starts(len(t) for _, t in factors)[:-1] + [0, 0, 1, 0], (2, 1)),
         np.arange(2, dtype=np.uint64),
         (5, 1, 2, 3, 2),
         1,
@@ -277,7 +277,7 @@ CODES = np.zeros((3, 2), np.uint8)
             ),
             "no column",
         ),
-        (lambda: network.junction_state(network.junction_plan([2], [[]])), "no tables"),
+        (lambda: network.junction_state(network.junction_plan([2], [[]], np.inf)), "no tables"),
     ],
 )  # fmt: skip
 def test_what_a_guard_says(call: Callable[[], Any], says: str) -> None:

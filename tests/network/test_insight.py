@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 
 from posteriori.errors import BadValue, ImpossibleEvidence, LossError, MemoryBudgetError
-from posteriori.network.elimination import map_states
+from posteriori.network.elimination import map_states, requisite
 from posteriori.network.insight import arc_strength, conflict, information, tornado
 from posteriori.network.junction import JunctionTree
 from posteriori.network.numbers import one_hot
-from posteriori.network.risk import exact_risk, requisite, sampled_risk
+from posteriori.network.risk import exact_risk, sampled_risk
 
 from .making import asia, enumerated, findings, onto, random_network, seeds
 
@@ -92,7 +92,8 @@ def test_risk_says_what_it_cannot_do():
             exact_risk(asia(), 3, loss)
     with pytest.raises(BadValue):
         exact_risk(asia(), 3, 1 - np.eye(2), [99])
-    assert requisite(asia(), 3) == [1, 2, 5]  # the Markov blanket of lung
+    others = {v: np.empty(0) for v in range(8) if v != 3}
+    assert requisite(asia(), [3], others) == ([3, 5], [1, 2, 5])  # the Markov blanket of lung
 
 
 @settings(max_examples=40)

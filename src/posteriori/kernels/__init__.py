@@ -10,7 +10,10 @@ import functools
 import importlib
 import importlib.util
 import os
+from numbers import Integral
 from types import ModuleType
+
+from ..errors import BadParameter
 
 __all__ = ["n_threads", "native"]
 
@@ -34,6 +37,8 @@ def n_threads(n_jobs: int | None, work: int, grain: int = 200_000) -> int:
 
     `work` is the number of elementary steps; a thread costs about as much as `grain` of them.
     """
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise BadParameter(f"n_jobs is a whole number other than 0, or None. Got {n_jobs!r} instead.")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     wanted = cores if n_jobs is None else (cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
     return max(1, min(wanted, work // grain))

@@ -35,15 +35,26 @@ def starts(lengths: Iterable[int]) -> NDArray[np.int64]:
     return np.cumsum(np.fromiter(chain([0], lengths), np.int64))
 
 
-def elimination_order(adjacency: Sequence[Sequence[int]], sizes: Sequence[int]) -> tuple[list[int], list[list[int]]]:
-    """A greedy elimination order of an undirected graph, and the maximal cliques of the triangulation it gives."""
-    order, cliques = native().elimination_order(*ragged(adjacency), np.asarray(sizes, np.int32))
-    return order, cliques
+def elimination_order(
+    adjacency: Sequence[Sequence[int]], sizes: Sequence[int], budget: float = np.inf
+) -> tuple[list[int], list[list[int]], float, list[int]]:
+    """A greedy elimination order of an undirected graph, the maximal cliques it leaves, and its figures.
+
+    The figures are the cells of all its steps, and the nodes of the largest. Where every order found needs more cells than
+    the budget, order and cliques are empty; so they are, too, for graphs of more than 20,000 nodes that are all dense.
+    """
+    found: tuple[list[int], list[list[int]], float, list[int]] = native().elimination_order(
+        *ragged(adjacency), np.asarray(sizes, np.int32), budget
+    )
+    return found
 
 
-def junction_plan(sizes: Sequence[int], parents: Sequence[Sequence[int]]) -> Any:
-    """The compiled tree of a network's graph; it knows its `bytes` before any table is multiplied in (`fill`)."""
-    return native().JunctionPlan(np.asarray(sizes, np.int32), *ragged(parents))
+def junction_plan(sizes: Sequence[int], parents: Sequence[Sequence[int]], budget: float) -> Any:
+    """The compiled tree of a network's graph; it knows its `bytes` before any table is multiplied in (`fill`).
+
+    A tree over the budget, in bytes, is not laid out: only its figures are known.
+    """
+    return native().JunctionPlan(np.asarray(sizes, np.int32), *ragged(parents), budget)
 
 
 def junction_state(plan: Any) -> Any:
@@ -65,65 +76,83 @@ def combine_factors(
     sizes: Sequence[int],
     scopes: Sequence[Sequence[int]],
     tables: Sequence[Floats],
+    logs: Sequence[bool],
     keep: Sequence[bool],
     maximise: bool,
-) -> tuple[Floats, float]:
+) -> tuple[Floats, float, bool]:
     """Σ (or max) of Π tables onto the axes to keep; axis k has sizes[k] states, scopes[f] are the axes of table f.
 
-    The result is the table times e^second; the second is 0 unless the product could fall below the smallest float.
+    The result is the table, whose largest cell is 1, times e^second; −∞ says that all is zero. Tables marked in `logs` are
+    logarithms, and so is the result where the third is true: its cells lie further apart than floats reach.
 
     >>> tables = [np.array([1.0, 2.0]), np.arange(4.0)]
-    >>> table, log_scale = combine_factors([2, 2], [[0], [1, 0]], tables, [True, False], False)
-    >>> table.tolist(), log_scale
-    ([2.0, 8.0], 0.0)
+    >>> table, log_scale, wide = combine_factors([2, 2], [[0], [1, 0]], tables, [False, False], [True, False], False)
+    >>> table.tolist(), round(np.exp(log_scale), 12), wide
+    ([0.25, 1.0], np.float64(8.0), False)
     """
     kept = int(np.prod([s for s, k in zip(sizes, keep) if k], dtype=np.int64))
     out = np.empty(kept)
-    flat = np.concatenate([*tables, np.empty(0)])
-    log_scale = native().combine_factors(
+    log_scale, wide = native().combine_factors(
         np.asarray(sizes, np.int32),
         *ragged(scopes),
         starts(len(t) for t in tables),
-        flat,
+        np.concatenate([*tables, np.empty(0)]),
+        np.asarray(logs, np.uint8),
         np.asarray(keep, np.uint8),
         maximise,
         out,
     )
-    return out, log_scale
+    return out, log_scale, wide
 
 
+Tables = Sequence[tuple[Sequence[int], Floats]]  # scope and flat table of each
+Proposal = Sequence[
+    tuple[int, Tables]
+]  # nodes in the order they are drawn, each with the tables whose product draws it
 GibbsStep = tuple[Codes, Codes, NDArray[np.int64], Codes]
 
 
+def _tables(tables: Tables) -> tuple[Any, ...]:
+    """Scopes and tables, end to end."""
+    flat = np.concatenate([np.empty(0), *(table for _, table in tables)])
+    return *ragged([list(scope) for scope, _ in tables]), starts(len(table) for _, table in tables), flat
+
+
 def gibbs_chains(
-    tables: Sequence[Floats],
-    graph: tuple[Sequence[int], Sequence[int], Sequence[Sequence[int]]],
-    findings: tuple[Codes, Codes],
+    sizes: Sequence[int],
+    fixed: Codes,
+    factors: Tables,
+    proposal: tuple[Proposal, float],
     blocks: Sequence[GibbsStep],
     choice: NDArray[np.int64],
     place: NDArray[np.int64],
     seeds: NDArray[np.uint64],
     schedule: tuple[int, int, int, int, int],
     threads: int,
-) -> Floats:
-    """Mean conditional probabilities of every node, by chain and batch: an array (chains, batches, Σ_v r_v).
+) -> tuple[Floats, Floats]:
+    """Mean conditional probabilities of every node, by chain and batch (chains, batches, Σ_v r_v), and Σ w/W by chain.
 
-    The tables are those of the nodes, then the likelihoods of the soft findings; the graph is (order, sizes, parents), the
-    findings (state or −1, nodes of the soft ones). A block is (nodes, factors, offsets (states, factors), values (states,
-    nodes)), its states in lexicographic order; in joint state j it adds offsets[j, i] to the place of factor i. `choice`
-    (chains, blocks) and `place` (chains, factors) are where the chains begin, and afterwards where they ended. The schedule
-    is (burn-in, thinning, batches, kept sweeps a batch, sweeps between leaps).
+    `fixed` holds the states of the hard findings. The proposal of the leaps comes with the log of the largest weight W that
+    a case can have. A block is (nodes, factors, offsets (states, factors), values (states, nodes)), its states in
+    lexicographic order; in joint state j it adds offsets[j, i] to the place of factor i. `choice` (chains, blocks) and
+    `place` (chains, factors) are where the chains begin, and afterwards where they ended. The schedule is (burn-in,
+    thinning, batches, kept sweeps a batch, sweeps between leaps).
     """
-    order, sizes, parents = graph
     burn_in, thin, batches, length, leap = schedule
-    out = np.empty((len(seeds), batches, sum(sizes)))
+    out, fresh = np.empty((len(seeds), batches, sum(sizes))), np.empty(len(seeds))
+    scope_offsets, scopes, offsets, flat = _tables(factors)
+    drawn, log_bound = proposal
     native().gibbs(
-        np.concatenate(tables),
-        starts(len(t) for t in tables),
-        np.asarray(order, np.int32),
         np.asarray(sizes, np.int32),
-        *ragged(parents),
-        *findings,
+        fixed,
+        flat,
+        offsets,
+        scope_offsets,
+        scopes,
+        np.array([v for v, _ in drawn], np.int32),
+        starts(len(tables) for _, tables in drawn),
+        *_tables([table for _, tables in drawn for table in tables]),
+        log_bound,
         *ragged([b[0].tolist() for b in blocks]),
         *ragged([b[1].tolist() for b in blocks]),
         np.array([len(b[3]) for b in blocks], np.int64),
@@ -137,37 +166,36 @@ def gibbs_chains(
         length,
         leap,
         out,
+        fresh,
         threads,
     )
-    return out
+    return out, fresh
 
 
-def draw_forward(
-    order: Sequence[int],
+def draw_cases(
     sizes: Sequence[int],
-    parents: Sequence[Sequence[int]],
-    tables: Sequence[Floats],
-    findings: tuple[Codes, NDArray[np.int64], Floats],
+    fixed: Codes,
+    proposal: Proposal,
+    counted: int,
+    terms: Tables,
     seeds: NDArray[np.uint64],
     rows: int,
     threads: int,
 ) -> tuple[Codes, Floats]:
-    """Cases drawn parents first, findings held: codes (rows, n) and the log weight of each case.
+    """Cases (rows, n) drawn a node at a time, findings held, and their log weights Σ ln terms − ln q.
 
-    The findings are (state or −1, where a soft finding's likelihoods begin or −1, likelihoods). Each seed draws
-    `FORWARD_CHUNK` cases, the last what is left.
+    q counts the first `counted` nodes of the proposal. Each seed draws `CHUNK` cases, the last what is left.
     """
-    x = np.empty((rows, len(sizes)), np.int32)
+    x = np.tile(fixed, (rows, 1))
     log_weight = np.empty(rows)
-    native().forward(
-        np.asarray(order, np.int32),
+    native().draw_cases(
         np.asarray(sizes, np.int32),
-        *ragged(parents),
-        starts(len(t) for t in tables)[:-1].copy(),
-        np.concatenate(tables),
-        *findings,
+        counted,
+        np.array([v for v, _ in proposal], np.int32),
+        starts(len(tables) for _, tables in proposal),
+        *_tables([*(table for _, tables in proposal for table in tables), *terms]),
         seeds,
-        FORWARD_CHUNK,
+        CHUNK,
         x,
         log_weight,
         threads,
@@ -175,4 +203,4 @@ def draw_forward(
     return x, log_weight
 
 
-FORWARD_CHUNK = 1024  # cases a seed: fixed, so that threads change no draw
+CHUNK = 1024  # cases a seed: fixed, so that threads change no draw

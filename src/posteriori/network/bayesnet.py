@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ from ..decision.loss import as_loss
 from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from ..structure.dag import Dag
 from ..structure.graph import find, find_all
-from .elimination import eliminate, log_evidence, map_states
+from .elimination import case_posteriors, eliminate, log_evidence, map_states, posterior
 from .gibbs import gibbs
 from .insight import arc_strength, conflict, information, tornado
 from .junction import JunctionTree
 from .learn import counted, fitted
-from .net import Net
+from .net import Net, as_dag, as_states
 from .numbers import hard_states
 from .risk import exact_risk, sampled_risk
 from .sampling import ByState, Estimate, RandomState
@@ -56,7 +56,7 @@ class BayesNet(Net):
     @classmethod
     def fit(
         cls,
-        dag: Dag,
+        dag: Dag | Iterable[tuple[str, str]],
         data: Any,
         smoothing: float = 1.0,
         states: Mapping[str, Sequence[Hashable]] | None = None,
@@ -67,7 +67,8 @@ class BayesNet(Net):
 
         Parameters
         ----------
-        dag : the structure; `data` (pandas, polars, Arrow or a dict of columns) needs a column for each node
+        dag : the structure, or its arrows (parent, child), whose ends are then the nodes
+        data : pandas, polars, Arrow or a dict of columns, with a column for each node
         smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
         states : the states of some nodes; else a column's categories or its sorted values
         sample_weight : a weight for each row
@@ -78,12 +79,13 @@ class BayesNet(Net):
         >>> net.cpt("b").to_numpy().tolist()
         [[0.5, 0.5], [0.0, 1.0]]
         """
-        return cls(dag, *fitted(dag, data, smoothing, states or {}, sample_weight), name)
+        graph = as_dag(dag)
+        return cls(graph, *fitted(graph, data, smoothing, as_states(states), sample_weight), name)
 
     @classmethod
     def from_counts(
         cls,
-        dag: Dag,
+        dag: Dag | Iterable[tuple[str, str]],
         counts: Mapping[str, Any],
         states: Mapping[str, Sequence[Hashable]] | None = None,
         smoothing: float = 1.0,
@@ -93,7 +95,7 @@ class BayesNet(Net):
 
         Parameters
         ----------
-        dag : the structure
+        dag : the structure, or its arrows (parent, child), whose ends are then the nodes
         counts : {node: N[parents…, node]}, in any form that a table has: an array, a pandas table or a mapping
         states : the states of some nodes; else those that the counts name, or "0", "1", …
         smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
@@ -103,7 +105,8 @@ class BayesNet(Net):
         >>> net.cpt("b").to_numpy().tolist(), net.states("b")
         ([[0.5, 0.5], [0.0, 1.0]], ('u', 'v'))
         """
-        return cls(dag, *counted(dag, counts, smoothing, states or {}), name)
+        graph = as_dag(dag)
+        return cls(graph, *counted(graph, counts, smoothing, as_states(states)), name)
 
     # Exact answers
 
@@ -116,7 +119,7 @@ class BayesNet(Net):
         >>> round(po.networks.asia().marginals({"xray": "yes"})["lung"]["yes"], 5)
         0.48871
         """
-        with self._named(evidence), self._tree(evidence, max_memory) as tree:
+        with self._named(evidence), self._tree(evidence, max_memory, held=True) as tree:
             found = iter(tree.flat_marginals().tolist())
         return {n: dict(zip(states, found, strict=False)) for n, states in self._states.items()}  # each takes its share
 
@@ -133,7 +136,7 @@ class BayesNet(Net):
         if len(set(targets)) < len(targets):
             raise BadValue(f"a node is asked for twice: {nodes!r}")
         with self._named(evidence):
-            table, _ = eliminate(self._model, targets, self._findings(evidence), max_memory)
+            table = posterior(self._model, targets, self._findings(evidence), max_memory)
         names = tuple(self.nodes[t] for t in targets)
         return Factor(names, {n: self._states[n] for n in names}, table)
 
@@ -170,7 +173,7 @@ class BayesNet(Net):
         """
         with self._named(evidence):
             if nodes is None:
-                with self._tree(evidence, max_memory) as tree:
+                with self._tree(evidence, max_memory, held=True) as tree:
                     codes = tree.most_probable()[0].tolist()
                 return {n: self._states[n][c] for n, c in zip(self.nodes, codes, strict=True)}
             asked = find_all(self._index, nodes)
@@ -245,7 +248,7 @@ class BayesNet(Net):
         import pandas as pd
 
         if evidence:
-            with self._named(evidence), self._tree(evidence, max_memory) as tree:
+            with self._named(evidence), self._tree(evidence, max_memory, held=True) as tree:
                 codes = tree.sample(n, random_state, n_jobs)
         else:
             codes = forward_sample(self._model, n, random_state, n_jobs)
@@ -454,29 +457,46 @@ class BayesNet(Net):
         return findings({} if evidence is None else evidence, self._index, self._states)
 
     @contextlib.contextmanager
-    def _tree(self, evidence: Evidence | None, max_memory: float | None) -> Iterator[JunctionTree]:
-        """The compiled tree with this evidence; no other thread changes it meanwhile."""
+    def _tree(self, evidence: Evidence | None, max_memory: float | None, held: bool = False) -> Iterator[JunctionTree]:
+        """The compiled tree with this evidence; no other thread changes it meanwhile.
+
+        Where the whole network's tree is too large and the evidence may be `held`, a tree without what is known.
+        """
         vectors = self._findings(evidence)
         with self._lock:
-            tree = self.__dict__.get("_compiled")
-            if tree is None:
-                tree = self.__dict__["_compiled"] = JunctionTree(self._model, max_memory)
-            elif tree.max_memory != max_memory:
-                tree.refuse_over(max_memory)
-                tree.max_memory = max_memory
+            try:
+                tree = self._whole(max_memory)
+            except MemoryBudgetError:
+                known = hard_states(vectors)
+                if not (held and known):
+                    raise
+                tree = JunctionTree(self._model, max_memory, known)
             tree.set_evidence(vectors)
             yield tree
+
+    def _whole(self, max_memory: float | None) -> JunctionTree:
+        """The tree of the whole network, compiled once."""
+        tree: JunctionTree | None = self.__dict__.get("_compiled")
+        if tree is None:
+            tree = self.__dict__["_compiled"] = JunctionTree(self._model, max_memory)
+        elif tree.max_memory != max_memory:
+            tree.refuse_over(max_memory)
+            tree.max_memory = max_memory
+        return tree
 
     def _batch(
         self, codes: Codes, targets: Sequence[int], n_jobs: int | None, max_memory: float | None
     ) -> list[Floats]:
-        with self._tree(None, max_memory) as tree:
-            try:
-                return tree.batch(codes, targets, n_jobs)
-            except ImpossibleEvidence as error:
-                case = codes[error.row or 0]
-                found = {n: self._states[n][c] for n, c in zip(self.nodes, case, strict=True) if c >= 0}
-                raise self._conflict(error, found, f"row {error.row} of the cases") from None
+        try:
+            with self._lock:
+                try:
+                    return self._whole(max_memory).batch(codes, targets, n_jobs)
+                except MemoryBudgetError:
+                    return [case_posteriors(self._model, codes, t, max_memory) for t in targets]
+        except ImpossibleEvidence as error:
+            case = codes[error.row or 0]
+            found = {n: self._states[n][c] for n, c in zip(self.nodes, case, strict=True) if c >= 0}
+            raise self._conflict(error, found, f"row {error.row} of the cases") from None
 
     @contextlib.contextmanager
     def _named(self, evidence: Evidence | None) -> Iterator[None]:

@@ -70,7 +70,7 @@ def _groups(label: Ints) -> list[tuple[int, ...]]:
 
 def _support(model: Numbers, v: int, vectors: Mapping[int, Floats]) -> Support:
     found = {u: vectors[u] for u in (*model.parents[v], v) if u in vectors}
-    scope, table = evidence_terms(model, [v], found)[0]
+    scope, table, _ = evidence_terms(model, [v], found)[0]
     cells = table.reshape([model.sizes[u] for u in scope]) > 0
     return (scope, cells & (vectors[v] > 0)) if v in scope and v in vectors else (scope, cells)
 

@@ -14,19 +14,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats
-from ..budget import refuse_over
+from ..arrays import Codes, Floats
+from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from ..kernels import network as kernel
 from ..structure.separation import closure
-from .numbers import Likelihoods, Numbers, hard_states, impossible, log_scale, scaled, vectors_of
+from .numbers import Likelihoods, Numbers, hard_states, impossible, log_scale, one_hot, scaled, vectors_of
 
 
 class Term(NamedTuple):
-    """One factor of the product: its nodes, and the flat table over them."""
+    """One factor of the product: its nodes, and the flat table over them, or its logarithms."""
 
     scope: tuple[int, ...]
     table: Floats
+    in_logs: bool = False
 
 
 def relevant(model: Numbers, nodes: Iterable[int]) -> list[int]:
@@ -54,14 +55,14 @@ def evidence_terms(model: Numbers, nodes: Iterable[int], vectors: Mapping[int, F
 
 def at(model: Numbers, term: Term, state: Mapping[int, int]) -> Term:
     """The term with the nodes that have a state held at it."""
-    scope, table = term
+    scope, table, in_logs = term
     for axis in range(len(scope) - 1, -1, -1):
         u = scope[axis]
         if u in state:
             inner = math.prod(model.sizes[w] for w in scope[axis + 1 :])
             table = table.reshape(-1, model.sizes[u], inner)[:, state[u]].ravel()
             scope = scope[:axis] + scope[axis + 1 :]
-    return Term(scope, table)
+    return Term(scope, table, in_logs)
 
 
 def eliminate(
@@ -81,21 +82,108 @@ def eliminate(
     return found
 
 
+def posterior(
+    model: Numbers, targets: Sequence[int], likelihoods: Likelihoods, max_memory: float | None = None
+) -> Floats:
+    """P(x_targets | e), flat: where the whole evidence would need too much memory, from the part that the targets need.
+
+    Whether findings in the other parts contradict each other is then not known.
+    """
+    try:
+        return eliminate(model, targets, likelihoods, max_memory)[0]
+    except MemoryBudgetError:
+        vectors = vectors_of(likelihoods)
+        needed, seen = requisite(model, targets, vectors)
+        found = _eliminated(model, targets, {v: vectors[v] for v in seen}, max_memory, needed)
+        if found is None:
+            raise ImpossibleEvidence(
+                f"the evidence has probability zero: findings on {model.called(seen)}", seen
+            ) from None
+        return found[0]
+
+
+def case_posteriors(model: Numbers, cases: Codes, target: int, max_memory: float | None = None) -> Floats:
+    """P(x_target | case) for each row of codes, −1 where missing: row by row, from the part of the network that it needs.
+
+    >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
+    >>> case_posteriors(rain, np.array([[-1, 1], [0, 1]], np.int32), 0).round(4).tolist()
+    [[0.3636, 0.6364], [1.0, 0.0]]
+    """
+    out = np.zeros((len(cases), model.sizes[target]))
+    known = cases >= 0
+    patterns, which = np.unique(known, axis=0, return_inverse=True)
+    for i, pattern in enumerate(patterns):
+        rows = np.flatnonzero(which.ravel() == i)
+        if pattern[target]:
+            out[rows, cases[rows, target]] = 1.0
+            continue
+        observed = {int(v): np.empty(0) for v in np.flatnonzero(pattern)}
+        needed, seen = requisite(model, [target], observed)
+        distinct, place = np.unique(cases[rows][:, seen], axis=0, return_inverse=True)
+        tables = np.empty((len(distinct), model.sizes[target]))
+        for j, codes in enumerate(distinct):
+            vectors = {v: one_hot(model.sizes[v], code) for v, code in zip(seen, codes, strict=True)}
+            found = _eliminated(model, [target], vectors, max_memory, needed)
+            if found is None:
+                row = int(rows[np.flatnonzero(place.ravel() == j)[0]])
+                raise ImpossibleEvidence(f"case {row} has probability zero", seen, row)
+            tables[j] = found[0]
+        out[rows] = tables[place.ravel()]
+    return out
+
+
+def requisite(model: Numbers, targets: Sequence[int], vectors: Mapping[int, Floats]) -> tuple[list[int], list[int]]:
+    """The nodes whose tables, and those whose findings, P(targets | e) depends on: where a ball from them comes (Shachter).
+
+    An observed node sends the ball back to its other parents; a node with a soft finding passes it on all ways. A vector of
+    no length stands for a state that is known, whichever it is.
+
+    >>> chain = Numbers.of([2] * 4, [(), (0,), (1,), (2,)], [[1, 1], *[[1, 1] * 2] * 3])
+    >>> requisite(chain, [1], {0: np.empty(0), 2: np.empty(0), 3: np.empty(0)})
+    ([1, 2], [0, 2])
+    """
+    hard = {v for v, x in vectors.items() if np.count_nonzero(x) <= 1}
+    stack = [(t, False) for t in targets]
+    seen, needed, found = set(stack), set[int](), set[int]()
+    while stack:
+        v, from_parent = stack.pop()
+        if v in vectors:
+            found.add(v)
+        steps: list[tuple[int, bool]] = []
+        if v not in hard or v in targets:
+            steps += [(c, True) for c in model.children[v]] if v not in hard else []
+        if (v in vectors) if from_parent else (v not in hard or v in targets):
+            needed.add(v)
+            steps += [(p, False) for p in model.parents[v]]
+        for step in steps:
+            if step not in seen:
+                seen.add(step)
+                stack.append(step)
+    return sorted(needed), sorted(found)
+
+
 def _eliminated(
-    model: Numbers, targets: Sequence[int], vectors: Mapping[int, Floats], max_memory: float | None
+    model: Numbers,
+    targets: Sequence[int],
+    vectors: Mapping[int, Floats],
+    max_memory: float | None,
+    needed: Sequence[int] | None = None,
 ) -> tuple[Floats, float] | None:
-    """What `eliminate` returns; None where P(e) = 0."""
+    """What `eliminate` returns, from the tables of some nodes where `needed` names them; None where P(e) = 0."""
     taken, vectors = log_scale(vectors), scaled(vectors)
     _refuse(model, targets, 16.0 * math.prod(float(model.sizes[t]) for t in targets), max_memory)
     hard = hard_states(vectors)
-    terms = evidence_terms(model, relevant(model, [*targets, *vectors]), vectors)
+    nodes = relevant(model, [*targets, *vectors]) if needed is None else needed
+    terms = evidence_terms(model, nodes, vectors)
     free = [t for t in targets if t not in hard]
-    order = _order(model, [t.scope for t in terms], set(free), married=free)
+    order = elimination_order(model, [t.scope for t in terms], set(free), max_memory, married=free)
     left, log_p = _sum_out(model, terms, order, max_memory)
-    table, size = combine(model, left, free, False)
-    total = float(table.sum())
-    if not (total > 0 and log_p > -math.inf):
+    (_, table, in_logs), size = combine(model, left, free, False)
+    if log_p + size == -math.inf:
         return None
+    if in_logs:
+        np.exp(table, out=table)  # what is lost now is below the smallest number
+    total = float(table.sum())
     table /= total
     for axis, t in enumerate(targets):  # a target with a hard finding gets its axis back
         if t in hard:
@@ -138,20 +226,26 @@ def map_states(
     state = hard_states(vectors)
     free = [v for v in nodes if v not in state]
     terms = evidence_terms(model, relevant(model, [*nodes, *vectors]), vectors)
-    order = _order(model, [t.scope for t in terms], set(free))
+    order = elimination_order(model, [t.scope for t in terms], set(free), max_memory)
     left, log_value = _sum_out(model, terms, order, max_memory)
-    best = _order(model, [t.scope for t in left], set())
+    best = elimination_order(model, [t.scope for t in left], set(), max_memory)
     trail: list[tuple[int, list[Term]]] = []
     left, log_top = _sum_out(model, left, best, max_memory, trail)
-    constants = [float(t.table[0]) for t in left]  # many: their product would underflow
+    constants = [float(t.table[0]) for t in left if not t.in_logs]  # many: their product would underflow
     if min(constants, default=1.0) <= 0 or log_value + log_top == -math.inf:
         raise _refusal(model, vectors, max_memory)
     for v, touching in reversed(trail):  # the neighbours of v that were eliminated after it have their states now
-        state[v] = int(combine(model, [at(model, t, state) for t in touching], [v], True)[0].argmax())
+        state[v] = int(combine(model, [at(model, t, state) for t in touching], [v], True)[0].table.argmax())
     return [state[v] for v in nodes], log_value + log_top + sum(map(math.log, constants)) + log_scale(found)
 
 
-def _order(model: Numbers, scopes: Sequence[tuple[int, ...]], keep: set[int], married: Sequence[int] = ()) -> list[int]:
+def elimination_order(
+    model: Numbers,
+    scopes: Sequence[tuple[int, ...]],
+    keep: set[int],
+    max_memory: float | None,
+    married: Sequence[int] = (),
+) -> list[int]:
     """A good order to eliminate the nodes of the scopes in, those to keep left out; `married` nodes end in one table."""
     held = sorted({v for scope in scopes for v in scope})
     place = {v: i for i, v in enumerate(held)}
@@ -161,7 +255,10 @@ def _order(model: Numbers, scopes: Sequence[tuple[int, ...]], keep: set[int], ma
         for i in axes:
             near[i].update(axes)
     adjacency = [sorted(neighbours - {i}) for i, neighbours in enumerate(near)]
-    order, _ = kernel.elimination_order(adjacency, [model.sizes[v] for v in held])
+    budget = memory_budget(max_memory) / 8
+    order, _, cells, largest = kernel.elimination_order(adjacency, [model.sizes[v] for v in held], budget)
+    if len(order) < len(held):
+        _refuse(model, [held[i] for i in largest], 8.0 * max(cells, 1.001 * budget), max_memory)
     return [held[i] for i in order if held[i] not in keep]
 
 
@@ -221,25 +318,26 @@ def _sum_out(
     for i, v in enumerate(order):
         touching, buckets[i] = buckets[i], []
         rest = sorted({u for t in touching for u in t.scope} - {v})
-        table, size = combine(model, touching, rest, trail is not None)
-        top = float(table.max())
-        if top <= 0:
+        term, size = combine(model, touching, rest, trail is not None)
+        if size == -math.inf:
             return [Term((), np.zeros(1))], -math.inf
         if trail is not None:
             trail.append((v, touching))
-        put(Term(tuple(rest), table / top))
-        log_taken += size + math.log(top)
+        put(term)
+        log_taken += size
     return buckets[-1], log_taken
 
 
-def combine(model: Numbers, terms: Sequence[Term], keep: Sequence[int], maximise: bool) -> tuple[Floats, float]:
+def combine(model: Numbers, terms: Sequence[Term], keep: Sequence[int], maximise: bool) -> tuple[Term, float]:
     """Σ (or max) of the product of the terms onto the nodes to keep, in their order, and the log of its scale."""
     others = sorted({v for t in terms for v in t.scope} - set(keep))
     axis = {v: i for i, v in enumerate([*keep, *others])}
-    return kernel.combine_factors(
+    table, size, in_logs = kernel.combine_factors(
         [model.sizes[v] for v in axis],
         [[axis[v] for v in t.scope] for t in terms],
         [t.table for t in terms],
+        [t.in_logs for t in terms],
         [True] * len(keep) + [False] * len(others),
         maximise,
     )
+    return Term(tuple(keep), table, in_logs), size

@@ -7,8 +7,8 @@ Symbols: x the state of all nodes, B a block of nodes drawn together, e the find
 one sweep all blocks; each step depends only on the last, and the walk converges to P(x | e). The estimate of P(x_v | e) is
 the mean of P(x_v | x_rest, e) over the kept sweeps, which varies less than the mean of the states. Zeros in the tables
 could trap the walk: blocks are made as large as it takes (`ergodic_blocks`), or the question is refused with NotErgodic.
-Tables that are nearly 0/1 make it slow: every tenth sweep a leap to a case drawn forward is tried, by the rule of
-Metropolis, which leaves P(x | e) as it is.
+Tables that are nearly 0/1 make it slow: every tenth sweep a leap to a case of `proposal` is tried, by the rule of
+Metropolis, which leaves P(x | e) as it is. What the leaps are worth also tells how much of P(x | e) no chain may have seen.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ import numpy as np
 
 from .. import kernels
 from ..arrays import Codes, Floats, Ints
-from ..errors import BadValue, ImpossibleEvidence
+from ..errors import ImpossibleEvidence
 from ..kernels import network as kernel
 from .blocks import Block, ergodic_blocks
-from .numbers import Likelihoods, Numbers, hard_states, scaled, vectors_of
-from .sampling import RandomState, Sampled, batch_error, effective, half_width, seeds, unseen
+from .numbers import Likelihoods, Numbers, fixed_states, scaled, vectors_of
+from .proposal import proposal, unseen_share
+from .sampling import RandomState, Sampled, at_least, batch_error, effective, half_width, seeds, unseen
 
 BATCHES = 50
 LEAP = 10  # sweeps between leaps
+FIRST_LEAPS = 200  # of each chain, before its burn-in
 
 
 def gibbs(
@@ -48,48 +50,44 @@ def gibbs(
     >>> bool(abs(answer.marginals[0][1] - 0.63636) < answer.error[0][1] + 1e-9)
     True
     """
-    for name, value, least in (
-        ("draws", draws, BATCHES),
-        ("burn_in", burn_in, 0),
-        ("thin", thin, 1),
-        ("chains", chains, 1),
-    ):
-        if value < least:
-            raise BadValue(f"{name}={value}: expected at least {least}")
+    draws, burn_in = at_least("draws", draws, BATCHES), at_least("burn_in", burn_in, 0)
+    thin, chains = at_least("thin", thin, 1), at_least("chains", chains, 1)
     vectors = scaled(vectors_of(likelihoods))
     if any(not x.any() for x in vectors.values()):
         raise ImpossibleEvidence(
             "a finding excludes every state of its node", [v for v, x in vectors.items() if not x.any()]
         )
     blocks = ergodic_blocks(model, vectors)
-    hard = hard_states(vectors)
-    soft = [v for v in vectors if v not in hard]
-    fixed = np.full(len(model), -1, np.int32)
-    fixed[list(hard)] = list(hard.values())
+    fixed = fixed_states(model, vectors)
+    soft = [v for v in vectors if fixed[v] < 0]
     tables = [*model.tables, *(vectors[v] for v in soft)]
     choice, place = _safe_start(model, blocks, fixed, soft, tables)
     choice, place = np.tile(choice, (chains, 1)), np.tile(place, (chains, 1))
     length = draws // BATCHES
     work = chains * (burn_in + draws * thin) * len(model) * 10
-    means = kernel.gibbs_chains(
-        tables,
-        (model.order, model.sizes, model.parents),
-        (fixed, np.array(soft, np.int32)),
-        _steps(model, blocks, soft),
+    leaps = proposal(model, vectors)
+    scopes = [*((*ps, v) for v, ps in enumerate(model.parents)), *((v,) for v in soft)]
+    means, fresh = kernel.gibbs_chains(
+        model.sizes,
+        fixed,
+        list(zip(scopes, tables, strict=True)),
+        (leaps.nodes, leaps.log_bound),
+        _steps(model, blocks, scopes),
         choice,
         place,
         seeds(random_state, chains),
         (burn_in, thin, BATCHES, length, LEAP),
         kernels.n_threads(n_jobs, work),
     )
-    return _summary(model, blocks, vectors, means, choice, length * BATCHES)
+    tried = chains * ((burn_in + length * BATCHES * thin) // LEAP + (FIRST_LEAPS if burn_in else 0))
+    return _summary(model, blocks, vectors, means, (float(fresh.sum()), tried), choice, length * BATCHES)
 
 
-def _steps(model: Numbers, blocks: list[Block], soft: list[int]) -> list[kernel.GibbsStep]:
+def _steps(model: Numbers, blocks: list[Block], scopes: list[tuple[int, ...]]) -> list[kernel.GibbsStep]:
     """For each block the factors it touches, and how its joint states move their places in the tables."""
     stride: list[dict[int, int]] = []
     touching: list[list[int]] = [[] for _ in range(len(model))]
-    for f, scope in enumerate([*((*ps, v) for v, ps in enumerate(model.parents)), *((v,) for v in soft)]):
+    for f, scope in enumerate(scopes):
         step, mine = 1, {}
         for u in reversed(scope):
             mine[u] = step
@@ -127,6 +125,7 @@ def _summary(
     blocks: list[Block],
     vectors: Mapping[int, Floats],
     means: Floats,
+    leaps: tuple[float, int],
     choice: Ints,
     draws: int,
 ) -> Sampled:
@@ -135,6 +134,7 @@ def _summary(
     free = sum(model.sizes[v] - 1 for block in blocks for v in block.nodes)
     ess = effective(mean, standard_error, total)
     error = np.maximum(half_width(standard_error, means.shape[0] * means.shape[1] - 1, free), unseen(ess.min(), free))
+    error = np.maximum(error, unseen_share(leaps[0], free, leaps[1]))
     ends = kernel.starts(model.sizes).tolist()
     for v, x in vectors.items():
         if np.count_nonzero(x) == 1:  # known, not sampled

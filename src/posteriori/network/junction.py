@@ -24,9 +24,9 @@ from ..arrays import Codes, Floats
 from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, ImpossibleEvidence
 from ..kernels import network as kernel
-from .elimination import eliminate, map_states
-from .numbers import Likelihoods, Numbers, impossible, log_scale, packed, scaled, vectors_of
-from .sampling import RandomState, seeds
+from .elimination import Term, at, eliminate, map_states
+from .numbers import Likelihoods, Numbers, impossible, log_scale, one_hot, packed, scaled, vectors_of
+from .sampling import RandomState, at_least, seeds
 
 _NO_FINDING = np.empty(0)
 
@@ -63,6 +63,9 @@ class Marginals(Sequence[Floats]):
 class JunctionTree:
     """Exact inference over a compiled tree; a tree whose tables would exceed `max_memory` bytes is refused.
 
+    Nodes `held` in a state are cut out before the tree is made, which may make a small one of a large one; the evidence
+    then keeps them there.
+
     >>> from posteriori.network.numbers import Numbers
     >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> tree = JunctionTree(rain)
@@ -73,13 +76,16 @@ class JunctionTree:
     np.float64(0.22)
     """
 
-    def __init__(self, model: Numbers, max_memory: float | None = None) -> None:
+    def __init__(self, model: Numbers, max_memory: float | None = None, held: Mapping[int, int] | None = None) -> None:
         self.model = model
         self.max_memory = max_memory
-        self._plan = kernel.junction_plan(model.sizes, model.parents)
+        self._held = dict(held or {})
+        inner = _cut(model, self._held) if self._held else model
+        self._plan = kernel.junction_plan(inner.sizes, inner.parents, memory_budget(max_memory))
         self.refuse_over(max_memory)
-        self._plan.fill(np.concatenate(model.tables), kernel.starts(len(t) for t in model.tables))
+        self._plan.fill(np.concatenate(inner.tables), kernel.starts(len(t) for t in inner.tables))
         self._state = kernel.junction_state(self._plan)
+        self._inner = kernel.starts(inner.sizes).tolist()
         self._offsets = kernel.starts(model.sizes).tolist()
         self._findings: dict[int, Floats] = {}
         self._lock = threading.RLock()  # the state is changed by questions, and the kernels let other threads run
@@ -105,7 +111,7 @@ class JunctionTree:
         vectors = vectors_of(likelihoods)
         with self._lock:
             self._findings = vectors
-            self._state.set(self._plan, *packed(vectors))
+            self._put(vectors)
 
     def change(self, node: int, likelihood: ArrayLike | None) -> None:
         """Replace the finding on one node (None takes it out) and keep the others."""
@@ -144,11 +150,16 @@ class JunctionTree:
 
     def flat_marginals(self) -> Floats:
         """P(x_v | e) of every node, end to end."""
-        out = np.empty(self._offsets[-1])
+        out = np.empty(self._inner[-1])
         with self._lock:
             if not self._state.marginals(out):
                 raise self._impossible(self._findings)
-        return out
+        if not self._held:
+            return out
+        parts = [out[a:b] for a, b in pairwise(self._inner)]
+        for v, state in self._held.items():
+            parts[v] = one_hot(self.model.sizes[v], state)
+        return np.concatenate(parts)
 
     def log_probability(self) -> float:
         """log P(e), −inf for impossible evidence."""
@@ -161,7 +172,7 @@ class JunctionTree:
         nodes = [int(v) for v in nodes]
         if len(set(nodes)) < len(nodes):
             raise BadValue(f"nodes {nodes} name a node twice")
-        if any(set(nodes) <= set(clique) for clique in self.cliques) and nodes:
+        if not self._held and any(set(nodes) <= set(clique) for clique in self.cliques) and nodes:
             out = np.empty(int(np.prod([self.model.sizes[v] for v in nodes])))
             with self._lock:
                 if not self._state.joint(nodes, out):
@@ -177,6 +188,7 @@ class JunctionTree:
             if value == -np.inf:
                 raise self._impossible(self._findings)
             value += log_scale(self._findings)
+        states[list(self._held)] = list(self._held.values())
         return states, value
 
     def most_probable_of(self, nodes: Sequence[int]) -> tuple[list[int], float]:
@@ -211,27 +223,45 @@ class JunctionTree:
 
     def sample(self, n: int, random_state: RandomState = None, n_jobs: int | None = None) -> Codes:
         """n independent draws of P(x | e), codes (n, d): each clique from its belief, given the separator drawn before."""
+        n = at_least("n", n, 0)
         out = np.empty((n, len(self.model)), np.int32)
-        stream = seeds(random_state, -(-n // kernel.FORWARD_CHUNK))
+        stream = seeds(random_state, -(-n // kernel.CHUNK))
         threads = kernels.n_threads(n_jobs, n * len(self.model) * 20)
         with self._lock:
-            if not self._state.sample(stream, kernel.FORWARD_CHUNK, threads, out):
+            if not self._state.sample(stream, kernel.CHUNK, threads, out):
                 raise self._impossible(self._findings)
+        out[:, list(self._held)] = list(self._held.values())
         return out
 
-    def _possible(self, vectors: Mapping[int, Floats]) -> bool:
+    def _put(self, vectors: Mapping[int, Floats]) -> None:
+        if self._held:  # each with the one state that is left of it
+            vectors = {**vectors, **{v: np.ones(1) for v in self._held}}
         self._state.set(self._plan, *packed(vectors))
+
+    def _possible(self, vectors: Mapping[int, Floats]) -> bool:
+        self._put(vectors)
         return bool(self._state.collect())
 
     def _impossible(self, vectors: Mapping[int, Floats]) -> ImpossibleEvidence:
         with self._lock:
             error = impossible(vectors, self._possible)
-            self._state.set(self._plan, *packed(self._findings))
+            self._put(self._findings)
         return error
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self.model, "max_memory": self.max_memory, "findings": self._findings}
+        return {"model": self.model, "max_memory": self.max_memory, "held": self._held, "findings": self._findings}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["model"], state["max_memory"])  # type: ignore[misc]
+        self.__init__(state["model"], state["max_memory"], state["held"])  # type: ignore[misc]
         self.set_evidence(state["findings"])
+
+
+def _cut(model: Numbers, held: Mapping[int, int]) -> Numbers:
+    """The network with the held nodes in one state each, out of their children's tables."""
+    parents, tables = [], []
+    for v, mine in enumerate(model.parents):
+        term = at(model, Term((*mine, v), model.tables[v]), {u: held[u] for u in (*mine, v) if u in held})
+        parents.append(tuple(u for u in mine if u not in held))
+        tables.append(term.table)
+    sizes = tuple(1 if v in held else size for v, size in enumerate(model.sizes))
+    return Numbers(sizes, tuple(parents), tuple(tables), model.names)

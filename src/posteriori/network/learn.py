@@ -1,4 +1,4 @@
-"""Θ from data: count every family, smooth, divide.
+"""Θ from data: families are counted by `statistics` (there is no class: all rows are of one) and smoothed by `smoothing`.
 
 Symbols: N[π, x] rows with the parents in configuration π and the node in state x; λ smoothing; r states of the node.
 """
@@ -7,26 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats
-from ..errors import (
-    InvalidNetwork,
-    MemoryBudgetError,
-    ModelError,
-    TableError,
-    UnknownColumn,
-    did_you_mean,
-    listed,
-)
+from ..errors import BadParameter, InvalidNetwork, TableError, UnknownColumn, did_you_mean, listed
+from ..smoothing.theta import theta
+from ..statistics.cuts import CodedTable
+from ..statistics.joint import count_joint
 from ..structure.dag import Dag
+from ..table.weights import check_weights
 from .says import coded, columns, declared, read_cases
-from .tables import flat_table, infer_states
+from .tables import flat_table, infer_states, refuse_table
 
 States = dict[str, tuple[Hashable, ...]]
-MOST_CELLS = 1 << 27  # of one family: 1 GiB
 
 
 def _learned_states(dag: Dag, data: Any, given: Mapping[str, Sequence[Hashable]]) -> States:
@@ -61,27 +57,18 @@ def fitted(
     A row counts for the families in which it has no missing cell.
     """
     states = _learned_states(dag, data, given)
-    _check_smoothing(smoothing)
-    wanted = {name: cells for name, cells in columns(data) if name in states}
-    index = {n: i for i, n in enumerate(dag.nodes)}
-    codes = read_cases(wanted, index, dict(states))
-    weights = _weights(sample_weight, len(codes))
-    tables = {}
+    smoothing = _checked(smoothing)
     for node in dag.nodes:
-        family = [*dag.parents(node), node]
-        sizes = [len(states[n]) for n in family]
-        if math.prod(sizes) > MOST_CELLS:
-            raise MemoryBudgetError(
-                f"the table of {node!r} given {listed(dag.parents(node))} would hold {math.prod(sizes):,} numbers; "
-                f"at most {MOST_CELLS:,} are held. Give it fewer parents"
-            )
-        part = codes[:, [index[n] for n in family]]
-        whole = (part >= 0).all(axis=1)
-        place = np.zeros(int(whole.sum()), dtype=np.int64)
-        for size, column in zip(sizes, part[whole].T, strict=True):
-            place = place * size + column
-        counts = np.bincount(place, None if weights is None else weights[whole], minlength=math.prod(sizes))
-        tables[node] = smoothed(counts.reshape(-1, sizes[-1]), smoothing)
+        refuse_table(node, dag.parents(node), states)
+    codes = read_cases({name: cells for name, cells in columns(data) if name in states}, dag.index, states)
+    weights = None if sample_weight is None else check_weights(sample_weight, len(codes))
+    sizes = tuple(len(states[n]) for n in dag.nodes)
+    table = CodedTable([np.where(c < 0, size, c).astype(np.uint32) for c, size in zip(codes.T, sizes)], sizes)
+    families = [(*parents, v) for v, parents in enumerate(dag.numbered_parents)]
+    no_class = np.zeros(len(codes), np.uint8)
+    counts = count_joint(table, families, no_class, 1, weights, None)
+    found = (counts.table(v, sizes).reshape(-1, size) for v, size in enumerate(sizes))
+    tables = {n: theta(table, smoothing, axis=-1) for n, table in zip(dag.nodes, found)}
     return tables, states
 
 
@@ -103,40 +90,17 @@ def counted(
 ) -> tuple[dict[str, Floats], States]:
     """θ[π, x] = (N[π, x] + λ) / (N[π] + rλ) for every node, and its states, from counts already made."""
     states = _counted_states(dag, counts, given)
-    _check_smoothing(smoothing)
+    smoothing = _checked(smoothing)
     tables = {}
     for node in dag.nodes:
         cells = flat_table(node, counts[node], dag.parents(node), states)
         if not (np.isfinite(cells).all() and (cells >= 0).all()):
             raise InvalidNetwork(f"the counts of {node!r} are finite numbers from 0 up")
-        tables[node] = smoothed(cells.reshape(-1, len(states[node])), smoothing)
+        tables[node] = theta(cells.reshape(-1, len(states[node])), smoothing, axis=-1)
     return tables, states
 
 
-def _check_smoothing(smoothing: float) -> None:
-    if not (isinstance(smoothing, int | float) and 0 <= smoothing < math.inf):
-        raise ModelError(f"smoothing is a number from 0 up. Got {smoothing!r} instead.")
-
-
-def smoothed(counts: Any, smoothing: float) -> Floats:
-    """(N[π, x] + λ) / (N[π] + rλ).
-
-    >>> smoothed(np.array([[3, 1], [0, 0]]), 0).tolist()
-    [[0.75, 0.25], [0.5, 0.5]]
-    >>> smoothed(np.array([[2, 0]]), 1).tolist()
-    [[0.75, 0.25]]
-    """
-    mass = counts + float(smoothing)
-    totals = mass.sum(axis=1, keepdims=True)
-    blank = totals == 0
-    theta: Floats = np.where(blank, 1.0, mass) / np.where(blank, counts.shape[1], totals)
-    return theta
-
-
-def _weights(sample_weight: Any, n: int) -> Floats | None:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise ModelError(f"sample_weight holds one finite number from 0 up for each of the {n} rows")
-    return weights
+def _checked(smoothing: Any) -> float:
+    if not isinstance(smoothing, Real) or isinstance(smoothing, bool) or not 0 <= float(smoothing) < math.inf:
+        raise BadParameter(f"smoothing is a number from 0 up. Got {smoothing!r} instead.")
+    return float(smoothing)

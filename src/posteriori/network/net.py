@@ -33,7 +33,7 @@ class Net:
         self._dag = _dag(edges, tables)
         self._name = name
         self._lock = threading.RLock()  # a compiled tree answers one question at a time
-        given = dict(states or {})
+        given = as_states(states)
         self._states = {n: _states(n, given.pop(n, None), tables[n], self._dag) for n in self._dag.nodes}
         if given:
             raise UnknownColumn(f"states are given for {listed(given)}, which is no node. nodes: {listed(self.nodes)}")
@@ -203,7 +203,30 @@ class Net:
         return graph
 
 
+def as_dag(graph: Any) -> Dag:
+    """A graph, or the arrows of one, whose ends are its nodes."""
+    if isinstance(graph, Dag):
+        return graph
+    try:
+        arrows = [(a, b) for a, b in graph]
+    except (TypeError, ValueError):
+        raise InvalidNetwork(f"expected a Dag or arrows (parent, child), got {graph!r:.200}") from None
+    return Dag(dict.fromkeys(n for arrow in arrows for n in arrow), arrows)
+
+
+def as_states(states: Any) -> dict[str, Sequence[Hashable]]:
+    """{node: states} as users give it, or nothing."""
+    if states is not None and not isinstance(states, Mapping):
+        raise InvalidNetwork(f"states is a mapping from node to states, got {type(states).__name__}")
+    for node, values in (states or {}).items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise InvalidNetwork(f"the states of {node!r} are a list, got {values!r}")
+    return dict(states or {})
+
+
 def _dag(edges: Dag | Iterable[tuple[str, str]], tables: Mapping[str, Any]) -> Dag:
+    if not isinstance(tables, Mapping):
+        raise InvalidNetwork(f"tables is a mapping from node to table, got {type(tables).__name__}")
     dag = edges if isinstance(edges, Dag) else Dag(tables, edges)
     missing = [n for n in dag.nodes if n not in tables]
     nodes = set(dag.nodes)

@@ -128,6 +128,14 @@ def hard_states(vectors: Mapping[int, Floats]) -> dict[int, int]:
     return {v: int(x.argmax()) for v, x in vectors.items() if np.count_nonzero(x) == 1}
 
 
+def fixed_states(model: Numbers, vectors: Mapping[int, Floats]) -> Codes:
+    """The state of every node with a hard finding, −1 for the others."""
+    fixed = np.full(len(model), -1, np.int32)
+    for v, state in hard_states(vectors).items():
+        fixed[v] = state
+    return fixed
+
+
 def impossible(vectors: Mapping[int, Floats], possible: Callable[[Mapping[int, Floats]], bool]) -> ImpossibleEvidence:
     """The error for evidence of probability zero, with a minimal conflicting set.
 

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Floats
 from ..budget import refuse_over
-from ..errors import BadValue, LossError, listed
-from .elimination import eliminate
+from ..errors import BadValue, LossError, MemoryBudgetError, listed
+from .elimination import case_posteriors, eliminate, requisite
 from .junction import JunctionTree
 from .numbers import Numbers
-from .sampling import RandomState
+from .sampling import RandomState, at_least
 from .weighting import forward_sample
 
 
@@ -35,7 +35,7 @@ def exact_risk(
     0.14
     """
     matrix = _checked(model, target, loss)
-    seen = requisite(model, target, observed)
+    seen = _seen(model, target, observed)
     refuse_over(
         max_memory,
         16.0 * model.sizes[target] * math.prod(float(model.sizes[v]) for v in seen),
@@ -63,42 +63,26 @@ def sampled_risk(
     True
     """
     matrix = _checked(model, target, loss)
-    if draws < 2:
-        raise BadValue(f"draws={draws}: expected at least 2")
+    draws = at_least("draws", draws, 2)
     cases = forward_sample(model, draws, random_state)
     hidden = np.ones(len(model), bool)
-    hidden[requisite(model, target, observed)] = False
+    hidden[_seen(model, target, observed)] = False
     cases[:, hidden] = -1
-    posterior = JunctionTree(model, max_memory).batch(cases, [target])[0]
+    try:
+        posterior = JunctionTree(model, max_memory).batch(cases, [target])[0]
+    except MemoryBudgetError:
+        posterior = case_posteriors(model, cases, target, max_memory)
     least = (posterior @ matrix.T).min(axis=1)
     return float(least.mean()), float(least.std(ddof=1) / np.sqrt(draws))
 
 
-def requisite(model: Numbers, target: int, observed: Sequence[int] | None = None) -> list[int]:
-    """The observed nodes that a ball from the target reaches (Shachter): P(T | O) depends on no others.
-
-    >>> chain = Numbers.of([2] * 4, [(), (0,), (1,), (2,)], [[1, 1], *[[1, 1] * 2] * 3])
-    >>> requisite(chain, 1), requisite(chain, 0, [2, 3])
-    ([0, 2], [2])
-    """
+def _seen(model: Numbers, target: int, observed: Sequence[int] | None) -> list[int]:
+    """The observed nodes (all but the target where not given) that P(T | O) depends on."""
     known = set(range(len(model))) - {target} if observed is None else set(observed) - {target}
     wrong = [v for v in known if not 0 <= v < len(model)]
     if wrong:
         raise BadValue(f"no nodes {listed(wrong)}: the network has nodes 0 … {len(model) - 1}")
-    seen, reached, stack = {(target, False)}, set(), [(target, False)]
-    while stack:
-        v, from_parent = stack.pop()
-        if v in known:
-            reached.add(v)
-            steps = [(p, False) for p in model.parents[v]] if from_parent else []
-        else:
-            steps = [(c, True) for c in model.children[v]]
-            steps += [] if from_parent else [(p, False) for p in model.parents[v]]
-        for step in steps:
-            if step not in seen:
-                seen.add(step)
-                stack.append(step)
-    return sorted(reached)
+    return requisite(model, [target], {v: np.empty(0) for v in known})[1]
 
 
 def _checked(model: Numbers, target: int, loss: ArrayLike) -> Floats:

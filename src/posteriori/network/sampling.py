@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ..arrays import Codes, Floats
+from ..errors import BadParameter, BadValue
 
-RandomState = int | np.random.Generator | np.random.SeedSequence | None
+RandomState = int | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
 CONFIDENCE = 0.99
 ByState = dict[str, dict[Hashable, float]]
 
@@ -25,8 +27,16 @@ def seeds(random_state: RandomState, n: int) -> NDArray[np.uint64]:
     """
     if isinstance(random_state, np.random.Generator):
         return random_state.integers(0, 2**64, n, dtype=np.uint64)
+    if isinstance(random_state, np.random.RandomState):
+        return np.frombuffer(random_state.bytes(8 * n), np.uint64)
     if not isinstance(random_state, np.random.SeedSequence):
-        random_state = np.random.SeedSequence(random_state)
+        whole = isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0
+        if random_state is not None and not whole:
+            raise BadParameter(
+                "random_state is a whole number from 0 up, a Generator, a RandomState or None. "
+                f"Got {random_state!r} instead."
+            )
+        random_state = np.random.SeedSequence(None if random_state is None else int(random_state))
     return np.asarray(random_state.generate_state(n, np.uint64), np.uint64)
 
 
@@ -118,6 +128,17 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))
+
+
+def at_least(name: str, value: Any, least: int) -> int:
+    """A whole number that is not too small; anything else is refused by name.
+
+    >>> at_least("draws", np.int64(7), 2)
+    7
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise BadValue(f"{name}={value!r}: expected a whole number of at least {least}")
+    return int(value)
 
 
 def half_width(standard_error: Floats, degrees: float, estimates: int) -> Floats:

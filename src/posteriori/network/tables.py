@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..errors import BadValue, InvalidNetwork
+from ..budget import refuse_over
+from ..errors import BadValue, InvalidNetwork, listed
 from .says import code_of
 
 ROW_TOLERANCE = (
@@ -49,11 +50,23 @@ def infer_states(node: str, table: Any, depth: int) -> tuple[Hashable, ...]:
 
 def flat_table(node: str, table: Any, parents: Sequence[str], states: States) -> Floats:
     """The numbers of a table in flat order, not yet checked to be probabilities."""
+    refuse_table(node, parents, states)
     if isinstance(table, Mapping):
         return _from_mapping(node, table, parents, states)
     if hasattr(table, "columns") or hasattr(table, "to_frame"):
         return _from_frame(node, table, parents, states)
     return _from_array(node, table, parents, states)
+
+
+def refuse_table(node: str, parents: Sequence[str], states: States) -> None:
+    """Refuse a table of too many cells before it is held: as given, as a copy and as rows being summed."""
+    cells = math.prod(len(states[n]) for n in (*parents, node))
+    refuse_over(
+        None,
+        24.0 * cells,
+        f"the table of {node!r} given {listed(parents)}, which holds {cells:,} numbers,",
+        "give it fewer parents",
+    )
 
 
 def _from_array(node: str, table: Any, parents: Sequence[str], states: States) -> Floats:

@@ -43,8 +43,7 @@ class Dag:
     _order: tuple[int, ...] = field(init=False, repr=False)
 
     def __init__(self, nodes: Iterable[str], edges: Iterable[tuple[str, str]] = ()) -> None:
-        names = tuple(nodes)
-        arrows = tuple((a, b) for a, b in edges)
+        names, arrows = _arrows(nodes, edges)
         index = _numbered(names)
         parents: list[list[int]] = [[] for _ in names]
         children: list[list[int]] = [[] for _ in names]
@@ -76,6 +75,11 @@ class Dag:
 
     def __hash__(self) -> int:
         return hash((frozenset(self.nodes), frozenset(self.edges)))
+
+    @property
+    def index(self) -> dict[str, int]:
+        """The place of every node in `nodes`."""
+        return self._index
 
     @property
     def numbered_parents(self) -> tuple[tuple[int, ...], ...]:
@@ -261,6 +265,13 @@ class Dag:
 
     def _pairs(self, neighbors: list[set[int]]) -> tuple[tuple[str, str], ...]:
         return tuple((self.nodes[x], self.nodes[y]) for x, row in enumerate(neighbors) for y in sorted(row) if x < y)
+
+
+def _arrows(nodes: Any, edges: Any) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    try:
+        return tuple(nodes), tuple((a, b) for a, b in edges)
+    except (TypeError, ValueError):
+        raise InvalidNetwork(f"a graph is a list of nodes and of arrows (parent, child), got {edges!r:.200}") from None
 
 
 def _numbered(names: tuple[str, ...]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import log, log2
+from math import log, log2, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,21 +47,22 @@ def combine_factors(
     sizes: Sequence[int],
     scopes: Sequence[Sequence[int]],
     tables: Sequence[Floats],
+    logs: Sequence[bool],
     keep: Sequence[bool],
     maximise: bool,
 ) -> tuple[Floats, float]:
-    """Σ (or max) of Π tables onto the axes to keep, in logarithms, and the log of the scale."""
+    """ln of Σ (or max) of Π tables onto the axes to keep, less its largest, which is the second; −∞ where all is zero."""
     product = np.zeros(tuple(sizes))
-    with np.errstate(divide="ignore"):
-        for scope, table in zip(scopes, tables):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for scope, table, in_logs in zip(scopes, tables, logs):
             shape = [sizes[a] if a in scope else 1 for a in range(len(sizes))]
-            logs = np.log(table).reshape([sizes[a] for a in scope]).transpose(np.argsort(scope))
-            product = product + logs.reshape(shape)
-    top = float(product.max())
-    scaled = np.exp(product - top) if np.isfinite(top) else np.zeros_like(product)
-    rest = tuple(a for a, kept in enumerate(keep) if not kept)
-    small = scaled.max(axis=rest) if maximise else scaled.sum(axis=rest)
-    return np.asarray(small).ravel(), top if np.isfinite(top) else 0.0
+            terms = (table if in_logs else np.log(table)).reshape([sizes[a] for a in scope])
+            product = product + terms.transpose(np.argsort(scope)).reshape(shape)
+        rest = tuple(a for a, kept in enumerate(keep) if not kept)
+        small = (np.max if maximise else np.logaddexp.reduce)(product, axis=rest) if rest else product
+    small = np.asarray(small).ravel()
+    top = float(small.max())
+    return small - (top if np.isfinite(top) else 0.0), top
 
 
 def joint(
@@ -125,35 +126,37 @@ def _rotated(x: int, k: int) -> int:
     return (x << k | x >> (64 - k)) % 2**64
 
 
-def draw_forward(
-    order: Sequence[int],
+def draw_cases(
     sizes: Sequence[int],
-    parents: Sequence[Sequence[int]],
-    tables: Sequence[Floats],
-    findings: tuple[Codes, NDArray[np.int64], Floats],
+    fixed: Codes,
+    proposal: Sequence[tuple[int, Sequence[tuple[Sequence[int], Floats]]]],
+    counted: int,
+    terms: Sequence[tuple[Sequence[int], Floats]],
     seed: int,
     rows: int,
 ) -> tuple[Codes, Floats]:
-    """Cases of one chunk drawn parents first, findings held, and their log weights."""
-    fixed, soft, likelihoods = findings
+    """Cases of one chunk drawn a node at a time, and their log weights Σ ln terms − ln q."""
     random = Xoshiro(seed)
-    x, log_weight = np.empty((rows, len(sizes)), np.int32), np.zeros(rows)
-    for r in range(rows):
-        for v in order:
-            row = 0
-            for p in parents[v]:
-                row = row * sizes[p] + int(x[r, p])
-            theta = tables[v][row * sizes[v] : (row + 1) * sizes[v]]
-            if soft[v] >= 0:
-                theta = theta * likelihoods[soft[v] : soft[v] + sizes[v]]
-            if fixed[v] >= 0:
-                x[r, v] = fixed[v]
-                log_weight[r] += log(theta[fixed[v]]) if theta[fixed[v]] > 0 else -np.inf
-            else:
-                total = float(sum(theta.tolist()))
-                if soft[v] >= 0:
-                    log_weight[r] += log(total) if total > 0 else -np.inf
-                x[r, v] = random.pick(theta.tolist(), total)
+    x, log_weight = np.tile(fixed, (rows, 1)), np.zeros(rows)
+
+    def cell(scope: Sequence[int], table: Floats, case: Codes) -> float:
+        row = 0
+        for v in scope:
+            row = row * sizes[v] + int(case[v])
+        return float(table[row])
+
+    for case, r in zip(x, range(rows)):
+        for i, (v, tables) in enumerate(proposal):
+            weights = []
+            for k in range(sizes[v]):
+                case[v] = k
+                weights.append(prod(cell(scope, table, case) for scope, table in tables))
+            weights = weights if any(weights) else [1.0] * sizes[v]  # a dead end: P(x, e) is zero whatever is drawn now
+            case[v] = random.pick(weights, sum(weights))
+            log_weight[r] -= log(weights[case[v]] / sum(weights)) if i < counted else 0.0
+        for scope, table in terms:
+            p = cell(scope, table, case)
+            log_weight[r] += log(p) if p > 0 else -np.inf
     return x, log_weight
 
 

@@ -11,8 +11,8 @@ import math
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...errors import did_you_mean, listed
 from .text import MAX_PARENTS, MAX_STATES, Description, Scanner, quoted, written
 
@@ -105,6 +105,7 @@ def _probability(scan: Scanner, found: Description) -> None:
     shape = found.add_family(child, parents, scan.fail)
     table = np.full((math.prod(shape[:-1]), shape[-1]), np.nan)
     codes = [{state: code for code, state in enumerate(found.states[p])} for p in parents]
+    default: list[float] | None = None
     scan.expect("{")
     while not scan.found("}"):
         if _property(scan):
@@ -113,21 +114,22 @@ def _probability(scan: Scanner, found: Description) -> None:
             whole = np.array(_numbers(scan, child, table.size)).reshape(shape[-1], -1)
             table[:] = whole.T  # the node comes slowest in the file, fastest here
         elif scan.found("default"):
-            row = _numbers(scan, child, shape[-1])
-            table[np.isnan(table[:, 0])] = row
+            if default is not None:
+                scan.fail(f"the default row of {child!r} is given twice")
+            default = _numbers(scan, child, shape[-1])
         elif scan.token == "(":
             _row(scan, found, child, codes, table)
         else:
             scan.expected("'(', 'table', 'default', 'property' or '}'")
     gaps = np.flatnonzero(np.isnan(table[:, 0]))
-    if len(gaps):
+    if default is not None:  # wherever it stands, it fills what no row names
+        table[gaps] = default
+    elif len(gaps):
         scan.fail(f"the table of {child!r} has no row for {_configuration(found, child, int(gaps[0]))}")
     found.add_table(child, table, scan.fail)
 
 
-def _row(
-    scan: Scanner, found: Description, child: str, codes: list[dict[str, int]], table: NDArray[np.float64]
-) -> None:
+def _row(scan: Scanner, found: Description, child: str, codes: list[dict[str, int]], table: Floats) -> None:
     scan.expect("(")
     row = 0
     for parent, states in zip(found.parents[child], codes, strict=True):

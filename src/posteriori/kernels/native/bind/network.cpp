@@ -1,6 +1,7 @@
 // Networks: elimination orders and the junction tree.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -43,18 +44,27 @@ void need_node(const Plan& plan, int v) {
 
 std::vector<int> vector_of(const InC<std::int32_t, 1>& items) { return {items.data(), items.data() + items.shape(0)}; }
 
-std::pair<std::vector<int>, Lists> elimination_order(InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> neighbours,
-                                                     InC<std::int32_t, 1> sizes) {
+// (order, maximal cliques, cells of all steps, nodes of the largest); an order over the budget is empty.
+using Order = std::tuple<std::vector<int>, Lists, double, std::vector<int>>;
+
+Order elimination_order(InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> neighbours, InC<std::int32_t, 1> sizes, double budget) {
     const Lists near = lists_of(offsets, neighbours, sizes.shape(0));
     need(near.size() == sizes.shape(0), "every node has a list of neighbours");
+    Lists back(near.size());
     for (std::size_t v = 0; v < near.size(); ++v)
-        for (int u : near[v])
-            need(std::count(near[u].begin(), near[u].end(), static_cast<int>(v)) == 1 && u != static_cast<int>(v),
-                 "the graph is not undirected and simple");
+        for (int u : near[v]) back[u].push_back(static_cast<int>(v));  // ascending
+    for (std::size_t v = 0; v < near.size(); ++v) {
+        auto mine = near[v];
+        std::sort(mine.begin(), mine.end());
+        need(mine == back[v] && std::adjacent_find(mine.begin(), mine.end()) == mine.end() &&
+                 !std::binary_search(mine.begin(), mine.end(), static_cast<int>(v)),
+             "the graph is not undirected and simple");
+    }
     nb::gil_scoped_release release;
-    Elimination elimination = best_elimination(near, sizes_of(sizes));
-    CliqueTree tree = clique_tree(elimination);
-    return {std::move(elimination.order), std::move(tree.members)};
+    Elimination elimination = best_elimination(near, sizes_of(sizes), budget);
+    Lists cliques;
+    if (!elimination.order.empty()) cliques = clique_tree(elimination).members;
+    return {std::move(elimination.order), std::move(cliques), elimination.cells, std::move(elimination.largest)};
 }
 
 // The likelihood vectors of the nodes follow each other in `values`.
@@ -78,12 +88,13 @@ void set_findings(State& state, const Plan& plan, InC<std::int32_t, 1> nodes, In
 
 // The product of factors over the axes of `sizes`, summed (or maximised) onto the axes in `keep`.
 // Factor f has the axes scopes[f], in the order of its table; the result has the axes of `keep` in ascending order.
-double combine_factors(InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> scope_offsets, InC<std::int32_t, 1> scopes,
-                     InC<std::int64_t, 1> table_offsets, InC<double, 1> tables, InC<std::uint8_t, 1> keep, bool maximise,
+std::pair<double, bool> combine_factors(InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> scope_offsets, InC<std::int32_t, 1> scopes,
+                     InC<std::int64_t, 1> table_offsets, InC<double, 1> tables, InC<std::uint8_t, 1> logs,
+                     InC<std::uint8_t, 1> keep, bool maximise,
                      OutC<double, 1> out) {
     const std::vector<int> states = sizes_of(sizes);
     const Lists lists = lists_of(scope_offsets, scopes, states.size());
-    need(table_offsets.shape(0) == lists.size() + 1 && keep.shape(0) == states.size(), "every factor has a table and every axis a mark");
+    need(table_offsets.shape(0) == lists.size() + 1 && keep.shape(0) == states.size() && logs.shape(0) == lists.size(), "every factor has a table and every axis a mark");
     std::vector<const double*> starts;
     for (std::size_t f = 0; f < lists.size(); ++f) {
         const std::int64_t begin = table_offsets.data()[f];
@@ -95,7 +106,7 @@ double combine_factors(InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> scope_of
     for (std::size_t k = 0; k < states.size(); ++k) cells *= states[k], kept *= keep.data()[k] ? states[k] : 1;
     need(cells < 0x1p59, "the product does not fit any memory");
     need(kept == static_cast<double>(out.shape(0)), "out does not have the cells of the axes that are kept");
-    return combine(states, lists, starts, keep.data(), maximise, out.data());
+    return combine(states, lists, starts, logs.data(), keep.data(), maximise, out.data());
 }
 
 }  // namespace
@@ -103,19 +114,20 @@ double combine_factors(InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> scope_of
 void bind_network(nb::module_& m) {
     using Release = nb::call_guard<nb::gil_scoped_release>;
     m.def("elimination_order", &elimination_order, nb::arg("offsets").noconvert(), nb::arg("neighbours").noconvert(),
-          nb::arg("sizes").noconvert());
+          nb::arg("sizes").noconvert(), nb::arg("budget"));
     m.def("combine_factors", &combine_factors, nb::arg("sizes").noconvert(), nb::arg("scope_offsets").noconvert(),
           nb::arg("scopes").noconvert(), nb::arg("table_offsets").noconvert(), nb::arg("tables").noconvert(),
-          nb::arg("keep").noconvert(), nb::arg("maximise"), nb::arg("out").noconvert(), Release());
+          nb::arg("logs").noconvert(), nb::arg("keep").noconvert(), nb::arg("maximise"), nb::arg("out").noconvert(), Release());
     nb::class_<Plan>(m, "JunctionPlan")
         .def("__init__",
-             [](Plan* self, InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> parents) {
+             [](Plan* self, InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> parents, double budget) {
                  need(sizes.shape(0) > 0 && offsets.shape(0) == sizes.shape(0) + 1, "every node has a list of parents");
-                 new (self) Plan(sizes_of(sizes), lists_of(offsets, parents, sizes.shape(0)));
-             }, nb::arg("sizes").noconvert(), nb::arg("offsets").noconvert(), nb::arg("parents").noconvert(), Release())
+                 new (self) Plan(sizes_of(sizes), lists_of(offsets, parents, sizes.shape(0)), budget);
+             }, nb::arg("sizes").noconvert(), nb::arg("offsets").noconvert(), nb::arg("parents").noconvert(), nb::arg("budget"),
+             Release())
         .def("fill", [](Plan& self, InC<double, 1> tables, InC<std::int64_t, 1> offsets) {
                  const std::size_t n = self.sizes.size();
-                 need(self.bytes() <= kMostBytes, "no machine holds this tree");
+                 need(!self.cliques.empty(), "the tree is over its budget, and was not laid out");
                  need(offsets.shape(0) == n + 1, "every node has a table");
                  for (std::size_t v = 0; v < n; ++v) {
                      const double cells = cells_of(self.parents[v], self.sizes) * self.sizes[v];

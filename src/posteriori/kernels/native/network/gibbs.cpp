@@ -3,29 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "loops.hpp"
 #include "xoshiro.hpp"
 
 namespace posteriori {
 namespace {
 
-constexpr std::size_t kManyFactors = 40;  // beyond this a product of probabilities could underflow
+constexpr double kLeastProduct = 1e-250;  // below, products are taken in logarithms: they may have lost their digits
 constexpr int kFirstLeaps = 200;          // tried in a row before the burn-in: a chain begins at a likely place
 
 // Π_f θ_f for every joint state of the block, up to scale; returns their sum.
 double weigh(const GibbsBlock& block, const double* tables, const std::int64_t* base, double* weight) {
     const std::size_t count = block.factors.size();
     double total = 0;
-    if (count > kManyFactors) {
-        for (std::int64_t j = 0; j < block.states; ++j) {
-            double sum = 0;
-            for (std::size_t i = 0; i < count; ++i) sum += std::log(tables[base[i] + block.offset[j * count + i]]);
-            weight[j] = sum;
-        }
-        from_logs(weight, block.states);
-        for (std::int64_t j = 0; j < block.states; ++j) total += weight[j];
-        return total;
-    }
     for (std::int64_t j = 0; j < block.states; ++j) {
         const std::int64_t* offset = block.offset + j * count;
         double product = tables[base[0] + offset[0]];
@@ -33,37 +22,50 @@ double weigh(const GibbsBlock& block, const double* tables, const std::int64_t* 
         weight[j] = product;
         total += product;
     }
+    if (total > kLeastProduct) return total;
+    for (std::int64_t j = 0; j < block.states; ++j) {
+        weight[j] = 0;
+        for (std::size_t i = 0; i < count; ++i) weight[j] += std::log(tables[base[i] + block.offset[j * count + i]]);
+    }
+    const double top = *std::max_element(weight, weight + block.states);
+    total = 0;
+    for (std::int64_t j = 0; j < block.states; ++j) total += weight[j] = std::exp(weight[j] - top);
     return total;
 }
 
-// Proposes whole states, and knows how to write one down as joint states of the blocks.
+// Proposes whole cases, and knows how to write one down as joint states of the blocks.
 class Leaper {
 public:
-    explicit Leaper(const GibbsPlan& plan) : plan_(plan), x_(plan.forward.size()), place_(plan.forward.size() + plan.soft.size()) {}
+    explicit Leaper(const GibbsPlan& plan) : plan_(plan), now_(plan.fixed), next_(plan.fixed), place_(plan.factors.size()), choice_(plan.blocks.size()) {}
 
     void leap(Xoshiro& random, std::int64_t* choice, std::int64_t* place) {
-        double log_ratio = 0;
-        for (const ForwardNode& node : plan_.forward) {
-            std::int64_t row = 0;
-            for (std::size_t i = 0; i < node.parents.size(); ++i) row += node.strides[i] * x_[node.parents[i]];
-            const double* theta = node.table + row;
-            x_[node.node] = node.fixed >= 0 ? node.fixed : static_cast<int>(random.pick([&](std::int64_t k) { return theta[k]; }, node.size, 1.0));
-            place_[node.node] = theta - plan_.tables + x_[node.node];
-            if (node.fixed >= 0) log_ratio += std::log(plan_.tables[place_[node.node]]) - std::log(plan_.tables[place[node.node]]);
+        for (std::size_t b = 0; b < plan_.blocks.size(); ++b) {
+            const GibbsBlock& block = plan_.blocks[b];
+            const std::int32_t* value = block.value + choice[b] * static_cast<std::int64_t>(block.nodes.size());
+            for (std::size_t k = 0; k < block.nodes.size(); ++k) now_[block.nodes[k]] = value[k];
         }
-        for (std::size_t i = 0; i < plan_.soft.size(); ++i) {
-            const std::size_t f = plan_.forward.size() + i;
-            const int v = plan_.soft[i];
-            place_[f] = plan_.soft_begin[i] + x_[v];
-            log_ratio += std::log(plan_.tables[place_[f]]) - std::log(plan_.tables[place[f]]);
+        const double log_q = plan_.proposal.draw(random, next_.data());
+        LogProduct next, now;
+        for (std::size_t f = 0; f < place_.size(); ++f) {
+            const CaseTable& factor = plan_.factors[f];
+            place_[f] = factor.table - plan_.tables + factor.place(next_.data());
+            next.times(plan_.tables[place_[f]]);
+            now.times(plan_.tables[place[f]]);
         }
+        const double log_weight = next.value() - log_q;
+        fresh += std::exp(log_weight - plan_.log_bound);
+        const double log_ratio = log_weight - (now.value() - plan_.proposal.log_density(now_.data()));
         if (!(std::log(random.uniform()) < log_ratio)) return;
+        for (std::size_t b = 0; b < plan_.blocks.size(); ++b)
+            if ((choice_[b] = joint_state(plan_.blocks[b])) < 0) return;  // no state of the block
         std::copy(place_.begin(), place_.end(), place);
-        for (std::size_t b = 0; b < plan_.blocks.size(); ++b) choice[b] = joint_state(plan_.blocks[b]);
+        std::copy(choice_.begin(), choice_.end(), choice);
     }
 
+    double fresh = 0;
+
 private:
-    // The joint states of a block are in lexicographic order.
+    // The joint states of a block are in lexicographic order; −1 where the case has none of them.
     std::int64_t joint_state(const GibbsBlock& block) const {
         const std::size_t width = block.nodes.size();
         std::int64_t low = 0, high = block.states;
@@ -71,21 +73,23 @@ private:
             const std::int64_t middle = (low + high) / 2;
             const std::int32_t* row = block.value + middle * width;
             std::size_t k = 0;
-            while (k < width && row[k] == x_[block.nodes[k]]) ++k;
-            (k == width || row[k] < x_[block.nodes[k]] ? low : high) = middle;
+            while (k < width && row[k] == next_[block.nodes[k]]) ++k;
+            (k == width || row[k] < next_[block.nodes[k]] ? low : high) = middle;
         }
+        for (std::size_t k = 0; k < width; ++k)
+            if (block.value[low * static_cast<std::int64_t>(width) + static_cast<std::int64_t>(k)] != next_[block.nodes[k]]) return -1;
         return low;
     }
 
     const GibbsPlan& plan_;
-    std::vector<int> x_;
-    std::vector<std::int64_t> place_;
+    std::vector<std::int32_t> now_, next_;
+    std::vector<std::int64_t> place_, choice_;
 };
 
 }  // namespace
 
-void gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::uint64_t seed, std::int64_t* choice,
-                 std::int64_t* place, double* out) {
+double gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::uint64_t seed, std::int64_t* choice,
+                   std::int64_t* place, double* out) {
     std::size_t most_states = 1, most_factors = 1;
     for (const GibbsBlock& block : plan.blocks) {
         most_states = std::max<std::size_t>(most_states, block.states);
@@ -129,6 +133,7 @@ void gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::uint
         }
         for (std::int64_t i = 0; i < plan.width; ++i) sums[i] /= static_cast<double>(schedule.batch_length);
     }
+    return leaper.fresh;
 }
 
 }  // namespace posteriori

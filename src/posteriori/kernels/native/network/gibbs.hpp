@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "forward.hpp"
+#include "proposal.hpp"
 
 namespace posteriori {
 
@@ -18,24 +18,27 @@ struct GibbsBlock {
 
 struct GibbsPlan {
     std::vector<GibbsBlock> blocks;
-    const double* tables = nullptr;        // all factors end to end
-    std::vector<std::int64_t> marginal;    // where the marginal of a node lies in a row of the output
-    std::int64_t width = 0;                // length of that row
-    std::vector<ForwardNode> forward;      // parents before children; `soft` is not used here
-    std::vector<int> soft;                 // the nodes of the soft findings, whose factors follow those of the nodes
-    std::vector<std::int64_t> soft_begin;  // where their likelihoods begin in `tables`
+    const double* tables = nullptr;      // all factors end to end
+    std::vector<CaseTable> factors;      // where their cells lie in a case
+    std::vector<std::int64_t> marginal;  // where the marginal of a node lies in a row of the output
+    std::int64_t width = 0;              // length of that row
+    Proposal proposal;                   // of the leaps
+    std::vector<std::int32_t> fixed;     // the states of the hard findings
+    double log_bound = 0;                // log of the largest weight P(x, e) / q(x) that a case can have
 };
 
 struct GibbsSchedule {
     std::int64_t burn_in, thin, batches, batch_length, leap;  // a leap is tried every `leap` sweeps
 };
 
-// A leap proposes a case drawn forward with the findings held, and is taken with probability min(1, w(new)/w(old)), w the
-// likelihood of the findings given the rest (Metropolis): it keeps P(x | e) and crosses between modes that are far apart.
+// A leap proposes a case x' of q, and is taken with probability min(1, w(x')/w(x)), w = P(x, e)/q(x) (Metropolis): it keeps
+// P(x | e) and crosses between modes that are far apart. As no weight exceeds the bound W, each leap is with probability
+// P(e)/W or more a fresh draw of P(x | e).
 //
 // One chain: `choice` is the joint state of each block and `place` the cell of each factor, both at the start and at the
-// end. Writes `batches` rows of mean conditional probabilities P(x_block | rest), summed onto each node.
-void gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::uint64_t seed, std::int64_t* choice,
-                 std::int64_t* place, double* out);
+// end. Writes `batches` rows of mean conditional probabilities P(x_block | rest), summed onto each node. Returns Σ w/W over
+// the leaps: how many fresh draws they were worth.
+double gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::uint64_t seed, std::int64_t* choice,
+                   std::int64_t* place, double* out);
 
 }  // namespace posteriori

@@ -20,6 +20,7 @@ struct Clique {
     std::vector<std::vector<char>> shared;    // for each child, which axes are in its separator
     std::vector<Index> stride;                // of the potential, per axis
     std::vector<double> potential;            // empty: all ones
+    bool in_logs = false;                     // the potential is kept in logarithms: its cells lie too far apart
     double least_log = 0;                     // log of its least positive cell
     Index cells = 1, message_cells = 1;
     Index place = 0, message_place = 0;       // where its belief and its messages lie in the buffers of a state
@@ -40,7 +41,8 @@ private:
 
 class Plan {
 public:
-    Plan(std::vector<int> sizes, Lists parents);
+    // A tree of more than `budget` bytes is not laid out: only its figures are known.
+    Plan(std::vector<int> sizes, Lists parents, double budget);
 
     // Multiplies the tables into the potentials; tables[v] has the axes parents[v], then v.
     void fill(const double* tables, const Index* offsets);
@@ -110,9 +112,10 @@ private:
 
     void multiply(int c);
     template <typename Reduce> bool send(int c);
-    void tell_parent(int c);
+    void tell_parent(int c, double least_before);
     Nest over_message(int c, const std::vector<char>* shared) const;
     const double* weighted(int c);
+    double log_message(int c, Index i) const;  // of the message of c to its parent
     void read_leaf(int c);
     void read(const std::vector<int>& nodes, const Clique& clique, int from, int to, const double* table);
     void mark_affected(const std::vector<int>& changed);
@@ -124,7 +127,11 @@ private:
     std::vector<double> ratio_, message_, marginals_;
     std::vector<Index> cells_, message_cells_, separator_cells_;  // message and separator sizes: 0 when not known
     std::vector<double> log_scale_, least_log_;
+    std::vector<double> bound_;         // log of a lower bound of the positive cells of a belief
     std::vector<double> product_log_;   // log of what was scaled out of a belief
+    std::vector<char> logs_, wide_;     // beliefs, and messages to the parent, that are kept in logarithms
+    std::vector<LogSum> sums_;
+    Index scratch_room_ = 0;
     std::vector<char> good_, recomputed_, affected_, wanted_, wanted_below_;
     std::vector<int> touched_;          // how often a belief was changed in place since it was multiplied out
     bool impossible_ = false;

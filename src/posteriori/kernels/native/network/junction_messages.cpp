@@ -1,9 +1,11 @@
 // Messages over the tree. Symbols, for a clique c with separator S to its parent: B_c = ψ_c Π_children μ, its belief
 // before the parent has spoken; μ_c[S] = Σ B_c, scaled so that its largest cell is 1; P[S] the posterior of the separator.
-// The posterior of the clique is B_c · P[S] / μ_c[S].
+// The posterior of the clique is B_c · P[S] / μ_c[S]. A belief or a message whose positive cells lie further apart than
+// doubles reach is kept in logarithms; posteriors never are: what they lose is below the smallest number.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "junction.hpp"
 
@@ -72,37 +74,63 @@ void State::multiply(int c) {
         if (plan_->home[v] == c)
             for (double x : now_.soft[v])
                 if (x > 0) least += std::min(0.0, std::log(x));
+    bound_[c] = least;
     const bool in_logs = least < kLeastLog;
-    if (in_logs)
+    if (in_logs && !clique.in_logs)
         for (Index i = 0; i < cells; ++i) belief[i] = std::log(belief[i]);
-    auto take = [&](const Nest& nest, const double* factor, Index n) {
+    auto take = [&](const Nest& nest, const double* factor, Index n, bool wide) {
         if (!in_logs) return sweep<Multiply>(nest, belief, factor);
         message_.resize(std::max<std::size_t>(message_.size(), n));
-        for (Index i = 0; i < n; ++i) message_[i] = std::log(factor[i]);
+        for (Index i = 0; i < n; ++i) message_[i] = wide ? factor[i] : std::log(factor[i]);
         sweep<Plus>(nest, belief, message_.data());
     };
     for (std::size_t j = 0; j < clique.children.size(); ++j) {
         const int child = clique.children[j];
         if (message_cells_[child] > 1)  // a message over findings alone is 1
-            take(over_message(c, &clique.shared[j]), up_.data() + plan_->cliques[child].message_place, message_cells_[child]);
+            take(over_message(c, &clique.shared[j]), up_.data() + plan_->cliques[child].message_place, message_cells_[child],
+                 wide_[child]);
     }
     for (int v : clique.nodes) {
         if (plan_->home[v] != c || now_.soft[v].empty()) continue;
         Nest nest;
         for (int k = dims - 1; k >= 0; --k)
             if (now_.hard[clique.nodes[k]] < 0) nest.add(plan_->sizes[clique.nodes[k]], clique.nodes[k] == v);
-        take(nest, now_.soft[v].data(), plan_->sizes[v]);
+        take(nest, now_.soft[v].data(), plan_->sizes[v], false);
     }
-    product_log_[c] = in_logs ? from_logs(belief, cells) : 0.0;
-    if (in_logs) touched_[c] = kMostTouches;  // not to be changed in place
+    product_log_[c] = 0;
+    logs_[c] = 0;
+    if (!in_logs) return;
+    bool wide = false;
+    product_log_[c] = settle(belief, cells, wide);
+    logs_[c] = wide;
+    touched_[c] = kMostTouches;  // not to be changed in place
 }
 
 // μ_c = Σ (or max) of B_c onto the separator, scaled to a largest cell of 1, left in message_. False when all is zero.
 template <typename Reduce> bool State::send(int c) {
     const Index n = message_cells_[c];
+    const double* belief = belief_.data() + plan_->cliques[c].place;
     double* message = message_.data();
+    wide_[c] = 0;
+    if (logs_[c]) {
+        const Nest nest = over_message(c, nullptr);
+        sums_.assign(n, LogSum());
+        sweep<Largest>(nest, belief, sums_.data());
+        if (!std::is_same_v<Reduce, Max>) sweep<Relative>(nest, belief, sums_.data());
+        for (Index i = 0; i < n; ++i) message[i] = sums_[i].value();
+        least_log_[c] = 0;
+        double top = -std::numeric_limits<double>::infinity();
+        for (Index i = 0; i < n; ++i) top = std::max(top, message[i]);
+        for (Index i = 0; i < n; ++i)
+            if (std::isfinite(message[i])) least_log_[c] = std::min(least_log_[c], message[i] - top);
+        bool wide = false;
+        top = settle(message, n, wide);
+        wide_[c] = wide;
+        log_scale_[c] = product_log_[c] + top;
+        return std::isfinite(top);
+    }
     std::fill(message, message + n, 0.0);
-    sweep<Reduce>(over_message(c, nullptr), static_cast<const double*>(belief_.data() + plan_->cliques[c].place), message);
+    sweep<Reduce>(over_message(c, nullptr), belief, message);
     const double top = largest(message, n);
     if (!(top > 0)) return false;
     double least = top;
@@ -115,17 +143,21 @@ template <typename Reduce> bool State::send(int c) {
     return true;
 }
 
+double State::log_message(int c, Index i) const {
+    const double x = up_[plan_->cliques[c].message_place + i];
+    return wide_[c] ? x : std::log(x);
+}
+
 // A new message changes the parent's belief: in place, by the ratio to the old one, where the belief is otherwise good and
 // the old message is not zero where the new one is positive; else the belief is multiplied out again.
-void State::tell_parent(int c) {
+void State::tell_parent(int c, double least_before) {
     const Clique& clique = plan_->cliques[c];
     const int up = clique.parent;
     if (up < 0 || good_[up] == nothing) return;
     const Index n = message_cells_[c];
     const double* old = up_.data() + clique.message_place;
-    double least = plan_->cliques[up].least_log;
-    for (int child : plan_->cliques[up].children) least += least_log_[child];
-    bool safe = touched_[up] < kMostTouches && least > kLeastLog;
+    bound_[up] += least_log_[c] - least_before;
+    bool safe = touched_[up] < kMostTouches && bound_[up] > kLeastLog;
     for (Index i = 0; safe && i < n; ++i) {
         safe = old[i] > 1e-100 ? message_[i] == 0 || message_[i] > 1e-100 : message_[i] == old[i];
         ratio_[i] = old[i] > 0 ? message_[i] / old[i] : 0.0;
@@ -143,6 +175,8 @@ bool State::collect() {
         if (good_[c] == all) continue;
         const Clique& clique = plan_->cliques[c];
         const Index before = message_cells_[c];
+        const bool was_wide = wide_[c];
+        const double least_before = least_log_[c];
         if (good_[c] == nothing) multiply(c);
         if (!send<Add>(c)) {
             reset();
@@ -153,10 +187,10 @@ bool State::collect() {
         good_[c] = all;
         recomputed_[c] = 1;
         double* up = up_.data() + clique.message_place;
-        const bool shape_stays = before == message_cells_[c];
+        const bool shape_stays = before == message_cells_[c] && !was_wide && !wide_[c];
         if (shape_stays && same(message_.data(), up, before)) continue;
         if (shape_stays)
-            tell_parent(c);
+            tell_parent(c, least_before);
         else if (clique.parent >= 0)
             good_[clique.parent] = nothing;
         std::copy(message_.begin(), message_.begin() + message_cells_[c], up);
@@ -170,7 +204,17 @@ bool State::collect() {
 const double* State::weighted(int c) {
     const Clique& clique = plan_->cliques[c];
     const double* belief = belief_.data() + clique.place;
-    if (clique.parent < 0 || message_cells_[c] == 1) return belief;
+    const bool alone = clique.parent < 0 || message_cells_[c] == 1;
+    if (logs_[c]) {
+        if (scratch_room_ < cells_[c]) scratch_.resize(scratch_room_ = cells_[c]);  // a root has no room of its own
+        const Index n = message_cells_[c];
+        for (Index i = 0; i < n; ++i) {
+            const double p = alone ? 1.0 : separator_[clique.message_place + i], log_sum = alone ? 0.0 : log_message(c, i);
+            for (Index j = i; j < cells_[c]; j += n) scratch_[j] = p > 0 ? std::exp(belief[j] - log_sum) * p : 0.0;
+        }
+        return scratch_.data();
+    }
+    if (alone) return belief;
     const double* up = up_.data() + clique.message_place;
     const double* posterior = separator_.data() + clique.message_place;
     const Index n = message_cells_[c];
@@ -204,6 +248,7 @@ void State::read_leaf(int c) {
     const double* belief = belief_.data() + clique.place;
     const Index n = message_cells_[c];
     const double* table = belief;
+    if (logs_[c]) return read(clique.read_here, clique, 0, static_cast<int>(clique.nodes.size()), weighted(c));
     if (clique.parent >= 0 && n > 1) {
         const double* up = up_.data() + clique.message_place;
         const double* posterior = separator_.data() + clique.message_place;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "junction.hpp"
@@ -31,6 +30,14 @@ double cells_of(const std::vector<int>& nodes, const std::vector<int>& sizes) {
     return total;
 }
 
+// The log of the least positive cell, 0 where that is above 1.
+double least_log(const double* x, Index n) {
+    double least = 1;
+    for (Index i = 0; i < n; ++i)
+        if (x[i] > 0 && x[i] < least) least = x[i];
+    return std::log(least);
+}
+
 // The tree again, hung by its largest clique in each part: that clique then neither sends up nor receives down.
 std::vector<int> rehang(const CliqueTree& tree, const std::vector<double>& cells, std::vector<int>& order) {
     const int n = static_cast<int>(tree.members.size());
@@ -59,12 +66,18 @@ std::vector<int> rehang(const CliqueTree& tree, const std::vector<double>& cells
 
 }  // namespace
 
-Plan::Plan(std::vector<int> sizes_given, Lists parents_given)
+Plan::Plan(std::vector<int> sizes_given, Lists parents_given, double budget)
     : sizes(std::move(sizes_given)), parents(std::move(parents_given)), children(sizes.size()) {
     const int n = static_cast<int>(sizes.size());
     for (int v = 0; v < n; ++v)
         for (int p : parents[v]) children[p].push_back(v);
-    const Elimination elimination = best_elimination(moral_graph(parents), sizes);
+    const Elimination elimination = best_elimination(moral_graph(parents), sizes, budget / 8);
+    if (n > 0 && elimination.order.empty()) {
+        bytes_ = 8 * elimination.cells;
+        largest_cells_ = elimination.most;
+        largest_ = elimination.largest;
+        return;
+    }
     const CliqueTree tree = clique_tree(elimination);
     double total = 0;
     for (const auto& members : tree.members) {
@@ -181,13 +194,17 @@ std::vector<int> Plan::lay_out(const CliqueTree& tree) {
 
 void Plan::fill(const double* tables, const Index* table_offsets) {
     std::vector<Index> stride(sizes.size(), 0);
+    std::vector<char> used(sizes.size(), 0);
+    std::vector<double> logs;
     for (Clique& clique : cliques) {
         if (clique.tables.empty()) continue;
-        std::vector<char> used(sizes.size(), 0);
+        double bound = 0;
         for (int t : clique.tables) {
             used[t] = 1;
             for (int p : parents[t]) used[p] = 1;
+            bound += least_log(tables + table_offsets[t], static_cast<Index>(cells_of(parents[t], sizes)) * sizes[t]);
         }
+        clique.in_logs = bound < kLeastLog;
         const int dims = static_cast<int>(clique.nodes.size());
         clique.stride.assign(dims, 0);
         Index cells = 1;
@@ -196,7 +213,7 @@ void Plan::fill(const double* tables, const Index* table_offsets) {
                 clique.stride[k] = cells;
                 cells *= sizes[clique.nodes[k]];
             }
-        clique.potential.assign(cells, 1.0);
+        clique.potential.assign(cells, clique.in_logs ? 0.0 : 1.0);
         for (int t : clique.tables) {
             Index step = 1;
             stride[t] = step;
@@ -205,14 +222,19 @@ void Plan::fill(const double* tables, const Index* table_offsets) {
             Nest nest;
             for (int k = dims - 1; k >= 0; --k)
                 if (used[clique.nodes[k]]) nest.add(sizes[clique.nodes[k]], stride[clique.nodes[k]]);
-            sweep<Multiply>(nest, clique.potential.data(), tables + table_offsets[t]);
+            if (clique.in_logs) {
+                logs.assign(tables + table_offsets[t], tables + table_offsets[t] + step);
+                for (double& x : logs) x = std::log(x);
+                sweep<Plus>(nest, clique.potential.data(), logs.data());
+            } else {
+                sweep<Multiply>(nest, clique.potential.data(), tables + table_offsets[t]);
+            }
             stride[t] = 0;
             for (int p : parents[t]) stride[p] = 0;
         }
-        double least = std::numeric_limits<double>::infinity();
-        for (double x : clique.potential)
-            if (x > 0 && x < least) least = x;
-        clique.least_log = std::isfinite(least) ? std::min(0.0, std::log(least)) : 0.0;
+        for (int v : clique.nodes) used[v] = 0;
+        clique.least_log = bound;
+        if (!clique.in_logs) clique.least_log = least_log(clique.potential.data(), cells);
     }
     filled_ = true;
 }

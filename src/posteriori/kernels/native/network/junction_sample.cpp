@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "junction.hpp"
 #include "threads.hpp"
@@ -16,7 +17,7 @@ void State::sample(Index rows, const std::uint64_t* seeds, Index chunk, int thre
         if (message_cells_[c] != 1) continue;
         const double* belief = belief_.data() + cliques[c].place;
         double sum = 0;
-        for (Index i = 0; i < cells_[c]; ++i) running[c].push_back(sum += belief[i]);
+        for (Index i = 0; i < cells_[c]; ++i) running[c].push_back(sum += logs_[c] ? std::exp(belief[i]) : belief[i]);
     }
     auto draw = [&](Xoshiro& random, std::int32_t* x) {
         std::copy(now_.hard.begin(), now_.hard.end(), x);
@@ -32,7 +33,8 @@ void State::sample(Index rows, const std::uint64_t* seeds, Index chunk, int thre
                 for (std::size_t k = clique.fresh; k < clique.nodes.size(); ++k)
                     if (now_.hard[clique.nodes[k]] < 0) given = given * plan_->sizes[clique.nodes[k]] + x[clique.nodes[k]];
                 const double* belief = belief_.data() + clique.place + given;
-                auto weight = [&](Index i) { return belief[i * step]; };
+                const double log_sum = logs_[c] ? log_message(static_cast<int>(c), given) : 0.0;
+                auto weight = [&](Index i) { return logs_[c] ? std::exp(belief[i * step] - log_sum) : belief[i * step]; };
                 double total = 0;
                 for (Index i = 0; i < options; ++i) total += weight(i);
                 rest = random.pick(weight, options, total);

@@ -30,7 +30,8 @@ State::State(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), now_(pl
     belief_.resize(plan_->belief_cells);
     up_.resize(plan_->message_cells);
     separator_.resize(plan_->message_cells);
-    scratch_.resize(plan_->scratch_cells);
+    scratch_room_ = plan_->scratch_cells;
+    scratch_.resize(scratch_room_);
     Index widest = 1;
     for (const Clique& clique : plan_->cliques) widest = std::max(widest, clique.message_cells);
     ratio_.resize(widest);
@@ -40,6 +41,8 @@ State::State(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), now_(pl
     log_scale_.assign(m, 0);
     least_log_.assign(m, 0);
     product_log_.assign(m, 0);
+    bound_.assign(m, 0);
+    logs_.assign(m, 0);
     touched_.assign(m, 0);
     wanted_.assign(n, 1);
     wanted_below_.assign(m, 1);
@@ -53,6 +56,7 @@ void State::reset() {
     affected_.assign(n, 1);
     message_cells_.assign(m, 0);
     separator_cells_.assign(m, 0);
+    wide_.assign(m, 0);
 }
 
 double State::log_probability() const {

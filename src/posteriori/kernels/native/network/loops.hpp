@@ -75,6 +75,28 @@ struct Max {
     }
 };
 
+// Σ in logarithms, in two passes: the largest term of each sum, then the sum of the terms relative to it.
+struct LogSum {
+    double top = -std::numeric_limits<double>::infinity(), sum = 0;
+    double value() const { return sum > 0 ? top + std::log(sum) : top; }
+};
+
+struct Largest {
+    static void cell(const double& a, LogSum& b) { b.top = a > b.top ? a : b.top; }
+    static void row(const double* a, LogSum& b, Index n) {
+        for (Index i = 0; i < n; ++i) cell(a[i], b);
+    }
+};
+
+struct Relative {
+    static void cell(const double& a, LogSum& b) {
+        if (std::isfinite(b.top)) b.sum += std::exp(a - b.top);
+    }
+    static void row(const double* a, LogSum& b, Index n) {
+        for (Index i = 0; i < n; ++i) cell(a[i], b);
+    }
+};
+
 namespace detail {
 
 // Two innermost axes: `rows` of `n` cells; N > 0 is n known when compiling.
@@ -140,12 +162,25 @@ inline bool normalise(double* x, Index n) {
 
 constexpr double kLeastLog = -600;  // products that could fall below e^−600 are taken in logarithms
 
-// Logarithms to numbers whose largest is 1, in place; returns the log of the scale.
-inline double from_logs(double* x, Index n) {
-    double top = -std::numeric_limits<double>::infinity();
+// Logarithms less their largest, in place, which is returned (−∞: all are zero). Where none of them falls too low they
+// come back as numbers, and `wide` is false; a wide table stays in logarithms, or small cells would be lost.
+inline double settle(double* x, Index n, bool& wide) {
+    const double zero = -std::numeric_limits<double>::infinity();
+    double top = zero, least = 0;
     for (Index i = 0; i < n; ++i) top = x[i] > top ? x[i] : top;
-    for (Index i = 0; i < n; ++i) x[i] = std::isfinite(top) ? std::exp(x[i] - top) : 0.0;
-    return std::isfinite(top) ? top : 0.0;
+    if (top == zero) {
+        wide = false;
+        std::fill(x, x + n, 0.0);
+        return zero;
+    }
+    for (Index i = 0; i < n; ++i) {
+        x[i] -= top;
+        if (x[i] < least && x[i] > zero) least = x[i];
+    }
+    wide = least < kLeastLog;
+    if (!wide)
+        for (Index i = 0; i < n; ++i) x[i] = std::exp(x[i]);
+    return top;
 }
 
 }  // namespace posteriori

@@ -2,111 +2,233 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <queue>
 #include <tuple>
+
+#include "xoshiro.hpp"
 
 namespace posteriori {
 namespace {
 
-enum class Rule { fill, weight };
+enum class Rule { fill, weight, weighted_fill };
+
+constexpr double kMostBits = 62;          // no machine holds a table of more cells: 2^62
+constexpr std::size_t kHub = 256;         // neighbours of a node that is not scanned for a neighbour's sake
+constexpr double kLarge = 1 << 18;        // cells from which on other ties are tried
+constexpr std::size_t kMostNodes = 4000;  // of a graph that is tried again
+constexpr int kTries = 24;
 
 // The elimination game: eliminating v joins its neighbours to each other. Scores are kept in a heap; an entry whose
-// version is old is skipped when it surfaces.
+// version is old is skipped when it surfaces. A node whose clique would be over the bound waits outside the heap until
+// its neighbours have gone: a hub of many leaves costs nothing, and what waits at the end cannot be held at all.
 class Game {
 public:
-    Game(const Lists& adjacency, const std::vector<int>& sizes, Rule rule)
-        : near_(adjacency), rule_(rule), log_size_(sizes.size()), version_(sizes.size(), 0), stamp_(sizes.size(), 0) {
+    Game(const Lists& adjacency, const std::vector<int>& sizes, Rule rule, double bits, const std::vector<int>& rank)
+        : near_(adjacency), rule_(rule), bits_(bits), rank_(rank), log_size_(sizes.size()), weight_(sizes.size()),
+          missing_(sizes.size(), 0), version_(sizes.size(), 0), stamp_(sizes.size(), 0), gone_(sizes.size(), 0) {
         for (std::size_t v = 0; v < sizes.size(); ++v) log_size_[v] = std::log2(std::max(sizes[v], 1));
+        for (std::size_t v = 0; v < sizes.size(); ++v) {
+            weight_[v] = log_size_[v];
+            for (int u : near_[v]) weight_[v] += log_size_[u];
+        }
     }
 
-    Elimination play() {
+    // False when the cells exceed the budget; then, where figures are wanted, what waits is counted to its end.
+    bool play(double budget, bool figures, Elimination& result) {
         const int n = static_cast<int>(near_.size());
-        Elimination result;
         result.order.reserve(n);
         result.later.resize(n);
         for (int v = 0; v < n; ++v) push(v);
-        std::vector<char> gone(n, 0);
         while (!heap_.empty()) {
-            const auto [first, second, v, version] = heap_.top();
+            const auto [first, second, rank, v, version] = heap_.top();
             heap_.pop();
-            if (gone[v] || version != version_[v]) continue;
-            gone[v] = 1;
-            result.order.push_back(v);
-            result.cells += std::exp2(weight(v));
+            if (gone_[v] || version != version_[v]) continue;
+            gone_[v] = 1;
+            alive(v);
+            take(result, v, near_[v]);
             eliminate(v);
             result.later[v] = std::move(near_[v]);
+            if (result.cells > budget) break;
         }
-        return result;
+        return (figures || result.cells <= budget) && finish(budget, result);
     }
 
 private:
-    using Entry = std::tuple<double, double, int, int>;
+    using Entry = std::tuple<double, double, int, int, int>;
 
-    double weight(int v) const {
-        double w = log_size_[v];
-        for (int u : near_[v]) w += log_size_[u];
-        return w;
+    void take(Elimination& result, int v, const std::vector<int>& later) {
+        const double cells = std::exp2(std::min(weight_[v], 1000.0));
+        result.order.push_back(v);
+        result.cells += cells;
+        if (cells > result.most) {
+            result.most = cells;
+            result.largest = later;
+            result.largest.push_back(v);
+        }
     }
 
-    // Pairs of neighbours of v that are not joined yet.
+    // The neighbours that are left.
+    std::vector<int>& alive(int v) {
+        auto& mine = near_[v];
+        mine.erase(std::remove_if(mine.begin(), mine.end(), [&](int u) { return gone_[u]; }), mine.end());
+        return mine;
+    }
+
+    bool joined(int a, int b) const {
+        const auto& shorter = near_[a].size() < near_[b].size() ? near_[a] : near_[b];
+        return std::find(shorter.begin(), shorter.end(), near_[a].size() < near_[b].size() ? b : a) != shorter.end();
+    }
+
+    // Pairs of neighbours of v that are not joined yet, each worth 1 or the product of their logarithms.
     double fill(int v) {
-        const auto& mine = near_[v];
+        const auto& mine = alive(v);
         if (mine.size() < 2) return 0;
         ++now_;
-        for (int u : mine) stamp_[u] = now_;
-        double joined = 0;
-        for (int u : mine)
-            for (int w : near_[u]) joined += stamp_[w] == now_;
-        const double degree = static_cast<double>(mine.size());
-        return (degree * (degree - 1) - joined) / 2;
+        double all = 0, squares = 0, met = 0;
+        for (int u : mine) {
+            stamp_[u] = now_;
+            all += worth(u);
+            squares += worth(u) * worth(u);
+        }
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+            const int u = mine[i];
+            if (near_[u].size() > kHub) {
+                for (std::size_t j = 0; j < i; ++j)
+                    if (near_[mine[j]].size() > kHub && joined(u, mine[j])) met += 2 * worth(u) * worth(mine[j]);
+                continue;
+            }
+            for (int w : near_[u])
+                if (stamp_[w] == now_) met += worth(u) * worth(w) * (near_[w].size() > kHub ? 2 : 1);
+        }
+        return std::max((all * all - squares - met) / 2, 0.0);
     }
 
+    double worth(int v) const { return rule_ == Rule::weighted_fill ? log_size_[v] : 1.0; }
+
     void push(int v) {
-        const double missing = fill(v), w = weight(v);
         ++version_[v];
-        if (rule_ == Rule::fill)
-            heap_.emplace(missing, w, v, version_[v]);
+        if (weight_[v] > bits_) return;
+        missing_[v] = fill(v);
+        const bool none = missing_[v] < 1e-9;
+        if (rule_ == Rule::weight)
+            heap_.emplace(none ? -1.0 : weight_[v], weight_[v], rank_[v], v, version_[v]);
         else
-            heap_.emplace(missing > 0 ? w : -1.0, w, v, version_[v]);
+            heap_.emplace(none ? 0.0 : missing_[v], weight_[v], rank_[v], v, version_[v]);
     }
 
     void eliminate(int v) {
-        std::vector<int> touched = near_[v];
-        for (int u : near_[v]) near_[u].erase(std::find(near_[u].begin(), near_[u].end(), v));
-        for (std::size_t i = 0; i < near_[v].size(); ++i) {
-            const int a = near_[v][i];
-            ++now_;
-            for (int w : near_[a]) stamp_[w] = now_;
-            for (std::size_t j = i + 1; j < near_[v].size(); ++j) {
-                const int b = near_[v][j];
-                if (stamp_[b] == now_) continue;
-                for (int w : near_[b])  // a and b meet: whoever sees both lacks one pair less
-                    if (stamp_[w] == now_) touched.push_back(w);
-                near_[a].push_back(b);
-                near_[b].push_back(a);
-                stamp_[b] = now_;
+        const std::vector<int>& mine = near_[v];
+        std::vector<int> touched = mine;
+        for (int u : mine) weight_[u] -= log_size_[v];
+        if (missing_[v] >= 1e-9)
+            for (std::size_t i = 0; i < mine.size(); ++i) {
+                const int a = mine[i];
+                ++now_;
+                for (int w : near_[a]) stamp_[w] = now_;
+                for (std::size_t j = i + 1; j < mine.size(); ++j) {
+                    const int b = mine[j];
+                    if (stamp_[b] == now_) continue;
+                    for (int w : near_[b])  // a and b meet: whoever sees both lacks one pair less
+                        if (stamp_[w] == now_ && !gone_[w]) touched.push_back(w);
+                    near_[a].push_back(b);
+                    near_[b].push_back(a);
+                    weight_[a] += log_size_[b];
+                    weight_[b] += log_size_[a];
+                    stamp_[b] = now_;
+                }
             }
-        }
         std::sort(touched.begin(), touched.end());
         touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
         for (int u : touched) push(u);
     }
 
+    // Those that waited, by least weight, on a matrix of bits: a dense rest has many edges and few nodes.
+    bool finish(double budget, Elimination& result) {
+        std::vector<int> rest;
+        for (std::size_t v = 0; v < near_.size(); ++v)
+            if (!gone_[v]) rest.push_back(static_cast<int>(v));
+        const std::size_t m = rest.size(), words = (m + 63) / 64;
+        if (rest.empty()) return true;
+        std::vector<int> place(near_.size(), -1);
+        for (std::size_t i = 0; i < m; ++i) place[rest[i]] = static_cast<int>(i);
+        if (m > 20000) {
+            result.cells += std::exp2(std::min(1000.0, weight_[*std::min_element(
+                rest.begin(), rest.end(), [&](int a, int b) { return weight_[a] < weight_[b]; })]));
+            return false;
+        }
+        std::vector<std::uint64_t> row(m * words, 0);
+        for (std::size_t i = 0; i < m; ++i)
+            for (int u : alive(rest[i])) row[i * words + place[u] / 64] |= std::uint64_t{1} << (place[u] % 64);
+        auto each = [&](const std::uint64_t* from, auto&& visit) {
+            for (std::size_t k = 0; k < words; ++k)
+                for (std::uint64_t bits = from[k]; bits; bits &= bits - 1) visit(64 * k + static_cast<std::size_t>(__builtin_ctzll(bits)));
+        };
+        std::vector<char> done(m, 0);
+        for (std::size_t step = 0; step < m; ++step) {
+            std::size_t best = m;
+            for (std::size_t i = 0; i < m; ++i)
+                if (!done[i] && (best == m || weight_[rest[i]] < weight_[rest[best]])) best = i;
+            const int v = rest[best];
+            const std::uint64_t* mine = &row[best * words];
+            std::vector<int> later;
+            each(mine, [&](std::size_t i) { later.push_back(rest[i]); });
+            take(result, v, later);
+            done[best] = 1;
+            for (int u : later) {
+                std::uint64_t* theirs = &row[place[u] * words];
+                weight_[u] -= log_size_[v];
+                for (std::size_t k = 0; k < words; ++k) {
+                    std::uint64_t fresh = mine[k] & ~theirs[k];
+                    theirs[k] |= mine[k];
+                    for (; fresh; fresh &= fresh - 1) weight_[u] += log_size_[rest[64 * k + static_cast<std::size_t>(__builtin_ctzll(fresh))]];
+                }
+                weight_[u] -= log_size_[u];  // among the fresh was u itself
+                theirs[best / 64] &= ~(std::uint64_t{1} << (best % 64));
+                theirs[place[u] / 64] &= ~(std::uint64_t{1} << (place[u] % 64));
+            }
+            if (result.cells <= budget) result.later[v] = std::move(later);
+        }
+        return result.cells <= budget;
+    }
+
     Lists near_;
     Rule rule_;
-    std::vector<double> log_size_;
+    double bits_;
+    const std::vector<int>& rank_;
+    std::vector<double> log_size_, weight_, missing_;
     std::vector<int> version_;
     std::vector<std::int64_t> stamp_;
+    std::vector<char> gone_;
     std::int64_t now_ = 0;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> heap_;
 };
 
 }  // namespace
 
-Elimination best_elimination(const Lists& adjacency, const std::vector<int>& sizes) {
-    Elimination fill = Game(adjacency, sizes, Rule::fill).play();
-    Elimination weight = Game(adjacency, sizes, Rule::weight).play();
-    return weight.cells < fill.cells ? weight : fill;
+Elimination best_elimination(const Lists& adjacency, const std::vector<int>& sizes, double budget) {
+    const double bits = std::min(kMostBits, std::log2(std::max(budget, 2.0)));
+    std::vector<int> rank(sizes.size());
+    std::iota(rank.begin(), rank.end(), 0);
+    Elimination best;
+    bool whole = false;
+    auto play = [&](Rule rule) {
+        Elimination found;
+        const bool done = Game(adjacency, sizes, rule, bits, rank).play(whole ? std::min(best.cells, budget) : budget, !whole, found);
+        if (!done) found.order.clear();
+        if ((done && !whole) || (done == whole && found.cells < best.cells) || best.cells == 0) best = std::move(found);
+        whole |= done;
+    };
+    play(Rule::fill);
+    play(Rule::weight);
+    if (best.cells < kLarge || best.cells > std::min(budget, std::exp2(kMostBits)) * 4096 || sizes.size() > kMostNodes) return best;
+    play(Rule::weighted_fill);
+    Xoshiro random(1);
+    for (int i = 0; i < kTries; ++i) {  // ties are many, and fall one way or another
+        for (std::size_t k = rank.size(); k > 1; --k) std::swap(rank[k - 1], rank[random.next() % k]);
+        play(i % 3 == 0 ? Rule::fill : i % 3 == 1 ? Rule::weight : Rule::weighted_fill);
+    }
+    return best;
 }
 
 CliqueTree clique_tree(const Elimination& elimination) {
