@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.report.layered import GAP_X, layered, spread
-from posteriori.report.svg import draw_graph
+from posteriori.report.svg import _clipped, draw_graph
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -36,6 +36,42 @@ def test_parents_above_children_and_no_overlap(graph: tuple[int, list[tuple[int,
         assert 10 <= y <= layout.height - 10
     for (a, b), route in zip(edges, layout.routes, strict=True):
         assert (route[0], route[-1]) == (layout.centres[a], layout.centres[b])
+
+
+@given(graphs(), st.data())
+def test_no_edge_crosses_a_box(graph: tuple[int, list[tuple[int, int]], list[float]], data: st.DataObject) -> None:
+    """Along the curves as they are drawn: no point lies inside a box, but for the ends on the borders of their own."""
+    n, edges, widths = graph
+    heights = data.draw(st.lists(st.floats(20, 90), min_size=n, max_size=n))
+    layout = layered(n, edges, widths, heights)
+    for (a, b), route in zip(edges, layout.routes, strict=True):
+        points = _clipped(route, (widths[a], heights[a]), (widths[b], heights[b]))
+        for (x0, y0), (x1, y1) in itertools.pairwise(points):
+            middle = (y0 + y1) / 2
+            for s in range(21):
+                t = s / 20
+                c = ((1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3)
+                x = (c[0] + c[1]) * x0 + (c[2] + c[3]) * x1
+                y = c[0] * y0 + (c[1] + c[2]) * middle + c[3] * y1
+                for (u, v), w, h in zip(layout.centres, widths, heights, strict=True):
+                    assert abs(x - u) >= w / 2 - 1e-6 or abs(y - v) >= h / 2 - 1e-6
+
+
+def test_nodes_without_edges_stand_in_a_block() -> None:
+    layout = layered(42, [(0, 1)], [60.0] * 42, [20.0] * 42)
+    rows: dict[float, int] = {}
+    for _, y in layout.centres[2:]:
+        assert y > layout.centres[1][1]
+        rows[y] = rows.get(y, 0) + 1
+    assert len(rows) > 3
+    assert layout.width < 600
+    assert layered(30, [], [60.0] * 30, [20.0] * 30).height > 40
+
+
+def test_bars_are_as_long_as_they_are_likely() -> None:
+    text = draw_graph(["a"], [], labels={"a": "a\nyes 25.0%\nno 75.0%"}, bars={"a": [None, 0.25, 0.75]})
+    bars = [float(r.attrib["width"]) for r in ElementTree.fromstring(text).iter(f"{SVG}rect") if "class" in r.attrib]
+    assert bars[1] == pytest.approx(3 * bars[0], abs=0.2)
 
 
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=6))

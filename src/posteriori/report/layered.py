@@ -2,7 +2,8 @@
 
 Four steps (after Sugiyama): every node one layer below its lowest parent; an edge over several layers gets a bend in each;
 layers ordered by the mean place of the neighbours, keeping the order with the fewest crossings; then x by least squares
-towards the neighbours, with room between.
+towards the neighbours, with room between. An edge passes a layer upright and turns only between layers, where there are no
+boxes. Nodes without edges stand in a block below.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 GAP_X, GAP_Y, BEND_WIDTH = 18.0, 46.0, 8.0
+LEAST_BLOCK = 480.0  # nodes without edges stand side by side up to this width at least
 MOST_SWEEPS = 12
 MOST_BENDS = 20_000  # beyond, long edges are drawn straight: a hairball gains nothing from routing
 
@@ -36,6 +38,48 @@ def layered(n: int, edges: Sequence[tuple[int, int]], widths: Sequence[float], h
     >>> layered(2, [(0, 1)], [40, 40], [20, 20]).centres
     ((20.0, 10.0), (20.0, 76.0))
     """
+    joined = sorted({i for edge in edges for i in edge})
+    place = {i: k for k, i in enumerate(joined)}
+    top = _joined(
+        len(joined),
+        [(place[a], place[b]) for a, b in edges],
+        [widths[i] for i in joined],
+        [heights[i] for i in joined],
+    )
+    alone = [i for i in range(n) if i not in place]
+    block = _block([widths[i] for i in alone], [heights[i] for i in alone], max(top.width, LEAST_BLOCK))
+    below = top.height + GAP_Y if joined and alone else top.height
+    width = max(top.width, block.width)
+    centres = [(0.0, 0.0)] * n
+    for i, (x, y) in zip(joined, top.centres, strict=True):
+        centres[i] = x + (width - top.width) / 2, y
+    for i, (x, y) in zip(alone, block.centres, strict=True):
+        centres[i] = x + (width - block.width) / 2, y + below
+    routes = tuple(tuple((x + (width - top.width) / 2, y) for x, y in route) for route in top.routes)
+    return Layout(tuple(centres), routes, width, below + block.height)
+
+
+def _block(widths: Sequence[float], heights: Sequence[float], wide: float) -> Layout:
+    """Boxes side by side in rows no wider than told, or than the square of them all."""
+    room = max(wide, (sum((w + GAP_X) * (h + GAP_X) for w, h in zip(widths, heights, strict=True))) ** 0.5)
+    rows: Rows = [[]]
+    for i, w in enumerate(widths):
+        if rows[-1] and sum(widths[j] + GAP_X for j in rows[-1]) + w > room:
+            rows.append([])
+        rows[-1].append(i)
+    centres = [(0.0, 0.0)] * len(widths)
+    y = right = 0.0
+    for row in rows if widths else []:
+        tall, x = max(heights[i] for i in row), 0.0
+        for i in row:
+            centres[i] = x + widths[i] / 2, y + tall / 2
+            x += widths[i] + GAP_X
+        y, right = y + tall + GAP_X, max(right, x - GAP_X)
+    return Layout(tuple(centres), (), right, max(y - GAP_X, 0.0))
+
+
+def _joined(n: int, edges: Sequence[tuple[int, int]], widths: Sequence[float], heights: Sequence[float]) -> Layout:
+    """Nodes that all have edges."""
     if n == 0:
         return Layout((), (), 0.0, 0.0)
     layer = _layers(n, edges)
@@ -57,10 +101,22 @@ def layered(n: int, edges: Sequence[tuple[int, int]], widths: Sequence[float], h
     tops = [0.0]
     for h in tall:
         tops.append(tops[-1] + h + GAP_Y)
-    points = [(x[i] - left, tops[layer[i]] + tall[layer[i]] / 2) for i in range(total)]
+    centres = [(x[i] - left, tops[layer[i]] + tall[layer[i]] / 2) for i in range(n)]
+
+    def route(chain: list[int]) -> tuple[tuple[float, float], ...]:
+        """From centre to centre, through every layer upright."""
+        down = layer[chain[-1]] >= layer[chain[0]]
+        points = []
+        for i in chain:
+            band = (tops[layer[i]], tops[layer[i]] + tall[layer[i]])
+            points += [(x[i] - left, y) for y in (band if down else band[::-1])]
+        if layer[chain[0]] == layer[chain[-1]]:
+            return centres[chain[0]], centres[chain[-1]]
+        return centres[chain[0]], *points[1:-1], centres[chain[-1]]
+
     return Layout(
-        tuple(points[:n]),
-        tuple(tuple(points[i] for i in chain) for chain in chains),
+        tuple(centres),
+        tuple(map(route, chains)),
         max(x[i] + wide[i] / 2 for i in range(total)) - left,
         tops[-1] - GAP_Y,
     )

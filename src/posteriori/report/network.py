@@ -14,16 +14,18 @@ MOST_STATES_DRAWN = 6
 
 
 def network_drawing(net: Any, evidence: Mapping[str, Any] | None = None) -> Drawing:
-    """The graph; with evidence every node shows its probabilities, and what is known a strong border."""
+    """The graph; with evidence every node shows its probabilities as bars, and what is known a strong border."""
     if evidence is None:
         return Drawing(draw_graph(net.nodes, net.edges))
-    labels = {}
+    labels, bars = {}, {}
     for node, found in net.marginals(evidence).items():
         likely = sorted(found.items(), key=lambda item: -item[1])[:MOST_STATES_DRAWN]
-        shown = [f"{state} {p:.1%}" for state, p in found.items() if (state, p) in likely]
-        labels[node] = "\n".join([node, *shown] + ["…"] * (len(found) > len(shown)))
+        shown = {state: p for state, p in found.items() if (state, p) in likely}
+        lines = [f"{state} {p:.1%}" for state, p in shown.items()]
+        labels[node] = "\n".join([node, *lines] + ["…"] * (len(found) > len(shown)))
+        bars[node] = [None, *shown.values()]
     known = [n for n, finding in evidence.items() if not unknown(finding)]
-    return Drawing(draw_graph(net.nodes, net.edges, labels=labels, emphasis=known))
+    return Drawing(draw_graph(net.nodes, net.edges, labels=labels, emphasis=known, bars=bars))
 
 
 def network_html(net: Any) -> str:

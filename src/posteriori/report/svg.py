@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from .layered import layered
 
 FONT, LINE, MARGIN = 12, 16, 6
-BOX, EDGE, INK, PAPER = "#5b7083", "#5b7083", "#1c2733", "#eef3f8"
+BOX, EDGE, INK, PAPER, BAR = "#5b7083", "#5b7083", "#1c2733", "#eef3f8", "#b9d3ec"
 
 Point = tuple[float, float]
 
@@ -26,6 +26,7 @@ def draw_graph(
     labels: Mapping[str, str] | None = None,
     directed: bool = True,
     emphasis: Iterable[str] = (),
+    bars: Mapping[str, Sequence[float | None]] | None = None,
 ) -> str:
     """The SVG text of a graph, laid out in layers.
 
@@ -36,6 +37,7 @@ def draw_graph(
     labels : what to write into a node instead of its name; several lines with line breaks
     directed : arrow heads, or none
     emphasis : nodes drawn with a strong border (a class, a target, evidence)
+    bars : for each line of a node's label a share from 0 to 1, drawn as a bar behind it, or None
 
     >>> draw_graph(["a", "b"], [("a", "b")])[:4]
     '<svg'
@@ -43,7 +45,8 @@ def draw_graph(
     texts = [(labels or {}).get(n, n).split("\n") for n in nodes]
     index = {n: i for i, n in enumerate(nodes)}
     pairs = list(edges)
-    widths = [max(_text_width(line) for line in lines) + 16 for lines in texts]
+    wider = [1.15 if n in (bars or {}) else 1.0 for n in nodes]  # a name above bars is bold
+    widths = [max(_text_width(line) for line in lines) * w + 16 for lines, w in zip(texts, wider, strict=True)]
     heights = [LINE * len(lines) + 8 for lines in texts]
     layout = layered(len(nodes), [(index[a], index[b]) for a, b in pairs], widths, heights)
     heaviest = max((abs(w) for w in (edge_weights or {}).values()), default=0.0)
@@ -57,7 +60,8 @@ def draw_graph(
         tip = f"{pair[0]} {'→' if directed else '–'} {pair[1]}" + ("" if weight is None else f": {weight:.4g}")
         body.append(_edge(clipped, stroke, tip, directed))
     for i, name in enumerate(nodes):
-        body.append(_node(name, texts[i], layout.centres[i], widths[i], heights[i], name in strong))
+        shares = (bars or {}).get(name, ())
+        body.append(_node(name, texts[i], layout.centres[i], widths[i], heights[i], name in strong, shares))
     wide, tall = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{_graph_label(nodes, pairs)}" '
@@ -76,18 +80,35 @@ def _text_width(line: str) -> float:
     return sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.7 if c.isupper() else 0.6 for c in line) * FONT
 
 
-def _node(name: str, lines: Sequence[str], centre: Point, width: float, height: float, strong: bool) -> str:
+def _node(
+    name: str,
+    lines: Sequence[str],
+    centre: Point,
+    width: float,
+    height: float,
+    strong: bool,
+    shares: Sequence[float | None],
+) -> str:
     x, y = centre
-    first = y - LINE * (len(lines) - 1) / 2
-    rows = "".join(
-        f'<text x="{x:.1f}" y="{first + LINE * i:.1f}" text-anchor="middle" dominant-baseline="central" '
-        f'fill="{INK}">{html.escape(line)}</text>'
-        for i, line in enumerate(lines)
-    )
+    left, first = x - width / 2, y - LINE * (len(lines) - 1) / 2
+    parts = []
+    for i, line in enumerate(lines):
+        at = first + LINE * i
+        share = shares[i] if i < len(shares) else None
+        if share is not None:
+            parts.append(
+                f'<rect class="bar" x="{left + 4:.1f}" y="{at - LINE / 2 + 1:.1f}" width="{(width - 8) * share:.1f}" '
+                f'height="{LINE - 2}" rx="2" fill="{BAR}"/>'
+            )
+        place = f'x="{x:.1f}" text-anchor="middle"' if share is None else f'x="{left + 8:.1f}"'
+        weight = ' font-weight="600"' if shares and i == 0 else ""
+        parts.append(
+            f'<text {place} y="{at:.1f}" dominant-baseline="central" fill="{INK}"{weight}>{html.escape(line)}</text>'
+        )
     return (
-        f'<g class="node"><title>{html.escape(name)}</title><rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" '
+        f'<g class="node"><title>{html.escape(name)}</title><rect x="{left:.1f}" y="{y - height / 2:.1f}" '
         f'width="{width:.1f}" height="{height:.1f}" rx="6" fill="{PAPER}" stroke="{BOX}" '
-        f'stroke-width="{2.6 if strong else 1}"/>{rows}</g>'
+        f'stroke-width="{2.6 if strong else 1}"/>{"".join(parts)}</g>'
     )
 
 
@@ -97,6 +118,9 @@ def _edge(route: Sequence[Point], stroke: float, tip: str, directed: bool) -> st
         route, head = _headed(route, stroke)
     path = f"M{route[0][0]:.1f},{route[0][1]:.1f}"
     for (x0, y0), (x1, y1) in itertools.pairwise(route):
+        if abs(x1 - x0) < 0.05:
+            path += f" L{x1:.1f},{y1:.1f}"
+            continue
         middle = (y0 + y1) / 2  # leave and arrive upright
         path += f" C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}"
     return (
@@ -130,7 +154,7 @@ def _clipped(route: Sequence[Point], first: tuple[float, float], last: tuple[flo
         points[-1] = (u1, v1 - math.copysign(last[1] / 2, v1 - v0))
     else:
         points[-1] = (u1 - math.copysign(last[0] / 2, u1 - u0), v1)
-    return points
+    return [p for i, p in enumerate(points) if i in (0, 1) or math.dist(p, points[i - 1]) > 0.05 or len(points) == 2]
 
 
 @dataclass(frozen=True)

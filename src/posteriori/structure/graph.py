@@ -21,7 +21,8 @@ def find(index: dict[str, int], name: str) -> int:
 
 def find_all(index: dict[str, int], names: str | Iterable[str]) -> list[int]:
     """The numbers of one name or of several."""
-    return [find(index, n) for n in ([names] if isinstance(names, str) else names)]
+    several = isinstance(names, Iterable) and not isinstance(names, str)
+    return [find(index, n) for n in (names if several else [names])]
 
 
 def networkx() -> Any:

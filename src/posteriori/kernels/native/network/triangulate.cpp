@@ -27,7 +27,8 @@ public:
     Game(const Lists& adjacency, const std::vector<int>& sizes, Rule rule, double bits, const std::vector<int>& rank)
         : near_(adjacency), rule_(rule), bits_(bits), rank_(rank), log_size_(sizes.size()), weight_(sizes.size()),
           missing_(sizes.size(), 0), version_(sizes.size(), 0), stamp_(sizes.size(), 0), gone_(sizes.size(), 0) {
-        for (std::size_t v = 0; v < sizes.size(); ++v) log_size_[v] = std::log2(std::max(sizes[v], 1));
+        for (std::size_t v = 0; v < sizes.size(); ++v)  // to 20 binary digits: sums are exact, and ties are ties
+            log_size_[v] = std::round(std::log2(std::max(sizes[v], 1)) * 0x1p20) * 0x1p-20;
         for (std::size_t v = 0; v < sizes.size(); ++v) {
             weight_[v] = log_size_[v];
             for (int u : near_[v]) weight_[v] += log_size_[u];
