@@ -63,7 +63,8 @@ def fitted(
     codes = read_cases({name: cells for name, cells in columns(data) if name in states}, dag.index, states)
     weights = None if sample_weight is None else check_weights(sample_weight, len(codes))
     sizes = tuple(len(states[n]) for n in dag.nodes)
-    table = CodedTable([np.where(c < 0, size, c).astype(np.uint32) for c, size in zip(codes.T, sizes)], sizes)
+    cells = [np.where(c < 0, size, c).astype(np.uint32) for c, size in zip(codes.T, sizes)]
+    table = CodedTable(cells, sizes, n_missing=int((codes < 0).sum()))
     families = [(*parents, v) for v, parents in enumerate(dag.numbered_parents)]
     no_class = np.zeros(len(codes), np.uint8)
     counts = count_joint(table, families, no_class, 1, weights, None)

@@ -21,8 +21,9 @@ def find(index: dict[str, int], name: str) -> int:
 
 def find_all(index: dict[str, int], names: str | Iterable[str]) -> list[int]:
     """The numbers of one name or of several."""
-    several = isinstance(names, Iterable) and not isinstance(names, str)
-    return [find(index, n) for n in (names if several else [names])]
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        names = [names]
+    return [find(index, n) for n in names]
 
 
 def networkx() -> Any:
