@@ -87,7 +87,7 @@ def _node(
     width: float,
     height: float,
     strong: bool,
-    shares: Sequence[float | None],
+    shares: Sequence[float | None] = (),
 ) -> str:
     x, y = centre
     left, first = x - width / 2, y - LINE * (len(lines) - 1) / 2

@@ -1,4 +1,6 @@
 // Networks by sampling: Gibbs chains, and weighted cases.
+#include <algorithm>
+
 #include "network/gibbs.hpp"
 #include "network/proposal.hpp"
 #include "threads.hpp"
