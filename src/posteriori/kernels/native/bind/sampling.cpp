@@ -96,15 +96,14 @@ void check_blocks(const GibbsPlan& plan, const std::vector<int>& sizes, const Ou
                      "the places of a block are not those of its states");
             }
         }
-        for (std::size_t f = 0; f < plan.factors.size(); ++f) {  // who touches a block is among its factors
-            const auto& nodes = plan.factors[f].nodes;
-            const bool touches = std::any_of(nodes.begin(), nodes.end(), [&](int v) {
-                return std::find(block.nodes.begin(), block.nodes.end(), v) != block.nodes.end();
-            });
-            need(!touches || std::find(block.factors.begin(), block.factors.end(), static_cast<int>(f)) != block.factors.end(),
-                 "a factor of a block is not named");
-        }
     }
+    std::vector<const GibbsBlock*> owner(n, nullptr);
+    for (const GibbsBlock& block : plan.blocks)
+        for (int v : block.nodes) owner[v] = &block;
+    for (std::size_t f = 0; f < plan.factors.size(); ++f)  // who touches a block is among its factors
+        for (int v : plan.factors[f].nodes)
+            need(!owner[v] || std::find(owner[v]->factors.begin(), owner[v]->factors.end(), static_cast<int>(f)) != owner[v]->factors.end(),
+                 "a factor of a block is not named");
     for (std::size_t c = 0; c < choice.shape(0); ++c) {
         std::vector<std::int32_t> x = plan.fixed;
         for (std::size_t v = 0; v < n; ++v) need(held[v] || x[v] >= 0, "a node is neither drawn nor held");
