@@ -15,7 +15,7 @@ enum class Rule { fill, weight, weighted_fill };
 
 constexpr double kMostBits = 62;          // no machine holds a table of more cells: 2^62
 constexpr std::size_t kHub = 256;         // neighbours of a node that is not scanned for a neighbour's sake
-constexpr double kLarge = 1 << 18;        // cells from which on other ties are tried
+constexpr double kLarge = 1 << 22;        // cells from which on other ties are tried: fewer cost less than the tries
 constexpr std::size_t kMostNodes = 4000;  // of a graph that is tried again
 constexpr int kTries = 24;
 
