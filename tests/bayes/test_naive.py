@@ -180,7 +180,8 @@ def test_poisson_and_kernel_by_hand():
     h = model.factored_.densities[0].width
     for c in (0, 1):
         own = v[k == c]
-        by_hand = norm.pdf(0.7, own, h[c]).mean()
+        base = norm.pdf(0.7, v.mean(), v.std())  # one row of the column over all classes
+        by_hand = (norm.pdf(0.7, own, h[c]).sum() + base) / (len(own) + 1)
         assert np.exp(model._parts(np.array([[0.7]]))[0, 0, c]) == pytest.approx(by_hand)
 
 
@@ -297,3 +298,39 @@ def test_a_large_base_with_unit_noise():
     for c in (0, 1):
         own = exact[c::2]
         assert model.statistics_.moments.variance()[c, 0] == pytest.approx(float(own.var()), rel=1e-9)
+
+
+@pytest.mark.parametrize("density", ["gaussian", "kernel"])
+def test_a_width_has_no_cliff(density):
+    """49 equal values and one that moves away: the width of the class grows with it, without a jump anywhere."""
+    rng = np.random.default_rng(0)
+    other = rng.normal(size=50)
+    steps = np.concatenate([[0.0], np.logspace(-9, 1, 200)])
+    widths = []
+    for step in steps:
+        x = np.concatenate([np.full(49, 0.5), [0.5 + step], other])
+        model = po.NaiveBayes(density=density).fit(x[:, None], np.repeat([0, 1], 50))
+        found = model.factored_.densities[0]
+        widths.append(float(found.width[0] if density == "kernel" else np.sqrt(found.variance[0, 0])))
+    ratio = np.array(widths[1:]) / np.array(widths[:-1])
+    assert (ratio > 0.98).all()
+    assert (ratio < 1.2).all()
+    assert widths[0] > 1e-2 * other.std()  # equal values borrow the width of the others
+
+
+@pytest.mark.parametrize("density", ["gaussian", "kernel"])
+@pytest.mark.parametrize("n", [1, 2, 5, 50])
+def test_a_new_value_is_no_catastrophe(density, n):
+    """Equal values in one class, a usual one asked: nats in the tens, not the thousands."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.full(n, 0.3), rng.normal(size=60)])
+    model = po.NaiveBayes(density=density).fit(x[:, None], np.repeat([0, 1], [n, 60]))
+    asked = model.predict_log_proba(np.linspace(-2, 2, 9)[:, None])
+    assert asked.min() > (-10 if density == "kernel" else -8 * n - 8)
+
+
+def test_kernels_far_away_agree():
+    """Far from every value no class is ruled out by more than the weight of one row."""
+    model = po.NaiveBayes(density="kernel", prior="uniform").fit([[0.0]] * 5 + [[1.0], [2.0], [3.0]], [0] * 5 + [1] * 3)
+    p = model.predict_proba([[1e3], [-1e4]])
+    assert p == pytest.approx(np.array([[4 / 10, 6 / 10]] * 2), rel=1e-6)

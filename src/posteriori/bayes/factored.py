@@ -83,7 +83,7 @@ class Factored:
         for h, j in zip(statistics.histograms, statistics.where("histogram")):
             name = self.schema.names[j]
             self.densities.append(
-                KernelDensity(j, name, h) if densities[j] == "kernel" else Binned(j, name, h, smoothing)
+                KernelDensity(j, name, h, floor) if densities[j] == "kernel" else Binned(j, name, h, smoothing)
             )
 
     def _add_moments(

@@ -1,7 +1,10 @@
 """Numeric columns: p(x_j|y) = exp(−(x_j − μ)²/2σ²)/√(2πσ²), μ and σ² by maximum likelihood.
 
-A class whose values are all alike has no width of its own: it takes a share (`floor`) of the column's variance over all
-rows. That happens here, when predicting; what is stored are n, mean and M2, so that nothing depends on how rows came in.
+No class is narrower than the spread s² of the column within its classes allows, as ν rows of it would leave it among n
+equal ones: σ² = max(M2/n, ν s²/(n + ν)). So a class with few values, or with equal ones, borrows its width from the others;
+there is no cliff, and many rows may be as narrow as they are. Where the values of every class are alike, s² is the share
+`floor` of what parts the classes. That happens here, when predicting; what is stored are n, mean and M2, so that nothing
+depends on how rows came in.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, Floats
+from ...arrays import Array, Bools, Floats
 from ...errors import BadValue
 from ...kernels import naive as kernels
 from ...statistics import Moments
@@ -19,7 +22,7 @@ from ...table.frame import Frame
 from ...table.schema import Schema
 from .base import Seen, mutual_information
 
-ALIKE = 1e-9  # a class with less than this share of the column's variance has values that are all alike
+ROWS = 1.0  # ν, how many rows of the usual spread every class has at least
 ROUNDING = 1e-14  # a spread below this share of the mean is the rounding of one value
 TINY = float(np.finfo(float).tiny)
 
@@ -30,13 +33,11 @@ class Gaussian:
     def __init__(self, where: list[int], names: list[str], moments: Moments, floor: float, ddof: float) -> None:
         self.where, self.names = where, names
         pooled = moments.pooled()
-        spread = pooled.variance()
-        constant = spread <= (ROUNDING * pooled.mean) ** 2  # such a column tells nothing
-        scale = np.where(constant, np.maximum(pooled.mean**2, 1.0), spread)
         self.mean = np.ascontiguousarray(np.where(moments.n > 0, moments.mean, pooled.mean))
+        spread, constant = usual_spread(moments, floor)
+        least = np.where(constant, spread, spread * (ROWS / (moments.n + ROWS)))
         variance = np.where(moments.n > 0, moments.variance(ddof), pooled.variance(ddof))
-        alike = variance <= ALIKE * scale
-        self.variance = np.ascontiguousarray(np.where(alike, np.maximum(floor * scale, TINY), variance))
+        self.variance = np.ascontiguousarray(np.maximum(np.where(constant, 0.0, variance), np.maximum(least, TINY)))
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
         x = numbers(frame, self.where)
@@ -63,6 +64,20 @@ class Gaussian:
 
     def information(self, prior: Floats) -> Floats:
         return np.array([normal_information(m, v, prior) for m, v in zip(self.mean.T, self.variance.T)])
+
+
+def usual_spread(moments: Moments, floor: float) -> tuple[Floats, Bools]:
+    """(s² of each column, whether the column is constant but for rounding).
+
+    s² is the variance within the classes and the share `floor` of the variance between them; a constant column tells
+    nothing, and gets a width of its own size.
+    """
+    pooled = moments.pooled()
+    whole, rows = pooled.variance()[0], np.maximum(pooled.n[0], TINY)
+    within = np.minimum(moments.m2.sum(axis=0) / rows, whole)
+    constant = whole <= (ROUNDING * pooled.mean[0]) ** 2
+    size = np.maximum(pooled.mean[0] ** 2, 1.0)
+    return np.where(constant, floor * size, within + floor * (whole - within)), constant
 
 
 def normal_information(mean: Floats, variance: Floats, prior: Floats) -> float:

@@ -1,7 +1,9 @@
 """Numeric columns without a shape: kernels around the values that training had, or bins.
 
-Both read the histogram N[v, y] of the column. `kernel`: p(x|y) = Σ_v N[v, y] φ((x − v)/h_y)/(n_y h_y), the width h_y by
-Silverman's rule. `binned`: the column is cut and the bins are counted like categories.
+Both read the histogram N[v, y] of the column. `kernel`: p(x|y) = [Σ_v N[v, y] φ((x − v)/h_y)/h_y + ν p₀(x)]/(n_y + ν), the
+width h_y by Silverman's rule from the same σ² as a Gaussian's, ν rows from the normal p₀ of the column over all classes:
+far from every value all classes agree, so that no value that is new to a class rules it out by thousands of nats.
+`binned`: the column is cut and the bins are counted like categories.
 """
 
 from __future__ import annotations
@@ -12,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Floats
+from ...statistics import Moments
 from ...statistics.cuts import find_cuts
 from ...statistics.histogram import Histogram
 from ...table.encode import numbers
 from ...table.frame import Frame
 from ...table.schema import Schema
 from .base import Seen, mutual_information
-from .gaussian import refuse_infinite
+from .gaussian import ROWS, Gaussian, refuse_infinite, usual_spread
 
 CHUNK = 1 << 22  # numbers held at once while kernels are summed
 
@@ -26,7 +29,7 @@ CHUNK = 1 << 22  # numbers held at once while kernels are summed
 class KernelDensity:
     """A Gaussian kernel around each value, as wide as Silverman's rule says for the class."""
 
-    def __init__(self, where: int, name: str, histogram: Histogram) -> None:
+    def __init__(self, where: int, name: str, histogram: Histogram, floor: float) -> None:
         self.where, self.name = [where], name
         self.centres = histogram.centres
         weights = histogram.table.astype(np.float64)
@@ -36,21 +39,31 @@ class KernelDensity:
         self.weights = weights / np.where(total > 0, total, 1.0)
         squares = (self.weights**2).sum(axis=0)
         self.n = 1 / np.where(squares > 0, squares, 1.0)  # effective number of values: free of the scale of the weights
+        moments = self._moments(weights)
+        self.normal = Gaussian([where], [name], moments, floor, 0.0)
+        pooled = moments.pooled()
+        self.base = float(pooled.mean[0, 0]), float(max(pooled.variance()[0, 0], usual_spread(moments, floor)[0][0]))
+        self.share = ROWS / (total + ROWS)  # of the base in each class
         self.width = np.array([self._silverman(c) for c in range(weights.shape[1])])
 
+    def _moments(self, weights: Floats) -> Moments:
+        """n, mean and M2 of the histogram."""
+        n = weights.sum(axis=0)
+        mean = self.weights.T @ self.centres if len(self.centres) else np.zeros(len(n))
+        gap = self.centres[:, None] - mean
+        return Moments(n[:, None], mean[:, None], (weights * gap * gap).sum(axis=0)[:, None])
+
     def _silverman(self, c: int) -> float:
-        """h = 0.9 min(σ, IQR/1.34) n^(−1/5), n = 1/Σp², with a floor where all values are the same."""
+        """h = 0.9 min(σ, IQR/1.34) n^(−1/5), n = 1/Σp², the distance of the quarters with ν rows of σ²."""
         if not len(self.centres):
             return 1.0
-        p = self.weights[:, c]
-        mean = float(p @ self.centres)
-        sd = float(np.sqrt(p @ (self.centres - mean) ** 2))
+        p, n = self.weights[:, c], float(self.n[c])
+        variance = float(self.normal.variance[c, 0])
         edges = np.cumsum(p)
         low, high = (float(self.centres[min(int(np.searchsorted(edges, q)), len(p) - 1)]) for q in (0.25, 0.75))
-        spread = min(sd, (high - low) / 1.34) if high > low else sd
-        scale = float(np.ptp(self.centres)) or max(abs(mean), 1.0)
-        n = float(self.n[c])
-        return float(max(0.9 * spread * n**-0.2, 1e-3 * scale / n))
+        middle = ((high - low) / 1.34) ** 2
+        spread = min(variance, (n * middle + ROWS * variance) / (n + ROWS))
+        return float(max(0.9 * np.sqrt(spread) * n**-0.2, 1e-150))
 
     def _log_density(self, x: Floats) -> Floats:
         """ln p(x|y), shape (len(x), K); far from every value the nearest kernel alone counts."""
@@ -67,7 +80,10 @@ class KernelDensity:
                 top = terms.max(axis=1)
                 out[i : i + step, c] = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
             out[:, c] -= np.log(h * np.sqrt(2 * np.pi))
-        return out
+        mean, variance = self.base
+        base = -0.5 * (np.log(2 * np.pi * variance) + (x - mean) ** 2 / variance)
+        both: Floats = np.logaddexp(out + np.log1p(-self.share), base[:, None] + np.log(self.share))
+        return both
 
     def parts(self, frame: Frame) -> Floats:
         x = np.asarray(numbers(frame, self.where), dtype=np.float64)[:, 0]
@@ -86,7 +102,9 @@ class KernelDensity:
         for c in np.unique(y) if len(self.centres) else ():
             rows = y == c
             centres = rng.choice(self.centres, rows.sum(), p=self.weights[:, c] / self.weights[:, c].sum())
-            out[rows] = rng.normal(centres, self.width[c])
+            near = rng.normal(centres, self.width[c])
+            far = rng.normal(self.base[0], np.sqrt(self.base[1]), len(near))
+            out[rows] = np.where(rng.random(len(near)) < self.share[c], far, near)
         return [out]
 
     def tables(self, schema: Schema) -> dict[str, Any]:
