@@ -24,6 +24,7 @@ from .moments import Moments
 from .statistics import Statistics
 
 EXACT = 2**53  # the largest sum of whole numbers that floats keep exact
+SMALL = 1 << 20  # counts that are never too many
 
 
 def collect(
@@ -45,11 +46,21 @@ def collect(
     columns = list(schema.columns)
     where = {role: [j for j, r in enumerate(roles) if r == role] for role in set(roles)}
     rows = class_rows(y, n_classes, weights)
-    cells = _cells(frame, where.get("cells", []), columns, y, rows, weights, n_jobs, seen)
+    named = where.get("cells", []) if frame.sparse is None else []
+    coded = code_columns(frame, named, n_jobs) if named else Coded((), [], 0)
+    ends = coded.offsets
+    x = numbers(frame, where["moments"]) if "moments" in where else np.zeros((frame.n, 0))
+    if ends[-1] * n_classes > SMALL:
+        _refuse_wide(frame, coded, named, n_classes)
+    table = kernels.count_cells(coded.codes, y, ends, n_classes, weights, n_jobs=n_jobs) if named else None
+    n, mean, m2, met = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
+    seen.missing += coded.n_missing
+    if table is not None:
+        cells = in_schema(coded, table, named, columns)
+    else:
+        cells = _bits(frame, where.get("cells", []), columns, y, rows, weights, n_jobs)
     words = _words(frame, where.get("words", []), columns, y, n_classes, weights)
     events = _events(frame, where.get("events", []), y, n_classes, weights, n_jobs, seen)
-    x = numbers(frame, where.get("moments", [])) if "moments" in where else np.zeros((frame.n, 0))
-    n, mean, m2, met = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
     seen.missing += int(np.isnan(x).sum()) if met & kernels.NAN else 0
     counted = [k for k, j in enumerate(where.get("moments", [])) if columns[j].kind == "count"]
     if counted:
@@ -59,8 +70,9 @@ def collect(
     histograms = tuple(
         _histogram(frame, j, columns[j].name, y, n_classes, weights, seen) for j in where.get("histogram", [])
     )
+    joined = _joined(words, events, n_classes)
     united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
-    return Statistics(united, roles, rows, cells, _joined(words, events, n_classes), moments, histograms)
+    return Statistics(united, roles, rows, cells, joined, moments, histograms)
 
 
 def collect_coded(
@@ -94,23 +106,7 @@ def class_rows(y: Array, n_classes: int, weights: Floats | None) -> Array:
     return rows.astype(np.int64) if weights is None else rows
 
 
-def _cells(
-    frame: Frame,
-    where: list[int],
-    columns: list[Column],
-    y: Array,
-    rows: Array,
-    weights: Floats | None,
-    n_jobs: int | None,
-    seen: Seen,
-) -> Counts:
-    n_classes = len(rows)
-    if not where:
-        return Counts.zero([], n_classes)
-    if frame.sparse is not None:
-        return _bits(frame, where, columns, y, rows, weights, n_jobs)
-    coded = code_columns(frame, where, n_jobs)
-    seen.missing += coded.n_missing
+def _refuse_wide(frame: Frame, coded: Coded, where: list[int], n_classes: int) -> None:
     widest = max(range(len(where)), key=lambda k: len(coded.values[k]))
     refuse_over(
         None,
@@ -118,8 +114,6 @@ def _cells(
         f"counting {int(coded.offsets[-1])} values for {n_classes} classes",
         f"column {frame.name(where[widest])!r} alone has {len(coded.values[widest])} values: leave it out",
     )
-    table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
-    return in_schema(coded, table, where, columns)
 
 
 def in_schema(coded: Coded, table: Array, where: list[int], columns: list[Column]) -> Counts:
@@ -155,7 +149,9 @@ def _column_of(column: Column, values: list[Any]) -> Column:
                 f"column {column.name!r} is binary but has {len(values)} values: {values[:5]}; "
                 "give it the kind 'categorical'"
             )
-    return column.with_values(values)
+    if column.declared:
+        return column.with_values(values)
+    return Column(column.name, column.kind, tuple(values), column.declared)  # a block's values are in order
 
 
 def _bits(
@@ -168,6 +164,8 @@ def _bits(
     n_jobs: int | None,
 ) -> Counts:
     """Binary columns of a sparse table: only the ones are counted, the zeros are the rest of the class."""
+    if not where:
+        return Counts.zero([], len(rows))
     ones = _sparse_sums(frame, where, y, len(rows), weights, n_jobs, binary=True)
     table = np.empty((2 * len(where), len(rows)), dtype=rows.dtype)
     table[1::2] = ones if weights is not None else np.rint(ones).astype(np.int64)

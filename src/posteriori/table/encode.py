@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class Coded:
     codes: Any
     n_missing: int
 
-    @property
+    @cached_property
     def offsets(self) -> Ints:
         """Where each column's cells begin in a table with a row for missing at the end of every column."""
         sizes = [len(v) + 1 for v in self.values]
@@ -61,7 +61,8 @@ def code_columns(frame: Frame, where: Sequence[int], n_jobs: int | None = None) 
         found = _code_integers(frame.matrix)
         if found is not None:
             return found
-    workers = n_threads(n_jobs, frame.n * len(where))
+    cells = frame.n * len(where)
+    workers = n_threads(n_jobs, cells) if cells > 1 << 17 else 1
     if workers > 1:
         with ThreadPoolExecutor(workers) as team:
             parts = list(team.map(lambda j: factorize(frame.column(j), frame.name(j)), where))
