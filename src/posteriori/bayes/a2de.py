@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..kernels.parents import padded, sum_of_products
 from ..smoothing import share
 from ..smoothing import theta as theta_of
 from ..statistics.cuts import CodedTable
-from ..statistics.joint import Joint, collect_pairs, collect_triples, refuse_triples
+from ..statistics.joint import Joint, collect_triples, refuse_triples
 from ..statistics.statistics import Statistics
 from ..structure.information import conditional_information
 from ..table.encode import Seen
@@ -88,10 +89,9 @@ class A2DE(AODE):
         refuse_triples([1] * frame.d, frame.n, len(schema.classes), self.max_memory)  # the least; before any work
         return super()._collect(frame, schema, y, weights, seen)
 
-    def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
-        refuse_triples(table.sizes, table.n, base.n_classes, self.max_memory)
-        pairs = collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory)
-        return pairs, collect_triples(table, y, base.n_classes, weights, self.n_jobs, self.max_memory)
+    def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
+        triples = collect_triples(table, y, found.n_classes, weights, self.n_jobs, self.max_memory)
+        return replace(found, joints=(*found.joints, triples))
 
     @property
     def _pairs(self) -> Pairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -14,7 +15,6 @@ from ..errors import StatisticsError
 from ..kernels.parents import padded, sum_of_products
 from ..smoothing import share
 from ..statistics.cuts import CodedTable
-from ..statistics.joint import collect_pairs
 from ..statistics.statistics import Statistics
 from ..structure.information import class_information, conditional_information
 from ..structure.structures import naive
@@ -101,10 +101,12 @@ class AODE(SemiNaive):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Any, ...]:
-        if self.lazy if self._fresh else self._stored:
-            return (collect_rows(table, y, weights),)
-        return (collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory),)
+    @property
+    def _pairs_counted(self) -> bool:
+        return not (self.lazy if self._fresh else self._stored)
+
+    def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
+        return found if self._pairs_counted else replace(found, joints=(collect_rows(table, y, weights),))
 
     @property
     def _stored(self) -> bool:

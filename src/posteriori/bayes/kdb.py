@@ -97,11 +97,16 @@ class KDB(OneStructure):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
+    @property
+    def _pairs_counted(self) -> bool:
+        return self._fresh and self.k != 0
+
+    def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
+        K = found.n_classes
         if not self._fresh:
-            return (self._levels(table, self.structure_, y, base.n_classes, weights),)
-        K, most = base.n_classes, MOST if isinstance(self.k, str) else int(self.k)
-        pairs = collect_pairs(table, y, K, weights, self.n_jobs, self.max_memory) if most else None
+            return replace(found, joints=(self._levels(table, self.structure_, y, K, weights),))
+        most, base = MOST if isinstance(self.k, str) else int(self.k), replace(found, joints=())
+        pairs = found.joints[0] if found.joints else None
         self._order, structure, self.class_information_, self.information_ = _learned(base, pairs, most)
         levels = self._levels(table, structure, y, K, weights)
         self._losses: Floats | None = None
@@ -116,7 +121,8 @@ class KDB(OneStructure):
         self._used = frozenset(self._order[:used])
         kept = tuple(ps[:most] if i in self._used else () for i, ps in enumerate(structure.parents))
         self.structure_ = Structure(kept)
-        return (levels if self.structure_ == structure else levels.take(_rungs(self.structure_), table.sizes),)
+        kept_levels = levels if self.structure_ == structure else levels.take(_rungs(self.structure_), table.sizes)
+        return replace(found, joints=(kept_levels,))
 
     def _levels(
         self, table: CodedTable, structure: Structure, y: Array, n_classes: int, weights: Floats | None

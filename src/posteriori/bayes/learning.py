@@ -156,7 +156,7 @@ class TableLearner(Learner):
         )
         found = self._collect(rows.frame, rows.schema, rows.codes, rows.weights, seen)
         if known is None:
-            self.n_features_in_ = rows.frame.d
+            self.n_features_in_ = len(rows.schema.columns)
             if rows.frame.names is not None:
                 self.feature_names_in_ = np.array(rows.frame.names, dtype=object)
         self._seen = seen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,7 +35,8 @@ AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 class SemiNaive(TableLearner):
     """A classifier on coded columns: numbers are cut into bins, and what is stored are counts of several columns together.
 
-    A model says which joint counts it needs (`_joints`), how a row scores (`_score`) and who depends on whom (`_edges`).
+    A model says whether it counts pairs (`_pairs_counted`) or more (`_finish`), how a row scores (`_score`) and who depends
+    on whom (`_edges`).
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -56,9 +56,14 @@ class SemiNaive(TableLearner):
     bins: int
     max_memory: float | None
 
-    @abstractmethod
-    def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Any, ...]:
-        """The joint counts of these rows."""
+    def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
+        """The statistics of these rows with other joint counts than all pairs; what is learned but once is chosen here."""
+        return found
+
+    @property
+    def _pairs_counted(self) -> bool:
+        """Whether all pairs of columns are counted."""
+        return True
 
     @abstractmethod
     def _score(self, table: CodedTable) -> Floats:
@@ -89,10 +94,11 @@ class SemiNaive(TableLearner):
                     f"column {column.name!r} is text, which {type(self).__name__} cannot pair with other columns: "
                     "use NaiveBayes, or turn it into categories first"
                 )
+        how = self._pairs_counted, self.n_jobs, self.max_memory
         cuts = self._first_cuts(frame, schema, y, weights) if self._fresh else self.statistics_.cuts
-        table, base = collect_coded(frame, schema, cuts, y, weights, self.n_jobs)
+        table, found = collect_coded(frame, schema, cuts, y, weights, *how)
         seen.missing += table.n_missing
-        return replace(base, joints=self._joints(table, base, y, weights))
+        return self._finish(table, found, y, weights)
 
     def _first_cuts(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> Cuts:
         if isinstance(self.cuts, str):

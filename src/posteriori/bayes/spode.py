@@ -93,11 +93,10 @@ class SPODE(OneStructure):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
-        pairs = collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory)
+    def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         if self._fresh:
-            self._choose(table, base, pairs, y, weights)
-        return (pairs,)
+            self._choose(table, found, found.joints[0], y, weights)
+        return found
 
     def _choose(self, table: CodedTable, base: Statistics, pairs: Joint, y: Array, weights: Floats | None) -> None:
         """Set `super_parent_` and the scores of all candidates: the columns, then none."""

@@ -8,11 +8,9 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from ..arrays import Array, Floats
-from ..statistics.cuts import CodedTable
-from ..statistics.joint import Joint, collect_pairs
 from ..statistics.statistics import Statistics
-from ..structure.information import barred, class_information, conditional_information
-from ..structure.structures import Structure, by_information, tree
+from ..structure.information import learn_tree
+from ..structure.structures import Structure
 from .families import Families
 from .semi import AT_LEAST_0, OneStructure, SemiNaive, place_of
 
@@ -81,29 +79,25 @@ class TAN(OneStructure):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _joints(self, table: CodedTable, base: Statistics, y: Array, weights: Floats | None) -> tuple[Joint, ...]:
-        return (collect_pairs(table, y, base.n_classes, weights, self.n_jobs, self.max_memory),)
-
     def _become(self, statistics: Statistics, labels: Array) -> None:
         super()._become(statistics, labels)
-        self._made("structure", self._learn_tree)  # the tree is part of learning, not of the first prediction
+        self._made("tree", self._learn_tree)  # the tree is part of learning, not of the first prediction
+
+    def _learn_tree(self) -> tuple[Floats, Structure]:
+        statistics, first = self.statistics_, None
+        if self.root is not None:
+            first = place_of(self.root, self.schema_.names, "root")
+        return learn_tree(statistics.cells, statistics.joints[0], statistics.schema, first, self.min_information)
 
     @property
     def information_(self) -> Floats:
         """I(Xi;Xj|Y) in nats, a symmetric matrix in the order of the columns."""
-        statistics = self.statistics_
-        return self._made("information", lambda: conditional_information(statistics.joints[0], statistics.sizes))
+        return self._made("tree", self._learn_tree)[0]
 
     @property
     def structure_(self) -> Structure:
         """The tree (or forest), as the parents of each attribute."""
-        return self._made("structure", self._learn_tree)
-
-    def _learn_tree(self) -> Structure:
-        roots = by_information(class_information(self.statistics_.cells))
-        if self.root is not None:
-            roots = [place_of(self.root, self.schema_.names, "root"), *roots]
-        return tree(barred(self.information_, self.statistics_.sizes), roots, self.min_information)
+        return self._made("tree", self._learn_tree)[1]
 
     def _edge_weights(self) -> list[float] | None:
         return [float(self.information_[p, i]) for p, i in self._edges()]

@@ -40,7 +40,8 @@ def count_pairs(
     sizes = [int(s) for s in sizes]
     columns = list(columns.T) if isinstance(columns, np.ndarray) else list(columns)
     cells = int(pair_offsets(sizes)[-1])
-    refuse_over(max_memory, cells * n_classes * 8, f"pair counts of {len(sizes)} columns, {n_classes} classes")
+    if max_memory != np.inf:  # else the caller has asked already
+        refuse_over(max_memory, cells * n_classes * 8, f"pair counts of {len(sizes)} columns, {n_classes} classes")
     table = np.zeros((cells, n_classes), dtype=np.int64 if weights is None else np.float64)
     if cells == 0 or len(y) == 0:
         return table

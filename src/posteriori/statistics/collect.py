@@ -16,10 +16,11 @@ from ..errors import BadValue, CountOverflow
 from ..kernels import naive as kernels
 from ..table.encode import Coded, Seen, code_columns, count_words, numbers
 from ..table.frame import Frame
-from ..table.schema import Column, Schema
+from ..table.schema import Column, Schema, seen_columns
 from .counts import Counts
 from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram
+from .joint import collect_pairs
 from .moments import Moments
 from .statistics import Statistics
 
@@ -76,9 +77,16 @@ def collect(
 
 
 def collect_coded(
-    frame: Frame, schema: Schema, cuts: Cuts, y: Array, weights: Floats | None, n_jobs: int | None
+    frame: Frame,
+    schema: Schema,
+    cuts: Cuts,
+    y: Array,
+    weights: Floats | None,
+    pairs: bool,
+    n_jobs: int | None,
+    max_memory: float | None,
 ) -> tuple[CodedTable, Statistics]:
-    """The rows coded by the values they have, numbers by their bins, and N[y], N[xj, y] of them."""
+    """The rows coded by the values they have, numbers by their bins, and N[y], N[xj, y], N[xi, xj, y] of them."""
     schema = with_bins(schema, cuts)
     columns, n_classes = list(schema.columns), len(schema.classes)
     coded = local_codes(frame, cuts, n_jobs)
@@ -89,7 +97,9 @@ def collect_coded(
     words = Counts.zero([], n_classes)
     rows = class_rows(y, n_classes, weights)
     roles = ("cells",) * len(columns)
-    return translated(coded, schema), Statistics(schema, roles, rows, counts, words, nothing, (), cuts=cuts)
+    by_value = translated(coded, schema)
+    joints = (collect_pairs(by_value, y, n_classes, weights, n_jobs, max_memory),) if pairs else ()
+    return by_value, Statistics(schema, roles, rows, counts, words, nothing, (), False, joints, cuts)
 
 
 def count_coded(table: CodedTable, y: Array, n_classes: int, weights: Floats | None) -> tuple[Counts, Array]:
@@ -118,17 +128,19 @@ def _refuse_wide(frame: Frame, coded: Coded, where: list[int], n_classes: int) -
 
 def in_schema(coded: Coded, table: Array, where: list[int], columns: list[Column]) -> Counts:
     """The counts of a block's local codes, by the values that the schema will have; missing cells take no part."""
-    keep, sizes = (table != 0).any(axis=1), []
-    ends = coded.offsets
+    keep, ends = (table != 0).any(axis=1), coded.offsets
     keep[ends[1:] - 1] = False
-    as_they_are = True
+    seen = [
+        [v for v, used in zip(values, keep[ends[k] : ends[k + 1] - 1].tolist()) if used]
+        for k, values in enumerate(coded.values)
+    ]
+    found = seen_columns([columns[j] for j in where], seen)
     for k, j in enumerate(where):
-        values = [v for v, used in zip(coded.values[k], keep[ends[k] : ends[k + 1] - 1]) if used]
-        columns[j] = _column_of(columns[j], values)
-        as_they_are = as_they_are and columns[j].values == tuple(values)
-        sizes.append(len(columns[j].values))
+        columns[j] = found[k]
+    sizes = [len(c.values) for c in found]
+    as_they_are = all(c.values == tuple(values) for c, values in zip(found, seen))
     if as_they_are:
-        return Counts(table[keep], Counts.zero(sizes, 1).offsets)
+        return Counts(table[keep], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
     out = Counts.zero(sizes, table.shape[1])
     wide = np.zeros(out.table.shape, dtype=table.dtype)
     for k, j in enumerate(where):
@@ -136,22 +148,6 @@ def in_schema(coded: Coded, table: Array, where: list[int], columns: list[Column
         for i in np.flatnonzero(keep[ends[k] : ends[k + 1] - 1]).tolist():
             wide[out.offsets[k] + place[coded.values[k][i]]] = table[ends[k] + i]
     return Counts(wide, out.offsets)
-
-
-def _column_of(column: Column, values: list[Any]) -> Column:
-    """The column with the values that were seen; a binary one has exactly two."""
-    if column.kind == "binary":
-        if set(values) <= {0, 1}:  # False and True are 0 and 1
-            both: tuple[Any, ...] = (False, True) if any(isinstance(v, bool) for v in values) else (0, 1)
-            column = Column(column.name, "binary", both, frozenset(both)) if not column.declared else column
-        if len(set(values) | set(column.declared)) > 2:
-            raise BadValue(
-                f"column {column.name!r} is binary but has {len(values)} values: {values[:5]}; "
-                "give it the kind 'categorical'"
-            )
-    if column.declared:
-        return column.with_values(values)
-    return Column(column.name, column.kind, tuple(values), column.declared)  # a block's values are in order
 
 
 def _bits(

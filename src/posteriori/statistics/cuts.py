@@ -214,6 +214,8 @@ def learn_cuts(frame: Frame, schema: Schema, y: Array, weights: Floats | None, m
 
 def with_bins(schema: Schema, cuts: Cuts) -> Schema:
     """The schema whose measured columns have their bins as declared values."""
+    if all(cut is None for cut in cuts):
+        return schema
     columns = []
     for column, cut in zip(schema.columns, cuts):
         if cut is None:
@@ -233,7 +235,7 @@ def local_codes(frame: Frame, cuts: Cuts, n_jobs: int | None) -> Coded:
     """Local codes of every column."""
     measured = [j for j, cut in enumerate(cuts) if cut is not None]
     if not measured:
-        return code_columns(frame, range(frame.d), n_jobs)
+        return code_columns(frame, range(len(cuts)), n_jobs)
     others = [j for j, cut in enumerate(cuts) if cut is None]
     named = code_columns(frame, others, n_jobs) if others else Coded((), [], 0)
     values: list[Sequence[Any]] = [()] * frame.d

@@ -339,18 +339,20 @@ def collect_pairs(
 ) -> Joint:
     """N[xi, xj, y] of all pairs i < j; those that may be wide are counted one by one."""
     sizes, d = table.sizes, len(table.sizes)
-    offsets = pair_offsets(sizes)
+    first, second = np.triu_indices(d, k=1)
+    each = np.asarray(sizes, dtype=np.int64)
+    full = each[first] * each[second]
     what, way_out = (
         f"pair counts of {d} columns",
         "give fewer columns or values, or count at prediction: AODE(lazy=True)",
     )
-    refuse_joint(np.diff(offsets), table.n, n_classes, what, way_out, max_memory)
+    refuse_joint(full, len(y), n_classes, what, way_out, max_memory)
     few = [j for j, size in enumerate(sizes) if size * size <= WIDE]
     pairs = np.stack(np.triu_indices(len(few), k=1), axis=1).astype(np.int32)
     columns = table.codes if len(few) == d else [table.column(j) for j in few]
     counts = count_pairs(columns, [sizes[j] for j in few], y, n_classes, weights, n_jobs=n_jobs, max_memory=np.inf)
     if len(few) == d:
-        return Joint(pairs, np.diff(offsets), Counts(counts, offsets))
+        return Joint(pairs, full, Counts(counts, np.concatenate([[0], np.cumsum(full)])))
     narrow = Counts(counts, pair_offsets([sizes[j] for j in few]))
     found: dict[Scope, Part] = {(few[i], few[j]): (None, narrow.scope(s)) for s, (i, j) in enumerate(pairs.tolist())}
     scopes = list(itertools.combinations(range(d), 2))

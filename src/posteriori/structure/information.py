@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from ..arrays import Floats, Ints
 from ..statistics import Counts
 from ..statistics.joint import Joint
+from ..table.schema import Schema
+from .structures import Structure, by_information, tree
 
-__all__ = ["barred", "class_information", "conditional_information"]
+__all__ = ["barred", "class_information", "conditional_information", "learn_tree"]
 
 NUMBERS = 1 << 18  # counts looked at a time
 ROUNDING = 1e-13  # what a sum of n ln n leaves of rounding, as a share of it: no information
@@ -28,7 +30,7 @@ def class_information(counts: Counts) -> Floats:
     [0.6931]
     """
     table = counts.table.astype(np.float64)
-    by_class = counts.totals().astype(np.float64)
+    by_class = np.stack([_sums(n, counts.offsets) for n in table.T], axis=1)
     n = by_class.sum(axis=1)
     inner = _sums(_xlogx(table).sum(axis=1), counts.offsets)
     values = _sums(_xlogx(table.sum(axis=1)), counts.offsets)
@@ -49,7 +51,7 @@ def conditional_information(pairs: Joint, sizes: Sequence[int]) -> Floats:
     out = np.zeros((len(s), len(s)))
     begin = 0
     while begin < len(first):
-        end = int(np.searchsorted(offsets, offsets[begin] + NUMBERS // max(counts.n_classes, 1), side="right")) - 1
+        end = int(np.searchsorted(offsets, offsets[begin] + NUMBERS // counts.table.shape[1], side="right")) - 1
         end = min(max(end, begin + 1), len(first))
         rows = slice(offsets[begin], offsets[end])
         part, shape = counts.table[rows].astype(np.float64), (s[first[begin:end]], s[second[begin:end]])
@@ -63,6 +65,16 @@ def conditional_information(pairs: Joint, sizes: Sequence[int]) -> Floats:
         begin = end
     both: Floats = out + out.T
     return both
+
+
+def learn_tree(
+    cells: Counts, pairs: Joint, schema: Schema, root: int | None = None, least: float = 0.0
+) -> tuple[Floats, Structure]:
+    """(I(Xi;Xj|Y), the tree of greatest weight); it hangs from the attribute that tells most of the class, or is told."""
+    sizes = [len(c.values) for c in schema.columns]
+    roots = by_information(class_information(cells))
+    weight = conditional_information(pairs, sizes)
+    return weight, tree(barred(weight, sizes), roots if root is None else [root, *roots], least)
 
 
 def barred(weight: Floats, sizes: Sequence[int]) -> Floats:
