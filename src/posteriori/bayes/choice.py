@@ -6,15 +6,16 @@ weight, of −ln P(y|x), of (1 − P(y|x))² and of whether the class of greates
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..kernels.naive import normalise
-from ..smoothing import log_prior, log_share
+from ..kernels.naive import log_joint_cells, normalise
+from ..smoothing import log_prior, log_share, log_theta
+from ..statistics import Counts
 from ..statistics.collect import count_coded
 from ..statistics.cuts import CodedTable
 from ..statistics.statistics import Statistics
@@ -131,30 +132,48 @@ def leave_out_prior(
 
 
 def naive_losses(
-    table: CodedTable, base: Statistics, y: Array, weights: Floats | None, prior: Any, smoothing: float, left_out: bool
+    table: CodedTable,
+    base: Statistics,
+    y: Array,
+    weights: Floats | None,
+    prior: Any,
+    smoothing: float,
+    left_out: bool,
+    n_jobs: int | None = None,
 ) -> Floats:
     """The losses of naive Bayes, each row left out of the counts, or not in them."""
-    total = np.zeros(3)
     of_others, of_own = leave_out_prior(base.rows, prior, smoothing, y, weights, left_out)
-    totals = base.cells.totals()
-    for begin in range(0, table.n, ROWS):
-        rows = np.arange(begin, min(table.n, begin + ROWS))
-        own, w = y[rows].astype(np.intp), None if weights is None else weights[rows]
-        gone = np.minimum(1.0 if w is None else w, 1.0) if left_out else 0.0
-        at: Callable[[Array], tuple[Array, Array]] = lambda c: (np.arange(len(c)), c)  # noqa: E731
-        with np.errstate(divide="ignore"):
-            joint = np.repeat(np.log(of_others)[None], len(rows), axis=0)
-            joint[at(own)] = np.log(of_own[rows])
+    at = np.arange(len(y)), y.astype(np.intp)
+    with np.errstate(divide="ignore"):
+        joint = _added(table, log_theta(base.cells, smoothing), np.log(of_others), n_jobs)
+        own = np.log(of_own)
+    if left_out and (weights is None or weights.min() >= 1):
+        own += _added(table, _without(base.cells, smoothing, 1.0), np.zeros(base.n_classes), n_jobs)[at]
+        joint[at] = own
+    elif left_out:
+        gone = np.minimum(weights, 1.0) if weights is not None else 1.0
+        totals = base.cells.totals()
         for j, size in enumerate(table.sizes):
-            x = table.column(j)[rows]
+            x = table.column(j)
             seen = x < size
-            if not seen.any():
-                continue
-            above = base.cells.scope(j)[np.where(seen, x, 0)].astype(np.float64)
-            below = np.repeat(totals[j][None].astype(np.float64), len(rows), axis=0)
-            for part in (above, below):
-                part[at(own)] = np.maximum(part[at(own)] - gone, 0.0)
-            term = log_share(above + smoothing, below + size * smoothing, size)
-            joint += np.where(seen[:, None], term, 0.0)
-        total += losses(joint, own, w)
-    return total
+            n = base.cells.scope(j)[np.where(seen, x, 0), at[1]] if size else np.zeros(len(y))
+            above, below = np.maximum(n - gone, 0.0), np.maximum(totals[j][at[1]] - gone, 0.0)
+            own += np.where(seen, log_share(above + smoothing, below + size * smoothing, size), 0.0)
+        joint[at] = own
+    return losses(joint, at[1], weights, n_jobs)
+
+
+def _added(table: CodedTable, logs: Floats, start: Floats, n_jobs: int | None) -> Floats:
+    """start + Σ_j of the logs of the row's values, [value, y] of all columns; a missing cell adds nothing."""
+    sizes = np.asarray(table.sizes, dtype=np.int64)
+    packed = np.zeros((len(logs) + len(sizes), logs.shape[1]))
+    packed[np.arange(len(logs)) + np.repeat(np.arange(len(sizes)), sizes)] = logs
+    return log_joint_cells(table.codes, packed, np.concatenate([[0], np.cumsum(sizes + 1)]), start, n_jobs=n_jobs)
+
+
+def _without(cells: Counts, smoothing: float, gone: float) -> Floats:
+    """ln θ of every value for a row of that value and class which is taken away."""
+    below = np.maximum(cells.totals() - gone, 0.0) + (cells.sizes * smoothing)[:, None]
+    sizes = cells.sizes
+    above = np.maximum(cells.table - gone, 0.0) + smoothing
+    return log_share(above, np.repeat(below, sizes, axis=0), np.repeat(sizes, sizes)[:, None])

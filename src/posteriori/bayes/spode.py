@@ -154,7 +154,7 @@ class SPODE(OneStructure):
         found = leave_one_out(
             codes, first, y.astype(np.int32), theta, own, totals, prior, prior_own, weights, self.n_jobs
         )
-        none = naive_losses(table, base, y, weights, self.prior, lam, left_out)
+        none = naive_losses(table, base, y, weights, self.prior, lam, left_out, self.n_jobs)
         return np.vstack([found, none])
 
     @property

@@ -253,7 +253,7 @@ def family_codes(table: CodedTable, family: Scope, extra: int = 0) -> Array:
     size = math.prod(table.sizes[j] + extra for j in family)
     codes = codes.astype(np.uint16 if size < 1 << 16 else np.uint32 if size < 1 << 32 else np.int64)
     for j in family[1:]:
-        codes = codes * codes.dtype.type(table.sizes[j] + extra) + table.column(j).astype(codes.dtype, copy=False)
+        codes = codes * codes.dtype.type(table.sizes[j] + extra) + table.column(j)
     return codes
 
 
