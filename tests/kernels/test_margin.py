@@ -15,6 +15,7 @@ from posteriori import kernels
 from posteriori.kernels import margin
 from posteriori.kernels.margin import Descent, Epoch, KernelSpec
 from posteriori.kernels.reference import margin as reference
+from posteriori.margin.sparse_gram import SparseGram, wide_csr
 
 SPECS = [
     KernelSpec("dot", 1.0, 0.5),
@@ -170,3 +171,55 @@ def test_descent_keeps_w_and_lowers_the_dual(kind, loss):
 def test_shapes_are_checked_before_a_kernel_runs(call):
     with pytest.raises(ValueError, match="shapes do not fit"):
         call()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: f"{s.kind}{s.degree}")
+@pytest.mark.parametrize("n", [1, 7, 130, 700])
+def test_a_square_is_its_rows(spec, dtype, n):
+    packed = margin.pack(np.random.default_rng(n).normal(size=(n, 5)).astype(dtype))
+    rows, square = margin.square(n, dtype), margin.square(n, dtype)
+    margin.kernel_rows(spec, packed.rows, packed.norms[:n], packed, rows, np.arange(n))
+    margin.kernel_square(spec, packed, square)
+    assert_array_equal(square, rows)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("spec", [s for s in SPECS if s.kind != "manhattan"], ids=lambda s: f"{s.kind}{s.degree}")
+def test_sparse_rows_are_the_formula(spec, dtype):
+    random = np.random.default_rng(5)
+    a, b = (sparse.random_array((n, 40), density=0.2, rng=random, format="csr") for n in (9, 23))
+    gram = SparseGram(spec, b, np.dtype(dtype))
+    out = np.full((11, 25), 7.0, dtype)
+    slot = random.permutation(11)[:9]
+    gram.between(wide_csr(a), out, slot)
+    expected = reference.kernel_rows(spec, a.toarray(), b.toarray())
+    assert_allclose(out[slot, :23], expected, rtol=TOLERANCE[dtype], atol=1e-7)
+    assert (out[:, 23:] == 7).all()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, wide_csr], ids=["dense", "sparse"])
+def test_dots_and_sums_of_rows(kind):
+    random = np.random.default_rng(6)
+    X = random.normal(size=(70, 9)) * (random.random((70, 9)) < 0.5)
+    w, weight = random.normal(size=10), np.maximum(random.normal(size=70), 0.0)
+    wide = np.column_stack([X, np.full(70, 0.7)])
+    assert_allclose(margin.row_dots(kind(X), w, 0.7), wide @ w, atol=1e-12)
+    assert_allclose(margin.row_sums(kind(X), weight, 0.7), wide.T @ weight, atol=1e-12)
+    assert_allclose(margin.row_sums(kind(X), weight, 0.7, w), wide.T @ (weight * (wide @ w)), atol=1e-12)
+
+
+def test_a_block_counts_its_variables_in_single_precision():
+    many = 2**24 + 8
+    K = np.lib.stride_tricks.as_strided(np.zeros(1), (many, many), (0, 0))
+    with pytest.raises(ValueError, match="2²⁴"):
+        margin.smo_block(K, *(np.zeros(many) for _ in range(4)), 1e-3, 1)
+
+
+def test_a_problem_without_an_end_is_left():
+    """Two variables without bounds and no curvature between them: the step has no end, and β stays a number."""
+    K, y = np.array([[0.0, 5.0], [5.0, 0.0]]), np.array([1.0, -1.0])
+    beta, v = np.zeros(2), y.copy()
+    margin.smo_block(K, np.minimum(0, y * np.inf), np.maximum(0, y * np.inf), beta, v, 1e-3, 10_000)
+    assert np.isfinite(beta).all()
+    assert np.isfinite(v).all()

@@ -8,12 +8,15 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
 import posteriori as po
-from posteriori.errors import ModelError, TableError
+from posteriori.errors import ModelError, NotSeparable, TableError
 from posteriori.margin.gram import FunctionGram
+from posteriori.margin.linear import objective
 from posteriori.margin.platt import normalised
 
 
@@ -94,6 +97,99 @@ def test_numbers_of_a_kernel_are_finite(wrong):
 
 
 def test_a_sparse_precomputed_kernel_is_an_error():
-    for model in (po.SVC(kernel="precomputed"), po.SVR(kernel="precomputed")):
+    K = np.eye(8)
+    for model in (po.SVC(kernel="precomputed", probability=True), po.SVR(kernel="precomputed")):
         with pytest.raises(TableError, match="dense"):
-            model.fit(sparse.eye_array(8, format="csr"), np.arange(8) % 2)
+            model.fit(sparse.csr_array(K), np.arange(8) % 2)
+        model.fit(K, np.arange(8) % 2)
+        for ask in ("predict", "decision_function", "predict_proba"):
+            if hasattr(model, ask):
+                with pytest.raises(TableError, match="dense"):
+                    getattr(model, ask)(sparse.csr_array(K))
+
+
+# -- the hard margin ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@settings(max_examples=60)
+@given(
+    st.integers(0, 2**20),
+    st.sampled_from(["precomputed", "sigmoid", "callable"]),
+    st.sampled_from([1.0, 1e6, 1e300, np.inf]),
+    st.sampled_from([1e-6, 1.0, 1e6, 1e150, 1e300]),
+    st.sampled_from([po.SVC, po.SVR]),
+)
+def test_no_answer_is_nan_though_the_kernel_is_none(seed, kernel, C, size, kind):
+    """A matrix that is not positive semi-definite, of any size: an error by name, or finite answers."""
+    random = np.random.RandomState(seed)
+    n = random.randint(2, 30)
+    x, y = random.normal(size=(n, 3)), np.r_[0, 1, random.randint(0, 2, n - 2)]
+    B = random.normal(size=(3, 3))
+    options = {"C": C, "max_iter": 20_000}
+    if kernel == "sigmoid":
+        model, x = kind(kernel="sigmoid", gamma=1.0, coef0=float(random.normal()), **options), x * min(size, 1e70)
+    elif kernel == "callable":
+        model = kind(kernel=lambda a, b: size * (a @ (B + B.T) @ b.T), **options)
+    else:
+        model, x = kind(kernel="precomputed", **options), size * (x @ (B + B.T) @ x.T)
+    try:
+        model.fit(x, y)
+        answers = [model.predict(x)] + ([model.decision_function(x)] if kind is po.SVC else [])
+    except ModelError:
+        return
+    assert all(np.isfinite(a).all() for a in answers)
+
+
+def test_a_hard_margin_under_no_kernel_is_refused_by_name():
+    K = np.random.RandomState(0).normal(size=(40, 40))
+    with pytest.raises(ModelError, match="positive semi-definite"):
+        po.SVC(kernel="precomputed", C=np.inf).fit(K + K.T, np.arange(40) % 2)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 2**20),
+    st.sampled_from([(100, 2, 1.0), (500, 2, 10.0), (500, 2, 100.0), (500, 5, 0.2), (300, 8, 0.1)]),
+)
+def test_distinct_points_under_a_definite_kernel_are_separable(seed, shape):
+    """Whatever their labels; though the margin may be so narrow that the values of K have not the digits to tell."""
+    n, d, gamma = shape
+    random = np.random.RandomState(seed)
+    x, y = random.normal(size=(n, d)), random.randint(0, 2, n)
+    y[:2] = 0, 1
+    machine = po.SVC(gamma=gamma, C=np.inf).fit(x, y)
+    assert machine.score(x, y) == 1.0
+    assert machine.margins(x, y).functional.min() > 1 - 2e-3
+    assert machine.fit_status_ == 0
+
+
+def test_a_margin_too_narrow_for_double_precision_is_not_called_inseparable():
+    random = np.random.RandomState(0)
+    x, y = random.normal(size=(200, 1)), random.randint(0, 2, 200)
+    with pytest.raises(ModelError, match="too narrow for double precision") as found:
+        po.SVC(C=np.inf).fit(x, y)
+    assert not isinstance(found.value, NotSeparable)
+    x[1], y[:2] = x[0], (0, 1)
+    with pytest.raises(NotSeparable, match="row occurs in two classes"):
+        po.SVC(C=np.inf).fit(x, y)
+
+
+# -- the linear margin --------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**20), st.sampled_from([1e-2, 1.0, 100.0]), st.booleans())
+def test_newton_ends_at_the_optimum_whatever_the_units_of_the_columns(seed, C, wide):
+    """Beside the exact minimum (Newton's method to the last digit on columns in units of 1e-4 to 1e4)."""
+    random = np.random.RandomState(seed)
+    x = random.normal(size=(120, 60 if wide else 5)) * 10.0 ** random.randint(-4, 5, 60 if wide else 5)
+    y = np.where(random.normal(size=120) + x[:, 0] / np.abs(x[:, 0]).mean() > 0, 1, -1)
+    table = sparse.csr_array(x) if wide else x  # over 50 columns, sparse rows go by conjugate gradients
+    found, exact = (po.LinearSVC(C=C, solver="newton", tol=t).fit(table, y) for t in (1e-4, 1e-12))
+    value, best = (
+        objective(x, y.astype(float), np.full(120, C), np.append(m.coef_[0], m.intercept_), 1.0, "squared_hinge")
+        for m in (found, exact)
+    )
+    assert best <= value * (1 + 1e-12)
+    assert value <= best * (1 + 1e-5)

@@ -2,44 +2,75 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
-from ..kernels.margin import KernelSpec, Packed, kernel_rows, kernel_sums, pack, square
+from ..kernels.margin import (
+    KernelSpec,
+    Packed,
+    kernel_rows,
+    kernel_square,
+    kernel_sums,
+    pack,
+    square,
+)
 
 KernelFunction = Callable[[Any, Any], Any]
 
+DEFINITE = ("rbf", "distance", "manhattan")  # strictly positive definite: distinct points are separable
+LARGEST = 1e150  # of a kernel value: its square is a number
 FEWEST = 16  # kernel rows held, whatever the bound
 AT_ONCE = 2**33  # multiplications of one compiled call: a few tenths of a second, so that Ctrl-C is obeyed
 
 
-class Gram(Protocol):
-    """K over the training rows; `only` restricts it to some of them, in any order, repeated or not."""
+class Gram(abc.ABC):
+    """K over the variables of a problem.
+
+    Variables may share their rows (the two multipliers of a row in regression): variable i has row `place[i]`, or row i
+    where `place` is None, and a row of K has a column for each of the `width` rows.
+    """
+
+    place: Ints | None = None
+    n_jobs: int | None = None
+    definite: bool = False  # whether distinct points always have a margin
+    coarse: bool = False  # whether pieces are in a precision that f may feel; `exact` sums are not
 
     @property
+    @abc.abstractmethod
     def dtype(self) -> Any: ...
 
-    def __len__(self) -> int: ...
+    @property
+    @abc.abstractmethod
+    def width(self) -> int: ...
 
+    @abc.abstractmethod
     def block(self, index: Ints, room: Array | None = None) -> Array:
-        """K[index, index] in the first columns of a `kernels.margin.square`, in the bytes of `room` where they suffice."""
+        """K between these variables, in the first columns of a `kernels.margin.square`, in the bytes of `room`."""
 
+    @abc.abstractmethod
     def rows(self, index: Ints, out: Array, slot: Ints) -> None:
-        """out[slot] = K[index, :]."""
+        """out[slot] = rows `index` of K."""
 
-    def sums(self, targets: Ints, index: Ints, coef: Floats) -> Floats:
-        """Σ_j coef_j K[targets, index_j]; `targets` are in order."""
+    @abc.abstractmethod
+    def sums(self, targets: Ints, index: Ints, coef: Floats, exact: bool = False) -> Floats:
+        """Σ_j coef_j K between rows `targets`, which are in order, and rows index_j."""
 
+    @abc.abstractmethod
     def only(self, index: Ints) -> Gram:
-        """K[index, index], as a matrix to ask for pieces of."""
+        """K between these variables, as a matrix to ask for pieces of."""
 
+    @abc.abstractmethod
     def spread(self) -> float:
         """√max K(x, x): no two points are further apart than twice this."""
+
+    def finer(self) -> Gram:
+        """The same matrix, not coarse."""
+        return self
 
 
 def parts(n: int, each: int) -> list[slice]:
@@ -48,25 +79,30 @@ def parts(n: int, each: int) -> list[slice]:
     return [slice(a, min(n, a + size)) for a in range(0, n, size)]
 
 
-@dataclass(frozen=True, slots=True)
-class DenseGram:
-    """The kernel matrix of dense rows, computed by the compiled block kernels in the precision of the rows."""
+class DenseGram(Gram):
+    """The kernel matrix of dense rows, computed by the compiled block kernels in the precision of the packed rows.
 
-    spec: KernelSpec
-    packed: Packed
-    n_jobs: int | None = None
+    `fine` are the same rows in double precision, where single is too coarse for the last digits of f.
+    """
+
+    def __init__(self, spec: KernelSpec, packed: Packed, n_jobs: int | None = None, fine: Packed | None = None) -> None:
+        self.spec, self.packed, self.n_jobs, self.fine = spec, packed, n_jobs, fine
+        self.definite, self.coarse = spec.kind in DEFINITE and spec.scale > 0, fine is not None
 
     @property
     def dtype(self) -> Any:
         return self.packed.rows.dtype
 
-    def __len__(self) -> int:
+    @property
+    def width(self) -> int:
         return self.packed.n
 
     def block(self, index: Ints, room: Array | None = None) -> Array:
-        here = self.only(index)
-        out = square(len(index), self.dtype, room)
-        here.rows(np.arange(len(index)), out, np.arange(len(index)))
+        here, out = self.only(index), square(len(index), self.dtype, room)
+        if len(index) * here.packed.rows.size <= AT_ONCE:
+            kernel_square(self.spec, here.packed, out, self.n_jobs)
+        else:
+            here.rows(np.arange(len(index)), out, np.arange(len(index)))
         return out
 
     def rows(self, index: Ints, out: Array, slot: Ints) -> None:
@@ -74,10 +110,11 @@ class DenseGram:
         for part in parts(len(index), self.packed.rows.size):
             kernel_rows(self.spec, x[part], norms[part], self.packed, out, slot[part], self.n_jobs)
 
-    def sums(self, targets: Ints, index: Ints, coef: Floats) -> Floats:
-        support = pack(self.packed.rows[index], self.n_jobs)
-        every = len(targets) == len(self)  # then in order: no copy
-        x, norms = (a if every else a[targets] for a in (self.packed.rows, self.packed.norms[: len(self)]))
+    def sums(self, targets: Ints, index: Ints, coef: Floats, exact: bool = False) -> Floats:
+        of = self.fine if exact and self.fine is not None else self.packed
+        support = pack(of.rows[index], self.n_jobs)
+        every = len(targets) == self.width  # then in order: no copy
+        x, norms = (a if every else a[targets] for a in (of.rows, of.norms[: self.width]))
         out = np.empty(len(targets))
         for part in parts(len(targets), support.rows.size):
             out[part] = kernel_sums(self.spec, x[part], norms[part], support, coef[None], self.n_jobs)[:, 0]
@@ -86,24 +123,27 @@ class DenseGram:
     def only(self, index: Ints) -> DenseGram:
         return DenseGram(self.spec, pack(self.packed.rows[index], self.n_jobs), self.n_jobs)
 
+    def finer(self) -> DenseGram:
+        return self if self.fine is None else DenseGram(self.spec, self.fine, self.n_jobs)
+
     def spread(self) -> float:
         kind, scale, shift, degree = self.spec
         top = scale * float(self.packed.norms.max(initial=0.0)) + shift
         return float(np.sqrt(abs({"dot": top, "polynomial": top**degree}.get(kind, 1.0))))
 
 
-@dataclass(frozen=True, slots=True)
-class WholeGram:
+class WholeGram(Gram):
     """A kernel matrix that is there already; `index` names the rows in play."""
 
-    K: Array
-    index: Ints | None = None
+    def __init__(self, K: Array, index: Ints | None = None, definite: bool = False) -> None:
+        self.K, self.index, self.definite = K, index, definite
 
     @property
     def dtype(self) -> Any:
         return self.K.dtype
 
-    def __len__(self) -> int:
+    @property
+    def width(self) -> int:
         return len(self.K) if self.index is None else len(self.index)
 
     def _of(self, index: Ints) -> Ints:
@@ -118,59 +158,101 @@ class WholeGram:
         rows = self.K[self._of(index)]
         out[slot] = rows if self.index is None else rows[:, self.index]
 
-    def sums(self, targets: Ints, index: Ints, coef: Floats) -> Floats:
-        at = self._of(targets)
-        out: Floats = self.K[at][:, self._of(index)] @ coef
+    def sums(self, targets: Ints, index: Ints, coef: Floats, exact: bool = False) -> Floats:
+        out: Floats = self.K[self._of(targets)][:, self._of(index)] @ coef
         return out
 
     def only(self, index: Ints) -> WholeGram:
-        return WholeGram(self.K, self._of(index))
+        return WholeGram(self.K, self._of(index), self.definite)
 
     def spread(self) -> float:
         diagonal = self.K.diagonal() if self.index is None else self.K.diagonal()[self.index]
         return float(np.sqrt(np.abs(diagonal).max(initial=0.0)))
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionGram:
+class FunctionGram(Gram):
     """The kernel matrix by a Python function of two tables (a callable kernel, or sparse rows)."""
 
-    function: KernelFunction
-    X: Any
-    dtype: Any = np.float64
+    def __init__(self, function: KernelFunction, X: Any, dtype: Any = np.float64, definite: bool = False) -> None:
+        self.function, self.X, self._dtype, self.definite = function, X, dtype, definite
 
-    def __len__(self) -> int:
+    @property
+    def dtype(self) -> Any:
+        return self._dtype
+
+    @property
+    def width(self) -> int:
         return int(self.X.shape[0])
 
     def _values(self, a: Any, b: Any) -> Array:
         return checked_values(self.function, a, b, self.dtype)
 
     def block(self, index: Ints, room: Array | None = None) -> Array:
-        out = square(len(index), self.dtype, room)
-        self.only(index).rows(np.arange(len(index)), out[:, : len(index)], np.arange(len(index)))
+        out, q = square(len(index), self.dtype, room), len(index)
+        self.only(index).rows(np.arange(q), out[:, :q], np.arange(q))
         return out
 
     def rows(self, index: Ints, out: Array, slot: Ints) -> None:
-        for part in parts(len(index), 8 * len(self)):
+        for part in parts(len(index), 8 * self.width):
             out[slot[part]] = self._values(self.X[index[part]], self.X)
 
-    def sums(self, targets: Ints, index: Ints, coef: Floats) -> Floats:
+    def sums(self, targets: Ints, index: Ints, coef: Floats, exact: bool = False) -> Floats:
         return sums_by_function(self.function, self.X[targets], self.X[index], coef[None])[:, 0]
 
     def only(self, index: Ints) -> FunctionGram:
-        return FunctionGram(self.function, self.X[index], self.dtype)
+        return FunctionGram(self.function, self.X[index], self.dtype, self.definite)
 
     def spread(self) -> float:
-        one = [abs(float(self._values(self.X[i : i + 1], self.X[i : i + 1])[0, 0])) for i in range(min(100, len(self)))]
+        one = [
+            abs(float(self._values(self.X[i : i + 1], self.X[i : i + 1])[0, 0])) for i in range(min(100, self.width))
+        ]
         return float(np.sqrt(max(one, default=0.0)))
+
+
+class SharedGram(Gram):
+    """Variables that share rows: variable i has row place[i] of another matrix."""
+
+    def __init__(self, of: Gram, place: Ints) -> None:
+        self.of, self.place = of, place
+        self.n_jobs, self.definite, self.coarse = of.n_jobs, of.definite, of.coarse
+
+    @property
+    def dtype(self) -> Any:
+        return self.of.dtype
+
+    @property
+    def width(self) -> int:
+        return self.of.width
+
+    def block(self, index: Ints, room: Array | None = None) -> Array:
+        assert self.place is not None
+        return self.of.block(self.place[index], room)
+
+    def rows(self, index: Ints, out: Array, slot: Ints) -> None:
+        self.of.rows(index, out, slot)
+
+    def sums(self, targets: Ints, index: Ints, coef: Floats, exact: bool = False) -> Floats:
+        return self.of.sums(targets, index, coef, exact)
+
+    def only(self, index: Ints) -> SharedGram:
+        assert self.place is not None
+        rows, place = np.unique(self.place[index], return_inverse=True)
+        return SharedGram(self.of.only(rows), place)
+
+    def finer(self) -> SharedGram:
+        assert self.place is not None
+        return SharedGram(self.of.finer(), self.place)
+
+    def spread(self) -> float:
+        return self.of.spread()
 
 
 class RowCache:
     """Kernel rows held in the bytes of `room` (16 rows where it is less); the least recently used leave first."""
 
     def __init__(self, gram: Gram, room: Array) -> None:
-        n, item = len(gram), np.dtype(gram.dtype).itemsize
-        self.gram = gram
+        n, item = gram.width, np.dtype(gram.dtype).itemsize
+        self.gram, self.room = gram, room
         self.capacity = int(min(n, room.nbytes // (n * item)))
         if self.capacity < FEWEST:
             self.capacity, room = min(n, FEWEST), np.empty(FEWEST * n * item, np.uint8)
@@ -197,6 +279,21 @@ class RowCache:
             self.gram.rows(missing, self.buffer, free)
         return self.slot_of[index]
 
+    def only(self, gram: Gram, keep: Ints) -> RowCache:
+        """The cache of a matrix restricted to rows `keep`, in order: what is held stays, in the same bytes."""
+        now = RowCache(gram, self.room)
+        if now.buffer.base is not self.buffer.base:  # too few rows to be worth the care
+            return now
+        renamed = np.full(len(self.slot_of), -1, np.int64)
+        renamed[keep] = np.arange(len(keep))
+        live = np.flatnonzero((self.owner >= 0) & (renamed[self.owner] >= 0))[: now.capacity]
+        for slot, old in enumerate(live):  # forward: a row never lands on one not yet moved
+            now.buffer[slot] = self.buffer[old][keep]
+        now.owner[: len(live)] = renamed[self.owner[live]]
+        now.slot_of[now.owner[: len(live)]] = np.arange(len(live))
+        now.used[: len(live)], now.clock = self.used[live], self.clock
+        return now
+
 
 def checked_values(function: KernelFunction, a: Any, b: Any, dtype: Any = np.float64) -> Array:
     """K(a, b) of a Python function, which may give anything."""
@@ -207,7 +304,12 @@ def checked_values(function: KernelFunction, a: Any, b: Any, dtype: Any = np.flo
         raise ModelError(
             f"a callable kernel gives K(A, B) of shape (rows of A, rows of B) = {shape}; it gave {K.shape}"
         )
-    if not np.isfinite(K).all():
+    return small_enough(K)
+
+
+def small_enough(K: Array) -> Array:
+    """K, whose values are numbers that can be squared."""
+    if not (np.abs(K) < LARGEST).all():
         raise ModelError("the kernel gave a value that is not finite, or too large for its precision")
     return K
 

@@ -16,6 +16,7 @@ of 1/2σ² or 1/σ.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,19 @@ from scipy import sparse
 from ..arrays import Array, Floats
 from ..errors import ModelError
 from ..kernels.margin import KernelSpec, Packed, kernel_sums, pack
-from .gram import DenseGram, FunctionGram, Gram, KernelFunction, WholeGram, checked_values, parts, sums_by_function
+from .gram import (
+    LARGEST,
+    DenseGram,
+    FunctionGram,
+    Gram,
+    KernelFunction,
+    WholeGram,
+    checked_values,
+    parts,
+    small_enough,
+    sums_by_function,
+)
+from .sparse_gram import SparseGram
 
 KIND = {
     "linear": "dot",
@@ -38,6 +51,7 @@ KIND = {
 }
 NAMES = (*KIND, "auto", "precomputed")
 SINGLE_FROM = 2000  # rows from which single precision is worth a thought
+CORRECTED = 0.2  # an error of f that the solver, summing anew in double precision, takes out
 FAR = 1e15  # a coordinate beyond this has a square that single precision may not hold
 UNCENTRED = ("polynomial", "sigmoid")  # their values change when the data are shifted
 
@@ -87,7 +101,9 @@ class Kernel:
     spec: KernelSpec | None = None
     function: KernelFunction | None = None
     centre: Floats | None = None
-    single: bool = False
+    single: bool = False  # in sums of any use
+    coarse: bool = False  # in a solver that corrects itself
+    sparse: bool = False  # whether the training rows are
 
     @property
     def precomputed(self) -> bool:
@@ -105,21 +121,29 @@ class Kernel:
     def gram(self, X: Any, megabytes: float, n_jobs: int | None = None) -> Gram:
         """The kernel matrix of the training rows X (or X itself, precomputed)."""
         if self.precomputed:
-            return WholeGram(np.ascontiguousarray(X, dtype=np.float64))
+            return WholeGram(small_enough(np.ascontiguousarray(X, dtype=np.float64)))
         if self.function is None and self.spec is not None:
-            return DenseGram(self.spec, pack(self.table(X), n_jobs), n_jobs)
+            if self.sparse:
+                return SparseGram(self.spec, X, np.dtype(np.float32 if self.single else np.float64), n_jobs)
+            fine = pack(self.table(X, single=False), n_jobs) if self.coarse else None
+            return DenseGram(self.spec, pack(self.table(X, self.single or self.coarse), n_jobs), n_jobs, fine)
         assert self.function is not None
-        n = X.shape[0]
+        n, definite = X.shape[0], self.spec is not None and self.spec.scale > 0  # spec: the 1-norm of sparse rows
         if n * n * 8 <= megabytes * 2**20:
-            return WholeGram(checked_values(self.function, X, X))
-        return FunctionGram(self.function, X, np.dtype(np.float32))
+            return WholeGram(checked_values(self.function, X, X), definite=definite)
+        return FunctionGram(self.function, X, np.dtype(np.float32), definite)
 
     def ready(self, support: Any, n_jobs: int | None = None) -> Any:
         """Support vectors as `sums` takes them: packed for the compiled kernels, or as they are."""
-        return support if self.function is not None else pack(self.table(support), n_jobs)
+        if self.function is not None:
+            return support
+        assert self.spec is not None
+        return SparseGram(self.spec, support, n_jobs=n_jobs) if self.sparse else pack(self.table(support), n_jobs)
 
     def sums(self, X: Any, support: Any, coef: Floats, n_jobs: int | None = None) -> Floats:
         """out[i, c] = Σ_j coef[c, j] K(x_i, support_j), for a `ready` support."""
+        if isinstance(support, SparseGram):
+            return support.sums_at(sparse.csr_array(X), coef)  # trained on sparse rows, it may meet dense ones
         if self.function is not None:
             return sums_by_function(self.function, X, support, coef)
         assert self.spec is not None
@@ -146,13 +170,18 @@ def make_kernel(model: Any, X: Any, weight: Floats, top_C: float) -> Kernel:
         name = automatic(*X.shape)
     spec = spec_of(model, name, X, weight)
     if sparse.issparse(X):
-        _fits(name, spec, float(_squares(X).max(initial=0.0)))
-        return Kernel(name, spec, function=SparseKernel(spec))
+        largest = float(_squares(X).max(initial=0.0))
+        _fits(name, spec, largest)
+        single = _error_in_single(spec, X.shape[0], largest, top_C) <= model.tol
+        function = partial(_manhattan, spec.scale) if spec.kind == "manhattan" else None
+        return Kernel(name, spec, function, single=single, sparse=True)
     centre = None if spec.kind in UNCENTRED else np.asarray(X.mean(axis=0), dtype=np.float64)
     moved = X if centre is None else X - centre
     largest = float(np.einsum("ij,ij->i", moved, moved).max(initial=0.0))
     _fits(name, spec, largest)
-    return Kernel(name, spec, None, centre, _single_will_do(spec, len(X), largest, top_C, model.tol))
+    error = _error_in_single(spec, len(X), largest, top_C)
+    single = error <= model.tol
+    return Kernel(name, spec, None, centre, single, not single and error <= CORRECTED and model.tol >= 1e-5)
 
 
 def _fits(name: str, spec: KernelSpec, largest: float) -> None:
@@ -160,42 +189,28 @@ def _fits(name: str, spec: KernelSpec, largest: float) -> None:
     with np.errstate(over="ignore"):
         top = np.float64(spec.scale) * largest + abs(spec.shift)
         top = top**spec.degree if spec.kind == "polynomial" else top
-    if not (np.isfinite(largest) and np.isfinite(top)):
+    if not max(largest, top) < LARGEST:
         raise ModelError(f"the rows are too large for the {name} kernel: its value overflows. Scale the columns")
 
 
-def _single_will_do(spec: KernelSpec, n: int, largest: float, top_C: float, tol: float) -> bool:
-    """Whether the error of single precision stays well under the tolerance.
+def _error_in_single(spec: KernelSpec, n: int, largest: float, top_C: float) -> float:
+    """How far f may be off in single precision; infinite where that is not worth a thought.
 
     A kernel value is wrong by about 2⁻²² of the numbers it is made of; f is a sum of up to n of them with weights up to C,
-    whose errors are of either sign: C·√n·error must stay under tol.
+    whose errors are of either sign: C·√n·error.
     """
-    if n < SINGLE_FROM or largest > FAR**2:
-        return False
     size = {"dot": largest, "polynomial": (abs(spec.scale) * largest + abs(spec.shift)) ** spec.degree * spec.degree}
     magnitude = max(1.0, size.get(spec.kind, spec.scale * largest))
-    return bool(top_C * np.sqrt(n) * magnitude * 2.0**-22 <= tol)
+    if n < SINGLE_FROM or max(largest, magnitude) > FAR**2:
+        return np.inf
+    return float(top_C * np.sqrt(n) * magnitude * 2.0**-22)
 
 
-@dataclass(frozen=True, slots=True)
-class SparseKernel:
-    """A named kernel between the rows of sparse matrices."""
+def _manhattan(scale: float, A: Any, B: Any) -> Array:
+    """exp(−scale·‖a−b‖₁) between sparse rows."""
+    from sklearn.metrics.pairwise import manhattan_distances
 
-    spec: KernelSpec
-
-    def __call__(self, A: Any, B: Any) -> Array:
-        kind, scale, shift, degree = self.spec
-        if kind == "manhattan":
-            from sklearn.metrics.pairwise import manhattan_distances
-
-            return np.asarray(np.exp(-scale * manhattan_distances(A, B)))
-        A, B = sparse.csr_array(A), sparse.csr_array(B)  # a machine trained on sparse rows may meet dense ones
-        inner = (A @ B.T).toarray()
-        if kind in ("dot", "polynomial", "sigmoid"):
-            line = scale * inner + shift
-            return np.asarray(line if kind == "dot" else line**degree if kind == "polynomial" else np.tanh(line))
-        squared = np.maximum(_squares(A)[:, None] + _squares(B)[None, :] - 2.0 * inner, 0.0)
-        return np.asarray(np.exp(-scale * (squared if kind == "rbf" else np.sqrt(squared))))
+    return np.asarray(np.exp(-scale * manhattan_distances(sparse.csr_matrix(A), sparse.csr_matrix(B))))
 
 
 def _squares(A: Any) -> Floats:

@@ -22,6 +22,7 @@ from ..kernels import n_threads
 from .linear import FEW_COLUMNS, Plane, by_descent, by_newton
 from .machines import together
 from .merge import merge, read_classes, read_table
+from .sparse_gram import wide_csr
 
 
 class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
@@ -33,7 +34,8 @@ class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
     loss : "squared_hinge" or "hinge".
     solver : "dual" (coordinate descent), "newton" (the squared hinge only), or "auto": newton where it applies, with up to
         1000 columns or more rows than columns.
-    tol : for "dual" the spread of projected gradients, for "newton" the size of the gradient relative to that at w = 0.
+    tol : for "dual" the spread of projected gradients, for "newton" ten times the share of the objective
+        that the last step may promise to gain.
     intercept_scaling : s, the constant column that carries the intercept; larger is less regularised.
     max_iter : passes over the rows, or Newton steps; a ConvergenceWarning says when they did not suffice.
 
@@ -107,7 +109,7 @@ class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         bounds = self.C * weight * of_class[codes]
         if not (bounds > 0).all():
             X, codes, bounds = X[bounds > 0], codes[bounds > 0], bounds[bounds > 0]
-        planes = self._planes(_with_wide_starts(X), codes, bounds)
+        planes = self._planes(_rows(X), codes, bounds)
         w = np.stack([p.w for p in planes])
         self.coef_ = np.ascontiguousarray(w[:, :-1])
         self.intercept_ = w[:, -1] * self._bias()
@@ -127,14 +129,14 @@ class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         newton = self._use_newton(X)
         if not newton:  # the order of the rows counts: a weighted table and one written out must be the same
             merged = merge(X, codes, bounds)
-            X, codes, bounds = _with_wide_starts(X[merged.first]), codes[merged.first], merged.weight
+            X, codes, bounds = _rows(X[merged.first]), codes[merged.first], merged.weight
         seed = int(check_random_state(self.random_state).randint(1, 2**31 - 1))
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         tasks: list[Any] = []
         for k in positives:
             sign = np.where(codes == k, 1.0, -1.0)
             if newton:
-                tasks.append(partial(by_newton, X, sign, bounds, self._bias(), self.tol, self.max_iter))
+                tasks.append(partial(by_newton, X, sign, bounds, self._bias(), self.tol, self.max_iter, self.n_jobs))
             else:
                 options = (self._bias(), self.loss, self.tol, self.max_iter, seed + 1_000_003 * k)
                 tasks.append(partial(by_descent, X, sign, bounds, *options))
@@ -150,7 +152,10 @@ class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         """wᵀx + b: one value a row for two classes, else a column a class."""
         check_is_fitted(self)
         X = read_table(self, X)
-        scores = np.asarray(X @ self.coef_.T) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(X @ self.coef_.T) + self.intercept_
+        if not np.isfinite(scores).all():
+            raise ModelError("a row is so far out that wᵀx overflows. Scale the columns")
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> Any:
@@ -159,11 +164,6 @@ class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         return self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 
-def _with_wide_starts(X: Any) -> Any:
-    """CSR with the index types of the compiled descent; dense rows as they are."""
-    if not sparse.issparse(X):
-        return np.ascontiguousarray(X)
-    X = sparse.csr_array(X)
-    X.sum_duplicates()
-    X.indptr, X.indices = X.indptr.astype(np.int64), X.indices.astype(np.int32)
-    return X
+def _rows(X: Any) -> Any:
+    """Rows as the compiled kernels take them."""
+    return wide_csr(X) if sparse.issparse(X) else np.ascontiguousarray(X)

@@ -64,16 +64,29 @@ class KernelMachine(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
     def _settings(self) -> Settings:
         return Settings(self.tol, self.max_iter, self.max_seconds, self.cache_size, self.n_jobs)
 
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _bounds(self, weight: Floats) -> Floats:
+        """C·weight of each row."""
+        with np.errstate(over="ignore"):
+            bounds = self.C * weight
+        if np.isfinite(self.C) and not np.isfinite(bounds).all():
+            raise ModelError(
+                f"C={self.C:g} times the largest weight overflows; lower C, or give C=inf for a hard margin"
+            )
+        return np.asarray(bounds)
+
     def _merged(self, X: Any, target: Any, weight: Floats) -> Merged:
         """Equal rows as one; those of a precomputed kernel, which must be square, as they are."""
-        if not isinstance(self.kernel, str) or self.kernel != "precomputed":
+        if not self._is_precomputed():
             return merge(X, target, weight)
         _dense(X)
         if X.shape[0] != X.shape[1]:
@@ -86,7 +99,11 @@ class KernelMachine(Estimator):
         ready = self._support()
         if self._kernel.precomputed:
             _dense(X)
-            return [np.asarray(X[:, part.vectors] @ part.coef.T) for part in self._parts]
+            with np.errstate(over="ignore", invalid="ignore"):  # told here, by name
+                sums = [np.asarray(X[:, part.vectors] @ part.coef.T) for part in self._parts]
+            if not all(np.isfinite(s).all() for s in sums):
+                raise ModelError("a kernel value is so large that the decision overflows")
+            return sums
         return [self._kernel.sums(X, at, part.coef, self.n_jobs) for at, part in zip(ready, self._parts)]
 
     def _support(self) -> list[Any]:

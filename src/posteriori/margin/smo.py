@@ -30,16 +30,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..arrays import Array, Bools, Floats, Ints
-from ..errors import NotSeparable
+from ..budget import memory_budget
+from ..errors import ModelError
 from ..kernels.margin import smo_block, subtract_rows
 from .gram import Gram, RowCache
+from .hard import TINY_MARGIN, by_interior, refuse_inseparable, width
 
-BLOCK = 512  # variables of a round: as many kernel rows are computed together
+BLOCK, MOST = 512, 2048  # variables of a round: the free ones and some more, within these bounds
+ROUNDS = 6  # times that v is summed anew
+GOAL = 0.2  # share of the gap at which a block is left
 SMALL = 1500  # a problem of at most this many variables is one block and is not shrunk
 LEFT = 0.8  # shrinking waits until it would leave at most this share of the variables
 SOME = 20_000  # pairs moved between two looks at what has settled
 PATIENCE = 2**27  # kernel values that one call may visit: about a tenth of a second, so that Ctrl-C is obeyed
-TINY_MARGIN = 1e-5  # of the spread of the data: a hard margin below this is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class Solution:
 
 
 @dataclass
-class _Problem:
+class Problem:
     """The variables in play: all of them, or those that shrinking left."""
 
     gram: Gram
@@ -74,6 +77,10 @@ class _Problem:
     high: Floats
     beta: Floats
     v: Floats
+
+    @property
+    def hard(self) -> bool:
+        return not (np.isfinite(self.high).all() and np.isfinite(self.low).all())
 
     @property
     def up(self) -> Bools:
@@ -91,14 +98,28 @@ class _Problem:
         top, bottom = self.ends()
         return float(top - bottom) if np.isfinite(top) and np.isfinite(bottom) else 0.0
 
-    def only(self, index: Ints) -> _Problem:
+    def shift(self, change: Floats) -> None:
+        """v −= change, one number a row of K."""
+        self.v -= change if self.gram.place is None else change[self.gram.place]
+
+    def rows_of(self, index: Ints, step: Floats) -> tuple[Ints, Floats]:
+        """The rows of K of these variables, each once, and the sum of their steps."""
+        if self.gram.place is None:
+            return index, step
+        rows, at = np.unique(self.gram.place[index], return_inverse=True)
+        return rows, np.asarray(np.bincount(at, step), dtype=np.float64)
+
+    def only(self, index: Ints) -> Problem:
         parts = (a[index] for a in (self.p, self.low, self.high, self.beta, self.v))
-        return _Problem(self.gram.only(index), *parts)
+        return Problem(self.gram.only(index), *parts)
 
     def renew(self, index: Ints) -> None:
         """v = p − Kβ, summed anew for these variables."""
-        support = np.flatnonzero(self.beta)
-        self.v[index] = self.p[index] - self.gram.sums(index, support, self.beta[support])
+        used = np.flatnonzero(self.beta)
+        targets = index if self.gram.place is None else np.unique(self.gram.place[index])
+        sums = self.gram.sums(targets, *self.rows_of(used, self.beta[used]), exact=True)
+        at = slice(None) if self.gram.place is None else np.searchsorted(targets, self.gram.place[index])
+        self.v[index] = self.p[index] - sums[at]
 
 
 class _Clock:
@@ -131,8 +152,10 @@ def solve(
     """
     limits = limits or Limits()
     clock = _Clock(limits)
-    problem = _Problem(gram, p, low, high, np.zeros(len(p)), p.astype(np.float64))
-    for _ in range(3):
+    problem = Problem(gram, p, low, high, np.zeros(len(p)), p.astype(np.float64))
+    for again in range(ROUNDS):
+        if again == ROUNDS - 2:  # single precision was too coarse to end in
+            problem.gram = gram = gram.finer()
         _solve_with_shrinking(problem, clock, cache_megabytes)
         if _drift(problem, clock.steps) <= 0.01 * limits.tol:
             break
@@ -140,28 +163,40 @@ def solve(
         if problem.gap() <= limits.tol or clock.spent():
             break
     gap = problem.gap()
+    if not (np.isfinite(problem.beta).all() and np.isfinite(problem.v).all()):
+        raise ModelError("the multipliers overflow: the kernel's values are too large for this C. Scale the columns")
     return Solution(problem.beta, problem.v, _intercept(problem), gap, clock.steps, gap <= limits.tol)
 
 
-def _drift(problem: _Problem, steps: int) -> float:
+def _drift(problem: Problem, steps: int) -> float:
     """How far v may be from p − Kβ: a rounding error a step."""
+    if problem.gram.coarse:
+        return np.inf
     largest = float(np.abs(problem.beta).max(initial=0.0)) * problem.gram.spread() ** 2
     return float(np.finfo(np.float64).eps * steps * largest)
 
 
-def _solve_with_shrinking(problem: _Problem, clock: _Clock, cache_megabytes: float) -> None:
+def _solve_with_shrinking(problem: Problem, clock: _Clock, cache_megabytes: float) -> None:
     """Solve what is not settled, again and again until nothing is; `problem` ends with every β and v in place."""
     everything = np.arange(len(problem.p))
-    room = np.empty(int(cache_megabytes * 2**20), np.uint8)  # taken from the system page by page, as it is written
-    active, left = everything, problem
+    n, item = problem.gram.width, np.dtype(problem.gram.dtype).itemsize
+    size = min(cache_megabytes * 2**20, memory_budget(), len(everything) * (n + 8) * item)
+    room = np.empty(int(size), np.uint8)  # taken from the system page by page, as it is written
+    active, left, cache = everything, problem, None
     while True:
-        run = _solve_whole if _at_once(left, room) else _solve_by_rounds
-        keep = run(left, clock, room)
+        if _at_once(left, room):
+            keep, cache = _solve_whole(left, clock, room), None
+        else:
+            cache = RowCache(left.gram, room) if cache is None else cache
+            keep = _solve_by_rounds(left, clock, cache)
         if left is not problem:
             problem.beta[active], problem.v[active] = left.beta, left.v
         if keep is not None:
-            active, left = active[keep], left.only(keep)
+            before, active, left = left.gram.place, active[keep], left.only(keep)
+            if cache is not None and not _at_once(left, room):
+                cache = cache.only(left.gram, keep if before is None else np.unique(before[keep]))
             continue
+        cache = None
         if left is problem:
             return
         problem.renew(np.setdiff1d(everything, active))  # those set aside come back with a v of their own
@@ -170,19 +205,24 @@ def _solve_with_shrinking(problem: _Problem, clock: _Clock, cache_megabytes: flo
             return
 
 
-def _at_once(left: _Problem, room: Array) -> bool:
+def _at_once(left: Problem, room: Array) -> bool:
     """Whether to compute the whole matrix: for a small problem, or where most of it is needed and there is room."""
     n = len(left.p)
-    in_use = 3 * np.count_nonzero(left.beta) >= n
+    in_use = left.hard or 3 * np.count_nonzero(left.beta) >= n
     return n <= SMALL or bool(in_use and n * (n + 8) * np.dtype(left.gram.dtype).itemsize <= room.nbytes)
 
 
-def _solve_whole(left: _Problem, clock: _Clock, room: Array) -> Ints | None:
+def _solve_whole(left: Problem, clock: _Clock, room: Array) -> Ints | None:
     """All variables in one block, their matrix at hand. Returns as `_solve_by_rounds` does."""
     q, tol = len(left.p), clock.limits.tol
     K = left.gram.block(np.arange(q), room)
+    pairs_only = not left.hard
     while left.gap() > tol and not clock.spent():
-        _refuse_inseparable(left)
+        if not pairs_only and (clock.steps > SOME or width(left) < TINY_MARGIN):
+            by_interior(left, K[:, :q])
+            pairs_only = True
+            continue
+        refuse_inseparable(left)
         keep = _not_settled(left)
         if q > SMALL and len(keep) <= LEFT * q:
             return keep
@@ -193,26 +233,26 @@ def _solve_whole(left: _Problem, clock: _Clock, room: Array) -> Ints | None:
     return None
 
 
-def _solve_by_rounds(left: _Problem, clock: _Clock, room: Array) -> Ints | None:
+def _solve_by_rounds(left: Problem, clock: _Clock, cache: RowCache) -> Ints | None:
     """Blocks of the worst violators until the gap is closed (None), or so many variables have settled that the rest, given
     back, should go on alone."""
-    cache, chosen = RowCache(left.gram, room), np.empty(0, np.int64)
+    chosen = np.empty(0, np.int64)
+    room_for_block = np.empty(MOST * (MOST + 8) * np.dtype(left.gram.dtype).itemsize, np.uint8)
     while left.gap() > clock.limits.tol and not clock.spent():
-        _refuse_inseparable(left)
+        refuse_inseparable(left)
         keep = _not_settled(left)
         if len(keep) <= LEFT * len(left.p):
             return keep
         chosen = _choose(left, chosen)
-        if not _round(left, chosen, cache, clock):
+        if not _round(left, chosen, left.gram.block(chosen, room_for_block), cache, clock):
             break
     return None
 
 
-def _round(left: _Problem, chosen: Ints, cache: RowCache, clock: _Clock) -> bool:
+def _round(left: Problem, chosen: Ints, block: Array, cache: RowCache, clock: _Clock) -> bool:
     """Solve the block of the chosen variables and carry what changed to every v; False if nothing could move."""
     beta, v = left.beta[chosen], left.v[chosen]
-    goal = max(0.5 * clock.limits.tol, 0.1 * left.gap())  # a block solved to the end would be undone by the next
-    block = left.gram.block(chosen)
+    goal = max(0.5 * clock.limits.tol, GOAL * left.gap())  # a block solved to the end would be undone by the next
     steps, _ = smo_block(block, left.low[chosen], left.high[chosen], beta, v, goal, clock.share(len(chosen)))
     clock.steps += steps
     step = beta - left.beta[chosen]
@@ -222,20 +262,31 @@ def _round(left: _Problem, chosen: Ints, cache: RowCache, clock: _Clock) -> bool
     return len(moved) > 0
 
 
-def _carry(left: _Problem, moved: Ints, step: Floats, cache: RowCache) -> None:
+def _carry(left: Problem, moved: Ints, step: Floats, cache: RowCache) -> None:
     """v −= Σ step_i K_i. A row is stored where its multiplier is free and so will be needed again; others pass through."""
-    kept = (left.up & left.down)[moved] | (cache.slot_of[moved] >= 0)
+    if left.gram.place is None:
+        again, change = (left.up & left.down)[moved], left.v
+    else:
+        free = (left.up & left.down)[moved]
+        rows, step = left.rows_of(moved, step)
+        again, change = np.isin(rows, left.gram.place[moved[free]]), np.zeros(left.gram.width)
+        moved = rows
+    kept = again | (cache.slot_of[moved] >= 0)
     for at in range(0, int(kept.sum()), cache.capacity):
         part = slice(at, at + cache.capacity)
-        subtract_rows(cache.buffer, cache.slots(moved[kept][part]), step[kept][part], left.v)
+        subtract_rows(cache.buffer, cache.slots(moved[kept][part]), step[kept][part], change, left.gram.n_jobs)
     if not kept.all():
-        left.v -= left.gram.sums(np.arange(len(left.v)), moved[~kept], step[~kept])
+        change -= left.gram.sums(np.arange(left.gram.width), moved[~kept], step[~kept])
+    if change is not left.v:
+        left.shift(-change)
 
 
-def _choose(left: _Problem, last: Ints) -> Ints:
+def _choose(left: Problem, last: Ints) -> Ints:
     """The working set: the free variables of the last one (at most half), and the worst violators of either side."""
-    free = last[(left.up & left.down)[last]][: BLOCK // 2]
-    half = min((BLOCK - len(free)) // 2, len(left.v) // 2)
+    inside = left.up & left.down
+    size = int(np.clip(np.count_nonzero(inside) + BLOCK // 2, BLOCK, MOST))
+    free = last[inside[last]][: size // 2]
+    half = min((size - len(free)) // 2, len(left.v) // 2)
     above, below = np.where(left.up, left.v, -np.inf), np.where(left.down, left.v, np.inf)
     above[free], below[free] = -np.inf, np.inf
     first = np.argpartition(above, len(above) - half)[-half:]
@@ -244,14 +295,14 @@ def _choose(left: _Problem, last: Ints) -> Ints:
     return np.concatenate([free, first[above[first] > -np.inf], second[below[second] < np.inf]])
 
 
-def _not_settled(left: _Problem) -> Ints:
+def _not_settled(left: Problem) -> Ints:
     """All but the variables at a bound that v puts beyond the gap: those no pair would move."""
     top, bottom = left.ends()
     settled = (~left.up & (left.v > top)) | (~left.down & (left.v < bottom))
     return np.flatnonzero(~settled)
 
 
-def _intercept(problem: _Problem) -> float:
+def _intercept(problem: Problem) -> float:
     """b: the mean of v over the free variables; where there are none, the middle of what the bounds allow."""
     free = problem.up & problem.down
     if free.any():
@@ -259,20 +310,3 @@ def _intercept(problem: _Problem) -> float:
     top, bottom = problem.ends()
     finite = [x for x in (top, bottom) if np.isfinite(x)]
     return float(np.mean(finite)) if finite else 0.0
-
-
-def _refuse_inseparable(problem: _Problem) -> None:
-    """A hard margin has no solution where the hulls of the classes meet: α then grows without end.
-
-    Scaled to Σα = 2, α names a point in each hull, and ‖w‖ is their distance: no margin is wider than 2‖w‖/Σα.
-    """
-    if np.isfinite(problem.high).all() and np.isfinite(problem.low).all():
-        return
-    total = np.abs(problem.beta).sum()
-    w = np.sqrt(max(0.0, float(problem.beta @ (problem.p - problem.v))))
-    spread = problem.gram.spread()
-    if total > 0 and 2 * w / total < TINY_MARGIN * spread:
-        raise NotSeparable(
-            f"C=inf asks for a hard margin, but no margin is wider than {2 * w / total:.3g} "
-            f"(the data spread over {spread:.3g}); give a finite C for a soft margin, or another kernel"
-        )

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Floats, Ints
-from ..errors import ModelError, TableError
+from ..errors import ModelError, NotSeparable, TableError
 from ..estimator import changing
 from ..table.labels import encode_labels
 from .gram import KernelFunction
@@ -32,7 +32,7 @@ from .machines import (
     warn_unfinished,
     written_out,
 )
-from .merge import Merged, read_classes
+from .merge import Merged, merge, read_classes
 from .platt import couple, deal, fit_sigmoid, normalised, sigmoid
 
 FOLDS = 5
@@ -139,7 +139,9 @@ class SVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         X, codes, weight, self.class_weight_ = read_classes(self, X, y, sample_weight)
         merged = self._merged(X, codes, weight)
         rows, codes_of = rows_at(self.kernel, X, merged.first), codes[merged.first]
-        bounds = self.C * merged.weight * self.class_weight_[codes_of]
+        bounds = self._bounds(merged.weight * self.class_weight_[codes_of])
+        if np.isinf(self.C):
+            self._refuse_twins(rows)
         self._kernel = make_kernel(self, rows, merged.weight, float(bounds.max()))
         problems, settings = splits(codes_of, len(self.classes_), self.multi_class), self._settings()
         tasks = [partial(train, self._kernel, rows, s.rows, s.sign, bounds[s.rows]) for s in problems]
@@ -147,6 +149,14 @@ class SVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         warn_unfinished(machines, settings, type(self).__name__)
         self._keep(machines, merged, rows, X, codes)
         self._platt = self._calibrate(rows, problems, bounds, merged.weight) if self.probability else None
+
+    def _refuse_twins(self, rows: Any) -> None:
+        """No hard margin lies between two equal rows of different classes."""
+        n = rows.shape[0]
+        if not self._is_precomputed() and len(merge(rows, np.zeros(n), np.ones(n)).first) < n:
+            raise NotSeparable(
+                "C=inf asks for a hard margin, but a row occurs in two classes; give a finite C for a soft margin"
+            )
 
     def _keep(self, machines: list[Machine], merged: Merged, rows: Any, X: Any, codes: Ints) -> None:
         """Fitted attributes, named and laid out as scikit-learn's; decisions use the distinct rows."""

@@ -17,7 +17,7 @@ from ..estimator import changing
 from ..table.frame import labelled
 from ..table.labels import flat_labels
 from ..table.weights import check_weights
-from .gram import KernelFunction
+from .gram import KernelFunction, SharedGram
 from .kernel_functions import make_kernel
 from .machines import KernelMachine, Machine, Part, rows_at, warn_unfinished
 from .merge import read_table
@@ -93,14 +93,15 @@ class SVR(RegressorMixin, KernelMachine):  # type: ignore[misc]
         y = np.asarray(_check_y(flat_labels(y), y_numeric=True), dtype=np.float64)
         check_consistent_length(X, y)
         merged = self._merged(X, y, check_weights(1.0 if sample_weight is None else sample_weight, len(y)))
-        rows, y, C = rows_at(self.kernel, X, merged.first), y[merged.first], self.C * merged.weight
+        rows, y, C = rows_at(self.kernel, X, merged.first), y[merged.first], self._bounds(merged.weight)
         self._kernel = make_kernel(self, rows, merged.weight, float(C.max()))
         n, settings = len(y), self._settings()
         gram = self._kernel.gram(rows, self.cache_size, self.n_jobs)
         p = np.concatenate([y - self.epsilon, y + self.epsilon])
         low, high = np.concatenate([np.zeros(n), -C]), np.concatenate([C, np.zeros(n)])
         limits = settings.limits(2 * n, threading.Event())
-        found = solve(gram.only(np.tile(np.arange(n), 2)), p, low, high, limits, self.cache_size)
+        twice = SharedGram(gram, np.tile(np.arange(n), 2))
+        found = solve(twice, p, low, high, limits, self.cache_size)
         warn_unfinished([Machine.of(merged.first, found, p)], settings, type(self).__name__)
         distinct = found.beta[:n] + found.beta[n:]
         vectors = merged.first if self._kernel.precomputed else rows

@@ -59,6 +59,8 @@ def smo_block(
         j = int(np.where(fall > 0.0, np.where(fall > 0.0, fall, 0.0) ** 2 / bend, -1.0).argmax())
         room_i, room_j = high[i] - beta[i], beta[j] - low[j]
         t = min(fall[j] / bend[j], room_i, room_j)
+        if not t < 1e60:
+            return steps, gap
         new_i, new_j = high[i] if t >= room_i else beta[i] + t, low[j] if t >= room_j else beta[j] - t
         if new_i == beta[i] and new_j == beta[j]:
             return steps, gap

@@ -12,6 +12,9 @@ using namespace posteriori;
 namespace {
 
 using NoGil = nb::gil_scoped_release;
+using Doubles = InC<double, 1>;
+using Starts = InC<std::int64_t, 1>;
+using Places = InC<std::int32_t, 1>;
 
 template <typename T> void need_panels(std::size_t n, std::size_t d, std::size_t panels, std::size_t rows, std::size_t width, std::size_t norms) {
     need(width == panel_width<T>() && panels == (n + width - 1) / width && rows == d && norms == panels * width,
@@ -59,6 +62,30 @@ template <typename T> void bind_for(nb::module_& m) {
         nb::arg("a_norms").noconvert(), nb::arg("panels").noconvert(), nb::arg("norms").noconvert(),
         nb::arg("out").noconvert(), nb::arg("slot").noconvert(), nb::arg("n"), nb::arg("threads"));
     m.def(
+        "kernel_square",
+        [](int kind, double scale, double shift, int degree, InC<T, 2> rows, InC<T, 3> panels, InC<T, 1> norms,
+           OutC<T, 2> out, int threads) {
+            NoGil release;
+            kernel_square(spec_of(kind, scale, shift, degree), rows.data(), packed(panels, norms, rows.shape(0)),
+                          out.data(), out.shape(1), threads);
+        },
+        nb::arg("kind"), nb::arg("scale"), nb::arg("shift"), nb::arg("degree"), nb::arg("rows").noconvert(),
+        nb::arg("panels").noconvert(), nb::arg("norms").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+    m.def(
+        "sparse_kernel_rows",
+        [](int kind, double scale, double shift, int degree, Starts starts, Places columns, Doubles values, Doubles a_norms,
+           Starts b_starts, Places b_at, Doubles b_values, Doubles b_norms, OutC<T, 2> out, InC<long long, 1> slot,
+           int threads) {
+            NoGil release;
+            const SparseColumns b{b_starts.data(), b_at.data(), b_values.data(), b_norms.data(), b_norms.shape(0)};
+            sparse_kernel_rows(spec_of(kind, scale, shift, degree), starts.data(), columns.data(), values.data(),
+                               a_norms.data(), a_norms.shape(0), b, out.data(), out.shape(1), slot.data(), threads);
+        },
+        nb::arg("kind"), nb::arg("scale"), nb::arg("shift"), nb::arg("degree"), nb::arg("starts").noconvert(),
+        nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("a_norms").noconvert(),
+        nb::arg("b_starts").noconvert(), nb::arg("b_at").noconvert(), nb::arg("b_values").noconvert(),
+        nb::arg("b_norms").noconvert(), nb::arg("out").noconvert(), nb::arg("slot").noconvert(), nb::arg("threads"));
+    m.def(
         "kernel_sums",
         [](int kind, double scale, double shift, int degree, InC<T, 2> a, InC<T, 1> a_norms, InC<T, 3> panels,
            InC<T, 1> norms, InC<double, 2> coef, OutC<double, 2> out, std::size_t n, int threads) {
@@ -102,8 +129,6 @@ template <typename T> void bind_for(nb::module_& m) {
         nb::arg("threads"));
 }
 
-using Doubles = InC<double, 1>;
-
 // One epoch for rows of either kind; the four constants and the three arrays that change, as `Descent` names them.
 template <typename Rows>
 std::tuple<std::size_t, double, double> epoch(const Rows& rows, std::size_t n, Doubles y, Doubles upper, Doubles ridge, Doubles curvature,
@@ -121,12 +146,53 @@ std::tuple<std::size_t, double, double> epoch(const Rows& rows, std::size_t n, D
     return {end.active, end.top, end.bottom};
 }
 
+// row_dots and row_sums, for rows of either kind; `w` may be empty in the second.
+template <typename Rows> void dots(const Rows& rows, std::size_t n, double bias, Doubles w, OutC<double, 1> out, int threads) {
+    NoGil release;
+    row_dots(rows, n, bias, w.data(), out.data(), threads);
+}
+
+template <typename Rows>
+void sums(const Rows& rows, double bias, Doubles weight, Doubles w, OutC<double, 1> out, int threads) {
+    NoGil release;
+    row_sums(rows, weight.shape(0), bias, weight.data(), w.shape(0) ? w.data() : nullptr, out.data(), threads);
+}
+
 }  // namespace
 
 void bind_margin(nb::module_& m) {
     m.def("panel_width", [](bool single) { return single ? panel_width<float>() : panel_width<double>(); });
     bind_for<float>(m);
     bind_for<double>(m);
+    m.def(
+        "row_dots_sparse",
+        [](Starts starts, Places columns, Doubles values, double bias, Doubles w, OutC<double, 1> out, int threads) {
+            dots(SparseRows{starts.data(), columns.data(), values.data(), w.shape(0) - 1}, out.shape(0), bias, w, out, threads);
+        },
+        nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("bias"),
+        nb::arg("w").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+    m.def(
+        "row_dots_dense",
+        [](InC<double, 2> X, double bias, Doubles w, OutC<double, 1> out, int threads) {
+            dots(DenseRows{X.data(), X.shape(1)}, X.shape(0), bias, w, out, threads);
+        },
+        nb::arg("X").noconvert(), nb::arg("bias"), nb::arg("w").noconvert(), nb::arg("out").noconvert(),
+        nb::arg("threads"));
+    m.def(
+        "row_sums_sparse",
+        [](Starts starts, Places columns, Doubles values, double bias, Doubles weight, Doubles w, OutC<double, 1> out,
+           int threads) {
+            sums(SparseRows{starts.data(), columns.data(), values.data(), out.shape(0) - 1}, bias, weight, w, out, threads);
+        },
+        nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("bias"),
+        nb::arg("weight").noconvert(), nb::arg("w").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+    m.def(
+        "row_sums_dense",
+        [](InC<double, 2> X, double bias, Doubles weight, Doubles w, OutC<double, 1> out, int threads) {
+            sums(DenseRows{X.data(), X.shape(1)}, bias, weight, w, out, threads);
+        },
+        nb::arg("X").noconvert(), nb::arg("bias"), nb::arg("weight").noconvert(), nb::arg("w").noconvert(),
+        nb::arg("out").noconvert(), nb::arg("threads"));
     m.def(
         "descend_dense",
         [](InC<double, 2> X, Doubles y, Doubles upper, Doubles ridge, Doubles curvature, double bias, OutC<double, 1> alpha,

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "lanes.hpp"
+#include "threads.hpp"
 
 namespace posteriori {
 namespace {
@@ -118,6 +120,39 @@ template <typename Rows> Epoch descend(const Rows& rows, const Descent& state, E
     }
     return now;
 }
+
+template <typename Rows> void row_dots(const Rows& rows, std::size_t n, double bias, const double* w, double* out, int threads) {
+    constexpr std::size_t SOME = 512;
+    parallel_for((n + SOME - 1) / SOME, threads, [&](std::size_t task) {
+        for (std::size_t i = task * SOME; i < std::min(n, (task + 1) * SOME); ++i) out[i] = dot(rows, i, w) + bias * w[rows.d];
+    });
+}
+
+template <typename Rows>
+void row_sums(const Rows& rows, std::size_t n, double bias, const double* weight, const double* w, double* out, int threads) {
+    constexpr std::size_t PARTS = 4;
+    const std::size_t width = rows.d + 1, each = (n + PARTS - 1) / PARTS;
+    std::vector<double> sums(PARTS * width);
+    parallel_for(PARTS, threads, [&](std::size_t part) {
+        double* sum = sums.data() + part * width;
+        for (std::size_t i = part * each; i < std::min(n, (part + 1) * each); ++i) {
+            if (weight[i] == 0.0) continue;
+            const double step = w ? weight[i] * (dot(rows, i, w) + bias * w[rows.d]) : weight[i];
+            add(rows, i, step, sum);
+            sum[rows.d] += step * bias;
+        }
+    });
+    for (std::size_t f = 0; f < width; ++f) {
+        out[f] = 0.0;
+        for (std::size_t part = 0; part < PARTS; ++part) out[f] += sums[part * width + f];
+    }
+}
+
+#define POSTERIORI_FOR(Rows)                                                                                              \
+    template void row_dots<Rows>(const Rows&, std::size_t, double, const double*, double*, int);                          \
+    template void row_sums<Rows>(const Rows&, std::size_t, double, const double*, const double*, double*, int);
+POSTERIORI_FOR(DenseRows)
+POSTERIORI_FOR(SparseRows)
 
 template Epoch descend<DenseRows>(const DenseRows&, const Descent&, Epoch, std::uint64_t);
 template Epoch descend<SparseRows>(const SparseRows&, const Descent&, Epoch, std::uint64_t);

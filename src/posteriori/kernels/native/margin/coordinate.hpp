@@ -36,4 +36,12 @@ struct Epoch {
 // One pass over the active rows in random order; a row at a bound whose gradient lies beyond the last epoch's is set aside.
 template <typename Rows> Epoch descend(const Rows& rows, const Descent& state, Epoch last, std::uint64_t seed);
 
+// out_i = x_iᵀw + bias·w_last
+template <typename Rows> void row_dots(const Rows& rows, std::size_t n, double bias, const double* w, double* out, int threads);
+
+// out = Σ weight_i x̃_i, or Σ weight_i (x̃_iᵀw) x̃_i where w is given (x̃ the row with its bias). Rows of weight 0 are not read.
+// The sum is of PARTS sums, whatever the number of threads.
+template <typename Rows>
+void row_sums(const Rows& rows, std::size_t n, double bias, const double* weight, const double* w, double* out, int threads);
+
 }  // namespace posteriori

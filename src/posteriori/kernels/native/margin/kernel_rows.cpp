@@ -88,7 +88,7 @@ POSTERIORI_INLINE void kernel_tile(const KernelSpec& spec, const T* group, const
 
 template <typename T, KernelKind kind>
 void rows_of(const KernelSpec& spec, const T* a, const T* a_norms, std::size_t m, Packed<T> b, T* out, std::size_t stride,
-             const long long* slot, int threads) {
+             const long long* slot, int threads, bool upper = false) {  // upper: columns left of the diagonal are skipped
     const std::vector<T> groups = in_groups(a, m, b.d);
     const std::size_t full = b.n / WIDE<T>;  // panels without padding
     parallel_for((b.n + BLOCK - 1) / BLOCK, threads, [&](std::size_t block) {
@@ -98,14 +98,54 @@ void rows_of(const KernelSpec& spec, const T* a, const T* a_norms, std::size_t m
             const std::size_t rows = std::min(TALL, m - i);
             const T* group = groups.data() + i * b.d;
             T* into[TALL];
-            for (std::size_t r = 0; r < rows; ++r) into[r] = out + static_cast<std::size_t>(slot[i + r]) * stride;
-            for (std::size_t p = first; p < last; ++p)
+            for (std::size_t r = 0; r < rows; ++r)
+                into[r] = out + (upper ? i + r : static_cast<std::size_t>(slot[i + r])) * stride;
+            for (std::size_t p = upper ? std::max(first, i / WIDE<T>) : first; p < last; ++p)
                 kernel_tile<T, kind>(spec, group, a_norms + i, b, p, into, p * WIDE<T>, rows);
             if (tail) {
                 T edge[TALL][WIDE<T>];
                 T* into_edge[TALL] = {edge[0], edge[1], edge[2], edge[3], edge[4], edge[5]};
                 kernel_tile<T, kind>(spec, group, a_norms + i, b, full, into_edge, 0, rows);
                 for (std::size_t r = 0; r < rows; ++r) std::copy_n(edge[r], tail, into[r] + full * WIDE<T>);
+            }
+        }
+    });
+}
+
+template <typename T, KernelKind kind>
+void square_of(const KernelSpec& spec, const T* rows, Packed<T> b, T* out, std::size_t stride, int threads) {
+    constexpr std::size_t SIDE = 64;
+    rows_of<T, kind>(spec, rows, b.norms, b.n, b, out, stride, nullptr, threads, true);
+    parallel_for((b.n + SIDE - 1) / SIDE, threads, [&](std::size_t t) {
+        const std::size_t end = std::min(b.n, (t + 1) * SIDE);
+        for (std::size_t j0 = 0; j0 <= t * SIDE; j0 += SIDE)
+            for (std::size_t i = t * SIDE; i < end; ++i)
+                for (std::size_t j = j0; j < std::min(i, j0 + SIDE); ++j) out[i * stride + j] = out[j * stride + i];
+    });
+}
+
+// Inner products with all rows at once: each of a_i's cells meets only the rows that have its column.
+template <typename T, KernelKind kind>
+void sparse_rows_of(const KernelSpec& spec, const std::int64_t* starts, const std::int32_t* columns, const double* values,
+                    const double* a_norms, std::size_t m, SparseColumns b, T* out, std::size_t stride,
+                    const long long* slot, int threads) {
+    constexpr std::size_t W = WIDTH<double>, SOME = 8;
+    parallel_for((m + SOME - 1) / SOME, threads, [&](std::size_t task) {
+        std::vector<double> inner(b.n + W);
+        for (std::size_t i = task * SOME; i < std::min(m, (task + 1) * SOME); ++i) {
+            std::fill(inner.begin(), inner.end(), 0.0);
+            for (std::int64_t c = starts[i]; c < starts[i + 1]; ++c) {
+                const double x = values[c];
+                for (std::int64_t e = b.starts[columns[c]]; e < b.starts[columns[c] + 1]; ++e) inner[b.at[e]] += x * b.values[e];
+            }
+            T* row = out + static_cast<std::size_t>(slot[i]) * stride;
+            for (std::size_t j = 0; j < b.n; j += W) {
+                Vec<double> s = load(inner.data() + j), norm{};
+                const std::size_t here = std::min(W, b.n - j);
+                for (std::size_t l = 0; l < here; ++l) norm[l] = b.norms[j + l];
+                if constexpr (kind == KernelKind::distance) s = larger<double>((norm + a_norms[i]) - (s + s), Vec<double>{});
+                const Vec<double> value = phi<double, kind>(spec, s, a_norms[i], norm);
+                for (std::size_t l = 0; l < here; ++l) row[j + l] = static_cast<T>(value[l]);
             }
         }
     });
@@ -182,6 +222,18 @@ void kernel_rows(KernelSpec spec, const T* a, const T* a_norms, std::size_t m, P
 }
 
 template <typename T>
+void kernel_square(KernelSpec spec, const T* rows, Packed<T> b, T* out, std::size_t stride, int threads) {
+    POSTERIORI_EACH_KIND(square_of, spec, rows, b, out, stride, threads)
+}
+
+template <typename T>
+void sparse_kernel_rows(KernelSpec spec, const std::int64_t* starts, const std::int32_t* columns, const double* values,
+                        const double* a_norms, std::size_t m, SparseColumns b, T* out, std::size_t stride,
+                        const long long* slot, int threads) {
+    POSTERIORI_EACH_KIND(sparse_rows_of, spec, starts, columns, values, a_norms, m, b, out, stride, slot, threads)
+}
+
+template <typename T>
 void kernel_sums(KernelSpec spec, const T* a, const T* a_norms, std::size_t m, Packed<T> b, const double* coef,
                  std::size_t k, double* out, int threads) {
     POSTERIORI_EACH_KIND(sums_of, spec, a, a_norms, m, b, coef, k, out, threads)
@@ -192,6 +244,9 @@ void kernel_sums(KernelSpec spec, const T* a, const T* a_norms, std::size_t m, P
     template void pack_rows<T>(const T*, std::size_t, std::size_t, T*, T*, int);                                          \
     template void kernel_rows<T>(KernelSpec, const T*, const T*, std::size_t, Packed<T>, T*, std::size_t,                \
                                  const long long*, int);                                                                  \
+    template void kernel_square<T>(KernelSpec, const T*, Packed<T>, T*, std::size_t, int);                                \
+    template void sparse_kernel_rows<T>(KernelSpec, const std::int64_t*, const std::int32_t*, const double*,              \
+                                        const double*, std::size_t, SparseColumns, T*, std::size_t, const long long*, int); \
     template void kernel_sums<T>(KernelSpec, const T*, const T*, std::size_t, Packed<T>, const double*, std::size_t,      \
                                  double*, int);
 POSTERIORI_FOR(float)

@@ -1,6 +1,7 @@
 // Blocks of a kernel matrix K(a_i, b_j) = φ(s_ij), s an inner product, a squared distance or a 1-norm distance.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace posteriori {
 
@@ -28,6 +29,26 @@ template <typename T> void pack_rows(const T* rows, std::size_t n, std::size_t d
 template <typename T>
 void kernel_rows(KernelSpec spec, const T* a, const T* a_norms, std::size_t m, Packed<T> b, T* out, std::size_t stride,
                  const long long* slot, int threads);
+
+// out[i·stride + j] = K(b_i, b_j), one half computed and mirrored; `rows` are the rows of b
+template <typename T>
+void kernel_square(KernelSpec spec, const T* rows, Packed<T> b, T* out, std::size_t stride, int threads);
+
+// The rows of a sparse table, by columns: column f holds values[starts[f] .. starts[f+1]) in rows `at`.
+struct SparseColumns {
+    const std::int64_t* starts;
+    const std::int32_t* at;
+    const double* values;
+    const double* norms;  // ‖x_j‖² of each row
+    std::size_t n;
+};
+
+// out[slot[i]·stride + j] = K(a_i, b_j) for sparse rows a_i: columns[starts[i] .. starts[i+1]) and their values.
+// There is no sparse "manhattan".
+template <typename T>
+void sparse_kernel_rows(KernelSpec spec, const std::int64_t* starts, const std::int32_t* columns, const double* values,
+                        const double* a_norms, std::size_t m, SparseColumns b, T* out, std::size_t stride,
+                        const long long* slot, int threads);
 
 // out[i·k + c] += Σ_j K(a_i, b_j) coef[c·n + j], summed in double
 template <typename T>

@@ -13,6 +13,7 @@ namespace {
 using V = Vec<double>;
 constexpr std::size_t W = WIDTH<double>;
 constexpr double INF = std::numeric_limits<double>::infinity();
+constexpr double HUGE_STEP = 1e60;
 constexpr double FLAT = 1e-12;  // the least curvature: K_ii + K_jj − 2K_ij may be 0, or negative for a kernel that is none
 
 template <typename T> POSTERIORI_INLINE V widen(const T* p) {
@@ -137,7 +138,7 @@ SmoEnd smo_block(const T* K, std::size_t q, std::size_t stride, const double* lo
     for (std::size_t i = 0; i < q; ++i) block.allow(i, beta[i], low[i], high[i]);
     SmoEnd end{0, -INF};
     Best i = block.first();
-    while (i.value != -INF) {
+    while (i.value != -INF) {  // or until β runs away: a step of HUGE_STEP means that the problem has no end
         const T* row_i = K + i.at * stride;
         double least;
         const Best j = block.second(row_i, i.value, block.diagonal[i.at], least);
@@ -148,6 +149,7 @@ SmoEnd smo_block(const T* K, std::size_t q, std::size_t stride, const double* lo
         const double wish = (i.value - block.v[j.at]) / std::max(bend, FLAT);
         const double room_i = high[i.at] - beta[i.at], room_j = beta[j.at] - low[j.at];
         const double t = std::min(wish, std::min(room_i, room_j));
+        if (!(t < HUGE_STEP)) break;
         const double old_i = beta[i.at], old_j = beta[j.at];
         beta[i.at] = t >= room_i ? high[i.at] : old_i + t;  // a bound is reached exactly or not at all
         beta[j.at] = t >= room_j ? low[j.at] : old_j - t;
