@@ -193,3 +193,30 @@ def test_newton_ends_at_the_optimum_whatever_the_units_of_the_columns(seed, C, w
     )
     assert best <= value * (1 + 1e-12)
     assert value <= best * (1 + 1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@settings(max_examples=80)
+@given(
+    st.integers(0, 2**20),
+    st.integers(-200, 200),
+    st.sampled_from([1e-200, 1e-3, 1.0, 1e6, 1e200]),
+    st.sampled_from(["linear", "poly", "rbf", "laplacian", "LinearSVC", "hinge", "SVR"]),
+    st.booleans(),
+)
+def test_no_answer_is_nan_whatever_the_units(seed, power, C, kind, is_sparse):
+    """Cells of any size and any C: an error by name, or finite answers."""
+    random = np.random.RandomState(seed)
+    x, y = random.normal(size=(20, 3)) * 10.0**power, np.arange(20) % 2
+    model = {
+        "LinearSVC": lambda: po.LinearSVC(C=C, max_iter=50),
+        "hinge": lambda: po.LinearSVC(C=C, loss="hinge", max_iter=50),
+        "SVR": lambda: po.SVR(C=C, max_iter=5000),
+    }.get(kind, lambda: po.SVC(kernel=kind, C=C, max_iter=5000))()
+    table = sparse.csr_array(x) if is_sparse else x
+    try:
+        model.fit(table, y)
+        answer = model.predict(table) if kind == "SVR" else model.decision_function(table)
+    except ModelError:
+        return
+    assert np.isfinite(answer).all()

@@ -159,6 +159,7 @@ class Kernel:
         return out
 
 
+@np.errstate(over="ignore", invalid="ignore")  # rows too large are told by name, in `_fits`
 def make_kernel(model: Any, X: Any, weight: Floats, top_C: float) -> Kernel:
     """The kernel of an estimator for its training rows."""
     if callable(model.kernel):
@@ -186,10 +187,9 @@ def make_kernel(model: Any, X: Any, weight: Floats, top_C: float) -> Kernel:
 
 def _fits(name: str, spec: KernelSpec, largest: float) -> None:
     """The largest value of the kernel on the training rows is a number."""
-    with np.errstate(over="ignore"):
-        top = np.float64(spec.scale) * largest + abs(spec.shift)
-        top = top**spec.degree if spec.kind == "polynomial" else top
-    if not max(largest, top) < LARGEST:
+    top = np.float64(spec.scale) * largest + abs(spec.shift)
+    top = top**spec.degree if spec.kind == "polynomial" else top
+    if not (largest < LARGEST and top < LARGEST):
         raise ModelError(f"the rows are too large for the {name} kernel: its value overflows. Scale the columns")
 
 
@@ -199,7 +199,8 @@ def _error_in_single(spec: KernelSpec, n: int, largest: float, top_C: float) -> 
     A kernel value is wrong by about 2⁻²² of the numbers it is made of; f is a sum of up to n of them with weights up to C,
     whose errors are of either sign: C·√n·error.
     """
-    size = {"dot": largest, "polynomial": (abs(spec.scale) * largest + abs(spec.shift)) ** spec.degree * spec.degree}
+    line = np.float64(abs(spec.scale) * largest + abs(spec.shift))
+    size = {"dot": largest, "polynomial": float(line**spec.degree) * spec.degree}
     magnitude = max(1.0, size.get(spec.kind, spec.scale * largest))
     if n < SINGLE_FROM or max(largest, magnitude) > FAR**2:
         return np.inf

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..arrays import Bools, Floats
 from ..kernels.margin import Descent, Epoch, descend, row_dots, row_sums
@@ -115,7 +115,12 @@ class Hessian:
         """−H⁻¹g."""
         self.H += self._squares(inside & ~self.inside) - self._squares(self.inside & ~inside)
         self.inside = inside
-        return -np.asarray(cho_solve(cho_factor(self.H), g))
+        try:
+            factor = cho_factor(self.H)
+        except LinAlgError:  # what was added and taken has left its rounding errors: once more, from the rows
+            self.H = np.eye(len(g)) + self._squares(inside)
+            factor = cho_factor(self.H + np.diag(1e-13 * self.H.diagonal()))
+        return -np.asarray(cho_solve(factor, g))
 
     def _squares(self, rows: Bools) -> Floats:
         """2 Σ C_i x̃_i x̃_iᵀ over the rows."""

@@ -19,6 +19,7 @@ from ..arrays import Floats
 from ..errors import ModelError
 from ..estimator import N_JOBS, Estimator, changing
 from ..kernels import n_threads
+from .gram import LARGEST
 from .linear import FEW_COLUMNS, Plane, by_descent, by_newton
 from .machines import together
 from .merge import merge, read_classes, read_table
@@ -109,6 +110,11 @@ class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
         bounds = self.C * weight * of_class[codes]
         if not (bounds > 0).all():
             X, codes, bounds = X[bounds > 0], codes[bounds > 0], bounds[bounds > 0]
+        largest = float(np.abs(X.data if sparse.issparse(X) else X).max(initial=self._bias()))
+        if not largest * largest * X.shape[1] * float(bounds.max()) < LARGEST:
+            raise ModelError(
+                f"a cell of {largest:.3g} is too large for C={self.C:g}: its square overflows. Scale the columns"
+            )
         planes = self._planes(_rows(X), codes, bounds)
         w = np.stack([p.w for p in planes])
         self.coef_ = np.ascontiguousarray(w[:, :-1])
