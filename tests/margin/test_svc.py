@@ -258,6 +258,13 @@ def test_threads_change_no_bit():
     X, y = load_iris(return_X_y=True)
     one, two = (po.SVC(n_jobs=j).fit(X, y).decision_function(X) for j in (1, 2))
     assert (one == two).all()
+    random = np.random.RandomState(0)
+    X, y = (
+        random.normal(size=(3000, 5)),
+        random.randint(0, 3, 3000),
+    )  # pairs that the whole cache would hold, and half not
+    one, two = (po.SVC(n_jobs=j, cache_size=20, tol=0.1).fit(X, y).decision_function(X[:200]) for j in (1, 2))
+    assert (one == two).all()
 
 
 # -- errors -------------------------------------------------------------------------------------------------------------

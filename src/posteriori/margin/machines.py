@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from numbers import Integral, Real
@@ -170,10 +170,14 @@ def train(
 
 
 def side_by_side(tasks: Sequence[Callable[[Settings, threading.Event], Machine]], settings: Settings) -> list[Machine]:
-    """Run the tasks, each on one core where there are several of them, the cache shared between those that run at once."""
+    """Run the tasks, each on one core and with half of the cache where there are several of them.
+
+    Half, whatever the number of threads: the way a problem is solved depends on the cache, and its answer must not depend
+    on the threads.
+    """
     team = n_threads(settings.n_jobs, len(tasks), 1)
-    if team > 1:
-        settings = Settings(settings.tol, settings.max_iter, settings.max_seconds, settings.cache_size / team, 1)
+    if len(tasks) > 1:
+        settings = replace(settings, cache_size=settings.cache_size / 2, n_jobs=1 if team > 1 else settings.n_jobs)
     return together([partial(task, settings) for task in tasks], team)
 
 

@@ -65,7 +65,7 @@ class SVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     class_weight, sample_weight of `fit` : factors of C.
     probability : fit Platt's sigmoids on cross-validated scores, for `predict_proba`.
     tol : the largest violation of the optimality conditions that may be left.
-    cache_size : megabytes of kernel values held while fitting.
+    cache_size : megabytes of kernel values held while fitting; of several machines side by side, half of it for each.
     max_iter, max_seconds : caps; where one ends the work, a ConvergenceWarning says so.
 
     Examples
