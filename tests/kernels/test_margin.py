@@ -209,13 +209,6 @@ def test_dots_and_sums_of_rows(kind):
     assert_allclose(margin.row_sums(kind(X), weight, 0.7, w), wide.T @ (weight * (wide @ w)), atol=1e-12)
 
 
-def test_a_block_counts_its_variables_in_single_precision():
-    many = 2**24 + 8
-    K = np.lib.stride_tricks.as_strided(np.zeros(1), (many, many), (0, 0))
-    with pytest.raises(ValueError, match="2²⁴"):
-        margin.smo_block(K, *(np.zeros(many) for _ in range(4)), 1e-3, 1)
-
-
 def test_a_problem_without_an_end_is_left():
     """Two variables without bounds and no curvature between them: the step has no end, and β stays a number."""
     K, y = np.array([[0.0, 5.0], [5.0, 0.0]]), np.array([1.0, -1.0])
