@@ -216,3 +216,28 @@ def test_a_problem_without_an_end_is_left():
     margin.smo_block(K, np.minimum(0, y * np.inf), np.maximum(0, y * np.inf), beta, v, 1e-3, 10_000)
     assert np.isfinite(beta).all()
     assert np.isfinite(v).all()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, wide_csr], ids=["dense", "sparse"])
+def test_rows_and_their_weights_fit(kind):
+    X = kind(np.eye(3))
+    for call in (
+        lambda: margin.row_dots(X, np.ones(3), 1.0),
+        lambda: margin.row_sums(X, np.ones(2), 1.0),
+        lambda: margin.row_sums(X, np.ones(3), 1.0, np.ones(3)),
+    ):
+        with pytest.raises(ValueError, match="do not fit|outside X"):
+            call()
+
+
+def test_a_square_and_sparse_rows_fit():
+    with pytest.raises(ValueError, match="shapes do not fit"):
+        margin.kernel_square(KernelSpec("dot"), margin.pack(np.ones((4, 2))), np.ones((4, 3)))
+    gram, rows = SparseGram(KernelSpec("dot"), np.eye(3)), wide_csr(np.eye(3))
+    with pytest.raises(ValueError, match="shapes do not fit"):
+        gram.between(rows, np.ones((3, 2)), np.arange(3))
+    with pytest.raises(ValueError, match="shapes do not fit"):
+        gram.between(rows, np.ones((2, 3)), np.arange(3))
+    rows.indices[0] = 7
+    with pytest.raises(ValueError, match="outside X"):
+        gram.between(rows, np.ones((3, 3)), np.arange(3))

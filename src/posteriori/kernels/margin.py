@@ -83,11 +83,8 @@ def kernel_rows(
 
 def kernel_square(spec: KernelSpec, b: Packed, out: Array, n_jobs: int | None = None) -> None:
     """out[i, j] = K(b_i, b_j) for the first n rows and columns of `out`, one half computed and mirrored."""
-    if len(out) < b.n or out.shape[1] < b.n:
-        raise ValueError(f"shapes do not fit: b {b.rows.shape}, out {out.shape}")
-    if b.n:
-        threads = n_threads(n_jobs, b.n * b.n * (b.rows.shape[1] + 16) // 2, WORTH_A_THREAD)
-        native().kernel_square(*_numbers(spec), b.rows, b.panels, b.norms, out, threads)
+    threads = n_threads(n_jobs, b.n * b.n * (b.rows.shape[1] + 16) // 2, WORTH_A_THREAD)
+    native().kernel_square(*_numbers(spec), b.rows, b.panels, b.norms, out, threads)
 
 
 class SparseColumns(NamedTuple):
@@ -103,13 +100,8 @@ def sparse_kernel_rows(
     spec: KernelSpec, a: Any, a_norms: Floats, b: SparseColumns, out: Array, slot: Ints, n_jobs: int | None = None
 ) -> None:
     """out[slot[i], j] = K(a_i, b_j) for CSR rows a (int64 starts, int32 columns); not for kind "manhattan"."""
-    m, n = a.shape[0], len(b.norms)
-    fits = out.shape[1] >= n and len(a_norms) == len(slot) == m and a.shape[1] == len(b.starts) - 1
-    if not fits or spec.kind == "manhattan" or (m and not 0 <= slot.min() <= slot.max() < len(out)):
-        raise ValueError(f"shapes do not fit: a {a.shape}, b {n} rows, out {out.shape}, slot {slot.shape}")
-    if m:
-        threads = n_threads(n_jobs, m * (4 * n + len(b.values)), WORTH_A_THREAD)
-        native().sparse_kernel_rows(*_numbers(spec), a.indptr, a.indices, a.data, a_norms, *b, out, slot, threads)
+    threads = n_threads(n_jobs, a.shape[0] * (4 * len(b.norms) + len(b.values)), WORTH_A_THREAD)
+    native().sparse_kernel_rows(*_numbers(spec), a.indptr, a.indices, a.data, a_norms, *b, out, slot, threads)
 
 
 def kernel_sums(
@@ -154,8 +146,6 @@ def subtract_rows(rows: Array, slot: Ints, step: Floats, v: Floats, n_jobs: int 
 
 def row_dots(X: Any, w: Floats, bias: float, n_jobs: int | None = None) -> Floats:
     """x_iᵀw + bias·w_last of every row of X (as `descend` takes it)."""
-    if len(w) != X.shape[1] + 1:
-        raise ValueError(f"shapes do not fit: X {X.shape}, w {w.shape}")
     dense = isinstance(X, np.ndarray)
     rows = (X,) if dense else (X.indptr, X.indices, X.data)
     call, out = native().row_dots_dense if dense else native().row_dots_sparse, np.empty(X.shape[0])
@@ -165,8 +155,6 @@ def row_dots(X: Any, w: Floats, bias: float, n_jobs: int | None = None) -> Float
 
 def row_sums(X: Any, weight: Floats, bias: float, w: Floats | None = None, n_jobs: int | None = None) -> Floats:
     """Σ weight_i x̃_i or, with w, Σ weight_i (x̃_iᵀw) x̃_i, x̃ = (x, bias); rows of weight 0 are not read."""
-    if len(weight) != X.shape[0] or (w is not None and len(w) != X.shape[1] + 1):
-        raise ValueError(f"shapes do not fit: X {X.shape}, weight {weight.shape}, w {None if w is None else w.shape}")
     dense = isinstance(X, np.ndarray)
     rows = (X,) if dense else (X.indptr, X.indices, X.data)
     call, out = native().row_sums_dense if dense else native().row_sums_sparse, np.empty(X.shape[1] + 1)

@@ -38,6 +38,16 @@ void need_slots(const InC<long long, 1>& slot, std::size_t count, std::size_t ro
         need(slot.data()[i] >= 0 && static_cast<std::size_t>(slot.data()[i]) < rows, "shapes do not fit: a slot is outside the rows");
 }
 
+void need_csr(const Starts& starts, const Places& columns, const Doubles& values, std::size_t n, std::size_t d) {
+    need(starts.shape(0) == n + 1 && values.shape(0) == columns.shape(0), "shapes do not fit: no CSR matrix");
+    const auto* start = starts.data();
+    for (std::size_t i = 0; i < n; ++i) need(start[i] >= 0 && start[i] <= start[i + 1], "the starts of the rows fall");
+    need(static_cast<std::size_t>(start[n]) <= columns.shape(0), "the rows reach beyond the stored cells");
+    std::uint32_t most = 0;  // a negative column is a large one
+    for (std::int64_t c = start[0]; c < start[n]; ++c) most = std::max(most, static_cast<std::uint32_t>(columns.data()[c]));
+    need(start[0] == start[n] || most < d, "a column is outside X");
+}
+
 template <typename T> void bind_for(nb::module_& m) {
     m.def(
         "pack_rows",
@@ -65,9 +75,13 @@ template <typename T> void bind_for(nb::module_& m) {
         "kernel_square",
         [](int kind, double scale, double shift, int degree, InC<T, 2> rows, InC<T, 3> panels, InC<T, 1> norms,
            OutC<T, 2> out, int threads) {
+            const auto spec = spec_of(kind, scale, shift, degree);
+            const std::size_t n = rows.shape(0);
+            need_panels<T>(n, rows.shape(1), panels.shape(0), panels.shape(1), panels.shape(2), norms.shape(0));
+            need(out.shape(0) >= n && out.shape(1) >= n, "shapes do not fit: out is smaller than the square");
             NoGil release;
-            kernel_square(spec_of(kind, scale, shift, degree), rows.data(), packed(panels, norms, rows.shape(0)),
-                          out.data(), out.shape(1), threads);
+            kernel_square(spec, rows.data(), Packed<T>{panels.data(), norms.data(), n, rows.shape(1)}, out.data(),
+                          out.shape(1), threads);
         },
         nb::arg("kind"), nb::arg("scale"), nb::arg("shift"), nb::arg("degree"), nb::arg("rows").noconvert(),
         nb::arg("panels").noconvert(), nb::arg("norms").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
@@ -76,9 +90,15 @@ template <typename T> void bind_for(nb::module_& m) {
         [](int kind, double scale, double shift, int degree, Starts starts, Places columns, Doubles values, Doubles a_norms,
            Starts b_starts, Places b_at, Doubles b_values, Doubles b_norms, OutC<T, 2> out, InC<long long, 1> slot,
            int threads) {
-            NoGil release;
+            const auto spec = spec_of(kind, scale, shift, degree);
+            need(spec.kind != KernelKind::manhattan, "no such kernel between sparse rows");
+            need(b_starts.shape(0) > 0 && out.shape(1) >= b_norms.shape(0), "shapes do not fit: out is narrower than b");
+            need_csr(starts, columns, values, a_norms.shape(0), b_starts.shape(0) - 1);
+            need_csr(b_starts, b_at, b_values, b_starts.shape(0) - 1, b_norms.shape(0));
+            need_slots(slot, a_norms.shape(0), out.shape(0));
             const SparseColumns b{b_starts.data(), b_at.data(), b_values.data(), b_norms.data(), b_norms.shape(0)};
-            sparse_kernel_rows(spec_of(kind, scale, shift, degree), starts.data(), columns.data(), values.data(),
+            NoGil release;
+            sparse_kernel_rows(spec, starts.data(), columns.data(), values.data(),
                                a_norms.data(), a_norms.shape(0), b, out.data(), out.shape(1), slot.data(), threads);
         },
         nb::arg("kind"), nb::arg("scale"), nb::arg("shift"), nb::arg("degree"), nb::arg("starts").noconvert(),
@@ -167,6 +187,8 @@ void bind_margin(nb::module_& m) {
     m.def(
         "row_dots_sparse",
         [](Starts starts, Places columns, Doubles values, double bias, Doubles w, OutC<double, 1> out, int threads) {
+            need(w.shape(0) > 0, "shapes do not fit: no CSR matrix");
+            need_csr(starts, columns, values, out.shape(0), w.shape(0) - 1);
             dots(SparseRows{starts.data(), columns.data(), values.data(), w.shape(0) - 1}, out.shape(0), bias, w, out, threads);
         },
         nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("bias"),
@@ -174,6 +196,7 @@ void bind_margin(nb::module_& m) {
     m.def(
         "row_dots_dense",
         [](InC<double, 2> X, double bias, Doubles w, OutC<double, 1> out, int threads) {
+            need(w.shape(0) == X.shape(1) + 1 && out.shape(0) == X.shape(0), "shapes do not fit: w or out is not that of X");
             dots(DenseRows{X.data(), X.shape(1)}, X.shape(0), bias, w, out, threads);
         },
         nb::arg("X").noconvert(), nb::arg("bias"), nb::arg("w").noconvert(), nb::arg("out").noconvert(),
@@ -182,6 +205,8 @@ void bind_margin(nb::module_& m) {
         "row_sums_sparse",
         [](Starts starts, Places columns, Doubles values, double bias, Doubles weight, Doubles w, OutC<double, 1> out,
            int threads) {
+            need(out.shape(0) > 0 && (!w.shape(0) || w.shape(0) == out.shape(0)), "shapes do not fit: w or out is not that of X");
+            need_csr(starts, columns, values, weight.shape(0), out.shape(0) - 1);
             sums(SparseRows{starts.data(), columns.data(), values.data(), out.shape(0) - 1}, bias, weight, w, out, threads);
         },
         nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("bias"),
@@ -189,6 +214,8 @@ void bind_margin(nb::module_& m) {
     m.def(
         "row_sums_dense",
         [](InC<double, 2> X, double bias, Doubles weight, Doubles w, OutC<double, 1> out, int threads) {
+            need(weight.shape(0) == X.shape(0) && out.shape(0) == X.shape(1) + 1 && (!w.shape(0) || w.shape(0) == out.shape(0)),
+                 "shapes do not fit: weight, w or out is not that of X");
             sums(DenseRows{X.data(), X.shape(1)}, bias, weight, w, out, threads);
         },
         nb::arg("X").noconvert(), nb::arg("bias"), nb::arg("weight").noconvert(), nb::arg("w").noconvert(),
