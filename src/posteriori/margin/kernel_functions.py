@@ -79,7 +79,7 @@ def gamma_of(gamma: str | float, X: Any, weight: Floats | None = None) -> float:
     share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
     mean = float((share @ X).sum()) / d
     squares = _squares(X) if sparse.issparse(X) else np.einsum("ij,ij->i", X - mean, X - mean)
-    variance = float(share @ squares) / d - (mean**2 if sparse.issparse(X) else 0.0)
+    variance = float(share @ squares) / d - (mean * mean if sparse.issparse(X) else 0.0)
     return 1.0 / (d * variance) if variance > 0 else 1.0
 
 
