@@ -226,7 +226,7 @@ def test_rows_and_their_weights_fit(kind):
         lambda: margin.row_sums(X, np.ones(2), 1.0),
         lambda: margin.row_sums(X, np.ones(3), 1.0, np.ones(3)),
     ):
-        with pytest.raises(ValueError, match="do not fit|outside X"):
+        with pytest.raises(ValueError, match=r"do not fit|outside X"):
             call()
 
 
