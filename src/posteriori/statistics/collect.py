@@ -60,8 +60,9 @@ def collect(
         cells = in_schema(coded, table, named, columns)
     else:
         cells = _bits(frame, where.get("cells", []), columns, y, rows, weights, n_jobs)
-    words = _words(frame, where.get("words", []), columns, y, n_classes, weights)
-    events = _events(frame, where.get("events", []), y, n_classes, weights, n_jobs, seen)
+    words = _words(frame, where["words"], columns, y, n_classes, weights) if "words" in where else []
+    united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
+    events = _events(frame, where["events"], y, n_classes, weights, n_jobs, seen) if "events" in where else None
     seen.missing += int(np.isnan(x).sum()) if met & kernels.NAN else 0
     counted = [k for k, j in enumerate(where.get("moments", [])) if columns[j].kind == "count"]
     if counted:
@@ -71,9 +72,7 @@ def collect(
     histograms = tuple(
         _histogram(frame, j, columns[j].name, y, n_classes, weights, seen) for j in where.get("histogram", [])
     )
-    joined = _joined(words, events, n_classes)
-    united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
-    return Statistics(united, roles, rows, cells, joined, moments, histograms)
+    return Statistics(united, roles, rows, cells, _joined(words, events, n_classes), moments, histograms)
 
 
 def collect_coded(
@@ -199,10 +198,8 @@ def _events(
     weights: Floats | None,
     n_jobs: int | None,
     seen: Seen,
-) -> Counts | None:
+) -> Counts:
     """Σx[column, y] of the count columns, one scope for all: they compete for the same events."""
-    if not where:
-        return None
     if frame.sparse is not None:
         sums = _sparse_sums(frame, where, y, n_classes, weights, n_jobs, binary=False)
         whole = frame.sparse.dtype.kind in "biu"
