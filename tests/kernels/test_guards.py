@@ -121,6 +121,7 @@ def _margin(rng: np.random.Generator, kind: type) -> None:
         spec = margin.KernelSpec(name, 0.5, 1.0, 2)
         margin.kernel_rows(spec, a, norms, packed, np.zeros((8, n), kind), slot)
         margin.kernel_sums(spec, a, norms, packed, rng.random((2, n)))
+        margin.kernel_square(spec, packed, margin.square(n, kind))
     K = margin.square(n, kind)
     K[:, :n] = X @ X.T + np.eye(n, dtype=kind)
     margin.smo_block(K, -np.ones(n), np.ones(n), np.zeros(n), rng.normal(size=n), 1e-3, 100)
@@ -131,6 +132,18 @@ def _margin(rng: np.random.Generator, kind: type) -> None:
         y = np.where(X[:, 0] > 0.5, 1.0, -1.0)
         state = margin.Descent(y, np.ones(n), np.zeros(n), np.ones(n), 1.0, np.zeros(n), np.zeros(d + 1), np.arange(n))
         margin.descend(rows, state, margin.Epoch(n), 3)
+        margin.row_dots(rows, np.ones(d + 1), 1.0)
+        margin.row_sums(rows, np.ones(n), 1.0)
+        margin.row_sums(rows, np.ones(n), 1.0, np.ones(d + 1))
+    by_column = sp.csc_array(X.astype(float))
+    squares = (X.astype(float) ** 2).sum(axis=1)
+    columns = margin.SparseColumns(
+        by_column.indptr.astype(np.int64), by_column.indices.astype(np.int32), by_column.data, squares
+    )
+    some = sp.csr_array(X[:7].astype(float))
+    some.indptr, some.indices = some.indptr.astype(np.int64), some.indices.astype(np.int32)
+    spec = margin.KernelSpec("rbf", 0.5, 1.0, 2)
+    margin.sparse_kernel_rows(spec, some, squares[:7].copy(), columns, np.zeros((8, n), kind), slot)
 
 
 def ints(items: list[Any]) -> np.ndarray:

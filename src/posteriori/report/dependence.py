@@ -76,7 +76,6 @@ def picture(model: Any) -> Picture:
     rows = sorted({y for _, y in layout.centres})
     tall = {y: max(h for h, (_, at) in zip(high, layout.centres) if at == y) for y in rows}
     top = {y: y - tall[y] / 2 for y in rows}
-    bottom = {y: y + tall[y] / 2 for y in rows}
     for node, (x, y), w in zip(nodes, layout.centres, wide):
         left = x - w / 2 + (INDENT if len(node) > 1 else 0)
         for k, n in enumerate(node):
@@ -84,19 +83,18 @@ def picture(model: Any) -> Picture:
             drawn.boxes[n] = (left + own / 2, top[y] + HIGH / 2 + STEP * k), own
     for (a, b), route in zip(links, layout.routes):
         first, last = nodes[a], nodes[b]
-        points: list[Point] = [(route[0][0], top[route[0][1]] + HIGH)]
-        if tall[route[0][1]] > HIGH:
-            points.append((route[0][0], bottom[route[0][1]]))
-        for x, y in route[1:-1]:
-            points += [(x, top[y]), (x, bottom[y])]
-        x, y = route[-1]
+        start, (x, y) = route[0], route[-1]
+        turns = (
+            list(route[1:-1]) if tall[start[1]] > HIGH else list(route[2:-1])
+        )  # a box as tall as its layer ends there
+        points: list[Point] = [(start[0], top[start[1]] + HIGH), *turns]
         if len(last) == 1:
-            drawn.lines.append(([*points, (x, top[y])], weights.get((first[0], last[0]), 0.0), (first[0], last[0])))
+            drawn.lines.append((points, weights.get((first[0], last[0]), 0.0), (first[0], last[0])))
             continue
         spine = x - wide[b] / 2 + INDENT / 4  # down beside the stack, and across to every box
         for n in last:
             (centre, middle), own = drawn.boxes[n]
-            line = [*points, (spine, top[y]), (spine, middle), (centre - own / 2, middle)]
+            line = [*points[:-1], (spine, top[y]), (spine, middle), (centre - own / 2, middle)]
             drawn.lines.append((line, weights.get((first[0], n), 0.0), (first[0], n)))
     _block(drawn, [n for n in names if n not in drawn.boxes], layout.width, layout.height)
     return drawn
