@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(shell find src/posteriori/kernels/native -type f)
 ISA    ?= all  # base or avx2 compiles the kernels for that instruction set alone: faster, but the tests want both
 
-.PHONY: help setup demo test check bench docs wheel sanitize fuzz clean
+.PHONY: help setup demo test check bench docs wheel sanitize fuzz mutants clean
 .DEFAULT_GOAL := help
 
 help:            ## this list
@@ -58,6 +58,9 @@ sanitize:        ## kernel tests under the address and undefined-behaviour sanit
 
 fuzz: setup      ## the long runs of the property tests
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n 2 tests/laws tests/kernels
+
+mutants: setup   ## how many small faults the tests would not notice
+	$(BIN)/python tests/mutants.py
 
 clean:           ## remove what was built
 	rm -rf build $(VENV)/.installed

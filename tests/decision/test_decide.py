@@ -153,3 +153,11 @@ def test_labels_are_told_apart_by_type_before_text_and_number():
     assert places(["1", 1], ["1.0", 1]) == [1, 1]  # the text of a number before its value
     assert places(["1.0"], ["1"]) == [None]  # two words that are not the same
     assert places(["2.0", 3], [2, "3.0"]) == [0, 1]
+
+
+@pytest.mark.parametrize("off", [0.0011, 0.002, 0.05, 0.09])
+def test_a_posterior_sums_to_one_within_a_thousandth(off):
+    for sign in (-1, 1):
+        with pytest.raises(BadValue, match="no distribution"):
+            po.decide([0.3, 0.7 + sign * off])
+        assert po.decide([0.3, 0.7 + sign * 0.0009]) == 1

@@ -14,6 +14,7 @@ import posteriori as po
 from posteriori.errors import NotLearned, StatisticsError
 from posteriori.kernels import naive
 from posteriori.statistics import Moments
+from posteriori.statistics.moments import take_away
 
 RUNS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 1500
 
@@ -98,3 +99,13 @@ def test_states_that_cannot_be_are_refused(Model) -> None:
     with pytest.raises(NotLearned):
         model.forget([[9.0]], [0])
     assert model.class_count_.tolist() == [2, 2]
+
+
+@given(st.floats(1e-3, 1e6), st.sampled_from([1e-8, 1e-6, 1e-5]))
+def test_only_rounding_is_wiped_out(n: float, share: float) -> None:
+    whole = np.array([n])
+    assert take_away(whole, whole * (1 - 1e-12)).tolist() == [0.0]
+    assert take_away(whole, whole * (1 + 1e-12)).tolist() == [0.0]
+    np.testing.assert_allclose(take_away(whole, whole * (1 - share)), whole * share, rtol=1e-6)
+    with pytest.raises(NotLearned, match="number of rows"):
+        take_away(whole, whole * (1 + share))

@@ -1,0 +1,31 @@
+"""A row is a batch of one, to the last bit, whatever is missing from it or new in it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import posteriori as po
+
+NEW, GONE = "never seen", None
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    columns = [rng.choice(list("abcde")[: k + 2], 60) for k in range(3)]
+    X = np.column_stack([*columns, rng.normal(size=60).round(2)]).astype(object)
+    X[:, 3] = X[:, 3].astype(float)
+    return po.NaiveBayes().fit(X, rng.choice(["x", "y", "z"], 60))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_one_row_is_a_batch_of_one(model):
+    rows = [[*words, x] for words in itertools.product(["a", NEW, GONE], repeat=3) for x in (0.25, -3.0)]
+    table = np.array(rows, dtype=object)
+    together = model.predict_log_proba(table)
+    for i, row in enumerate(rows):
+        alone = model.predict_log_proba(np.array([row], dtype=object))
+        assert np.array_equal(alone[0], together[i]), row

@@ -1,0 +1,46 @@
+"""Risk against coverage, beside a curve made by hand, and the price of a wanted point of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posteriori.decision.curve import reject_price, risk_coverage
+
+
+@pytest.mark.parametrize("n", [3, 7, 10, 30, 49])
+def test_a_wanted_share_is_reached_however_it_is_rounded(n):
+    """k of n rows are k rows: k/n as a float asks for no row more."""
+    p = np.linspace(0.55, 0.99, n)
+    posterior = np.column_stack([p, 1 - p])
+    curve = risk_coverage(posterior)
+    for k in range(1, n + 1):
+        for wanted in (k / n, np.nextafter(k / n, 1) if k < n else 1.0, sum([1 / n] * k)):
+            price = reject_price(posterior, coverage=min(wanted, 1.0))
+            assert np.count_nonzero(1 - p <= price) == k
+            assert curve.coverage[k - 1] == k / n
+
+
+def test_rows_that_differ_by_rounding_are_decided_together():
+    p = np.array([0.7, np.nextafter(0.7, 1), np.nextafter(0.7, 0), 0.9])
+    curve = risk_coverage(np.column_stack([p, 1 - p]))
+    assert curve.coverage.tolist() == [0.25, 1.0]
+    apart = np.array([0.7, 0.7 + 1e-9, 0.9])
+    assert len(risk_coverage(np.column_stack([apart, 1 - apart])).coverage) == 3
+
+
+@given(st.lists(st.integers(1, 19), min_size=1, max_size=12), st.data())
+def test_each_point_is_the_mean_loss_of_the_rows_it_decides(cells, data):
+    p = np.array(cells) / 20
+    y = np.array(data.draw(st.lists(st.integers(0, 1), min_size=len(p), max_size=len(p))))
+    curve = risk_coverage(np.column_stack([p, 1 - p]), y=y)
+    least = np.minimum(p, 1 - p)
+    wrong = np.where(p >= 0.5, y == 1, y == 0)
+    assert (np.diff(curve.price) > 0).all()
+    assert curve.coverage[-1] == 1
+    for price, coverage, risk in zip(curve.price, curve.coverage, curve.risk):
+        inside = least <= price + 1e-9
+        assert coverage == pytest.approx(inside.mean())
+        assert risk == pytest.approx(wrong[inside].mean())

@@ -1,0 +1,61 @@
+"""The solver's v is p − Kβ, also after steps whose rounding would carry it away."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from posteriori.margin import smo
+from posteriori.margin.gram import WholeGram
+from posteriori.margin.smo import Limits, solve
+
+
+def problem(seed, n=30):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n, 3)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    return X @ X.T + np.eye(n), y
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_solution_is_optimal(seed):
+    K, y = problem(seed)
+    found = solve(WholeGram(K), y, np.minimum(0, y), np.maximum(0, y), Limits(tol=1e-8))
+    v = y - K @ found.beta
+    assert found.converged
+    assert abs(found.beta.sum()) < 1e-9
+    assert_allclose(found.v, v, atol=1e-9)
+    up, down = found.beta < np.maximum(0, y), found.beta > np.minimum(0, y)
+    assert v[up].max() <= v[down].min() + 2e-8
+
+
+def test_a_v_that_has_drifted_is_summed_anew_and_the_problem_solved_on(monkeypatch):
+    """v begins wrong by more than the tolerance, as after many steps: only a new sum can show it."""
+    K, y = problem(7)
+    low, high = np.minimum(0, y), np.maximum(0, y)
+    wrong = np.linspace(0, 0.5, len(y))
+    block = smo.smo_block
+    spoilt = []
+
+    def drifting(K, low, high, beta, v, tol, steps):
+        done = block(K, low, high, beta, v, tol, steps)
+        if not spoilt:
+            v += wrong
+            spoilt.append(True)
+        return done
+
+    monkeypatch.setattr(smo, "smo_block", drifting)
+    monkeypatch.setattr(smo, "_drift", lambda problem, steps: 1.0 if len(spoilt) == 1 else 0.0)
+    found = solve(WholeGram(K), y, low, high, Limits(tol=1e-6))
+    v = y - K @ found.beta
+    assert_allclose(found.v, v, atol=1e-9)
+    up, down = found.beta < high, found.beta > low
+    assert v[up].max() - v[down].min() <= 2e-6
+
+
+def test_drift_is_a_rounding_error_a_step():
+    K, y = problem(1)
+    stand_in = smo._Problem(WholeGram(K), y, y, y, np.full(len(y), 2.0), y)
+    one = smo._drift(stand_in, 1)
+    assert 0 < one < 1e-12
+    assert smo._drift(stand_in, 1000) == pytest.approx(1000 * one)
