@@ -55,7 +55,7 @@ def test_a_v_that_has_drifted_is_summed_anew_and_the_problem_solved_on(monkeypat
 
 def test_drift_is_a_rounding_error_a_step():
     K, y = problem(1)
-    stand_in = smo._Problem(WholeGram(K), y, y, y, np.full(len(y), 2.0), y)
+    stand_in = smo.Problem(WholeGram(K), y, y, y, np.full(len(y), 2.0), y)
     one = smo._drift(stand_in, 1)
     assert 0 < one < 1e-12
     assert smo._drift(stand_in, 1000) == pytest.approx(1000 * one)
