@@ -57,7 +57,8 @@ def test_a_huge_C_ends_at_a_cap_with_a_warning():
 def test_ctrl_c_is_obeyed(setting):
     """Both ways to solve: a small problem in one block, three classes in threads, each far too hard to finish."""
     script = f"""
-        import numpy as np, posteriori as po
+        import signal, numpy as np, posteriori as po
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores Ctrl-C
         random = np.random.RandomState(0)
         X, y = random.normal(size=(6000, 30)), random.randint(0, 3, 6000)
         print("go", flush=True)
