@@ -19,7 +19,7 @@ import numpy as np
 
 import posteriori as po
 from posteriori.errors import ImpossibleEvidence, NotErgodic, Unreliable
-from posteriori.network import proposal
+from posteriori.network import weighting
 
 Case = tuple[po.BayesNet, dict[str, Any]]
 
@@ -136,10 +136,10 @@ def coverage(net: po.BayesNet, evidence: dict[str, Any], sampler: str, seeds: ra
 def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--seeds", type=int, default=1000)
-    options.add_argument("--cells", type=int, default=proposal.MOST_CELLS)
+    options.add_argument("--cells", type=int, default=weighting.MOST_CELLS)
     options.add_argument("--only", default=",".join(CASES))
     chosen = options.parse_args()
-    proposal.MOST_CELLS = chosen.cells
+    weighting.MOST_CELLS = chosen.cells
     print(
         f"{'network':10} {'sampler':22} {'least share':>11} {'answered':>9} {'refused':>8} {'widest bar':>11} {'s':>7}"
     )

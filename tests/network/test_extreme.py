@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import ImpossibleEvidence, NotErgodic, Unreliable
-from posteriori.network import proposal
+from posteriori.network import weighting
 from posteriori.network.elimination import eliminate, map_states
 from posteriori.network.gibbs import gibbs
 from posteriori.network.junction import JunctionTree
@@ -147,7 +147,7 @@ def parities(n: int) -> tuple[po.BayesNet, dict[str, str]]:
 @pytest.mark.parametrize("cells", [4, 16, 1 << 18])
 def test_bars_hold_or_the_answer_is_refused(sampler, cells, monkeypatch):
     """However coarse the guess that cases are drawn from: of 40 seeds no state is missed more than once."""
-    monkeypatch.setattr(proposal, "MOST_CELLS", cells)
+    monkeypatch.setattr(weighting, "MOST_CELLS", cells)
     net, evidence = parities(6)
     truth = [p for row in net.marginals(evidence).values() for p in row.values()]
     missed, refused = np.zeros(len(truth)), 0
@@ -165,12 +165,12 @@ def test_bars_hold_or_the_answer_is_refused(sampler, cells, monkeypatch):
 
 def test_no_weight_exceeds_the_bound(monkeypatch):
     for cells in (2, 8, 1 << 18):
-        monkeypatch.setattr(proposal, "MOST_CELLS", cells)
+        monkeypatch.setattr(weighting, "MOST_CELLS", cells)
         for seed in range(20):
             rng = np.random.default_rng(seed)
             model = random_network(rng, 8, zeros=0.2)
             evidence = findings(model, rng, 0.5)
-            made = proposal.proposal(model, scaled(evidence))
+            made = weighting.proposal(model, scaled(evidence))
             total = np.log(enumerated(model, scaled(evidence)).sum())
             _, log_weight = weighted_sample(model, scaled(evidence), 200, random_state=seed)
             assert log_weight.max() <= made.log_bound + 1e-9

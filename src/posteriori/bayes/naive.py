@@ -197,6 +197,6 @@ class NaiveBayes(TableLearner):
         return views.summary(self)
 
     def _repr_html_(self) -> str:
-        from ..report.naive import naive_html
+        from ..report.faces import naive_html
 
         return naive_html(self) if "statistics_" in vars(self) else super()._repr_html_()

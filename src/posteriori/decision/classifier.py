@@ -21,11 +21,12 @@ from ..arrays import Array, Floats
 from ..errors import LossError, ModelError
 from ..estimator import Estimator, changing
 from ..table.frame import Table, labelled
-from .calibrate import METHODS, calibrated
 from .curve import RiskCoverage, reject_price, risk_coverage
 from .decide import bayes_risk, decide, mean_loss, risk
 from .labels import united
 from .loss import Loss, as_loss
+
+METHODS = ("sigmoid", "isotonic", "temperature")  # of calibration
 
 
 def _has_log_proba(self: RiskClassifier) -> bool:
@@ -239,3 +240,22 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: i
         tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
         tags.classifier_tags.multi_label = False  # one loss, one decision a row
         return tags
+
+
+def calibrated(estimator: Any, method: str | None, cv: Any = None) -> Any:
+    """The estimator inside scikit-learn's `CalibratedClassifierCV`, or itself where no method is wanted.
+
+    A `FrozenEstimator` stays as it is and only the calibration is learned, on the rows given to `fit`.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> calibrated(GaussianNB(), "isotonic").method
+    'isotonic'
+    """
+    if method is None:
+        return estimator
+    from sklearn import get_config
+    from sklearn.calibration import CalibratedClassifierCV
+
+    model = CalibratedClassifierCV(estimator, method=method, cv=cv)
+    # weights that reach the classifier reach its calibration too
+    return model.set_fit_request(sample_weight=True) if get_config()["enable_metadata_routing"] else model

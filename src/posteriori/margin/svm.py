@@ -298,6 +298,6 @@ class SVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def plot_margin(self, X: Any, y: Any, ax: Any = None) -> Any:
         """Draw the separating line, the margin lines and the support vectors of a two-column, two-class problem."""
-        from ..report.margin import plot_margin
+        from ..report.faces import plot_margin
 
         return plot_margin(self, X, y, ax)

@@ -235,7 +235,7 @@ class KDTree:
 
     def plot(self, ax: Any = None, query: ArrayLike | None = None, k: int = 1) -> Any:
         """The classic figure of a tree in the plane: points, cuts and, for a query, its k neighbours."""
-        from ..report.kdtree import draw_tree
+        from ..report.faces import draw_tree
 
         return draw_tree(self, ax, query, k)
 

@@ -18,12 +18,12 @@ from .elimination import case_posteriors, eliminate, log_evidence, map_states, p
 from .gibbs import gibbs
 from .insight import arc_strength, conflict, information, tornado
 from .junction import JunctionTree
-from .learn import counted, fitted
 from .net import Net, as_dag, as_states
 from .numbers import hard_states
 from .risk import exact_risk, sampled_risk
 from .sampling import ByState, Estimate, RandomState
 from .says import Factor, code_of, findings, read_cases, unknown
+from .tables import counted, fitted
 from .weighting import forward_sample, likelihood_weighting
 
 Evidence = Mapping[str, Any]
@@ -442,12 +442,12 @@ class BayesNet(Net):
         >>> "yes 48.9%" in str(po.networks.asia().plot({"xray": "yes"}))
         True
         """
-        from ..report.network import network_drawing
+        from ..report.faces import network_drawing
 
         return network_drawing(self, evidence)
 
     def _repr_html_(self) -> str:
-        from ..report.network import network_html
+        from ..report.faces import network_html
 
         return network_html(self)
 

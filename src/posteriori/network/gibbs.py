@@ -24,8 +24,8 @@ from ..errors import ImpossibleEvidence
 from ..kernels import network as kernel
 from .blocks import Block, ergodic_blocks
 from .numbers import Likelihoods, Numbers, fixed_states, scaled, vectors_of
-from .proposal import proposal, unseen_share
 from .sampling import RandomState, Sampled, at_least, batch_error, effective, half_width, seeds, unseen
+from .weighting import proposal, unseen_share
 
 BATCHES = 50
 LEAP = 10  # sweeps between leaps

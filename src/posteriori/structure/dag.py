@@ -240,7 +240,7 @@ class Dag:
 
         `sizes`, the number of states of each node, lets the order weigh cliques by their tables.
         """
-        from .triangulate import elimination_order
+        from .graph import elimination_order
 
         neighbors = separation.moral(self._parents)
         order, cliques = elimination_order(

@@ -214,7 +214,7 @@ class Schema:
         return infer(X, y, kinds)
 
     def _repr_html_(self) -> str:
-        from ..report.html import schema_html
+        from ..report.faces import schema_html
 
         return schema_html(self)
 
