@@ -12,7 +12,6 @@ import contextlib
 import copy
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from operator import is_
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -41,14 +40,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _made(self, name: str, make: Callable[[], T]) -> T:
         """What `make` gives, kept until a parameter or what was learned changes."""
-        kept = self.__dict__.get("_kept")
-        if kept is None or not kept.holds(self.__dict__):
+        state = self.__dict__
+        kept = state.get("_kept")
+        if kept is None or not kept.holds(state):
             self._check_parameters()
             kept = self._kept = _Kept(self)
-        if name not in kept.things:
-            kept.things[name] = make()
-        thing: T = kept.things[name]
-        return thing
+        things: dict[str, T] = kept.things
+        if name not in things:
+            things[name] = make()
+        return things[name]
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -72,18 +72,19 @@ def check_declared(constraints: dict[str, list[Any]], values: dict[str, Any], ca
 class _Kept:
     """Things made under one setting of the parameters."""
 
-    __slots__ = ("copies", "names", "things", "values")
+    __slots__ = ("copies", "things", "values")
 
     def __init__(self, model: Estimator) -> None:
-        self.names: list[str] = model._get_param_names()
-        self.values = [model.__dict__.get(name) for name in self.names]
-        self.copies = [(n, copy.deepcopy(v)) for n, v in zip(self.names, self.values) if isinstance(v, MUTABLE)]
+        self.values = [(name, model.__dict__.get(name)) for name in model._get_param_names()]
+        self.copies = [(name, copy.deepcopy(v)) for name, v in self.values if isinstance(v, MUTABLE)]
         self.things: dict[str, Any] = {}
 
     def holds(self, now: dict[str, Any]) -> bool:
         """Whether the parameters are the very objects they were, and none was changed from inside."""
-        same = all(map(is_, self.values, map(now.get, self.names)))
-        return same and all(alike(now[name], before) for name, before in self.copies)
+        for name, value in self.values:  # a plain loop: this is read before every prediction, of one row too
+            if now.get(name) is not value:
+                return False
+        return not self.copies or all(alike(now[name], before) for name, before in self.copies)
 
 
 MUTABLE = (list, dict, set, np.ndarray)

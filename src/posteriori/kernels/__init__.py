@@ -39,6 +39,8 @@ def n_threads(n_jobs: int | None, work: int, grain: int = 200_000) -> int:
     """
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
         raise BadParameter(f"n_jobs is a whole number other than 0, or None. Got {n_jobs!r} instead.")
+    if work < 2 * grain:
+        return 1  # before the system is asked, which takes longer than a row
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     wanted = cores if n_jobs is None else (cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
     return max(1, min(wanted, work // grain))

@@ -16,6 +16,7 @@ from . import n_threads, native
 
 Columns = Sequence[Array] | Array  # 1-D arrays of codes, or a matrix (n, d) of codes
 
+NUMBERS = frozenset(np.dtype(t) for t in ("f8", "f4", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"))
 NAN, INF = 1, 2  # what a kernel saw among the numbers it read
 
 
@@ -80,6 +81,13 @@ def posterior(log_joint: Floats, n_jobs: int | None = None) -> tuple[Floats, int
     return log_joint, row
 
 
+def _numbers(X: Array) -> Array:
+    """What the kernels read as it is, in any order of memory: float32, float64, integers, booleans as bytes."""
+    if X.dtype == bool:
+        return X.view(np.uint8)
+    return X if X.dtype in NUMBERS else X.astype(np.float64)
+
+
 def class_moments(
     X: Array, y: Array, n_classes: int, weights: Floats | None = None, n_jobs: int | None = None
 ) -> tuple[Floats, Floats, Floats]:
@@ -96,7 +104,7 @@ def class_moments_seen(
     X: Array, y: Array, n_classes: int, weights: Floats | None = None, n_jobs: int | None = None
 ) -> tuple[Floats, Floats, Floats, int]:
     """class_moments as they come out, and whether NaN (bit 1) or inf (bit 2) was among the cells."""
-    X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
+    X = _numbers(X)
     n, mean, m2 = (np.zeros((n_classes, X.shape[1])) for _ in range(3))
     seen = native().class_moments(X, y, weights, n, mean, m2, n_threads(n_jobs, X.size))
     return n, mean, m2, seen
@@ -119,7 +127,7 @@ def score_gaussian(
     X: Array, mean: Floats, variance: Floats, start: Floats, posterior: bool, n_jobs: int | None = None
 ) -> tuple[Floats, int, int]:
     """(log joint or posterior, first impossible row or −1, whether NaN (bit 1) or inf (bit 2) was among the cells)."""
-    X = X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
+    X = _numbers(X)
     n, k = len(X), len(mean)
     out = np.empty((n, k))
     threads = 1 if n < 1000 else n_threads(n_jobs, n * mean.size)

@@ -147,8 +147,8 @@ def _sorted_codes(words: list[Any], codes: Array) -> tuple[Sequence[Value], Arra
 
 
 def numbers(frame: Frame, where: Sequence[int]) -> Array:
-    """The columns `where` as a matrix of floats, missing cells NaN; the caller's own matrix where it is one already."""
-    if frame.matrix is not None and frame.matrix.dtype.kind == "f":
+    """The columns `where` as a matrix of numbers, missing cells NaN; the caller's own matrix where it is one already."""
+    if frame.matrix is not None and frame.matrix.dtype.kind in "biuf":
         part = frame.matrix if len(where) == frame.d else frame.matrix[:, where]
         return part
     if frame.sparse is not None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from ...arrays import Array, Floats
 from ...errors import BadValue, SingularCovariance
-from ...kernels.naive import class_moments_seen, posterior, score_gaussian
+from ...kernels.naive import NUMBERS, class_moments_seen, posterior, score_gaussian
 from ...statistics import Moments
 from ...table.points import checked_matrix
 from .drop_in import DropIn, array_of, plain, refuse_numbers
@@ -94,10 +94,10 @@ class GaussianNB(DropIn):
         return priors
 
     def _border(self, X: Any, reset: bool) -> Array:
-        if not plain(self, X, FLOATS, reset):
+        if not plain(self, X, NUMBERS, reset):
             X = checked_matrix(self, X, reset=reset, dtype=FLOATS, ensure_all_finite=False)
         if reset:
-            self._dtype = X.dtype
+            self._dtype = X.dtype if X.dtype.kind == "f" else FLOATS[0]
         checked: Array = X
         return checked
 

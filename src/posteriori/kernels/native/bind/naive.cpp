@@ -79,41 +79,65 @@ const double* weights_of(const Weights& w, std::size_t n) {
     return w ? w->data() : nullptr;
 }
 
-template <typename T> Matrix<T> matrix_of(const In<T, 2>& X) {
+// Numbers of any type that NumPy has for them: float as float, all others as double.
+template <typename T> Matrix<T> matrix_of(const Any2& X, void (*turn)(const Matrix<T>&, std::size_t, std::size_t, T*)) {
     const std::size_t n = X.shape(0), d = X.shape(1);
     return {X.data(), n, d, n <= 1 ? 0 : static_cast<std::ptrdiff_t>(X.stride(0)),
-            d <= 1 ? 1 : static_cast<std::ptrdiff_t>(X.stride(1))};
+            d <= 1 ? 1 : static_cast<std::ptrdiff_t>(X.stride(1)), turn};
 }
 
-template <typename T> void bind_gaussian(nb::module_& m) {
+bool rows_lie_side_by_side(const Any2& X) { return X.shape(1) <= 1 || X.stride(1) == 1; }
+
+Matrix<double> doubles_of(const Any2& X) {
+    const auto type = X.dtype();
+    if (type == nb::dtype<double>())
+        return matrix_of<double>(X, rows_lie_side_by_side(X) ? nullptr : turn_rows<double, double>);
+    if (type == nb::dtype<std::uint8_t>()) return matrix_of<double>(X, turn_rows<std::uint8_t, double>);
+    if (type == nb::dtype<std::int8_t>()) return matrix_of<double>(X, turn_rows<std::int8_t, double>);
+    if (type == nb::dtype<std::uint16_t>()) return matrix_of<double>(X, turn_rows<std::uint16_t, double>);
+    if (type == nb::dtype<std::int16_t>()) return matrix_of<double>(X, turn_rows<std::int16_t, double>);
+    if (type == nb::dtype<std::uint32_t>()) return matrix_of<double>(X, turn_rows<std::uint32_t, double>);
+    if (type == nb::dtype<std::int32_t>()) return matrix_of<double>(X, turn_rows<std::int32_t, double>);
+    if (type == nb::dtype<std::uint64_t>()) return matrix_of<double>(X, turn_rows<std::uint64_t, double>);
+    if (type == nb::dtype<std::int64_t>()) return matrix_of<double>(X, turn_rows<std::int64_t, double>);
+    throw nb::type_error("X holds no numbers that the kernels read");
+}
+
+Matrix<float> floats_of(const Any2& X) {
+    return matrix_of<float>(X, rows_lie_side_by_side(X) ? nullptr : turn_rows<float, float>);
+}
+
+void bind_gaussian(nb::module_& m) {
     m.def(
         "class_moments",
-        [](In<T, 2> X, Any1 y, Weights w, OutC<double, 2> n, OutC<double, 2> mean, OutC<double, 2> m2, int threads) {
-            const Matrix<T> matrix = matrix_of<T>(X);
-            need(y.shape(0) == matrix.n, "X and y differ in length");
-            for (auto* a : {&n, &mean, &m2}) need(a->shape(1) == matrix.d && a->shape(0) == n.shape(0), "not (K, d)");
-            const double* weights = weights_of(w, matrix.n);
+        [](Any2 X, Any1 y, Weights w, OutC<double, 2> n, OutC<double, 2> mean, OutC<double, 2> m2, int threads) {
+            const std::size_t rows = X.shape(0), K = n.shape(0);
+            need(y.shape(0) == rows, "X and y differ in length");
+            for (auto* a : {&n, &mean, &m2}) need(a->shape(1) == X.shape(1) && a->shape(0) == K, "not (K, d)");
+            const double* weights = weights_of(w, rows);
             const Column classes = column_of(y, 4);
-            nb::gil_scoped_release release;
-            return class_moments<T>(matrix, classes, n.shape(0), weights, n.data(), mean.data(), m2.data(), threads);
+            auto run = [&](const auto& matrix) {
+                nb::gil_scoped_release release;
+                return class_moments(matrix, classes, K, weights, n.data(), mean.data(), m2.data(), threads);
+            };
+            return X.dtype() == nb::dtype<float>() ? run(floats_of(X)) : run(doubles_of(X));
         },
         nb::arg("X").noconvert(), nb::arg("y").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("n").noconvert(),
         nb::arg("mean").noconvert(), nb::arg("m2").noconvert(), nb::arg("threads"));
     m.def(
         "score_gaussian",
-        [](In<T, 2> X, InC<double, 2> mean, InC<double, 2> variance,
+        [](Any2 X, InC<double, 2> mean, InC<double, 2> variance,
            nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, bool posterior, int threads) {
-            const Matrix<T> matrix = matrix_of<T>(X);
-            const std::size_t K = mean.shape(0);
-            need(mean.shape(1) == matrix.d && variance.shape(0) == K && variance.shape(1) == matrix.d,
+            const std::size_t K = mean.shape(0), d = X.shape(1);
+            need(mean.shape(1) == d && variance.shape(0) == K && variance.shape(1) == d,
                     "mean and variance are not (K, d)");
-            const Scores to = scores_of(start, out, matrix.n, K, posterior);
+            const Scores to = scores_of(start, out, X.shape(0), K, posterior);
             int seen = CLEAN;
-            std::int64_t impossible;
-            {
+            auto run = [&](const auto& matrix) {
                 nb::gil_scoped_release release;
-                impossible = score_gaussian<T>(matrix, mean.data(), variance.data(), K, to, threads, &seen);
-            }
+                return score_gaussian(matrix, mean.data(), variance.data(), K, to, threads, &seen);
+            };
+            const std::int64_t impossible = X.dtype() == nb::dtype<float>() ? run(floats_of(X)) : run(doubles_of(X));
             return std::make_pair(impossible, seen);
         },
         nb::arg("X").noconvert(), nb::arg("mean").noconvert(), nb::arg("variance").noconvert(), nb::arg("start").noconvert(),
@@ -245,8 +269,7 @@ void bind_cells(nb::module_& m) {
 
 void bind_naive(nb::module_& m) {
     bind_cells(m);
-    bind_gaussian<double>(m);
-    bind_gaussian<float>(m);
+    bind_gaussian(m);
     bind_sparse<std::int32_t, double>(m);
     bind_sparse<std::int32_t, float>(m);
     bind_sparse<std::int32_t, std::int64_t>(m);

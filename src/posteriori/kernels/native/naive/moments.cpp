@@ -142,7 +142,7 @@ int add_rows(const Matrix<T>& X, const Column& y, std::size_t K, const double* w
              std::size_t step, Running& into) {
     const std::size_t d = X.d;
     Scratch scratch(K, d, step);
-    std::vector<T> copy(X.column == 1 ? 0 : step * d);
+    std::vector<T> turned;
     int seen = CLEAN;
     for (std::size_t b = begin; b < end; b += step) {
         const std::size_t count = std::min(step, end - b);
@@ -155,16 +155,8 @@ int add_rows(const Matrix<T>& X, const Column& y, std::size_t K, const double* w
             if (!scratch.here[k]) scratch.classes.push_back(k);
             scratch.here[k] = 1;
         }
-        const T* x = X.data + static_cast<std::ptrdiff_t>(b) * X.row;
-        std::ptrdiff_t row = X.row;
-        if (X.column != 1) {  // columns are turned into rows, a block at a time
-            for (std::size_t j = 0; j < d; ++j)
-                for (std::size_t r = 0; r < count; ++r)
-                    copy[r * d + j] =
-                        x[static_cast<std::ptrdiff_t>(r) * X.row + static_cast<std::ptrdiff_t>(j) * X.column];
-            x = copy.data();
-            row = static_cast<std::ptrdiff_t>(d);
-        }
+        std::ptrdiff_t row;
+        const T* x = X.rows(b, count, turned, &row);
         const double* weights = w ? w + b : nullptr;
         const Block<T, Weighted, false> block{x, row, count, d, scratch.y.data(), weights};
         if (add_block(block, scratch, into)) continue;

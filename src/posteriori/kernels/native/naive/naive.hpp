@@ -21,12 +21,35 @@ struct Cells {
     std::size_t total() const { return static_cast<std::size_t>(offsets[columns.size()]); }
 };
 
-// Rows of numbers, T float or double; strides in elements.
+// Rows of numbers, read as T, float or double; strides in elements. Where the rows do not lie in memory as T's side by side
+// (Fortran order, integers), `turn` writes a block of them so; nothing larger is ever copied.
 template <typename T> struct Matrix {
-    const T* data;
+    const void* data;
     std::size_t n, d;
     std::ptrdiff_t row, column;
+    void (*turn)(const Matrix& X, std::size_t begin, std::size_t count, T* out);  // or null
+
+    // Rows from `begin` on, their distance in `step`; `block` has room for them if they must be turned.
+    const T* rows(std::size_t begin, std::size_t count, std::vector<T>& block, std::ptrdiff_t* step) const {
+        *step = turn ? static_cast<std::ptrdiff_t>(d) : row;
+        if (!turn) return static_cast<const T*>(data) + static_cast<std::ptrdiff_t>(begin) * row;
+        block.resize(count * d);
+        turn(*this, begin, count, block.data());
+        return block.data();
+    }
 };
+
+template <typename S, typename T> void turn_rows(const Matrix<T>& X, std::size_t begin, std::size_t count, T* out) {
+    const S* x = static_cast<const S*>(X.data) + static_cast<std::ptrdiff_t>(begin) * X.row;
+    const auto d = static_cast<std::ptrdiff_t>(X.d), rows = static_cast<std::ptrdiff_t>(count);
+    if (X.column == 1) {
+        for (std::ptrdiff_t r = 0; r < rows; ++r)
+            for (std::ptrdiff_t j = 0; j < d; ++j) out[r * d + j] = static_cast<T>(x[r * X.row + j]);
+    } else {
+        for (std::ptrdiff_t j = 0; j < d; ++j)
+            for (std::ptrdiff_t r = 0; r < rows; ++r) out[r * d + j] = static_cast<T>(x[r * X.row + j * X.column]);
+    }
+}
 
 // What is added to: one row for all (stride 0) or one a row; and where results go. A posterior is wanted instead of the
 // log joint when `posterior` is set; `impossible` is then the first row that no class allows.

@@ -28,24 +28,44 @@ struct Exact {  // a sum and what its roundings lost
 
 struct Model {
     std::size_t K, d;
-    const double* mean;
-    std::vector<double> scale, half_log, constant;  // 1/σ, ½ ln 2πσ², Σ_j of the latter
+    const double *mean, *variance;
+    std::vector<double> scale, constant, logs;  // 1/σ, Σ_j ½ ln 2πσ², and ½ ln 2πσ² where rows are many
 
-    Model(const double* mean_, const double* variance, std::size_t K_, std::size_t d_, bool rows_to_come)
-        : K(K_), d(d_), mean(mean_), scale(K * d), half_log(K * d), constant(K, 0.0) {
+    Model(const double* mean_, const double* variance_, std::size_t K_, std::size_t d_, std::size_t rows)
+        : K(K_), d(d_), mean(mean_), variance(variance_), scale(K * d), constant(K, 0.0) {
         for (std::size_t k = 0; k < K; ++k) {
-            Exact total;
+            const double* v = variance + k * d;
             for (std::size_t j = 0; j < d; ++j) {
-                const double v = variance[k * d + j];
-                if (!(v > 0.0) && rows_to_come)
-                    throw std::invalid_argument("class " + std::to_string(k) + " has variance " + std::to_string(v) +
+                if (!(v[j] > 0.0) && rows)
+                    throw std::invalid_argument("class " + std::to_string(k) + " has variance " + std::to_string(v[j]) +
                                                 " in column " + std::to_string(j) + "; it must be positive");
-                scale[k * d + j] = 1.0 / std::sqrt(v);
-                half_log[k * d + j] = 0.5 * (LOG_2PI + std::log(v));
-                total.add(half_log[k * d + j]);
+                scale[k * d + j] = 1.0 / std::sqrt(v[j]);
             }
-            constant[k] = total.value();
+            constant[k] = 0.5 * (static_cast<double>(d) * LOG_2PI + log_product(v, d));
         }
+        if (rows >= 16) {
+            logs.resize(K * d);
+            for (std::size_t i = 0; i < K * d; ++i) logs[i] = 0.5 * (LOG_2PI + std::log(variance[i]));
+        }
+    }
+
+    double half_log(std::size_t at) const { return logs.empty() ? 0.5 * (LOG_2PI + std::log(variance[at])) : logs[at]; }
+
+    // Σ ln v: one logarithm for as many factors as a double holds, each of which costs no more than a rounding.
+    static double log_product(const double* v, std::size_t d) {
+        Exact total;
+        double product = 1.0;
+        for (std::size_t j = 0; j < d; ++j) {
+            const double next = product * v[j];
+            if (next > 1e-280 && next < 1e280) {
+                product = next;
+            } else {
+                total.add(std::log(product));
+                product = v[j];
+            }
+        }
+        total.add(std::log(product));
+        return total.value();
     }
 };
 
@@ -89,7 +109,7 @@ int score_odd(const T* x, const Model& model, const double* start, double* out) 
             if (std::isnan(x[j])) continue;
             const std::size_t at = k * model.d + j;
             const double z = (static_cast<double>(x[j]) - model.mean[at]) * model.scale[at];
-            total.add(model.half_log[at] + 0.5 * z * z);
+            total.add(model.half_log(at) + 0.5 * z * z);
         }
         out[k] = start[k] - total.value();
     }
@@ -121,21 +141,17 @@ int score_row(const T* x, const Model& model, const double* start, double* out) 
 template <typename T>
 std::int64_t score_gaussian(const Matrix<T>& X, const double* mean, const double* variance, std::size_t K,
                             const Scores& to, int threads, int* seen) {
-    const Model model(mean, variance, K, X.d, X.n > 0);
+    const Model model(mean, variance, K, X.d, X.n);
     const std::size_t blocks = (X.n + ROWS - 1) / ROWS;
     std::vector<std::int64_t> impossible(blocks, NONE);
     std::vector<int> flags(blocks, CLEAN);
     parallel_for(blocks, threads, [&](std::size_t b) {
         const std::size_t begin = b * ROWS, count = std::min(ROWS, X.n - begin);
-        std::vector<T> copy(X.column == 1 ? 0 : X.d);
-        for (std::size_t r = begin; r < begin + count; ++r) {
-            const T* x = X.data + static_cast<std::ptrdiff_t>(r) * X.row;
-            if (X.column != 1) {
-                for (std::size_t j = 0; j < X.d; ++j) copy[j] = x[static_cast<std::ptrdiff_t>(j) * X.column];
-                x = copy.data();
-            }
+        std::vector<T> turned;
+        std::ptrdiff_t row;
+        const T* x = X.rows(begin, count, turned, &row);
+        for (std::size_t r = begin; r < begin + count; ++r, x += row)
             flags[b] |= score_row(x, model, to.start + r * to.start_stride, to.out + r * K);
-        }
         double* out = to.out + begin * K;
         if (!to.posterior) return;
         impossible[b] = normalise_block(out, count, K, out, nullptr);
