@@ -75,9 +75,11 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
         naive.posterior_cells(columns, theta, offsets, np.zeros((n, K)))
     naive.normalise(rng.random((n, K)))
     naive.posterior(rng.random((n, K)))
-    for numbers in (rng.random((n, 3)), rng.random((n, 3)).astype(np.float32)):
+    for numbers in (rng.random((n, 3)), rng.random((n, 3)).astype(np.float32), np.asfortranarray(X[:, :3])):
         naive.class_moments(numbers, y, K, weights)
         naive.posterior_gaussian(numbers, np.zeros((K, 3)), np.ones((K, 3)), start)
+    centres = np.sort(rng.random(70))
+    naive.log_kernel_sums(start, centres, centres, 0.1, naive.kernel_tree(centres, centres, 0.1))
     S = sp.random(n, 5, 0.4, "csr", rng=1)
     for index in (np.int32, np.int64):
         for value in (np.float64, np.float32, np.int64):

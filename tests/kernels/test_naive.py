@@ -184,6 +184,66 @@ def test_class_moments(case: Any, weighted: bool) -> None:
             assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", [*"?bBhHiIqQ", "f4"])
+def test_numbers_of_any_type_are_read_as_floats(dtype: str, order: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2 if dtype == "?" else 120, (700, 5)).astype(dtype, order=order)[::2]
+    y, mean, variance, start = (
+        rng.integers(0, 3, 350).astype(np.uint8),
+        rng.random((3, 5)),
+        np.ones((3, 5)),
+        np.zeros(3),
+    )
+    wide = X.astype(np.float64)
+    for one, other in zip(naive.class_moments(X, y, 3), naive.class_moments(wide, y, 3)):
+        assert_allclose(one, other, rtol=1e-12) if dtype == "f4" else assert_array_equal(one, other)
+    scores = [naive.log_joint_gaussian(numbers, mean, variance, start) for numbers in (X, wide)]
+    assert_array_equal(*scores)
+
+
+@st.composite
+def kernels(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
+    """(queries, centres, weights, width): clusters, ties, heavy tails, weights of all sizes; queries near and far."""
+    rng = np.random.default_rng(draw(seeds))
+    n = draw(st.sampled_from([1, 2, 31, 33, 200, 3000]))
+    v = draw(
+        st.sampled_from(
+            [rng.normal(size=n), rng.standard_cauchy(n), rng.normal(size=n).round(1), 10.0 ** rng.uniform(-5, 5, n)]
+        )
+    )
+    v = np.unique(np.concatenate([v, 1000 + v[: n // 2] * 1e-3]))
+    w = 10.0 ** rng.uniform(-draw(st.sampled_from([0, 3, 30, 280])), 0, len(v))
+    h = float((np.std(v) or 1.0) * 10.0 ** draw(st.integers(-4, 1)))
+    away = h * 10.0 ** rng.uniform(-2, 4, 20)
+    x = np.concatenate([rng.choice(v, 20), rng.choice(v, 20) + away, v[0] - away, v[-1] + away])
+    return x, v, w / w.sum(), h
+
+
+@given(kernels())
+def test_kernel_sums(case: Any) -> None:
+    """A millionth of the sum, in the tails too; there the logarithm itself is rounded."""
+    x, *kernels = case
+    tree = naive.kernel_tree(*kernels)
+    got, wanted = naive.log_kernel_sums(x, *kernels, tree), reference.log_kernel_sums(x, *kernels)
+    assert_allclose(got, wanted, rtol=2e-15, atol=1e-7)
+    for threads in (2, 3):
+        again = naive.kernel_tree(*kernels, n_jobs=threads)
+        assert_array_equal(again, tree)
+        assert_array_equal(naive.log_kernel_sums(x, *kernels, again, n_jobs=threads), got)
+
+
+def test_kernel_sums_of_weights_that_no_double_compares() -> None:
+    v, w = np.array([0.0, 30.0, 31.0]), np.array([1.0, 1e-320, 1e-310])
+    x = np.array([-1.0, 15.0, 29.0, 30.0, 40.0, 1e200])
+    got, wanted = (
+        naive.log_kernel_sums(x, v, w, 1.0, naive.kernel_tree(v, w, 1.0)),
+        reference.log_kernel_sums(x[:-1], v, w, 1.0),
+    )
+    assert_allclose(got[:-1], wanted, rtol=1e-12)
+    assert got[-1] == -np.inf
+
+
 def test_moments_keep_their_digits() -> None:
     """A base of 1e9 under unit noise, and an outlier in the first row: as good as two passes over everything."""
     rng = np.random.default_rng(0)

@@ -135,6 +135,22 @@ def score_gaussian(
     return out, row, seen
 
 
+def kernel_tree(centres: Floats, weights: Floats, width: float, n_jobs: int | None = None) -> Floats:
+    """What `log_kernel_sums` needs of its centres (sorted, at least one) and their weights (positive)."""
+    tree = np.empty(native().kernel_tree_shape(len(centres)))
+    native().kernel_tree(centres, weights, width, tree, n_threads(n_jobs, 50 * len(centres)))
+    return tree
+
+
+def log_kernel_sums(
+    x: Floats, centres: Floats, weights: Floats, width: float, tree: Floats, n_jobs: int | None = None
+) -> Floats:
+    """ln Σ_v w_v exp(−½((x − v)/h)²) of each x, to 1e-7 of the sum."""
+    out = np.empty(len(x))
+    native().kernel_sums(x, centres, weights, width, tree, out, n_threads(n_jobs, 1000 * len(x)))
+    return out
+
+
 NEGATIVE, NOT_FINITE = 1, 2  # what a kernel saw among the stored cells of a sparse matrix
 
 

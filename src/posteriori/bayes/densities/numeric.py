@@ -9,11 +9,13 @@ far from every value all classes agree, so that no value that is new to a class 
 from __future__ import annotations
 
 import itertools
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array, Floats
+from ...kernels.naive import kernel_tree, log_kernel_sums
 from ...statistics import Moments
 from ...statistics.cuts import find_cuts
 from ...statistics.histogram import Histogram
@@ -23,98 +25,99 @@ from ...table.schema import Schema
 from .base import Seen, mutual_information
 from .gaussian import ROWS, Gaussian, refuse_infinite, usual_spread
 
-CHUNK = 1 << 22  # numbers held at once while kernels are summed
-
 
 class KernelDensity:
     """A Gaussian kernel around each value, as wide as Silverman's rule says for the class."""
 
     def __init__(self, where: int, name: str, histogram: Histogram, floor: float) -> None:
         self.where, self.name = [where], name
-        self.centres = histogram.centres
-        weights = histogram.table.astype(np.float64)
-        n = weights.sum(axis=0)
-        weights[:, n == 0] = weights.sum(axis=1)[:, None]  # a class with no cell: the column over all classes
-        total = weights.sum(axis=0)
-        self.weights = weights / np.where(total > 0, total, 1.0)
-        squares = (self.weights**2).sum(axis=0)
-        self.n = 1 / np.where(squares > 0, squares, 1.0)  # effective number of values: free of the scale of the weights
-        moments = self._moments(weights)
+        by_class = histogram.table.T.astype(np.float64, order="C")
+        by_class[~by_class.any(axis=1)] = by_class.sum(axis=0)  # a class with no cell: the column over all classes
+        total = by_class.sum(axis=1)
+        shares = by_class / np.where(total > 0, total, 1.0)[:, None]
+        live = [np.flatnonzero(p) for p in shares]
+        # the values that each class has, and the share of each among the rows of the class
+        self.centres = [histogram.centres[v] for v in live]
+        self.weights = [p[v] for p, v in zip(shares, live)]
+        moments = self._moments(total)
         self.normal = Gaussian([where], [name], moments, floor, 0.0)
         pooled = moments.pooled()
         self.base = float(pooled.mean[0, 0]), float(max(pooled.variance()[0, 0], usual_spread(moments, floor)[0][0]))
         self.share = ROWS / (total + ROWS)  # of the base in each class
-        self.width = np.array([self._silverman(c) for c in range(weights.shape[1])])
+        self.width = np.array([self._silverman(c) for c in range(len(total))])
 
-    def _moments(self, weights: Floats) -> Moments:
+    @property
+    def empty(self) -> bool:
+        """Whether no row had a number here: then nothing is known."""
+        return not len(self.centres[0])
+
+    def _moments(self, n: Floats) -> Moments:
         """n, mean and M2 of the histogram."""
-        n = weights.sum(axis=0)
-        mean = self.weights.T @ self.centres if len(self.centres) else np.zeros(len(n))
-        gap = self.centres[:, None] - mean
-        return Moments(n[:, None], mean[:, None], (weights * gap * gap).sum(axis=0)[:, None])
+        mean = np.array([v @ p for v, p in zip(self.centres, self.weights)])
+        spread = np.array([((v - m) ** 2) @ p for v, p, m in zip(self.centres, self.weights, mean)])
+        return Moments(n[:, None], mean[:, None], (n * spread)[:, None])
 
     def _silverman(self, c: int) -> float:
         """h = 0.9 min(σ, IQR/1.34) n^(−1/5), n = 1/Σp², the distance of the quarters with ν rows of σ²."""
-        if not len(self.centres):
+        if self.empty:
             return 1.0
-        p, n = self.weights[:, c], float(self.n[c])
+        v, p = self.centres[c], self.weights[c]
+        n = 1 / float(p @ p)  # effective number of values: free of the scale of the weights
         variance = float(self.normal.variance[c, 0])
-        edges = np.cumsum(p)
-        low, high = (float(self.centres[min(int(np.searchsorted(edges, q)), len(p) - 1)]) for q in (0.25, 0.75))
+        low, high = v[np.searchsorted(np.cumsum(p), (0.25, 0.75)).clip(0, len(p) - 1)].tolist()
         middle = ((high - low) / 1.34) ** 2
         spread = min(variance, (n * middle + ROWS * variance) / (n + ROWS))
         return float(max(0.9 * np.sqrt(spread) * n**-0.2, 1e-150))
 
-    def _log_density(self, x: Floats) -> Floats:
-        """ln p(x|y), shape (len(x), K); far from every value the nearest kernel alone counts."""
-        if not len(self.centres):
+    @cached_property
+    def _trees(self) -> list[Floats]:
+        """The moments of each class's kernels, in a tree."""
+        return [kernel_tree(*kernels) for kernels in zip(self.centres, self.weights, self.width.tolist())]
+
+    def _log_density(self, x: Floats, n_jobs: int | None = None) -> Floats:
+        """ln p(x|y), shape (len(x), K), p to 1e-6 of itself; far from every value the nearest kernel alone counts."""
+        if self.empty:
             return np.zeros((len(x), len(self.width)))
         out = np.empty((len(x), len(self.width)))
-        step = max(1, CHUNK // max(len(self.centres), 1))
-        for c, h in enumerate(self.width):
-            live = self.weights[:, c] > 0
-            centres, log_w = self.centres[live], np.log(self.weights[live, c])
-            for i in range(0, len(x), step):
-                z = (x[i : i + step, None] - centres) / h
-                terms = log_w - 0.5 * z * z
-                top = terms.max(axis=1)
-                out[i : i + step, c] = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
-            out[:, c] -= np.log(h * np.sqrt(2 * np.pi))
+        for c, kernels in enumerate(zip(self.centres, self.weights, self.width.tolist(), self._trees)):
+            out[:, c] = log_kernel_sums(x, *kernels, n_jobs)
+        out -= np.log(self.width * np.sqrt(2 * np.pi))
         mean, variance = self.base
         base = -0.5 * (np.log(2 * np.pi * variance) + (x - mean) ** 2 / variance)
         both: Floats = np.logaddexp(out + np.log1p(-self.share), base[:, None] + np.log(self.share))
         return both
 
-    def parts(self, frame: Frame) -> Floats:
+    def parts(self, frame: Frame, n_jobs: int | None = None) -> Floats:
         x = np.asarray(numbers(frame, self.where), dtype=np.float64)[:, 0]
         seen, back = np.unique(np.where(np.isnan(x), 0.0, x), return_inverse=True)
-        found = self._log_density(seen)[back]
+        found = self._log_density(seen, n_jobs)[back]
         return np.where(np.isnan(x)[:, None], 0.0, found)[:, None, :]
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
         x = numbers(frame, self.where)
         refuse_infinite(x, [self.name])
         seen.missing += int(np.isnan(x).sum())
-        return start + self.parts(frame)[:, 0]
+        return start + self.parts(frame, n_jobs)[:, 0]
 
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
         out = np.full(len(y), np.nan)
-        for c in np.unique(y) if len(self.centres) else ():
+        for c in () if self.empty else np.unique(y):
             rows = y == c
-            centres = rng.choice(self.centres, rows.sum(), p=self.weights[:, c] / self.weights[:, c].sum())
+            centres = rng.choice(self.centres[c], rows.sum(), p=self.weights[c] / self.weights[c].sum())
             near = rng.normal(centres, self.width[c])
             far = rng.normal(self.base[0], np.sqrt(self.base[1]), len(near))
             out[rows] = np.where(rng.random(len(near)) < self.share[c], far, near)
         return [out]
 
     def tables(self, schema: Schema) -> dict[str, Any]:
-        mean = self.weights.T @ self.centres if len(self.centres) else np.zeros(len(self.width))
+        mean = np.array([v @ p for v, p in zip(self.centres, self.weights)])
         return {self.name: {"mean": mean, "width": self.width}}
 
     def information(self, prior: Floats) -> Floats:
-        if not len(self.centres):
+        if self.empty:
             return np.zeros(1)
-        some = self.centres[np.linspace(0, len(self.centres) - 1, min(len(self.centres), 300)).astype(int)]
+        values = np.unique(np.concatenate(self.centres))
+        some = values[np.linspace(0, len(values) - 1, min(len(values), 300)).astype(int)]
         grid = np.unique(some[:, None] + (self.width[:, None] * np.linspace(-4, 4, 9)).ravel())
         return np.array([mutual_information(np.exp(self._log_density(grid)) * np.gradient(grid)[:, None] * prior)])
 
@@ -135,7 +138,7 @@ class Binned:
         values = histogram.values if len(histogram.values) else np.zeros(1)
         self.edges = np.concatenate([values[:1], self.cuts, values[-1:]])
 
-    def parts(self, frame: Frame) -> Floats:
+    def parts(self, frame: Frame, n_jobs: int | None = None) -> Floats:
         x = np.asarray(numbers(frame, self.where), dtype=np.float64)[:, 0]
         found = self.log_theta[np.searchsorted(self.cuts, x, side="right").clip(0, len(self.cuts))]
         return np.where(np.isnan(x)[:, None], 0.0, found)[:, None, :]

@@ -147,3 +147,11 @@ def encode_integers(y: Array) -> tuple[Array, Array] | None:
         return None
     found, codes = np.unique(y, return_inverse=True)
     return found, codes.astype(np.uint8 if len(found) <= 256 else np.uint16)
+
+
+def log_kernel_sums(x: Floats, centres: Floats, weights: Floats, width: float) -> Floats:
+    """ln Σ_v w_v exp(−½((x − v)/h)²) of each x."""
+    terms = np.log(weights) - 0.5 * ((x[:, None] - centres) / width) ** 2
+    top = terms.max(axis=1)
+    out: Floats = top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
+    return out

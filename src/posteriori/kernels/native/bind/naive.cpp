@@ -144,6 +144,41 @@ void bind_gaussian(nb::module_& m) {
         nb::arg("out").noconvert(), nb::arg("posterior"), nb::arg("threads"));
 }
 
+std::size_t kernel_nodes(const InC<double, 1>& centres, const InC<double, 1>& weights, double width) {
+    need(centres.shape(0) > 0 && centres.shape(0) == weights.shape(0), "there is one weight for each centre, and one at least");
+    need(width > 0.0, "the width is not positive");
+    return (std::size_t{2} << kernel_levels(centres.shape(0))) - 1;
+}
+
+void bind_kernels(nb::module_& m) {
+    m.def("kernel_tree_shape", [](std::size_t n) {
+        return std::make_pair((std::size_t{2} << kernel_levels(n)) - 1, KERNEL_ROW);
+    });
+    m.def(
+        "kernel_tree",
+        [](InC<double, 1> centres, InC<double, 1> weights, double width, OutC<double, 2> tree, int threads) {
+            const std::size_t nodes = kernel_nodes(centres, weights, width);
+            need(tree.shape(0) == nodes && tree.shape(1) == KERNEL_ROW, "the tree has other nodes");
+            nb::gil_scoped_release release;
+            kernel_tree(centres.data(), weights.data(), centres.shape(0), width, tree.data(), threads);
+        },
+        nb::arg("centres").noconvert(), nb::arg("weights").noconvert(), nb::arg("width"), nb::arg("tree").noconvert(),
+        nb::arg("threads"));
+    m.def(
+        "kernel_sums",
+        [](InC<double, 1> x, InC<double, 1> centres, InC<double, 1> weights, double width, InC<double, 2> tree,
+           OutC<double, 1> out, int threads) {
+            const std::size_t nodes = kernel_nodes(centres, weights, width);
+            need(tree.shape(0) == nodes && tree.shape(1) == KERNEL_ROW, "the tree has other nodes");
+            need(out.shape(0) == x.shape(0), "out and x differ in length");
+            nb::gil_scoped_release release;
+            kernel_sums(x.data(), x.shape(0), centres.data(), weights.data(), centres.shape(0), width, tree.data(), out.data(),
+                        threads);
+        },
+        nb::arg("x").noconvert(), nb::arg("centres").noconvert(), nb::arg("weights").noconvert(), nb::arg("width"),
+        nb::arg("tree").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+}
+
 template <typename I, typename V>
 Sparse<I, V> sparse_of(const InC<I, 1>& indptr, const InC<I, 1>& indices, const std::optional<InC<V, 1>>& data,
                        std::size_t d, double threshold) {
@@ -270,6 +305,7 @@ void bind_cells(nb::module_& m) {
 void bind_naive(nb::module_& m) {
     bind_cells(m);
     bind_gaussian(m);
+    bind_kernels(m);
     bind_sparse<std::int32_t, double>(m);
     bind_sparse<std::int32_t, float>(m);
     bind_sparse<std::int32_t, std::int64_t>(m);

@@ -79,6 +79,13 @@ template <typename T>
 std::int64_t score_gaussian(const Matrix<T>& X, const double* mean, const double* variance, std::size_t K,
                             const Scores& to, int threads, int* seen);
 
+// ln Σ_v w_v exp(−½((x − v)/h)²) over n >= 1 sorted centres with w > 0; the tree has 2^(levels + 1) − 1 rows.
+constexpr std::size_t KERNEL_TERMS = 24, KERNEL_ROW = KERNEL_TERMS + 3;
+std::size_t kernel_levels(std::size_t n);
+void kernel_tree(const double* v, const double* w, std::size_t n, double h, double* tree, int threads);
+void kernel_sums(const double* x, std::size_t queries, const double* v, const double* w, std::size_t n, double h,
+                 const double* tree, double* out, int threads);
+
 // A CSR matrix; data may be null (every stored cell is 1). With a threshold (not NaN) a cell is 1 above it, else 0.
 template <typename I, typename V> struct Sparse {
     const I* indptr;
