@@ -82,10 +82,10 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     naive.log_kernel_sums(start, centres, centres, 0.1, naive.kernel_tree(centres, centres, 0.1))
     S = sp.random(n, 5, 0.4, "csr", rng=1)
     for index in (np.int32, np.int64):
-        for value in (np.float64, np.float32, np.int64):
+        for value in (np.float64, np.float32, np.int64, np.int32, np.uint8):
             stored = S.indptr.astype(index), S.indices.astype(index), S.data.astype(value)
             naive.count_sparse(*stored, 5, y, K, weights)
-            naive.log_joint_sparse(*stored, rng.random((5, K)), start)
+            naive.score_sparse(*stored, rng.random((5, K)), start, np.zeros(K), None, True)
     for label in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64):
         naive.encode_integers(np.array([3, 5, 3, 7], dtype=label))
     naive.encode_integers(np.array([3, 900]))

@@ -300,14 +300,14 @@ def sparse(draw: st.DrawFn) -> Any:
     n, d, k = (
         draw(st.sampled_from([1, 3, 300])),
         draw(st.sampled_from([1, 5, 900])),
-        draw(st.sampled_from([1, 2, 4, 7, 20])),
+        draw(st.sampled_from([1, 2, 3, 4, 5, 7, 20, 33, 110])),
     )
     most = draw(st.sampled_from([0, 3, 60, 400]))
     index = draw(st.sampled_from([np.int32, np.int64]))
     lengths = rng.integers(0, most + 1, n)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(index)
     indices = rng.integers(0, d, indptr[-1]).astype(index)
-    kind = draw(st.sampled_from([np.float64, np.float32, np.int64, np.int8, None]))
+    kind = draw(st.sampled_from([np.float64, np.float32, np.int64, np.int32, np.uint8, np.int8, bool, None]))
     data = None if kind is None else rng.integers(0, 5, len(indices)).astype(kind)
     return indptr, indices, data, d, rng.integers(0, k, n).astype(np.uint8), k, rng
 
@@ -323,20 +323,39 @@ def test_count_sparse(case: Any, weighted: bool, above: float | None) -> None:
     assert_array_equal(got, naive.count_sparse(indptr, indices, data, d, y, k, weights, above, n_jobs=3)[0])
 
 
-@given(sparse(), st.booleans(), st.sampled_from([None, 0.0, 2.0]))
-def test_log_joint_sparse(case: Any, matrix: bool, above: float | None) -> None:
+@given(sparse(), st.booleans(), st.booleans(), st.sampled_from([None, 0.0, 2.0]))
+def test_score_sparse(case: Any, matrix: bool, impossible: bool, above: float | None) -> None:
     indptr, indices, data, d, y, k, rng = case
-    table, start = rng.normal(size=(d, k)), rng.normal(size=(len(y), k) if matrix else k)
-    got, seen = naive.log_joint_sparse(indptr, indices, data, table, start, above)
+    table, start, low = rng.normal(size=(d, k)), rng.normal(size=(len(y), k) if matrix else k), rng.normal(size=k)
+    if impossible:
+        start[rng.random(start.shape) < 0.5] = -np.inf
+    args = indptr, indices, data, table, start
+    got, seen = naive.log_joint_sparse(*args, above)
     assert seen == 0
-    assert_allclose(
-        got, reference.log_joint_sparse(indptr, indices, data, table, start, above)[0], rtol=1e-10, atol=1e-10
-    )
+    assert_allclose(got, reference.log_joint_sparse(*args, above)[0], rtol=1e-12, atol=1e-11)
+    for wanted in (False, True):
+        answer, row, _ = naive.score_sparse(*args, low, above, wanted)
+        expected, expected_row, _ = reference.score_sparse(*args, low, above, wanted)
+        assert_allclose(answer, expected, rtol=1e-10, atol=1e-11)
+        assert row == expected_row
     first = slice(0, int(indptr[1]))
     alone, _ = naive.log_joint_sparse(
         indptr[:2], indices[first], None if data is None else data[first], table, start[:1] if matrix else start, above
     )
     assert_array_equal(alone, got[:1])
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 40])
+@pytest.mark.parametrize("cells", [60, 2000, 100_000])
+def test_sparse_sums_keep_their_digits(k: int, cells: int) -> None:
+    """The terms of a row cancel its start: less is lost than by rounding their sum once, the longer the row the less."""
+    table = -np.random.default_rng(0).random((cells, k)) * 1e3
+    exact = table.astype(np.longdouble).sum(axis=0)
+    start = -exact.astype(np.float64)
+    low = (-exact - start).astype(np.float64)
+    indptr, indices = np.array([0, cells]), np.arange(cells)
+    got, _, _ = naive.score_sparse(indptr, indices, None, table, start, low, None, False)
+    assert_allclose(got[0], 0.0, atol=1e-14 * 1e3 * cells**0.5)
 
 
 def test_sparse_reports_and_refuses() -> None:

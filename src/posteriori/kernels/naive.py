@@ -158,7 +158,7 @@ def _stored(indptr: Array, indices: Array, data: Array | None) -> tuple[Array, A
     """Index arrays of one type, data of a type that the kernels read."""
     if indptr.dtype != indices.dtype or indptr.dtype not in (np.int32, np.int64):
         indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
-    if data is not None and data.dtype not in (np.float64, np.float32, np.int64):
+    if data is not None and data.dtype.char not in "dflqiB?":
         data = data.astype(np.float64)
     return indptr, indices, data
 
@@ -181,7 +181,7 @@ def count_sparse(
     """
     indptr, indices, data = _stored(indptr, indices, data)
     table = np.zeros((n_columns, n_classes))
-    threads = n_threads(n_jobs, 2 * len(indices))
+    threads = n_threads(n_jobs, 4 * len(indices))
     threshold = np.nan if above is None else above
     return table, native().count_sparse(indptr, indices, data, y, weights, table, threshold, threads)
 
@@ -196,11 +196,31 @@ def log_joint_sparse(
     n_jobs: int | None = None,
 ) -> tuple[Floats, int]:
     """(out, seen): out[r, y] = start[y] + Σ_j x_rj·table[j, y] over the stored cells; x and `seen` as in count_sparse."""
+    out, _, seen = score_sparse(indptr, indices, data, table, start, None, above, False, n_jobs)
+    return out, seen
+
+
+def score_sparse(
+    indptr: Array,
+    indices: Array,
+    data: Array | None,
+    table: Floats,
+    start: Floats,
+    low: Floats | None,
+    above: float | None,
+    posterior: bool,
+    n_jobs: int | None = None,
+) -> tuple[Floats, int, int]:
+    """(log joint or posterior, first impossible row or −1, seen) of log_joint_sparse in one pass.
+
+    `low`, shape (K,), is what rounding took from `start`.
+    """
     indptr, indices, data = _stored(indptr, indices, data)
     out = np.empty((len(indptr) - 1, table.shape[1]))
-    threads = n_threads(n_jobs, 2 * len(indices))
+    threads = n_threads(n_jobs, len(indices) * (2 + table.shape[1] // 2) + 4 * out.size)
     threshold = np.nan if above is None else above
-    return out, native().score_sparse(indptr, indices, data, table, start, out, threshold, threads)
+    row, seen = native().score_sparse(indptr, indices, data, table, start, low, out, posterior, threshold, threads)
+    return out, row, seen
 
 
 def encode_integers(y: Array) -> tuple[Array, Array] | None:

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_array
 
 from ...arrays import Array, Floats
 from ...errors import BadValue
-from ...kernels.naive import NOT_FINITE, count_cells, count_sparse, log_joint_cells
-from .discrete import DiscreteNB, Linear, dense_count, exact_sum, log_share
+from ...kernels.naive import NOT_FINITE, count_cells, count_sparse, log_joint_cells, posterior_cells
+from .discrete import Linear, LinearNB, dense_count, exact_sum, log_share
 from .drop_in import refuse_numbers
 
 
-class BernoulliNB(DiscreteNB):
+class BernoulliNB(LinearNB):
     """log P(y, x) = log P(y) + Σ_j log[θ_yj x_j + (1 − θ_yj)(1 − x_j)], θ_yj = (N_yj + α) / (N_y + 2α).
 
     As scikit-learn's, with `forget`, `a + b` and exact −inf algebra at α = 0. Sparse rows cost only their non-zeros.
@@ -40,7 +40,7 @@ class BernoulliNB(DiscreteNB):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DiscreteNB._parameter_constraints,
+        **LinearNB._parameter_constraints,
         "binarize": [None, Interval(Real, 0, None, closed="left")],
     }
 
@@ -84,8 +84,7 @@ class BernoulliNB(DiscreteNB):
             table, seen = count_sparse(
                 X.indptr, X.indices, X.data, X.shape[1], codes, n_classes, weights, self.binarize
             )
-            if seen & NOT_FINITE:
-                refuse_numbers(self, X)
+            self._check_seen(X, seen)
             self._check_shares(table, codes, n_classes, weights)
             return table
         bits = self._bits(X)
@@ -102,35 +101,38 @@ class BernoulliNB(DiscreteNB):
             if (table < 0).any() or (table > rows * (1 + 1e-9)).any():
                 raise BadValue("binarize=None needs cells between 0 and 1; give a threshold or binarize X first")
 
-    def _prepare(self) -> tuple[Linear, Floats, Floats, Array]:
-        """The sparse form Σ_j log(1−θ_yj) + Σ_{x_j=1} log θ_yj/(1−θ_yj), and the cells of the dense one."""
+    def _prepare(self) -> Linear:
+        """The sparse form Σ_j log(1−θ_yj) + Σ_{x_j=1} log θ_yj/(1−θ_yj)."""
         self._check_alpha()
         one, zero = self._log_theta(1), self._log_theta(0)
-        finite_one, finite_zero = (np.where(np.isfinite(t), t, 0.0) for t in (one, zero))
-        total, low = exact_sum(finite_zero)
+        hits = always = None
+        if not (np.isfinite(one).all() and np.isfinite(zero).all()):
+            never, sure = np.isneginf(one), np.isneginf(zero)
+            hits, always = never.astype(np.float64) - sure, sure.sum(axis=0) * 1.0
+            one, zero = np.where(never, 0.0, one), np.where(sure, 0.0, zero)
+        total, low = exact_sum(zero)
         prior = self.class_log_prior_
         start = prior + total
         seen = np.isfinite(prior)  # a class without rows has prior −inf
         low[seen] += prior[seen] - (start[seen] - total[seen])
-        linear = Linear.of(finite_one - finite_zero, start, low)
-        if not (np.isfinite(one).all() and np.isfinite(zero).all()):
-            hits = np.isneginf(one).astype(np.float64) - np.isneginf(zero)
-            linear = Linear(linear.table, linear.start, linear.low, hits, np.isneginf(zero).sum(axis=0) * 1.0)
-        cells = np.empty((2 * len(one), one.shape[1]))
-        cells[::2], cells[1::2] = zero, one
-        return linear, cells, prior, np.arange(0, len(cells) + 1, 2)
+        one -= zero
+        return Linear.of(one, start, low, hits, always)
 
-    def _log_joint(self, X: Any) -> Floats:
+    def _cells(self) -> tuple[Floats, Array, Floats]:
+        """The dense form: log P(x_j | y) as two cells of each column, where they begin, and log P(y)."""
+        cells = np.empty((2 * self.n_features_in_, len(self.classes_)))
+        cells[::2], cells[1::2] = self._log_theta(0), self._log_theta(1)
+        return cells, np.arange(0, len(cells) + 1, 2), self.class_log_prior_
+
+    def _score(self, X: Any, wanted: bool) -> tuple[Floats, int]:
         X = self._border(X, reset=False)
-        linear: Linear
-        linear, cells, prior, offsets = self._ready()
-        if isinstance(X, np.ndarray):
-            bits = self._bits(X)
-            if bits is not None:
-                return log_joint_cells(bits, cells, offsets, prior)
-        scores, hits, seen = linear.score(X, self.binarize)
+        linear = self._ready()  # parameters are checked
+        bits = self._bits(X) if isinstance(X, np.ndarray) else None
+        if bits is None:
+            return self._answer(X, linear, self.binarize, wanted)
+        cells = self._made("cells", self._cells)
+        return posterior_cells(bits, *cells) if wanted else (log_joint_cells(bits, *cells), -1)
+
+    def _check_seen(self, X: Any, seen: int) -> None:
         if seen & NOT_FINITE:
             refuse_numbers(self, X)
-        if hits is not None:
-            scores[hits > 0] = -np.inf
-        return scores

@@ -8,10 +8,10 @@ import numpy as np
 
 from ...arrays import Floats
 from ...errors import BadValue
-from .discrete import DiscreteNB, Linear
+from .discrete import Linear, LinearNB
 
 
-class ComplementNB(DiscreteNB):
+class ComplementNB(LinearNB):
     """score[y, x] = −Σ_j x_j log θ̄_yj, θ̄ from the rows that are *not* of class y.
 
     As scikit-learn's, with `forget` and `a + b`. The score is a heuristic, not log P(y, x). At α = 0 a feature that never
@@ -35,7 +35,7 @@ class ComplementNB(DiscreteNB):
     ['a']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**DiscreteNB._parameter_constraints, "norm": ["boolean"]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**LinearNB._parameter_constraints, "norm": ["boolean"]}
 
     def __init__(
         self,
@@ -91,13 +91,7 @@ class ComplementNB(DiscreteNB):
         prior = self.class_log_prior_  # checked, but used only where there is nothing to choose
         return Linear.of(self._weights(), prior if len(prior) == 1 else np.zeros(len(prior)))
 
-    def _log_joint(self, X: Any) -> Floats:
-        X = self._border(X, reset=False)
-        if isinstance(X, np.ndarray) and not (np.isfinite(X).all() and X.min() >= 0):
-            self._check_cells(X)
-        linear: Linear = self._ready()
-        scores, hits, seen = linear.score(X)
-        self._check_seen(X, seen)
-        if hits is not None:  # infinitely good: the classes hit most win, whatever the finite parts say
-            scores[hits < hits.max(axis=1, keepdims=True)] = -np.inf
+    def _hit(self, scores: Floats, hits: Floats) -> Floats:
+        """Infinitely good: the classes hit most win, whatever the finite parts say."""
+        scores[hits < hits.max(axis=1, keepdims=True)] = -np.inf
         return scores

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, check_non_negative
 
 from ...arrays import Array, Floats
 from ...errors import BadValue
-from ...kernels.naive import NEGATIVE, NOT_FINITE, count_sparse, log_joint_sparse
+from ...kernels.naive import NEGATIVE, NOT_FINITE, count_sparse, posterior, score_sparse
 from ...statistics import Counts
 from ...table.points import checked_matrix
 from .drop_in import DropIn, array_of, plain, refuse_numbers
@@ -142,50 +142,88 @@ def dense_count(X: Array, codes: Array, n_classes: int, weights: Floats | None) 
 
 def log_share(part: Floats, whole: Floats) -> Floats:
     """log(part/whole), −inf where part is 0 or there is no whole."""
+    some = whole > 0
     with np.errstate(divide="ignore"):
-        return np.where(whole > 0, np.log(part) - np.log(np.where(whole > 0, whole, 1.0)), -np.inf)
+        out: Floats = np.log(part)
+    out -= np.log(np.where(some, whole, 1.0))
+    if not some.all():
+        out[~np.broadcast_to(some, out.shape)] = -np.inf
+    return out
 
 
 @dataclass(frozen=True)
 class Linear:
-    """Finite weights (d, K), their start (K,) and its lost digits, the infinite weights and how many hit every row."""
+    """Weights (d, K), their start (K,) and its lost digits; where some are infinite, `hits` of them beside, to (d, 2K)."""
 
     table: Floats
     start: Floats
     low: Floats
-    hits: Floats | None
-    always: Floats
+    n_classes: int
 
     @classmethod
-    def of(cls, weights: Floats, start: Floats, low: Floats | None = None, always: Floats | None = None) -> Linear:
-        """Split weights (d, K) into what is finite and what is not; `always` counts hits where x = 0."""
-        finite = np.isfinite(weights)
-        hits = None if finite.all() else (~finite).astype(np.float64)
-        zero = np.zeros(weights.shape[1])
-        return cls(
-            np.ascontiguousarray(weights if hits is None else np.where(finite, weights, 0.0)),
-            np.ascontiguousarray(start),
-            zero if low is None else low,
-            hits,
-            zero if always is None else always,
-        )
+    def of(
+        cls,
+        weights: Floats,
+        start: Floats,
+        low: Floats | None = None,
+        hits: Floats | None = None,
+        always: Floats | None = None,
+    ) -> Linear:
+        """Finite weights with the hits given; or weights whose infinite ones hit. `always` counts hits where x = 0."""
+        k = len(start)
+        low = np.zeros(k) if low is None else low
+        if hits is None:
+            finite = np.isfinite(weights)
+            if finite.all():
+                return cls(np.ascontiguousarray(weights), np.ascontiguousarray(start), low, k)
+            weights, hits = np.where(finite, weights, 0.0), ~finite
+        always = np.zeros(k) if always is None else always
+        return cls(np.hstack([weights, hits]), np.concatenate([start, always]), np.append(low, np.zeros(k)), k)
 
-    def score(self, X: Any, above: float | None = None) -> tuple[Floats, Floats | None, int]:
-        """(finite scores, number of infinite ones or None, what was seen among stored cells) of dense or CSR rows."""
-        table, start = self.table, self.start
-        if self.hits is not None:
-            table, start = np.hstack([table, self.hits]), np.concatenate([start, self.always])
+    @property
+    def infinite(self) -> bool:
+        """Whether rows may be hit."""
+        return len(self.start) > self.n_classes
+
+    def score(self, X: Any, above: float | None = None, wanted: bool = False) -> tuple[Floats, int, int]:
+        """(scores, or the posterior if wanted, first impossible row or −1, what was seen among stored cells)."""
         if isinstance(X, np.ndarray):
-            out = X @ table
-            out += start
-            seen = 0
-        else:
-            out, seen = log_joint_sparse(X.indptr, X.indices, X.data, table, start, above)
-        k = len(self.start)
-        scores = out if self.hits is None else np.ascontiguousarray(out[:, :k])
-        if self.low.any():
-            scores += self.low
-        return scores, None if self.hits is None else out[:, k:], seen
+            out = X @ self.table
+            out += self.start
+            out += self.low
+            return *(posterior(out) if wanted else (out, -1)), 0
+        return score_sparse(X.indptr, X.indices, X.data, self.table, self.start, self.low, above, wanted)
+
+
+class LinearNB(DiscreteNB):
+    """A model whose scores are linear in x, and how it answers."""
+
+    def _log_joint(self, X: Any) -> Floats:
+        return self._score(X, False)[0]
+
+    def _posterior(self, X: Any) -> tuple[Floats, int]:
+        return self._score(X, True)
+
+    def _score(self, X: Any, wanted: bool) -> tuple[Floats, int]:
+        """(log joint, or the posterior if wanted, first row that no class allows or −1)."""
+        X = self._border(X, reset=False)
+        if isinstance(X, np.ndarray) and not (np.isfinite(X).all() and X.min() >= 0):
+            self._check_cells(X)
+        return self._answer(X, self._ready(), None, wanted)
+
+    def _answer(self, X: Any, linear: Linear, above: float | None, wanted: bool) -> tuple[Floats, int]:
+        scores, row, seen = linear.score(X, above, wanted and not linear.infinite)
+        self._check_seen(X, seen)
+        if linear.infinite:
+            k = linear.n_classes
+            scores = self._hit(np.ascontiguousarray(scores[:, :k]), scores[:, k:])
+            return posterior(scores) if wanted else (scores, -1)
+        return scores, row
+
+    def _hit(self, scores: Floats, hits: Floats) -> Floats:
+        """A class that is hit is impossible."""
+        scores[hits > 0] = -np.inf
+        return scores
 
 
 def exact_sum(rows: Floats) -> tuple[Floats, Floats]:

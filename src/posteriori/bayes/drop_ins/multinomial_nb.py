@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Floats
-from .discrete import DiscreteNB, Linear, log_share
+from .discrete import Linear, LinearNB, log_share
 
 
-class MultinomialNB(DiscreteNB):
+class MultinomialNB(LinearNB):
     """log P(y, x) = log P(y) + Σ_j x_j log θ_yj, θ_yj = (N_yj + α_j) / (Σ_j N_yj + α_j).
 
     As scikit-learn's, with `forget`, `a + b` and exact −inf algebra at α = 0.
@@ -56,14 +56,3 @@ class MultinomialNB(DiscreteNB):
     def _prepare(self) -> Linear:
         self._check_alpha()
         return Linear.of(self._log_theta(), self.class_log_prior_)
-
-    def _log_joint(self, X: Any) -> Floats:
-        X = self._border(X, reset=False)
-        if isinstance(X, np.ndarray) and not (np.isfinite(X).all() and X.min() >= 0):
-            self._check_cells(X)
-        linear: Linear = self._ready()
-        scores, hits, seen = linear.score(X)
-        self._check_seen(X, seen)
-        if hits is not None:
-            scores[hits > 0] = -np.inf
-        return scores

@@ -13,6 +13,7 @@ from .naive import (
     posterior,
     posterior_cells,
     posterior_gaussian,
+    score_sparse,
 )
 from .pairs import count_pairs
 from .parents import leave_one_out, sum_of_products
@@ -32,5 +33,6 @@ __all__ = [
     "posterior",
     "posterior_cells",
     "posterior_gaussian",
+    "score_sparse",
     "sum_of_products",
 ]

@@ -141,6 +141,24 @@ def log_joint_sparse(
     return out, seen
 
 
+def score_sparse(
+    indptr: Array,
+    indices: Array,
+    data: Array | None,
+    table: Floats,
+    start: Floats,
+    low: Floats | None,
+    above: float | None,
+    posterior: bool,
+) -> tuple[Floats, int, int]:
+    """(log joint or posterior, first impossible row or −1, seen) of log_joint_sparse; `low` is added to every start."""
+    out, seen = log_joint_sparse(indptr, indices, data, table, start, above)
+    out = out if low is None else out + low
+    answer, evidence = normalise(out)
+    row = int(np.argmax(evidence == -np.inf)) if posterior and (evidence == -np.inf).any() else -1
+    return (answer if posterior else out), row, seen
+
+
 def encode_integers(y: Array) -> tuple[Array, Array] | None:
     """(distinct values, codes in uint8 or uint16) of integers that span less than 65536; None where they span more."""
     if int(y.max()) - int(y.min()) >= 1 << 16:

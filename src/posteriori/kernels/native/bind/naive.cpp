@@ -179,41 +179,60 @@ void bind_kernels(nb::module_& m) {
         nb::arg("tree").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
 }
 
-template <typename I, typename V>
-Sparse<I, V> sparse_of(const InC<I, 1>& indptr, const InC<I, 1>& indices, const std::optional<InC<V, 1>>& data,
-                       std::size_t d, double threshold) {
-    need(indptr.shape(0) >= 1, "indptr is empty");
-    need(!data || data->shape(0) >= indices.shape(0), "data and indices differ in length");
-    return {indptr.data(), indices.data(), data ? data->data() : nullptr, indptr.shape(0) - 1, d, indices.shape(0), threshold};
+using Stored = std::optional<nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+
+Number number_of(nb::dlpack::dtype type) {
+    if (type == nb::dtype<double>()) return Number::f64;
+    if (type == nb::dtype<float>()) return Number::f32;
+    if (type == nb::dtype<std::int64_t>()) return Number::i64;
+    if (type == nb::dtype<std::int32_t>()) return Number::i32;
+    if (type == nb::dtype<std::uint8_t>() || type == nb::dtype<bool>()) return Number::u8;
+    throw nb::type_error("cells are float64, float32, int64, int32, uint8 or bool");
 }
 
-template <typename I, typename V> void bind_sparse(nb::module_& m) {
+template <typename I>
+Sparse<I> sparse_of(const InC<I, 1>& indptr, const InC<I, 1>& indices, const Stored& data, std::size_t d, double threshold) {
+    need(indptr.shape(0) >= 1, "indptr is empty");
+    need(!data || data->shape(0) >= indices.shape(0), "data and indices differ in length");
+    return {indptr.data(), indices.data(), data ? data->data() : nullptr, data ? number_of(data->dtype()) : Number::one,
+            indptr.shape(0) - 1, d, indices.shape(0), threshold};
+}
+
+template <typename I> void bind_sparse(nb::module_& m) {
     m.def(
         "count_sparse",
-        [](InC<I, 1> indptr, InC<I, 1> indices, std::optional<InC<V, 1>> data, Any1 y, Weights w, OutC<double, 2> table,
-           double threshold, int threads) {
-            const auto X = sparse_of<I, V>(indptr, indices, data, table.shape(0), threshold);
+        [](InC<I, 1> indptr, InC<I, 1> indices, Stored data, Any1 y, Weights w, OutC<double, 2> table, double threshold,
+           int threads) {
+            const auto X = sparse_of<I>(indptr, indices, data, table.shape(0), threshold);
             need(y.shape(0) == X.n, "X and y differ in length");
             const double* weights = weights_of(w, X.n);
             const Column classes = column_of(y, 4);
             nb::gil_scoped_release release;
-            return count_sparse<I, V>(X, classes, table.shape(1), weights, table.data(), threads);
+            return count_sparse<I>(X, classes, table.shape(1), weights, table.data(), threads);
         },
         nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("data").noconvert().none(),
         nb::arg("y").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("table").noconvert(),
         nb::arg("threshold"), nb::arg("threads"));
     m.def(
         "score_sparse",
-        [](InC<I, 1> indptr, InC<I, 1> indices, std::optional<InC<V, 1>> data, InC<double, 2> table,
-           nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, double threshold, int threads) {
-            const auto X = sparse_of<I, V>(indptr, indices, data, table.shape(0), threshold);
-            const Scores to = scores_of(start, out, X.n, table.shape(1), false);
-            nb::gil_scoped_release release;
-            return score_sparse<I, V>(X, table.data(), table.shape(1), to, threads);
+        [](InC<I, 1> indptr, InC<I, 1> indices, Stored data, InC<double, 2> table,
+           nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, Weights low, OutC<double, 2> out, bool posterior,
+           double threshold, int threads) {
+            const auto X = sparse_of<I>(indptr, indices, data, table.shape(0), threshold);
+            Scores to = scores_of(start, out, X.n, table.shape(1), posterior);
+            need(!low || low->shape(0) == table.shape(1), "low is not (K,)");
+            to.low = low ? low->data() : nullptr;
+            int seen = SOUND;
+            std::int64_t impossible;
+            {
+                nb::gil_scoped_release release;
+                impossible = score_sparse<I>(X, table.data(), table.shape(1), to, threads, &seen);
+            }
+            return std::make_pair(impossible, seen);
         },
         nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("data").noconvert().none(),
-        nb::arg("table").noconvert(), nb::arg("start").noconvert(), nb::arg("out").noconvert(), nb::arg("threshold"),
-        nb::arg("threads"));
+        nb::arg("table").noconvert(), nb::arg("start").noconvert(), nb::arg("low").noconvert().none(),
+        nb::arg("out").noconvert(), nb::arg("posterior"), nb::arg("threshold"), nb::arg("threads"));
 }
 
 template <typename T> void bind_labels(nb::module_& m) {
@@ -306,12 +325,8 @@ void bind_naive(nb::module_& m) {
     bind_cells(m);
     bind_gaussian(m);
     bind_kernels(m);
-    bind_sparse<std::int32_t, double>(m);
-    bind_sparse<std::int32_t, float>(m);
-    bind_sparse<std::int32_t, std::int64_t>(m);
-    bind_sparse<std::int64_t, double>(m);
-    bind_sparse<std::int64_t, float>(m);
-    bind_sparse<std::int64_t, std::int64_t>(m);
+    bind_sparse<std::int32_t>(m);
+    bind_sparse<std::int64_t>(m);
     bind_labels<std::int64_t>(m);
     bind_labels<std::int32_t>(m);
     bind_labels<std::int16_t>(m);

@@ -52,12 +52,14 @@ template <typename S, typename T> void turn_rows(const Matrix<T>& X, std::size_t
 }
 
 // What is added to: one row for all (stride 0) or one a row; and where results go. A posterior is wanted instead of the
-// log joint when `posterior` is set; `impossible` is then the first row that no class allows.
+// log joint when `posterior` is set; `impossible` is then the first row that no class allows. `low`, or null, is what
+// rounding took from every start.
 struct Scores {
     const double* start;
     std::size_t start_stride;
     double* out;
     bool posterior;
+    const double* low = nullptr;
 };
 constexpr std::int64_t NONE = -1;
 
@@ -86,25 +88,21 @@ void kernel_tree(const double* v, const double* w, std::size_t n, double h, doub
 void kernel_sums(const double* x, std::size_t queries, const double* v, const double* w, std::size_t n, double h,
                  const double* tree, double* out, int threads);
 
-// A CSR matrix; data may be null (every stored cell is 1). With a threshold (not NaN) a cell is 1 above it, else 0.
-template <typename I, typename V> struct Sparse {
+// A CSR matrix; with a threshold (not NaN) a cell is 1 above it, else 0. Without data every stored cell is 1.
+enum class Number { one, f64, f32, i64, i32, u8 };
+template <typename I> struct Sparse {
     const I* indptr;
     const I* indices;
-    const V* data;
+    const void* data;
+    Number type;
     std::size_t n, d, stored;
     double threshold;
-    bool binary() const { return threshold == threshold; }
-    double value(std::size_t i) const {
-        if (!data) return 1.0;
-        const double x = static_cast<double>(data[i]);
-        return binary() ? static_cast<double>(x > threshold) : x;
-    }
 };
 enum Data : int { SOUND = 0, NEGATIVE = 1, NOT_FINITE = 2 };
-template <typename I, typename V>
-int count_sparse(const Sparse<I, V>& X, const Column& y, std::size_t K, const double* w, double* table, int threads);
-template <typename I, typename V>
-int score_sparse(const Sparse<I, V>& X, const double* table, std::size_t K, const Scores& to, int threads);
+template <typename I>  // adds to the table
+int count_sparse(const Sparse<I>& X, const Column& y, std::size_t K, const double* w, double* table, int threads);
+template <typename I>
+std::int64_t score_sparse(const Sparse<I>& X, const double* table, std::size_t K, const Scores& to, int threads, int* seen);
 
 // Integer labels in a short range: the least and greatest (false if they are further apart than `most`), then codes.
 template <typename T> bool label_range(const T* y, std::size_t n, std::ptrdiff_t stride, std::uint64_t most, T* lo, T* hi);
