@@ -7,7 +7,9 @@ import pytest
 
 import posteriori as po
 from posteriori.bayes import kdb
-from posteriori.bayes.choice import fewest
+from posteriori.bayes.choice import fewest, losses, prefix_losses
+from posteriori.bayes.families import Families, Rung
+from posteriori.statistics.cuts import CodedTable
 
 
 @pytest.mark.parametrize("criterion", ["log_loss", "rmse", "error"])
@@ -24,3 +26,25 @@ def test_what_is_judged_is_what_will_be_used(criterion, select, monkeypatch):
     k, used = fewest(judged[-1])
     assert model.k_ == k
     assert len(model.selected_) == (used if select else 5)
+
+
+@pytest.mark.parametrize("most", [0, 2])
+@pytest.mark.parametrize("wide", [0, 1 << 16])
+def test_losses_of_prefixes_are_those_of_the_ladders(most, wide):
+    """The kernel's one pass against the ladders added up, with tables and without, missing cells and weights."""
+    rng = np.random.default_rng(most)
+    X = rng.integers(0, 3, (200, 4)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y, w = rng.integers(0, 3, 200), rng.random(200) + 0.5
+    model = po.KDB(k=most, kinds="categorical").fit(X, y)
+    how = model.smoothing, model.prior, model.backoff, None, None, False
+    families = Families.of(model.statistics_, model.structure_, *how, wide=wide)
+    table = CodedTable(np.where(np.isnan(X), 3, X).astype(np.uint8), (3,) * 4, int(np.isnan(X).sum()))
+    assert any(isinstance(rung, Rung) for ladder in families.levels for rung in ladder) == (most > 0 and not wide)
+    order = model._order
+    found = prefix_losses(families, order, table, y.astype(np.uint8), w, 3, True, None)
+    for k in range(4):
+        joint = np.tile(families.log_prior, (200, 1))
+        for t in range(len(order) + 1):
+            joint += 0.0 if t == 0 else families.ladder(table, order[t - 1])[: k + 1][-1]
+            np.testing.assert_allclose(found[k, t], losses(joint, y, w), rtol=1e-10)

@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
+from ..kernels.ladders import ladder_losses
 from ..kernels.naive import log_joint_cells, normalise
 from ..smoothing import log_prior, log_share, log_theta
 from ..statistics import Counts
 from ..statistics.collect import count_coded
 from ..statistics.cuts import CodedTable
 from ..statistics.statistics import Statistics
-from .families import Families
+from .families import Families, Rung
 
 CRITERIA = ("log_loss", "rmse", "error")
-ROWS = 1 << 16  # rows judged at a time
+ROWS = 1 << 16  # rows judged at a time where rungs have no tables
 
 Fold = tuple[Ints, Floats | None]  # rows, and how much of their weight lies in the fold
 Held = tuple[CodedTable, Statistics, Array, Floats | None]  # rows of a fold, the statistics of all others, y, weights
@@ -34,8 +35,9 @@ def losses(log_joint: Floats, y: Array, weights: Floats | None, n_jobs: int | No
     possible = np.isfinite(evidence)
     own = np.where(possible, log_joint[np.arange(len(y)), y] - np.where(possible, evidence, 0.0), -np.inf)
     wrong = (log_joint.argmax(axis=1) != y) | ~possible
-    w = np.ones(len(y)) if weights is None else weights
-    return np.array([float(w @ term) for term in (-own, (1 - np.exp(own)) ** 2, wrong)])
+    terms = np.stack([-own, (1 - np.exp(own)) ** 2, wrong])
+    sums: Floats = (terms if weights is None else terms * weights).sum(axis=1)
+    return sums
 
 
 def folds_of(table: CodedTable, y: Array, weights: Floats | None, n_folds: int) -> list[Fold]:
@@ -91,17 +93,36 @@ def prefix_losses(
     All t where `every` is asked, else only the last: all attributes.
     """
     sums = np.zeros((most + 1, len(order) + 1, 3))
-    for begin in range(0, table.n, ROWS):
-        rows = np.arange(begin, min(table.n, begin + ROWS))
-        part, own, w = table.take(rows), y[rows], None if weights is None else weights[rows]
-        joint = [np.repeat(families.log_prior[None], len(rows), axis=0) for _ in range(most + 1)]
-        for t in range(len(order) + 1):
-            steps = families.ladder(part, order[t - 1]) if t else []
-            for k in range(most + 1):
-                joint[k] += steps[min(k, len(steps) - 1)] if t else 0.0
-                if every or t == len(order):
-                    sums[k, t] += losses(joint[k], own, w, n_jobs)
+    wide = any(isinstance(rung, Rung) for j in order for rung in families.levels[j])
+    step = ROWS if wide else max(table.n, 1)
+    for begin in range(0, table.n, step):
+        rows = np.arange(begin, min(table.n, begin + step))
+        columns, sizes, ladders, tables = _laid_out(families, order, table.take(rows))
+        start, w = families.log_prior, None if weights is None else weights[rows]
+        sums += ladder_losses(columns, sizes, ladders, tables, start, y[rows], most, every, w, n_jobs)
     return sums
+
+
+def _laid_out(families: Families, order: Sequence[int], table: CodedTable) -> tuple[Any, ...]:
+    """(columns, sizes, ladders in their order, all tables under each other), as the kernel takes them.
+
+    A ladder without tables gets some here, of what its rungs say of each row: their value is the row.
+    """
+    columns, sizes, K = table.columns(), list(table.sizes), len(families.log_prior)
+    ladders, tables, cells = [], [np.zeros((0, K))], 0
+    for j in order:
+        family, rungs = [j, *families.structure.parents[j]], list(families.levels[j])
+        if any(isinstance(rung, Rung) for rung in rungs):
+            family, rungs = [len(columns)] + [len(columns) + 1] * (len(rungs) - 1), families.ladder(table, j)
+            columns += [np.arange(table.n, dtype=np.uint32), np.zeros(table.n, dtype=np.uint8)]
+            sizes += [table.n, 1]
+        begins = []
+        for rung in rungs:
+            tables.append(rung.reshape(-1, K))
+            begins.append(cells)
+            cells += len(tables[-1])
+        ladders.append((family, begins))
+    return columns, sizes, ladders, np.concatenate(tables)
 
 
 def fewest(by_fold: Floats) -> tuple[int, int]:

@@ -104,15 +104,15 @@ class KDB(OneStructure):
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         K = found.n_classes
         if not self._fresh:
-            return replace(found, joints=(self._levels(table, self.structure_, y, K, weights),))
+            return replace(found, joints=(self._levels(table, _rungs(self.structure_), y, K, weights),))
         most, base = MOST if isinstance(self.k, str) else int(self.k), replace(found, joints=())
         pairs = found.joints[0] if found.joints else None
         self._order, structure, self.class_information_, self.information_ = _learned(base, pairs, most)
-        levels = self._levels(table, structure, y, K, weights)
+        levels = self._levels(table, _rungs(structure), y, K, weights)
         self._losses: Floats | None = None
         used = len(self._order)
         if self.select or isinstance(self.k, str):
-            by_fold = self._judged(table, base, pairs, levels, structure, most, y, weights)
+            by_fold = self._judged(table, base, pairs, levels, most, y, weights)
             self._losses = by_fold.sum(axis=0)
             judged = by_fold[:, :, :, CRITERIA.index(self.criterion)]
             most, at = fewest(judged if self.select else judged[:, :, -1:])
@@ -124,11 +124,9 @@ class KDB(OneStructure):
         kept_levels = levels if self.structure_ == structure else levels.take(_rungs(self.structure_), table.sizes)
         return replace(found, joints=(kept_levels,))
 
-    def _levels(
-        self, table: CodedTable, structure: Structure, y: Array, n_classes: int, weights: Floats | None
-    ) -> Joint:
+    def _levels(self, table: CodedTable, rungs: list[Scope], y: Array, n_classes: int, weights: Floats | None) -> Joint:
         """Counts of each attribute with its first parent, its first two, …"""
-        return collect_families(table, _rungs(structure), y, n_classes, weights, self.n_jobs, self.max_memory)
+        return collect_families(table, rungs, y, n_classes, weights, self.n_jobs, self.max_memory)
 
     def _judged(
         self,
@@ -136,13 +134,13 @@ class KDB(OneStructure):
         base: Statistics,
         pairs: Joint | None,
         levels: Joint,
-        structure: Structure,
         most: int,
         y: Array,
         weights: Floats | None,
     ) -> Floats:
         """What each fold adds to the mean losses by parents and attributes: all is learned anew without the fold."""
         found_losses, K = [], base.n_classes
+        known = {levels.columns(s): levels.part(s) for s in range(len(levels.scopes))}  # what all rows were counted for
         few = max(1024, 2 * table.n)  # more cells than that are mostly empty: no table is made for one use
         for fold in folds_of(table, y, weights, self.folds):
             part, rest, own, w = held_out(table, base, y, fold)
@@ -151,10 +149,12 @@ class KDB(OneStructure):
             if few < WIDE:
                 counts = self._of_others(table, found, y, K, weights, fold, few)
             else:
-                whole = levels if found == structure else self._levels(table, found, y, K, weights)
-                counts = whole - self._levels(part, found, own, K, w)
-            known, how = replace(rest, joints=(counts,)), (self.smoothing, self.prior, self.backoff, self.max_memory)
-            families = Families.of(known, found, *how, exact=False, wide=min(few, WIDE))
+                more = self._levels(table, [rung for rung in _rungs(found) if rung not in known], y, K, weights)
+                known |= {more.columns(s): more.part(s) for s in range(len(more.scopes))}
+                whole = Joint.of(_rungs(found), [known[r] for r in _rungs(found)], table.sizes, levels.counts.table)
+                counts = whole - self._levels(part, _rungs(found), own, K, w)
+            how = self.smoothing, self.prior, self.backoff, self.max_memory
+            families = Families.of(replace(rest, joints=(counts,)), found, *how, exact=False, wide=min(few, WIDE))
             found_losses.append(prefix_losses(families, order, part, own, w, most, bool(self.select), self.n_jobs))
         return np.array(found_losses) / (len(y) if weights is None else weights.sum())
 

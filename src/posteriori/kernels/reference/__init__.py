@@ -1,5 +1,6 @@
 """The NumPy twin of every kernel: its specification, and what the compiled one is tested against."""
 
+from .ladders import ladder_losses
 from .naive import (
     class_moments,
     count_cells,
@@ -24,6 +25,7 @@ __all__ = [
     "count_pairs",
     "count_sparse",
     "encode_integers",
+    "ladder_losses",
     "leave_one_out",
     "log_joint_cells",
     "log_joint_gaussian",
