@@ -95,6 +95,10 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     for w in (None, weights):
         ladders.ladder_losses(list(X.T), [2] * 4, [([1], [0]), ([0, 1], [2, 4])], theta, start, y, 1, True, w)
     table = rng.random((8, 8, parents.padded(K)))
+    scopes = np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]], np.int32)
+    for counts in (rng.integers(0, 9, (32, K)), rng.random((32, K))):
+        for named in (None, np.tile(np.arange(8), 4)):
+            parents.pair_tables(scopes, np.arange(0, 33, 8), named, counts, [2] * 4, np.arange(0, 24, 3), 1.0)
     cells = (X + np.arange(0, 8, 2)).astype(np.int32)
     first = np.arange(0, 9, 2, dtype=np.int32)
     parents.sum_of_products(cells, cells, table, K)

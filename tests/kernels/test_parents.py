@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,6 +52,24 @@ def test_leave_one_out_is_reference(seed, K, raw, weighted, tiny, missing):
     y, w = rng.integers(0, K, n).astype(np.int32), rng.random(n) * 2 if weighted else None
     args = (cells, first, y, theta, own, totals, rng.random(K) + 0.1, rng.random(n) + 0.1, w)
     assert np.allclose(kernels.leave_one_out(*args), reference.leave_one_out(*args), rtol=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5), st.booleans(), st.sampled_from([0.0, 0.5, 1.0]))
+def test_pair_tables_is_reference(seed, K, some, smoothing):
+    """Counts of whole numbers or weights, of all cells or some, and any pairs of values."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0 if seed % 5 == 0 else 1, 4, rng.integers(0, 6)).tolist()
+    scopes = np.array(list(itertools.combinations(range(len(sizes)), 3)), np.int32).reshape(-1, 3)
+    cells = [np.arange(math.prod(sizes[j] for j in s)) for s in scopes]
+    cells = [c[rng.random(len(c)) < 0.5] if some else c for c in cells]
+    offsets = np.cumsum([0, *map(len, cells)])
+    counts = rng.integers(0, 4, (offsets[-1], K)) * (rng.random((offsets[-1], K)) if seed % 2 else 1)
+    pairs = sum(a * b for a, b in itertools.combinations(sizes, 2))
+    keys = np.flatnonzero(rng.random(pairs) < rng.choice([0.5, 1.0]))
+    args = scopes, offsets, np.concatenate([np.empty(0, int), *cells]) if some else None, counts, sizes, keys, smoothing
+    found = kernels.pair_tables(*args)
+    np.testing.assert_allclose(found, reference.pair_tables(*args), rtol=1e-13)
+    assert np.array_equal(found, kernels.pair_tables(*args, n_jobs=1))
 
 
 def test_ten_thousand_tiny_factors_do_not_underflow():

@@ -9,11 +9,10 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..budget import refuse_over
-from ..kernels.parents import padded, sum_of_products
+from ..kernels.parents import padded, pair_tables, sum_of_products
 from ..smoothing import share
-from ..smoothing import theta as theta_of
 from ..statistics.cuts import CodedTable
-from ..statistics.joint import Joint, collect_triples, refuse_triples
+from ..statistics.joint import collect_triples, refuse_triples
 from ..statistics.statistics import Statistics
 from ..structure.information import conditional_information
 from ..table.encode import Seen
@@ -99,33 +98,28 @@ class A2DE(AODE):
 
     def _make_pairs(self) -> Pairs:
         statistics, lam = self.statistics_, float(self.smoothing)
-        sizes, K, places = statistics.sizes, statistics.n_classes, Places(statistics.sizes)
+        K, places = statistics.n_classes, Places(statistics.sizes)
         pairs, triples = statistics.joints
-        first = np.cumsum(pairs.full) - pairs.full
         used = np.flatnonzero(pairs.counts.table.sum(axis=1) >= self.min_frequency)
         scope = np.repeat(np.arange(len(pairs.full)), pairs.counts.sizes)[used]
-        cell = (used - first[scope]) if pairs.cells is None else pairs.cells[used]
+        cell = used - pairs.counts.offsets[scope] if pairs.cells is None else pairs.cells[used]
         refuse_over(
             self.max_memory,
             len(used) * len(places) * padded(K) * 8,
             f"tables of {len(used)} pairs of values as super-parents, {K} classes",
             "give a larger min_frequency, fewer columns or values, or use AODE",
         )
-        theta = np.ones((len(used), len(places), padded(K)))
-        for s in np.unique(scope):
-            (i, j), rows = pairs.columns(s), np.flatnonzero(scope == s)
-            u, v = np.divmod(cell[rows], sizes[j])
-            for k in (k for k in range(len(sizes)) if k not in (i, j)):
-                n = _triple(triples, (i, j, k), sizes, u, v)
-                theta[rows, places.first[k] : places.first[k + 1], :K] = theta_of(n, lam)
-            counts = pairs.counts.scope(s)
-            joint = share(counts + lam, counts.sum() + K * sizes[i] * sizes[j] * lam)
-            own = used[rows] - pairs.counts.offsets[s]
-            theta[rows, places.first[i] + u, :K] = joint[own]  # the factor of the pair itself stands where c is x_i
-        keys, row = first[scope] + cell, None
+        keys, row = (np.cumsum(pairs.full) - pairs.full)[scope] + cell, None
         if pairs.full.sum() <= LOOKED_UP:
             row = np.full(int(pairs.full.sum()), -1, dtype=np.int32)
             row[keys] = np.arange(len(keys))
+        counts = triples.scopes, triples.counts.offsets, triples.cells, triples.counts.table
+        theta = pair_tables(*counts, places.sizes.tolist(), keys, lam, self.n_jobs)
+        i, j = pairs.scopes[scope].T
+        whole = pairs.counts.totals().sum(axis=1)[scope] + K * places.sizes[i] * places.sizes[j] * lam
+        u = cell // np.maximum(places.sizes[j], 1)
+        joint = share(pairs.counts.table[used] + lam, whole[:, None])
+        theta[np.arange(len(used)), places.first[i] + u, :K] = joint  # the pair's own factor stands where c is x_i
         return Pairs(theta, scope, cell, keys, row)
 
     def _score(self, table: CodedTable) -> Floats:
@@ -176,21 +170,3 @@ class A2DE(AODE):
             drawn = draw_from(part, rng)
             codes[:, k] = np.where(i[ab] == k, u[ab], np.where(j[ab] == k, v[ab], drawn))
         return codes, y
-
-
-def _triple(triples: Joint, columns: tuple[int, int, int], sizes: tuple[int, ...], u: Ints, v: Ints) -> Array:
-    """N[x_i = u, x_j = v, x_k, y] for some (u, v), in order; shape (len(u), S_k, K)."""
-    usual = tuple(sorted(columns))
-    s, turn = triples.find(usual), [usual.index(c) for c in columns]
-    if triples.counts.sizes[s] == triples.full[s]:
-        found: Array = triples.table(s, sizes).transpose(*turn, 3)[u, v]
-        return found
-    cells, table = triples.part(s)
-    values = np.unravel_index(cells, [sizes[c] for c in usual])
-    a, b, c = (values[t] for t in turn)
-    wanted, mine = u * sizes[columns[1]] + v, a * sizes[columns[1]] + b
-    at = np.minimum(np.searchsorted(wanted, mine), len(wanted) - 1)
-    met = np.flatnonzero(wanted[at] == mine)
-    out = np.zeros((len(u), sizes[columns[2]], table.shape[1]), dtype=table.dtype)
-    out[at[met], c[met]] = table[met]
-    return out

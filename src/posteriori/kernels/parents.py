@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import BadValue
 from . import n_threads, native
 
-__all__ = ["leave_one_out", "padded", "sum_of_products"]
+__all__ = ["leave_one_out", "padded", "pair_tables", "sum_of_products"]
 
 
 def padded(n_classes: int) -> int:
@@ -57,6 +59,25 @@ def leave_one_out(
     except IndexError as out_of_range:
         raise BadValue(str(out_of_range)) from None
     return sums
+
+
+def pair_tables(
+    scopes: Array,
+    offsets: Array,
+    cells: Array | None,
+    counts: Array,
+    sizes: Sequence[int],
+    keys: Array,
+    smoothing: float,
+    n_jobs: int | None = None,
+) -> Floats:
+    """θ[ab, c, y] of pairs of values ab as super-parents, from counts of all triples of columns: see `reference`."""
+    theta = np.zeros((len(keys), int(sum(sizes)), padded(counts.shape[1])))
+    threads = n_threads(n_jobs, theta.size)
+    native().pair_tables(
+        scopes.reshape(-1, 3), offsets, cells, counts, list(sizes), keys.tolist(), smoothing, theta, threads
+    )
+    return theta
 
 
 def _block(theta: Floats) -> int:

@@ -396,8 +396,13 @@ def collect_triples(
         columns = [table.column(j)[seen] for j in range(i + 1, d)]
         w = None if weights is None else weights[seen]
         counted = count_pairs(columns, rest, both, sizes[i] * n_classes, w, n_jobs=n_jobs, max_memory=np.inf)
-        for a, b in itertools.pairwise(pair_offsets(rest)):  # [xj, xk, xi, y] → [xi, xj, xk, y]
-            part = counted[a:b].reshape(b - a, sizes[i], n_classes).transpose(1, 0, 2)
-            out.counts.scope(at)[...] = part.reshape(-1, n_classes)
-            at += 1
+        offsets, to = pair_offsets(rest), out.counts.table[at : at + len(counted) * sizes[i]]
+        if len(set(rest)) == 1:  # [xj, xk, xi, y] → [xi, xj, xk, y], of all pairs at once
+            parts = counted.reshape(len(offsets) - 1, rest[0] ** 2, sizes[i], n_classes)
+            to[...] = parts.transpose(0, 2, 1, 3).reshape(to.shape)
+        else:
+            for a, b in itertools.pairwise(offsets):
+                part = counted[a:b].reshape(b - a, sizes[i], n_classes).transpose(1, 0, 2)
+                to[a * sizes[i] : b * sizes[i]] = part.reshape(-1, n_classes)
+        at += len(to)
     return out

@@ -17,7 +17,7 @@ from .naive import (
     score_sparse,
 )
 from .pairs import count_pairs
-from .parents import leave_one_out, sum_of_products
+from .parents import leave_one_out, pair_tables, sum_of_products
 
 __all__ = [
     "class_moments",
@@ -32,6 +32,7 @@ __all__ = [
     "log_joint_sparse",
     "log_kernel_sums",
     "normalise",
+    "pair_tables",
     "posterior",
     "posterior_cells",
     "posterior_gaussian",

@@ -7,6 +7,10 @@ it takes no part.
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...arrays import Array, Floats
@@ -66,3 +70,42 @@ def leave_one_out(
                 p = np.exp(log_posterior[c])
                 sums[i] += w * np.array([-log_posterior[c], (1 - p) ** 2, joint.argmax() != c])
     return sums
+
+
+def pair_tables(
+    scopes: Array,
+    offsets: Array,
+    cells: Array | None,
+    counts: Array,
+    sizes: Sequence[int],
+    keys: Array,
+    smoothing: float,
+) -> Floats:
+    """θ[ab, c, y] = (N[a, b, c, y] + λ)/(Σ_c N + Sλ) of the pairs of values ab that `keys` name, 1/S where that is 0/0.
+
+    Counts are of triples of columns, [x_i, x_j, x_k, y] each, all cells or those named; a key is a cell counted on through
+    all pairs of columns. The values of the pair's own columns have 1, and so have classes that only fill up.
+    """
+    d, K = len(sizes), counts.shape[1]
+    padded = 2 if K <= 2 else -(-K // 4) * 4
+    place = np.concatenate([[0], np.cumsum(sizes)])
+    theta = np.ones((len(keys), int(place[-1]), padded))
+    triples = {}
+    for s, scope in enumerate(scopes.tolist()):
+        full, at = np.zeros((math.prod(sizes[j] for j in scope), K)), slice(offsets[s], offsets[s + 1])
+        full[slice(None) if cells is None else cells[at]] = counts[at]
+        triples[tuple(scope)] = full.reshape(*(sizes[j] for j in scope), K)
+    first = 0
+    for i, j in itertools.combinations(range(d), 2):
+        for r in np.flatnonzero((keys >= first) & (keys < first + sizes[i] * sizes[j])):
+            value = dict(zip((i, j), divmod(int(keys[r]) - first, sizes[j])))
+            for k in range(d):
+                if k in (i, j) or not sizes[k]:
+                    continue
+                scope = tuple(sorted((i, j, k)))
+                n = triples[scope][tuple(value.get(c, slice(None)) for c in scope)]
+                whole = n.sum(axis=0) + sizes[k] * smoothing
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    theta[r, place[k] : place[k + 1], :K] = np.where(whole > 0, (n + smoothing) / whole, 1 / sizes[k])
+        first += sizes[i] * sizes[j]
+    return theta
