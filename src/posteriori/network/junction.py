@@ -25,7 +25,7 @@ from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, ImpossibleEvidence
 from ..kernels import network as kernel
 from .elimination import Term, at, eliminate, map_states
-from .numbers import Likelihoods, Numbers, impossible, log_scale, one_hot, packed, scaled, vectors_of
+from .numbers import Likelihoods, Numbers, impossible, one_hot, packed, vectors_of
 from .sampling import RandomState, at_least, seeds
 
 _NO_FINDING = np.empty(0)
@@ -86,6 +86,7 @@ class JunctionTree:
         self._plan.fill(np.concatenate(inner.tables), kernel.starts(len(t) for t in inner.tables))
         self._state = kernel.junction_state(self._plan)
         self._inner = kernel.starts(inner.sizes).tolist()
+        self._width = self._inner[-1]
         self._offsets = kernel.starts(model.sizes).tolist()
         self._findings: dict[int, Floats] = {}
         self._lock = threading.RLock()  # the state is changed by questions, and the kernels let other threads run
@@ -115,13 +116,15 @@ class JunctionTree:
 
     def change(self, node: int, likelihood: ArrayLike | None) -> None:
         """Replace the finding on one node (None takes it out) and keep the others."""
-        found = {} if likelihood is None else vectors_of({node: likelihood})
+        vector = _NO_FINDING if likelihood is None else np.ascontiguousarray(likelihood, dtype=np.float64)
         with self._lock:
             findings = self._findings.copy()  # others may hold the old ones
-            findings.pop(node, None)
-            findings.update(found)
+            if likelihood is None:
+                findings.pop(node, None)
+            else:
+                findings[node] = vector
             self._findings = findings
-            self._state.change(node, scaled(found).get(node, _NO_FINDING))
+            self._state.change(node, vector)
 
     @property
     def evidence(self) -> dict[int, Floats]:
@@ -150,7 +153,7 @@ class JunctionTree:
 
     def flat_marginals(self) -> Floats:
         """P(x_v | e) of every node, end to end."""
-        out = np.empty(self._inner[-1])
+        out = np.empty(self._width)
         with self._lock:
             if not self._state.marginals(out):
                 raise self._impossible(self._findings)
@@ -165,7 +168,7 @@ class JunctionTree:
         """log P(e), −inf for impossible evidence."""
         with self._lock:
             self._state.collect()
-            return float(self._state.log_probability) + log_scale(self._findings)
+            return float(self._state.log_probability)
 
     def joint(self, nodes: Sequence[int]) -> Floats:
         """P(x_nodes | e), flat, the axes in the order given; nodes of different cliques go by variable elimination."""
@@ -187,7 +190,6 @@ class JunctionTree:
             value = float(self._state.most_probable(states))
             if value == -np.inf:
                 raise self._impossible(self._findings)
-            value += log_scale(self._findings)
         states[list(self._held)] = list(self._held.values())
         return states, value
 
@@ -235,7 +237,8 @@ class JunctionTree:
 
     def _put(self, vectors: Mapping[int, Floats]) -> None:
         if self._held:  # each with the one state that is left of it
-            vectors = {**vectors, **{v: np.ones(1) for v in self._held}}
+            left = {v: vectors[v][[state]] if v in vectors else np.ones(1) for v, state in self._held.items()}
+            vectors = {**vectors, **left}
         self._state.set(self._plan, *packed(vectors))
 
     def _possible(self, vectors: Mapping[int, Floats]) -> bool:

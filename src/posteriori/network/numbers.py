@@ -114,8 +114,8 @@ def log_scale(vectors: Mapping[int, Floats]) -> float:
 
 
 def packed(vectors: Mapping[int, Floats]) -> tuple[Codes, Floats]:
-    """The nodes, and their scaled vectors end to end: what the native kernels take."""
-    values = np.concatenate(list(scaled(vectors).values())) if vectors else np.empty(0)
+    """The nodes, and their vectors end to end: what the native kernels take."""
+    values = np.concatenate(list(vectors.values())) if vectors else np.empty(0)
     return np.fromiter(vectors, np.int32, len(vectors)), values
 
 

@@ -69,7 +69,7 @@ private:
 };
 constexpr double kMostBytes = 4e15;  // beyond it no tree is laid out: no machine holds it, the caller refuses it by its bytes
 
-// Findings: hard[v] a state or −1; soft[v] a likelihood vector or empty; log_weight[v] what a one-hot vector weighs beyond 1.
+// Findings: hard[v] a state or −1; soft[v] a likelihood vector, its largest cell 1, or empty; log_weight[v] what it was scaled by.
 struct Findings {
     explicit Findings(std::size_t n) : hard(n, -1), soft(n), log_weight(n, 0.0) {}
     void add(int v, const double* likelihood, int size);

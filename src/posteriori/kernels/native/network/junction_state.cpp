@@ -6,17 +6,23 @@
 
 namespace posteriori {
 
-// A vector with one positive cell is a hard finding, times a constant.
+// λ / max λ, the logarithm of the divisor beside it: products of these neither overflow nor vanish by their size alone. A
+// vector with one positive cell is a hard finding.
 void Findings::add(int v, const double* likelihood, int size) {
     int positive = 0, where = -1;
-    for (int k = 0; k < size; ++k)
+    double top = 0;
+    for (int k = 0; k < size; ++k) {
         if (likelihood[k] > 0) ++positive, where = k;
+        top = std::max(top, likelihood[k]);
+    }
+    log_weight[v] = top > 0 ? std::log(top) : 0.0;
     if (positive == 1) {
         hard[v] = where;
-        log_weight[v] = std::log(likelihood[where]);
-    } else {
-        soft[v].assign(likelihood, likelihood + size);
+        return;
     }
+    soft[v].assign(likelihood, likelihood + size);
+    if (top > 0)
+        for (double& x : soft[v]) x /= top;
 }
 
 void Findings::drop(int v) {

@@ -127,14 +127,19 @@ template <typename Op, typename A, typename B> void sweep(const Nest& nest, A* a
     }
     const Index n = nest.length[0], along = nest.stride[0];
     const Index rows = nest.dims > 1 ? nest.length[1] : 1, down = nest.dims > 1 ? nest.stride[1] : 0;
-    Index count[64] = {};
-    for (;;) {
+    auto one = [&] {
         switch (n) {
             case 2: detail::sheet<Op, 2>(a, b, rows, n, down, along); break;
             case 3: detail::sheet<Op, 3>(a, b, rows, n, down, along); break;
             case 4: detail::sheet<Op, 4>(a, b, rows, n, down, along); break;
             default: detail::sheet<Op, 0>(a, b, rows, n, down, along);
         }
+    };
+    if (nest.dims <= 2) return one();
+    Index count[64];
+    std::fill(count, count + nest.dims, 0);
+    for (;;) {
+        one();
         a += rows * n;
         int k = 2;
         for (; k < nest.dims; ++k) {
