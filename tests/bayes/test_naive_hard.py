@@ -227,7 +227,7 @@ def test_odd_cells():
     with pytest.raises(ValueError, match="variance_floor"):
         NB(variance_floor=float("nan")).fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(ValueError, match="prior"):
-        NB(prior={0: 0.5, 1: 0.5}).fit([[1.0], [2.0]], [0, 1]).predict([[1.0]])
+        NB(prior={0: 0.5, 2: 0.5}).fit([[1.0], [2.0]], [0, 1]).predict([[1.0]])
 
 
 def test_samples_of_nothing():

@@ -79,3 +79,42 @@ def test_a_table_without_a_target_needs_labels() -> None:
     with pytest.raises(ValueError, match="requires y to be passed"):
         po.NaiveBayes().fit(bare)
     assert po.NaiveBayes().fit(bare, [0, 1]).predict(bare).tolist() == [0, 1]
+
+
+TYPES = [
+    ([1, 2, 1, 2], [["1"]]),
+    (["1", "2", "1", "2"], [[1]]),
+    (["1", "2", "1", "2"], [[1.0]]),
+    ([1.0, 2.0, 1.0, 2.0], [["1"]]),
+    ([True, False, True, False], [["True"]]),
+]
+
+
+@pytest.mark.parametrize(("column", "asked"), TYPES, ids=str)
+@pytest.mark.parametrize("kind", [po.NaiveBayes, po.TAN, po.AODE, po.KDB, po.SPODE])
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_value_asked_in_another_type_is_said(kind: Any, column: Any, asked: Any, n: int) -> None:
+    def table(cells: Any) -> Any:
+        return {"a": np.array(cells, dtype=object), "b": np.array(["u", "v", "v", "u"] * 9)[: len(cells)]}
+
+    model = kind(kinds="categorical").fit(table(column * 3), [0, 1] * 6)
+    with pytest.warns(UserWarning, match=r"column 'a': .* is unseen, but training had .*same type"):
+        found = model.predict_proba(table(asked[0] * n))
+    assert found.sum(axis=1) == pytest.approx(1.0)
+    model.predict_proba(table(["other"] * n))  # new values are normal input: nothing to say
+
+
+@pytest.mark.parametrize("kind", [po.NaiveBayes, po.TAN, po.AODE, po.KDB, po.SPODE])
+def test_a_prior_told_by_class_is_the_prior_in_their_order(kind: Any) -> None:
+    X, y = np.array([[0, 1], [1, 1], [1, 0], [0, 0]] * 5), np.array(["ham", "spam", "ham", "eggs"] * 5)
+    told = {"spam": 0.2, "eggs": 0.5, "ham": 0.3}
+    expected = kind(kinds="categorical", prior=[told[c] for c in ("eggs", "ham", "spam")]).fit(X, y).predict_proba(X)
+    assert np.array_equal(kind(kinds="categorical", prior=told).fit(X, y).predict_proba(X), expected)
+    for wrong, message in [
+        ({"spam": 0.2, "eggs": 0.8}, "'ham' has none"),
+        ({**told, "hamm": 0.0}, "names 'hamm', which is no class.*'ham'"),
+        ({**told, "ham": 0.4}, "sum to one"),
+        ({**told, "ham": "much"}, "prior must"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            kind(kinds="categorical", prior=wrong).fit(X, y).predict_proba(X)

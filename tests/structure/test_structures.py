@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.structure.structures import by_information, kdb
+from posteriori.structure.structures import by_information, kdb, tree
 
 levels = st.integers(0, 2).map(lambda v: v / 4)
 
@@ -35,3 +36,18 @@ def test_rounding_makes_no_order():
     assert by_information(np.array([0.1 + 1e-15, 0.1, 0.1 + 2e-15])) == [0, 1, 2]
     even = np.full((3, 3), 0.2) + np.arange(9).reshape(3, 3) * 1e-16
     assert kdb(np.array([0.3, 0.2, 0.1]), even, 1).parents == ((), (0,), (0,))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whichever_attribute_is_the_root_the_tree_is_the_same(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 9))
+    weight = rng.random((d, d))
+    weight = weight + weight.T
+    skeletons = set()
+    for root in range(d):
+        parents = tree(weight, [root, *(j for j in range(d) if j != root)]).parents
+        assert parents[root] == ()
+        assert all(len(p) == 1 for j, p in enumerate(parents) if j != root)
+        skeletons.add(frozenset(frozenset((j, *p)) for j, p in enumerate(parents) if p))
+    assert len(skeletons) == 1

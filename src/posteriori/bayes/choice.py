@@ -141,10 +141,11 @@ def fewest(by_fold: Floats) -> tuple[int, int]:
 
 
 def leave_out_prior(
-    rows: Array, prior: Any, smoothing: float, y: Array, weights: Floats | None, left_out: bool
+    base: Statistics, prior: Any, smoothing: float, y: Array, weights: Floats | None, left_out: bool
 ) -> tuple[Floats, Floats]:
     """P(y) up to a factor that all classes share: of classes that are not the row's, and of its own without the row."""
-    told = np.exp(log_prior(rows, prior, smoothing))
+    rows = base.rows
+    told = np.exp(log_prior(rows, prior, smoothing, base.schema.classes))
     if not isinstance(prior, str) or prior == "uniform":
         return told, told[y]
     mass = rows + (smoothing if prior == "smoothed" else 0.0)
@@ -163,7 +164,7 @@ def naive_losses(
     n_jobs: int | None = None,
 ) -> Floats:
     """The losses of naive Bayes, each row left out of the counts, or not in them."""
-    of_others, of_own = leave_out_prior(base.rows, prior, smoothing, y, weights, left_out)
+    of_others, of_own = leave_out_prior(base, prior, smoothing, y, weights, left_out)
     at = np.arange(len(y)), y.astype(np.intp)
     with np.errstate(divide="ignore"):
         joint = _added(table, log_theta(base.cells, smoothing), np.log(of_others), n_jobs)

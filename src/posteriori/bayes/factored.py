@@ -71,7 +71,7 @@ class Factored:
         ddof: int,
     ) -> None:
         self.schema = statistics.schema
-        self.log_prior = log_prior(statistics.rows, prior, smoothing)
+        self.log_prior = log_prior(statistics.rows, prior, smoothing, self.schema.classes)
         self.densities: list[Density] = []
         if statistics.where("cells"):
             self.densities.append(Categories(statistics, smoothing, unseen))

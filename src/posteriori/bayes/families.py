@@ -110,7 +110,7 @@ class Families:
                 else:
                     ladder.append(log_backoff(counts.reshape(*dims, K), ladder[-1][..., None, :, :], weight))
             levels.append(tuple(ladder))
-        start = log_prior(statistics.rows, prior, smoothing)
+        start = log_prior(statistics.rows, prior, smoothing, statistics.schema.classes)
         return cls(structure, sizes, start, tuple(levels), max_memory, used, exact)
 
     @cached_property

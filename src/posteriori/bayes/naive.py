@@ -34,7 +34,7 @@ class NaiveBayes(TableLearner):
     ----------
     smoothing : float, default 1.0
         λ of P(x_j=a|y) = (N_yja + λ)/(N_yj + S_jλ). 0 is maximum likelihood.
-    prior : "smoothed", "empirical", "uniform" or an array
+    prior : "smoothed", "empirical", "uniform", an array or a dict by class
         (N_y + λ)/(N + Kλ), N_y/N, 1/K, or told, in the order of `classes_`.
     kinds : str, dict or Schema, optional
         The kind of all columns, of some, or a whole schema; else the dtype says (strings and categories are categorical,
@@ -62,7 +62,7 @@ class NaiveBayes(TableLearner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "smoothing": [Interval(Real, 0, None, closed="left")],
-        "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like"],
+        "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like", dict],
         "kinds": [str, Mapping, Schema, None],
         "density": [str, Mapping, None],
         "unseen": [StrOptions({"missing", "mass"})],

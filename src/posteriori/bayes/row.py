@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..kernels import naive as kernels
+from ..table.labels import warn_of_types
 from ..table.schema import Schema, is_missing
 from .densities import Categories, Gaussian, Seen
 from .factored import Factored
@@ -84,6 +85,8 @@ class RowScorer:
                         codes[k] = self.unseen[k] + missing
                         seen.missing += missing
                         seen.unseen += not missing
+                        if not missing:
+                            warn_of_types(self.cell_names[k], [cells[k]], self.places[k])
             out = kernels.log_joint_cells(np.array([codes], np.uint32), self.table, self.offsets, out, 1)
         if x is not None:
             assert self.normal is not None

@@ -41,7 +41,7 @@ class SemiNaive(TableLearner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "smoothing": AT_LEAST_0,
-        "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like"],
+        "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like", dict],
         "kinds": [object],  # the table knows its columns
         "cuts": [StrOptions(set(METHODS)), Mapping],
         "bins": [Interval(Integral, 1, None, closed="left")],

@@ -138,7 +138,7 @@ class SPODE(OneStructure):
         )
         theta = conditional_table(pairs, places, every, lam)
         set_own(theta, every, np.exp(log_theta(base.cells, lam)))
-        prior, prior_own = leave_out_prior(base.rows, self.prior, lam, y, weights, left_out)
+        prior, prior_own = leave_out_prior(base, self.prior, lam, y, weights, left_out)
         own, totals = theta, None
         if left_out and (weights is None or weights.min() >= 1):
             own = conditional_table(pairs, places, every, lam, gone=1.0)

@@ -6,13 +6,15 @@ that a back-off counts for. Where nothing was counted and λ = 0 every value is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..errors import ModelError
+from ..errors import ModelError, did_you_mean, listed
 from ..statistics.counts import Counts
+from ..table.labels import places
 
 PRIORS = ("smoothed", "empirical", "uniform")
 
@@ -86,13 +88,21 @@ def log_backoff(counts: Array, log_base: Floats, weight: float) -> Floats:
     return np.where(whole > 0, log_share(counts + weight * np.exp(log_base), whole), log_base)
 
 
-def log_prior(n: Array, prior: object, smoothing: float) -> Floats:
-    """ln P(y): "smoothed" (N_y + λ)/(N + Kλ), "empirical" N_y/N, "uniform" 1/K, or an array that sums to one."""
+def log_prior(n: Array, prior: object, smoothing: float, classes: Sequence[Any] = ()) -> Floats:
+    """ln P(y): "smoothed" (N_y + λ)/(N + Kλ), "empirical" N_y/N, "uniform" 1/K, or told, in the order of the classes or by
+    their names; what is told sums to one.
+
+    >>> np.exp(log_prior(np.array([3, 1]), {"spam": 0.2, "ham": 0.8}, 1.0, ["ham", "spam"])).round(4).tolist()
+    [0.8, 0.2]
+    """
     n = np.asarray(n, dtype=np.float64)
+    if isinstance(prior, Mapping):
+        prior = _by_class(prior, classes)
     if isinstance(prior, str):
         if prior not in PRIORS:
             raise ModelError(
-                f"prior must be 'smoothed', 'empirical', 'uniform' or an array of probabilities. Got {prior!r} instead."
+                "prior must be 'smoothed', 'empirical', 'uniform', or an array or dict of probabilities. "
+                f"Got {prior!r} instead."
             )
         mass = np.ones_like(n) if prior == "uniform" else n + (smoothing if prior == "smoothed" else 0.0)
     else:
@@ -109,3 +119,18 @@ def log_prior(n: Array, prior: object, smoothing: float) -> Floats:
     with np.errstate(divide="ignore"):
         out: Floats = np.log(mass) - np.log(mass.sum())
     return out
+
+
+def _by_class(prior: Mapping[Any, Any], classes: Sequence[Any]) -> list[Any]:
+    """The told probabilities in the order of the classes; every class needs one, and nothing else may have one."""
+    found = places(list(prior), classes)
+    for name, place in zip(prior, found):
+        if place is None:
+            raise ModelError(
+                f"prior names {name!r}, which is no class{did_you_mean(name, classes)} Classes: {listed(classes)}"
+            )
+    if len(set(found)) < len(classes):
+        missing = [c for k, c in enumerate(classes) if k not in found]
+        raise ModelError(f"prior must have one probability for each class; {listed(missing)} has none")
+    told = dict(zip(found, prior.values()))
+    return [told[k] for k in range(len(classes))]

@@ -18,7 +18,7 @@ from ..arrays import Array, Codes, Floats
 from ..errors import BadValue, ModelError, StatisticsError, did_you_mean
 from ..table.encode import Coded, code_columns, numbers
 from ..table.frame import Frame
-from ..table.labels import narrowest
+from ..table.labels import narrowest, warn_of_types
 from ..table.schema import Column, Schema
 from .histogram import Histogram
 
@@ -275,6 +275,9 @@ def translated(coded: Coded, schema: Schema) -> CodedTable:
             if len(strange):
                 met = np.bincount(column, minlength=len(table))
                 unseen += int(met[strange].sum())
+                warn_of_types(
+                    schema.names[k], [coded.values[k][int(i)] for i in strange if met[i]], schema.columns[k].values
+                )
             column = table[column]
         codes.append(column)
     return CodedTable(codes, sizes, coded.n_missing, unseen)

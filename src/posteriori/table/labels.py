@@ -5,7 +5,9 @@ Symbols: y labels (n,); classes their distinct values, sorted; codes[r] the plac
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+import itertools
+import warnings
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from ..errors import BadType, BadValue, UnknownValue, did_you_mean, listed
 from ..kernels.naive import encode_integers
 from .schema import in_order, is_missing
 
+MOST_LOOKED_AT = 100  # unseen values of a column whose types are compared with the known ones
 CONTINUOUS = (
     "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes on a "
     "regression target with continuous values. For a quantity take KNeighborsRegressor or SVR."
@@ -248,3 +251,29 @@ def _same_text(a: Any, b: Any) -> bool:
 
 def _same_number(a: Any, b: Any) -> bool:
     return isinstance(a, str) != isinstance(b, str) and number(a) is not None and number(a) == number(b)
+
+
+def warn_of_types(column: str, strange: Iterable[Any], known: Collection[Any]) -> None:
+    """Say so where an unseen value is known in another type: 1 learned and "1" asked are two values.
+
+    >>> with warnings.catch_warnings(record=True, action="always") as said:
+    ...     warn_of_types("wheels", ["4", "many"], {4: 0})
+    >>> str(said[0].message)
+    "column 'wheels': '4' (str) is unseen, but training had 4 (int); give both tables the same type"
+    """
+    for value in itertools.islice(strange, MOST_LOOKED_AT):
+        same = number(value)
+        if isinstance(value, str):
+            forms: list[Any] = [same, {"True": True, "False": False}.get(value)]
+        else:
+            forms = [str(value), None if same is None else f"{same:g}"]
+        found = next((form for form in forms if form is not None and form in known), None)
+        if found is not None:
+            learned = next(v for v in known if v == found)
+            warnings.warn(
+                f"column {column!r}: {value!r} ({type(value).__name__}) is unseen, but training had {learned!r} "
+                f"({type(learned).__name__}); give both tables the same type",
+                UserWarning,
+                stacklevel=2,
+            )
+            return

@@ -18,6 +18,7 @@ from ...statistics.statistics import Statistics
 from ...structure.information import class_information
 from ...table.encode import Coded, code_columns
 from ...table.frame import Frame
+from ...table.labels import warn_of_types
 from ...table.schema import Schema, Value
 from .base import Seen
 
@@ -67,6 +68,8 @@ class Categories:
                 table[here : here + len(values)][~known] = self.log_unseen[k]
                 met = np.bincount(coded.column(k), minlength=len(values) + 1)[:-1]
                 seen.unseen += int(met[~known].sum())
+                strange = (v for v, known_, n in zip(values, known.tolist(), met.tolist()) if n and not known_)
+                warn_of_types(column.name, strange, self.places[k])
         seen.missing += coded.n_missing
         return table
 
