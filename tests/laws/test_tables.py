@@ -43,6 +43,7 @@ CLASSIFIERS: list[Any] = [
 def test_a_table_is_its_columns_and_its_labels(model: Any) -> None:
     expected = model.fit(TABLE.X, TABLE.y).predict(TABLE.X)
     assert np.array_equal(model.fit(TABLE).predict(TABLE), expected)
+    assert model.score(TABLE) == model.score(TABLE.X, TABLE.y)
     assert np.array_equal(
         model.fit(TABLE, TABLE.y[::-1]).predict(TABLE), model.fit(TABLE.X, TABLE.y[::-1]).predict(TABLE.X)
     )
@@ -55,6 +56,7 @@ def test_a_table_is_its_columns_and_its_labels(model: Any) -> None:
 def test_a_quantity_is_for_the_regressors(model: Any) -> None:
     expected = model.fit(QUANTITY.X, QUANTITY.y).predict(QUANTITY.X)
     assert np.array_equal(model.fit(QUANTITY).predict(QUANTITY), expected)
+    assert model.score(QUANTITY) == model.score(QUANTITY.X, QUANTITY.y)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def table(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     spread = 10.0 ** rng.integers(0, 10) if rng.random() < 0.5 else 1.0
     x = rng.normal(size=n) * np.where(rng.random(n) < 0.3, spread, 1.0)
     x = np.round(x) if rng.random() < 0.2 else x + (10.0 ** rng.integers(0, 6) if rng.random() < 0.2 else 0.0)
-    return x * 10.0 ** rng.integers(-140, 140), rng.integers(0, 2, n), rng.random(n) < 0.4
+    return x * 10.0 ** rng.integers(-140, 141), rng.integers(0, 2, n), rng.random(n) < 0.4
 
 
 def test_forgetting_over_many_runs_and_scales() -> None:

@@ -16,9 +16,10 @@ from ..arrays import Array, Floats
 from ..errors import ImpossibleEvidence
 from ..estimator import Estimator
 from ..kernels.naive import normalise, posterior
+from ..table.frame import ScoresTables
 
 
-class BayesClassifier(ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
+class BayesClassifier(ScoresTables, ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     """A classifier by P(y|x) = P(y, x) / Σ_y P(y, x); a model gives `_log_joint` and the rest follows."""
 
     classes_: Array

@@ -19,6 +19,7 @@ from ..arrays import Floats
 from ..errors import ModelError
 from ..estimator import N_JOBS, Estimator, changing
 from ..kernels import n_threads
+from ..table.frame import ScoresTables
 from .gram import LARGEST
 from .linear import FEW_COLUMNS, Plane, by_descent, by_newton
 from .machines import together
@@ -26,7 +27,7 @@ from .merge import merge, read_classes, read_table
 from .sparse_gram import wide_csr
 
 
-class LinearSVC(ClassifierMixin, Estimator):  # type: ignore[misc]
+class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
     """Linear support vector classifier: min ½(‖w‖² + b²/s²) + Σ C_i loss(1 − y_i(wᵀx_i + b)), one plane a class.
 
     Parameters

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Floats, Ints
 from ..errors import ModelError, NotSeparable, TableError
 from ..estimator import changing
+from ..table.frame import ScoresTables
 from ..table.labels import encode_labels
 from .gram import KernelFunction
 from .kernel_functions import make_kernel
@@ -51,7 +52,7 @@ def _gives_posteriors(self: SVC) -> bool:
     return True
 
 
-class SVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
+class SVC(ScoresTables, ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """Support vector classifier: min ½‖w‖² + Σ C_i ξ_i with y_i(wᵀφ(x_i) + b) ≥ 1 − ξ_i, ξ ≥ 0.
 
     Parameters

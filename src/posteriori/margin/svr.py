@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_y, check_is_fitted
 
 from ..arrays import Floats
 from ..estimator import changing
-from ..table.frame import labelled
+from ..table.frame import ScoresTables, labelled
 from ..table.labels import flat_labels
 from ..table.weights import check_weights
 from .gram import KernelFunction, SharedGram
@@ -24,7 +24,7 @@ from .merge import read_table
 from .smo import solve
 
 
-class SVR(RegressorMixin, KernelMachine):  # type: ignore[misc]
+class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
     """Support vector regression: min ½‖w‖² + Σ C_i (|y_i − f(x_i)| − ε)₊, f(x) = wᵀφ(x) + b.
 
     In the solver's form every row has two multipliers: 0 ≤ β⁺ ≤ C with p = y − ε, and −C ≤ β⁻ ≤ 0 with p = y + ε.

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_consistent_length
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, listed
 from ..estimator import changing
-from ..table.frame import labelled
+from ..table.frame import ScoresTables, labelled
 from ..table.labels import encode_labels, read_targets
 from .base import Neighbors
 from .loo import error_curve, squared_curve
 
 
-class KNeighborsClassifier(ClassifierMixin, Neighbors):  # type: ignore[misc]
+class KNeighborsClassifier(ScoresTables, ClassifierMixin, Neighbors):  # type: ignore[misc]
     """P(y=c|x) = (k_c + λ)/(k + Kλ): the class that most of the k nearest rows have.
 
     Majority vote is the least empirical risk under zero-one loss; other losses through `decide` and `RiskClassifier`. A row
@@ -158,7 +158,7 @@ def united_classes(known: Array, found: Array, declared: Any) -> Array:
     return found if len(parts) == 1 else np.unique(np.concatenate(parts))
 
 
-class KNeighborsRegressor(RegressorMixin, Neighbors):  # type: ignore[misc]
+class KNeighborsRegressor(ScoresTables, RegressorMixin, Neighbors):  # type: ignore[misc]
     """ŷ = Σ_r w_r y_r / Σ_r w_r over the k nearest rows; parameters as those of `KNeighborsClassifier`.
 
     `n_neighbors="auto"` takes the k of least leave-one-out squared error.

@@ -78,7 +78,7 @@ class Moments:
         gap = other.mean - mean
         m2 = self.m2 - other.m2 - gap * gap * np.divide(n * other.n, self.n, out=np.zeros_like(n), where=self.n > 0)
         peak = np.where(n > 0, np.maximum(self.largest, other.largest), 0.0)
-        error = KNOWN * (peak + np.maximum(np.abs(self.mean), np.abs(other.mean)) * np.sqrt(self.n * peak))
+        error = known_error(self, other, self.n, peak)
         forgot = (other.n > 0) & (n > 0)
         kept = np.where(forgot & ((m2 <= error) | (n == 1.0)), 0.0, np.where(n > 0, m2, 0.0))
         refuse_impossible((forgot & (n == 1.0) & (m2 > error)) | (forgot & (m2 < -error)))
@@ -157,7 +157,7 @@ class CoMoments:
         weight = np.divide(n * other.n, self.n, out=np.zeros_like(n), where=self.n > 0)
         c = self.c - other.c - gap[:, :, None] * gap[:, None, :] * weight[:, None, None]
         peak = np.where(live, np.maximum(self.largest, other.largest), 0.0)
-        error = KNOWN * (peak + np.maximum(np.abs(self.mean), np.abs(other.mean)) * np.sqrt(self.n[:, None] * peak))
+        error = known_error(self, other, self.n[:, None], peak)
         forgot, left = live & (other.n[:, None] > 0), np.diagonal(c, axis1=1, axis2=2)
         alone = n[:, None] == 1.0
         refuse_impossible((forgot & alone & (left > error)) | (forgot & (left < -error)))
@@ -188,6 +188,14 @@ class CoMoments:
         for whole, part in zip((out.n, out.mean, out.c, peak), (self.n, self.mean, self.c, self.largest)):
             whole[classes] = part
         return CoMoments(out.n, out.mean, out.c, peak)
+
+
+def known_error(whole: Moments | CoMoments, less: Moments | CoMoments, n: Floats, peak: Floats) -> Floats:
+    """How far M2 may be off: what rounding took from the largest M2 and from the mean, as large as the numbers are."""
+    with np.errstate(over="ignore"):  # beyond the largest float nothing is known: refused
+        size = np.maximum(np.abs(whole.mean), np.abs(less.mean))
+        error: Floats = KNOWN * (peak + size * np.sqrt(n * peak))
+    return error
 
 
 def take_away(n: Floats, less: Floats) -> Floats:

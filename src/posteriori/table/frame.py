@@ -111,6 +111,16 @@ def labelled(X: Any, y: Any) -> tuple[Any, Any]:
     return (X, X.y) if y is None and isinstance(X, Table) else (X, y)
 
 
+class ScoresTables:
+    """Beside scikit-learn's mixins: `score(table)` compares with the labels that the table brings."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """How good `predict` is on rows whose answers are known: accuracy of classes, R² of quantities."""
+        X, y = labelled(X, y)
+        found: float = super().score(X, y, sample_weight)  # type: ignore[misc]
+        return found
+
+
 def columns_of(X: Any) -> Any:
     """What others can read: the columns of a `Table`, all else as it is."""
     return X.X if isinstance(X, Table) else X
