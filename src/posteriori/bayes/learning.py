@@ -2,7 +2,8 @@
 
 All that a model keeps of its rows is `statistics_`: a value with `+`, `-`, `scaled`, the rows N_y of each class and a
 `schema` that names the classes. A model says how rows become such a value (`_read`); the rest is here. Classes that were
-declared stay; classes that were found vanish with their last row. A call that fails changes nothing.
+declared stay; classes that were found vanish with their last row. A call that fails changes nothing. Rows that come one at
+a time wait to be counted together, when the statistics are next asked for.
 """
 
 from __future__ import annotations
@@ -22,16 +23,38 @@ from ..table.encode import Seen
 from ..table.frame import Frame, labelled
 from ..table.labels import as_classes, encode_labels, recoded
 from ..table.rows import open_rows, read_rows
-from ..table.schema import Schema
+from ..table.schema import Schema, in_order
 from ..table.weights import check_weights
 from .classifier import BayesClassifier
+from .waiting import Room, row_of, table_of, table_room
 
 
 class Learner(BayesClassifier):
     """A Bayes classifier whose whole knowledge is one mergeable value."""
 
-    statistics_: Any
     n_features_in_: int
+
+    @property
+    def statistics_(self) -> Any:
+        """What was learned: one value with `+` and `-`."""
+        state = self.__dict__
+        room: Room | None = state.get("_waiting")
+        if room is not None:
+            then = object.__new__(type(self))  # the model as it was when the rows came
+            then.__dict__.update(state, statistics_=room.base, **dict(room.parameters))
+            then.__dict__.pop("_waiting")
+            found, _ = then._read(self._rows_of(room), room.labels, None, ())
+            self.statistics_ = room.base + found
+        if "statistics_" not in state:
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute 'statistics_': it has not been fitted"
+            )
+        return state["statistics_"]
+
+    @statistics_.setter
+    def statistics_(self, value: Any) -> None:
+        self.__dict__["statistics_"] = value
+        self.__dict__.pop("_waiting", None)
 
     @abstractmethod
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
@@ -42,18 +65,58 @@ class Learner(BayesClassifier):
         with changing(self):
             self._check_parameters()
             for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-                delattr(self, name)
+                del self.__dict__[name]
+            self.__dict__.pop("_waiting", None)
             self._become(*self._read(X, y, sample_weight, ()))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too; new classes are welcome. `classes` declares classes that may come later."""
+        if classes is None and sample_weight is None and self._wait(X, y):
+            return self
         with changing(self):
             self._check_parameters()
             self._refuse_balanced("give partial_fit a dict of weights instead")
+            known = self.statistics_ if "statistics_" in vars(self) else None
             found, labels = self._read(X, y, sample_weight, self._declared(classes))
-            self._become(self.statistics_ + found if "statistics_" in vars(self) else found, labels)
+            self._refuse_new(found.schema.classes)
+            self._become(found if known is None else known + found, labels)
         return self
+
+    def _wait(self, X: Any, y: Any) -> bool:
+        """Whether X is one row that may wait to be counted, and does so from now on."""
+        state = self.__dict__
+        kept = state.get("_kept")
+        if kept is None or "statistics_" not in state or not kept.holds(state):
+            return False  # parameters are to be checked first
+        room: Room | None = state.get("_waiting") or self._room(kept.values)
+        if room is None:
+            return False
+        label = room.label_of(y)
+        row = None if label is None else self._admit(room, X, label)
+        if row is None:
+            return False
+        classes = self.classes_
+        if label not in room.classes:
+            classes = class_array(in_order({*classes.tolist(), label}), classes.dtype, np.asarray(y).dtype)
+        kept.things.clear()
+        state.update(_waiting=room, classes_=classes)
+        room.classes.add(label)
+        room.rows.append((row, label))
+        return len(room.rows) < room.most or self.statistics_ is not None
+
+    def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
+        """Where rows may wait, or None where every row is to be counted at once."""
+        return None
+
+    def _admit(self, room: Room, X: Any, label: Any) -> Any:
+        """The row of X as it may wait, or None where it has to be learned, or refused, at once."""
+
+    def _rows_of(self, room: Room) -> Any:
+        """The rows that wait, as a table."""
+
+    def _refuse_new(self, classes: tuple[Any, ...]) -> None:
+        """New classes are welcome."""
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take rows out again, exactly; refused whole where they were not learned.
@@ -97,6 +160,11 @@ class Learner(BayesClassifier):
     def __radd__(self, other: Any) -> Self:
         """0 + model: what `sum(models)` begins with."""
         return copy.copy(self) if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "_waiting" in vars(self):
+            self.statistics_  # noqa: B018 a copy of the model shares no rows that wait
+        return super().__getstate__()
 
     def _become(self, statistics: Any, labels: Array) -> None:
         """Know this, and nothing else."""
@@ -162,6 +230,19 @@ class TableLearner(Learner):
         self._seen = seen
         return found, rows.labels
 
+    def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
+        return None if self.class_weight is not None else table_room(vars(self)["statistics_"], parameters)
+
+    def _admit(self, room: Room, X: Any, label: Any) -> Any:
+        found = row_of(room, X)
+        if found is None:
+            return None
+        self._seen = Seen(found[1])
+        return found[0]
+
+    def _rows_of(self, room: Room) -> Frame:
+        return table_of(room)
+
     @property
     def schema_(self) -> Schema:
         """The columns and classes, with the values that training had."""
@@ -189,8 +270,6 @@ class TableLearner(Learner):
 
 class MatrixLearner(Learner):
     """A learner from matrices of numbers, which scikit-learn's own checks let in; ready to predict when it has learned."""
-
-    statistics_: ByClass
 
     @abstractmethod
     def _border(self, X: Any, reset: bool) -> Any:

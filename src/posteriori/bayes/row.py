@@ -27,7 +27,7 @@ class RowScorer:
         self.names = schema.names
         self.cells, self.normal = cells, normal
         if cells is not None:
-            self.places = [{v: i for i, v in enumerate(column.values)} for column in cells.columns]
+            self.places = [column.place for column in cells.columns]
             self.cell_names = [schema.names[j] for j in cells.where]
             self.unseen = [len(place) for place in self.places]  # then comes the row for missing
             parts = [

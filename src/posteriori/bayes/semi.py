@@ -49,7 +49,6 @@ class SemiNaive(TableLearner):
         "max_memory": MAX_MEMORY,
         "n_jobs": N_JOBS,
     }
-    statistics_: Statistics
     smoothing: float
     prior: Any
     cuts: Any

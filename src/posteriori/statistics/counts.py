@@ -63,11 +63,15 @@ class Counts:
 
     def __add__(self, other: Counts) -> Counts:
         self._check(other)
-        if self.table.dtype.kind == other.table.dtype.kind == "i" and self.table.size:
-            high = int(self.table.max()) + int(other.table.max())  # Python's integers do not overflow
-            if high > LARGEST:
-                raise CountOverflow(f"a count would reach {high}, more than a 64-bit integer holds ({LARGEST})")
-        return Counts(self.table + other.table, self.offsets)
+        return Counts(_sum(self.table, other.table), self.offsets)
+
+    def plus(self, cells: NDArray[np.int64], classes: Array, table: Array) -> Counts:
+        """These counts and those of some cells and classes: `table[r, c]` is added to the cell `cells[r]`, `classes[c]`."""
+        out = self.table.astype(np.result_type(self.table, table))
+        if table.size:
+            at = np.ix_(cells, classes)
+            out[at] = _sum(out[at], table)
+        return Counts(out, self.offsets)
 
     def __sub__(self, other: Counts) -> Counts:
         self._check(other)
@@ -110,6 +114,15 @@ class Counts:
                 f"counts over other values or classes cannot be added: {self.table.shape} and {other.table.shape}; "
                 "unite their schemas first"
             )
+
+
+def _sum(a: Array, b: Array) -> Array:
+    """a + b, refused where an integer would overflow."""
+    if a.dtype.kind == b.dtype.kind == "i" and a.size:
+        high = int(a.max()) + int(b.max())  # Python's integers do not overflow
+        if high > LARGEST:
+            raise CountOverflow(f"a count would reach {high}, more than a 64-bit integer holds ({LARGEST})")
+    return a + b
 
 
 def subtract(a: Array, b: Array) -> Array | None:

@@ -69,19 +69,22 @@ class Statistics:
         other = other.ordered(self.schema.names)
         self._check(other)
         schema = self.schema + other.schema
-        a, b = self.spread(schema), other.spread(schema)
-        if a.rows.dtype.kind == b.rows.dtype.kind == "i" and int(a.rows.max()) + int(b.rows.max()) > LARGEST:
+        a, classes = self.spread(schema), other._classes_in(schema)
+        rows = np.zeros(len(a.rows), dtype=other.rows.dtype)
+        rows[classes] = other.rows
+        if a.rows.dtype.kind == rows.dtype.kind == "i" and int(a.rows.max()) + int(rows.max()) > LARGEST:
             raise StatisticsError("the number of rows would not fit into 64 bits")
+        cells, words = (other._cells_in(schema, role)[1] for role in ("cells", "words"))
         return Statistics(
             schema,
             self.roles,
-            a.rows + b.rows,
-            a.cells + b.cells,
-            a.words + b.words,
-            a.moments + b.moments,
-            tuple(h + g for h, g in zip(a.histograms, b.histograms)),
+            a.rows + rows,
+            a.cells.plus(cells, classes, other.cells.table),
+            a.words.plus(words, classes, other.words.table),
+            a.moments + other.moments.among(classes, len(rows)),
+            tuple(h + g.take_classes(classes, len(rows)) for h, g in zip(a.histograms, other.histograms)),
             self.decayed or other.decayed,
-            tuple(x + y for x, y in zip(a.joints, b.joints)),
+            tuple(x + y.moved(other.schema, schema) for x, y in zip(a.joints, other.joints)),
             self.cuts,
         )
 
@@ -163,38 +166,42 @@ class Statistics:
         """The same statistics in a larger schema, matched by value."""
         if schema is self.schema:
             return self
-        place = {c: k for k, c in enumerate(schema.classes)}
-        classes = np.array([place[c] for c in self.schema.classes], dtype=np.intp)
-        n_classes = len(schema.classes)
+        classes, n_classes = self._classes_in(schema), len(schema.classes)
         rows = np.zeros(n_classes, dtype=self.rows.dtype)
         rows[classes] = self.rows
         return replace(
             self,
             schema=schema,
             rows=rows,
-            cells=self._spread_counts(self.cells, schema, self.where("cells"), classes),
-            words=self._spread_counts(self.words, schema, self.where("words"), classes),
+            cells=self.cells.spread(*self._cells_in(schema, "cells"), classes, n_classes),
+            words=self.words.spread(*self._cells_in(schema, "words"), classes, n_classes),
             moments=self.moments.among(classes, n_classes),
             histograms=tuple(h.take_classes(classes, n_classes) for h in self.histograms),
             joints=tuple(j.moved(self.schema, schema) for j in self.joints),
         )
 
-    def _spread_counts(self, counts: Counts, schema: Schema, where: list[int], classes: Array) -> Counts:
+    def _classes_in(self, schema: Schema) -> Array:
+        """The place of each class in a larger schema."""
+        place = {c: k for k, c in enumerate(schema.classes)}
+        return np.array([place[c] for c in self.schema.classes], dtype=np.intp)
+
+    def _cells_in(self, schema: Schema, role: str) -> tuple[Array, Array]:
+        """(where the scopes of a role begin in a larger schema, the place of each of my cells there)."""
+        counts, where = self.cells if role == "cells" else self.words, self.where(role)
         sizes = counts.sizes.copy()
         cells = np.arange(len(counts.table), dtype=np.int64)
         wanted = np.array([len(schema.columns[j].values) for j in where], dtype=np.int64)
         sizes[: len(where)] = wanted  # an event scope, if any, stands behind and never grows
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         for k, j in enumerate(where):
-            mine, theirs = self.schema.columns[j].values, schema.columns[j].values
+            mine, theirs = self.schema.columns[j], schema.columns[j]
             part = slice(counts.offsets[k], counts.offsets[k + 1])
             cells[part] += offsets[k] - counts.offsets[k]
-            if mine is not theirs and mine != theirs:
-                place = {v: i for i, v in enumerate(theirs)}
-                cells[part] = offsets[k] + np.array([place[v] for v in mine], dtype=np.int64)
+            if mine.values is not theirs.values and mine.values != theirs.values:
+                cells[part] = offsets[k] + np.array([theirs.place[v] for v in mine.values], dtype=np.int64)
         if len(sizes) > len(where):
             cells[counts.offsets[len(where)] :] += offsets[len(where)] - counts.offsets[len(where)]
-        return counts.spread(offsets, cells, classes, len(schema.classes))
+        return offsets, cells
 
     def pruned(self) -> Statistics:
         """Without observed values and classes that no row has."""

@@ -31,6 +31,7 @@ class Seen:
     unseen: int = 0
 
 
+FEW = 32  # words that are looked up before Arrow has begun
 WIDEST_RANGE = 1 << 16  # integers within such a range are coded by a look-up table
 
 
@@ -112,6 +113,8 @@ def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:
 def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     import pyarrow as pa
 
+    if isinstance(column, np.ndarray) and len(column) <= FEW and set(map(type, column)) <= {str, type(None)}:
+        return _by_hash(column, name)
     try:
         cells = pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()

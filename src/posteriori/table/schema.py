@@ -12,6 +12,7 @@ import numbers
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import is_
 from typing import Any
 
 from ..errors import BadParameter, BadValue, TableError, UnknownColumn, did_you_mean, listed
@@ -50,7 +51,7 @@ def is_missing(cell: Any) -> bool:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """A column: its name, its kind, and for kinds with values the values and how many of them were declared."""
 
@@ -58,6 +59,11 @@ class Column:
     kind: str
     values: tuple[Value, ...] = ()
     declared: frozenset[Value] = frozenset()
+
+    @cached_property
+    def place(self) -> dict[Value, int]:
+        """Where each value stands."""
+        return {v: i for i, v in enumerate(self.values)}
 
     def with_values(self, values: Iterable[Value]) -> Column:
         """The same column with these values besides the declared ones."""
@@ -69,7 +75,7 @@ class Column:
             raise TableError(
                 f"column {self.name!r} of kind {self.kind} cannot be united with {other.name!r} of kind {other.kind}"
             )
-        if self.values == other.values and self.declared == other.declared:
+        if other.declared <= self.declared and all(v in self.place for v in other.values):
             return self
         values = in_order({*self.values, *other.values})
         if self.kind == "binary" and len(values) > 2:
@@ -154,11 +160,13 @@ class Schema:
             raise UnknownColumn(
                 f"schemas differ in their columns: only left {listed(missing)}; only right {listed(extra)}"
             )
-        if self.columns is other.columns and self.classes == other.classes:
+        columns = tuple(a if a is b else a.united(b) for a, b in zip(self.columns, other.columns))
+        known = all(map(is_, columns, self.columns)) and set(other.classes) <= set(self.classes)
+        if known and other.declared_classes <= self.declared_classes:
             return self
         return replace(
             self,
-            columns=tuple(a if a is b else a.united(b) for a, b in zip(self.columns, other.columns)),
+            columns=columns,
             classes=in_order({*self.classes, *other.classes}),
             declared_classes=self.declared_classes | other.declared_classes,
         )

@@ -5,7 +5,6 @@ A binary column is the same with S_j = 2: P(j|y)x + (1 − P(j|y))(1 − x); of 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from ...structure.information import class_information
 from ...table.encode import Coded, code_columns
 from ...table.frame import Frame
 from ...table.labels import warn_of_types
-from ...table.schema import Schema, Value
+from ...table.schema import Schema
 from .base import Seen
 
 
@@ -43,14 +42,6 @@ class Categories:
         """The rows of a table over all cells that belong to the k-th column."""
         return table[self.counts.offsets[k] : self.counts.offsets[k + 1]]
 
-    @cached_property
-    def places(self) -> list[dict[Value, int]]:
-        """For each column, value → row of `log_theta`."""
-        return [
-            {v: int(first) + i for i, v in enumerate(column.values)}
-            for column, first in zip(self.columns, self.counts.offsets)
-        ]
-
     def local(self, coded: Coded, seen: Seen) -> Floats:
         """The table for a block's own codes: a row for each of its values, and a row of zeros for missing."""
         offsets = coded.offsets
@@ -61,9 +52,9 @@ class Categories:
             if len(values) == len(column.values) and tuple(values) == column.values:
                 table[here : here + len(values)] = self.log_theta[first : first + len(values)]
                 continue
-            rows = np.array([self.places[k].get(v, -1) for v in values], dtype=np.int64)
+            rows = np.array([column.place.get(v, -1) for v in values], dtype=np.int64)
             known = rows >= 0
-            table[here : here + len(values)][known] = self.log_theta[rows[known]]
+            table[here : here + len(values)][known] = self.log_theta[first + rows[known]]
             if not known.all():
                 table[here : here + len(values)][~known] = self.log_unseen[k]
                 met = np.bincount(coded.column(k), minlength=len(values) + 1)[:-1]

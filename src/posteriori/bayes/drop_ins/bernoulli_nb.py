@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array
 from ...arrays import Array, Floats
 from ...errors import BadValue
 from ...kernels.naive import NOT_FINITE, count_cells, count_sparse, log_joint_cells, posterior_cells
+from ..waiting import Room
 from .discrete import Linear, LinearNB, dense_count, exact_sum, log_share
 from .drop_in import refuse_numbers
 
@@ -94,6 +95,9 @@ class BernoulliNB(LinearNB):
             return table
         cells = count_cells(bits, codes, np.arange(0, 2 * X.shape[1] + 1, 2), n_classes, weights)
         return cells[1::2].astype(np.float64)
+
+    def _is_sure(self, X: Array, room: Room) -> bool:
+        return self.binarize is not None and super()._is_sure(X, room)
 
     def _check_shares(self, table: Floats, codes: Array, n_classes: int, weights: Floats | None) -> None:
         if self.binarize is None:

@@ -18,6 +18,7 @@ from ...errors import BadValue, UnknownValue
 from ...kernels.naive import count_cells, log_joint_cells, posterior_cells
 from ...statistics import Counts
 from ...table.points import checked_matrix
+from ..waiting import Room
 from .discrete import DiscreteNB, log_share
 from .drop_in import plain
 
@@ -116,6 +117,10 @@ class CategoricalNB(DiscreteNB):
                 check_non_negative(X, "CategoricalNB (input X)")
             offsets = self._offsets(X)
             return Counts(count_cells(X, codes, offsets, n_classes, weights), offsets)
+
+    def _is_sure(self, X: Array, room: Room) -> bool:
+        sizes = room.base.table.sizes
+        return X.dtype in CODES and bool(X.min() >= 0 and (X[0] < 2 * sizes + SAMPLE).all())
 
     def _offsets(self, X: Array) -> Ints:
         """Where the cells of each column begin, with as many categories as these rows and `min_categories` show."""

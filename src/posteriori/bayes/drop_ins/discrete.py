@@ -21,6 +21,7 @@ from ...errors import BadValue
 from ...kernels.naive import NEGATIVE, NOT_FINITE, count_sparse, posterior, score_sparse
 from ...statistics import Counts
 from ...table.points import checked_matrix
+from ..waiting import HIGH, Room
 from .drop_in import DropIn, array_of, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64),)
@@ -50,7 +51,8 @@ class DiscreteNB(DropIn):
     @property
     def class_count_(self) -> Floats:
         """N_y, the weight of each class."""
-        return self.statistics_.rows.astype(np.float64)
+        rows: Array = self.statistics_.rows
+        return rows.astype(np.float64)
 
     @property
     def feature_count_(self) -> Floats:
@@ -116,6 +118,9 @@ class DiscreteNB(DropIn):
             return table
         self._check_cells(X)
         return dense_count(X, codes, n_classes, weights)
+
+    def _is_sure(self, X: Array, room: Room) -> bool:
+        return bool(X.dtype == np.float64 and X.min() >= 0 and X.max() < HIGH)
 
     def _check_seen(self, X: Any, seen: int) -> None:
         if seen & NOT_FINITE:

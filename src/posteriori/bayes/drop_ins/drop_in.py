@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import validate_data
 
-from ...arrays import Floats
+from ...arrays import Array, Floats
 from ...errors import BadParameter, BadValue, UnknownValue
-from ...estimator import changing
+from ...kernels.naive import NUMBERS
 from ..learning import MatrixLearner
+from ..waiting import Room, has_plain_classes
 
 
 class DropIn(MatrixLearner):
-    """A learner whose `partial_fit` is told all classes that may ever come by its first call, or by `fit`."""
+    """A learner whose `partial_fit` is told all classes that may ever come by its first call (`classes`), or by `fit`."""
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from these rows too; `classes`, all that may ever come, are needed at the first call."""
+    def _refuse_new(self, classes: tuple[Any, ...]) -> None:
         known = vars(self).get("classes_")
-        with changing(self):
-            super().partial_fit(X, y, classes, sample_weight)
-            if known is not None and len(self.classes_) > len(known):
-                new = [c for c in self.classes_.tolist() if c not in known.tolist()]
-                raise UnknownValue(f"The target label(s) {new} in y do not exist in the initial classes {known}")
-        return self
+        new = [] if known is None else [c for c in classes if c not in known.tolist()]
+        if new:
+            raise UnknownValue(f"The target label(s) {new} in y do not exist in the initial classes {known}")
+
+    def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
+        base = vars(self)["statistics_"]
+        return Room(base, len(getattr(base.table, "table", ())), parameters) if has_plain_classes(base) else None
+
+    def _admit(self, room: Room, X: Any, label: Any) -> Any:
+        if label not in room.classes or type(X) is not np.ndarray or len(X) != 1:
+            return None
+        return X.copy() if plain(self, X, NUMBERS, False) and self._is_sure(X, room) else None
+
+    def _rows_of(self, room: Room) -> Array:
+        return np.concatenate([row for row, _ in room.rows])
+
+    def _is_sure(self, X: Array, room: Room) -> bool:
+        """Whether no later check could refuse this row."""
+        return False
 
     def _declared(self, classes: Any) -> tuple[Any, ...]:
         known = vars(self).get("classes_")

@@ -17,6 +17,7 @@ from ...errors import BadValue, SingularCovariance
 from ...kernels.naive import NUMBERS, class_moments_seen, posterior, score_gaussian
 from ...statistics import Moments
 from ...table.points import checked_matrix
+from ..waiting import LARGE, Room
 from .drop_in import DropIn, array_of, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -57,7 +58,8 @@ class GaussianNB(DropIn):
     @property
     def class_count_(self) -> Array:
         """N_y, the weight of each class."""
-        return self.statistics_.rows.astype(self._dtype)
+        rows: Array = self.statistics_.rows
+        return rows.astype(self._dtype)
 
     @property
     def theta_(self) -> Array:
@@ -106,6 +108,9 @@ class GaussianNB(DropIn):
         if seen or not np.isfinite(m2).all():
             refuse_numbers(self, X)
         return Moments(n, mean, m2)
+
+    def _is_sure(self, X: Array, room: Room) -> bool:
+        return bool(X.min() > -LARGE and X.max() < LARGE)
 
     def _prepare(self) -> tuple[Floats, Floats, Floats, bool]:
         """(μ, σ² + ε, log P(y), whether every variance is positive)."""

@@ -1,0 +1,155 @@
+"""Rows that come one at a time wait to be counted; nobody can tell, whatever is asked, changed or refused in between."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import posteriori as po
+from posteriori.bayes import waiting
+from posteriori.errors import PosterioriError
+
+KINDS = {"word": "categorical", "flag": "binary", "hits": "count", "size": "numeric", "note": "text"}
+DROP_INS = ["CategoricalNB", "GaussianNB", "MultinomialNB", "ComplementNB", "BernoulliNB"]
+
+
+def table(seed: int, n: int = 40) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "word": rng.choice(["a", "b", "c", None], n),
+            "flag": rng.choice([True, False, None], n),
+            "hits": rng.integers(0, 9, n),
+            "size": rng.choice([1.5, -2.0, np.nan, 7.25], n),
+            "note": rng.choice(["win cash", "see you", "", None], n),
+        }
+    )
+    return frame, rng.choice(["x", "y"], n)
+
+
+def same(a, b) -> None:
+    s, t = a.statistics_, b.statistics_
+    assert (s.schema, s.cells, s.words, s.histograms) == (t.schema, t.cells, t.words, t.histograms)
+    assert np.array_equal(s.rows, t.rows)
+    assert np.array_equal(a.classes_, b.classes_)
+    np.testing.assert_allclose(s.moments.mean, t.moments.mean, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(s.moments.m2, t.moments.m2, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("density", [None, {"size": "kernel", "hits": "poisson"}], ids=str)
+@given(seed=st.integers(0, 99), asked=st.sets(st.integers(0, 39)), form=st.sampled_from(["dict", "frame", "array"]))
+def test_one_by_one_is_all_at_once(density, seed, asked, form):
+    X, y = table(seed)
+    new, label = pd.DataFrame([{**X.iloc[0], "word": "new", "size": 1e9}]), np.array(["z"])
+    whole = po.NaiveBayes(kinds=KINDS, density=density).fit(pd.concat([X, new]), np.append(y, label))
+    grown = po.NaiveBayes(kinds=KINDS, density=density).fit(X[:5], y[:5])
+    waited = 0
+    for i in range(5, 41):
+        row, c = (X[i : i + 1], y[i : i + 1]) if i < 40 else (new, label)
+        row = row if form == "frame" else row.iloc[0].to_dict() if form == "dict" else row.to_numpy(dtype=object)
+        grown.partial_fit(row, c)
+        waited += "_waiting" in vars(grown)
+        if i in asked:
+            grown.predict_proba(X[:3])
+    assert waited > 25
+    assert grown.classes_.tolist() == ["x", "y", "z"]
+    same(whole, grown)
+    np.testing.assert_allclose(whole.predict_proba(X), grown.predict_proba(X), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", DROP_INS)
+def test_drop_ins(name):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (60, 3)), rng.integers(0, 3, 60)
+    X[-1] = 9
+    X = X if name == "CategoricalNB" else X.astype(float)
+    whole, grown = getattr(po, name)().fit(X, y), getattr(po, name)().fit(X[:20], y[:20])
+    for i in range(20, 60):
+        grown.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert "_waiting" in vars(grown)
+    assert np.array_equal(whole.class_count_, grown.class_count_)
+    np.testing.assert_allclose(whole.predict_proba(X), grown.predict_proba(X), rtol=1e-9)
+    with pytest.raises(ValueError, match="initial classes"):
+        grown.partial_fit(X[:1], [7])
+
+
+def test_values_held_by_others_stay_as_they_are():
+    X, y = table(1)
+    model = po.NaiveBayes(kinds=KINDS).fit(X, y)
+    held = model.statistics_
+    image = copy.deepcopy(held)
+    other = copy.copy(model.partial_fit(X[:1], y[:1]))
+    third = pickle.loads(pickle.dumps(model.partial_fit(X[:1], y[:1])))
+    model.partial_fit(X[:1], y[:1])
+    assert held == image
+    assert held is not model.statistics_
+    assert [m.class_count_.sum() for m in (other, third, model)] == [41, 42, 43]
+    same(model.forget(pd.concat([X[:1]] * 3), np.repeat(y[:1], 3)), po.NaiveBayes(kinds=KINDS).fit(X, y))
+
+
+def test_rows_are_counted_under_the_parameters_they_came_under():
+    X, y = table(2)
+    model = po.NaiveBayes(kinds=KINDS).fit(X, y).partial_fit(X[:1], y[:1])
+    model.class_weight, model.smoothing = {"x": 9.0, "y": 9.0}, 0.5
+    assert model.class_count_.sum() == 41
+    bits = po.BernoulliNB(binarize=1.0).fit([[0.0, 2.0], [2.0, 0.0]], [0, 1]).partial_fit(np.array([[1.5, 0.5]]), [0])
+    bits.binarize = 0.0
+    assert bits.feature_count_.tolist() == [[1, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"size": np.inf},
+        {"size": "wide"},
+        {"hits": -1},
+        {"flag": "maybe"},
+        {"word": ["a"]},
+        {"note": 3.5},
+        {"else": 1},
+    ],
+    ids=str,
+)
+def test_a_row_that_cannot_be_learned_is_refused_at_once(spoilt):
+    X, y = table(3)
+    model = po.NaiveBayes(kinds=KINDS).fit(X, y).partial_fit(X[:1], y[:1])
+    before, rows = dict(vars(model)), list(vars(model)["_waiting"].rows)
+    with pytest.raises((PosterioriError, ValueError, TypeError)):
+        model.partial_fit({**X.iloc[0].to_dict(), **spoilt}, y[:1])
+    assert vars(model) == before
+    assert vars(model)["_waiting"].rows == rows
+    for bad in ([None], [np.nan], ["x", "y"], "x", None):
+        with pytest.raises((PosterioriError, ValueError, TypeError)):
+            model.partial_fit(X[:1], bad)
+    model.smoothing = -1.0
+    with pytest.raises(ValueError, match="smoothing"):
+        model.partial_fit(X[:1], y[:1])
+    model.smoothing = 1.0
+    assert model.class_count_.sum() == 41
+
+
+def test_many_rows_do_not_wait_for_ever(monkeypatch):
+    monkeypatch.setattr(waiting, "FEWEST", 8)
+    monkeypatch.setattr(waiting, "MOST", 8)
+    X, y = table(4)
+    model = po.NaiveBayes(kinds=KINDS).fit(X, y)
+    for i in range(100):
+        model.partial_fit(X[i % 40 : i % 40 + 1], y[i % 40 : i % 40 + 1])
+        assert len(vars(model)["_waiting"].rows if "_waiting" in vars(model) else ()) < 8
+    assert model.class_count_.sum() == 140
+
+
+def test_missing_cells_are_told_of_the_last_row():
+    X, y = table(5)
+    model = po.NaiveBayes(kinds=KINDS).fit(X, y)
+    for i in range(40):
+        alone = (
+            po.NaiveBayes(kinds=KINDS).partial_fit(X, y).partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=[1.0])
+        )
+        assert model.partial_fit(X[i : i + 1], y[i : i + 1]).n_missing_ == alone.n_missing_
