@@ -1,8 +1,8 @@
 """Rows that wait to be counted: `partial_fit` of one row takes a time that does not depend on what is known already.
 
 Any chunks of rows give the same model, so rows that come one by one may as well be counted together: they wait until
-somebody asks for the statistics, or until they are many. Only a row that cannot fail later may wait: every cell has the type
-that its column has, every number is finite and moderate, nothing is weighed. All others are learned, or refused, at once.
+somebody asks for the statistics, or until they are many. Only a row that cannot fail later may wait: every cell is of the
+type that its column has, every number finite and moderate, nothing weighed. All others are learned, or refused, at once.
 """
 
 from __future__ import annotations
