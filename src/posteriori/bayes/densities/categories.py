@@ -60,7 +60,7 @@ class Categories:
                 met = np.bincount(coded.column(k), minlength=len(values) + 1)[:-1]
                 seen.unseen += int(met[~known].sum())
                 strange = (v for v, known_, n in zip(values, known.tolist(), met.tolist()) if n and not known_)
-                warn_of_types(column.name, strange, self.places[k])
+                warn_of_types(column.name, strange, column.place)
         seen.missing += coded.n_missing
         return table
 
