@@ -21,7 +21,7 @@ X, Y = load_iris(return_X_y=True)
 @pytest.mark.filterwarnings("ignore:Precomputed sparse input")
 @pytest.mark.parametrize("mode", ["distance", "every"])
 def test_a_sparse_graph_of_neighbours_is_scikit_learns(mode):
-    A, y, Q = X[::2], Y[::2], X[1::2]
+    A, y, Q = X[::2], Y[::2], X[1::4]
     graph = sk.NearestNeighbors(n_neighbors=20).fit(A)
     learned, asked = (graph.kneighbors_graph(Z, mode="distance") for Z in (A, Q))
     if mode == "every":
@@ -30,7 +30,7 @@ def test_a_sparse_graph_of_neighbours_is_scikit_learns(mode):
     theirs = sk.KNeighborsClassifier(7, metric="precomputed").fit(learned, y)
     assert np.array_equal(mine.predict(asked), theirs.predict(asked))
     np.testing.assert_allclose(mine.kneighbors(asked)[0], theirs.kneighbors(asked)[0])
-    assert mine.score(asked, Y[1::2]) > 0.9
+    assert mine.score(asked, Y[1::4]) > 0.9
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.booleans())
