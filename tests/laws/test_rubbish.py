@@ -157,3 +157,45 @@ def test_rubbish_in_an_argument_of_a_function(function: str) -> None:
         for what, rubbish in RUBBISH.items():
             wrong[f"{name} is {what}"] = outcome(lambda: call(**{**good, name: rubbish}), "")  # noqa: B023
     assert {what: said for what, said in wrong.items() if said} == {}
+
+
+NET = po.BayesNet(
+    [("rain", "wet")],
+    {"rain": {"no": 0.8, "yes": 0.2}, "wet": {"no": {"no": 0.9, "yes": 0.1}, "yes": {"no": 0.3, "yes": 0.7}}},
+)
+ARROWS = [("rain", "wet")]
+ASKED: dict[str, Any] = {
+    "a": "rain", "b": "wet", "given": (), "node": "rain", "nodes": ["rain", "wet"], "middle": "wet", "c": "rain",
+    "kind": None, "edges": ARROWS, "dag": ARROWS, "parents": {"rain": [], "wet": ["rain"]}, "tables": {}, "states": None,
+    "name": "n", "evidence": {"wet": "yes"}, "target": "rain", "state": "yes", "cases": {"wet": ["yes", "no"]},
+    "data": {"rain": ["no", "yes"], "wet": ["no", "yes"]}, "counts": {"rain": [2, 1], "wet": [[1, 1], [0, 1]]},
+    "smoothing": 1.0, "sample_weight": None, "loss": None, "observed": ["wet"], "n": 3, "draws": 200, "burn_in": 10,
+    "thin": 1, "chains": 2, "random_state": 0, "n_jobs": 1, "max_memory": None, "path": "no such file.bif",
+    "sizes": {"rain": 2, "wet": 2}, "other": NET.dag,
+}  # fmt: skip
+NETWORKS: dict[str, Callable[..., Any]] = {"BayesNet": po.BayesNet, "Dag": po.Dag}
+for thing, its in ((po.BayesNet, NET), (po.Dag, NET.dag)):
+    for name, method in inspect.getmembers(its, inspect.ismethod):
+        if not name.startswith("_") and inspect.signature(method).parameters and name not in ("write", "plot"):
+            NETWORKS[f"{thing.__name__}.{name}"] = method
+
+
+@pytest.mark.parametrize("function", NETWORKS)
+def test_rubbish_in_an_argument_of_a_network(function: str) -> None:
+    """What is refused is refused in our own words: a `PosterioriError`, or that there is no such file."""
+    call, wrong = NETWORKS[function], {}
+    names = list(inspect.signature(call).parameters)
+    good = {name: ASKED[name] for name in names}
+    if function == "BayesNet":
+        good["tables"] = {"rain": [0.8, 0.2], "wet": [[0.9, 0.1], [0.3, 0.7]]}
+    for name in names:
+        for what, rubbish in RUBBISH.items():
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    call(**{**good, name: rubbish})
+            except (PosterioriError, OSError):
+                pass
+            except Exception as error:  # whatever else comes is what must not
+                wrong[f"{name} is {what}"] = f"{type(error).__name__}: {error}"
+    assert wrong == {}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Codes, Floats
+from ..budget import memory_budget
 from ..decision.loss import as_loss
 from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from ..structure.dag import Dag
@@ -171,13 +172,14 @@ class BayesNet(Net):
         >>> net.most_probable({"xray": "yes"})["lung"], net.most_probable({"xray": "yes"}, nodes="lung")
         ('yes', {'lung': 'no'})
         """
+        asked = list(range(len(self.nodes))) if nodes is None else find_all(self._index, nodes)
         with self._named(evidence):
-            if nodes is None:
+            if len(asked) == len(set(asked)) == len(self.nodes):
                 with self._tree(evidence, max_memory, held=True) as tree:
-                    codes = tree.most_probable()[0].tolist()
-                return {n: self._states[n][c] for n, c in zip(self.nodes, codes, strict=True)}
-            asked = find_all(self._index, nodes)
-            codes, _ = map_states(self._model, asked, self._findings(evidence), max_memory)
+                    every = tree.most_probable()[0]
+                codes = every[asked].tolist()
+            else:
+                codes, _ = map_states(self._model, asked, self._findings(evidence), max_memory)
         return {self.nodes[v]: self._states[self.nodes[v]][c] for v, c in zip(asked, codes, strict=True)}
 
     # Rows of a table
@@ -247,14 +249,19 @@ class BayesNet(Net):
         """
         import pandas as pd
 
-        if evidence:
+        if self._findings(evidence):
             with self._named(evidence), self._tree(evidence, max_memory, held=True) as tree:
                 codes = tree.sample(n, random_state, n_jobs)
         else:
             codes = forward_sample(self._model, n, random_state, n_jobs)
-        kinds = [pd.CategoricalDtype(list(self._states[v])) for v in self.nodes]
-        columns = [pd.Categorical.from_codes(codes[:, i], dtype=kind) for i, kind in enumerate(kinds)]
-        return pd.DataFrame(dict(zip(self.nodes, columns, strict=True)))
+        kinds: dict[Any, Any] = {}  # one for all nodes with the same states: a kind is dear, a column is not
+        columns = {}
+        for node, column in zip(self.nodes, codes.T, strict=True):
+            states = self._states[node]
+            alike = tuple((type(state), state) for state in states)
+            kind = kinds.get(alike) or kinds.setdefault(alike, pd.CategoricalDtype(list(states)))
+            columns[node] = pd.Categorical.from_codes(column, dtype=kind)
+        return pd.DataFrame(columns)
 
     def gibbs(
         self,
@@ -476,6 +483,7 @@ class BayesNet(Net):
 
     def _whole(self, max_memory: float | None) -> JunctionTree:
         """The tree of the whole network, compiled once."""
+        memory_budget(max_memory)
         tree: JunctionTree | None = self.__dict__.get("_compiled")
         if tree is None:
             tree = self.__dict__["_compiled"] = JunctionTree(self._model, max_memory)

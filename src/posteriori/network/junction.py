@@ -213,7 +213,7 @@ class JunctionTree:
         chosen = np.asarray(targets, np.int32)
         ends = kernel.starts(int(sizes[t]) for t in chosen)
         threads = kernels.n_threads(n_jobs, max(2, len(cases)) * 200_000)
-        threads = max(1, min(threads, int(memory_budget(self.max_memory) // max(self._plan.bytes, 1.0))))
+        threads = max(1, int(min(threads, memory_budget(self.max_memory) / max(self._plan.bytes, 1.0))))
         out, possible = kernel.junction_batch(self._plan, cases, chosen, int(ends[-1]), threads)
         if not possible.all():
             row = int(np.flatnonzero(~possible)[0])

@@ -171,7 +171,7 @@ class Net:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """From a file; the suffix (.bif, .xmlbif or .xml, .net, .uai, each also with .gz) tells the format."""
-        return cls._from_description(formats.read(path), os.fspath(path))
+        return cls._from_description(formats.read(path), str(path))
 
     @classmethod
     def _from_description(cls, found: Description, source: str) -> Self:

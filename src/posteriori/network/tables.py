@@ -249,6 +249,8 @@ def fitted(
 
 def _counted_states(dag: Dag, counts: Mapping[str, Any], given: Mapping[str, Sequence[Hashable]]) -> States:
     """The states of every node: those given, else those that its counts name ("0", "1", … for bare numbers)."""
+    if not isinstance(counts, Mapping):
+        raise InvalidNetwork(f"counts is a mapping from node to counts, got {type(counts).__name__}")
     nodes = set(dag.nodes)
     for what, named in (("counts", counts), ("states", given)):
         strange = [n for n in named if n not in nodes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
+from numbers import Integral
 from typing import Any
 
 from ..errors import InvalidNetwork, did_you_mean, listed
@@ -66,6 +67,9 @@ class Dag:
     @classmethod
     def from_parents(cls, parents: Mapping[str, Iterable[str]]) -> Dag:
         """From the parents of every node: `{"wet": ["rain", "sprinkler"], "rain": [], "sprinkler": []}`."""
+        families = parents.values() if isinstance(parents, Mapping) else [None]
+        if any(isinstance(family, str) or not isinstance(family, Iterable) for family in families):
+            raise InvalidNetwork(f"expected a mapping from each node to the list of its parents, got {parents!r:.200}")
         return cls(parents, [(p, child) for child, family in parents.items() for p in family])
 
     def __eq__(self, other: object) -> bool:
@@ -230,6 +234,8 @@ class Dag:
         >>> Dag("ab", [("a", "b")]).equivalent_to(Dag("ab", [("b", "a")]))
         True
         """
+        if not isinstance(other, Dag):
+            raise InvalidNetwork(f"expected a Dag to compare with, got {type(other).__name__}")
         if set(self.nodes) != set(other.nodes):
             return False
         moved = [[self._index[p] for p in other.parents(n)] for n in self.nodes]
@@ -242,10 +248,9 @@ class Dag:
         """
         from .graph import elimination_order
 
+        states = [2] * len(self.nodes) if sizes is None else [_size(sizes, n) for n in self.nodes]
         neighbors = separation.moral(self._parents)
-        order, cliques = elimination_order(
-            [sorted(n) for n in neighbors], [sizes[n] if sizes else 2 for n in self.nodes]
-        )
+        order, cliques = elimination_order([sorted(n) for n in neighbors], states)
         chordal: list[set[int]] = [set() for _ in self.nodes]
         for clique in cliques:
             for x in clique:
@@ -265,6 +270,13 @@ class Dag:
 
     def _pairs(self, neighbors: list[set[int]]) -> tuple[tuple[str, str], ...]:
         return tuple((self.nodes[x], self.nodes[y]) for x, row in enumerate(neighbors) for y in sorted(row) if x < y)
+
+
+def _size(sizes: Any, node: str) -> int:
+    size = sizes.get(node) if isinstance(sizes, Mapping) else None
+    if not isinstance(size, Integral) or not 1 <= int(size) < 2**31:
+        raise InvalidNetwork(f"sizes is a mapping from each node to its number of states, got {sizes!r:.200}")
+    return int(size)
 
 
 def _arrows(nodes: Any, edges: Any) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:

@@ -73,9 +73,17 @@ def render(network: Description, suffix: str) -> bytes:
     return RENDER.get(suffix, xmlbif.render)(network).encode()
 
 
+def path_of(path: str | os.PathLike[str]) -> pathlib.Path:
+    """What names a file."""
+    try:
+        return pathlib.Path(path)
+    except TypeError:
+        raise FormatError(f"a file is named by a string or a path. Got {path!r:.200} instead.") from None
+
+
 def read(path: str | os.PathLike[str]) -> Description:
     """A description from a file, its format told by its suffix."""
-    path = pathlib.Path(path)
+    path = path_of(path)
     suffix_of(path.name)
     with path.open("rb") as stream:
         return parse(stream.read(MAX_BYTES + 1), str(path))
@@ -83,7 +91,7 @@ def read(path: str | os.PathLike[str]) -> Description:
 
 def write(network: Description, path: str | os.PathLike[str]) -> None:
     """Write a file, its format told by its suffix; whole or not at all."""
-    path = pathlib.Path(path)
+    path = path_of(path)
     suffix, zipped = suffix_of(path.name)
     data = render(network, suffix)
     if zipped:
