@@ -31,6 +31,7 @@ class Seen:
     unseen: int = 0
 
 
+SHORT = 1000  # numbers that are sorted before Arrow has begun
 FEW = 32  # words that are looked up before Arrow has begun
 WIDEST_RANGE = 1 << 16  # integers within such a range are coded by a look-up table
 
@@ -107,6 +108,10 @@ def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:
             lut[present] = np.arange(len(present))
             values = [bool(v) for v in present + low] if column.dtype == bool else [v + low for v in present.tolist()]
             return tuple(values), lut[shifted]
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f" and len(column) <= SHORT:
+        present, codes = np.unique(column + 0.0, return_inverse=True)  # NaN comes last, and is one
+        values = present[: len(present) - int(np.isnan(present[-1:]).any())].tolist()
+        return tuple(values), codes.astype(narrowest(len(values) + 1))
     return _by_arrow(column, name)
 
 

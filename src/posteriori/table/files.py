@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,6 +29,8 @@ FORMATS = {
     ".arff": "arff",
 }
 # every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
+WIDE = 1000  # columns from which the engine costs more than the cells
+DOUBTFUL = re.compile(r"(?i)(^|[,;|\t])([+-]?(0\d|nan|inf|0x)|\+|true|false|\d+_)|[,;|\t] | [,;|\t\r\n]|'")
 CSV_OPTIONS = "nullstr='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 
 
@@ -132,6 +135,8 @@ def query(
     """(the frame, notes) by DuckDB: the whole file, or what a query says of it."""
     import duckdb
 
+    if sql is None and (wide := _wide(file, form, decimal, header)) is not None:
+        return wide, ()
     quoted = "".join(f"[{c}]" if c in "*?[" else c for c in str(file)).replace("'", "''")  # a path, not a pattern
     with duckdb.connect(":memory:") as engine:
         try:
@@ -168,6 +173,45 @@ def query(
     return found, notes
 
 
+def _wide(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any:
+    """A plain file of very many columns by pandas, since DuckDB takes a millisecond for each; None where it is not plain.
+
+    Plain is: a line of names, as many marks in every line, no quotes, no cell that might or might not be a number.
+    """
+    import pandas as pd
+
+    if form == "parquet":
+        import pyarrow.parquet as pq
+        import pyarrow.types as t
+
+        with contextlib.suppress(OSError, ValueError):
+            schema = pq.read_schema(file)
+            plain = all(
+                t.is_string(x) or t.is_large_string(x) or t.is_integer(x) or t.is_floating(x) for x in schema.types
+            )
+            if len(schema.names) > WIDE and plain:
+                return pq.read_table(file).to_pandas(ignore_metadata=True)
+        return None
+    if form != "csv" or header not in (None, True) or decimal != "." or file.suffix.lower() == ".zst":
+        return None
+    with _opened(file) as text:
+        first = text.readline().rstrip("\r\n").lstrip("\ufeff")
+        mark = max(",;|\t", key=first.count)
+        names = first.split(mark)
+        if (
+            len(names) <= WIDE
+            or len(set(map(str.lower, names))) < len(names)
+            or any(_is_cell(n, ".") or not n for n in names)
+        ):
+            return None
+        for line in text:
+            if '"' in line or line.count(mark) != len(names) - 1 or DOUBTFUL.search(line):
+                return None
+    found = pd.read_csv(file, sep=mark, keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8-sig")
+    plain = all(dtype.kind in "if" or pd.api.types.is_string_dtype(dtype) for dtype in set(found.dtypes))
+    return found if plain and len(found) else None
+
+
 def _csv_source(
     engine: Any, file: pathlib.Path, quoted: str, name: str, decimal: str, header: Any
 ) -> tuple[str, list[str], tuple[str, ...]]:
@@ -201,7 +245,7 @@ def _csv_source(
         names = [cell or f"x{j}" for j, cell in enumerate(line)]
     else:
         names = [f"x{j}" for j in range(width)]
-    repeated = sorted({n for n in names if names.count(n) > 1})
+    repeated = sorted(n for n, times in Counter(names).items() if times > 1)
     if repeated:
         raise UnknownColumn(f"{name}: duplicate columns: {listed(repeated)}; every column needs its own name")
     has = bool(has_header) and not isinstance(header, Sequence)

@@ -264,7 +264,7 @@ def _open_table(X: Any) -> Frame:
         plain = all(isinstance(dtype, np.dtype) for dtype in X.dtypes)
         if plain and len(names) and (kinds <= {"f"} or (len(set(X.dtypes)) == 1 and kinds <= set("biuf"))):
             return Frame(len(X), tuple(names), matrix=_open_matrix(X.to_numpy()).matrix)
-        columns = tuple(_from_pandas(X.iloc[:, j], names[j]) for j in range(len(names)))
+        columns = tuple(_from_pandas(cells, name) for name, (_, cells) in zip(names, X.items()))
         return Frame(len(X), tuple(names), columns=columns)
     columns = tuple(without_dates(X.column(j).combine_chunks()) for j in range(X.num_columns))
     return Frame(X.num_rows, tuple(names), columns=columns)

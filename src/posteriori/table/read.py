@@ -16,7 +16,7 @@ from .dates import as_dates, plain_dates
 from .files import FORMATS, at_hand, from_arff, query
 from .frame import Table
 from .kinds import Kinds, infer
-from .schema import Column, Schema, in_order
+from .schema import Column, Schema, in_order, is_missing
 
 MISSING = ("?", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "NaN", "nan", "-")  # where all else is a number
 MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
@@ -107,25 +107,45 @@ def _understood(frame: Any, words: tuple[str, ...], told: bool, decimal: str) ->
     """(the frame, notes): words that stand for missing cells, and dates, alike whatever the format."""
     import pandas as pd
 
-    notes, columns = [], {}
-    for j, name in enumerate(frame.columns):
-        cells = frame.iloc[:, j]
-        if pd.api.types.is_datetime64_any_dtype(cells.dtype):
-            cells = plain_dates(cells)
-        elif pd.api.types.is_string_dtype(cells.dtype) or cells.dtype == object:
-            cells, said = _mended(cells, words, told, decimal)
-            notes += [f"{name}: {note}" for note in said]
-        columns[j] = cells
+    notes: list[str] = []
+    types = pd.api.types
+    dates = [types.is_datetime64_any_dtype(dtype) for dtype in frame.dtypes]
+    text = [types.is_string_dtype(dtype) or dtype.kind == "O" for dtype in frame.dtypes]
+    if not any(dates) and not any(text):
+        return frame, notes
+    columns, changed = {}, False
+    for j, (name, cells) in enumerate(frame.items()):
+        if dates[j]:
+            columns[j], changed = plain_dates(cells), True
+            continue
+        mended, said = _mended(cells, words, told, decimal) if text[j] else (cells, [])
+        notes += [f"{name}: {note}" for note in said]
+        columns[j], changed = mended, changed or mended is not cells
+    if not changed:
+        return frame, notes
     made = pd.DataFrame(columns)
     made.columns = frame.columns
     return made, notes
 
 
 def _mended(cells: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, list[str]]:
-    """A column of words as what it is: numbers with a word for missing ones, dates, or words."""
+    """A column of words as what it is: numbers with a word for missing ones, dates, or words.
 
-    if not all(isinstance(v, str) for v in cells.dropna()):
+    The distinct words decide, so that a column of few of them costs little however long it is.
+    """
+    distinct = [v for v in cells.unique().tolist() if not is_missing(v)]
+    if not all(isinstance(v, str) for v in distinct):
         return cells, []
+    found = sorted({v.strip() for v in distinct} & set(words))
+    rest = [v.strip() for v in distinct if v.strip() not in words]
+    looks_odd = bool(found) or decimal == "," or any(v[:1].isdigit() or v[:1] in "+-.iI" for v in rest)
+    if not looks_odd:
+        return cells, []
+    return _looked_at(cells, words, told, decimal)
+
+
+def _looked_at(cells: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, list[str]]:
+    """The same for a column whose words may be numbers, dates or signs for missing cells."""
     plain = cells.str.strip()
     sign = plain.isin(words)
     rest = plain[~sign & cells.notna()]
@@ -138,7 +158,7 @@ def _mended(cells: Any, words: tuple[str, ...], told: bool, decimal: str) -> tup
         return dates.reindex(cells.index), said
     if len(rest) and decimal == "." and rest.str.contains(",").any() and _as_numbers(rest, ",") is not None:
         said_of = f"column {cells.name!r} holds words like {rest.iloc[0]!r}"
-        warnings.warn(f"{said_of}: decimal=',' reads them as numbers", stacklevel=4)
+        warnings.warn(f"{said_of}: decimal=',' reads them as numbers", stacklevel=5)
     return (cells.where(~sign), said) if told and count else (cells, [])
 
 
