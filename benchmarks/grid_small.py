@@ -1,0 +1,167 @@
+"""Small things and wide things: one row, `partial_fit` by the number of known values, files of many columns, kernel
+densities, small calls while the cores are busy.
+
+python benchmarks/grid_small.py
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pathlib
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+from harness import CORES, human, peers, race, record
+
+peers("naive")
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+
+import posteriori as po  # noqa: E402
+
+RNG = np.random.default_rng(0)
+
+
+def each(call: Callable[[], object], times: int = 200) -> float:
+    """Best seconds of one call among several runs of many."""
+
+    def run() -> None:
+        for _ in range(times):
+            call()
+
+    return race({"it": run}, 5, budget=5)["it"] / times
+
+
+def one_row() -> dict[str, tuple[float, float]]:
+    """predict_proba of one row of 20 attributes, at most 10 µs for the drop-ins and 20 µs for NaiveBayes."""
+    codes, numbers, y = RNG.integers(0, 4, (5000, 20)), RNG.normal(size=(5000, 20)), RNG.integers(0, 3, 5000)
+    found = {}
+    for name, X in (("CategoricalNB", codes), ("GaussianNB", numbers)):
+        model, row = getattr(po, name)().fit(X, y), X[:1].copy()
+        found[f"one row, {name}"] = each(lambda m=model, r=row: m.predict_proba(r)), 10e-6
+    for name, X, kinds in (("codes", codes, "categorical"), ("numbers", numbers, None)):
+        model, row = po.NaiveBayes(kinds=kinds).fit(X, y), X[:1].copy()
+        found[f"one row, NaiveBayes, an array of {name}"] = each(lambda m=model, r=row: m.predict_proba(r)), 20e-6
+    return found
+
+
+def learning() -> dict[str, tuple[float, float]]:
+    """partial_fit of one row of 20 columns, one of which has many values: at most 100 µs."""
+    found = {}
+    for values in (100, 10_000, 100_000, 1_000_000):
+        X, y = RNG.integers(0, 5, (max(values, 5000), 20)), RNG.integers(0, 3, max(values, 5000))
+        X[:, 0] = np.arange(len(X)) % values
+        for name, model in (("NaiveBayes", po.NaiveBayes(kinds="categorical")), ("CategoricalNB", po.CategoricalNB())):
+            found |= {
+                f"{what}, {name}, {values} values": taken for what, taken in _learning(model.fit(X, y), X, y).items()
+            }
+    return found
+
+
+def _learning(model: po.NaiveBayes | po.CategoricalNB, X: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, float]]:
+    row, label, fresh = X[:1].copy(), y[:1].copy(), iter(range(int(X[:, 0].max()) + 1, 10**9))
+    known = each(lambda: model.partial_fit(row, label))
+    new = each(lambda: model.partial_fit(np.array([[next(fresh), *[0] * 19]]), label))
+    after = each(lambda: model.partial_fit(row, label).predict(row), 1)
+    return {"partial_fit": (known, 100e-6), "partial_fit, a new value": (new, 100e-6), "and a prediction": (after, 0)}
+
+
+def files() -> dict[str, tuple[float, float]]:
+    """po.read of many columns: at most three times pandas's time."""
+    found = {}
+    with tempfile.TemporaryDirectory() as home, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        po.read(_written(pathlib.Path(home), "csv", 2, "words"))  # imports
+        for columns in (100, 10_000):
+            for what in ("numbers", "words"):
+                for form in ("csv", "parquet"):
+                    file = _written(pathlib.Path(home), form, columns, what)
+                    theirs = pd.read_csv if form == "csv" else pd.read_parquet
+                    best = race({"mine": partial(po.read, file), "theirs": partial(theirs, file)}, 2, budget=6)
+                    found[f"read {form}, {columns} columns of {what}"] = best["mine"], 3 * best["theirs"]
+    return found
+
+
+def _written(home: pathlib.Path, form: str, columns: int, what: str) -> pathlib.Path:
+    cells = (
+        RNG.normal(size=(20, columns)).round(3) if what == "numbers" else RNG.choice(["red", "green"], (20, columns))
+    )
+    frame, file = pd.DataFrame(cells, columns=[f"c{j}" for j in range(columns)]), home / f"{what}{columns}.{form}"
+    frame.to_csv(file, index=False) if form == "csv" else frame.to_parquet(file)
+    return file
+
+
+def densities() -> dict[str, tuple[float, float]]:
+    """predict_proba by kernels, five columns: the first prediction, which makes the trees; 0.1 s for 1,000 queries."""
+    found = {}
+    for n in (10, 1000, 100_000, 1_000_000):
+        model = po.NaiveBayes(density="kernel").fit(RNG.normal(size=(n, 5)), np.arange(n) % 3)
+        for queries in (1, 1000, 100_000):
+            taken = race({"it": partial(_first, model, RNG.normal(size=(queries, 5)))}, 3, budget=4)["it"]
+            found[f"kernel density, {n} rows, {queries} queries"] = taken, 0.1 if queries <= 1000 else 0
+    return found
+
+
+def _first(model: po.NaiveBayes, Q: np.ndarray) -> None:
+    model.smoothing = 1.0 if model.smoothing == 2.0 else 2.0  # what was made is made again
+    model.predict_proba(Q)
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def busy() -> dict[str, tuple[float, float]]:
+    """Small calls while every core spins: all threads against one, at most 10% slower."""
+    X, y = RNG.normal(size=(2000, 20)), RNG.integers(0, 3, 2000)
+    normal = po.GaussianBayes().fit(X, y)
+    naive = {j: po.NaiveBayes(n_jobs=j).fit(X, y) for j in (None, 1)}
+    near = {j: po.KNeighborsClassifier(n_jobs=j).fit(X, y) for j in (None, 1)}
+    small: dict[str, Callable[[int | None], object]] = {
+        "GaussianBayes.fit, 100 rows": lambda j: po.GaussianBayes().fit(X[:100, :5], y[:100]),
+        "GaussianBayes.predict, 100 rows": lambda j: normal.predict_proba(X[:100]),
+        "NaiveBayes.fit, 2,000 rows": lambda j: po.NaiveBayes(n_jobs=j).fit(X, y),
+        "NaiveBayes.predict, 2,000 rows": lambda j: naive[j].predict_proba(X),
+        "kNN, 100 queries": lambda j: near[j].predict_proba(X[:100]),
+    }
+    team = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(CORES)]
+    for t in team:
+        t.start()
+    found = {}
+    try:
+        for name, call in small.items():
+            taken: dict[int | None, list[float]] = {None: [], 1: []}
+            for jobs in [None, 1] * 60:
+                begin = time.perf_counter()
+                call(jobs)
+                taken[jobs].append(time.perf_counter() - begin)
+            found[f"cores busy: {name}"] = float(np.median(taken[None])), 1.1 * float(np.median(taken[1]))
+    finally:
+        for t in team:
+            t.terminate()
+    return found
+
+
+if __name__ == "__main__":
+    rows = []
+    for part in (one_row, learning, files, densities, busy):
+        cells = part()
+        ratios = {name: taken / wanted for name, (taken, wanted) in cells.items() if wanted}
+        worst = max(ratios, key=ratios.__getitem__)
+        for name, (taken, wanted) in cells.items():
+            rows.append([name, human(taken), human(wanted) if wanted else "", f"{ratios[name]:.2f}" if wanted else ""])
+            print(rows[-1], flush=True)
+        rows.append([f"**{part.__name__}, worst**", worst, "", f"{ratios[worst]:.2f}"])
+    record(
+        "Small and wide, a grid",
+        "python benchmarks/grid_small.py",
+        ["work", "taken", "at most", "share of it"],
+        rows,
+        f"{CORES} threads. At most: the bound of the row; for files three times pandas's own time, for busy cores 1.1 "
+        "times the time of one thread. The prediction after a row that was learned makes the tables of logarithms again.",
+    )
