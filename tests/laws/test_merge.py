@@ -43,12 +43,13 @@ def same(a, b, exact=True):
     assert s.cells == t.cells
     assert s.words == t.words
     assert s.histograms == t.histograms
+    assert s.sample == t.sample
     np.testing.assert_array_equal(s.moments.n, t.moments.n)
     np.testing.assert_allclose(s.moments.mean, t.moments.mean, rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(s.moments.m2, t.moments.m2, rtol=1e-9, atol=1e-7)
 
 
-DENSITIES = [None, {"size": "kernel", "hits": "poisson"}, {"size": "binned"}]
+DENSITIES = [None, {"size": "kernel", "hits": "poisson"}, {"size": "binned"}, {"size": "auto"}]
 
 
 @pytest.mark.parametrize("density", DENSITIES, ids=str)

@@ -12,10 +12,24 @@ from ..smoothing import log_prior
 from ..statistics.statistics import Statistics
 from ..table.frame import Frame
 from ..table.schema import Schema
-from .densities import Binned, Categories, Density, Events, Gaussian, KernelDensity, Poisson, Seen, Words
+from .densities import (
+    Binned,
+    Categories,
+    Density,
+    Events,
+    Gaussian,
+    KernelDensity,
+    LeftOut,
+    Mixed,
+    Poisson,
+    Seen,
+    Words,
+)
+from .densities.choice import choose
 
 # density → the kind of column it is for, and what the statistics keep for it
 DENSITIES = {
+    "auto": ("numeric", "numbers"),
     "gaussian": ("numeric", "moments"),
     "kernel": ("numeric", "histogram"),
     "binned": ("numeric", "histogram"),
@@ -56,8 +70,16 @@ def roles_of(densities: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(DENSITIES[d][1] if d in DENSITIES else d for d in densities)
 
 
+def kept_for(densities: tuple[str, ...], roles: tuple[str, ...]) -> bool:
+    """Whether what was kept of each column is enough for its density."""
+    return all(
+        need == role or (need in ("moments", "histogram") and role == "numbers")
+        for need, role in zip(roles_of(densities), roles)
+    )
+
+
 class Factored:
-    """log P(y, x) = log P(y) + Σ_j log P(x_j|y)."""
+    """log P(y, x) = log P(y) + Σ_j log P(x_j|y); `names` are the densities of the columns, with those that were chosen."""
 
     def __init__(
         self,
@@ -79,12 +101,30 @@ class Factored:
             self.densities.append(Words(statistics, k, smoothing, unseen))
         if statistics.where("events"):
             self.densities.append(Events(statistics, smoothing))
+        free = [j for j, d in enumerate(densities) if d == "auto"]
+        if free:
+            found = choose(statistics, free, smoothing, prior, unseen, floor, ddof)
+            told = dict(zip(free, found))
+            densities = tuple(told.get(j, d) for j, d in enumerate(densities))
+        self.names = densities
         self._add_moments(statistics, densities, smoothing, floor, ddof)
+        self._add_histograms(statistics, densities, smoothing, floor, ddof)
+
+    def _add_histograms(
+        self, statistics: Statistics, densities: tuple[str, ...], smoothing: float, floor: float, ddof: int
+    ) -> None:
+        where = {j: k for k, j in enumerate(statistics.where("moments"))}
         for h, j in zip(statistics.histograms, statistics.where("histogram")):
             name = self.schema.names[j]
-            self.densities.append(
-                KernelDensity(j, name, h, floor) if densities[j] == "kernel" else Binned(j, name, h, smoothing)
-            )
+            if densities[j] == "kernel":
+                self.densities.append(KernelDensity(j, name, h, floor))
+            elif densities[j] == "binned":
+                self.densities.append(Binned(j, name, h, smoothing))
+            elif densities[j] == "mixed":
+                part = statistics.moments.columns([where[j]])
+                self.densities.append(Mixed(j, name, h, part, statistics.rows, smoothing, floor, ddof))
+            elif densities[j] == "none":
+                self.densities.append(LeftOut(j, name, statistics.moments.columns([where[j]]), floor, ddof))
 
     def _add_moments(
         self, statistics: Statistics, densities: tuple[str, ...], smoothing: float, floor: float, ddof: int

@@ -19,7 +19,7 @@ from ..table.frame import Frame
 from ..table.schema import Schema
 from . import views
 from .densities import Seen
-from .factored import Factored, choose_densities, roles_of
+from .factored import Factored, choose_densities, kept_for, roles_of
 from .learning import TableLearner
 from .row import RowScorer
 
@@ -40,7 +40,8 @@ class NaiveBayes(TableLearner):
         The kind of all columns, of some, or a whole schema; else the dtype says (strings and categories are categorical,
         booleans binary, numbers numeric).
     density : str or dict, optional
-        For numeric columns "gaussian" (usual), "kernel" or "binned"; for count columns "multinomial" (usual) or "poisson".
+        For numeric columns "gaussian" (usual), "kernel", "binned" or "auto", which chooses for each column by how well
+        rows are foretold by the others (`density_` says what); for count columns "multinomial" (usual) or "poisson".
         A dict names columns.
     unseen : "missing" or "mass"
         What a value means that training did not have: nothing, or λ/(N_yj + (S_j+1)λ).
@@ -109,7 +110,7 @@ class NaiveBayes(TableLearner):
 
     def _factored(self) -> Factored:
         densities = choose_densities(self.schema_, self.density)
-        if roles_of(densities) != self.statistics_.roles:
+        if not kept_for(densities, self.statistics_.roles):
             raise ModelError("this density needs other statistics than were collected: fit again")
         return Factored(
             self.statistics_,
@@ -120,6 +121,16 @@ class NaiveBayes(TableLearner):
             floor=self.variance_floor,
             ddof=self.ddof,
         )
+
+    @property
+    def density_(self) -> dict[str, str]:
+        """The density of each numeric and count column, with those that were chosen."""
+        self._check_fitted()
+        return {
+            c.name: name
+            for c, name in zip(self.schema_.columns, self.factored_.names)
+            if c.kind in ("numeric", "count")
+        }
 
     def _log_joint(self, X: Any) -> Floats:
         quick, seen = self._made("row", lambda: RowScorer.of(self.factored_, self.schema_)), Seen()

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from ..arrays import Floats
 from ..table.frame import Frame
 from .densities import Categories
+from .densities.choice import CANDIDATES
+from .factored import DENSITIES, USUAL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +61,8 @@ def summary(model: NaiveBayes) -> pd.DataFrame:
             "information": information,
         }
     )
+    if any(told != USUAL[c.kind] for told, c in zip(factored.names, schema.columns)):
+        frame.insert(2, "density", [told if told in DENSITIES or told in CANDIDATES else "" for told in factored.names])
     return frame.sort_values("information", ascending=False, kind="stable", ignore_index=True)
 
 

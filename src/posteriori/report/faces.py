@@ -38,7 +38,8 @@ def naive_html(model: NaiveBayes) -> str:
     frame = model.summary().head(10)
     top = float(frame["information"].max()) or 1.0
     rows = "".join(
-        f"<tr><td>{html.escape(str(r['column']))}</td><td>{r['kind']}</td><td>{r['values'] or ''}</td>"
+        f"<tr><td>{html.escape(str(r['column']))}</td><td>{r['kind']} {r.get('density', '')}</td>"
+        f"<td>{r['values'] or ''}</td>"
         f'<td><div style="background:#4878a8;height:.7em;width:{120 * r["information"] / top:.0f}px" '
         f'title="{r["information"]:.4f} nats"></div></td><td style="text-align:right">{r["information"]:.3f}</td></tr>'
         for r in frame.to_dict("records")

@@ -22,7 +22,8 @@ from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram
 from .joint import collect_pairs
 from .moments import Moments
-from .statistics import Statistics
+from .sample import Sample, number_cells, value_cells
+from .statistics import ROLES, Statistics, columns_of, sampled
 
 EXACT = 2**53  # the largest sum of whole numbers that floats keep exact
 SMALL = 1 << 20  # counts that are never too many
@@ -45,7 +46,7 @@ def collect(
     seen = Seen() if seen is None else seen
     n_classes = len(schema.classes)
     columns = list(schema.columns)
-    where = {role: [j for j, r in enumerate(roles) if r == role] for role in set(roles)}
+    where = {role: found for role in ROLES if (found := columns_of(roles, role))}
     rows = class_rows(y, n_classes, weights)
     named = where.get("cells", []) if frame.sparse is None else []
     coded = code_columns(frame, named, n_jobs) if named else Coded((), [], 0)
@@ -70,9 +71,12 @@ def collect(
     moments = Moments(n, mean, m2)
     _refuse_infinite(moments, x, [columns[j].name for j in where.get("moments", [])])
     histograms = tuple(
-        _histogram(frame, j, columns[j].name, y, n_classes, weights, seen) for j in where.get("histogram", [])
+        _histogram(frame, j, columns[j].name, y, n_classes, weights, seen if roles[j] == "histogram" else Seen())
+        for j in where.get("histogram", [])
     )
-    return Statistics(united, roles, rows, cells, _joined(words, events, n_classes), moments, histograms)
+    chosen = _sample(frame, united, roles, coded, named, y, weights)
+    words_and_events = _joined(words, events, n_classes)
+    return Statistics(united, roles, rows, cells, words_and_events, moments, histograms, sample=chosen)
 
 
 def collect_coded(
@@ -279,6 +283,30 @@ def _histogram(
     if np.isinf(x).any():
         raise _infinite(name, int(np.flatnonzero(np.isinf(x))[0]), float(x[np.isinf(x)][0]))
     return Histogram.of(x, y, n_classes, weights)
+
+
+def _sample(
+    frame: Frame,
+    schema: Schema,
+    roles: tuple[str, ...],
+    coded: Coded,
+    named: list[int],
+    y: Array,
+    weights: Floats | None,
+) -> Sample | None:
+    """Some whole rows, where a density is to be chosen by them; the values of a column are hashed once."""
+    where = sampled(roles)
+    if not where:
+        return None
+    cells = np.empty((frame.n, len(where)), np.uint64, order="F")
+    for k, j in enumerate(where):
+        if roles[j] == "cells":
+            at = named.index(j)
+            cells[:, k] = value_cells(coded.values[at])[coded.column(at)]
+        else:
+            cells[:, k] = number_cells(numbers(frame, [j])[:, 0])
+    names = [schema.names[j] for j in where]
+    return Sample.of(cells, names, y, len(schema.classes), weights)
 
 
 def _refuse_infinite(moments: Moments, x: Array, names: list[str]) -> None:

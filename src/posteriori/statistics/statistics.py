@@ -9,7 +9,9 @@ Each column has a *role*, which says what is kept of it:
 | `events` | Σx[column, y], one scope for all | count, multinomial |
 | `moments` | n, mean, M2 | numeric Gaussian; count, Poisson |
 | `histogram` | N[x, y] | numeric by kernels or bins |
+| `numbers` | both of them | numeric, the density chosen later |
 
+Where a density is to be chosen, `sample` keeps some whole rows (their numbers, categorical and binary cells) to choose by.
 Models of several columns together add `joints` (counts of pairs, triples or families) and `cuts` (the bins of numbers).
 """
 
@@ -28,8 +30,14 @@ from .counts import LARGEST, Counts, subtract
 from .cuts import Cuts, check_same_cuts, same_cuts
 from .histogram import Histogram
 from .moments import Moments
+from .sample import Sample
 
-ROLES = ("cells", "words", "events", "moments", "histogram")
+ROLES = ("cells", "words", "events", "moments", "histogram", "numbers")
+KEPT = {
+    "moments": ("moments", "numbers"),
+    "histogram": ("histogram", "numbers"),
+}  # what is kept → the roles that keep it
+SAMPLED = ("cells", "numbers")  # the roles whose cells a sample has
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +54,20 @@ class Statistics:
     decayed: bool = False
     joints: tuple[Any, ...] = ()  # Joint or RowStore
     cuts: Cuts = ()
+    sample: Sample | None = None
 
     def where(self, role: str) -> list[int]:
-        """The columns of a role."""
+        """The columns of which this is kept."""
         return self._where[role]
 
     @cached_property
     def _where(self) -> dict[str, list[int]]:
-        return {role: [j for j, r in enumerate(self.roles) if r == role] for role in ROLES}
+        return {role: columns_of(self.roles, role) for role in ROLES}
+
+    @property
+    def sampled(self) -> list[int]:
+        """The columns that the sample has."""
+        return sampled(self.roles)
 
     @property
     def n_classes(self) -> int:
@@ -86,6 +100,7 @@ class Statistics:
             self.decayed or other.decayed,
             tuple(x + y.moved(other.schema, schema) for x, y in zip(a.joints, other.joints)),
             self.cuts,
+            a.sample + b.sample if a.sample is not None and b.sample is not None else None,
         )
 
     def __sub__(self, other: Statistics) -> Statistics:
@@ -109,6 +124,7 @@ class Statistics:
             tuple(h - g for h, g in zip(self.histograms, b.histograms)),
             joints=tuple(x - y for x, y in zip(self.joints, b.joints)),
             cuts=self.cuts,
+            sample=self.sample - b.sample if self.sample is not None and b.sample is not None else None,
         )
         return left.pruned()
 
@@ -119,7 +135,8 @@ class Statistics:
             return self  # other columns are named when the schemas are united
         order = [self.schema.index(name) for name in names]
         place = {role: {j: k for k, j in enumerate(self.where(role))} for role in ROLES}
-        turned = {role: [place[role][j] for j in order if self.roles[j] == role] for role in ROLES}
+        turned = {role: [place[role][j] for j in order if j in place[role]] for role in ROLES}
+        mine_sampled = {j: k for k, j in enumerate(self.sampled)}
         words = [self.words.scope(k) for k in turned["words"]]
         if turned["events"]:
             words.append(self.words.scope(len(self.words.offsets) - 2)[turned["events"]])
@@ -133,6 +150,7 @@ class Statistics:
             histograms=tuple(self.histograms[k] for k in turned["histogram"]),
             joints=tuple(j.turned(order, self.sizes) for j in self.joints),
             cuts=tuple(self.cuts[j] for j in order) if self.cuts else (),
+            sample=self.sample and self.sample.columns([mine_sampled[j] for j in order if j in mine_sampled]),
         )
 
     def scaled(self, factor: float) -> Statistics:
@@ -146,6 +164,7 @@ class Statistics:
             histograms=tuple(h.scaled(factor) for h in self.histograms),
             decayed=True,
             joints=tuple(j.scaled(factor) for j in self.joints),
+            sample=self.sample and self.sample.scaled(factor),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -158,6 +177,7 @@ class Statistics:
             and (self.moments, self.histograms) == (other.moments, other.histograms)
             and self.joints == other.joints
             and same_cuts(self.cuts, other.cuts)
+            and self.sample == other.sample
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -178,6 +198,7 @@ class Statistics:
             moments=self.moments.among(classes, n_classes),
             histograms=tuple(h.take_classes(classes, n_classes) for h in self.histograms),
             joints=tuple(j.moved(self.schema, schema) for j in self.joints),
+            sample=self.sample and self.sample.take_classes(classes, n_classes),
         )
 
     def _classes_in(self, schema: Schema) -> Array:
@@ -224,6 +245,7 @@ class Statistics:
             moments=self.moments.taken(kept),
             histograms=tuple(Histogram(h.values, h.table[:, kept], h.level) for h in self.histograms),
             joints=tuple(j.moved(self.schema, schema) for j in self.joints),
+            sample=self.sample and self.sample.classes(kept),
         )
 
     def _prune_counts(self, counts: Counts, where: list[int], columns: list[Column], classes: Array) -> Counts:
@@ -256,6 +278,16 @@ class Statistics:
             new = set(theirs.values) - set(mine.values) - theirs.declared
             if new:
                 raise NotLearned(f"column {mine.name!r} never had the value {listed(new)}; nothing was changed")
+
+
+def columns_of(roles: tuple[str, ...], role: str) -> list[int]:
+    """The columns of which so much is kept."""
+    return [j for j, r in enumerate(roles) if r in KEPT.get(role, (role,))]
+
+
+def sampled(roles: tuple[str, ...]) -> list[int]:
+    """The columns that a sample of rows has: none, unless the density of one is to be chosen."""
+    return [j for j, r in enumerate(roles) if r in SAMPLED] if "numbers" in roles else []
 
 
 def _stacked(tables: list[Array], like: Counts) -> Counts:

@@ -4,7 +4,20 @@ from .base import Density, Seen
 from .categories import Categories
 from .events import Events, Words
 from .gaussian import Gaussian
+from .mixed import LeftOut, Mixed
 from .numeric import Binned, KernelDensity
 from .poisson import Poisson
 
-__all__ = ["Binned", "Categories", "Density", "Events", "Gaussian", "KernelDensity", "Poisson", "Seen", "Words"]
+__all__ = [
+    "Binned",
+    "Categories",
+    "Density",
+    "Events",
+    "Gaussian",
+    "KernelDensity",
+    "LeftOut",
+    "Mixed",
+    "Poisson",
+    "Seen",
+    "Words",
+]

@@ -1,0 +1,106 @@
+"""A numeric column of which several densities speak with equal voice, and one that is left out.
+
+`mixed`: each density m says P_m(y|x_j) ∝ P_m(x_j|y) P(y), with P(y) = (N_y + 1)/(N + K). Their mean, divided by P(y), is
+what the column adds: p(x_j|y) = p(x_j) · mean_m P_m(y|x_j)/P(y), p(x_j) that of the kernels. Where one density is sure of
+what it has not seen, the others hold it back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, Floats
+from ...smoothing import log_prior
+from ...statistics import Moments
+from ...statistics.histogram import Histogram
+from ...table.frame import Frame
+from ...table.schema import Schema
+from .gaussian import Gaussian
+from .numeric import Binned, KernelDensity
+
+
+class Mixed:
+    """Bins, kernels and a normal, a third each."""
+
+    add_to = KernelDensity.add_to
+
+    def __init__(
+        self,
+        where: int,
+        name: str,
+        histogram: Histogram,
+        moments: Moments,
+        rows: Array,
+        smoothing: float,
+        floor: float,
+        ddof: int,
+    ) -> None:
+        self.where, self.name = [where], name
+        self.binned = Binned(where, name, histogram, smoothing)
+        self.kernel = KernelDensity(where, name, histogram, floor)
+        self.normal = Gaussian([where], [name], moments, floor, ddof)
+        self.log_share = log_prior(rows, "smoothed", 1.0)
+
+    def parts(self, frame: Frame, n_jobs: int | None = None) -> Floats:
+        kernel = self.kernel.parts(frame, n_jobs)
+        three = (self.binned.parts(frame), kernel, self.normal.parts(frame))
+        found = mixture([odds(log_p, self.log_share) for log_p in three])
+        return found + log_sum(kernel + self.log_share)
+
+    def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
+        return self.kernel.draw(y, rng)
+
+    def tables(self, schema: Schema) -> dict[str, Any]:
+        return {self.name: {**self.normal.tables(schema)[self.name], "width": self.kernel.width}}
+
+    def information(self, prior: Floats) -> Floats:
+        return self.kernel.information(prior)
+
+
+class LeftOut:
+    """A column that says nothing of the class: p(x_j|y) = p(x_j), a normal whose density is left out of every class."""
+
+    add_to = KernelDensity.add_to
+
+    def __init__(self, where: int, name: str, moments: Moments, floor: float, ddof: int) -> None:
+        self.where, self.name = [where], name
+        self.normal = Gaussian([where], [name], moments.pooled(), floor, ddof)
+        self.n_classes = len(moments.n)
+
+    def parts(self, frame: Frame, n_jobs: int | None = None) -> Floats:
+        return np.zeros((frame.n, 1, self.n_classes))
+
+    def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
+        return self.normal.draw(np.zeros_like(y), rng)
+
+    def tables(self, schema: Schema) -> dict[str, Any]:
+        return {
+            self.name: {row: np.repeat(v, self.n_classes) for row, v in self.normal.tables(schema)[self.name].items()}
+        }
+
+    def information(self, prior: Floats) -> Floats:
+        return np.zeros(1)
+
+
+def odds(log_p: Floats, log_share: Floats | float) -> Floats:
+    """ln P(y|x)/P(y) of ln p(x|y), the classes along the last axis; 0 where no class allows x."""
+    total = log_sum(log_p + log_share)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(total), 0.0, log_p - total)
+
+
+def mixture(parts: list[Floats]) -> Floats:
+    """ln of the mean of what the densities say, each ln P(y|x)/P(y)."""
+    found: Floats = np.logaddexp.reduce(np.stack(parts), axis=0) - np.log(len(parts))
+    return found
+
+
+def log_sum(log_p: Floats) -> Floats:
+    """ln Σ_y exp, the last axis kept."""
+    top = log_p.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        found: Floats = top + np.log(np.exp(log_p - top).sum(axis=-1, keepdims=True))
+    return found

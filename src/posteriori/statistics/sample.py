@@ -1,0 +1,207 @@
+"""A sample of the rows that merges: which rows are in it depends on the rows alone, never on their order or parts.
+
+Symbols: x a row of d cells, 64 bits each (a number as its float64, any other value as a hash of it); h(x) its hash;
+N[x, y] rows (or weight) of class y that are x.
+
+h(x) = mix(Σ_j mix(cell_j ⊕ salt_j)), the salt made from the column's name: the same in every process, in any order of the
+columns. At level ℓ the sample holds the distinct rows with h(x) < 2^(64−ℓ), a share 2^−ℓ of them that has nothing to do
+with what they say. The level of a set of rows is the least with at most `limit(d)` rows in the sample, so `+` is
+associative and commutative; a level once coarse stays so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import numbers
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Array, Floats
+from ..errors import NotLearned, StatisticsError
+
+__all__ = ["Sample", "limit", "number_cells", "value_cells"]
+
+LIMIT = 2_000  # distinct rows
+CELLS = 1 << 20  # rows × columns, where there are so many columns that memory counts
+Cells = NDArray[np.uint64]
+
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_MISSING = np.array([np.nan]).view(np.uint64)[0]
+
+
+def limit(d: int) -> int:
+    """How many distinct rows of d columns a sample may have."""
+    return min(LIMIT, max(CELLS // max(d, 1), LIMIT // 20))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The rows of least hash, each with N[y]; `hashes` rise.
+
+    >>> a = Sample.of(number_cells(np.array([[1.0], [2.0], [1.0]])), ["x"], np.array([0, 1, 1]), 2)
+    >>> a.table.sum(axis=0).tolist(), len(a.hashes), a + Sample.zero(1, 2) == a, len((a - a).hashes)
+    ([1, 2], 2, True, 0)
+    """
+
+    hashes: Cells  # (R,)
+    cells: Cells  # (R, d)
+    table: Array  # (R, K)
+    level: int = 0
+
+    @classmethod
+    def zero(cls, d: int, n_classes: int) -> Sample:
+        """The sample of no rows."""
+        return cls(np.zeros(0, np.uint64), np.zeros((0, d), np.uint64), np.zeros((0, n_classes), np.int64))
+
+    @classmethod
+    def of(cls, cells: Cells, names: Sequence[str], y: Array, n_classes: int, weights: Floats | None = None) -> Sample:
+        """The sample of rows whose cells, columns `names`, are given; `y` are class codes."""
+        if weights is not None and not weights.all():
+            cells, y, weights = cells[weights > 0], y[weights > 0], weights[weights > 0]
+        hashes = row_hashes(cells, names)
+        some, level = _least(hashes, cells.shape[1])
+        return cls._counted(
+            hashes[some], cells[some], y[some], n_classes, None if weights is None else weights[some], level
+        )
+
+    @classmethod
+    def _counted(
+        cls, hashes: Cells, cells: Cells, y: Array, n_classes: int, weights: Floats | None, level: int
+    ) -> Sample:
+        found, first, back = np.unique(hashes, return_index=True, return_inverse=True)
+        flat = back.astype(np.int64) * n_classes + y
+        table = np.bincount(flat, weights, minlength=len(found) * n_classes).reshape(len(found), n_classes)
+        return cls(found, cells[first], table.astype(np.int64) if weights is None else table, level)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return int(self.table.shape[1])
+
+    def __add__(self, other: Sample) -> Sample:
+        """The sample of both, at the level that their union needs."""
+        _same_shape(self, other)
+        return self._merged(other, 1, max(self.level, other.level))
+
+    def __sub__(self, other: Sample) -> Sample:
+        """Without the rows of `other`, which must have been learned; a level once coarse stays so."""
+        _same_shape(self, other)
+        if other.level > self.level:
+            raise NotLearned("cannot subtract a sample that is coarser than the one it should be part of")
+        return self._merged(other, -1, self.level)
+
+    def _merged(self, other: Sample, sign: int, level: int) -> Sample:
+        hashes = np.concatenate([self.hashes, other.hashes])
+        if sign > 0:
+            some, level = _least(hashes, self.cells.shape[1], level)
+        else:
+            some = _within(hashes, level)
+        found, first, back = np.unique(hashes[some], return_index=True, return_inverse=True)
+        counts = np.concatenate([self.table, sign * other.table])[some]
+        table = np.zeros((len(found), self.n_classes), dtype=counts.dtype)
+        np.add.at(table, back, counts)
+        slack = 0.0 if table.dtype.kind == "i" else 1e-9 * max(1.0, float(np.abs(counts).max(initial=0.0)))
+        if table.min(initial=0) < -slack:
+            raise NotLearned("these rows were not all learned: such a row is not there; nothing was changed")
+        kept = (table > slack).any(axis=1)
+        cells = np.concatenate([self.cells, other.cells])[some][first]
+        return Sample(found[kept], cells[kept], np.where(table > slack, table, 0)[kept], level)
+
+    def scaled(self, factor: float) -> Sample:
+        """N·factor: what decay leaves of the past."""
+        return Sample(self.hashes, self.cells, self.table * float(factor), self.level)
+
+    def take_classes(self, codes: Any, n_classes: int) -> Sample:
+        """The same rows under other class codes: old class c becomes `codes[c]` of `n_classes`."""
+        table = np.zeros((len(self.hashes), n_classes), dtype=self.table.dtype)
+        table[:, codes] = self.table
+        return Sample(self.hashes, self.cells, table, self.level)
+
+    def classes(self, kept: Any) -> Sample:
+        """Some of the classes; the others have no rows."""
+        return Sample(self.hashes, self.cells, self.table[:, kept], self.level)
+
+    def columns(self, where: Sequence[int]) -> Sample:
+        """The same rows with their columns in another order."""
+        return Sample(self.hashes, self.cells[:, where], self.table, self.level)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sample):
+            return NotImplemented
+        return self.level == other.level and all(
+            np.array_equal(a, b)
+            for a, b in zip((self.hashes, self.cells, self.table), (other.hashes, other.cells, other.table))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def number_cells(x: Array) -> Cells:
+    """Numbers as 64 bits: −0 counts as 0, and every NaN is the same."""
+    bits: Cells = (np.ascontiguousarray(x, dtype=np.float64) + 0.0).view(np.uint64)
+    return np.where(np.isnan(x), _MISSING, bits) if np.asarray(x).dtype.kind == "f" else bits
+
+
+def value_cells(values: Iterable[Any]) -> Cells:
+    """Any values as 64 bits, equal ones alike, and one more for a missing cell."""
+    return np.array([*map(_value_hash, values), _MISSING], dtype=np.uint64)
+
+
+def _value_hash(value: Any) -> int:
+    if isinstance(value, numbers.Number | Decimal):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            value = float(value) if value == float(value) else value  # type: ignore[arg-type]
+    said = value if isinstance(value, str) else f"{type(value).__name__} {value!r}"
+    return int.from_bytes(hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def row_hashes(cells: Cells, names: Sequence[str]) -> Cells:
+    """h(x) of each row."""
+    total = np.zeros(len(cells), np.uint64)
+    for j, salt in enumerate(salts(names)):
+        total += _mix(cells[:, j] ^ salt)
+    return _mix(total)
+
+
+def salts(names: Sequence[str]) -> Cells:
+    """The salt of each column."""
+    return np.array([_value_hash(name) for name in names], dtype=np.uint64)
+
+
+def _mix(bits: Cells) -> Cells:
+    """Sixty-four bits of which each depends on all (Steele, Lea and Flood's SplitMix)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
+    bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
+    return bits ^ (bits >> np.uint64(31))
+
+
+def _within(hashes: Cells, level: int) -> NDArray[np.intp]:
+    """Which rows the sample of a level holds."""
+    return np.flatnonzero(hashes >> np.uint64(64 - level) == 0) if level else np.arange(len(hashes))
+
+
+def _least(hashes: Cells, d: int, level: int = 0) -> tuple[NDArray[np.intp], int]:
+    """(the rows in the sample, the least level not below `level` with at most `limit(d)` distinct ones)."""
+    most = limit(d)
+    some = _within(hashes, level)
+    found = np.unique(hashes[some][:: max(1, len(some) // (64 * most))])  # a part, so that few levels are left to try
+    while level < 63 and len(found) > most:
+        level += 1
+        found = found[found >> np.uint64(64 - level) == 0]
+    some = _within(hashes, level)
+    found = np.unique(hashes[some])
+    while level < 63 and len(found) > most:
+        level += 1
+        found = found[found >> np.uint64(64 - level) == 0]
+    return _within(hashes, level), level
+
+
+def _same_shape(a: Sample, b: Sample) -> None:
+    if a.cells.shape[1] != b.cells.shape[1] or a.n_classes != b.n_classes:
+        raise StatisticsError("samples of other columns or classes do not add")

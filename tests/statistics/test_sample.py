@@ -1,0 +1,111 @@
+"""The sample depends on the set of rows alone: any order, chunking or grouping gives the same one."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from posteriori.errors import NotLearned, StatisticsError
+from posteriori.statistics import sample
+from posteriori.statistics.sample import Sample, number_cells, value_cells
+
+NAMES = ["a", "b"]
+
+
+@st.composite
+def tables(draw, most=40):
+    n = draw(st.integers(0, most))
+    x = draw(arrays(np.float64, (n, 2), elements=st.sampled_from([0.0, -0.0, 1.0, 2.5, np.nan, -1e300, 3.0])))
+    y = draw(arrays(np.uint8, n, elements=st.integers(0, 2)))
+    return x, y
+
+
+def made(x, y, weights=None):
+    return Sample.of(number_cells(x), NAMES, y, 3, weights)
+
+
+@pytest.mark.parametrize("limit", [sample.LIMIT, 4])
+@given(tables(), tables(), tables())
+def test_merge_is_associative_commutative_with_a_zero_and_equals_one_pass(limit, a, b, c):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample, "LIMIT", limit)
+        A, B, C = (made(*part) for part in (a, b, c))
+        whole = made(np.concatenate([a[0], b[0], c[0]]), np.concatenate([a[1], b[1], c[1]]))
+        assert (A + B) + C == A + (B + C) == whole
+        assert A + B == B + A
+        assert A + Sample.zero(2, 3) == A
+        assert len(whole.hashes) <= limit
+        if whole.level == (A + B).level:
+            assert whole - C == A + B
+
+
+@given(tables(), st.randoms())
+def test_order_of_rows_and_columns_does_not_matter(case, random):
+    x, y = case
+    order = list(range(len(x)))
+    random.shuffle(order)
+    assert made(x[order], y[order]) == made(x, y)
+    turned = Sample.of(number_cells(x[:, ::-1]), NAMES[::-1], y, 3)
+    assert turned.columns([1, 0]) == made(x, y)
+
+
+@given(tables())
+def test_every_row_is_counted_while_there_are_few(case):
+    x, y = case
+    s = made(x, y)
+    assert s.level == 0
+    assert s.table.sum() == len(x)
+    for cells, row in zip(s.cells.view(np.float64), s.table):
+        same = np.array([np.array_equal(cells, r + 0.0, equal_nan=True) for r in x])
+        assert row.tolist() == [int((same & (y == k)).sum()) for k in range(3)]
+
+
+def test_a_sample_of_many_rows_is_fair_and_within_its_limit():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(100_000, 2)), rng.integers(0, 3, 100_000)
+    s = made(x, y)
+    assert sample.LIMIT / 2.5 < len(s.hashes) <= sample.LIMIT
+    seen = s.cells.view(np.float64)
+    assert np.abs(seen.mean(axis=0)).max() < 5 / np.sqrt(len(seen))
+    assert s == made(x[:30_000], y[:30_000]) + made(x[30_000:], y[30_000:])
+    assert sample.limit(1_000_000) * 1_000_000 < 2 * 10**8
+
+
+def test_weights_and_decay_are_counts():
+    x, y = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, np.nan]]), np.array([0, 1, 1])
+    twice = made(np.tile(x, (2, 1)), np.tile(y, 2))
+    assert np.array_equal(made(x, y, np.full(3, 2.0)).table, twice.table)
+    assert np.array_equal(made(x, y).scaled(2.0).table, twice.table)
+    assert made(x, y, np.array([1.0, 0.0, 0.0])) == made(x[:1], y[:1], np.ones(1))
+
+
+def test_what_was_not_learned_is_refused():
+    a = made(np.array([[1.0, 2.0]]), np.array([0]))
+    with pytest.raises(NotLearned, match="not all learned"):
+        a - made(np.array([[1.0, 3.0]]), np.array([0]))
+    with pytest.raises(NotLearned, match="not all learned"):
+        a - made(np.array([[1.0, 2.0]]), np.array([1]))
+    with pytest.raises(StatisticsError, match="do not add"):
+        a + Sample.zero(3, 3)
+    assert a.take_classes([2, 0, 1], 4).table.tolist() == [[0, 0, 1, 0]]
+
+
+def test_values_that_are_equal_have_one_hash():
+    same = value_cells([1, 1.0, True, np.float64(1), Decimal(1)])[:-1]
+    assert len(set(same.tolist())) == 1
+    odd = ["1", 1, 2, "", 2**70, 0.5, datetime.date(2020, 1, 1), ("a", 1)]
+    assert len(set(value_cells(odd).tolist())) == len(odd) + 1
+
+
+def test_hashes_are_the_same_in_every_process():
+    code = "from posteriori.statistics.sample import *; print(value_cells(['a', 1, (2, 'b')]).tolist())"
+    said = {subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
+    assert said == {f"{value_cells(['a', 1, (2, 'b')]).tolist()}\n".encode()}
