@@ -55,7 +55,8 @@ def tree_wins(tree: KDTree) -> bool:
     True
     """
     n, d = tree.shape
-    return tree.seen(np.linspace(0, n - 1, 16).astype(np.int64)) * (3 + d / 12) < 1 + 3000 / n
+    seen = tree.seen(np.linspace(0, n - 1, 16).astype(np.int64))
+    return bool(seen * (3 + d / 12) < 1 + 3000 / n)
 
 
 class Tree:
