@@ -89,6 +89,7 @@ class Statistics:
         if a.rows.dtype.kind == rows.dtype.kind == "i" and int(a.rows.max()) + int(rows.max()) > LARGEST:
             raise StatisticsError("the number of rows would not fit into 64 bits")
         cells, words = (other._cells_in(schema, role)[1] for role in ("cells", "words"))
+        sample = other.sample and other.spread(schema).sample
         return Statistics(
             schema,
             self.roles,
@@ -100,7 +101,7 @@ class Statistics:
             self.decayed or other.decayed,
             tuple(x + y.moved(other.schema, schema) for x, y in zip(a.joints, other.joints)),
             self.cuts,
-            a.sample + b.sample if a.sample is not None and b.sample is not None else None,
+            a.sample + sample if a.sample is not None and sample is not None else None,
         )
 
     def __sub__(self, other: Statistics) -> Statistics:
