@@ -28,6 +28,7 @@ _HOME: dict[str, str] = {
     "risk_coverage": "decision.curve",
     "BayesNet": "network.bayesnet",
     "Dag": "structure.dag",
+    "learn_structure": "structure.search",
     "Not": "network.says",
     "networks": "network.networks:",
     "BernoulliNB": "bayes.drop_ins.bernoulli_nb",

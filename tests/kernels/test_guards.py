@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from posteriori.kernels import ladders, margin, naive, native, neighbors, network, pairs, parents
+from posteriori.kernels import families, ladders, margin, naive, native, neighbors, network, pairs, parents
 
-MODULES = (ladders, margin, naive, neighbors, network, pairs, parents)
+MODULES = (families, ladders, margin, naive, neighbors, network, pairs, parents)
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
 
@@ -92,6 +92,9 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     for way in ("auto", "bitmaps", "scalar"):
         pairs.count_pairs(X, [2] * 4, y, K, way=way)
     pairs.count_pairs(X, [2] * 4, y, K, weights)
+    codes = np.ascontiguousarray(X.T)
+    families.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], "bdeu", 1.0, weights)
+    families.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], "penalised", 1.0, None, np.zeros(len(y) + 1))
     for w in (None, weights):
         ladders.ladder_losses(list(X.T), [2] * 4, [([1], [0]), ([0, 1], [2, 4])], theta, start, y, 1, True, w)
     table = rng.random((8, 8, parents.padded(K)))

@@ -1,5 +1,6 @@
 """The NumPy twin of every kernel: its specification, and what the compiled one is tested against."""
 
+from .families import toggle_scores
 from .ladders import ladder_losses
 from .naive import (
     class_moments,
@@ -38,4 +39,5 @@ __all__ = [
     "posterior_gaussian",
     "score_sparse",
     "sum_of_products",
+    "toggle_scores",
 ]

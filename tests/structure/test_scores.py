@@ -1,0 +1,98 @@
+"""Scores of structures: by hand, from counts in NumPy, and the law that structures of one class score alike."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from posteriori.errors import BadParameter
+from posteriori.kernels.reference.families import family_counts
+from posteriori.structure.equivalence import equivalent
+from posteriori.structure.scores import SCORES, Scored
+from posteriori.structure.separation import reversed_rows, topological
+
+
+def table(seed: int, d: int = 3, n: int = 40) -> tuple[np.ndarray, tuple[int, ...]]:
+    rng = np.random.default_rng(seed)
+    sizes = tuple(int(s) for s in rng.integers(2, 4, d))
+    return np.array([rng.integers(0, s, n) for s in sizes], dtype=np.uint8), sizes
+
+
+def dags(d: int) -> list[list[list[int]]]:
+    """Every DAG of d nodes, as lists of parents."""
+    pairs = list(itertools.combinations(range(d), 2))
+    found = []
+    for ways in itertools.product(range(3), repeat=len(pairs)):
+        parents: list[list[int]] = [[] for _ in range(d)]
+        for (a, b), way in zip(pairs, ways):
+            if way:
+                parents[b if way == 1 else a].append(a if way == 1 else b)
+        if len(topological(parents, reversed_rows(parents))) == d:
+            found.append(parents)
+    return found
+
+
+def test_by_hand():
+    codes = np.array([[0, 0, 0, 1], [0, 1, 1, 1]], np.uint8)
+    ll = 2 * math.log(2 / 3) + math.log(1 / 3)
+    assert Scored(codes, (2, 2), "loglik").family(1, [0]) == pytest.approx(ll)
+    assert Scored(codes, (2, 2), "aic").family(1, [0]) == pytest.approx(ll - 2)
+    assert Scored(codes, (2, 2), "bic").family(1, [0]) == pytest.approx(ll - math.log(4))
+    assert Scored(codes, (2, 2), "mdl").family(1, [0]) == Scored(codes, (2, 2), "bic").family(1, [0])
+    # Cooper and Herskovits: Π (r−1)!/(N+r−1)! Π N!
+    k2 = math.log(1 / math.factorial(4) * 1 * 2 * 1 / math.factorial(2))
+    assert Scored(codes, (2, 2), "k2").family(1, [0]) == pytest.approx(k2)
+
+
+@pytest.mark.parametrize("score", ["loglik", "aic", "bic", "bdeu"])
+@given(seed=st.integers(0, 10_000))
+def test_structures_of_one_class_score_alike(score, seed):
+    codes, sizes = table(seed)
+    scored = Scored(codes, sizes, score, ess=2.5)
+    every = dags(3)
+    worth = [scored.whole(parents) for parents in every]
+    for (a, x), (b, y) in itertools.combinations(zip(every, worth), 2):
+        if equivalent(a, b):
+            assert_allclose(x, y, rtol=1e-10, atol=1e-9)
+
+
+@given(seed=st.integers(0, 10_000), score=st.sampled_from(SCORES))
+def test_weight_two_is_two_rows_and_zero_is_none(seed, score):
+    codes, sizes = table(seed)
+    weights = np.random.default_rng(seed).integers(0, 3, codes.shape[1]).astype(float)
+    twice = np.repeat(codes, weights.astype(int), axis=1)
+    a, b = Scored(codes, sizes, score, weights=weights), Scored(np.ascontiguousarray(twice), sizes, score)
+    assert_allclose(a.toggles(0, [1], [1, 2]), b.toggles(0, [1], [1, 2]), rtol=1e-10, atol=1e-9)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_the_likelihood_never_falls_with_more_parents(seed):
+    codes, sizes = table(seed, d=4)
+    found = Scored(codes, sizes, "loglik").toggles(0, [1], [2, 3])
+    assert (found[1:] >= found[0] - 1e-9).all()
+
+
+def test_bdeu_is_the_probability_of_the_rows_one_after_the_other():
+    codes, sizes = table(3)
+    alpha = 2.0 / (sizes[0] * sizes[1])
+    counts, log_p = np.zeros((sizes[1], sizes[0])), 0.0
+    for x, p in zip(codes[0], codes[1]):
+        log_p += math.log((counts[p, x] + alpha) / (counts[p].sum() + alpha * sizes[0]))
+        counts[p, x] += 1
+    assert Scored(codes, sizes, "bdeu", ess=2.0).family(0, [1]) == pytest.approx(log_p)
+    assert (counts == family_counts(codes, sizes, 0, [1])).all()
+
+
+def test_what_is_no_score_is_named():
+    codes, sizes = table(0)
+    with pytest.raises(BadParameter, match=r"score is one of.*'bic'.*Got 'bick' instead"):
+        Scored(codes, sizes, "bick")
+    for ess in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(BadParameter, match="equivalent sample size"):
+            Scored(codes, sizes, "bdeu", ess=ess)
