@@ -146,6 +146,10 @@ def _margin(rng: np.random.Generator, kind: type) -> None:
         margin.row_dots(rows, np.ones(d + 1), 1.0)
         margin.row_sums(rows, np.ones(n), 1.0)
         margin.row_sums(rows, np.ones(n), 1.0, np.ones(d + 1))
+        margin.row_squares(rows, np.ones(n), 1.0)
+        state = (np.zeros(d + 1), np.ones(d + 1), np.ones(d + 1))
+        margin.conjugate(rows, np.ones(n), 1.0, np.ones(d + 1), state, 1e-3, 2)
+    margin.squared_hinge(np.ones(n), np.ones(n), np.ones(n), 0.5)
     by_column = sp.csc_array(X.astype(float))
     squares = (X.astype(float) ** 2).sum(axis=1)
     columns = margin.SparseColumns(

@@ -207,6 +207,64 @@ def test_dots_and_sums_of_rows(kind):
     assert_allclose(margin.row_dots(kind(X), w, 0.7), wide @ w, atol=1e-12)
     assert_allclose(margin.row_sums(kind(X), weight, 0.7), wide.T @ weight, atol=1e-12)
     assert_allclose(margin.row_sums(kind(X), weight, 0.7, w), wide.T @ (weight * (wide @ w)), atol=1e-12)
+    assert_allclose(margin.row_squares(kind(X), weight, 0.7), (wide**2).T @ weight, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, wide_csr], ids=["dense", "sparse"])
+def test_large_sums_are_summed_in_parts(kind):
+    """A million cells, from which on a sum has parts; threads change nothing."""
+    random = np.random.default_rng(7)
+    X, w, weight = random.normal(size=(10_001, 101)), random.normal(size=102), random.random(10_001)
+    wide = np.column_stack([X, np.full(len(X), 0.7)])
+    for n_jobs in (1, 2):
+        assert_array_equal(
+            margin.row_sums(kind(X), weight, 0.7, w, n_jobs), margin.row_sums(kind(X), weight, 0.7, w, 3)
+        )
+    assert_allclose(margin.row_sums(kind(X), weight, 0.7, w), wide.T @ (weight * (wide @ w)), rtol=1e-9, atol=1e-9)
+    assert_allclose(margin.row_squares(kind(X), weight, 0.7), (wide**2).T @ weight, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, wide_csr], ids=["dense", "sparse"])
+@pytest.mark.parametrize("share", [1, 3, 1000])
+def test_conjugate_gradients_end_at_the_solution_in_any_number_of_calls(kind, share):
+    random = np.random.default_rng(8)
+    X = random.normal(size=(40, 12)) * (random.random((40, 12)) < 0.5)
+    weight, g = np.maximum(random.normal(size=40), 0.0), random.normal(size=13)
+    wide = np.column_stack([X, np.full(40, 0.7)])
+    H = np.eye(13) + (wide.T * weight) @ wide
+    scale = 1.0 / np.sqrt(H.diagonal())
+    state = (np.zeros(13), g.copy(), scale * g)
+    taken = [margin.conjugate(kind(X), weight, 0.7, scale, state, 1e-20, share) for _ in range(60)]
+    assert all(steps <= share for steps in taken)
+    assert 0 < sum(taken) < 60
+    assert_allclose(state[0], np.linalg.solve(H, g), rtol=1e-8)
+    assert_allclose(state[1], g - H @ state[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 9, 50])
+def test_the_squared_hinge_along_a_line(n):
+    random = np.random.default_rng(n)
+    m, slope, C = random.normal(size=n), random.normal(size=n), random.random(n)
+    for t in (0.0, 0.4, 2.0):
+        slack = np.maximum(0.0, 1.0 - m - t * slope)
+        expected = C @ slack**2, (C * slack) @ slope, (C * (slack > 0)) @ slope**2
+        assert_allclose(margin.squared_hinge(m, slope, C, t), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_v_in_single_lanes_ends_as_in_double():
+    """K in float: the pairs move in single precision; v is what β says, and no pair violates by more than the gap asked."""
+    random = np.random.default_rng(9)
+    X = random.normal(size=(300, 4))
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2)).astype(np.float32)
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * random.normal(size=300) > 0, 1.0, -1.0)
+    for C, tol in ((1.0, 1e-3), (100.0, 1e-3), (1.0, 1e-7)):  # the last is beyond single precision: double lanes end it
+        low, high, beta, v = np.minimum(0, C * y), np.maximum(0, C * y), np.zeros(300), y.copy()
+        for _ in range(50):
+            steps, _ = margin.smo_block(K, low, high, beta, v, tol, 10_000)
+            if not steps:
+                break
+        assert_allclose(v, y - K.astype(np.float64) @ beta, atol=1e-10 * C)
+        assert v[beta < high].max() - v[beta > low].min() <= tol
 
 
 def test_a_problem_without_an_end_is_left():
@@ -225,6 +283,11 @@ def test_rows_and_their_weights_fit(kind):
         lambda: margin.row_dots(X, np.ones(3), 1.0),
         lambda: margin.row_sums(X, np.ones(2), 1.0),
         lambda: margin.row_sums(X, np.ones(3), 1.0, np.ones(3)),
+        lambda: margin.row_squares(X, np.ones(2), 1.0),
+        lambda: margin.conjugate(X, np.ones(2), 1.0, *(lambda v: (v, (v, v, v)))(np.ones(4)), 0.0, 1),
+        lambda: margin.conjugate(X, np.ones(3), 1.0, np.ones(3), (np.ones(4), np.ones(4), np.ones(4)), 0.0, 1),
+        lambda: margin.conjugate(X, np.ones(3), 1.0, np.ones(4), (np.ones(4), np.ones(3), np.ones(4)), 0.0, 1),
+        lambda: margin.squared_hinge(np.ones(3), np.ones(2), np.ones(3)),
     ):
         with pytest.raises(ValueError, match=r"do not fit|outside X"):
             call()

@@ -61,8 +61,9 @@ def test_ctrl_c_is_obeyed(setting):
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores Ctrl-C
         random = np.random.RandomState(0)
         X, y = random.normal(size=(6000, 30)), random.randint(0, 3, 6000)
+        machine = po.SVC({setting}, max_iter=10**12)  # the room is imported here, before it may be interrupted
         print("go", flush=True)
-        po.SVC({setting}, max_iter=10**12).fit(X, y)
+        machine.fit(X, y)
     """
     child = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE

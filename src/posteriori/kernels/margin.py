@@ -16,16 +16,19 @@ __all__ = [
     "Epoch",
     "KernelSpec",
     "Packed",
+    "conjugate",
     "descend",
     "kernel_rows",
     "kernel_square",
     "kernel_sums",
     "pack",
     "row_dots",
+    "row_squares",
     "row_sums",
     "smo_block",
     "sparse_kernel_rows",
     "square",
+    "squared_hinge",
     "subtract_rows",
 ]
 
@@ -161,6 +164,42 @@ def row_sums(X: Any, weight: Floats, bias: float, w: Floats | None = None, n_job
     given = np.empty(0) if w is None else w
     call(*rows, float(bias), weight, given, out, n_threads(n_jobs, 8 * rows[-1].size, WORTH_A_THREAD))
     return out
+
+
+def row_squares(X: Any, weight: Floats, bias: float, n_jobs: int | None = None) -> Floats:
+    """Σ weight_i x̃_i², cell by cell, x̃ = (x, bias)."""
+    dense = isinstance(X, np.ndarray)
+    rows = (X,) if dense else (X.indptr, X.indices, X.data)
+    call, out = native().row_squares_dense if dense else native().row_squares_sparse, np.empty(X.shape[1] + 1)
+    call(*rows, float(bias), weight, out, n_threads(n_jobs, 8 * rows[-1].size, WORTH_A_THREAD))
+    return out
+
+
+def squared_hinge(margin: Floats, slope: Floats, C: Floats, t: float = 0.0) -> tuple[float, float, float]:
+    """(Σ C s², Σ C s·slope, Σ C·slope² where s > 0), s = max(0, 1 − margin − t·slope)."""
+    value, first, second = native().squared_hinge(margin, slope, C, t)
+    return float(value), float(first), float(second)
+
+
+def conjugate(
+    X: Any,
+    weight: Floats,
+    bias: float,
+    scale: Floats,
+    state: tuple[Floats, Floats, Floats],
+    enough: float,
+    max_steps: int,
+    n_jobs: int | None = None,
+) -> int:
+    """Conjugate gradients for (1 + Σ weight_i x̃_i x̃_iᵀ) out = g, until Σ scale·rest² ≤ enough: the steps taken.
+
+    `state` is (out, rest = g − H out, along = the next direction), changed in place; it begins as (0, g, scale·g).
+    """
+    dense = isinstance(X, np.ndarray)
+    rows = (X,) if dense else (X.indptr, X.indices, X.data)
+    call = native().conjugate_dense if dense else native().conjugate_sparse
+    threads = n_threads(n_jobs, 8 * rows[-1].size, WORTH_A_THREAD)
+    return int(call(*rows, float(bias), weight, scale, *state, enough, max_steps, threads))
 
 
 class Epoch(NamedTuple):

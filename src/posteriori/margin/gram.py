@@ -260,7 +260,7 @@ class RowCache:
         self.owner: Ints = np.full(self.capacity, -1, np.int64)
         self.slot_of: Ints = np.full(n, -1, np.int64)
         self.used: Ints = np.zeros(self.capacity, np.int64)
-        self.clock = 0
+        self.clock = self.held = 0
 
     def slots(self, index: Ints) -> Ints:
         """Where the rows of `index` (no more than the capacity) stand; those not held are computed."""
@@ -269,10 +269,15 @@ class RowCache:
         self.used[held[held >= 0]] = self.clock
         missing = index[held < 0]
         if len(missing):
-            if len(missing) < self.capacity:
+            if (
+                self.held + len(missing) <= self.capacity
+            ):  # from the front: memory not yet touched costs more than a row
+                free = np.arange(self.held, self.held + len(missing))
+            elif len(missing) < self.capacity:
                 free = np.argpartition(self.used, len(missing) - 1)[: len(missing)]
             else:
                 free = np.arange(self.capacity)
+            self.held = min(self.held + len(missing), self.capacity)
             evicted = self.owner[free]
             self.slot_of[evicted[evicted >= 0]] = -1
             self.owner[free], self.slot_of[missing], self.used[free] = missing, free, self.clock
@@ -291,7 +296,7 @@ class RowCache:
             now.buffer[slot] = self.buffer[old][keep]
         now.owner[: len(live)] = renamed[self.owner[live]]
         now.slot_of[now.owner[: len(live)]] = np.arange(len(live))
-        now.used[: len(live)], now.clock = self.used[live], self.clock
+        now.used[: len(live)], now.clock, now.held = self.used[live], self.clock, len(live)
         return now
 
 

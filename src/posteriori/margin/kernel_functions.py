@@ -50,7 +50,7 @@ KIND = {
     "sigmoid": "sigmoid",
 }
 NAMES = (*KIND, "auto", "precomputed")
-SINGLE_FROM = 2000  # rows from which single precision is worth a thought
+SINGLE_FROM = 900  # rows from which single precision is worth a thought
 CORRECTED = 0.2  # an error of f that the solver, summing anew in double precision, takes out
 FAR = 1e15  # a coordinate beyond this has a square that single precision may not hold
 UNCENTRED = ("polynomial", "sigmoid")  # their values change when the data are shifted

@@ -5,7 +5,8 @@
 loss(m) is max(0, m) ("hinge") or max(0, m)² ("squared_hinge").
 
 Two ways to the same minimum. *Dual coordinate descent* visits one row at a time and keeps w = Σ α_i y_i x_i; it suits any
-table. *Newton* works on the squared hinge itself, which is piecewise quadratic: with A the rows inside the margin,
+table. Between its passes, conjugate gradients move all rows whose α is off its bounds together. *Newton* works on the
+squared hinge itself, which is piecewise quadratic: with A the rows inside the margin,
 
     g = w̃ − 2 Σ_A C_i y_i (1 − y_i w̃ᵀx̃_i) x̃_i,      H = 1 + 2 Σ_A C_i x̃_i x̃_iᵀ
 
@@ -15,7 +16,6 @@ leave are taken; with many, conjugate gradients need only its products.
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -24,12 +24,16 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from ..arrays import Bools, Floats
-from ..kernels.margin import Descent, Epoch, descend, row_dots, row_sums
+from ..arrays import Bools, Floats, Ints
+from ..kernels.margin import Descent, Epoch, conjugate, descend, row_dots, row_squares, row_sums, squared_hinge
+from .sparse_gram import wide_csr
 
 FEW_COLUMNS = 1000  # up to here a Hessian is worth its memory and its factor
 FEW_SPARSE = 50  # the same for sparse rows, whose products are cheap
+PASSES = 10  # of descent between two steps of all free rows
 SLICE = 8192  # rows whose products are summed at once
+AS_GOOD = 0.8  # share of its rows with which a scale still serves
+PATIENCE = 2**28  # cells that one call may visit: some tenths of a second, so that Ctrl-C is obeyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,43 @@ def by_descent(
             if last.active == n:
                 return Plane(state.w, k + 1, True)
             last = Epoch(n)  # all rows once more, before it may end
+        elif k % PASSES == PASSES - 1:
+            _move_free(X, state, np.sort(state.order[: last.active]))
     return Plane(state.w, rounds, False)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # a step that is not a number is not taken
+def _move_free(X: Any, state: Descent, active: Ints) -> None:
+    """A step of all free rows F (0 < α < upper) at once, kept where the dual objective falls:
+
+    Δ ≈ −Q⁻¹g over F,  g_i = y_i x̃_iᵀw − 1 + ridge_i α_i,  Q_ij = y_i y_j x̃_iᵀx̃_j + [i = j] ridge_i
+    """
+    free = active[(state.alpha[active] > 0) & (state.alpha[active] < state.upper[active])]
+    if not len(free):
+        return
+    rows, bias = X[free] if isinstance(X, np.ndarray) else wide_csr(X[free]), state.bias
+    y, alpha, ridge, upper = (a[free] for a in (state.y, state.alpha, state.ridge, state.upper))
+    scale = 1.0 / state.curvature[free]
+    move, rest = np.zeros(len(free)), 1.0 - ridge * alpha - y * row_dots(rows, state.w, bias, 1)
+    along = scale * rest
+    square = _dot(rest, along)
+    enough = 0.01 * square
+    for _ in range(2 * PASSES):
+        product = y * row_dots(rows, row_sums(rows, y * along, bias, None, 1), bias, 1) + ridge * along
+        bend = _dot(along, product)
+        if not (square > enough and bend > 0.0):  # rows that outnumber the columns have a Q without an inverse
+            break
+        step = square / bend
+        move, rest = move + step * along, rest - step * product
+        square, before = _dot(rest, scale * rest), square
+        along = scale * rest + (square / before) * along
+    start = _dot(state.w, state.w) + _dot(ridge * alpha, alpha) - 2.0 * float(alpha.sum())
+    for part in (1.0, 0.5, 0.25, 0.125):
+        there = np.clip(alpha + part * move, 0.0, upper)
+        w = state.w + row_sums(rows, y * (there - alpha), bias, None, 1)
+        if _dot(w, w) + _dot(ridge * there, there) - 2.0 * float(there.sum()) < start:
+            state.alpha[free], state.w[:] = there, w
+            return
 
 
 def by_newton(X: Any, y: Floats, C: Floats, bias: float, tol: float, rounds: int, n_jobs: int | None = None) -> Plane:
@@ -93,9 +133,9 @@ def by_newton(X: Any, y: Floats, C: Floats, bias: float, tol: float, rounds: int
         slack = np.maximum(0.0, 1.0 - margin)
         g = w - 2.0 * row_sums(X, C * y * slack, bias, None, n_jobs)
         move = curvature.direction(g, slack > 0.0)
-        start = float(g @ move)
-        done = -0.5 * start <= 0.1 * tol * float(0.5 * w @ w + C @ slack**2)
+        start = _dot(g, move)
         slope = y * row_dots(X, move, bias, n_jobs)
+        done = -0.5 * start <= 0.1 * tol * (0.5 * _dot(w, w) + squared_hinge(margin, slope, C)[0])
         step = _step(margin, slope, C, w, move, start)
         w, margin = w + step * move, margin + step * slope
         if done:
@@ -137,48 +177,53 @@ class Hessian:
 
 
 class Products:
-    """H known by its products alone: conjugate gradients, scaled by H's diagonal, give H⁻¹g as well as is needed."""
+    """H known by its products alone: conjugate gradients give H⁻¹g as well as is needed.
+
+    Their scale is 1 + 2 Σ_A C x²/√cells of each column. H's own diagonal, without the root, would take out the units of the
+    columns too, but also spread the directions in which no row lies: H is 1 there, whatever the number of cells.
+    """
 
     def __init__(self, X: Any, C: Floats, bias: float, n_jobs: int | None = None):
         self.X, self.C, self.bias, self.n_jobs = X, C, bias, n_jobs
-        self.squares: Any = copy(X)
-        if sparse.issparse(X):
-            self.squares.data = X.data**2
-        else:
-            self.squares *= X
+        n, d = X.shape
+        cells = np.full(d, n) if isinstance(X, np.ndarray) else np.bincount(X.indices, minlength=d)
+        self.root = np.sqrt(np.append(np.maximum(cells, 1), n))
+        self.scale, self.rows = np.empty(0), np.inf  # the rows inside when the scale was last made
 
     def direction(self, g: Floats, inside: Bools) -> Floats:
-        """−H⁻¹g to a tenth of g, both in units of H's diagonal."""
-        weight = np.where(inside, 2.0 * self.C, 0.0)
-        scale = 1.0 / (1.0 + row_sums(self.squares, weight, self.bias**2, None, self.n_jobs))
-        out, rest = np.zeros_like(g), -g
-        along = scale * rest
-        square = float(rest @ along)
-        enough = 0.01 * square
-        for _ in range(len(g)):
-            if square <= enough:
+        """−H⁻¹g to a tenth of g, both in units of the scale."""
+        weight, rows = np.where(inside, 2.0 * self.C, 0.0), int(np.count_nonzero(inside))
+        if not AS_GOOD * self.rows <= rows <= self.rows:
+            squares = row_squares(self.X, weight, self.bias, self.n_jobs)
+            self.scale, self.rows = 1.0 / (1.0 + squares / self.root), rows
+        scale = self.scale
+        out, rest, along = np.zeros_like(g), -g, -scale * g
+        enough = 0.01 * _dot(rest, along)
+        share = max(1, PATIENCE // self.X.size)
+        for _ in range(0, len(g), share):
+            if conjugate(self.X, weight, self.bias, scale, (out, rest, along), enough, share, self.n_jobs) < share:
                 break
-            product = along + row_sums(self.X, weight, self.bias, along, self.n_jobs)
-            step = square / float(along @ product)
-            out, rest = out + step * along, rest - step * product
-            square, before = float(rest @ (scale * rest)), square
-            along = scale * rest + (square / before) * along
         return out
 
 
 def _step(margin: Floats, slope: Floats, C: Floats, w: Floats, move: Floats, start: float) -> float:
-    """t > 0 where the derivative of the objective along w + t·move has shrunk to a third of `start`, its value at 0.
+    """t > 0 where the derivative of the objective along w + t·move has shrunk to 3% of `start`, its value at 0.
 
     The derivative is increasing and piecewise linear in t, so Newton's method on it, kept between its bounds, ends.
     """
+    along, length = _dot(w, move), _dot(move, move)
     t, low, high = 1.0, 0.0, np.inf
     for _ in range(30):
-        slack = np.maximum(0.0, 1.0 - margin - t * slope)
-        value = float((w + t * move) @ move - 2.0 * (C * slack) @ slope)
-        if abs(value) <= 0.3 * abs(start):
+        _, first, second = squared_hinge(margin, slope, C, t)
+        value = along + t * length - 2.0 * first
+        if abs(value) <= 0.03 * abs(start):
             break
-        bend = float(move @ move + 2.0 * (C * (slack > 0) * slope) @ slope)
         low, high = (t, high) if value < 0 else (low, t)
-        guess = t - value / bend
+        guess = t - value / (length + 2.0 * second)
         t = guess if low < guess < high else (low + high) / 2
     return t
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    """aᵀb, without the threads of BLAS: there is too little to share."""
+    return float(np.einsum("i,i->", a, b))

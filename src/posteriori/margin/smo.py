@@ -39,9 +39,12 @@ from .hard import TINY_MARGIN, by_interior, refuse_inseparable, width
 BLOCK, MOST = 512, 2048  # variables of a round: the free ones and some more, within these bounds
 ROUNDS = 6  # times that v is summed anew
 GOAL = 0.2  # share of the gap at which a block is left
-SMALL = 1500  # a problem of at most this many variables is one block and is not shrunk
+SMALL = 3000  # a problem of at most this many variables is one block
+FEW = 600  # and one of at most this many is not shrunk
+COARSE = 0.75  # share of tol to which a coarse problem is solved, so that the exact v that follows is within tol
 LEFT = 0.8  # shrinking waits until it would leave at most this share of the variables
-SOME = 20_000  # pairs moved between two looks at what has settled
+SOME = 3  # pairs moved between two looks at what has settled, for each variable
+MANY = 20_000  # pairs after which a hard margin is left to the interior point
 PATIENCE = 2**27  # kernel values that one call may visit: about a tenth of a second, so that Ctrl-C is obeyed
 
 
@@ -77,6 +80,7 @@ class Problem:
     high: Floats
     beta: Floats
     v: Floats
+    fresh: bool = False  # whether v has been summed anew since β last moved
 
     @property
     def hard(self) -> bool:
@@ -110,8 +114,8 @@ class Problem:
         return rows, np.asarray(np.bincount(at, step), dtype=np.float64)
 
     def only(self, index: Ints) -> Problem:
-        parts = (a[index] for a in (self.p, self.low, self.high, self.beta, self.v))
-        return Problem(self.gram.only(index), *parts)
+        p, low, high, beta, v = (a[index] for a in (self.p, self.low, self.high, self.beta, self.v))
+        return Problem(self.gram.only(index), p, low, high, beta, v)
 
     def renew(self, index: Ints) -> None:
         """v = p − Kβ, summed anew for these variables."""
@@ -120,13 +124,14 @@ class Problem:
         sums = self.gram.sums(targets, *self.rows_of(used, self.beta[used]), exact=True)
         at = slice(None) if self.gram.place is None else np.searchsorted(targets, self.gram.place[index])
         self.v[index] = self.p[index] - sums[at]
+        self.fresh = len(index) == len(self.v)
 
 
 class _Clock:
-    """Counts steps and seconds against the limits."""
+    """Counts steps and seconds against the limits; `goal` is the gap to stop at."""
 
     def __init__(self, limits: Limits):
-        self.limits, self.steps, self.end = limits, 0, time.monotonic() + limits.seconds
+        self.limits, self.goal, self.steps, self.end = limits, limits.tol, 0, time.monotonic() + limits.seconds
 
     def spent(self) -> bool:
         if self.limits.interrupted.is_set():
@@ -157,7 +162,7 @@ def solve(
         if again == ROUNDS - 2:  # single precision was too coarse to end in
             problem.gram = gram = gram.finer()
         _solve_with_shrinking(problem, clock, cache_megabytes)
-        if _drift(problem, clock.steps) <= 0.01 * limits.tol:
+        if problem.fresh or _drift(problem, clock.steps) <= 0.01 * limits.tol:
             break
         problem.renew(np.arange(len(p)))
         if problem.gap() <= limits.tol or clock.spent():
@@ -182,7 +187,8 @@ def _solve_with_shrinking(problem: Problem, clock: _Clock, cache_megabytes: floa
     n, item = problem.gram.width, np.dtype(problem.gram.dtype).itemsize
     size = min(cache_megabytes * 2**20, memory_budget(), len(everything) * (n + 8) * item)
     room = np.empty(int(size), np.uint8)  # taken from the system page by page, as it is written
-    active, left, cache = everything, problem, None
+    active, left, cache, problem.fresh = everything, problem, None, False
+    clock.goal = clock.limits.tol * (COARSE if problem.gram.coarse else 1.0)
     while True:
         if _at_once(left, room):
             keep, cache = _solve_whole(left, clock, room), None
@@ -199,7 +205,8 @@ def _solve_with_shrinking(problem: Problem, clock: _Clock, cache_megabytes: floa
         cache = None
         if left is problem:
             return
-        problem.renew(np.setdiff1d(everything, active))  # those set aside come back with a v of their own
+        again = everything if problem.gram.coarse else np.setdiff1d(everything, active)
+        problem.renew(again)  # those set aside come back with a v of their own
         active, left = everything, problem
         if problem.gap() <= clock.limits.tol or clock.spent():
             return
@@ -214,19 +221,19 @@ def _at_once(left: Problem, room: Array) -> bool:
 
 def _solve_whole(left: Problem, clock: _Clock, room: Array) -> Ints | None:
     """All variables in one block, their matrix at hand. Returns as `_solve_by_rounds` does."""
-    q, tol = len(left.p), clock.limits.tol
+    q, tol = len(left.p), clock.goal
     K = left.gram.block(np.arange(q), room)
     pairs_only = not left.hard
     while left.gap() > tol and not clock.spent():
-        if not pairs_only and (clock.steps > SOME or width(left) < TINY_MARGIN):
+        if not pairs_only and (clock.steps > MANY or width(left) < TINY_MARGIN):
             by_interior(left, K[:, :q])
             pairs_only = True
             continue
         refuse_inseparable(left)
         keep = _not_settled(left)
-        if q > SMALL and len(keep) <= LEFT * q:
+        if q > FEW and len(keep) <= LEFT * q:
             return keep
-        steps, _ = smo_block(K, left.low, left.high, left.beta, left.v, tol, min(clock.share(q), SOME))
+        steps, _ = smo_block(K, left.low, left.high, left.beta, left.v, tol, min(clock.share(q), SOME * q))
         clock.steps += steps
         if steps == 0:
             break
@@ -238,7 +245,7 @@ def _solve_by_rounds(left: Problem, clock: _Clock, cache: RowCache) -> Ints | No
     back, should go on alone."""
     chosen = np.empty(0, np.int64)
     room_for_block = np.empty(MOST * (MOST + 8) * np.dtype(left.gram.dtype).itemsize, np.uint8)
-    while left.gap() > clock.limits.tol and not clock.spent():
+    while left.gap() > clock.goal and not clock.spent():
         refuse_inseparable(left)
         keep = _not_settled(left)
         if len(keep) <= LEFT * len(left.p):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,21 +41,39 @@ void fetch(const DenseRows& rows, std::size_t i) {
     for (std::size_t b = 0; b < std::min<std::size_t>(rows.d * sizeof(double), 2048); b += 64) __builtin_prefetch(at + b);
 }
 
-double dot(const SparseRows& rows, std::size_t i, const double* w) {
-    double even = 0.0, odd = 0.0;
+POSTERIORI_INLINE double dot(const SparseRows& rows, std::size_t i, const double* w) {
+    double sums[4] = {};
     std::int64_t k = rows.starts[i];
     const std::int64_t end = rows.starts[i + 1];
-    for (; k + 2 <= end; k += 2) {
-        even += rows.values[k] * w[rows.columns[k]];
-        odd += rows.values[k + 1] * w[rows.columns[k + 1]];
-    }
-    if (k < end) even += rows.values[k] * w[rows.columns[k]];
-    return even + odd;
+    for (; k + 4 <= end; k += 4)
+        for (std::int64_t s = 0; s < 4; ++s) sums[s] += rows.values[k + s] * w[rows.columns[k + s]];
+    for (; k < end; ++k) sums[0] += rows.values[k] * w[rows.columns[k]];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-void add(const SparseRows& rows, std::size_t i, double step, double* w) {
-    for (std::int64_t k = rows.starts[i]; k < rows.starts[i + 1]; ++k) w[rows.columns[k]] += step * rows.values[k];
+POSTERIORI_INLINE void add(const SparseRows& rows, std::size_t i, double step, double* w) {
+    std::int64_t k = rows.starts[i];
+    const std::int64_t end = rows.starts[i + 1];
+    for (; k + 4 <= end; k += 4) {  // four loads, then four stores: a row names a column once
+        double next[4];
+        for (std::int64_t s = 0; s < 4; ++s) next[s] = w[rows.columns[k + s]] + step * rows.values[k + s];
+        for (std::int64_t s = 0; s < 4; ++s) w[rows.columns[k + s]] = next[s];
+    }
+    for (; k < end; ++k) w[rows.columns[k]] += step * rows.values[k];
 }
+
+void add_squares(const DenseRows& rows, std::size_t i, double weight, double* out) {
+    const double* x = rows.values + i * rows.d;
+    for (std::size_t f = 0; f < rows.d; ++f) out[f] += weight * x[f] * x[f];
+}
+
+void add_squares(const SparseRows& rows, std::size_t i, double weight, double* out) {
+    for (std::int64_t k = rows.starts[i]; k < rows.starts[i + 1]; ++k)
+        out[rows.columns[k]] += weight * rows.values[k] * rows.values[k];
+}
+
+std::size_t cells(const DenseRows& rows, std::size_t n) { return n * rows.d; }
+std::size_t cells(const SparseRows& rows, std::size_t n) { return static_cast<std::size_t>(rows.starts[n] - rows.starts[0]); }
 
 void fetch(const SparseRows& rows, std::size_t i) {
     const std::int64_t begin = rows.starts[i], end = std::min(rows.starts[i + 1], begin + 256);
@@ -128,29 +147,119 @@ template <typename Rows> void row_dots(const Rows& rows, std::size_t n, double b
     });
 }
 
+namespace {
+
+// out = Σ_i of what `put(i, sum)` adds to a sum. A large sum is one of PARTS sums, whatever the number of threads.
+template <typename Rows, typename Put> void total(const Rows& rows, std::size_t n, double* out, int threads, Put put) {
+    constexpr std::size_t LARGE = 1000000, PARTS = 4;
+    const std::size_t width = rows.d + 1, parts = cells(rows, n) < LARGE ? 1 : PARTS, each = (n + parts - 1) / parts;
+    std::vector<double> sums((parts - 1) * width);
+    parallel_for(parts, threads, [&](std::size_t part) {
+        double* sum = part ? sums.data() + (part - 1) * width : out;
+        std::fill_n(sum, width, 0.0);
+        for (std::size_t i = part * each; i < std::min(n, (part + 1) * each); ++i) put(i, sum);
+    });
+    for (std::size_t part = 1; part < parts; ++part)
+        for (std::size_t f = 0; f < width; ++f) out[f] += sums[(part - 1) * width + f];
+}
+
+}  // namespace
+
 template <typename Rows>
 void row_sums(const Rows& rows, std::size_t n, double bias, const double* weight, const double* w, double* out, int threads) {
-    constexpr std::size_t PARTS = 4;
-    const std::size_t width = rows.d + 1, each = (n + PARTS - 1) / PARTS;
-    std::vector<double> sums(PARTS * width);
-    parallel_for(PARTS, threads, [&](std::size_t part) {
-        double* sum = sums.data() + part * width;
-        for (std::size_t i = part * each; i < std::min(n, (part + 1) * each); ++i) {
-            if (weight[i] == 0.0) continue;
-            const double step = w ? weight[i] * (dot(rows, i, w) + bias * w[rows.d]) : weight[i];
-            add(rows, i, step, sum);
-            sum[rows.d] += step * bias;
-        }
+    total(rows, n, out, threads, [&](std::size_t i, double* sum) {
+        if (weight[i] == 0.0) return;
+        const double step = w ? weight[i] * (dot(rows, i, w) + bias * w[rows.d]) : weight[i];
+        add(rows, i, step, sum);
+        sum[rows.d] += step * bias;
     });
-    for (std::size_t f = 0; f < width; ++f) {
-        out[f] = 0.0;
-        for (std::size_t part = 0; part < PARTS; ++part) out[f] += sums[part * width + f];
+}
+
+template <typename Rows>
+void row_squares(const Rows& rows, std::size_t n, double bias, const double* weight, double* out, int threads) {
+    total(rows, n, out, threads, [&](std::size_t i, double* sum) {
+        if (weight[i] == 0.0) return;
+        add_squares(rows, i, weight[i], sum);
+        sum[rows.d] += weight[i] * bias * bias;
+    });
+}
+
+template <typename Rows>
+std::size_t conjugate(const Rows& rows, std::size_t n, double bias, const double* weight, const double* scale,
+                      const Conjugate& state, double enough, std::size_t max_steps, int threads) {
+    if constexpr (std::is_same_v<Rows, SparseRows>) {  // the rows that count, side by side, where some do not
+        const std::size_t used = n - static_cast<std::size_t>(std::count(weight, weight + n, 0.0));
+        if (used < n) {
+            std::vector<std::int64_t> starts{0};
+            std::vector<std::int32_t> columns;
+            std::vector<double> values, weights;
+            for (std::size_t i = 0; i < n; ++i) {
+                if (weight[i] == 0.0) continue;
+                columns.insert(columns.end(), rows.columns + rows.starts[i], rows.columns + rows.starts[i + 1]);
+                values.insert(values.end(), rows.values + rows.starts[i], rows.values + rows.starts[i + 1]);
+                starts.push_back(static_cast<std::int64_t>(columns.size()));
+                weights.push_back(weight[i]);
+            }
+            const SparseRows here{starts.data(), columns.data(), values.data(), rows.d};
+            return conjugate(here, used, bias, weights.data(), scale, state, enough, max_steps, threads);
+        }
     }
+    const std::size_t width = rows.d + 1;
+    std::vector<double> product(width);
+    double square = 0.0;
+    for (std::size_t f = 0; f < width; ++f) square += scale[f] * state.rest[f] * state.rest[f];
+    std::size_t steps = 0;
+    for (; steps < max_steps && square > enough; ++steps) {
+        row_sums(rows, n, bias, weight, state.along, product.data(), threads);
+        double bend = 0.0, after = 0.0;
+        for (std::size_t f = 0; f < width; ++f) bend += state.along[f] * (product[f] += state.along[f]);
+        const double step = square / bend;
+        for (std::size_t f = 0; f < width; ++f) {
+            state.out[f] += step * state.along[f];
+            state.rest[f] -= step * product[f];
+            after += scale[f] * state.rest[f] * state.rest[f];
+        }
+        for (std::size_t f = 0; f < width; ++f) state.along[f] = scale[f] * state.rest[f] + after / square * state.along[f];
+        square = after;
+    }
+    return steps;
+}
+
+bool within(const std::int32_t* places, std::size_t n, std::size_t d) {
+    const auto last = static_cast<std::int32_t>(std::min<std::size_t>(d, std::numeric_limits<std::int32_t>::max())) - 1;
+    std::int32_t signs = 0;  // negative once a place, or what it leaves to the last, is
+    for (std::size_t k = 0; k < n; ++k) signs |= places[k] | (last - places[k]);
+    return signs >= 0;
+}
+
+HingeLine squared_hinge(const double* margin, const double* slope, const double* C, std::size_t n, double t) {
+    using V = Vec<double>;
+    constexpr std::size_t W = WIDTH<double>;
+    V value{}, first{}, second{};
+    const auto take = [&](V m, V s, V c) {
+        const V slack = larger<double>(1.0 - m - t * s, V{}), inside = slack > 0.0 ? c * s : V{};
+        value += c * slack * slack;
+        first += slack * inside;
+        second += s * inside;
+    };
+    std::size_t i = 0;
+    for (; i + W <= n; i += W) take(load(margin + i), load(slope + i), load(C + i));
+    for (; i < n; ++i) {
+        V m{}, s{}, c{};
+        m[0] = margin[i], s[0] = slope[i], c[0] = C[i];
+        take(m, s, c);
+    }
+    HingeLine out{};
+    for (std::size_t l = 0; l < W; ++l) out.value += value[l], out.first += first[l], out.second += second[l];
+    return out;
 }
 
 #define POSTERIORI_FOR(Rows)                                                                                              \
     template void row_dots<Rows>(const Rows&, std::size_t, double, const double*, double*, int);                          \
-    template void row_sums<Rows>(const Rows&, std::size_t, double, const double*, const double*, double*, int);
+    template void row_sums<Rows>(const Rows&, std::size_t, double, const double*, const double*, double*, int);           \
+    template void row_squares<Rows>(const Rows&, std::size_t, double, const double*, double*, int);                       \
+    template std::size_t conjugate<Rows>(const Rows&, std::size_t, double, const double*, const double*, const Conjugate&, \
+                                         double, std::size_t, int);
 POSTERIORI_FOR(DenseRows)
 POSTERIORI_FOR(SparseRows)
 

@@ -14,6 +14,7 @@ struct DenseRows {
     std::size_t d;
 };
 
+// A row names a column once.
 struct SparseRows {
     const std::int64_t* starts;
     const std::int32_t* columns;
@@ -40,8 +41,31 @@ template <typename Rows> Epoch descend(const Rows& rows, const Descent& state, E
 template <typename Rows> void row_dots(const Rows& rows, std::size_t n, double bias, const double* w, double* out, int threads);
 
 // out = Σ weight_i x̃_i, or Σ weight_i (x̃_iᵀw) x̃_i where w is given (x̃ the row with its bias). Rows of weight 0 are not read.
-// The sum is of PARTS sums, whatever the number of threads.
 template <typename Rows>
 void row_sums(const Rows& rows, std::size_t n, double bias, const double* weight, const double* w, double* out, int threads);
+
+// out = Σ weight_i x̃_i², cell by cell
+template <typename Rows>
+void row_squares(const Rows& rows, std::size_t n, double bias, const double* weight, double* out, int threads);
+
+// Conjugate gradients for H out = g, H = 1 + Σ weight_i x̃_i x̃_iᵀ, under way: rest = g − H out, and the next direction.
+struct Conjugate {
+    double *out, *rest, *along;
+};
+
+// Steps until Σ scale·rest² ≤ enough or max_steps; the number taken. `scale` is one over the preconditioner's diagonal.
+template <typename Rows>
+std::size_t conjugate(const Rows& rows, std::size_t n, double bias, const double* weight, const double* scale,
+                      const Conjugate& state, double enough, std::size_t max_steps, int threads);
+
+// Whether all places are in [0, d).
+bool within(const std::int32_t* places, std::size_t n, std::size_t d);
+
+// The squared hinge along a line of margins, s_i = max(0, 1 − margin_i − t·slope_i):
+// Σ C_i s_i², Σ C_i s_i slope_i, and Σ C_i slope_i² where s_i > 0.
+struct HingeLine {
+    double value, first, second;
+};
+HingeLine squared_hinge(const double* margin, const double* slope, const double* C, std::size_t n, double t);
 
 }  // namespace posteriori

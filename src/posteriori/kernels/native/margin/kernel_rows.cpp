@@ -30,8 +30,9 @@ template <typename T, Inner inner> POSTERIORI_INLINE void accumulate(Vec<T>& sum
     }
 }
 
-template <typename T, Inner inner> POSTERIORI_INLINE void fill(Tile<T>& tile, const T* a, const T* b, std::size_t d) {
-    for (auto& row : tile) row[0] = row[1] = Vec<T>{};
+// Not inlined: next to the constants of φ the sums would not stay in registers.
+template <typename T, Inner inner> __attribute__((noinline)) void fill(Tile<T>& out, const T* a, const T* b, std::size_t d) {
+    Tile<T> tile = {};
     for (std::size_t f = 0; f < d; ++f, a += TALL, b += WIDE<T>) {
         const Vec<T> b0 = load<T>(b), b1 = load<T>(b + WIDTH<T>);
 #pragma GCC unroll 6
@@ -41,6 +42,8 @@ template <typename T, Inner inner> POSTERIORI_INLINE void fill(Tile<T>& tile, co
             accumulate<T, inner>(tile[i][1], ai, b1);
         }
     }
+#pragma GCC unroll 6
+    for (std::size_t i = 0; i < TALL; ++i) out[i][0] = tile[i][0], out[i][1] = tile[i][1];
 }
 
 template <typename T> POSTERIORI_INLINE Vec<T> power(Vec<T> base, int degree) {
@@ -50,14 +53,21 @@ template <typename T> POSTERIORI_INLINE Vec<T> power(Vec<T> base, int degree) {
     return out;
 }
 
-template <typename T, KernelKind kind> POSTERIORI_INLINE Vec<T> phi(const KernelSpec& k, Vec<T> s, T a_norm, Vec<T> b_norm) {
-    const T scale = static_cast<T>(k.scale), shift = static_cast<T>(k.shift);
-    if constexpr (kind == KernelKind::dot) return s * scale + shift;
-    if constexpr (kind == KernelKind::polynomial) return power<T>(s * scale + shift, k.degree);
-    if constexpr (kind == KernelKind::sigmoid) return T(1) - T(2) / (exp_lanes<T>(T(2) * (s * scale + shift)) + T(1));
-    if constexpr (kind == KernelKind::rbf) return exp_lanes<T>(larger<T>((b_norm + a_norm) - (s + s), Vec<T>{}) * -scale);
-    if constexpr (kind == KernelKind::distance) return exp_lanes<T>(sqrt_lanes<T>(s) * -scale);
-    if constexpr (kind == KernelKind::manhattan) return exp_lanes<T>(s * -scale);
+// The numbers of a kernel in its precision; a copy of its own stays in registers while kernel values are stored.
+template <typename T> struct Numbers {
+    T scale, shift;
+    int degree;
+    explicit Numbers(const KernelSpec& k) : scale(static_cast<T>(k.scale)), shift(static_cast<T>(k.shift)), degree(k.degree) {}
+};
+
+template <typename T, KernelKind kind> POSTERIORI_INLINE Vec<T> phi(Numbers<T> k, Vec<T> s, T a_norm, Vec<T> b_norm) {
+    if constexpr (kind == KernelKind::dot) return s * k.scale + k.shift;
+    if constexpr (kind == KernelKind::polynomial) return power<T>(s * k.scale + k.shift, k.degree);
+    if constexpr (kind == KernelKind::sigmoid) return T(1) - T(2) / (exp_lanes<T>(T(2) * (s * k.scale + k.shift)) + T(1));
+    if constexpr (kind == KernelKind::rbf)
+        return exp_lanes<T, true>(larger<T>((b_norm + a_norm) - (s + s), Vec<T>{}) * -k.scale);
+    if constexpr (kind == KernelKind::distance) return exp_lanes<T, true>(sqrt_lanes<T>(s) * -k.scale);
+    if constexpr (kind == KernelKind::manhattan) return exp_lanes<T, true>(s * -k.scale);
 }
 
 template <KernelKind kind> constexpr Inner INNER = kind == KernelKind::distance    ? Inner::squared
@@ -75,23 +85,24 @@ template <typename T> std::vector<T> in_groups(const T* a, std::size_t m, std::s
 
 // K between one group of rows and one panel: row i goes to out[i], at place `at`.
 template <typename T, KernelKind kind>
-POSTERIORI_INLINE void kernel_tile(const KernelSpec& spec, const T* group, const T* a_norms, Packed<T> b, std::size_t panel,
+POSTERIORI_INLINE void kernel_tile(Numbers<T> numbers, const T* group, const T* a_norms, Packed<T> b, std::size_t panel,
                                    T* const* out, std::size_t at, std::size_t rows) {
     Tile<T> tile;
     fill<T, INNER<kind>>(tile, group, b.panels + panel * b.d * WIDE<T>, b.d);
     const Vec<T> n0 = load<T>(b.norms + panel * WIDE<T>), n1 = load<T>(b.norms + panel * WIDE<T> + WIDTH<T>);
     for (std::size_t i = 0; i < rows; ++i) {
-        store<T>(out[i] + at, phi<T, kind>(spec, tile[i][0], a_norms[i], n0));
-        store<T>(out[i] + at + WIDTH<T>, phi<T, kind>(spec, tile[i][1], a_norms[i], n1));
+        store<T>(out[i] + at, phi<T, kind>(numbers, tile[i][0], a_norms[i], n0));
+        store<T>(out[i] + at + WIDTH<T>, phi<T, kind>(numbers, tile[i][1], a_norms[i], n1));
     }
 }
 
 template <typename T, KernelKind kind>
 void rows_of(const KernelSpec& spec, const T* a, const T* a_norms, std::size_t m, Packed<T> b, T* out, std::size_t stride,
              const long long* slot, int threads, bool upper = false) {  // upper: columns left of the diagonal are skipped
+    const Numbers<T> numbers(spec);
     const std::vector<T> groups = in_groups(a, m, b.d);
     const std::size_t full = b.n / WIDE<T>;  // panels without padding
-    parallel_for((b.n + BLOCK - 1) / BLOCK, threads, [&](std::size_t block) {
+    parallel_for((b.n + BLOCK - 1) / BLOCK, threads, [&, numbers](std::size_t block) {
         const std::size_t first = block * BLOCK / WIDE<T>, last = std::min(full, first + BLOCK / WIDE<T>);
         const std::size_t tail = last == full && (block + 1) * BLOCK > b.n ? b.n - full * WIDE<T> : 0;
         for (std::size_t i = 0; i < m; i += TALL) {
@@ -101,11 +112,11 @@ void rows_of(const KernelSpec& spec, const T* a, const T* a_norms, std::size_t m
             for (std::size_t r = 0; r < rows; ++r)
                 into[r] = out + (upper ? i + r : static_cast<std::size_t>(slot[i + r])) * stride;
             for (std::size_t p = upper ? std::max(first, i / WIDE<T>) : first; p < last; ++p)
-                kernel_tile<T, kind>(spec, group, a_norms + i, b, p, into, p * WIDE<T>, rows);
+                kernel_tile<T, kind>(numbers, group, a_norms + i, b, p, into, p * WIDE<T>, rows);
             if (tail) {
                 T edge[TALL][WIDE<T>];
                 T* into_edge[TALL] = {edge[0], edge[1], edge[2], edge[3], edge[4], edge[5]};
-                kernel_tile<T, kind>(spec, group, a_norms + i, b, full, into_edge, 0, rows);
+                kernel_tile<T, kind>(numbers, group, a_norms + i, b, full, into_edge, 0, rows);
                 for (std::size_t r = 0; r < rows; ++r) std::copy_n(edge[r], tail, into[r] + full * WIDE<T>);
             }
         }
@@ -130,7 +141,8 @@ void sparse_rows_of(const KernelSpec& spec, const std::int64_t* starts, const st
                     const double* a_norms, std::size_t m, SparseColumns b, T* out, std::size_t stride,
                     const long long* slot, int threads) {
     constexpr std::size_t W = WIDTH<double>, SOME = 8;
-    parallel_for((m + SOME - 1) / SOME, threads, [&](std::size_t task) {
+    const Numbers<double> numbers(spec);
+    parallel_for((m + SOME - 1) / SOME, threads, [&, numbers](std::size_t task) {
         std::vector<double> inner(b.n + W);
         for (std::size_t i = task * SOME; i < std::min(m, (task + 1) * SOME); ++i) {
             std::fill(inner.begin(), inner.end(), 0.0);
@@ -144,7 +156,7 @@ void sparse_rows_of(const KernelSpec& spec, const std::int64_t* starts, const st
                 const std::size_t here = std::min(W, b.n - j);
                 for (std::size_t l = 0; l < here; ++l) norm[l] = b.norms[j + l];
                 if constexpr (kind == KernelKind::distance) s = larger<double>((norm + a_norms[i]) - (s + s), Vec<double>{});
-                const Vec<double> value = phi<double, kind>(spec, s, a_norms[i], norm);
+                const Vec<double> value = phi<double, kind>(numbers, s, a_norms[i], norm);
                 for (std::size_t l = 0; l < here; ++l) row[j + l] = static_cast<T>(value[l]);
             }
         }
@@ -163,8 +175,9 @@ template <typename T> double dot_double(const T* row, const double* coef, std::s
 template <typename T, KernelKind kind>
 void sums_of(const KernelSpec& spec, const T* a, const T* a_norms, std::size_t m, Packed<T> b, const double* coef,
              std::size_t k, double* out, int threads) {
+    const Numbers<T> numbers(spec);
     const std::vector<T> groups = in_groups(a, m, b.d);
-    parallel_for((m + BAND - 1) / BAND, threads, [&](std::size_t band) {
+    parallel_for((m + BAND - 1) / BAND, threads, [&, numbers](std::size_t band) {
         T values[TALL][BLOCK];
         T* into[TALL] = {values[0], values[1], values[2], values[3], values[4], values[5]};
         const std::size_t end = std::min(m, (band + 1) * BAND);
@@ -173,7 +186,7 @@ void sums_of(const KernelSpec& spec, const T* a, const T* a_norms, std::size_t m
             for (std::size_t i = band * BAND; i < end; i += TALL) {
                 const std::size_t rows = std::min(TALL, end - i);
                 for (std::size_t c = 0; c < columns; c += WIDE<T>)
-                    kernel_tile<T, kind>(spec, groups.data() + i * b.d, a_norms + i, b, (j + c) / WIDE<T>, into, c, rows);
+                    kernel_tile<T, kind>(numbers, groups.data() + i * b.d, a_norms + i, b, (j + c) / WIDE<T>, into, c, rows);
                 for (std::size_t r = 0; r < rows; ++r)
                     for (std::size_t c = 0; c < k; ++c)
                         out[(i + r) * k + c] += dot_double(values[r], coef + c * b.n + j, columns);
