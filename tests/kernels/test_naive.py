@@ -65,6 +65,14 @@ def test_count_cells(case: Any) -> None:
     assert_allclose(summed, reference.count_cells(columns, y, offsets, k, weights), rtol=1e-12, atol=1e-12)
 
 
+@given(coded())
+def test_class_rows(case: Any) -> None:
+    _, y, _, k, rng = case
+    assert_array_equal(naive.class_rows(y, k), np.bincount(y, minlength=k))
+    weights = rng.random(len(y))
+    assert_allclose(naive.class_rows(y, k, weights), np.bincount(y, weights, minlength=k), rtol=1e-13)
+
+
 @given(coded(), st.booleans(), st.booleans())
 def test_log_joint_cells(case: Any, matrix: bool, impossible: bool) -> None:
     columns, y, offsets, k, rng = case

@@ -18,6 +18,7 @@ import numpy as np
 from ..arrays import Array, Floats, Ints
 from ..errors import BadParameter, StatisticsError, TableError, UnknownColumn, listed
 from ..estimator import changing
+from ..kernels.naive import class_rows
 from ..statistics.by_class import ByClass
 from ..table.encode import Seen
 from ..table.frame import Frame, labelled
@@ -298,7 +299,7 @@ class MatrixLearner(Learner):
             raise TableError(f"X has {X.shape[0]} rows but y has {len(codes)} labels: inconsistent numbers of samples")
         weights = None if sample_weight is None else check_weights(sample_weight, len(codes))
         classes, codes = recoded(labels, codes, declared, declared)
-        rows = np.bincount(codes, weights, minlength=len(classes))
+        rows = class_rows(codes, len(classes), weights)
         table = self._collect(X, codes, len(classes), weights)
         return ByClass(Schema((), classes, frozenset(declared)), rows, table, self._least()), labels
 

@@ -48,6 +48,14 @@ def count_cells(
     return table
 
 
+def class_rows(y: Array, n_classes: int, weights: Floats | None = None) -> Array:
+    """N[y]: Σ w of the rows of each class; int64 without weights."""
+    if weights is not None or len(y) < 1 << 14:
+        return np.bincount(y, weights, minlength=n_classes)
+    one = np.broadcast_to(np.uint8(0), len(y))  # the classes as a column of one class: bincount copies codes to 64 bits
+    return count_cells([y], one, np.array([0, n_classes]), 1)[:, 0]
+
+
 def log_joint_cells(
     columns: Columns, log_theta: Floats, offsets: Array, start: Floats, n_jobs: int | None = None
 ) -> Floats:
@@ -225,10 +233,11 @@ def score_sparse(
 
 def encode_integers(y: Array) -> tuple[Array, Array] | None:
     """(distinct values, codes) of integers that span less than 65536, in two reads; None where they span more."""
-    ends = native().label_range(y, 1 << 16)
+    threads = n_threads(None, 2 * len(y))
+    ends = native().label_range(y, 1 << 16, threads)
     if ends is None:
         return None
     span = ends[1] - ends[0] + 1
     codes = np.empty(len(y), np.uint8 if span <= 256 else np.uint16)
-    found = native().label_codes(y, ends[0], span, codes)
+    found = native().label_codes(y, ends[0], span, codes, threads)
     return np.array(found, dtype=y.dtype), codes.astype(np.uint8) if len(found) <= 256 < span else codes

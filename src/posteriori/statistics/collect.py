@@ -47,7 +47,7 @@ def collect(
     n_classes = len(schema.classes)
     columns = list(schema.columns)
     where = {role: found for role in ROLES if (found := columns_of(roles, role))}
-    rows = class_rows(y, n_classes, weights)
+    rows = kernels.class_rows(y, n_classes, weights)
     named = where.get("cells", []) if frame.sparse is None else []
     coded = code_columns(frame, named, n_jobs) if named else Coded((), [], 0)
     ends = coded.offsets
@@ -98,7 +98,7 @@ def collect_coded(
     schema = replace(schema, columns=tuple(columns))
     nothing = Moments(*(np.zeros((n_classes, 0)) for _ in range(3)))
     words = Counts.zero([], n_classes)
-    rows = class_rows(y, n_classes, weights)
+    rows = kernels.class_rows(y, n_classes, weights)
     roles = ("cells",) * len(columns)
     by_value = translated(coded, schema)
     joints = (collect_pairs(by_value, y, n_classes, weights, n_jobs, max_memory),) if pairs else ()
@@ -110,13 +110,7 @@ def count_coded(table: CodedTable, y: Array, n_classes: int, weights: Floats | N
     offsets = np.concatenate([[0], np.cumsum(np.asarray(table.sizes, dtype=np.int64) + 1)])
     counted = kernels.count_cells(table.codes, y, offsets, n_classes, weights)
     cells = np.delete(counted, offsets[1:] - 1, axis=0)
-    return Counts(cells, Counts.zero(table.sizes, 1).offsets), class_rows(y, n_classes, weights)
-
-
-def class_rows(y: Array, n_classes: int, weights: Floats | None) -> Array:
-    """N[y]."""
-    rows = np.bincount(y, weights, minlength=n_classes)
-    return rows.astype(np.int64) if weights is None else rows
+    return Counts(cells, Counts.zero(table.sizes, 1).offsets), kernels.class_rows(y, n_classes, weights)
 
 
 def _refuse_wide(frame: Frame, coded: Coded, where: list[int], n_classes: int) -> None:

@@ -238,31 +238,39 @@ template <typename I> void bind_sparse(nb::module_& m) {
 template <typename T> void bind_labels(nb::module_& m) {
     m.def(
         "label_range",
-        [](In<T, 1> y, std::uint64_t most) -> std::optional<std::pair<T, T>> {
+        [](In<T, 1> y, std::uint64_t most, int threads) -> std::optional<std::pair<T, T>> {
             need(y.shape(0) > 0, "no labels");
             const std::ptrdiff_t stride = y.stride(0);
             T lo, hi;
             nb::gil_scoped_release release;
-            if (!label_range<T>(y.data(), y.shape(0), stride, most, &lo, &hi)) return std::nullopt;
+            if (!label_range<T>(y.data(), y.shape(0), stride, most, &lo, &hi, threads)) return std::nullopt;
             return std::make_pair(lo, hi);
         },
-        nb::arg("y").noconvert(), nb::arg("most"));
-    auto codes = [](In<T, 1> y, T lo, std::size_t span, auto out) {
+        nb::arg("y").noconvert(), nb::arg("most"), nb::arg("threads"));
+    auto codes = [](In<T, 1> y, T lo, std::size_t span, auto out, int threads) {
         need(out.shape(0) == y.shape(0), "codes differ from y in length");
         need(span - 1 <= std::numeric_limits<std::remove_reference_t<decltype(*out.data())>>::max(), "codes are too narrow");
         std::vector<T> classes;
         {
             nb::gil_scoped_release release;
-            classes = label_codes<T>(y.data(), y.shape(0), y.stride(0), lo, span, out.data());
+            classes = label_codes<T>(y.data(), y.shape(0), y.stride(0), lo, span, out.data(), threads);
         }
         nb::list found;
         for (const T c : classes) found.append(c);
         return found;
     };
-    m.def("label_codes", [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint8_t, 1> out) { return codes(y, lo, span, out); },
-          nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert());
-    m.def("label_codes", [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint16_t, 1> out) { return codes(y, lo, span, out); },
-          nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert());
+    m.def(
+        "label_codes",
+        [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint8_t, 1> out, int threads) {
+            return codes(y, lo, span, out, threads);
+        },
+        nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert(), nb::arg("threads"));
+    m.def(
+        "label_codes",
+        [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint16_t, 1> out, int threads) {
+            return codes(y, lo, span, out, threads);
+        },
+        nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert(), nb::arg("threads"));
 }
 
 void bind_cells(nb::module_& m) {

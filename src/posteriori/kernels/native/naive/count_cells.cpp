@@ -1,6 +1,8 @@
 // N[cell, y]: counting codes by class. Integer counts are exact, so rows are dealt to threads at will; weighted counts are
 // summed over fixed chunks of rows, merged in order.
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "naive.hpp"
 #include "threads.hpp"
@@ -12,6 +14,7 @@ namespace {
 constexpr std::size_t BLOCK = 4096;              // rows whose classes and codes stay in cache
 constexpr std::size_t BIG_TABLE = 1u << 19;      // cells above which threads share one table by columns
 constexpr std::size_t MOST_VALUES = 32;          // up to here comparing 32 codes at once beats counting one by one
+constexpr std::size_t MOST_CLASSES = 64;
 constexpr std::size_t MOST_KEYS = 64;            // (value, class) pairs, likewise, for contiguous columns
 
 // The greatest code of a block of one column, refused if its table does not have it.
@@ -88,18 +91,17 @@ void count_columns(const Cells& cells, std::size_t from, std::size_t to, std::si
     }
 }
 
-// Rows of bytes, few values: the rows of one class, 32 columns at once; a byte counts up to 255 rows before it is read
-// off. The greatest value is counted by difference.
+// Rows of bytes, few values: the rows of one class, 32 columns at once; a byte counts up to 255 rows before it is read off.
 template <int V>
-void compare_rows(const unsigned char* const* rows, std::size_t count, std::size_t first, std::uint32_t (*seen)[32],
-                  Bytes& top) {
+void compare_rows(const unsigned char* const* rows, std::size_t count, std::size_t at, std::size_t first,
+                  std::uint32_t (*seen)[32], Bytes& top) {
     Bytes wanted[V];
     for (int v = 0; v < V; ++v) wanted[v] = all_bytes(static_cast<std::uint8_t>(first + v));
     for (std::size_t begin = 0; begin < count; begin += 255) {
         const std::size_t end = std::min(count, begin + 255);
         Bytes sums[V] = {}, most = top;
         for (std::size_t r = begin; r < end; ++r) {
-            const Bytes x = load_bytes(rows[r]);
+            const Bytes x = load_bytes(rows[r] + at);
             most = max_bytes(x, most);
             for (int v = 0; v < V; ++v) sums[v] -= reinterpret_cast<Bytes>(x == wanted[v]);
         }
@@ -109,76 +111,108 @@ void compare_rows(const unsigned char* const* rows, std::size_t count, std::size
     }
 }
 
-void count_strip(const Cells& cells, std::size_t from, std::size_t to, const unsigned char* const* rows,
-                 std::size_t count, std::size_t y, std::size_t K, std::int64_t* table) {
-    std::size_t most = 1;
-    for (std::size_t j = from; j < to; ++j) most = std::max(most, cells.size(j));
-    std::uint32_t seen[MOST_VALUES + 4][32] = {};
-    Bytes top{};
-    for (std::size_t v = 0; v == 0 || v < most - 1; v += 4) {
-        switch (std::min<std::size_t>(4, most - 1 - std::min(v, most - 1))) {
-            case 1: compare_rows<1>(rows, count, v, seen + v, top); break;
-            case 2: compare_rows<2>(rows, count, v, seen + v, top); break;
-            case 3: compare_rows<3>(rows, count, v, seen + v, top); break;
-            default: compare_rows<4>(rows, count, v, seen + v, top);
+// Counts of one thread's rows in strips of 32 columns, put into the table at the end. The greatest value of a strip is counted
+// by difference. A strip reads 32 bytes from its first column on; the last rows, where that would leave the matrix, are read
+// from a padded copy of them.
+class Strips {
+  public:
+    Strips(const Cells& cells_, std::size_t K_) : cells(cells_), K(K_), d(cells.columns.size()), rows_of(K + 1) {
+        for (std::size_t from = 0; from < d; from += 32) {
+            std::size_t most = 2;
+            for (std::size_t j = from; j < std::min(d, from + 32); ++j) most = std::max(most, cells.size(j));
+            strips.push_back({from, most - 1, values, Bytes{}});
+            values += most - 1;
+        }
+        seen = std::make_unique<std::uint32_t[][32]>(values * K);
+        const std::size_t reach = (d + 31) / 32 * 32;
+        const std::ptrdiff_t stride = cells.columns[0].stride;
+        const auto apart = static_cast<std::size_t>(stride < 0 ? -stride : stride);
+        unsafe = reach == d ? 0 : apart == 0 ? cells.n : std::min(cells.n, (reach - d + apart - 1) / apart);
+        copies.resize(unsafe * reach, 0);
+    }
+
+    // A block that stays in the first cache, unless its classes would then have hardly a row each.
+    std::size_t block() const { return std::clamp<std::size_t>(std::max(16384 / d, 64 * K), 64, BLOCK); }
+
+    void add(std::size_t begin, std::size_t count, const std::uint32_t* y) {
+        std::size_t next[MOST_CLASSES + 1] = {};
+        for (std::size_t r = 0; r < count; ++r) ++next[y[r] + 1];
+        for (std::size_t k = 0; k < K; ++k) next[k + 1] += next[k];
+        const unsigned char* rows[BLOCK];
+        for (std::size_t k = 0; k < K; ++k) rows_of[k] += next[k + 1] - next[k];
+        std::size_t from[MOST_CLASSES + 1];
+        std::copy_n(next, K + 1, from);
+        for (std::size_t r = 0; r < count; ++r) {
+            rows[next[y[r]]++] = row(begin + r);
+            if (begin + count + r < cells.n)  // the next block, which will not be read in the order of memory either
+                for (std::size_t j = 0; j < d; j += 64) __builtin_prefetch(cells.columns[j].at(begin + count + r));
+        }
+        for (std::size_t k = 0; k < K; ++k)
+            for (Strip& strip : strips)
+                if (from[k + 1] > from[k]) compare(strip, rows + from[k], from[k + 1] - from[k], k);
+    }
+
+    void put(std::int64_t* table) const {
+        for (const Strip& strip : strips)
+            for (std::size_t j = strip.from; j < std::min(d, strip.from + 32); ++j) {
+                const std::size_t size = cells.size(j), lane = j - strip.from;
+                if (strip.top[lane] >= size) bad_code(j, strip.top[lane], size);
+                for (std::size_t k = 0; k < K; ++k) {
+                    auto rest = static_cast<std::int64_t>(rows_of[k]);
+                    std::int64_t* own = table + cells.offsets[j] * static_cast<std::int64_t>(K) + k;
+                    for (std::size_t v = 0; v + 1 < size; ++v) {
+                        const std::uint32_t found = seen[k * values + strip.first + v][lane];
+                        own[v * K] += found;
+                        rest -= found;
+                    }
+                    own[(size - 1) * K] += rest;
+                }
+            }
+    }
+
+  private:
+    struct Strip {
+        std::size_t from, compared, first;  // columns; values compared; where their counts begin
+        Bytes top;
+    };
+
+    const unsigned char* row(std::size_t r) {
+        const Column& first = cells.columns[0];
+        // with a negative stride the rows at the end of memory are the first ones
+        const std::size_t near = first.stride < 0 ? r : cells.n - 1 - r;
+        if (near >= unsafe) return first.at(r);
+        unsigned char* copy = copies.data() + near * ((d + 31) / 32 * 32);
+        std::copy_n(first.at(r), d, copy);
+        return copy;
+    }
+
+    void compare(Strip& strip, const unsigned char* const* rows, std::size_t count, std::size_t k) {
+        for (std::size_t v = 0; v < strip.compared; v += 4) {
+            auto* counts = seen.get() + k * values + strip.first + v;
+            switch (strip.compared - v) {
+                case 1: compare_rows<1>(rows, count, strip.from, v, counts, strip.top); break;
+                case 2: compare_rows<2>(rows, count, strip.from, v, counts, strip.top); break;
+                case 3: compare_rows<3>(rows, count, strip.from, v, counts, strip.top); break;
+                default: compare_rows<4>(rows, count, strip.from, v, counts, strip.top);
+            }
         }
     }
-    for (std::size_t j = from; j < to; ++j) {
-        const std::size_t size = cells.size(j), lane = j - from;
-        if (top[lane] >= size) bad_code(j, top[lane], size);
-        std::int64_t rest = static_cast<std::int64_t>(count);
-        std::int64_t* own = table + cells.offsets[j] * static_cast<std::int64_t>(K) + y;
-        for (std::size_t v = 0; v + 1 < size; ++v) {
-            own[v * K] += seen[v][lane];
-            rest -= seen[v][lane];
-        }
-        own[(size - 1) * K] += rest;
-    }
-}
+
+    const Cells& cells;
+    const std::size_t K, d;
+    std::vector<std::size_t> rows_of;  // each class
+    std::vector<Strip> strips;
+    std::size_t values = 0, unsafe = 0;
+    std::unique_ptr<std::uint32_t[][32]> seen;  // [class, value][lane]
+    std::vector<unsigned char> copies;
+};
 
 bool suits_strips(const Cells& cells, std::size_t K) {
-    if (!cells.row_major || cells.columns[0].width != 1 || K > 64 || cells.n < 256) return false;
+    if (!cells.row_major || cells.columns[0].width != 1 || K > MOST_CLASSES || cells.n < 256) return false;
+    if (cells.columns.size() == 1) return false;  // a contiguous column
     for (std::size_t j = 0; j < cells.columns.size(); ++j)
         if (cells.size(j) > MOST_VALUES || cells.size(j) == 0) return false;
-    return true;
-}
-
-// A strip reads 32 bytes from its first column on; the last rows, where that would leave the matrix, are read from a
-// padded copy of them.
-void count_rows(const Cells& cells, std::size_t begin, std::size_t count, const std::uint32_t* y, std::size_t K,
-                std::int64_t* table) {
-    const std::size_t d = cells.columns.size();
-    const Column& first = cells.columns[0];
-    const std::size_t reach = (d + 31) / 32 * 32;
-    const auto stride = static_cast<std::size_t>(first.stride < 0 ? -first.stride : first.stride);
-    const std::size_t unsafe = reach == d ? 0 : stride == 0 ? cells.n : (reach - d + stride - 1) / stride;
-    // with a negative stride the rows at the end of memory are the first ones
-    auto is_unsafe = [&](std::size_t r) { return first.stride < 0 ? r < unsafe : r + unsafe >= cells.n; };
-    std::size_t spare = 0;
-    for (std::size_t r = 0; r < count; ++r) spare += is_unsafe(begin + r);
-    std::vector<unsigned char> copies(spare * reach, 0);
-    std::vector<std::size_t> starts(K + 1, 0);
-    for (std::size_t r = 0; r < count; ++r) ++starts[y[r] + 1];
-    for (std::size_t k = 0; k < K; ++k) starts[k + 1] += starts[k];
-    std::vector<std::size_t> next(starts.begin(), starts.end() - 1);
-    std::vector<const unsigned char*> rows(count);
-    unsigned char* copy = copies.data();
-    for (std::size_t r = 0; r < count; ++r) {
-        const unsigned char* row = first.at(begin + r);
-        if (spare && is_unsafe(begin + r)) {
-            std::memcpy(copy, row, d);
-            row = copy;
-            copy += reach;
-        }
-        rows[next[y[r]]++] = row;
-    }
-    for (std::size_t from = 0; from < d; from += 32) {
-        for (std::size_t k = 0; k < K; ++k)
-            if (starts[k + 1] > starts[k])
-                count_strip(cells, from, std::min(d, from + 32), rows.data() + starts[k], starts[k + 1] - starts[k], k,
-                            K, table);
-        for (auto& row : rows) row += 32;
-    }
+    return cells.n >> 32 == 0;
 }
 
 std::size_t block_rows(const Cells& cells) {  // a block of a row-major matrix stays in the second cache
@@ -219,15 +253,18 @@ void count_cells(const Cells& cells, const Column& y, std::size_t K, std::int64_
     const std::size_t d = cells.columns.size(), size = cells.total() * K;
     if (!d || !cells.n) return;
     const bool strips = suits_strips(cells, K);
-    const std::size_t step = block_rows(cells);
     auto count = [&](std::size_t from, std::size_t to, std::size_t begin, std::size_t end, std::int64_t* into) {
+        std::optional<Strips> counts;
+        if (strips) counts.emplace(cells, K);
+        const std::size_t step = strips ? counts->block() : block_rows(cells);
         std::vector<std::uint32_t> classes(BLOCK);
         for (std::size_t b = begin; b < end; b += step) {
             const std::size_t rows = std::min(step, end - b);
             read_classes(y, b, rows, K, classes.data());
-            if (strips) count_rows(cells, b, rows, classes.data(), K, into);
+            if (strips) counts->add(b, rows, classes.data());
             else count_columns(cells, from, to, b, rows, classes.data(), K, into);
         }
+        if (strips) counts->put(into);
     };
     if (size > BIG_TABLE && !strips) {
         parallel_for(d, threads, [&](std::size_t j) { count(j, j + 1, 0, cells.n, table); });

@@ -1,48 +1,74 @@
 // Integer labels -> codes in two reads.
+#include <algorithm>
 #include <stdexcept>
 
 #include "naive.hpp"
+#include "threads.hpp"
 
 namespace posteriori {
 
+namespace {
+constexpr std::size_t SHARE = 1u << 16;  // labels of a task
+std::size_t shares(std::size_t n) { return (n + SHARE - 1) / SHARE; }
+}  // namespace
+
 template <typename T>
-bool label_range(const T* y, std::size_t n, std::ptrdiff_t stride, std::uint64_t most, T* lo, T* hi) {
-    T least = y[0], greatest = y[0];
-    for (std::size_t begin = 0; begin < n; begin += 8192) {  // labels far apart are found out early
-        const std::size_t end = begin + 8192 < n ? begin + 8192 : n;
-        if (stride == 1) {
-            for (std::size_t r = begin; r < end; ++r) {
-                least = y[r] < least ? y[r] : least;
-                greatest = y[r] > greatest ? y[r] : greatest;
+bool label_range(const T* y, std::size_t n, std::ptrdiff_t stride, std::uint64_t most, T* lo, T* hi, int threads) {
+    std::vector<T> least(shares(n), y[0]), greatest(shares(n), y[0]);
+    auto apart = [&](T low, T high) { return static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) >= most; };
+    parallel_for(shares(n), threads, [&](std::size_t t) {
+        T low = y[0], high = y[0];
+        for (std::size_t begin = t * SHARE; begin < std::min(n, (t + 1) * SHARE); begin += 8192) {  // found out early
+            const std::size_t end = std::min(begin + 8192, n);
+            if (stride == 1) {
+                for (std::size_t r = begin; r < end; ++r) {
+                    low = y[r] < low ? y[r] : low;
+                    high = y[r] > high ? y[r] : high;
+                }
+            } else {
+                for (std::size_t r = begin; r < end; ++r) {
+                    const T label = y[static_cast<std::ptrdiff_t>(r) * stride];
+                    low = label < low ? label : low;
+                    high = label > high ? label : high;
+                }
             }
-        } else {
-            for (std::size_t r = begin; r < end; ++r) {
-                const T label = y[static_cast<std::ptrdiff_t>(r) * stride];
-                least = label < least ? label : least;
-                greatest = label > greatest ? label : greatest;
-            }
+            if (apart(low, high)) break;
         }
-        if (static_cast<std::uint64_t>(greatest) - static_cast<std::uint64_t>(least) >= most) return false;
-    }
-    *lo = least;
-    *hi = greatest;
-    return true;
+        least[t] = low;
+        greatest[t] = high;
+    });
+    *lo = *std::min_element(least.begin(), least.end());
+    *hi = *std::max_element(greatest.begin(), greatest.end());
+    return !apart(*lo, *hi);
 }
 
 template <typename T, typename C>
-std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T lo, std::size_t span, C* codes) {
-    std::vector<unsigned char> present(span, 0);
-    for (std::size_t r = 0; r < n; ++r) {
-        const auto gap = static_cast<std::uint64_t>(y[static_cast<std::ptrdiff_t>(r) * stride]) -
-                         static_cast<std::uint64_t>(lo);
-        if (gap >= span) throw std::out_of_range("a label lies outside the range given");
-        present[gap] = 1;
-        codes[r] = static_cast<C>(gap);
-    }
+std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T lo, std::size_t span, C* codes, int threads) {
+    std::vector<std::vector<unsigned char>> present(shares(n));
+    parallel_for(shares(n), threads, [&](std::size_t t) {
+        const std::size_t begin = t * SHARE, count = std::min(n - begin, SHARE);
+        const T* __restrict in = y + static_cast<std::ptrdiff_t>(begin) * stride;
+        C* __restrict out = codes + begin;
+        const auto low = static_cast<std::uint64_t>(lo);
+        std::uint64_t outside = 0;
+        auto code = [&](std::size_t r, T label) {
+            const std::uint64_t gap = static_cast<std::uint64_t>(label) - low;
+            outside |= gap >= span;
+            out[r] = static_cast<C>(gap);
+        };
+        if (stride == 1)
+            for (std::size_t r = 0; r < count; ++r) code(r, in[r]);
+        else
+            for (std::size_t r = 0; r < count; ++r) code(r, in[static_cast<std::ptrdiff_t>(r) * stride]);
+        if (outside) throw std::out_of_range("a label lies outside the range given");
+        present[t].assign(span, 0);
+        unsigned char* __restrict own = present[t].data();
+        for (std::size_t r = 0; r < count; ++r) own[out[r]] = 1;
+    });
     std::vector<T> classes;
     std::vector<C> place(span, 0);
     for (std::size_t v = 0; v < span; ++v) {
-        if (!present[v]) continue;
+        if (std::none_of(present.begin(), present.end(), [&](const auto& p) { return p[v]; })) continue;
         place[v] = static_cast<C>(classes.size());
         classes.push_back(static_cast<T>(static_cast<std::uint64_t>(lo) + v));
     }
@@ -52,11 +78,11 @@ std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T l
 }
 
 #define LABELS(T)                                                                                             \
-    template bool label_range<T>(const T*, std::size_t, std::ptrdiff_t, std::uint64_t, T*, T*);               \
+    template bool label_range<T>(const T*, std::size_t, std::ptrdiff_t, std::uint64_t, T*, T*, int);             \
     template std::vector<T> label_codes<T, std::uint8_t>(const T*, std::size_t, std::ptrdiff_t, T,            \
-                                                         std::size_t, std::uint8_t*);                         \
+                                                         std::size_t, std::uint8_t*, int);                     \
     template std::vector<T> label_codes<T, std::uint16_t>(const T*, std::size_t, std::ptrdiff_t, T,           \
-                                                          std::size_t, std::uint16_t*);
+                                                          std::size_t, std::uint16_t*, int);
 LABELS(std::int8_t)
 LABELS(std::int16_t)
 LABELS(std::int32_t)

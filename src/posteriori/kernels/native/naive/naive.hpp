@@ -105,8 +105,9 @@ template <typename I>
 std::int64_t score_sparse(const Sparse<I>& X, const double* table, std::size_t K, const Scores& to, int threads, int* seen);
 
 // Integer labels in a short range: the least and greatest (false if they are further apart than `most`), then codes.
-template <typename T> bool label_range(const T* y, std::size_t n, std::ptrdiff_t stride, std::uint64_t most, T* lo, T* hi);
+template <typename T>
+bool label_range(const T* y, std::size_t n, std::ptrdiff_t stride, std::uint64_t most, T* lo, T* hi, int threads);
 template <typename T, typename C>
-std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T lo, std::size_t span, C* codes);
+std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T lo, std::size_t span, C* codes, int threads);
 
 }  // namespace posteriori

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "naive.hpp"
 #include "threads.hpp"
@@ -32,20 +33,8 @@ inline Doubles exp4(Doubles x) {
 
 constexpr std::size_t ROWS = 256;
 
-}  // namespace
-
-void exp_all(double* x, std::size_t n) {
-    std::size_t i = 0;
-    for (; i + 4 <= n; i += 4) store4(x + i, exp4(load4(x + i)));
-    if (i == n) return;
-    double rest[4] = {0.0, 0.0, 0.0, 0.0};
-    std::copy(x + i, x + n, rest);
-    store4(rest, exp4(load4(rest)));
-    std::copy(rest, rest + (n - i), x + i);
-}
-
-std::int64_t normalise_block(const double* log_joint, std::size_t n, std::size_t K, double* posterior,
-                             double* evidence) {
+template <typename Size>  // of few classes the number is known when this is compiled
+std::int64_t normalise_rows(const double* log_joint, std::size_t n, Size K, double* posterior, double* evidence) {
     const double never = -std::numeric_limits<double>::infinity();
     double tops[ROWS];
     for (std::size_t r = 0; r < n; ++r) {
@@ -68,6 +57,28 @@ std::int64_t normalise_block(const double* log_joint, std::size_t n, std::size_t
         if (tops[r] == never && impossible == NONE) impossible = static_cast<std::int64_t>(r);
     }
     return impossible;
+}
+
+}  // namespace
+
+void exp_all(double* x, std::size_t n) {
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) store4(x + i, exp4(load4(x + i)));
+    if (i == n) return;
+    double rest[4] = {0.0, 0.0, 0.0, 0.0};
+    std::copy(x + i, x + n, rest);
+    store4(rest, exp4(load4(rest)));
+    std::copy(rest, rest + (n - i), x + i);
+}
+
+std::int64_t normalise_block(const double* log_joint, std::size_t n, std::size_t K, double* posterior,
+                             double* evidence) {
+    switch (K) {
+        case 2: return normalise_rows(log_joint, n, std::integral_constant<std::size_t, 2>(), posterior, evidence);
+        case 3: return normalise_rows(log_joint, n, std::integral_constant<std::size_t, 3>(), posterior, evidence);
+        case 4: return normalise_rows(log_joint, n, std::integral_constant<std::size_t, 4>(), posterior, evidence);
+        default: return normalise_rows(log_joint, n, K, posterior, evidence);
+    }
 }
 
 std::int64_t normalise(const double* log_joint, std::size_t n, std::size_t K, double* posterior, double* evidence,
