@@ -71,6 +71,13 @@ class BernoulliNB(LinearNB):
         alpha = np.reshape(self._smoothing(), (-1, 1))
         return log_share((ones if x else rows - ones) + alpha, rows + 2 * alpha)
 
+    def _border(self, X: Any, reset: bool) -> Any:
+        rows = super()._border(X, reset)
+        if not isinstance(rows, np.ndarray) and not rows.has_canonical_format:
+            rows = rows.copy() if rows is X else rows  # a cell that is stored twice is their sum: one bit, not two
+            rows.sum_duplicates()
+        return rows
+
     def _bits(self, X: Array) -> Array | None:
         """Dense rows as codes 0 and 1, or None where binarize=None left other numbers."""
         if X.dtype.kind == "f" and not np.isfinite(X).all():
