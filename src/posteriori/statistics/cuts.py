@@ -131,8 +131,8 @@ def _best_split(below: Floats) -> int | None:
 
 def _bits(counts: Floats) -> Floats:
     """N·Ent(S) = N log2 N − Σ_y N_y log2 N_y, along the last axis."""
-    total = counts.sum(axis=-1)
-    bits: Floats = _xlog2(total) - _xlog2(counts).sum(axis=-1)
+    ones = np.ones(counts.shape[-1])  # a product sums short rows faster than `sum` does
+    bits: Floats = _xlog2(counts @ ones) - _xlog2(counts) @ ones
     return np.maximum(bits, 0.0)
 
 

@@ -127,6 +127,15 @@ class Histogram:
             return Histogram.zero(self.n_classes, weighted=True)
         return Histogram(self.values, self.table * float(factor), self.level)
 
+    def coarser(self, most: int) -> Histogram:
+        """The same rows in at most so many cells."""
+        if len(self.values) <= most:
+            return self
+        keys = _keys(self.values)
+        level = _level(keys, self.level, most)
+        cells, table = _summed(_coarse(keys, level), self.table)
+        return Histogram(_floats(cells), table, level)
+
     def take_classes(self, codes: Any, n_classes: int) -> Histogram:
         """The same counts under other class codes: old class c becomes `codes[c]` of `n_classes`."""
         table = np.zeros((len(self.values), n_classes), dtype=self.table.dtype)
@@ -165,15 +174,16 @@ def _coarse(keys: Keys, level: int) -> Keys:
     return keys if level == 0 else keys & ~np.uint64((1 << level) - 1)
 
 
-def _level(keys: Keys, least: int) -> int:
-    """The least level, not below `least`, at which sorted `keys` fall into at most LIMIT cells."""
-    if len(keys) <= LIMIT and least == 0:
+def _level(keys: Keys, least: int, most: int | None = None) -> int:
+    """The least level, not below `least`, at which sorted `keys` fall into at most LIMIT (or `most`) cells."""
+    most = LIMIT if most is None else most
+    if len(keys) <= most and least == 0:
         return 0
     differ = keys[1:] ^ keys[:-1]
     low, high = least, 63
     while low < high:
         middle = (low + high) // 2
-        if 1 + np.count_nonzero(differ >> np.uint64(middle)) <= LIMIT:
+        if 1 + np.count_nonzero(differ >> np.uint64(middle)) <= most:
             high = middle
         else:
             low = middle + 1

@@ -190,7 +190,7 @@ def _least(hashes: Cells, d: int, level: int = 0) -> tuple[NDArray[np.intp], int
     """(the rows in the sample, the least level not below `level` with at most `limit(d)` distinct ones)."""
     most = limit(d)
     some = _within(hashes, level)
-    found = np.unique(hashes[some][:: max(1, len(some) // (64 * most))])  # a part, so that few levels are left to try
+    found = np.unique(hashes[some][:: max(1, len(some) // (8 * most))])  # a part tells most of the level
     while level < 63 and len(found) > most:
         level += 1
         found = found[found >> np.uint64(64 - level) == 0]
