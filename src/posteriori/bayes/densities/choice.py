@@ -188,7 +188,7 @@ def binned_without(histogram: Histogram, x: Floats, y: Array, out: Floats, turn:
     fold = np.floor(at).astype(np.int64) % FOLDS
     found = np.empty((len(x), len(counts)))
     for f in np.unique(fold).tolist():
-        rest = (counts - (_dealt(ends, f) - _dealt(ends - counts, f))).T
+        rest = (counts - np.diff(_dealt(ends.ravel(), f), prepend=0.0).reshape(counts.shape)).T
         kept = rest.any(axis=1)
         binned = Binned(0, "", Histogram(histogram.values[kept], rest[kept], histogram.level), smoothing)
         some = fold == f
