@@ -336,7 +336,7 @@ BY_HAND: list[tuple[str, str, str]] = [
     ("decision/curve.py", "return 1e-12 * max", "return 0 * max"),
     ("decision/labels.py", 'if (labels.dtype.kind in "biuf" and more.dtype.kind in "biuf") or', "if True or"),
     ("network/tables.py", "    1e-3  # how far", "    1e-2  # how far"),
-    ("margin/smo.py", "if _drift(problem, clock.steps) <= 0.01 * limits.tol:", "if True:"),
+    ("margin/smo.py", "if problem.fresh or _drift(problem, clock.steps) <= 0.01 * limits.tol:", "if True:"),
     ("margin/kernel_functions.py", "2.0**-22", "2.0**-40"),
     ("margin/platt.py", "(plus + 1) / (plus + 2)", "(plus + 1) / (plus + 1)"),
     ("margin/platt.py", "1 / (minus + 2)", "1 / (minus + 1)"),
