@@ -29,3 +29,21 @@ def test_one_row_is_a_batch_of_one(model):
     for i, row in enumerate(rows):
         alone = model.predict_log_proba(np.array([row], dtype=object))
         assert np.array_equal(alone[0], together[i]), row
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("unseen", ["missing", "mass"])
+def test_one_dict_and_one_array_of_codes_are_batches_of_one(unseen):
+    """The forms that take the short way: a dict, and an array of numbers; a new value in any column."""
+    rng = np.random.default_rng(1)
+    codes, y = rng.integers(0, 4, (60, 4)), rng.integers(0, 3, 60)
+    names = [f"x{j}" for j in range(4)]
+    model = po.NaiveBayes(kinds="categorical", unseen=unseen).fit(codes, y)
+    named = po.NaiveBayes(kinds="categorical", unseen=unseen).fit(dict(zip(names, codes.T)), y)
+    rows = np.array(list(itertools.product([0, 3, 9], repeat=4)))  # 9 is new
+    together = model.predict_log_proba(rows)
+    assert np.array_equal(together, named.predict_log_proba(dict(zip(names, rows.T))))
+    for row, expected in zip(rows, together):
+        assert np.array_equal(model.predict_log_proba(row[None])[0], expected), row
+        assert model.n_unseen_ == (row == 9).sum()
+        assert np.array_equal(named.predict_log_proba(dict(zip(names, row.tolist())))[0], expected), row
