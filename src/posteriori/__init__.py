@@ -33,7 +33,7 @@ _HOME: dict[str, str] = {
     "networks": "network.networks:",
     "BernoulliNB": "bayes.drop_ins.bernoulli_nb",
     "CategoricalNB": "bayes.drop_ins.categorical_nb",
-    "ComplementNB": "bayes.drop_ins.complement_nb",
+    "ComplementNB": "bayes.drop_ins.multinomial_nb",
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.drop_ins.gaussian_nb",
     "MultinomialNB": "bayes.drop_ins.multinomial_nb",

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from posteriori.kernels import families
-from posteriori.kernels.reference import families as reference
+from posteriori.kernels import pairs
+from posteriori.kernels.reference import pairs as reference
 
 
 @given(
@@ -29,12 +29,12 @@ def test_native_is_the_reference(seed, kind, weighted, missing, width):
     parents = [j for j in others if rng.random() < 0.4]
     weights = rng.random(n) if weighted else None
     expected = reference.toggle_scores(codes, sizes, child, parents, others, *kind, weights)
-    found = families.toggle_scores(codes, sizes, child, parents, others, *kind, weights)
+    found = pairs.toggle_scores(codes, sizes, child, parents, others, *kind, weights)
     assert_allclose(found, expected, rtol=1e-10, atol=1e-9)
     if not weighted and kind[0] == "penalised":
         rows = np.arange(n + 1.0)
         table = rows * np.log(np.maximum(rows, 1.0))
-        again = families.toggle_scores(codes, sizes, child, parents, others, *kind, x_log_x=table)
+        again = pairs.toggle_scores(codes, sizes, child, parents, others, *kind, x_log_x=table)
         assert_allclose(again, expected, rtol=1e-10, atol=1e-9)
 
 
@@ -45,15 +45,15 @@ def test_configurations_that_no_table_could_hold(missing):
     codes = np.array([rng.integers(0, s + missing, 500) for s in sizes], dtype=np.uint8)
     expected = reference.toggle_scores(codes, sizes, 4, [0, 1], [0, 1, 2, 3], "penalised", 0.5)
     for n_jobs in (1, 2):
-        found = families.toggle_scores(codes, sizes, 4, [0, 1], [0, 1, 2, 3], "penalised", 0.5, n_jobs=n_jobs)
+        found = pairs.toggle_scores(codes, sizes, 4, [0, 1], [0, 1, 2, 3], "penalised", 0.5, n_jobs=n_jobs)
         assert_allclose(found, expected, rtol=1e-10)
     # 60 · 50 · 40 · 30 configurations and their children: only those that occur are counted
-    found = families.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0)
+    found = pairs.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0)
     assert_allclose(found, reference.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0), rtol=1e-7)
 
 
 def test_threads_change_no_bit():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 4, (12, 60_000)).astype(np.uint8)
-    found = [families.toggle_scores(codes, [4] * 12, 0, [1, 2], range(1, 12), "bdeu", 1.0, n_jobs=k) for k in (1, 2)]
+    found = [pairs.toggle_scores(codes, [4] * 12, 0, [1, 2], range(1, 12), "bdeu", 1.0, n_jobs=k) for k in (1, 2)]
     assert (found[0] == found[1]).all()

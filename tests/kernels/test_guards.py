@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from posteriori.kernels import families, ladders, margin, naive, native, neighbors, network, pairs, parents
+from posteriori.kernels import margin, naive, native, neighbors, network, pairs
 
-MODULES = (families, ladders, margin, naive, neighbors, network, pairs, parents)
+MODULES = (margin, naive, neighbors, network, pairs)
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
 
@@ -93,21 +93,21 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
         pairs.count_pairs(X, [2] * 4, y, K, way=way)
     pairs.count_pairs(X, [2] * 4, y, K, weights)
     codes = np.ascontiguousarray(X.T)
-    families.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], "bdeu", 1.0, weights)
-    families.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], "penalised", 1.0, None, np.zeros(len(y) + 1))
+    pairs.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], "bdeu", 1.0, weights)
+    pairs.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], "penalised", 1.0, None, np.zeros(len(y) + 1))
     for w in (None, weights):
-        ladders.ladder_losses(list(X.T), [2] * 4, [([1], [0]), ([0, 1], [2, 4])], theta, start, y, 1, True, w)
-    table = rng.random((8, 8, parents.padded(K)))
+        pairs.ladder_losses(list(X.T), [2] * 4, [([1], [0]), ([0, 1], [2, 4])], theta, start, y, 1, True, w)
+    table = rng.random((8, 8, pairs.padded(K)))
     scopes = np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]], np.int32)
     for counts in (rng.integers(0, 9, (32, K)), rng.random((32, K))):
         for named in (None, np.tile(np.arange(8), 4)):
-            parents.pair_tables(scopes, np.arange(0, 33, 8), named, counts, [2] * 4, np.arange(0, 24, 3), 1.0)
+            pairs.pair_tables(scopes, np.arange(0, 33, 8), named, counts, [2] * 4, np.arange(0, 24, 3), 1.0)
     cells = (X + np.arange(0, 8, 2)).astype(np.int32)
     first = np.arange(0, 9, 2, dtype=np.int32)
-    parents.sum_of_products(cells, cells, table, K)
-    for totals in (None, rng.random((8, 4, parents.padded(K)))):
+    pairs.sum_of_products(cells, cells, table, K)
+    for totals in (None, rng.random((8, 4, pairs.padded(K)))):
         for w in (None, weights):
-            parents.leave_one_out(
+            pairs.leave_one_out(
                 cells, first, y.astype(np.int32), table, table, totals, np.ones(K) / K, np.ones(n) / K, w
             )
 
@@ -299,7 +299,7 @@ CODES = np.zeros((3, 2), np.uint8)
         (lambda: neighbors.nearest(FLAT, 4, POINTS, 1, "euclidean", 2.0, np.zeros(3, np.int32)), "skip"),
         (lambda: neighbors.within(FLAT, 4, POINTS, np.ones(3), "euclidean", 2.0), "radius"),
         (
-            lambda: parents.leave_one_out(
+            lambda: pairs.leave_one_out(
                 np.empty((2, 0), np.int32), np.zeros(1, np.int32), np.zeros(2, np.int32), np.ones((0, 0, 2)),
                 np.ones((0, 0, 2)), None, np.ones(2), np.ones(2),
             ),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import BadValue
-from posteriori.kernels import parents as kernels
+from posteriori.kernels import pairs as kernels
 from posteriori.kernels import reference
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.bayes.row import RowScorer
+from posteriori.bayes.factored import RowScorer
 
 
 @st.composite

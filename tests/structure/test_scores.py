@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from posteriori.errors import BadParameter
-from posteriori.kernels.reference.families import family_counts
+from posteriori.kernels.reference.pairs import family_counts
 from posteriori.structure.equivalence import equivalent
 from posteriori.structure.scores import SCORES, Scored
 from posteriori.structure.separation import reversed_rows, topological

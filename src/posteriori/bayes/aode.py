@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..arrays import Array, Codes, Floats, Ints
 from ..budget import refuse_over
 from ..errors import StatisticsError
-from ..kernels.parents import padded, sum_of_products
+from ..kernels.pairs import padded, sum_of_products
 from ..smoothing import share
 from ..statistics.cuts import CodedTable
 from ..statistics.statistics import Statistics

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..kernels.ladders import ladder_losses
 from ..kernels.naive import log_joint_cells, normalise
+from ..kernels.pairs import ladder_losses
 from ..smoothing import log_prior, log_share, log_theta
 from ..statistics import Counts
 from ..statistics.collect import count_coded

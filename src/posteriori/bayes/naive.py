@@ -19,9 +19,8 @@ from ..table.frame import Frame
 from ..table.schema import Schema
 from . import views
 from .densities import Seen
-from .factored import Factored, choose_densities, kept_for, roles_of
+from .factored import Factored, RowScorer, choose_densities, kept_for, roles_of
 from .learning import TableLearner
-from .row import RowScorer
 
 if TYPE_CHECKING:
     import pandas as pd

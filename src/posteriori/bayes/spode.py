@@ -13,7 +13,7 @@ from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..errors import StatisticsError
 from ..estimator import RANDOM_STATE
-from ..kernels.parents import leave_one_out, padded
+from ..kernels.pairs import leave_one_out, padded
 from ..smoothing import log_theta, share
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import Joint, collect_pairs

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..kernels.parents import padded
+from ..kernels.pairs import padded
 from ..smoothing import share
 from ..statistics.joint import Joint
 

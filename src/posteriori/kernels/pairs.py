@@ -1,4 +1,4 @@
-"""Counting all pairs of columns in one pass."""
+"""Several columns together: pairs counted in one pass, rows under super-parents, ladders and scores of families."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from ..budget import refuse_over
 from ..errors import BadValue
 from . import n_threads, native
 
-__all__ = ["count_pairs", "pair_offsets"]
+__all__ = [
+    "KINDS",
+    "count_pairs",
+    "ladder_losses",
+    "leave_one_out",
+    "padded",
+    "pair_offsets",
+    "pair_tables",
+    "sum_of_products",
+    "toggle_scores",
+]
 
 _WAYS = {"auto": 0, "bitmaps": 1, "scalar": 2}
 
@@ -65,3 +75,164 @@ def pair_offsets(sizes: Sequence[int]) -> NDArray[np.int64]:
     s = np.asarray(sizes, dtype=np.int64)
     i, j = np.triu_indices(len(s), k=1)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(s[i] * s[j])])
+
+
+def padded(n_classes: int) -> int:
+    """How many classes a table of the kernels below has room for: 2, or a multiple of 4."""
+    return 2 if n_classes <= 2 else -(-n_classes // 4) * 4
+
+
+def sum_of_products(rows: Array, cells: Array, theta: Floats, n_classes: int, n_jobs: int | None = None) -> Floats:
+    """out[r, y] = ln Σ_s Π_j theta[rows[r, s], cells[r, j], y]; −inf where no super-parent takes part.
+
+    Rows and cells are int32 and negative where they take no part; the classes of theta are padded with ones.
+
+    >>> theta = np.full((1, 2, 2), 0.5)
+    >>> np.exp(sum_of_products(np.zeros((1, 1), np.int32), np.array([[0, 1]], np.int32), theta, 2)).tolist()
+    [[0.25, 0.25]]
+    """
+    out = np.empty((len(rows), n_classes))
+    threads = n_threads(n_jobs, rows.size * cells.shape[1] * n_classes // 8)
+    try:
+        rows, cells = np.ascontiguousarray(rows), np.ascontiguousarray(cells)
+        native().sum_of_products(rows, cells, theta, _block(theta), out, threads)
+    except IndexError as out_of_range:
+        raise BadValue(str(out_of_range)) from None
+    return out
+
+
+def leave_one_out(
+    codes: Array,
+    first: Array,
+    y: Array,
+    theta: Floats,
+    own: Floats,
+    totals: Floats | None,
+    prior: Floats,
+    prior_own: Floats,
+    weights: Floats | None = None,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Sums [d, 3] of log loss, squared error and 0-1 loss with each attribute as the super-parent: see `reference`."""
+    d = codes.shape[1]
+    sums = np.zeros((d, 3))
+    threads = n_threads(n_jobs, codes.size * d * len(prior) // 4)
+    block = _block(theta) if totals is not None else min(_block(theta), _block(own))
+    try:
+        native().leave_one_out(codes, first, y, theta, own, totals, prior, prior_own, weights, block, sums, threads)
+    except IndexError as out_of_range:
+        raise BadValue(str(out_of_range)) from None
+    return sums
+
+
+def pair_tables(
+    scopes: Array,
+    offsets: Array,
+    cells: Array | None,
+    counts: Array,
+    sizes: Sequence[int],
+    keys: Array,
+    smoothing: float,
+    n_jobs: int | None = None,
+) -> Floats:
+    """θ[ab, c, y] of pairs of values ab as super-parents, from counts of all triples of columns: see `reference`."""
+    theta = np.zeros((len(keys), int(sum(sizes)), padded(counts.shape[1])))
+    threads = n_threads(n_jobs, theta.size)
+    native().pair_tables(
+        scopes.reshape(-1, 3), offsets, cells, counts, list(sizes), keys.tolist(), smoothing, theta, threads
+    )
+    return theta
+
+
+def _block(theta: Floats) -> int:
+    """How many factors may be multiplied before the product can leave the normal numbers."""
+    least = float(theta.min(initial=1.0, where=theta > 0))
+    return max(1, int(900 / max(-np.log2(least), 1e-3)))
+
+
+def ladder_losses(
+    columns: Sequence[Array],
+    sizes: Sequence[int],
+    ladders: Sequence[tuple[Sequence[int], Sequence[int]]],
+    log_theta: Floats,
+    start: Floats,
+    y: Array,
+    most: int,
+    every: bool,
+    weights: Floats | None = None,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Sums [k, t, 3] of log loss, squared error of P(y|x) and 0-1 loss with up to k parents and the first t ladders.
+
+    A ladder is (family, begins): its child and the child's parents, and where the tables of its rungs begin in
+    log_theta [cell, y]; rung l is [x_p1, …, x_pl, x_child] of ln θ. A code that is not below its column's size is missing:
+    a missing child adds nothing, a missing parent ends the climb. All t are judged where `every` is asked, else the last.
+
+    >>> x, y = np.array([0, 1], np.uint8), np.array([0, 1], np.uint8)
+    >>> theta = np.log(np.array([[0.75, 0.25], [0.25, 0.75]]))
+    >>> found = ladder_losses([x], [2], [((0,), (0,))], theta, np.log([0.5, 0.5]), y, 0, True)
+    >>> np.exp(-found[0, :, 0] / 2).round(4).tolist()
+    [0.5, 0.75]
+    """
+    sums = np.zeros((most + 1, len(ladders) + 1, 3))
+    work = len(y) * (most + 1) * len(ladders) * len(start) * (4 if every else 1)
+    ends = np.cumsum([0, *(len(family) for family, _ in ladders)])
+    native().ladder_losses(
+        list(columns),
+        list(sizes),
+        ends,
+        np.array([j for family, _ in ladders for j in family], dtype=np.int32),
+        np.array([cell for _, begins in ladders for cell in begins], dtype=np.int64),
+        log_theta,
+        start,
+        y,
+        weights,
+        every,
+        sums,
+        n_threads(n_jobs, work),
+    )
+    return sums
+
+
+KINDS = ("penalised", "bdeu", "k2")
+
+
+def toggle_scores(
+    codes: Array,
+    sizes: Sequence[int],
+    child: int,
+    parents: Sequence[int],
+    candidates: Sequence[int],
+    kind: str,
+    number: float,
+    weights: Floats | None = None,
+    x_log_x: Floats | None = None,
+    n_jobs: int | None = None,
+) -> Floats:
+    """[0] the score of the child with `parents`; [1 + k] with candidate k added, or taken away if it is one of them.
+
+    `codes` is a matrix [column, row]; a code that is not below its column's size is missing. The score sums over the
+    configurations π of the parents, from N[π, x]: "penalised" Σ_x N ln(N[π, x]/N[π]) less `number` for each of the q(r − 1)
+    parameters; "bdeu" and "k2" ln Γ(a r)/Γ(a r + N[π]) + Σ_x ln Γ(a + N[π, x])/Γ(a) with a = number/(q r), or 1.
+    `x_log_x` is N ln N for 0 … n rows, made once for many calls.
+
+    >>> codes = np.array([[0, 0, 1, 1], [0, 0, 1, 0]], np.uint8)
+    >>> toggle_scores(codes, [2, 2], 1, [], [0], "penalised", 0.0).round(4).tolist()
+    [-2.2493, -1.3863]
+    """
+    out = np.empty(len(candidates) + 1)
+    work = codes.shape[1] * (len(candidates) + 1)
+    native().toggle_scores(
+        codes,
+        list(sizes),
+        weights,
+        child,
+        list(parents),
+        list(candidates),
+        KINDS.index(kind),
+        float(number),
+        x_log_x,
+        out,
+        n_threads(n_jobs, work),
+    )
+    return out

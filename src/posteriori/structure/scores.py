@@ -25,7 +25,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import BadParameter, did_you_mean, listed
-from ..kernels.families import toggle_scores
+from ..kernels.pairs import toggle_scores
 
 SCORES = ("loglik", "aic", "bic", "mdl", "bdeu", "k2")
 

@@ -3,10 +3,9 @@
 from .base import Density, Seen
 from .categories import Categories
 from .events import Events, Words
-from .gaussian import Gaussian
+from .gaussian import Gaussian, Poisson
 from .mixed import LeftOut, Mixed
 from .numeric import Binned, KernelDensity
-from .poisson import Poisson
 
 __all__ = [
     "Binned",

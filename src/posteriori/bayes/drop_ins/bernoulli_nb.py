@@ -13,8 +13,7 @@ from ...arrays import Array, Floats
 from ...errors import BadValue
 from ...kernels.naive import NOT_FINITE, count_cells, count_sparse, log_joint_cells, posterior_cells
 from ..waiting import Room
-from .discrete import Linear, LinearNB, dense_count, exact_sum, log_share
-from .drop_in import refuse_numbers
+from .drop_in import Linear, LinearNB, dense_count, exact_sum, log_share, refuse_numbers
 
 
 class BernoulliNB(LinearNB):

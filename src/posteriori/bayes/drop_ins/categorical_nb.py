@@ -19,8 +19,7 @@ from ...kernels.naive import count_cells, log_joint_cells, posterior_cells
 from ...statistics import Counts
 from ...table.points import checked_matrix
 from ..waiting import Room
-from .discrete import DiscreteNB, log_share
-from .drop_in import plain
+from .drop_in import DiscreteNB, log_share, plain
 
 CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))
 SAMPLE = 4096  # rows from which the number of categories is guessed; the kernel finds out if more come

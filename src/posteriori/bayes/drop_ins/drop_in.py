@@ -1,19 +1,31 @@
-"""Where scikit-learn's contract asks for something else than the other models do: all classes at the first batch."""
+"""Where scikit-learn's contract asks for something else than the other models do: all classes at the first batch; and what
+the discrete drop-ins share: counts, the smoothing parameter α, the class prior, scores that are linear in x.
+
+Symbols: N_yj how much of feature j went with class y, `table[j, y]` of a `Counts` with one scope;
+score[r, y] = start[y] + Σ_j x_rj · w[j, y]. Where w is −inf, x·w is −inf for x > 0 and nothing for x = 0; so the finite
+weights are summed, and the infinite ones counted: `hits` holds 1 for each, and a class that is hit is impossible.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
 from ...arrays import Array, Floats
 from ...errors import BadParameter, BadValue, UnknownValue
-from ...kernels.naive import NUMBERS
+from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, posterior, score_sparse
+from ...statistics import Counts
+from ...table.points import checked_matrix
 from ..learning import MatrixLearner
-from ..waiting import Room, has_plain_classes
+from ..waiting import HIGH, Room, has_plain_classes
 
 
 class DropIn(MatrixLearner):
@@ -81,3 +93,217 @@ def refuse_numbers(model: Any, X: Any) -> None:
     """Raise scikit-learn's error for NaN and infinity, with its advice."""
     validate_data(model, X, reset=False, accept_sparse="csr")
     raise BadValue("the squares of X are too large for float64 (values beyond about 1e150); rescale the columns")
+
+
+FLOATS = (np.dtype(np.float64),)
+SMALLEST = 1e-10  # the α that force_alpha=False falls back to
+
+
+class DiscreteNB(DropIn):
+    """The parameters and fitted attributes that scikit-learn's discrete naive Bayes models have in common."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", None],
+        "force_alpha": ["boolean"],
+    }
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    @property
+    def class_count_(self) -> Floats:
+        """N_y, the weight of each class."""
+        rows: Array = self.statistics_.rows
+        return rows.astype(np.float64)
+
+    @property
+    def feature_count_(self) -> Floats:
+        """N_yj, shape (n_classes, n_features)."""
+        counts: Floats = self.statistics_.table.table
+        return counts.T
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        """log P(y); −inf for a class that has no rows."""
+        if self.class_prior is not None:
+            prior = array_of("class_prior", self.class_prior)
+            if prior.shape != self.classes_.shape:
+                raise BadValue(f"Number of priors must match number of classes. Got class_prior={self.class_prior!r}.")
+            if (prior < 0).any():
+                raise BadValue(f"class_prior must not be negative. Got {self.class_prior!r} instead.")
+        elif self.fit_prior:
+            prior = self.class_count_ / max(self.class_count_.sum(), np.finfo(float).tiny)
+        else:
+            prior = np.full(len(self.classes_), 1.0 / len(self.classes_))
+        with np.errstate(divide="ignore"):
+            return np.log(prior)
+
+    def _check_alpha(self) -> Any:
+        """α as a number or an array over the features; raised to 1e-10 where `force_alpha` is False."""
+        alpha: Any = array_of("alpha", self.alpha)
+        alpha = alpha if alpha.ndim else float(alpha)
+        least = np.min(alpha)
+        if isinstance(alpha, np.ndarray):
+            if alpha.shape[0] != self.n_features_in_:
+                raise BadValue(
+                    "When alpha is an array, it should contains `n_features`. "
+                    f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}."
+                )
+            if least < 0:
+                raise BadValue("All values in alpha must be greater than 0.")
+        if least < SMALLEST and not self.force_alpha:
+            warnings.warn(
+                f"alpha too small will result in numeric errors, setting alpha = {SMALLEST:.1e}. "
+                "Use `force_alpha=True` to keep alpha unchanged.",
+                stacklevel=2,
+            )
+        return self._smoothing()
+
+    def _smoothing(self) -> Any:
+        """α as `_check_alpha` gives it, without a word."""
+        alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
+        return alpha if self.force_alpha else np.maximum(alpha, SMALLEST)
+
+    def _border(self, X: Any, reset: bool) -> Any:
+        if plain(self, X, FLOATS, reset):
+            return X
+        return checked_matrix(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
+
+    def _collect(self, X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Counts:
+        return Counts(self._count(X, codes, n_classes, weights), np.array([0, X.shape[1]]))
+
+    def _count(self, X: Any, codes: Array, n_classes: int, weights: Floats | None) -> Floats:
+        """N_yj as a table (d, K)."""
+        if not isinstance(X, np.ndarray):
+            table, seen = count_sparse(X.indptr, X.indices, X.data, X.shape[1], codes, n_classes, weights)
+            self._check_seen(X, seen)
+            return table
+        self._check_cells(X)
+        return dense_count(X, codes, n_classes, weights)
+
+    def _is_sure(self, X: Array, room: Room) -> bool:
+        return bool(X.dtype == np.float64 and X.min() >= 0 and X.max() < HIGH)
+
+    def _check_seen(self, X: Any, seen: int) -> None:
+        if seen & NOT_FINITE:
+            refuse_numbers(self, X)
+        if seen & NEGATIVE:
+            self._check_cells(X)
+
+    def _check_cells(self, X: Any) -> None:
+        """Cells are finite, and not negative."""
+        check_array(X, accept_sparse="csr", estimator=self, input_name="X")
+        check_non_negative(X, f"{type(self).__name__} (input X)")
+
+
+def dense_count(X: Array, codes: Array, n_classes: int, weights: Floats | None) -> Floats:
+    """Σ_r w_r x_rj by class, shape (d, K): the product with the indicator of the class, a block of rows at a time."""
+    table = np.zeros((X.shape[1], n_classes))
+    for begin in range(0, len(X), 1 << 15):
+        rows = slice(begin, begin + (1 << 15))
+        indicator = np.zeros((len(codes[rows]), n_classes))
+        indicator[np.arange(len(indicator)), codes[rows]] = 1.0 if weights is None else weights[rows]
+        table += X[rows].T.astype(np.float64, copy=False) @ indicator
+    return table
+
+
+def log_share(part: Floats, whole: Floats) -> Floats:
+    """log(part/whole), −inf where part is 0 or there is no whole."""
+    some = whole > 0
+    with np.errstate(divide="ignore"):
+        out: Floats = np.log(part)
+    out -= np.log(np.where(some, whole, 1.0))
+    if not some.all():
+        out[~np.broadcast_to(some, out.shape)] = -np.inf
+    return out
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Weights (d, K), their start (K,) and its lost digits; where some are infinite, `hits` of them beside, to (d, 2K)."""
+
+    table: Floats
+    start: Floats
+    low: Floats
+    n_classes: int
+
+    @classmethod
+    def of(
+        cls,
+        weights: Floats,
+        start: Floats,
+        low: Floats | None = None,
+        hits: Floats | None = None,
+        always: Floats | None = None,
+    ) -> Linear:
+        """Finite weights with the hits given; or weights whose infinite ones hit. `always` counts hits where x = 0."""
+        k = len(start)
+        low = np.zeros(k) if low is None else low
+        if hits is None:
+            finite = np.isfinite(weights)
+            if finite.all():
+                return cls(np.ascontiguousarray(weights), np.ascontiguousarray(start), low, k)
+            weights, hits = np.where(finite, weights, 0.0), ~finite
+        always = np.zeros(k) if always is None else always
+        return cls(np.hstack([weights, hits]), np.concatenate([start, always]), np.append(low, np.zeros(k)), k)
+
+    @property
+    def infinite(self) -> bool:
+        """Whether rows may be hit."""
+        return len(self.start) > self.n_classes
+
+    def score(self, X: Any, above: float | None = None, wanted: bool = False) -> tuple[Floats, int, int]:
+        """(scores, or the posterior if wanted, first impossible row or −1, what was seen among stored cells)."""
+        if isinstance(X, np.ndarray):
+            out = X @ self.table
+            out += self.start
+            out += self.low
+            return *(posterior(out) if wanted else (out, -1)), 0
+        return score_sparse(X.indptr, X.indices, X.data, self.table, self.start, self.low, above, wanted)
+
+
+class LinearNB(DiscreteNB):
+    """A model whose scores are linear in x, and how it answers."""
+
+    def _log_joint(self, X: Any) -> Floats:
+        return self._score(X, False)[0]
+
+    def _posterior(self, X: Any) -> tuple[Floats, int]:
+        return self._score(X, True)
+
+    def _score(self, X: Any, wanted: bool) -> tuple[Floats, int]:
+        """(log joint, or the posterior if wanted, first row that no class allows or −1)."""
+        X = self._border(X, reset=False)
+        if isinstance(X, np.ndarray) and not (np.isfinite(X).all() and X.min() >= 0):
+            self._check_cells(X)
+        return self._answer(X, self._ready(), None, wanted)
+
+    def _answer(self, X: Any, linear: Linear, above: float | None, wanted: bool) -> tuple[Floats, int]:
+        scores, row, seen = linear.score(X, above, wanted and not linear.infinite)
+        self._check_seen(X, seen)
+        if linear.infinite:
+            k = linear.n_classes
+            scores = self._hit(np.ascontiguousarray(scores[:, :k]), scores[:, k:])
+            return posterior(scores) if wanted else (scores, -1)
+        return scores, row
+
+    def _hit(self, scores: Floats, hits: Floats) -> Floats:
+        """A class that is hit is impossible."""
+        scores[hits > 0] = -np.inf
+        return scores
+
+
+def exact_sum(rows: Floats) -> tuple[Floats, Floats]:
+    """Σ over the first axis in the widest float there is: (sum, what rounding it to float64 lost)."""
+    total = np.ascontiguousarray(rows.T, dtype=np.longdouble).sum(axis=1)  # along the last axis NumPy sums by halves
+    high = total.astype(np.float64)
+    return high, (total - high).astype(np.float64)

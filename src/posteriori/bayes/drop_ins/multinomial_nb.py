@@ -1,13 +1,14 @@
-"""Multinomial naive Bayes, a drop-in for scikit-learn's."""
+"""Multinomial and complement naive Bayes (Rennie et al., 2003), drop-ins for scikit-learn's."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...arrays import Floats
-from .discrete import Linear, LinearNB, log_share
+from ...errors import BadValue
+from .drop_in import Linear, LinearNB, log_share
 
 
 class MultinomialNB(LinearNB):
@@ -56,3 +57,89 @@ class MultinomialNB(LinearNB):
     def _prepare(self) -> Linear:
         self._check_alpha()
         return Linear.of(self._log_theta(), self.class_log_prior_)
+
+
+class ComplementNB(LinearNB):
+    """score[y, x] = −Σ_j x_j log θ̄_yj, θ̄ from the rows that are *not* of class y.
+
+    As scikit-learn's, with `forget` and `a + b`. The score is a heuristic, not log P(y, x). At α = 0 a feature that never
+    occurs outside a class weighs infinitely for it: the answer is the limit α → 0.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        λ, the pseudo-count of each feature.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is raised to it, with a warning.
+    fit_prior : bool, default=True
+        Used only where there is one class.
+    class_prior : array-like of shape (n_classes,), default=None
+        Used only where there is one class.
+    norm : bool, default=False
+        Whether the weights of a class are divided by their sum.
+
+    >>> model = ComplementNB().fit([[2, 0], [0, 2]], ["a", "b"])
+    >>> model.predict([[1, 0]]).tolist()
+    ['a']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**LinearNB._parameter_constraints, "norm": ["boolean"]}
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    @property
+    def feature_all_(self) -> Floats:
+        """N_j, the count of each feature in all classes."""
+        total: Floats = self.statistics_.table.table.sum(axis=1)
+        return total
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """The weights −log θ̄_yj, shape (n_classes, n_features)."""
+        return self._weights().T
+
+    def _weights(self) -> Floats:
+        outside: Floats = (
+            self.feature_all_[:, None] + np.reshape(self._smoothing(), (-1, 1)) - self.statistics_.table.table
+        )
+        total = outside.sum(axis=0)
+        with np.errstate(divide="ignore"):  # one class and α = 0: nothing lies outside
+            logged = np.log(outside / np.where(total > 0, total, 1.0))
+        if not self.norm:
+            return -logged
+        if not np.isfinite(logged).all():
+            j, y = (int(i) for i in np.argwhere(~np.isfinite(logged))[0])
+            raise BadValue(
+                f"with norm=True the weights of class {self.classes_.tolist()[y]!r} cannot be normalised: feature {j} "
+                "never occurs outside it and alpha is 0; give a positive alpha"
+            )
+        shares: Floats = logged / logged.sum(axis=0)
+        return shares
+
+    def _prepare(self) -> Linear:
+        self._check_alpha()
+        prior = self.class_log_prior_  # checked, but used only where there is nothing to choose
+        return Linear.of(self._weights(), prior if len(prior) == 1 else np.zeros(len(prior)))
+
+    def _hit(self, scores: Floats, hits: Floats) -> Floats:
+        """Infinitely good: the classes hit most win, whatever the finite parts say."""
+        scores[hits < hits.max(axis=1, keepdims=True)] = -np.inf
+        return scores

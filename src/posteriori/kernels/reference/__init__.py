@@ -1,7 +1,5 @@
 """The NumPy twin of every kernel: its specification, and what the compiled one is tested against."""
 
-from .families import toggle_scores
-from .ladders import ladder_losses
 from .naive import (
     class_moments,
     count_cells,
@@ -17,8 +15,7 @@ from .naive import (
     posterior_gaussian,
     score_sparse,
 )
-from .pairs import count_pairs
-from .parents import leave_one_out, pair_tables, sum_of_products
+from .pairs import count_pairs, ladder_losses, leave_one_out, pair_tables, sum_of_products, toggle_scores
 
 __all__ = [
     "class_moments",
