@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Codes, Floats
-from ..budget import memory_budget
 from ..decision.loss import as_loss
 from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from ..structure.dag import Dag
@@ -483,7 +482,6 @@ class BayesNet(Net):
 
     def _whole(self, max_memory: float | None) -> JunctionTree:
         """The tree of the whole network, compiled once."""
-        memory_budget(max_memory)
         tree: JunctionTree | None = self.__dict__.get("_compiled")
         if tree is None:
             tree = self.__dict__["_compiled"] = JunctionTree(self._model, max_memory)

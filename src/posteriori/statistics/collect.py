@@ -49,13 +49,13 @@ def collect(
     n_classes = len(schema.classes)
     columns = list(schema.columns)
     where = {role: found for role in ROLES if (found := columns_of(roles, role))}
-    rows = kernels.class_rows(y, n_classes, weights)
     named = where.get("cells", []) if frame.sparse is None else []
     coded = code_columns(frame, named, n_jobs) if named else Coded((), [], 0)
     ends = coded.offsets
     x = numbers(frame, where["moments"]) if "moments" in where else np.zeros((frame.n, 0))
     if ends[-1] * n_classes > SMALL:
         _refuse_wide(frame, coded, named, n_classes)
+    rows = kernels.class_rows(y, n_classes, weights)
     table = kernels.count_cells(coded.codes, y, ends, n_classes, weights, n_jobs=n_jobs) if named else None
     n, mean, m2, met = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
     seen.missing += coded.n_missing
