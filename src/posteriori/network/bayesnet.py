@@ -485,7 +485,7 @@ class BayesNet(Net):
         tree: JunctionTree | None = self.__dict__.get("_compiled")
         if tree is None:
             tree = self.__dict__["_compiled"] = JunctionTree(self._model, max_memory)
-        elif tree.max_memory != max_memory:
+        elif tree.max_memory is not max_memory:  # which is checked where it is asked
             tree.refuse_over(max_memory)
             tree.max_memory = max_memory
         return tree
