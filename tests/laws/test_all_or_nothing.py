@@ -108,7 +108,7 @@ def test_bad_rows_labels_and_weights(Model: type[Any]) -> None:
                 continue
             call = getattr(model, name)
             for bad in (strange, X[:, 0], X[:5], np.full((24, 3), np.inf)):
-                if bad is X[:5] or (bad.shape == (24, 3) and Model.__name__ in CODES and bad.dtype == object):
+                if Model.__name__ in CODES and bad is strange:
                     continue
                 unchanged_by(model, lambda call=call, bad=bad: call(bad, y))
             for bad_y in (y[:-1], holed, None):

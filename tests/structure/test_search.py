@@ -130,3 +130,29 @@ def test_what_cannot_be_is_named():
     with pytest.raises(TableError, match="rows"):
         po.learn_structure({"a": [], "b": []})
     assert po.learn_structure({"a": [1, 1, 1], "b": [0, 1, 0]}).edges == ()  # a column of one value tells nothing
+
+
+RUBBISH = [object(), 2.5, "lots", float("nan"), np.array([np.nan, 1.0]), np.array([]), {}, -1, [5]]
+
+
+MEANT = {("ess", "2.5"), ("n_jobs", "-1"), *((w, r) for w in ("required", "forbidden") for r in ("[]", "{}"))}
+
+
+@pytest.mark.parametrize("what", ["score", "method", "start", "required", "forbidden", "max_parents", "ess", "n_jobs"])
+@pytest.mark.parametrize("rubbish", RUBBISH, ids=repr)
+def test_rubbish_is_refused_in_our_words(what, rubbish):
+    data = {"a": [0, 1, 0, 1], "b": [0, 1, 1, 0]}
+    if (what, str(rubbish)) in MEANT:
+        assert po.learn_structure(data, **{what: rubbish}).edges == ()
+        return
+    with pytest.raises(ValueError, match=r"Got|no node|is required") as error:
+        po.learn_structure(data, **{what: rubbish})
+    assert type(error.value).__module__ == "posteriori.errors"
+
+
+def test_a_start_or_requirement_beyond_max_parents_is_named():
+    data = table(0)
+    with pytest.raises(InvalidNetwork, match=r"'c' begins with .*more than max_parents=1"):
+        po.learn_structure(data, required=[("a", "c"), ("b", "c")], max_parents=1)
+    with pytest.raises(InvalidNetwork, match="more than max_parents=0"):
+        po.learn_structure(data, start=po.Dag(NAMES, [("a", "b")]), max_parents=0)

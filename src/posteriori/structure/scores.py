@@ -20,6 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
 
@@ -50,10 +51,10 @@ class Scored:
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
-        if self.score not in SCORES:
+        if not isinstance(self.score, str) or self.score not in SCORES:
             hint = did_you_mean(self.score, SCORES)
             raise BadParameter(f"score is one of {listed(SCORES)}{hint} Got {self.score!r} instead.")
-        if not self.ess > 0 or math.isinf(self.ess):
+        if not isinstance(self.ess, Real) or not 0 < self.ess < math.inf:
             raise BadParameter(f"ess, the equivalent sample size, is a positive number. Got {self.ess!r} instead.")
 
     @cached_property

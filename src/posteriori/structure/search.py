@@ -12,14 +12,15 @@ T. Of equal steps the first is taken: additions before deletions before turns, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Bools, Floats
-from ..errors import BadParameter, InvalidNetwork, TableError
+from ..errors import BadParameter, InvalidNetwork, TableError, listed
 from ..table.encode import code_columns
 from ..table.frame import open_frame
 from ..table.labels import narrowest
@@ -27,7 +28,7 @@ from ..table.weights import check_weights
 from .dag import Dag
 from .graph import find
 from .scores import Scored
-from .structures import spanning_edges
+from .structures import tree
 
 METHODS = ("hill-climb", "chow-liu")
 MOVES = ("add", "delete", "turn")
@@ -89,7 +90,7 @@ def learn_structure(
     >>> found.edges, found.steps[0].move
     ((('rain', 'wet'),), 'add')
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise BadParameter(f"method is one of {', '.join(METHODS)}. Got {method!r} instead.")
     names, scored = _coded(data, score, ess, sample_weight, n_jobs)
     index = {name: j for j, name in enumerate(names)}
@@ -97,15 +98,18 @@ def learn_structure(
     if must & never:
         u, v = min(must & never)
         raise InvalidNetwork(f"the arrow {names[u]} → {names[v]} is required and forbidden")
-    if max_parents is not None and max_parents < 0:
+    if max_parents is not None and (not isinstance(max_parents, Integral) or max_parents < 0):
         raise BadParameter(f"max_parents is a whole number from 0 up, or None. Got {max_parents!r} instead.")
     arrows = _start(names, index, scored, "chow-liu" if method == "chow-liu" else start)
     if method == "chow-liu":
-        parents = _parents(len(names), arrows)
-        return Learned(Dag(names, _named(names, arrows)), scored.whole(parents), ())
+        dag = Dag(names, _named(names, arrows))
+        return Learned(dag, scored.whole(dag.numbered_parents), ())
     arrows = [a for a in arrows if a not in never and a[::-1] not in must]
     arrows += [a for a in sorted(must) if a not in arrows]
-    Dag(names, _named(names, arrows))  # a cycle among what is required is named
+    dag = Dag(names, _named(names, arrows))  # a cycle among what is required is named
+    full = next((v for v in names if max_parents is not None and len(dag.parents(v)) > max_parents), None)
+    if full is not None:
+        raise InvalidNetwork(f"{full!r} begins with {listed(dag.parents(full))}, more than max_parents={max_parents}")
     return _climb(names, scored, arrows, must, never, max_parents)
 
 
@@ -177,7 +181,7 @@ def _start(names: Sequence[str], index: dict[str, int], scored: Scored, start: A
         return []
     if isinstance(start, Dag):
         return [(find(index, a), find(index, b)) for a, b in start.edges]
-    if start != "chow-liu":
+    if not (isinstance(start, str) and start == "chow-liu"):
         raise BadParameter(f"start is a Dag, 'chow-liu' or None. Got {start!r} instead.")
     return _chow_liu(scored)
 
@@ -192,20 +196,8 @@ def _chow_liu(scored: Scored) -> list[tuple[int, int]]:
         found = plain.toggles(v, [], others)
         weight[others, v] = np.maximum(found[1:] - found[0], 0.0)
     weight = np.round((weight + weight.T) / 2, DIGITS)
-    near: list[list[int]] = [[] for _ in range(d)]
-    for i, j in spanning_edges(weight, 0.0):
-        near[i].append(j)
-        near[j].append(i)
-    arrows, seen = [], set[int]()
-    for root in range(d):
-        waiting = [] if root in seen else [root]
-        seen.update(waiting)
-        for u in waiting:  # which grows
-            for v in sorted(set(near[u]) - seen):
-                seen.add(v)
-                waiting.append(v)
-                arrows.append((u, v))
-    return arrows
+    parents = tree(weight, list(range(d))).parents
+    return [(u, v) for v, some in enumerate(parents) for u in some]
 
 
 def _coded(data: Any, score: str, ess: float, sample_weight: Any, n_jobs: int | None) -> tuple[list[str], Scored]:
@@ -226,21 +218,16 @@ def _coded(data: Any, score: str, ess: float, sample_weight: Any, n_jobs: int | 
     return names, Scored(codes, sizes, score, ess, weights, n_jobs)
 
 
-def _arrows(index: Mapping[str, int], arrows: Iterable[tuple[str, str]], what: str) -> set[tuple[int, int]]:
+def _arrows(index: dict[str, int], arrows: Iterable[tuple[str, str]], what: str) -> set[tuple[int, int]]:
+    if not isinstance(arrows, Iterable):
+        raise InvalidNetwork(f"{what} is a list of arrows (parent, child). Got {arrows!r} instead.")
     found = set()
     for arrow in arrows:
-        if isinstance(arrow, str) or len(arrow) != 2:
+        if not isinstance(arrow, list | tuple) or len(arrow) != 2:
             raise InvalidNetwork(f"{what} arrows are pairs (parent, child). Got {arrow!r} instead.")
-        found.add((find(dict(index), arrow[0]), find(dict(index), arrow[1])))
+        found.add((find(index, arrow[0]), find(index, arrow[1])))
     return found
 
 
 def _named(names: Sequence[str], arrows: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
     return [(names[u], names[v]) for u, v in arrows]
-
-
-def _parents(d: int, arrows: Sequence[tuple[int, int]]) -> list[list[int]]:
-    found: list[list[int]] = [[] for _ in range(d)]
-    for u, v in arrows:
-        found[v].append(u)
-    return found
