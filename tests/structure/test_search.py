@@ -133,13 +133,11 @@ def test_what_cannot_be_is_named():
 
 
 RUBBISH = [object(), 2.5, "lots", float("nan"), np.array([np.nan, 1.0]), np.array([]), {}, -1, [5]]
-
-
 MEANT = {("ess", "2.5"), ("n_jobs", "-1"), *((w, r) for w in ("required", "forbidden") for r in ("[]", "{}"))}
 
 
 @pytest.mark.parametrize("what", ["score", "method", "start", "required", "forbidden", "max_parents", "ess", "n_jobs"])
-@pytest.mark.parametrize("rubbish", RUBBISH, ids=repr)
+@pytest.mark.parametrize("rubbish", RUBBISH, ids=map(repr, range(len(RUBBISH))))
 def test_rubbish_is_refused_in_our_words(what, rubbish):
     data = {"a": [0, 1, 0, 1], "b": [0, 1, 1, 0]}
     if (what, str(rubbish)) in MEANT:
