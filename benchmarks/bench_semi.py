@@ -169,7 +169,7 @@ def growth() -> None:
                 budget=4,
             )
             counts = model.statistics_.joints[0].counts.table.nbytes
-            tables = model._table[0].nbytes
+            tables = model._parents.theta.nbytes
             rows.append(
                 [what, f"{n} × {d}, {v} values", human(best["TAN"]), human(best["AODE"]), human(best["predict"]),
                  f"{counts / 1e6:.2f} MB", f"{tables / 1e6:.2f} MB"]
