@@ -1,4 +1,4 @@
-"""Scores of families: native against NumPy, on every instruction set, for wide tables and any number of threads."""
+"""Families: native against NumPy, on every instruction set, by bitmaps and by rows, for wide tables and any threads."""
 
 from __future__ import annotations
 
@@ -8,34 +8,85 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from posteriori.kernels import pairs
-from posteriori.kernels.reference import pairs as reference
+from posteriori.kernels import families
+from posteriori.kernels.reference import families as reference
+
+KINDS = [("penalised", 0.0), ("penalised", 1.3), ("bdeu", 2.0), ("k2", 0.0), ("fnml", 0.0)]
+
+
+def case(seed: int, missing: bool, width: type, rows: int = 60) -> tuple[np.ndarray, list[int], list[int]]:
+    """Codes, sizes and states; some cells missing, of columns that have a state for that and of columns that have none."""
+    rng = np.random.default_rng(seed)
+    d, n = int(rng.integers(2, 7)), int(rng.integers(0, rows))
+    sizes = [int(s) for s in rng.integers(1, 5, d)]
+    codes = np.array([rng.integers(0, s + missing, n) for s in sizes], dtype=width).reshape(d, n)
+    return codes, sizes, [s + int(rng.integers(2)) for s in sizes]
+
+
+def logs(n: int) -> np.ndarray:
+    rows = np.arange(n + 1.0)
+    return rows * np.log(np.maximum(rows, 1.0))
 
 
 @given(
     seed=st.integers(0, 2**32 - 1),
-    kind=st.sampled_from([("penalised", 0.0), ("penalised", 1.3), ("bdeu", 2.0), ("k2", 0.0)]),
+    kind=st.sampled_from(KINDS),
     weighted=st.booleans(),
     missing=st.booleans(),
     width=st.sampled_from([np.uint8, np.uint16, np.uint32]),
 )
 def test_native_is_the_reference(seed, kind, weighted, missing, width):
-    rng = np.random.default_rng(seed)
-    d, n = int(rng.integers(2, 7)), int(rng.integers(0, 60))
-    sizes = [int(s) for s in rng.integers(1, 5, d)]
-    codes = np.array([rng.integers(0, s + missing, n) for s in sizes], dtype=width).reshape(d, n)
+    codes, sizes, states = case(seed, missing, width)
+    rng, (d, n) = np.random.default_rng(seed), codes.shape
     child = int(rng.integers(d))
     others = [j for j in range(d) if j != child]
     parents = [j for j in others if rng.random() < 0.4]
+    weights = rng.integers(0, 3, n).astype(float) if weighted else None
+    table = logs(n if weights is None else int(weights.sum()))
+    regret = rng.random(len(table)) if kind[0] == "fnml" else None
+    regret = None if regret is None else regret * (np.arange(len(table)) > 0)
+    expected = reference.toggle_scores(codes, sizes, child, parents, others, *kind, weights, states, regret)
+    bits = families.value_bitmaps(codes, states)
+    for x_log_x in (None, table) if regret is None else (table,):
+        for by in (None, bits):
+            found = families.toggle_scores(
+                codes, sizes, child, parents, others, *kind, weights,
+                states=states, x_log_x=x_log_x, regret=regret, bits=by,
+            )  # fmt: skip
+            assert_allclose(found, expected, rtol=1e-10, atol=1e-9)
+
+
+@given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans(), missing=st.booleans())
+def test_tests_of_independence(seed, weighted, missing):
+    codes, sizes, _ = case(seed, missing, np.uint8)
+    rng, (d, n) = np.random.default_rng(seed), codes.shape
+    x, *rest = rng.permutation(d).tolist()
+    conditions, others = rest[: len(rest) // 2], rest[len(rest) // 2 :]
     weights = rng.random(n) if weighted else None
-    expected = reference.toggle_scores(codes, sizes, child, parents, others, *kind, weights)
-    found = pairs.toggle_scores(codes, sizes, child, parents, others, *kind, weights)
-    assert_allclose(found, expected, rtol=1e-10, atol=1e-9)
-    if not weighted and kind[0] == "penalised":
-        rows = np.arange(n + 1.0)
-        table = rows * np.log(np.maximum(rows, 1.0))
-        again = pairs.toggle_scores(codes, sizes, child, parents, others, *kind, x_log_x=table)
-        assert_allclose(again, expected, rtol=1e-10, atol=1e-9)
+    expected = reference.g_tests(codes, sizes, x, conditions, others, weights)
+    for by in (None, families.value_bitmaps(codes, sizes)):
+        found = families.g_tests(codes, sizes, x, conditions, others, weights, bits=by)
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [1_000, 3_000, 30_000])
+@pytest.mark.parametrize("missing", [0, 1])
+def test_bitmaps_change_no_bit(n, missing):
+    """Many rows, skewed: some configurations are bitmaps, some lists, and a wide candidate has none."""
+    rng = np.random.default_rng(n)
+    sizes = [2, 3, 4, 2, 5, 40]
+    codes = np.array([np.minimum(rng.geometric(0.5, n) - 1, s - 1 + missing) for s in sizes], dtype=np.uint8)
+    bits, states = families.value_bitmaps(codes, sizes), [s + missing for s in sizes[:3]] + sizes[3:]
+    bits = families.value_bitmaps(codes, states)
+    for parents in ([], [1], [1, 2], [1, 2, 3, 4], [1, 5]):
+        others = [1, 2, 3, 4, 5]
+        plain, mapped = (
+            families.toggle_scores(codes, sizes, 0, parents, others, "penalised", 0.5, states=states, bits=by)
+            for by in (None, bits)
+        )
+        assert (plain == mapped).all()
+        expected = reference.toggle_scores(codes, sizes, 0, parents, others, "penalised", 0.5, states=states)
+        assert_allclose(plain, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("missing", [0, 1])
@@ -45,15 +96,19 @@ def test_configurations_that_no_table_could_hold(missing):
     codes = np.array([rng.integers(0, s + missing, 500) for s in sizes], dtype=np.uint8)
     expected = reference.toggle_scores(codes, sizes, 4, [0, 1], [0, 1, 2, 3], "penalised", 0.5)
     for n_jobs in (1, 2):
-        found = pairs.toggle_scores(codes, sizes, 4, [0, 1], [0, 1, 2, 3], "penalised", 0.5, n_jobs=n_jobs)
+        found = families.toggle_scores(codes, sizes, 4, [0, 1], [0, 1, 2, 3], "penalised", 0.5, n_jobs=n_jobs)
         assert_allclose(found, expected, rtol=1e-10)
     # 60 · 50 · 40 · 30 configurations and their children: only those that occur are counted
-    found = pairs.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0)
+    found = families.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0)
     assert_allclose(found, reference.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0), rtol=1e-7)
 
 
 def test_threads_change_no_bit():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 4, (12, 60_000)).astype(np.uint8)
-    found = [pairs.toggle_scores(codes, [4] * 12, 0, [1, 2], range(1, 12), "bdeu", 1.0, n_jobs=k) for k in (1, 2)]
-    assert (found[0] == found[1]).all()
+    for bits in (None, families.value_bitmaps(codes, [4] * 12)):
+        found = [
+            families.toggle_scores(codes, [4] * 12, 0, [1, 2], range(1, 12), "bdeu", 1.0, bits=bits, n_jobs=k)
+            for k in (1, 2)
+        ]
+        assert (found[0] == found[1]).all()

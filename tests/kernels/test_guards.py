@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from posteriori.kernels import margin, naive, native, neighbors, network, pairs
+from posteriori.kernels import families, margin, naive, native, neighbors, network, pairs
 
-MODULES = (margin, naive, neighbors, network, pairs)
+MODULES = (families, margin, naive, neighbors, network, pairs)
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
 
@@ -93,8 +93,12 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
         pairs.count_pairs(X, [2] * 4, y, K, way=way)
     pairs.count_pairs(X, [2] * 4, y, K, weights)
     codes = np.ascontiguousarray(X.T)
-    pairs.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], "bdeu", 1.0, weights)
-    pairs.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], "penalised", 1.0, None, np.zeros(len(y) + 1))
+    bits, logs = families.value_bitmaps(codes, [2] * 4), np.zeros(n + 1)
+    for given in ({"weights": weights}, {"bits": bits, "x_log_x": logs, "regret": logs}):
+        kind = "bdeu" if "weights" in given else "fnml"
+        families.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], kind, 1.0, **given)
+    families.g_tests(codes, [2] * 4, 0, [1], [2, 3], weights, x_log_x=logs)
+    families.g_tests(codes, [2] * 4, 0, [1], [2, 3], bits=bits, x_log_x=logs)
     for w in (None, weights):
         pairs.ladder_losses(list(X.T), [2] * 4, [([1], [0]), ([0, 1], [2, 4])], theta, start, y, 1, True, w)
     table = rng.random((8, 8, pairs.padded(K)))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from posteriori.errors import BadParameter
-from posteriori.kernels.reference.pairs import family_counts
+from posteriori.kernels.reference.families import family_counts
 from posteriori.structure.equivalence import equivalent
-from posteriori.structure.scores import SCORES, Scored
+from posteriori.structure.scores import EQUIVALENT, SCORES, Scored, log_regret
 from posteriori.structure.separation import reversed_rows, topological
 
 
@@ -50,7 +50,7 @@ def test_by_hand():
     assert Scored(codes, (2, 2), "k2").family(1, [0]) == pytest.approx(k2)
 
 
-@pytest.mark.parametrize("score", ["loglik", "aic", "bic", "bdeu"])
+@pytest.mark.parametrize("score", EQUIVALENT)
 @given(seed=st.integers(0, 10_000))
 def test_structures_of_one_class_score_alike(score, seed):
     codes, sizes = table(seed)
@@ -86,7 +86,50 @@ def test_bdeu_is_the_probability_of_the_rows_one_after_the_other():
         log_p += math.log((counts[p, x] + alpha) / (counts[p].sum() + alpha * sizes[0]))
         counts[p, x] += 1
     assert Scored(codes, sizes, "bdeu", ess=2.0).family(0, [1]) == pytest.approx(log_p)
-    assert (counts == family_counts(codes, sizes, 0, [1])).all()
+    assert (counts == family_counts(codes, (sizes[1], sizes[0]), [1, 0])).all()
+
+
+@pytest.mark.parametrize("r", [1, 2, 3, 5])
+def test_the_regret_by_enumeration(r):
+    found = log_regret(6, r)
+    for n in range(1, 7):
+        total = 0.0
+        for sample in itertools.product(range(r), repeat=n):
+            share = np.bincount(sample, minlength=r) / n
+            total += math.prod(share[x] for x in sample)  # the likelihood of the sample at its own best θ
+        assert found[n] == pytest.approx(math.log(total), rel=1e-12)
+    assert found[0] == 0.0
+
+
+def test_the_regret_of_many_rows():
+    found = log_regret(4000, 2)
+    for n in (998, 999, 1000, 1001, 4000):  # where the expansion takes over from the sum
+        h = np.arange(n + 1)
+        log_terms = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in h]
+        log_terms += np.where(h > 0, h * np.log(np.maximum(h, 1) / n), 0) + np.where(
+            h < n, (n - h) * np.log(np.maximum(n - h, 1) / n), 0
+        )
+        assert found[n] == pytest.approx(np.logaddexp.reduce(log_terms), rel=1e-11)
+    assert np.isfinite(log_regret(2000, 4000)).all()
+
+
+def test_fnml_is_the_normalised_likelihood():
+    """Σ over all children of exp(score) is one for each assignment of the parents: no prior, no price, a distribution."""
+    parent, r = np.array([0, 0, 1, 1, 1], np.uint8), 2
+    total = 0.0
+    for child in itertools.product(range(r), repeat=len(parent)):
+        codes = np.array([parent, child], np.uint8)
+        total += math.exp(Scored(codes, (2, r), "fnml").family(1, [0]))
+    assert total == pytest.approx(1.0)
+    with pytest.raises(BadParameter, match="whole numbers"):
+        Scored(codes, (2, 2), "fnml", weights=np.full(5, 0.5))
+
+
+def test_a_missing_parent_is_one_more_value_and_a_missing_child_no_row():
+    codes = np.array([[0, 1, 2, 2, 0], [0, 1, 1, 0, 2]], np.uint8)
+    told = np.array([[0, 1, 2, 2], [0, 1, 1, 0]], np.uint8)
+    for score in ("loglik", "bdeu", "k2"):
+        assert Scored(codes, (2, 2), score).family(1, [0]) == Scored(told, (3, 2), score).family(1, [0])
 
 
 def test_what_is_no_score_is_named():

@@ -132,11 +132,152 @@ def test_what_cannot_be_is_named():
     assert po.learn_structure({"a": [1, 1, 1], "b": [0, 1, 0]}).edges == ()  # a column of one value tells nothing
 
 
+@given(seed=st.integers(0, 10_000))
+def test_tiers_and_a_parent_of_all(seed):
+    data = table(seed)
+    found = po.learn_structure(data, tiers=[["c"], ["a", "e"]])
+    place = {"c": 0, "a": 1, "e": 1}
+    assert all(place[u] <= place[v] for u, v in found.edges if u in place and v in place)
+    found = po.learn_structure(data, parent_of_all="d", max_parents=2)
+    assert {("d", v) for v in "abce"} <= set(found.edges)
+    tree = po.learn_structure(data, parent_of_all="d", max_parents=2, start="chow-liu")
+    assert {("d", v) for v in "abce"} <= set(tree.edges)
+    naive = po.learn_structure(data, parent_of_all="d", max_parents=1)
+    assert set(naive.edges) == {("d", v) for v in "abce"}
+
+
+def test_tiers_that_contradict_are_named():
+    data = table(0)
+    with pytest.raises(InvalidNetwork, match="a → b is required, but tiers put b first"):
+        po.learn_structure(data, required=[("a", "b")], tiers=["b", "a"])
+    with pytest.raises(InvalidNetwork, match="a node is in two tiers"):
+        po.learn_structure(data, tiers=[["a"], ["b", "a"]])
+    with pytest.raises(UnknownColumn, match="no node 'z'"):
+        po.learn_structure(data, tiers=[["a"], ["z"]])
+    with pytest.raises(UnknownColumn, match="no node 'z'"):
+        po.learn_structure(data, parent_of_all="z")
+    with pytest.raises(InvalidNetwork, match="required and forbidden"):
+        po.learn_structure(data, parent_of_all="a", forbidden=[("a", "c")])
+
+
+@given(seed=st.integers(0, 10_000))
+def test_tabu_and_restarts_never_end_lower_and_repeat_themselves(seed):
+    data = table(seed)
+    plain = po.learn_structure(data, "k2")
+    for options in ({"tabu": 10}, {"restarts": 3, "random_state": seed}, {"tabu": 5, "restarts": 2, "random_state": 1}):
+        found = po.learn_structure(data, "k2", **options)
+        assert found.score >= plain.score - 1e-9
+        assert found == po.learn_structure(data, "k2", **options)
+        arrows: set[tuple[str, str]] = set()
+        judge = scored(data, "k2")
+        for step in found.steps:  # the way to the best, through worse ones
+            arrows ^= {(step.parent, step.child)}
+            if step.move == "turn":
+                arrows.add((step.child, step.parent))
+            assert step.score == pytest.approx(judge.whole(parents_of(po.Dag(NAMES, sorted(arrows)))), rel=1e-9)
+        assert arrows == set(found.edges)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_k2_takes_the_best_parents_along_an_order(seed):
+    data = table(seed)
+    order = list(np.random.default_rng(seed).permutation(list(NAMES)))
+    found = po.learn_structure(data, "bdeu", "k2", order=order, forbidden=[("a", "b")])
+    assert all(order.index(u) < order.index(v) for u, v in found.edges)
+    assert ("a", "b") not in found.edges
+    judge = scored(data, "bdeu")
+    for v in NAMES:  # no single parent more would help
+        now = [NAMES.index(p) for p in found.dag.parents(v)]
+        for u in order[: order.index(v)]:
+            if NAMES.index(u) not in now and (u, v) != ("a", "b"):
+                more = judge.family(NAMES.index(v), [*now, NAMES.index(u)])
+                assert more <= judge.family(NAMES.index(v), now) + 1e-6
+    with pytest.raises(BadParameter, match="needs order"):
+        po.learn_structure(data, method="k2")
+    with pytest.raises(BadParameter, match="every node once"):
+        po.learn_structure(data, method="k2", order=list("abcd"))
+    with pytest.raises(InvalidNetwork, match="order puts a first"):
+        po.learn_structure(data, method="k2", order=list(NAMES), required=[("b", "a")])
+
+
+def test_time_ctrl_c_and_progress():
+    data = table(1)
+    ended = po.learn_structure(data, time_limit=0)
+    assert ended.edges == ()
+    assert not ended.finished
+    lines: list[str] = []
+    whole = po.learn_structure(data, progress=lines.append)
+    assert whole.finished
+    assert len(lines) == len(whole.steps)
+    assert "score" in lines[0]
+
+    def stop(line: str) -> None:
+        if line.startswith("step 2"):
+            raise KeyboardInterrupt
+
+    cut = po.learn_structure(data, progress=stop)
+    assert not cut.finished
+    assert cut.steps == whole.steps[:2]
+    assert len(cut.edges) == 2
+    assert po.learn_structure(data, progress=True) == whole
+
+
+@given(seed=st.integers(0, 10_000), order=st.permutations(range(len(NAMES))))
+def test_the_order_of_columns_changes_at_most_which_of_equals(seed, order):
+    """The same steps, until two are worth the same."""
+    data = table(seed)
+    first = po.learn_structure(data, "k2")
+    moved = po.learn_structure({NAMES[j]: data[NAMES[j]] for j in order}, "k2")
+    for a, b in zip(first.steps, moved.steps):
+        assert a.gain == pytest.approx(b.gain)
+        if (a.move, a.parent, a.child) != (b.move, b.parent, b.child):
+            break
+    else:
+        assert set(moved.edges) == set(first.edges)
+        assert moved.score == pytest.approx(first.score)
+
+
+def test_a_whole_matrix_of_numbers_has_the_values_that_occur():
+    matrix = np.random.default_rng(0).integers(0, 2, (200, 3)) * np.array([1, 7, 1]) + np.array([0, 1, 5])
+    found = po.learn_structure(matrix)
+    named = po.learn_structure({str(j): [f"v{x}" for x in matrix[:, j]] for j in range(3)})
+    assert found.score == pytest.approx(named.score)
+
+
+def test_equal_rows_are_merged():
+    data = table(3)
+    many = {k: np.tile(np.asarray(v, dtype=object), 40) for k, v in data.items()}  # 4,800 rows of at most 4⁵
+    judge = scored(many, "bic")
+    found = po.learn_structure(many)
+    assert found.score == pytest.approx(judge.whole(parents_of(found.dag)), rel=1e-12)
+
+
+def test_two_rows_and_columns_of_one_value():
+    assert po.learn_structure({"a": [0, 1], "b": [0, 1]}).finished
+    for method in ("hill-climb", "chow-liu"):
+        assert po.learn_structure({"a": [1, 1, 1], "b": [2, 2, 2]}, method=method).dag.nodes == ("a", "b")
+
+
 RUBBISH = [object(), 2.5, "lots", float("nan"), np.array([np.nan, 1.0]), np.array([]), {}, -1, [5]]
-MEANT = {("ess", "2.5"), ("n_jobs", "-1"), *((w, r) for w in ("required", "forbidden") for r in ("[]", "{}"))}
+MEANT = {("ess", "2.5"), ("time_limit", "2.5"), ("n_jobs", "-1")}
+MEANT |= {(w, r) for w in ("required", "forbidden", "tiers") for r in ("[]", "{}")}
 
 
-@pytest.mark.parametrize("what", ["score", "method", "start", "required", "forbidden", "max_parents", "ess", "n_jobs"])
+OPTIONS = [
+    "score",
+    "method",
+    "start",
+    "required",
+    "forbidden",
+    "tiers",
+    "parent_of_all",
+    "max_parents",
+    "tabu",
+    "restarts",
+]
+
+
+@pytest.mark.parametrize("what", [*OPTIONS, "time_limit", "ess", "n_jobs"])
 @pytest.mark.parametrize("rubbish", RUBBISH, ids=map(repr, range(len(RUBBISH))))
 def test_rubbish_is_refused_in_our_words(what, rubbish):
     data = {"a": [0, 1, 0, 1], "b": [0, 1, 1, 0]}

@@ -1,14 +1,4 @@
-"""Structures found by score: greedy hill-climbing over arrows added, deleted and turned.
-
-Symbols: s(v | P) the score of node v with parents P, pa(v) its parents now. A step is worth
-
-    add u → v      s(v | pa(v) ∪ u) − s(v | pa(v))
-    delete u → v   s(v | pa(v) ∖ u) − s(v | pa(v))
-    turn u → v     both: deleted here, added at u
-
-so all steps are known from T[u, v], the score of v with u toggled among its parents; a step changes one or two columns of
-T. Of equal steps the first is taken: additions before deletions before turns, then by parent, then by child.
-"""
+"""Structures of categorical columns found in rows: by score (greedy, by an order, exactly), as a tree, or by tests."""
 
 from __future__ import annotations
 
@@ -19,41 +9,32 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Bools, Floats
-from ..errors import BadParameter, InvalidNetwork, TableError, listed
+from ..arrays import Array, Floats
+from ..errors import BadParameter, InvalidNetwork, TableError, did_you_mean, listed
 from ..table.encode import code_columns
 from ..table.frame import open_frame
 from ..table.labels import narrowest
 from ..table.weights import check_weights
+from .climb import Step, by_order, climb
 from .dag import Dag
-from .graph import find
+from .graph import find, find_all
+from .rules import Arrow, Rules
 from .scores import Scored
 from .structures import tree
+from .watching import Progress, Watch, watched
 
-METHODS = ("hill-climb", "chow-liu")
-MOVES = ("add", "delete", "turn")
-DIGITS = 9  # gains that differ less are equal
+METHODS = ("hill-climb", "chow-liu", "k2")
 MOST_VALUES = 1 << 12
 
 
 @dataclass(frozen=True)
-class Step:
-    """One step of a search: what was done to the arrow parent → child, what it brought, and the score after it."""
-
-    move: str
-    parent: str
-    child: str
-    gain: float
-    score: float
-
-
-@dataclass(frozen=True)
 class Learned:
-    """A structure that was found, and the way to it."""
+    """A structure that was found, and the way to it; `finished` is False where time or Ctrl-C ended the search."""
 
     dag: Dag
     score: float
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = ()
+    finished: bool = True
 
     @property
     def edges(self) -> tuple[tuple[str, str], ...]:
@@ -69,21 +50,36 @@ def learn_structure(
     start: Dag | str | None = None,
     required: Iterable[tuple[str, str]] = (),
     forbidden: Iterable[tuple[str, str]] = (),
+    tiers: Sequence[Iterable[str]] | None = None,
+    parent_of_all: str | None = None,
     max_parents: int | None = None,
+    order: Sequence[str] | None = None,
+    tabu: int = 0,
+    restarts: int = 0,
+    random_state: int | None = None,
     ess: float = 1.0,
     sample_weight: Any = None,
+    time_limit: float | None = None,
+    progress: Progress = False,
     n_jobs: int | None = None,
 ) -> Learned:
     """The structure of categorical columns that a search by `score` finds.
 
     Parameters
     ----------
-    data : table, its columns the nodes; missing cells leave a row out of the families they are in
-    score : "bic" ("mdl"), "aic", "loglik", "bdeu" (with `ess`) or "k2"; larger is better
-    method : "hill-climb", or "chow-liu": the tree of greatest mutual information
-    start : where the climb begins: a `Dag`, "chow-liu", or None for no arrow
+    data : table, its columns the nodes; a missing cell is one more value of a parent, and leaves the row out of the family
+        in which it is the child
+    score : "bic" ("mdl"), "aic", "loglik", "bdeu" (with `ess`), "k2" or "fnml"; larger is better
+    method : "hill-climb"; "k2", along an `order` of the nodes; "chow-liu", the tree of greatest mutual information
+    start : where the climb begins: a `Dag`, "chow-liu", or None for no arrow but the required ones
     required, forbidden : arrows (parent, child) that are kept, or never made
+    tiers : lists of nodes, the earliest first: no arrow leads from a later list into an earlier one
+    parent_of_all : a node, such as the class, that has an arrow to every other
     max_parents : most parents of a node
+    tabu : how many steps without gain the climb may take, none of them to one of as many graphs seen last
+    restarts : how many times the climb begins anew, some random steps away from the best
+    time_limit : seconds; then, or on Ctrl-C, the best so far is returned with `finished` False
+    progress : True for a line in the terminal, or a function that is given each line
 
     >>> rain = [0, 0, 0, 0, 1, 1, 1, 1] * 8
     >>> found = learn_structure({"rain": rain, "wet": rain, "coin": [0, 1] * 32})
@@ -91,143 +87,118 @@ def learn_structure(
     ((('rain', 'wet'),), 'add')
     """
     if not isinstance(method, str) or method not in METHODS:
-        raise BadParameter(f"method is one of {', '.join(METHODS)}. Got {method!r} instead.")
-    names, scored = _coded(data, score, ess, sample_weight, n_jobs)
-    index = {name: j for j, name in enumerate(names)}
-    must, never = (_arrows(index, arrows, what) for arrows, what in ((required, "required"), (forbidden, "forbidden")))
-    if must & never:
-        u, v = min(must & never)
-        raise InvalidNetwork(f"the arrow {names[u]} → {names[v]} is required and forbidden")
-    if max_parents is not None and (not isinstance(max_parents, Integral) or max_parents < 0):
-        raise BadParameter(f"max_parents is a whole number from 0 up, or None. Got {max_parents!r} instead.")
-    arrows = _start(names, index, scored, "chow-liu" if method == "chow-liu" else start)
-    if method == "chow-liu":
-        dag = Dag(names, _named(names, arrows))
-        return Learned(dag, scored.whole(dag.numbered_parents), ())
-    arrows = [a for a in arrows if a not in never and a[::-1] not in must]
-    arrows += [a for a in sorted(must) if a not in arrows]
-    dag = Dag(names, _named(names, arrows))  # a cycle among what is required is named
-    full = next((v for v in names if max_parents is not None and len(dag.parents(v)) > max_parents), None)
-    if full is not None:
-        raise InvalidNetwork(f"{full!r} begins with {listed(dag.parents(full))}, more than max_parents={max_parents}")
-    return _climb(names, scored, arrows, must, never, max_parents)
+        hint = did_you_mean(method, METHODS)
+        raise BadParameter(f"method is one of {listed(METHODS)}{hint} Got {method!r} instead.")
+    for what, number in (("tabu", tabu), ("restarts", restarts)):
+        if not isinstance(number, Integral) or isinstance(number, bool) or number < 0:
+            raise BadParameter(f"{what} is a whole number from 0 up. Got {number!r} instead.")
+    names, scored = coded(data, score, ess, sample_weight, n_jobs)
+    rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
+    with watched(progress, time_limit) as watch:
+        arrows, steps = _search(scored, rules, method, start, order, int(tabu), int(restarts), random_state, watch)
+    dag = Dag(names, rules.named(arrows))
+    return Learned(dag, scored.whole(dag.numbered_parents), tuple(steps), watch.finished)
 
 
-def _climb(
-    names: Sequence[str],
+def _search(
     scored: Scored,
-    arrows: list[tuple[int, int]],
-    must: set[tuple[int, int]],
-    never: set[tuple[int, int]],
-    max_parents: int | None,
-) -> Learned:
-    d = len(names)
-    edge = np.zeros((d, d), dtype=bool)
-    for u, v in arrows:
-        edge[u, v] = True
-    kept, banned = (np.zeros((d, d), dtype=bool) for _ in range(2))
-    for some, matrix in ((must, kept), (never, banned)):
-        for u, v in some:
-            matrix[u, v] = True
-    np.fill_diagonal(banned, True)
-    own, toggled = np.zeros(d), np.zeros((d, d))
-    stale: Sequence[int] = range(d)
-    steps: list[Step] = []
-    most = d if max_parents is None else max_parents
-    while True:
-        for v in stale:
-            others = [u for u in range(d) if u != v]
-            found = scored.toggles(v, np.flatnonzero(edge[:, v]).tolist(), others)
-            own[v], toggled[others, v] = found[0], found[1:]
-        gains = _gains(edge, toggled - own, kept, banned, most)
-        move, u, v = (int(i) for i in np.unravel_index(np.argmax(gains), gains.shape))
-        gain = float(gains[move, u, v])
-        if not gain > 0:
-            break
-        edge[u, v] = move == 0
-        edge[v, u] |= move == 2
-        stale = (u, v) if move == 2 else (v,)
-        total = float(own.sum()) + gain
-        steps.append(Step(MOVES[move], names[u], names[v], gain, total))
-    arrows = [(int(u), int(v)) for v, u in np.argwhere(edge.T)]
-    return Learned(Dag(names, _named(names, arrows)), float(own.sum()), tuple(steps))
+    rules: Rules,
+    method: str,
+    start: Any,
+    order: Any,
+    tabu: int,
+    restarts: int,
+    random_state: int | None,
+    watch: Watch,
+) -> tuple[list[Arrow], list[Step]]:
+    if method == "chow-liu":
+        return rules.start(_chow_liu(scored), False), []
+    if method == "k2":
+        return by_order(scored, rules, _order(rules, order), watch)
+    begin = rules.start(*_start(rules, scored, start))
+    return climb(scored, rules, begin, watch, tabu, restarts, np.random.default_rng(random_state))
 
 
-def _gains(edge: Bools, worth: Floats, kept: Bools, banned: Bools, most: int) -> Floats:
-    """What each step would bring, [move, u, v]; −∞ where it may not be done."""
-    above = _reaches(edge)
-    full = edge.sum(axis=0) >= most
-    may_add = ~(edge | edge.T | banned | above.T | full)
-    may_delete = edge & ~kept
-    # u → v can be turned unless another path leads from u to v
-    around = ((edge.astype(np.float32) @ above.astype(np.float32)) > 0) & edge
-    may_turn = may_delete & ~around & ~banned.T & ~full[:, None]
-    gains = np.stack([worth, worth, worth + worth.T])
-    return np.where(np.stack([may_add, may_delete, may_turn]), np.round(gains, DIGITS), -np.inf)
-
-
-def _reaches(edge: Bools) -> Bools:
-    """Whether a path of one arrow or more leads from u to v: squares of the adjacency, log₂ d of them."""
-    found = edge.copy()
-    while True:
-        wider = found | ((found.astype(np.float32) @ found.astype(np.float32)) > 0)
-        if (wider == found).all():
-            return found
-        found = wider
-
-
-def _start(names: Sequence[str], index: dict[str, int], scored: Scored, start: Any) -> list[tuple[int, int]]:
+def _start(rules: Rules, scored: Scored, start: Any) -> tuple[list[Arrow], bool]:
+    """Arrows, and whether they are to hold as they are."""
     if start is None:
-        return []
+        return [], True
     if isinstance(start, Dag):
-        return [(find(index, a), find(index, b)) for a, b in start.edges]
+        index = {name: j for j, name in enumerate(rules.names)}
+        return [(find(index, a), find(index, b)) for a, b in start.edges], True
     if not (isinstance(start, str) and start == "chow-liu"):
         raise BadParameter(f"start is a Dag, 'chow-liu' or None. Got {start!r} instead.")
-    return _chow_liu(scored)
+    return _chow_liu(scored), False
 
 
-def _chow_liu(scored: Scored) -> list[tuple[int, int]]:
-    """The tree of greatest Σ I(X_u; X_v) over the rows that have both, directed away from its first node."""
-    d = len(scored.sizes)
+def _order(rules: Rules, order: Any) -> list[int]:
+    index = {name: j for j, name in enumerate(rules.names)}
+    found = find_all(index, () if order is None else order)
+    if sorted(found) != list(range(len(index))):
+        raise BadParameter(f"method 'k2' needs order, every node once: {listed(index)}. Got {order!r} instead.")
+    place = {v: i for i, v in enumerate(found)}
+    for u, v in np.argwhere(rules.required).tolist():
+        if place[u] > place[v]:
+            a, b = rules.names[u], rules.names[v]
+            raise InvalidNetwork(f"the arrow {a} → {b} is required, but order puts {b} first")
+    return found
+
+
+def _chow_liu(scored: Scored) -> list[Arrow]:
+    """The tree of greatest Σ I(X_u; X_v), directed away from its first node."""
+    d = scored.d
     plain = Scored(scored.codes, scored.sizes, "loglik", weights=scored.weights, n_jobs=scored.n_jobs)
     weight = np.zeros((d, d))
     for v in range(d):
         others = [u for u in range(d) if u != v]
         found = plain.toggles(v, [], others)
-        weight[others, v] = np.maximum(found[1:] - found[0], 0.0)
-    weight = np.round((weight + weight.T) / 2, DIGITS)
+        weight[others, v] = found[1:] - found[0]
+    weight = np.round((weight + weight.T) / (2 * max(scored.m, 1.0)), 10)
     parents = tree(weight, list(range(d))).parents
     return [(u, v) for v, some in enumerate(parents) for u in some]
 
 
-def _coded(data: Any, score: str, ess: float, sample_weight: Any, n_jobs: int | None) -> tuple[list[str], Scored]:
+def coded(data: Any, score: str, ess: float, sample_weight: Any, n_jobs: int | None) -> tuple[list[str], Scored]:
+    """The names of the columns and their codes; equal rows are merged where there can only be few."""
     frame = open_frame(data)
     names = [str(frame.name(j)) for j in range(frame.d)]
     if frame.d == 0 or frame.n == 0:
         raise TableError(f"a structure is learned from rows and columns; got {frame.n} rows of {frame.d} columns")
-    coded = code_columns(frame, range(frame.d), n_jobs)
-    sizes = tuple(len(values) for values in coded.values)
+    table = code_columns(frame, range(frame.d), n_jobs)
+    columns, sizes = zip(*(_observed(table.column(j), len(values)) for j, values in enumerate(table.values)))
     for name, size in zip(names, sizes):
         if size == 0:
             raise TableError(f"every cell of {name!r} is missing: leave the column out")
         if size > MOST_VALUES:
             raise TableError(f"column {name!r} has {size} values: cut numbers into bins, and leave names and ids out")
     kind = narrowest(max(sizes) + 1)
-    codes = np.stack([np.asarray(coded.column(j)).astype(kind) for j in range(frame.d)])
+    codes = np.stack([column.astype(kind, copy=False) for column in columns])
     weights = None if sample_weight is None else check_weights(sample_weight, frame.n)
+    codes, weights = _merged(codes, sizes, weights)
     return names, Scored(codes, sizes, score, ess, weights, n_jobs)
 
 
-def _arrows(index: dict[str, int], arrows: Iterable[tuple[str, str]], what: str) -> set[tuple[int, int]]:
-    if not isinstance(arrows, Iterable):
-        raise InvalidNetwork(f"{what} is a list of arrows (parent, child). Got {arrows!r} instead.")
-    found = set()
-    for arrow in arrows:
-        if not isinstance(arrow, list | tuple) or len(arrow) != 2:
-            raise InvalidNetwork(f"{what} arrows are pairs (parent, child). Got {arrow!r} instead.")
-        found.add((find(index, arrow[0]), find(index, arrow[1])))
-    return found
+def _observed(column: Array, size: int) -> tuple[Array, int]:
+    """The codes of the values that occur, and their number; a missing cell has that number as its code."""
+    used = np.bincount(column, minlength=size + 1)[:size] > 0
+    if used.all():
+        return column, size
+    place = np.append(np.cumsum(used) - 1, used.sum())
+    return place[column], int(used.sum())
 
 
-def _named(names: Sequence[str], arrows: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
-    return [(names[u], names[v]) for u, v in arrows]
+def _merged(codes: Array, sizes: Sequence[int], weights: Floats | None) -> tuple[Array, Floats | None]:
+    """Equal rows as one with a weight, where there can be at most half as many different ones as rows."""
+    most = 1
+    for size in sizes:
+        most *= size + 1
+        if most > codes.shape[1] // 2:
+            return codes, weights
+    shape = [size + 1 for size in sizes]
+    cells = np.zeros(codes.shape[1], dtype=np.intp)
+    for column, size in zip(codes, shape):
+        cells *= size
+        cells += column
+    counts = np.bincount(cells, weights, minlength=most)
+    seen = np.flatnonzero(counts)
+    return np.stack(np.unravel_index(seen, shape)).astype(codes.dtype), counts[seen].astype(np.float64)

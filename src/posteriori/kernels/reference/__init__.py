@@ -1,5 +1,6 @@
 """The NumPy twin of every kernel: its specification, and what the compiled one is tested against."""
 
+from .families import g_tests, toggle_scores
 from .naive import (
     class_moments,
     count_cells,
@@ -15,7 +16,7 @@ from .naive import (
     posterior_gaussian,
     score_sparse,
 )
-from .pairs import count_pairs, ladder_losses, leave_one_out, pair_tables, sum_of_products, toggle_scores
+from .pairs import count_pairs, ladder_losses, leave_one_out, pair_tables, sum_of_products
 
 __all__ = [
     "class_moments",
@@ -23,6 +24,7 @@ __all__ = [
     "count_pairs",
     "count_sparse",
     "encode_integers",
+    "g_tests",
     "ladder_losses",
     "leave_one_out",
     "log_joint_cells",

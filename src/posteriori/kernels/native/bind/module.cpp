@@ -14,6 +14,7 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     });
     bind_naive(m);
     bind_pairs(m);
+    bind_families(m);
     bind_parents(m);
     bind_margin(m);
     bind_neighbors(m);

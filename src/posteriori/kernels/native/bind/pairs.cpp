@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "bind.hpp"
-#include "pairs/families.hpp"
 #include "pairs/ladders.hpp"
 
 namespace {
@@ -66,41 +65,9 @@ std::vector<posteriori::Ladder> ladders_of(const InC<std::int64_t, 1>& ends, con
     return steps;
 }
 
-template <typename C> void bind_toggles(nb::module_& m) {
-    m.def(
-        "toggle_scores",
-        [](const InC<C, 2>& codes, const std::vector<std::uint32_t>& sizes, std::optional<InC<double, 1>> weights, int child,
-           const std::vector<int>& parents, const std::vector<int>& candidates, int kind, double number,
-           std::optional<InC<double, 1>> x_log_x, OutC<double, 1> out, int threads) {
-            const std::size_t n = codes.shape(1);
-            const auto column = [&](int j) { return j >= 0 && static_cast<std::size_t>(j) < sizes.size(); };
-            need(sizes.size() == codes.shape(0), "one size a column is needed");
-            need(n < (std::size_t{1} << 31), "more than 2³¹ rows");
-            need(!weights || weights->shape(0) == n, "weights and rows have different lengths");
-            need(!x_log_x || (!weights && x_log_x->shape(0) == n + 1), "N ln N is for 0 … n rows without weights");
-            need(column(child) && std::find(parents.begin(), parents.end(), child) == parents.end(), "no such child");
-            need(std::find(candidates.begin(), candidates.end(), child) == candidates.end(), "a child is no candidate");
-            need(std::all_of(parents.begin(), parents.end(), column), "no such parent");
-            need(std::all_of(candidates.begin(), candidates.end(), column), "no such candidate");
-            need(out.shape(0) == candidates.size() + 1, "one score a candidate is needed, and one before them");
-            need(kind >= 0 && kind <= static_cast<int>(posteriori::FamilyScore::k2), "no such score");
-            const posteriori::Scoring how{static_cast<posteriori::FamilyScore>(kind), number,
-                                          x_log_x ? x_log_x->data() : nullptr};
-            nb::gil_scoped_release release;
-            posteriori::toggle_scores(codes.data(), n, sizes, weights ? weights->data() : nullptr, child, parents, candidates,
-                                      how, out.data(), threads);
-        },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("weights").noconvert().none(), nb::arg("child"),
-        nb::arg("parents"), nb::arg("candidates"), nb::arg("kind"), nb::arg("number"), nb::arg("x_log_x").noconvert().none(),
-        nb::arg("out").noconvert(), nb::arg("threads"));
-}
-
 }  // namespace
 
 void bind_pairs(nb::module_& m) {
-    bind_toggles<std::uint8_t>(m);
-    bind_toggles<std::uint16_t>(m);
-    bind_toggles<std::uint32_t>(m);
     m.def(
         "count_pairs",
         [](const std::vector<AnyCodes>& columns, const std::vector<std::uint32_t>& sizes, const AnyCodes& y,

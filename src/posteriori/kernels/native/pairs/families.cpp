@@ -1,38 +1,38 @@
-// Every candidate shares the configuration of the parents it is added to: that is numbered once, densely, and a candidate
-// costs one pass of increments into a table [π][candidate][child]. Where such a table would be larger than the rows are
-// many, rows are taken configuration by configuration, and the table is that of one configuration.
+// Every candidate shares the configurations π of the parents it is added to. Where all columns have few states, π is a
+// bitmap of rows as long as it has many, and the cells of a candidate are the bits it shares with the candidate's own; what
+// has few rows is a list of them, and its cells are counted. A table [x][z] is filled for one π at a time.
 #include "pairs/families.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "pairs/popcount.hpp"
 #include "threads.hpp"
 
 namespace posteriori {
 namespace {
 
 constexpr std::uint32_t kMissing = 0xffffffffu;
+#ifdef __AVX2__
+constexpr double kLaneCost = 2.2;  // in cycles, as are the next two
+#else
+constexpr double kLaneCost = 16.0;
+#endif
+constexpr double kBitmapCost = 14.0, kRowCost = 2.5;
 
-// The configuration of some columns in each row, numbered densely; `q` as many as could be, `used` as many as there are.
-struct Configurations {
-    std::vector<std::uint32_t> of;
-    std::size_t used = 1;
-    double q = 1.0;
-    bool complete = true;  // no row is without one
-    std::vector<std::uint32_t> order, begin;  // rows by configuration, where a table of all would be too large
-};
+// Below so many rows a list of them is faster to count than bitmaps of n rows.
+std::size_t few_rows(std::size_t n) {
+    return static_cast<std::size_t>(2.0 * (kBitmapCost + kLaneCost * static_cast<double>(bitmap_words(n) / kLane)) / kRowCost);
+}
 
-template <typename C> struct Table {
-    const C* codes;
-    std::size_t n;
-    const std::vector<std::uint32_t>& sizes;
-    const double* weights;
-
-    const C* column(int j) const { return codes + static_cast<std::size_t>(j) * n; }
-};
-
-std::size_t most_cells(std::size_t n) { return std::max<std::size_t>(std::size_t{1} << 16, 2 * n); }
+template <typename C> std::vector<std::int64_t> bitmap_places(const FamilyData<C>& data) {
+    std::vector<std::int64_t> first(data.states.size(), -1);
+    std::int64_t next = 0;
+    for (std::size_t j = 0; data.bits && j < first.size(); ++j)
+        if (data.states[j] <= kNarrow) first[j] = next, next += data.states[j];
+    return first;
+}
 
 template <typename C> bool within(const C* x, std::size_t n, std::size_t size) {
     C top = 0;
@@ -40,8 +40,29 @@ template <typename C> bool within(const C* x, std::size_t n, std::size_t size) {
     return top < size;
 }
 
+// Rows [begin, end) of one value of the child, or a bitmap of them.
+struct Cell {
+    std::uint32_t begin, end;
+    std::int32_t bitmap;
+    std::uint32_t count;
+};
+
+// One configuration of the parents: its rows, or from `cells` on one cell for each value of the child.
+struct Block {
+    std::uint32_t begin, end;
+    std::int32_t cells;
+};
+
+struct Blocks {
+    std::vector<Block> all;
+    std::vector<Cell> cells;
+    std::vector<std::uint32_t> rows;
+    std::vector<std::uint64_t> bitmaps;
+    double q = 1.0;
+};
+
 // Numbers 0 .. as many as there are, in the order of the old ones.
-std::size_t renumber(std::vector<std::uint64_t>& keys, std::vector<std::uint32_t>& out) {
+std::size_t renumber(const std::vector<std::uint64_t>& keys, std::vector<std::uint32_t>& out) {
     std::vector<std::uint64_t> seen;
     seen.reserve(keys.size());
     for (const auto key : keys)
@@ -55,169 +76,373 @@ std::size_t renumber(std::vector<std::uint64_t>& keys, std::vector<std::uint32_t
     return seen.size();
 }
 
-template <typename C> Configurations configurations(const Table<C>& table, const std::vector<int>& parents) {
-    Configurations found;
-    found.of.assign(table.n, 0);
-    for (const int j : parents) {
-        const std::uint32_t r = table.sizes[static_cast<std::size_t>(j)];
-        const C* x = table.column(j);
-        found.q *= r;
-        found.complete = found.complete && within(x, table.n, r);
-        if (static_cast<double>(found.used) * r <= static_cast<double>(most_cells(table.n))) {
-            for (std::size_t i = 0; i < table.n; ++i)
-                found.of[i] = found.of[i] == kMissing || x[i] >= r ? kMissing : found.of[i] * r + x[i];
-            found.used *= r;
-        } else {
-            std::vector<std::uint64_t> keys(table.n);
-            for (std::size_t i = 0; i < table.n; ++i)
-                keys[i] = found.of[i] == kMissing || x[i] >= r ? ~std::uint64_t{0} : std::uint64_t{found.of[i]} * r + x[i];
-            found.used = renumber(keys, found.of);
+// Finds the blocks of a child's parents.
+template <typename C> struct Divider {
+    const FamilyData<C>& data;
+    const std::vector<std::int64_t>& first;
+    int child;
+    const std::vector<int>& parents;
+    Blocks found{};
+    std::size_t words = bitmap_words(data.n), few = few_rows(data.n);
+    std::vector<std::uint64_t> stack{};
+
+    std::uint32_t states(int j) const { return data.states[static_cast<std::size_t>(j)]; }
+    const std::uint64_t* bitmap(int j, std::uint32_t value) const {
+        return data.bits + (static_cast<std::size_t>(first[static_cast<std::size_t>(j)]) + value) * words;
+    }
+
+    Blocks by_rows() {
+        std::vector<std::uint32_t> all(data.n);
+        std::iota(all.begin(), all.end(), 0u);
+        sorted(all, 0);
+        return std::move(found);
+    }
+
+    // Blocks of these rows, by the parents from `depth` on.
+    void sorted(const std::vector<std::uint32_t>& rows, std::size_t depth) {
+        const std::size_t n = rows.size(), most = std::max<std::size_t>(256, 2 * n);
+        std::vector<std::uint32_t> of(n, 0);
+        std::size_t used = 1;
+        for (std::size_t k = depth; k < parents.size(); ++k) {
+            const std::uint32_t r = states(parents[k]);
+            const C* x = data.column(parents[k]);
+            if (static_cast<double>(used) * r <= static_cast<double>(most)) {
+                for (std::size_t i = 0; i < n; ++i)
+                    of[i] = of[i] == kMissing || x[rows[i]] >= r ? kMissing : of[i] * r + static_cast<std::uint32_t>(x[rows[i]]);
+                used *= r;
+            } else {
+                std::vector<std::uint64_t> keys(n);
+                for (std::size_t i = 0; i < n; ++i)
+                    keys[i] = of[i] == kMissing || x[rows[i]] >= r ? ~std::uint64_t{0} : std::uint64_t{of[i]} * r + x[rows[i]];
+                used = renumber(keys, of);
+            }
+        }
+        std::vector<std::uint32_t> next(used + 1, 0);
+        for (const auto c : of)
+            if (c != kMissing) ++next[c + 1];
+        const auto start = static_cast<std::uint32_t>(found.rows.size());
+        for (std::size_t c = 0; c < used; ++c) {
+            if (next[c + 1]) found.all.push_back({start + next[c], start + next[c] + next[c + 1], -1});
+            next[c + 1] += next[c];
+        }
+        found.rows.resize(start + next[used]);
+        for (std::size_t i = 0; i < n; ++i)
+            if (of[i] != kMissing) found.rows[start + next[of[i]]++] = rows[i];
+    }
+
+    Blocks by_bitmaps() {
+        stack.assign((parents.size() + 2) * words, 0);
+        for (std::size_t i = 0; i < data.n / 64; ++i) stack[i] = ~std::uint64_t{0};
+        if (data.n % 64) stack[data.n / 64] = (std::uint64_t{1} << data.n % 64) - 1;
+        split(0, data.n);
+        return std::move(found);
+    }
+
+    std::vector<std::uint32_t> listed(const std::uint64_t* bits, std::size_t count) const {
+        std::vector<std::uint32_t> rows;
+        rows.reserve(count);
+        for (std::size_t w = 0; rows.size() < count; ++w)
+            for (std::uint64_t left = bits[w]; left; left &= left - 1)
+                rows.push_back(static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(__builtin_ctzll(left))));
+        return rows;
+    }
+
+    // The rows of bitmap `depth` of the stack, which has room for one more, by the parents from `depth` on.
+    void split(std::size_t depth, std::size_t count) {
+        const std::uint64_t* whole = stack.data() + depth * words;
+        if (count < few) {
+            if (count) sorted(listed(whole, count), depth);
+            return;
+        }
+        std::uint64_t* part = stack.data() + (depth + 1) * words;
+        const bool last = depth == parents.size();
+        const int j = last ? child : parents[depth];
+        const std::uint32_t values = last ? data.sizes[static_cast<std::size_t>(child)] : states(j);
+        if (last) found.all.push_back({0, 0, static_cast<std::int32_t>(found.cells.size())});
+        for (std::uint32_t v = 0; v < values; ++v) {
+            const std::uint64_t* own = bitmap(j, v);
+            const auto here = static_cast<std::size_t>(shared_bits(whole, own, words));
+            if (here || !last)
+                for (std::size_t w = 0; w < words; ++w) part[w] = whole[w] & own[w];
+            if (!last) {
+                split(depth + 1, here);
+                continue;
+            }
+            const auto begin = static_cast<std::uint32_t>(found.rows.size());
+            std::int32_t kept = -1;
+            if (here >= few) {
+                kept = static_cast<std::int32_t>(found.bitmaps.size() / words);
+                found.bitmaps.insert(found.bitmaps.end(), part, part + words);
+            } else if (here) {
+                const auto rows = listed(part, here);
+                found.rows.insert(found.rows.end(), rows.begin(), rows.end());
+            }
+            found.cells.push_back({begin, static_cast<std::uint32_t>(found.rows.size()), kept, static_cast<std::uint32_t>(here)});
         }
     }
+};
+
+template <typename C>
+Blocks blocks_of(const FamilyData<C>& data, const std::vector<std::int64_t>& first, int child, const std::vector<int>& parents,
+                 bool bitmaps) {
+    Divider<C> divider{data, first, child, parents};
+    for (const int j : parents) bitmaps = bitmaps && first[static_cast<std::size_t>(j)] >= 0;
+    bitmaps = bitmaps && !data.weights && first[static_cast<std::size_t>(child)] >= 0;
+    Blocks found = bitmaps ? divider.by_bitmaps() : divider.by_rows();
+    for (const int j : parents) found.q *= data.states[static_cast<std::size_t>(j)];
     return found;
 }
 
-void sort_rows(Configurations& known) {
-    known.begin.assign(known.used + 1, 0);
-    for (const auto c : known.of)
-        if (c != kMissing) ++known.begin[c + 1];
-    std::partial_sum(known.begin.begin(), known.begin.end(), known.begin.begin());
-    known.order.resize(known.begin.back());
-    auto next = known.begin;
-    for (std::size_t i = 0; i < known.of.size(); ++i)
-        if (known.of[i] != kMissing) known.order[next[known.of[i]]++] = static_cast<std::uint32_t>(i);
-}
+// The table [x][z] of one block after another; `see(table, r, s)` looks at each. Rows and columns that are empty may be left
+// out of it where the block has few rows.
+template <typename C, typename N> class Tables {
+    const FamilyData<C>& data;
+    const Blocks& blocks;
+    const std::size_t r, s, words = bitmap_words(data.n);
+    const C *x, *z;
+    const std::uint64_t* bits;
+    const bool complete;  // every row has a value of the candidate
+    std::vector<N> table;
+    std::vector<std::uint32_t> place_x, place_z, seen;
 
-// What one configuration adds to the score, from N[x] of its r values.
-struct Adder {
-    const Scoring& how;
-    std::size_t r;
-    double q;
+    N worth(std::uint32_t row) const { return data.weights ? static_cast<N>(data.weights[row]) : N{1}; }
 
-    double x_log_x(double n) const {
-        return how.x_log_x ? how.x_log_x[static_cast<std::size_t>(n)] : (n > 0.0 ? n * std::log(n) : 0.0);
-    }
-
-    template <typename N> double operator()(const N* counts) const {
-        double total = 0.0, sum = 0.0;
-        for (std::size_t x = 0; x < r; ++x) total += static_cast<double>(counts[x]);
-        if (total <= 0.0) return 0.0;
-        const double a = how.kind == FamilyScore::bdeu ? how.number / (q * static_cast<double>(r)) : 1.0;
-        for (std::size_t x = 0; x < r; ++x) {
-            const double n = static_cast<double>(counts[x]);
-            if (n <= 0.0) continue;
-            sum += how.kind == FamilyScore::penalised ? x_log_x(n) : std::lgamma(a + n) - std::lgamma(a);
+    void count(N* row, const Cell& cell) {
+        if (cell.bitmap < 0) {
+            for (std::uint32_t k = cell.begin; k < cell.end; ++k) {
+                const std::uint32_t i = blocks.rows[k], at = z ? z[i] : 0;
+                if (at < s) row[at] += worth(i);
+            }
+            return;
         }
-        if (how.kind == FamilyScore::penalised) return sum - x_log_x(total);
-        const double whole = a * static_cast<double>(r);
-        return sum + std::lgamma(whole) - std::lgamma(whole + total);
+        const std::uint64_t* own = blocks.bitmaps.data() + static_cast<std::size_t>(cell.bitmap) * words;
+        std::int64_t left = cell.count;
+        const std::size_t asked = complete ? s - 1 : s;
+        for (std::size_t v = 0; v < asked; ++v) {
+            const std::int64_t shared = shared_bits(own, bits + v * words, words);
+            row[v] = static_cast<N>(shared), left -= shared;
+        }
+        if (complete) row[s - 1] = static_cast<N>(left);
     }
 
-    double price() const { return how.kind == FamilyScore::penalised ? how.number * q * static_cast<double>(r - 1) : 0.0; }
+    // The numbers of the values that occur, in the order of their first rows.
+    static std::uint32_t place(std::vector<std::uint32_t>& places, std::uint32_t value, std::uint32_t& used) {
+        if (places[value] == kMissing) places[value] = used++;
+        return places[value];
+    }
+
+    template <typename See> void few(const Block& block, See&& see) {
+        std::uint32_t wide = 0, tall = 0;
+        const std::size_t stride = std::min<std::size_t>(s, block.end - block.begin);
+        if (place_x.empty()) place_x.assign(r, kMissing), place_z.assign(s, kMissing);
+        seen.clear();
+        for (std::uint32_t k = block.begin; k < block.end; ++k) {
+            const std::uint32_t i = blocks.rows[k], at = z ? z[i] : 0;
+            if (x[i] >= r || at >= s) continue;
+            table[place(place_x, x[i], tall) * stride + place(place_z, at, wide)] += worth(i);
+            seen.push_back(i);
+        }
+        for (const auto i : seen) place_x[x[i]] = kMissing, place_z[z ? z[i] : 0] = kMissing;
+        if (tall) see(table.data(), tall, wide, stride);
+        std::fill_n(table.begin(), tall * stride, N{0});
+    }
+
+  public:
+    Tables(const FamilyData<C>& data, const Blocks& blocks, int child, int more, const std::int64_t first)
+        : data(data), blocks(blocks), r(data.sizes[static_cast<std::size_t>(child)]),
+          s(more < 0 ? 1 : data.states[static_cast<std::size_t>(more)]), x(data.column(child)),
+          z(more < 0 ? nullptr : data.column(more)),
+          bits(more < 0 ? nullptr : data.bits + static_cast<std::size_t>(first) * words),
+          complete(!z || within(z, data.n, s)) {}
+
+    template <typename See> void each(See&& see) {
+        for (const auto& block : blocks.all) {
+            const std::size_t k = block.end - block.begin, need = block.cells < 0 ? std::min(k, r) * std::min(k, s) : r * s;
+            if (block.cells < 0 && 4 * k < r * s) {
+                if (table.size() < need) table.resize(need, N{0});
+                few(block, see);
+                continue;
+            }
+            if (table.size() < r * s) table.resize(r * s, N{0});
+            if (block.cells >= 0)
+                for (std::size_t v = 0; v < r; ++v) count(table.data() + v * s, blocks.cells[static_cast<std::size_t>(block.cells) + v]);
+            else
+                for (std::uint32_t at = block.begin; at < block.end; ++at) {
+                    const std::uint32_t i = blocks.rows[at], w = z ? z[i] : 0;
+                    if (x[i] < r && w < s) table[x[i] * s + w] += worth(i);
+                }
+            see(table.data(), r, s, s);
+            std::fill_n(table.begin(), r * s, N{0});
+        }
+    }
 };
 
-// Two tables by turns, so that equal cells one after the other do not wait for each other; the first holds the sum.
-template <typename N, typename Cell> void count(std::size_t n, N* counts, std::size_t cells, Cell&& cell) {
-    std::size_t i = 0;
-    for (; i + 1 < n; i += 2) {
-        ++counts[cell(i)];
-        ++counts[cells + cell(i + 1)];
+// N ln N by table or by hand; no count leads out of the table.
+struct XLogX {
+    const double* table;
+    double most;
+    double operator()(double n) const {
+        return table ? table[static_cast<std::size_t>(std::min(n, most))] : (n > 0.0 ? n * std::log(n) : 0.0);
     }
-    if (i < n) ++counts[cell(i)];
-    for (std::size_t k = 0; k < cells; ++k) counts[k] += counts[cells + k];
-}
+};
 
-// The score of `child` with the configurations and one more column (-1: none).
-template <typename C, typename N>
-double score(const Table<C>& table, const Configurations& known, int child, int more, const Scoring& how) {
-    const std::size_t r = table.sizes[static_cast<std::size_t>(child)];
-    const std::size_t s = more < 0 ? 1 : table.sizes[static_cast<std::size_t>(more)];
-    const C* x = table.column(child);
-    const C* z = more < 0 ? nullptr : table.column(more);
-    const Adder add{how, r, known.q * static_cast<double>(s)};
-    double sum = 0.0;
-    if (known.order.empty()) {
-        const std::size_t cells = known.used * s * r;
-        std::vector<N> counts(2 * cells, N{0});
-        if (!table.weights && known.complete && within(x, table.n, r) && (!z || within(z, table.n, s))) {
-            if (z)
-                count(table.n, counts.data(), cells, [&](std::size_t i) { return (known.of[i] * s + z[i]) * r + x[i]; });
-            else
-                count(table.n, counts.data(), cells, [&](std::size_t i) { return known.of[i] * r + x[i]; });
-        } else {
-            for (std::size_t i = 0; i < table.n; ++i) {
-                if (known.of[i] == kMissing || x[i] >= r || (z && z[i] >= s)) continue;
-                counts[(known.of[i] * s + (z ? z[i] : 0)) * r + x[i]] += table.weights ? static_cast<N>(table.weights[i]) : N{1};
+// What the configurations (π, z) of one block add to a score, from N[x][z].
+struct Adder {
+    const Scoring& how;
+    double r, q;  // of the whole family
+    XLogX x_log_x{how.x_log_x, how.most};
+    double a = how.kind == FamilyScore::bdeu ? how.number / (q * r) : 1.0;
+    double log_gamma = std::lgamma(a), log_gamma_whole = std::lgamma(a * r);
+    std::vector<double> whole{};
+
+    // ln Γ(a + n)/Γ(a)
+    double rising(double from, double log_gamma_from, double n) const {
+        if (n == 1.0) return std::log(from);
+        if (n == 2.0) return std::log(from * (from + 1.0));
+        return std::lgamma(from + n) - log_gamma_from;
+    }
+
+    template <typename N> double operator()(const N* counts, std::size_t rows, std::size_t columns, std::size_t stride) {
+        whole.assign(columns, 0.0);
+        double sum = 0.0;
+        const bool gammas = how.kind == FamilyScore::bdeu || how.kind == FamilyScore::k2;
+        for (std::size_t x = 0; x < rows; ++x)
+            for (std::size_t z = 0; z < columns; ++z) {
+                const double n = static_cast<double>(counts[x * stride + z]);
+                if (n <= 0.0) continue;
+                whole[z] += n;
+                sum += gammas ? rising(a, log_gamma, n) : x_log_x(n);
             }
+        for (const double n : whole) {
+            if (n <= 0.0) continue;
+            sum -= gammas ? rising(a * r, log_gamma_whole, n) : x_log_x(n);
+            if (how.kind == FamilyScore::fnml) sum -= how.regret[static_cast<std::size_t>(std::min(n, how.most))];
         }
-        for (std::size_t c = 0; c < known.used * s; ++c) sum += add(counts.data() + c * r);
-        return sum - add.price();
+        return sum;
     }
-    std::vector<N> counts(s * r, N{0});
-    std::vector<std::uint32_t> here;
-    for (std::size_t c = 0; c < known.used; ++c) {
-        here.clear();
-        for (std::uint32_t k = known.begin[c]; k < known.begin[c + 1]; ++k) {
-            const std::uint32_t i = known.order[k];
-            if (x[i] >= r || (z && z[i] >= s)) continue;
-            const std::uint32_t at = z ? z[i] : 0;
-            here.push_back(at);
-            counts[at * r + x[i]] += table.weights ? static_cast<N>(table.weights[i]) : N{1};
-        }
-        std::sort(here.begin(), here.end());
-        here.erase(std::unique(here.begin(), here.end()), here.end());
-        for (const auto at : here) {
-            sum += add(counts.data() + at * r);
-            std::fill_n(counts.begin() + static_cast<std::ptrdiff_t>(at * r), r, N{0});
-        }
-    }
-    return sum - add.price();
-}
 
-}  // namespace
+    double price() const { return how.kind == FamilyScore::penalised ? how.number * q * (r - 1.0) : 0.0; }
+};
 
-template <typename C>
-void toggle_scores(const C* codes, std::size_t n, const std::vector<std::uint32_t>& sizes, const double* weights, int child,
-                   const std::vector<int>& parents, const std::vector<int>& candidates, const Scoring& how, double* out,
-                   int threads) {
-    const Table<C> table{codes, n, sizes, weights};
-    const Configurations all = configurations(table, parents);
-    Configurations sorted;
-    std::size_t widest = 1;
-    for (const int c : candidates) widest = std::max<std::size_t>(widest, sizes[static_cast<std::size_t>(c)]);
-    const double r = sizes[static_cast<std::size_t>(child)];
-    const bool large = static_cast<double>(all.used) * static_cast<double>(widest) * r > static_cast<double>(most_cells(n));
-    if (large) {
-        sorted = all;
-        sort_rows(sorted);
-    }
+// Runs see(task, blocks, candidate, place of its bitmaps) for every candidate that is no parent, and for none (task 0).
+template <typename C, typename See>
+void each_candidate(const FamilyData<C>& data, int child, const std::vector<int>& parents, const std::vector<int>& candidates,
+                    int threads, See&& see) {
+    const auto first = bitmap_places(data);
+    const auto narrow = [&](int c) { return first[static_cast<std::size_t>(c)] >= 0; };
+    const Blocks some = blocks_of(data, first, child, parents, true);
+    const bool listed = std::all_of(some.all.begin(), some.all.end(), [](const Block& b) { return b.cells < 0; });
+    Blocks lists;
+    if (!listed && !std::all_of(candidates.begin(), candidates.end(), narrow)) lists = blocks_of(data, first, child, parents, false);
     parallel_for(candidates.size() + 1, threads, [&](std::size_t task) {
-        const auto one = [&](const Configurations& known, int more) {
-            return weights ? score<C, double>(table, known, child, more, how)
-                           : score<C, std::int32_t>(table, known, child, more, how);
-        };
         const int candidate = task ? candidates[task - 1] : -1;
         if (std::find(parents.begin(), parents.end(), candidate) != parents.end()) {
             std::vector<int> fewer;
             std::copy_if(parents.begin(), parents.end(), std::back_inserter(fewer), [&](int p) { return p != candidate; });
-            auto known = configurations(table, fewer);
-            if (static_cast<double>(known.used) * r > static_cast<double>(most_cells(n))) sort_rows(known);
-            out[task] = one(known, -1);
+            see(task, blocks_of(data, first, child, fewer, true), -1, -1);
         } else {
-            const double s = candidate < 0 ? 1.0 : sizes[static_cast<std::size_t>(candidate)];
-            const bool fits = static_cast<double>(all.used) * s * r <= static_cast<double>(most_cells(n));
-            out[task] = one(fits ? all : sorted, candidate);
+            const bool bitmaps = candidate < 0 || listed || narrow(candidate);
+            see(task, bitmaps ? some : lists, candidate, candidate < 0 ? -1 : first[static_cast<std::size_t>(candidate)]);
         }
     });
 }
 
-template void toggle_scores<std::uint8_t>(const std::uint8_t*, std::size_t, const std::vector<std::uint32_t>&, const double*,
-                                          int, const std::vector<int>&, const std::vector<int>&, const Scoring&, double*, int);
-template void toggle_scores<std::uint16_t>(const std::uint16_t*, std::size_t, const std::vector<std::uint32_t>&,
-                                           const double*, int, const std::vector<int>&, const std::vector<int>&,
-                                           const Scoring&, double*, int);
-template void toggle_scores<std::uint32_t>(const std::uint32_t*, std::size_t, const std::vector<std::uint32_t>&,
-                                           const double*, int, const std::vector<int>&, const std::vector<int>&,
-                                           const Scoring&, double*, int);
+}  // namespace
+
+std::size_t bitmap_words(std::size_t n) { return (n + 64 * kLane - 1) / (64 * kLane) * kLane; }
+
+std::size_t bitmap_count(const std::vector<std::uint32_t>& states) {
+    std::size_t total = 0;
+    for (const auto s : states) total += s <= kNarrow ? s : 0;
+    return total;
+}
+
+template <typename C>
+void value_bitmaps(const C* codes, std::size_t n, const std::vector<std::uint32_t>& states, std::uint64_t* out, int threads) {
+    const std::size_t words = bitmap_words(n);
+    std::vector<std::size_t> first(states.size(), 0);
+    for (std::size_t j = 1; j < states.size(); ++j) first[j] = first[j - 1] + (states[j - 1] <= kNarrow ? states[j - 1] : 0);
+    parallel_for(states.size(), threads, [&](std::size_t j) {
+        if (states[j] > kNarrow) return;
+        const C* x = codes + j * n;
+        for (std::uint32_t v = 0; v < states[j]; ++v) {
+            std::uint64_t* bits = out + (first[j] + v) * words;
+            std::fill_n(bits, words, std::uint64_t{0});
+            for (std::size_t w = 0; w < (n + 63) / 64; ++w) {
+                const std::size_t count = std::min<std::size_t>(64, n - w * 64);
+                if constexpr (sizeof(C) == 1) {
+                    if (count == 64) {
+                        bits[w] = equal_bits(x + w * 64, static_cast<std::uint8_t>(v));
+                        continue;
+                    }
+                }
+                for (std::size_t i = 0; i < count; ++i) bits[w] |= static_cast<std::uint64_t>(x[w * 64 + i] == v) << i;
+            }
+        }
+    });
+}
+
+template <typename C>
+void toggle_scores(const FamilyData<C>& data, int child, const std::vector<int>& parents, const std::vector<int>& candidates,
+                   const Scoring& how, double* out, int threads) {
+    const double r = data.sizes[static_cast<std::size_t>(child)];
+    each_candidate(data, child, parents, candidates, threads,
+                   [&](std::size_t task, const Blocks& blocks, int candidate, std::int64_t place) {
+                       Adder add{how, r, blocks.q * (candidate < 0 ? 1.0 : data.states[static_cast<std::size_t>(candidate)])};
+                       double sum = 0.0;
+                       const auto see = [&](const auto* table, std::size_t rows, std::size_t columns, std::size_t stride) {
+                           sum += add(table, rows, columns, stride);
+                       };
+                       if (data.weights)
+                           Tables<C, double>(data, blocks, child, candidate, place).each(see);
+                       else
+                           Tables<C, std::int32_t>(data, blocks, child, candidate, place).each(see);
+                       out[task] = sum - add.price();
+                   });
+}
+
+template <typename C>
+void g_tests(const FamilyData<C>& data, int x, const std::vector<int>& given, const std::vector<int>& candidates,
+             const Scoring& how, double* out, int threads) {
+    const XLogX x_log_x{how.x_log_x, how.most};
+    each_candidate(data, x, given, candidates, threads,
+                   [&](std::size_t task, const Blocks& blocks, int candidate, std::int64_t place) {
+                       if (!task) return;
+                       double g = 0.0, freedom = 0.0;
+                       std::vector<double> below;
+                       const auto see = [&](const auto* table, std::size_t rows, std::size_t columns, std::size_t stride) {
+                           below.assign(columns, 0.0);
+                           double whole = 0.0, tall = 0.0, wide = 0.0;
+                           for (std::size_t a = 0; a < rows; ++a) {
+                               double own = 0.0;
+                               for (std::size_t b = 0; b < columns; ++b) {
+                                   const double n = static_cast<double>(table[a * stride + b]);
+                                   own += n, below[b] += n;
+                                   g += x_log_x(n);
+                               }
+                               g -= x_log_x(own);
+                               whole += own, tall += own > 0.0;
+                           }
+                           for (const double n : below) g -= x_log_x(n), wide += n > 0.0;
+                           g += x_log_x(whole);
+                           if (whole > 0.0) freedom += (tall - 1.0) * (wide - 1.0);
+                       };
+                       if (data.weights)
+                           Tables<C, double>(data, blocks, x, candidate, place).each(see);
+                       else
+                           Tables<C, std::int32_t>(data, blocks, x, candidate, place).each(see);
+                       out[2 * (task - 1)] = 2.0 * g, out[2 * (task - 1) + 1] = freedom;
+                   });
+}
+
+#define POSTERIORI_FAMILIES(C)                                                                                              \
+    template void value_bitmaps<C>(const C*, std::size_t, const std::vector<std::uint32_t>&, std::uint64_t*, int);          \
+    template void toggle_scores<C>(const FamilyData<C>&, int, const std::vector<int>&, const std::vector<int>&,             \
+                                   const Scoring&, double*, int);                                                           \
+    template void g_tests<C>(const FamilyData<C>&, int, const std::vector<int>&, const std::vector<int>&, const Scoring&,   \
+                             double*, int);
+POSTERIORI_FAMILIES(std::uint8_t)
+POSTERIORI_FAMILIES(std::uint16_t)
+POSTERIORI_FAMILIES(std::uint32_t)
 
 }  // namespace posteriori

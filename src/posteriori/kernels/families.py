@@ -1,0 +1,101 @@
+"""Families of columns: scores of a child with its parents, tests of independence, for many candidates at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..arrays import Array, Floats
+from . import n_threads, native
+
+__all__ = ["KINDS", "g_tests", "toggle_scores", "value_bitmaps"]
+
+KINDS = ("penalised", "bdeu", "k2", "fnml")
+NARROW = 16  # columns of more states have no bitmaps
+
+
+def value_bitmaps(codes: Array, states: Sequence[int], n_jobs: int | None = None) -> Array:
+    """For each state of each column of at most 16 states the rows that have it, a bit each; made once for many calls.
+
+    >>> value_bitmaps(np.array([[0, 1, 1]], np.uint8), [2])[:, 0].tolist()
+    [1, 6]
+    """
+    words = -(-codes.shape[1] // 256) * 4
+    out = np.zeros((sum(s for s in states if s <= NARROW), words), dtype=np.uint64)
+    native().value_bitmaps(codes, list(states), out, n_threads(n_jobs, codes.size))
+    return out
+
+
+def toggle_scores(
+    codes: Array,
+    sizes: Sequence[int],
+    child: int,
+    parents: Sequence[int],
+    candidates: Sequence[int],
+    kind: str,
+    number: float,
+    weights: Floats | None = None,
+    *,
+    states: Sequence[int] | None = None,
+    x_log_x: Floats | None = None,
+    regret: Floats | None = None,
+    bits: Array | None = None,
+    n_jobs: int | None = None,
+) -> Floats:
+    """[0] the score of the child with `parents`; [1 + k] with candidate k added, or taken away if it is one of them.
+
+    `codes` is a matrix [column, row]. A child's code that is not below its column's size leaves the row out, as does a
+    parent's that is not below `states` (the sizes unless told). The score sums over the configurations π of the parents,
+    from N[π, x]: "penalised" Σ_x N ln(N[π, x]/N[π]) less `number` for each of the q(r − 1) parameters; "fnml" the same less
+    `regret[N[π]]`; "bdeu" and "k2" ln Γ(a r)/Γ(a r + N[π]) + Σ_x ln Γ(a + N[π, x])/Γ(a) with a = number/(q r), or 1.
+    `x_log_x` is N ln N for whole counts 0, 1, …, none of which may be passed.
+
+    >>> codes = np.array([[0, 0, 1, 1], [0, 0, 1, 0]], np.uint8)
+    >>> toggle_scores(codes, [2, 2], 1, [], [0], "penalised", 0.0).round(4).tolist()
+    [-2.2493, -1.3863]
+    """
+    out = np.empty(len(candidates) + 1)
+    native().toggle_scores(
+        codes,
+        list(sizes),
+        list(sizes if states is None else states),
+        weights,
+        bits,
+        child,
+        list(parents),
+        list(candidates),
+        KINDS.index(kind),
+        float(number),
+        x_log_x,
+        regret,
+        out,
+        n_threads(n_jobs, codes.shape[1] * (len(candidates) + 1) // (1 if bits is None else 4)),
+    )
+    return out
+
+
+def g_tests(
+    codes: Array,
+    sizes: Sequence[int],
+    x: int,
+    given: Sequence[int],
+    candidates: Sequence[int],
+    weights: Floats | None = None,
+    *,
+    x_log_x: Floats | None = None,
+    bits: Array | None = None,
+    n_jobs: int | None = None,
+) -> Floats:
+    """[k, 0] G² = 2 Σ N ln(N·N[π]/(N[π, x] N[π, z])) of x and candidate z given π; [k, 1] its degrees of freedom.
+
+    Those are Σ_π (values of x − 1)(values of z − 1), of the values that occur with π. Missing cells leave a row out.
+
+    >>> codes = np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.uint8)
+    >>> g_tests(codes, [2, 2], 0, [], [1]).round(4).tolist()
+    [[5.5452, 1.0]]
+    """
+    out = np.empty((len(candidates), 2))
+    threads = n_threads(n_jobs, codes.shape[1] * len(candidates) // (1 if bits is None else 4))
+    native().g_tests(codes, list(sizes), weights, bits, x, list(given), list(candidates), x_log_x, out, threads)
+    return out

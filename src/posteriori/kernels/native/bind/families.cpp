@@ -1,0 +1,100 @@
+#include "pairs/families.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "bind.hpp"
+
+namespace {
+
+using posteriori::FamilyData;
+using posteriori::Scoring;
+using Sizes = std::vector<std::uint32_t>;
+using Columns = std::vector<int>;
+using Numbers = std::optional<InC<double, 1>>;
+using Bits = std::optional<InC<std::uint64_t, 2>>;
+
+template <typename C>
+FamilyData<C> family_data(const InC<C, 2>& codes, const Sizes& sizes, const Sizes& states, const Numbers& weights, const Bits& bits) {
+    const std::size_t n = codes.shape(1);
+    need(sizes.size() == codes.shape(0) && states.size() == sizes.size(), "one size a column is needed");
+    for (std::size_t j = 0; j < sizes.size(); ++j)
+        need(sizes[j] <= states[j] && states[j] < (std::uint32_t{1} << 31), "a column has fewer states than values");
+    need(n < (std::size_t{1} << 31), "more than 2³¹ rows");
+    need(!weights || weights->shape(0) == n, "weights and rows have different lengths");
+    need(!bits || (bits->shape(0) == posteriori::bitmap_count(states) && bits->shape(1) == posteriori::bitmap_words(n)),
+         "the bitmaps are not those of the columns");
+    return {codes.data(), n, sizes, states, weights ? weights->data() : nullptr, bits ? bits->data() : nullptr};
+}
+
+void check_columns(std::size_t d, int child, const Columns& parents, const Columns& candidates) {
+    const auto column = [&](int j) { return j >= 0 && static_cast<std::size_t>(j) < d; };
+    need(column(child) && std::find(parents.begin(), parents.end(), child) == parents.end(), "no such child");
+    need(std::find(candidates.begin(), candidates.end(), child) == candidates.end(), "a child is no candidate");
+    need(std::all_of(parents.begin(), parents.end(), column), "no such parent");
+    need(std::all_of(candidates.begin(), candidates.end(), column), "no such candidate");
+}
+
+Scoring scoring_of(int kind, double number, const Numbers& x_log_x, const Numbers& regret) {
+    need(kind >= 0 && kind <= static_cast<int>(posteriori::FamilyScore::fnml), "no such score");
+    const auto how = static_cast<posteriori::FamilyScore>(kind);
+    need(!x_log_x || x_log_x->shape(0) > 0, "N ln N has no number");
+    need(how != posteriori::FamilyScore::fnml || (x_log_x && regret && regret->shape(0) == x_log_x->shape(0)),
+         "the regret is for as many counts as N ln N");
+    return {how, number, x_log_x ? x_log_x->data() : nullptr, regret ? regret->data() : nullptr,
+            x_log_x ? static_cast<double>(x_log_x->shape(0) - 1) : 0.0};
+}
+
+template <typename C> void bind_codes(nb::module_& m) {
+    m.def(
+        "value_bitmaps",
+        [](const InC<C, 2>& codes, const Sizes& states, OutC<std::uint64_t, 2> out, int threads) {
+            const auto data = family_data<C>(codes, states, states, {}, {});
+            need(out.shape(0) == posteriori::bitmap_count(states) && out.shape(1) == posteriori::bitmap_words(data.n),
+                 "the bitmaps are not those of the columns");
+            nb::gil_scoped_release release;
+            posteriori::value_bitmaps(data.codes, data.n, states, out.data(), threads);
+        },
+        nb::arg("codes").noconvert(), nb::arg("states"), nb::arg("out").noconvert(), nb::arg("threads"));
+    m.def(
+        "toggle_scores",
+        [](const InC<C, 2>& codes, const Sizes& sizes, const Sizes& states, const Numbers& weights, const Bits& bits, int child,
+           const Columns& parents, const Columns& candidates, int kind, double number, const Numbers& x_log_x,
+           const Numbers& regret, OutC<double, 1> out, int threads) {
+            const auto data = family_data<C>(codes, sizes, states, weights, bits);
+            check_columns(sizes.size(), child, parents, candidates);
+            need(out.shape(0) == candidates.size() + 1, "one score a candidate is needed, and one before them");
+            const auto how = scoring_of(kind, number, x_log_x, regret);
+            nb::gil_scoped_release release;
+            posteriori::toggle_scores(data, child, parents, candidates, how, out.data(), threads);
+        },
+        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("states"), nb::arg("weights").noconvert().none(),
+        nb::arg("bits").noconvert().none(), nb::arg("child"), nb::arg("parents"), nb::arg("candidates"), nb::arg("kind"),
+        nb::arg("number"), nb::arg("x_log_x").noconvert().none(), nb::arg("regret").noconvert().none(),
+        nb::arg("out").noconvert(), nb::arg("threads"));
+    m.def(
+        "g_tests",
+        [](const InC<C, 2>& codes, const Sizes& sizes, const Numbers& weights, const Bits& bits, int x, const Columns& given,
+           const Columns& candidates, const Numbers& x_log_x, OutC<double, 2> out, int threads) {
+            const auto data = family_data<C>(codes, sizes, sizes, weights, bits);
+            check_columns(sizes.size(), x, given, candidates);
+            need(out.shape(0) == candidates.size() && out.shape(1) == 2, "two numbers a candidate are needed");
+            for (const int c : candidates) need(std::find(given.begin(), given.end(), c) == given.end(), "a candidate is given");
+            const auto logs = scoring_of(0, 0.0, x_log_x, {});
+            nb::gil_scoped_release release;
+            posteriori::g_tests(data, x, given, candidates, logs, out.data(), threads);
+        },
+        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("weights").noconvert().none(), nb::arg("bits").noconvert().none(),
+        nb::arg("x"), nb::arg("given"), nb::arg("candidates"), nb::arg("x_log_x").noconvert().none(),
+        nb::arg("out").noconvert(), nb::arg("threads"));
+}
+
+}  // namespace
+
+void bind_families(nb::module_& m) {
+    bind_codes<std::uint8_t>(m);
+    bind_codes<std::uint16_t>(m);
+    bind_codes<std::uint32_t>(m);
+}

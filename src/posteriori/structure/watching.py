@@ -1,0 +1,47 @@
+"""Long work: shown while it goes on, ended by a time limit or Ctrl-C with what was found so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Real
+from typing import Any
+
+from ..errors import BadParameter, MissingExtra
+
+Progress = bool | Callable[[str], Any]
+
+
+class Watch:
+    """Tells how the work goes, and when its time is over."""
+
+    def __init__(self, show: Callable[[str], Any], limit: float | None) -> None:
+        self.show, self.finished = show, True
+        self._end = None if limit is None else time.monotonic() + limit
+
+    def over(self) -> bool:
+        """Whether the time is over; then the work counts as not finished."""
+        if self._end is not None and time.monotonic() > self._end:
+            self.finished = False
+        return not self.finished
+
+
+@contextmanager
+def watched(progress: Progress, limit: float | None) -> Iterator[Watch]:
+    """A watch whose words go to a line of the terminal (True), to a function, or nowhere."""
+    if limit is not None and (not isinstance(limit, Real) or isinstance(limit, bool) or not limit >= 0):
+        raise BadParameter(f"time_limit is a number of seconds from 0 up, or None. Got {limit!r} instead.")
+    if progress is False or progress is None:
+        yield Watch(lambda _: None, limit)
+    elif callable(progress):
+        yield Watch(progress, limit)
+    elif progress is True:
+        try:
+            from rich.console import Console
+        except ImportError:
+            raise MissingExtra("progress=True needs rich: pip install 'posteriori[progress]'") from None
+        with Console(stderr=True).status("…") as line:
+            yield Watch(line.update, limit)
+    else:
+        raise BadParameter(f"progress is True, False or a function of a text. Got {progress!r} instead.")
