@@ -27,6 +27,7 @@ _HOME: dict[str, str] = {
     "risk": "decision.decide",
     "risk_coverage": "decision.curve",
     "BayesNet": "network.bayesnet",
+    "HybridNet": "network.hybrid",
     "Dag": "structure.dag",
     "learn_structure": "structure.search",
     "Not": "network.says",

@@ -1,0 +1,317 @@
+"""HybridNet against brute force: grids of numbers, one large normal for each configuration, and rows counted again."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal, norm
+
+import posteriori as po
+from posteriori.errors import BadValue, ImpossibleEvidence, InvalidNetwork, SingularCovariance, UnknownColumn
+
+
+def random_net(seed: int, discrete: int = 3, continuous: int = 4) -> po.HybridNet:
+    rng = np.random.default_rng(seed)
+    D, C = [f"d{i}" for i in range(discrete)], [f"x{i}" for i in range(continuous)]
+    states = {n: tuple(f"s{k}" for k in range(rng.integers(2, 4))) for n in D}
+    parents = {n: [p for p in D[:i] if rng.random() < 0.5] for i, n in enumerate(D)}
+    parents |= {n: [p for p in (*D, *C[:i]) if rng.random() < 0.5] for i, n in enumerate(C)}
+    tables = {n: rng.dirichlet(np.ones(len(states[n])), math.prod(len(states[p]) for p in parents[n])) for n in D}
+    regressions = {}
+    for n in C:
+        q = math.prod(len(states[p]) for p in parents[n] if p in states)
+        k = sum(p not in states for p in parents[n])
+        regressions[n] = (rng.normal(size=q), rng.normal(size=(q, k)), rng.uniform(0.2, 2, q))
+    order = [*D, *C]
+    rng.shuffle(order)  # nodes may be listed in any order
+    dag = po.Dag(order, [(p, n) for n in order for p in parents[n]])
+    return po.HybridNet(dag, {n: t for n, t in tables.items()}, regressions, states)
+
+
+def by_enumeration(net: po.HybridNet, evidence: dict) -> tuple[list[str], dict]:
+    """{discrete states: (ln P(states, e), mean, covariance of all continuous nodes given them and e)}."""
+    D, C = list(net.discrete.nodes), list(net.continuous)
+    seen = [n for n in C if n in evidence]
+    found = {}
+    for states in itertools.product(*(net.discrete.states(n) for n in D)):
+        told = dict(zip(D, states, strict=True))
+        log = 0.0
+        for n in D:
+            if n in evidence and evidence[n] != told[n]:
+                log = -np.inf
+            row = net.cpt(n)
+            ps = net.discrete.parents(n)
+            row = row.loc[tuple(told[p] for p in ps) if len(ps) > 1 else told[ps[0]]] if ps else row.iloc[0]
+            log += np.log(row[told[n]])
+        B, a, v = np.zeros((len(C), len(C))), np.zeros(len(C)), np.zeros(len(C))
+        for i, n in enumerate(C):
+            ps = [p for p in net.dag.parents(n) if p in told]
+            row = net.regression(n)
+            row = row.loc[tuple(told[p] for p in ps) if len(ps) > 1 else told[ps[0]]] if ps else row.iloc[0]
+            a[i], v[i] = row["α"], row["σ"] ** 2
+            for p in net.dag.parents(n):
+                if p not in told:
+                    B[i, C.index(p)] = row[f"β {p}"]
+        A = np.linalg.inv(np.eye(len(C)) - B)
+        mean, cov = A @ a, A @ np.diag(v) @ A.T
+        s, h = [C.index(n) for n in seen], [i for i, n in enumerate(C) if n not in evidence]
+        if s:
+            x = np.array([evidence[n] for n in seen])
+            log += multivariate_normal(mean[s], cov[np.ix_(s, s)]).logpdf(x)
+            gain = cov[np.ix_(h, s)] @ np.linalg.inv(cov[np.ix_(s, s)])
+            mean, cov = mean[h] + gain @ (x - mean[s]), cov[np.ix_(h, h)] - gain @ cov[np.ix_(s, h)]
+        found[states] = (log, mean, cov)
+    return D, found
+
+
+def some_evidence(net: po.HybridNet, rng: np.random.Generator) -> dict:
+    case = net.sample(1, random_state=int(rng.integers(1 << 30))).iloc[0]
+    return {n: case[n] for n in net.nodes if rng.random() < 0.5}
+
+
+@given(st.integers(0, 10_000))
+def test_every_answer_is_that_of_enumeration(seed):
+    net = random_net(seed)
+    rng = np.random.default_rng(seed)
+    evidence = some_evidence(net, rng)
+    D, every = by_enumeration(net, evidence)
+    logs = np.array([log for log, _, _ in every.values()])
+    total = logsumexp(logs)
+    assert net.log_density(evidence) == pytest.approx(total, rel=1e-9, abs=1e-9)
+    weight = np.exp(logs - total)
+    marginals = net.marginals(evidence)
+    for i, n in enumerate(D):
+        for state in net.discrete.states(n):
+            want = sum(w for w, key in zip(weight, every, strict=True) if key[i] == state)
+            assert marginals[n][state] == pytest.approx(want, abs=1e-9)
+            assert net.query(n, evidence)[state] == pytest.approx(want, abs=1e-9)
+    hidden = [n for n in net.continuous if n not in evidence]
+    means = np.array([m for _, m, _ in every.values()])
+    for i, n in enumerate(hidden):
+        mean = weight @ means[:, i]
+        spread = weight @ np.array([c[i, i] + (m[i] - mean) ** 2 for _, m, c in every.values()])
+        assert marginals[n]["mean"] == pytest.approx(mean, rel=1e-8, abs=1e-8)
+        assert marginals[n]["sd"] == pytest.approx(np.sqrt(spread), rel=1e-7)
+    for n in net.continuous:
+        if n in evidence:
+            assert marginals[n] == {"mean": evidence[n], "sd": 0.0}
+
+
+def test_a_hidden_number_is_integrated_out_as_a_grid_does():
+    net = po.HybridNet(
+        [("a", "x"), ("x", "y"), ("b", "y")],
+        {"a": [0.3, 0.7], "b": [0.6, 0.4]},
+        {"x": ([0.0, 2.0], [], [1.0, 0.25]), "y": ([1.0, -1.0], [[0.5], [2.0]], [0.5, 1.0])},
+    )
+    grid = np.linspace(-20, 20, 200_001)
+    joint = np.zeros((2, 2))
+    for a, b in itertools.product(range(2), range(2)):
+        x = norm.pdf(grid, [0, 2][a], [1, 0.5][a]) * norm.pdf(
+            0.7, [1, -1][b] + [0.5, 2][b] * grid, np.sqrt([0.5, 1.0][b])
+        )
+        joint[a, b] = [0.3, 0.7][a] * [0.6, 0.4][b] * np.trapezoid(x, grid)
+    assert net.query(["a", "b"], {"y": 0.7}).values == pytest.approx(joint / joint.sum(), abs=1e-9)
+    assert net.log_density({"y": 0.7}) == pytest.approx(np.log(joint.sum()), abs=1e-9)
+
+
+def test_a_chain_of_numbers_is_one_normal():
+    names = [f"x{i}" for i in range(6)]
+    regressions = {n: (1.0, 0.8 if i else [], 0.5) for i, n in enumerate(names)}
+    net = po.HybridNet(list(itertools.pairwise(names)), {"d": [1.0]}, regressions)
+    A = np.linalg.inv(np.eye(6) - np.diag(np.full(5, 0.8), -1))
+    mean, cov = A @ np.ones(6), A @ A.T * 0.5
+    assert net.log_density({"x0": 1, "x3": 2.5, "x5": 0}) == pytest.approx(
+        multivariate_normal(mean[[0, 3, 5]], cov[np.ix_([0, 3, 5], [0, 3, 5])]).logpdf([1, 2.5, 0]), abs=1e-10
+    )
+    assert net.marginals()["x5"] == pytest.approx({"mean": mean[5], "sd": np.sqrt(cov[5, 5])})
+
+
+@given(st.integers(0, 10_000))
+def test_rows_are_predicted_alike_whole_or_with_holes(seed):
+    net = random_net(seed)
+    rng = np.random.default_rng(seed)
+    cases = net.sample(6, random_state=seed)
+    target = "d1"
+    holed = cases.astype(object).mask(rng.random(cases.shape) < 0.3, None)
+    for table in (cases, holed):
+        got = net.predict_proba(table, target)
+        assert got.sum(axis=1) == pytest.approx(np.ones(6))
+        for r in range(6):
+            told = {n: table.iloc[r][n] for n in net.nodes if n != target}
+            assert got[r] == pytest.approx(net.query(target, told).values, abs=1e-10)
+    assert net.predict(cases, target).tolist() == [
+        net.discrete.states(target)[k] for k in net.predict_proba(cases, target).argmax(1)
+    ]
+
+
+def test_the_likelihood_of_a_table_is_that_of_its_rows_and_bic_takes_the_numbers_off():
+    net = random_net(5)
+    cases = net.sample(20, random_state=0)
+    rows = [net.log_density(dict(cases.iloc[r])) for r in range(20)]
+    assert net.log_likelihood(cases) == pytest.approx(sum(rows))
+    free = sum((net.cpt(n).shape[1] - 1) * len(net.cpt(n)) for n in net.discrete.nodes)
+    free += sum(net.regression(n).size for n in net.continuous)  # α, σ and one β for each continuous parent
+    assert net.bic(cases) == pytest.approx(sum(rows) - 0.5 * np.log(20) * free)
+
+
+def test_what_is_learned_is_what_was_drawn_from():
+    net = random_net(11)
+    data = net.sample(200_000, random_state=1)
+    again = po.HybridNet.fit(net.dag, data)
+    for n in net.continuous:
+        above = list(net._gaussians.given[n][0])
+        rows = data.groupby(above, observed=False).size() if above else pd.Series([len(data)])
+        enough = (rows >= 2000).to_numpy()
+        gap = (again.regression(n) - net.regression(n)).to_numpy()[enough]
+        assert np.abs(gap).max() < 0.15
+    for n in net.discrete.nodes:
+        assert np.abs((again.cpt(n) - net.cpt(n)).to_numpy()).max() < 0.05
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 1.0, 7.5]))
+def test_regressions_are_those_of_least_squares_with_borrowed_rows(seed, smoothing):
+    rng = np.random.default_rng(seed)
+    n = 60
+    data = {"d": rng.integers(0, 2, n).astype(str), "c": rng.normal(3, 2, n), "x": rng.normal(size=n)}
+    data["x"] = data["x"] + 2 * data["c"]
+    fit = po.HybridNet.fit([("d", "x"), ("c", "x")], data, smoothing)
+    pooled = np.zeros((2, 2))
+    parts = []
+    for value in np.unique(data["d"]):
+        Z = np.stack([data["c"], data["x"]], 1)[data["d"] == value]
+        parts.append((len(Z), Z.mean(0), (Z - Z.mean(0)).T @ (Z - Z.mean(0))))
+        pooled += parts[-1][2] / n
+    for (rows, mean, S), (_, told) in zip(parts, fit.regression("x").iterrows(), strict=True):
+        S = S + smoothing * pooled
+        beta = S[0, 1] / S[0, 0]
+        assert told["β c"] == pytest.approx(beta)
+        assert told["α"] == pytest.approx(mean[1] - beta * mean[0])
+        assert told["σ"] ** 2 == pytest.approx((S[1, 1] - beta * S[0, 1]) / (rows + smoothing))
+
+
+def test_weights_are_rows_and_missing_cells_leave_their_families_out():
+    rng = np.random.default_rng(0)
+    data = {"a": rng.integers(0, 2, 30), "x": rng.normal(size=30), "y": rng.normal(size=30)}
+    edges = [("a", "x"), ("x", "y")]
+    w = rng.integers(0, 3, 30)
+    twice = {n: np.repeat(c, w) for n, c in data.items()}
+    heavy, many = po.HybridNet.fit(edges, data, sample_weight=w), po.HybridNet.fit(edges, twice)
+    for n in "xy":
+        assert heavy.regression(n).to_numpy() == pytest.approx(many.regression(n).to_numpy())
+    data["x"][:5] = np.nan
+    holed = po.HybridNet.fit(edges, data)
+    short = po.HybridNet.fit(edges, {n: c[5:] for n, c in data.items()})
+    assert holed.regression("y").to_numpy() == pytest.approx(short.regression("y").to_numpy())
+    assert holed.cpt("a").to_numpy() != pytest.approx(short.cpt("a").to_numpy())  # whose cells are all there
+
+
+def test_draws_given_numbers_follow_the_posterior():
+    net = random_net(3)
+    evidence = {net.continuous[-1]: 0.5}
+    drawn, want = net.sample(40_000, evidence, random_state=0), net.marginals(evidence)
+    for n in net.nodes:
+        if n in net.continuous:
+            assert drawn[n].mean() == pytest.approx(want[n]["mean"], abs=5 * want[n]["sd"] / 200 + 1e-12)
+            assert drawn[n].std() == pytest.approx(want[n]["sd"], rel=0.05, abs=1e-12)
+        else:
+            for state, p in want[n].items():
+                assert (drawn[n] == state).mean() == pytest.approx(p, abs=5 * np.sqrt(p * (1 - p) / 40_000) + 1e-12)
+    assert drawn.equals(net.sample(40_000, evidence, random_state=0))
+
+
+def test_two_numbers_that_contradict_each_other_by_a_thousand_nats_still_answer():
+    edges = [("a", "x"), ("b", "y"), ("a", "b")]
+    same = [[1.0, 0.0], [0.0, 1.0]]
+    net = po.HybridNet(edges, {"a": [0.5, 0.5], "b": same}, {"x": ([0, 100], [], 1), "y": ([0, 100], [], 1)})
+    assert net.query("a", {"x": 0.0, "y": 100.0}).values == pytest.approx([0.5, 0.5])
+    assert net.query("a", {"x": 0.0, "y": 100.2})["1"] == pytest.approx(1 / (1 + np.exp(-20)), rel=1e-9)
+    assert net.log_density({"x": 0.0, "y": 100.0}) == pytest.approx(-np.log(2 * np.pi) - 5000, rel=1e-12)
+
+
+def test_what_cannot_be_is_named():
+    with pytest.raises(InvalidNetwork, match="discrete node 'a' has the continuous parent 'x'"):
+        po.HybridNet([("x", "a")], {"a": [[0.5, 0.5]]}, {"x": (0, [], 1)})
+    with pytest.raises(InvalidNetwork, match="needs a table or a regression"):
+        po.HybridNet([("a", "x")], {"a": [0.5, 0.5], "x": [1.0]}, {"x": (0, [], 1)})
+    with pytest.raises(InvalidNetwork, match=r"'x' needs \(α, β, σ²\) of shapes \(2,\), \(2, 0\)"):
+        po.HybridNet([("a", "x")], {"a": [0.5, 0.5]}, {"x": ([0, 1, 2], [], 1)})
+    with pytest.raises(InvalidNetwork, match="variances above 0"):
+        po.HybridNet([("a", "x")], {"a": [0.5, 0.5]}, {"x": (0, [], 0)})
+    net = po.HybridNet([("a", "x")], {"a": [0.0, 1.0]}, {"x": ([0, 1], [], 1)})
+    with pytest.raises(BadValue, match="'x' is continuous: its finding is a number"):
+        net.query("a", {"x": "warm"})
+    with pytest.raises(BadValue, match="finite"):
+        net.query("a", {"x": np.inf})
+    with pytest.raises(BadValue, match="'x' is continuous: `marginals`"):
+        net.query("x")
+    with pytest.raises(BadValue, match="'a' is discrete: `cpt`"):
+        net.regression("a")
+    with pytest.raises(ImpossibleEvidence, match="probability zero"):
+        net.query("a", {"a": "0", "x": 1.0})
+    assert net.log_density({"a": "0", "x": 1.0}) == -np.inf
+    with pytest.raises(UnknownColumn, match="'z' is no node"):
+        net.predict_proba({"z": [1.0]}, "a")
+    with pytest.raises(UnknownColumn):
+        net.query("a", {"q": 1.0})
+    with pytest.raises(SingularCovariance, match="'x' has no spread left"):
+        po.HybridNet.fit([("a", "x")], {"a": [0, 0, 1, 1], "x": [1.0, 1.0, 2.0, 2.0]})
+    c = np.arange(9.0)
+    with pytest.raises(SingularCovariance, match="its parents tell it exactly"):
+        po.HybridNet.fit([("c", "x"), ("a", "x")], {"a": [0] * 9, "c": c, "x": 2 * c + 1})
+    with pytest.raises(BadValue, match="column 'x', row 1: infinity"):
+        po.HybridNet.fit([("a", "x")], {"a": [0, 1], "x": [1.0, np.inf]})
+
+
+def test_columns_of_floats_are_continuous_unless_told():
+    data = {"a": [0, 1, 0, 1], "x": [0.5, 1.5, 2.0, 7.0], "k": [1, 5, 2, 8]}
+    edges = [("a", "x"), ("a", "k")]
+    assert po.HybridNet.fit(edges, data).continuous == ("x",)
+    assert set(po.HybridNet.fit(edges, data, continuous=["x", "k"]).continuous) == {"x", "k"}
+    with pytest.raises(UnknownColumn):
+        po.HybridNet.fit(edges, data, continuous=["z"])
+
+
+RUBBISH = ["x", -3, 2.5, float("nan"), True, [1], {}, object(), None]
+
+
+@pytest.mark.parametrize("rubbish", RUBBISH, ids=map(repr, range(len(RUBBISH))))
+def test_rubbish_is_a_named_error_or_means_something(rubbish):
+    net = po.HybridNet([("a", "x")], {"a": [0.5, 0.5]}, {"x": ([0, 1], [], 1)})
+    rows = {"a": [0, 1, 0, 1], "x": [0.5, 1.5, 2.0, 7.0]}
+    asks = [
+        lambda: po.HybridNet(rubbish, {"a": [0.5, 0.5]}, {"x": ([0, 1], [], 1)}),
+        lambda: po.HybridNet([("a", "x")], rubbish, {"x": ([0, 1], [], 1)}),
+        lambda: po.HybridNet([("a", "x")], {"a": [0.5, 0.5]}, rubbish),
+        lambda: po.HybridNet([("a", "x")], {"a": [0.5, 0.5]}, {"x": rubbish}),
+        lambda: po.HybridNet.fit(rubbish, rows),
+        lambda: po.HybridNet.fit([("a", "x")], rubbish),
+        *(
+            lambda k=k: po.HybridNet.fit([("a", "x")], rows, **{k: rubbish})
+            for k in ("smoothing", "continuous", "states", "sample_weight")
+        ),
+        lambda: net.query(rubbish),
+        lambda: net.query("a", rubbish),
+        lambda: net.query("a", {"x": rubbish}),
+        lambda: net.query("a", {"a": rubbish}),
+        lambda: net.marginals({"x": rubbish}),
+        lambda: net.log_density(rubbish),
+        lambda: net.predict_proba(rubbish, "a"),
+        lambda: net.predict_proba(rows, rubbish),
+        lambda: net.predict_proba(rows, "x"),
+        lambda: net.log_likelihood(rubbish),
+        lambda: net.sample(rubbish),
+        lambda: net.sample(5, random_state=rubbish),
+        lambda: net.regression(rubbish),
+    ]
+    for i, ask in enumerate(asks):
+        try:
+            ask()
+        except Exception as error:
+            assert type(error).__module__ == "posteriori.errors", (i, error)
