@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -101,6 +101,25 @@ def test_configurations_that_no_table_could_hold(missing):
     # 60 · 50 · 40 · 30 configurations and their children: only those that occur are counted
     found = families.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0)
     assert_allclose(found, reference.toggle_scores(codes, sizes, 4, [0, 1, 2, 3], [3], "bdeu", 1.0), rtol=1e-7)
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1), ess=st.sampled_from([0.0, 1.5]), price=st.sampled_from([0.0, 0.8]))
+def test_the_best_network_is_the_reference(seed, ess, price):
+    rng = np.random.default_rng(seed)
+    d, n = int(rng.integers(1, 5)), int(rng.integers(1, 40))
+    sizes = rng.integers(1, 4, d).tolist()
+    codes = np.array([rng.integers(0, s, n) for s in sizes], np.uint16)
+    weights = rng.integers(1, 4, n).astype(np.uint32)
+    rows = int(weights.sum())
+    cells = np.stack([logs(rows), logs(rows) + (rng.random() if price == 0 else 0) * np.sqrt(np.arange(rows + 1.0))])
+    below = [int(rng.integers(2)) if price == 0 else 0 for _ in sizes]
+    forbidden = [int(rng.integers(1 << d)) for _ in sizes]
+    required = [int(rng.integers(1 << d)) & ~(f | 1 << v) if rng.random() < 0.2 else 0 for v, f in enumerate(forbidden)]
+    arguments = (codes, sizes, weights, cells, below, ess, price, 2, 1e-9, required, forbidden)
+    expected = reference.best_network(*arguments)
+    for n_jobs in (1, 2):
+        assert families.best_network(*arguments, n_jobs)[1] == pytest.approx(expected[1], rel=1e-10, abs=1e-9)
 
 
 def test_threads_change_no_bit():

@@ -99,6 +99,11 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
         families.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], kind, 1.0, **given)
     families.g_tests(codes, [2] * 4, 0, [1], [2, 3], weights, x_log_x=logs)
     families.g_tests(codes, [2] * 4, 0, [1], [2, 3], bits=bits, x_log_x=logs)
+    rows, tables, free = np.ones(n, np.uint32), np.stack([logs, logs]), [0] * 4
+    for price in (0.0, 1.0):
+        families.best_network(
+            codes.astype(np.uint16), [2] * 4, rows, tables, [0, 1, 0, 1], 0.0, price, 2, 0.0, free, free
+        )
     for w in (None, weights):
         pairs.ladder_losses(list(X.T), [2] * 4, [([1], [0]), ([0, 1], [2, 4])], theta, start, y, 1, True, w)
     table = rng.random((8, 8, pairs.padded(K)))

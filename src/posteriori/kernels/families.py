@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Array, Floats
 from . import n_threads, native
 
-__all__ = ["KINDS", "g_tests", "toggle_scores", "value_bitmaps"]
+__all__ = ["KINDS", "best_network", "g_tests", "toggle_scores", "value_bitmaps"]
 
 KINDS = ("penalised", "bdeu", "k2", "fnml")
 NARROW = 16  # columns of more states have no bitmaps
@@ -99,3 +99,48 @@ def g_tests(
     threads = n_threads(n_jobs, codes.shape[1] * len(candidates) // (1 if bits is None else 4))
     native().g_tests(codes, list(sizes), weights, bits, x, list(given), list(candidates), x_log_x, out, threads)
     return out
+
+
+def best_network(
+    codes: Array,
+    sizes: Sequence[int],
+    weights: Array,
+    cells: Floats,
+    below: Sequence[int],
+    ess: float,
+    price: float,
+    most: int,
+    equal: float,
+    required: Sequence[int],
+    forbidden: Sequence[int],
+    n_jobs: int | None = None,
+) -> tuple[list[int], float]:
+    """The parents of every node, as bits, in a network of greatest score, and that score; −∞ where none is allowed.
+
+    Scores are s(v | P) = Σ cells[0][N(P ∪ v)] − Σ cells[below[v]][N(P)] − price q (r − 1), the sums over the cells that
+    occur; with `ess` above 0 a cell of the set S adds ln Γ(a + N)/Γ(a), a = ess/|S|, instead. `codes` are uint16, none of
+    them missing, `weights` uint32 say how often a row occurs, `required` and `forbidden` are bits of parents.
+
+    >>> same = np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.uint16)
+    >>> logs = np.array([[0, 0, 2 * np.log(2), 3 * np.log(3), 4 * np.log(4)]])
+    >>> best_network(same, [2, 2], np.ones(4, np.uint32), logs, [0, 0], 0.0, 0.5, 1, 0.0, [0, 0], [0, 0])[0]
+    [0, 1]
+    """
+    parents, score = np.zeros(len(sizes), np.uint32), np.zeros(1)
+    native().best_network(
+        codes,
+        list(sizes),
+        weights,
+        cells,
+        list(below),
+        float(ess),
+        float(price),
+        int(most),
+        float(equal),
+        list(required),
+        list(forbidden),
+        parents,
+        score,
+        n_threads(n_jobs, codes.shape[1] << len(sizes)),
+    )
+    return [int(p) for p in parents], float(score[0])

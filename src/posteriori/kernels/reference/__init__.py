@@ -1,6 +1,6 @@
 """The NumPy twin of every kernel: its specification, and what the compiled one is tested against."""
 
-from .families import g_tests, toggle_scores
+from .families import best_network, g_tests, toggle_scores
 from .naive import (
     class_moments,
     count_cells,
@@ -19,6 +19,7 @@ from .naive import (
 from .pairs import count_pairs, ladder_losses, leave_one_out, pair_tables, sum_of_products
 
 __all__ = [
+    "best_network",
     "class_moments",
     "count_cells",
     "count_pairs",

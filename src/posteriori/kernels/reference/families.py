@@ -6,6 +6,7 @@ child a column has `sizes` values, as a parent `states`, at least as many; any o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -76,3 +77,50 @@ def g_tests(
         freedom = ((by_x > 0).sum(axis=1) - 1) * ((by_z > 0).sum(axis=1) - 1)
         found.append((g, freedom[whole > 0].sum()))
     return np.array(found, dtype=np.float64).reshape(-1, 2)
+
+
+def best_network(
+    codes: Array,
+    sizes: Sequence[int],
+    weights: Array,
+    cells: Floats,
+    below: Sequence[int],
+    ess: float,
+    price: float,
+    most: int,
+    equal: float,
+    required: Sequence[int],
+    forbidden: Sequence[int],
+) -> tuple[list[int], float]:
+    """The best over all orders of the nodes, each taking the best of all sets of those before it."""
+    d = len(sizes)
+
+    def added(columns: int, table: int) -> float:
+        family = [j for j in range(d) if columns >> j & 1]
+        shape = [sizes[j] for j in family]
+        counts = family_counts(codes, shape, family, weights).ravel() if family else weights.sum(keepdims=True)
+        counts = counts[counts > 0].astype(np.int64)
+        a = ess / np.prod(shape)
+        return float((gammaln(a + counts) - gammaln(a)).sum() if ess > 0 else cells[table][counts].sum())
+
+    def score(v: int, parents: int) -> float:
+        q = np.prod([sizes[j] for j in range(d) if parents >> j & 1])
+        return added(parents | 1 << v, 0) - added(parents, below[v]) - price * q * (sizes[v] - 1)
+
+    choices = [
+        [
+            (score(v, p), p)
+            for p in range(1 << d)
+            if p.bit_count() <= most and not p & (1 << v | forbidden[v]) and p & required[v] == required[v]
+        ]
+        for v in range(d)
+    ]
+    best: tuple[float, list[int]] = (-np.inf, [0] * d)
+    for order in itertools.permutations(range(d)):
+        before, total, parents = 0, 0.0, [0] * d
+        for v in order:
+            top = max((c for c in choices[v] if not c[1] & ~before), default=(-np.inf, 0), key=lambda c: c[0])
+            total, parents[v], before = total + top[0], top[1], before | 1 << v
+        if total > best[0] + equal or best[0] == -np.inf:
+            best = total, parents
+    return best[1], best[0]

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bind.hpp"
+#include "pairs/subsets.hpp"
 
 namespace {
 
@@ -45,6 +46,11 @@ Scoring scoring_of(int kind, double number, const Numbers& x_log_x, const Number
          "the regret is for as many counts as N ln N");
     return {how, number, x_log_x ? x_log_x->data() : nullptr, regret ? regret->data() : nullptr,
             x_log_x ? static_cast<double>(x_log_x->shape(0) - 1) : 0.0};
+}
+
+void look_at_signals() {
+    nb::gil_scoped_acquire hold;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 template <typename C> void bind_codes(nb::module_& m) {
@@ -97,4 +103,36 @@ void bind_families(nb::module_& m) {
     bind_codes<std::uint8_t>(m);
     bind_codes<std::uint16_t>(m);
     bind_codes<std::uint32_t>(m);
+    m.def(
+        "best_network",
+        [](const InC<std::uint16_t, 2>& codes, const Sizes& sizes, const InC<std::uint32_t, 1>& weights,
+           const InC<double, 2>& cells, const Columns& below, double ess, double price, int most, double equal,
+           const Sizes& required, const Sizes& forbidden, OutC<std::uint32_t, 1> parents, OutC<double, 1> score, int threads) {
+            const std::size_t n = codes.shape(1), d = codes.shape(0), T = cells.shape(0);
+            need(d > 0 && d <= 30 && sizes.size() == d, "from 1 to 30 columns are needed, and a size each");
+            need(n > 0 && n < (std::size_t{1} << 31) && weights.shape(0) == n, "rows and weights differ, or there are none");
+            need(T > 0 && cells.shape(1) > 0, "there is no table of cells");
+            need(below.size() == d && required.size() == d && forbidden.size() == d, "one number a column is needed");
+            need(parents.shape(0) == d && score.shape(0) == 1, "a set of parents for each column is given back, and a score");
+            need(most >= 0 && equal >= 0, "most and equal are 0 or more");
+            std::uint64_t rows = 0;
+            for (std::size_t i = 0; i < n; ++i) rows += weights.data()[i];
+            need(rows > 0 && rows < cells.shape(1), "a count would lead out of its table");
+            for (std::size_t j = 0; j < d; ++j) {
+                need(sizes[j] > 0 && sizes[j] <= (std::uint32_t{1} << 16), "a column has no such number of values");
+                need(below[j] >= 0 && static_cast<std::size_t>(below[j]) < T, "no such table of cells");
+                need(required[j] >> d == 0 && !(required[j] >> j & 1), "no such required parents");
+                for (std::size_t i = 0; i < n; ++i) need(codes.data()[j * n + i] < sizes[j], "a code is outside its column");
+            }
+            posteriori::Exact task{codes.data(), weights.data(), n,    sizes, {},    static_cast<std::size_t>(rows),
+                                   below,        ess,            price, most, equal, required, forbidden};
+            for (std::size_t t = 0; t < T; ++t) task.cells.push_back(cells.data() + t * cells.shape(1));
+            std::vector<posteriori::Set> found;
+            nb::gil_scoped_release release;
+            score.data()[0] = posteriori::best_network(task, found, threads, look_at_signals);
+            std::copy(found.begin(), found.end(), parents.data());
+        },
+        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("weights").noconvert(), nb::arg("cells").noconvert(),
+        nb::arg("below"), nb::arg("ess"), nb::arg("price"), nb::arg("most"), nb::arg("equal"), nb::arg("required"),
+        nb::arg("forbidden"), nb::arg("parents").noconvert(), nb::arg("score").noconvert(), nb::arg("threads"));
 }
