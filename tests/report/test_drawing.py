@@ -111,3 +111,10 @@ def test_a_large_graph_is_laid_out() -> None:
     n = 600
     edges = [(i, j) for i in range(n) for j in (i + 1, i + 37, i + 101) if j < n]
     assert layered(n, edges, [30.0] * n, [20.0] * n).width > 0
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_level_edge_runs_from_side_to_side_and_a_steep_one_from_edge_to_edge(turn: int) -> None:
+    boxes = (40.0, 20.0), (60.0, 30.0)
+    assert _clipped([(0.0, 0.0), (200.0 * turn, 0.0)], *boxes) == [(20.0 * turn, 0.0), (170.0 * turn, 0.0)]
+    assert _clipped([(0.0, 0.0), (5.0, 90.0 * turn)], *boxes) == [(0.0, 10.0 * turn), (5.0, 75.0 * turn)]

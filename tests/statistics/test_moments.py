@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.bayes.gaussian_bayes import comoments
 from posteriori.errors import NotLearned, StatisticsError
 from posteriori.kernels import naive
-from posteriori.statistics import Moments
+from posteriori.statistics import CoMoments, Moments
 from posteriori.statistics.moments import take_away
 
 RUNS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 1500
@@ -109,3 +110,14 @@ def test_only_rounding_is_wiped_out(n: float, share: float) -> None:
     np.testing.assert_allclose(take_away(whole, whole * (1 - share)), whole * share, rtol=1e-6)
     with pytest.raises(NotLearned, match="number of rows"):
         take_away(whole, whole * (1 + share))
+
+
+def test_a_class_whose_rows_are_all_forgotten_is_as_if_it_had_never_been() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(5, 1, (9, 2)), np.array([0] * 4 + [1] * 5)
+    whole, second = comoments(X, y, 2, None), comoments(X[4:], y[4:], 2, None)
+    left = whole - second
+    assert left == comoments(X[:4], y[:4], 2, None)
+    assert (left.n[1], left.mean[1].tolist(), left.c[1].tolist()) == (0, [0.0, 0.0], [[0.0, 0.0], [0.0, 0.0]])
+    assert (whole - whole) == CoMoments.zero(2, 2)
+    assert (of(X[:, 0], y) - of(X[:, 0], y)) == Moments.zero(2, 1)

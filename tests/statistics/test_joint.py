@@ -1,0 +1,160 @@
+"""Counts of several columns together against rows counted one by one: narrow and wide scopes, all operations."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import posteriori as po
+from posteriori.errors import MemoryBudgetError, NotLearned, StatisticsError
+from posteriori.statistics import joint
+from posteriori.statistics.cuts import CodedTable
+from posteriori.statistics.joint import Joint, collect_pairs, collect_triples, count_joint
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[CodedTable, np.ndarray, int, np.ndarray | None]:
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    n, d, K = int(rng.integers(0, 40)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    sizes = tuple(int(s) for s in rng.integers(1, 6, d))
+    holes = draw(st.booleans())
+    codes = [rng.integers(0, s + holes, n).astype(np.uint8) for s in sizes]  # the code after the last is a missing cell
+    missing = int(sum((c == s).sum() for c, s in zip(codes, sizes, strict=True)))
+    weights = rng.integers(0, 3, n).astype(float) if draw(st.booleans()) else None
+    return CodedTable(codes, sizes, n_missing=missing), rng.integers(0, K, n).astype(np.uint8), K, weights
+
+
+def by_hand(table: CodedTable, scope: tuple[int, ...], y: np.ndarray, K: int, weights: np.ndarray | None) -> np.ndarray:
+    out = np.zeros((*(table.sizes[j] for j in scope), K))
+    for r in range(len(y)):
+        cell = tuple(int(table.column(j)[r]) for j in scope)
+        if all(v < table.sizes[j] for v, j in zip(cell, scope, strict=True)):
+            out[(*cell, y[r])] += 1 if weights is None else weights[r]
+    return out
+
+
+def scopes_of(d: int) -> list[tuple[int, ...]]:
+    return [(j,) for j in range(d)] + list(itertools.permutations(range(d), 2)) + [tuple(range(d))]
+
+
+wide = st.sampled_from([None, 0, 3])  # cells beyond which only those that some row has are kept
+
+
+@given(tables(), wide)
+def test_every_scope_is_what_the_rows_say(case, wide) -> None:
+    table, y, K, weights = case
+    scopes = scopes_of(len(table.sizes))
+    found = count_joint(table, scopes, y, K, weights, 1, wide)
+    for s, scope in enumerate(scopes):
+        assert found.columns(s) == scope
+        assert (found.table(s, table.sizes) == by_hand(table, scope, y, K, weights)).all()
+        cells, counts = found.part(found.find(scope))
+        assert (np.diff(cells) > 0).all()
+        assert (counts == found.table(s, table.sizes).reshape(-1, K)[cells]).all()
+
+
+@given(tables(), wide, st.integers(0, 40))
+def test_halves_add_up_and_come_apart_again(case, wide, at) -> None:
+    table, y, K, weights = case
+    scopes = scopes_of(len(table.sizes))
+
+    def counted(rows: slice) -> Joint:
+        part = CodedTable([table.column(j)[rows] for j in range(len(table.sizes))], table.sizes, n_missing=1)
+        return count_joint(part, scopes, y[rows], K, None if weights is None else weights[rows], 1, wide)
+
+    first, second, whole = counted(slice(0, at)), counted(slice(at, None)), counted(slice(None))
+    for s in range(len(scopes)):
+        for found, want in ((first + second, whole), (whole - second, first)):
+            assert (found.table(s, table.sizes) == want.table(s, table.sizes)).all()
+    assert (whole.scaled(0.5).counts.table == whole.counts.table * 0.5).all()
+    if len(y) > at:
+        one = counted(slice(at, at + 1))
+        with pytest.raises((StatisticsError, NotLearned)):
+            _ = one - (one + one + counted(slice(None)))
+
+
+@given(tables(), st.randoms(use_true_random=False))
+def test_turned_counts_are_the_counts_of_the_turned_table(case, random) -> None:
+    table, y, K, weights = case
+    d = len(table.sizes)
+    order = list(range(d))
+    random.shuffle(order)
+    other = CodedTable(
+        [table.column(j) for j in order], tuple(table.sizes[j] for j in order), n_missing=table.n_missing
+    )
+    for collect in (collect_pairs, collect_triples):
+        found = collect(table, y, K, weights, 1, None).turned(order, table.sizes)
+        want = collect(other, y, K, weights, 1, None)
+        assert found == want or not len(want.scopes)
+    families = [(*range(j), j) for j in range(d)]
+    place = {j: k for k, j in enumerate(order)}
+    found = count_joint(table, families, y, K, weights, 1).turned(order, table.sizes)
+    assert [found.columns(s)[-1] for s in range(d)] == list(range(d))  # families stand by their child
+    for family in families:
+        moved = tuple(place[j] for j in family)
+        assert (found.table(found.find(moved), other.sizes) == by_hand(other, moved, y, K, weights)).all()
+
+
+@given(tables())
+def test_all_pairs_and_triples(case) -> None:
+    table, y, K, weights = case
+    for size, collect in ((2, collect_pairs), (3, collect_triples)):
+        found = collect(table, y, K, weights, 1, None)
+        scopes = list(itertools.combinations(range(len(table.sizes)), size))
+        assert [found.columns(s) for s in range(len(found.scopes))] == scopes
+        for s, scope in enumerate(scopes):
+            assert (found.table(s, table.sizes) == by_hand(table, scope, y, K, weights)).all()
+        for a, b in itertools.permutations(range(len(table.sizes)), 2) if size == 2 else ():
+            cells, counts = found.part_of((a, b), table.sizes)
+            want = by_hand(table, (a, b), y, K, weights).reshape(-1, K)
+            assert (counts == want[cells]).all()
+            assert want.sum() == counts.sum()
+
+
+@given(tables())
+def test_wide_pairs_are_the_narrow_ones_without_the_empty_cells(case) -> None:
+    table, y, K, weights = case
+    narrow = collect_pairs(table, y, K, weights, 1, None)
+    before = joint.WIDE
+    joint.WIDE = 3
+    try:
+        found = collect_pairs(table, y, K, weights, 1, None)
+    finally:
+        joint.WIDE = before
+    for s in range(len(narrow.scopes)):
+        assert (found.table(s, table.sizes) == narrow.table(s, table.sizes)).all()
+        a, b = narrow.columns(s)
+        cells, counts = found.part_of((b, a), table.sizes)
+        assert (counts == by_hand(table, (b, a), y, K, weights).reshape(-1, K)[cells]).all()
+
+
+def test_other_scopes_do_not_add_and_too_many_cells_are_refused() -> None:
+    table = CodedTable([np.zeros(3, np.uint8)] * 2, (2, 2))
+    y = np.zeros(3, np.uint8)
+    with pytest.raises(StatisticsError, match="differ in structure"):
+        _ = count_joint(table, [(0,)], y, 1, None, 1) + count_joint(table, [(1,)], y, 1, None, 1)
+    with pytest.raises(MemoryBudgetError, match="pair counts of 2 columns"):
+        collect_pairs(table, y, 1, None, 1, 8.0)
+
+
+@pytest.mark.parametrize(
+    "model", [po.TAN(), po.AODE(), po.A2DE(), po.SPODE(super_parent="a")], ids=["TAN", "AODE", "A2DE", "SPODE"]
+)
+def test_models_with_their_columns_in_another_order_add_up(model) -> None:
+    rng = np.random.default_rng(0)
+    X = {name: rng.integers(0, 3, 60) for name in "abcd"}
+    y = rng.integers(0, 2, 60)
+    half = [
+        {name: X[name][part] for name in names} for names, part in (("abcd", slice(0, 30)), ("cadb", slice(30, 60)))
+    ]
+    model.set_params(kinds="categorical")
+    whole = clone(model).fit(X, y)
+    both = clone(model).fit(half[0], y[:30]) + clone(model).fit(half[1], y[30:])
+    assert (both.predict_proba(X) == whole.predict_proba(X)).all()
+    assert Counter(both.statistics_.rows.tolist()) == Counter(whole.statistics_.rows.tolist())
