@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -18,24 +18,31 @@ from ..table.weights import check_weights
 from .climb import Step, by_order, climb
 from .dag import Dag
 from .exact import exact
-from .graph import find, find_all
+from .graph import PartialDag, find, find_all
+from .independence import Independence, Pattern, neighbours, pc
 from .rules import Arrow, Rules
 from .scores import Scored
 from .structures import tree
 from .watching import Progress, Watch, watched
 
-METHODS = ("hill-climb", "exact", "chow-liu", "k2")
+METHODS = ("hill-climb", "exact", "chow-liu", "k2", "pc", "mmhc")
 MOST_VALUES = 1 << 12
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A structure that was found, and the way to it; `finished` is False where time or Ctrl-C ended the search."""
+    """A structure that was found, and the way to it; `finished` is False where time or Ctrl-C ended the search.
+
+    Of "pc" also the partially directed graph that the tests tell, which `dag` extends, and `conflicts`: what the tests said
+    that no graph can have, in words. Where there are some, `cpdag` is that of `dag`.
+    """
 
     dag: Dag
     score: float
     steps: tuple[Step, ...] = ()
     finished: bool = True
+    cpdag: PartialDag | None = None
+    conflicts: tuple[str, ...] = ()
 
     @property
     def edges(self) -> tuple[tuple[str, str], ...]:
@@ -58,6 +65,8 @@ def learn_structure(
     tabu: int = 0,
     restarts: int = 0,
     random_state: int | None = None,
+    test: str = "g2",
+    alpha: float = 0.05,
     ess: float = 1.0,
     sample_weight: Any = None,
     time_limit: float | None = None,
@@ -72,7 +81,8 @@ def learn_structure(
         in which it is the child
     score : "bic" ("mdl"), "aic", "loglik", "bdeu" (with `ess`), "k2" or "fnml"; larger is better
     method : "hill-climb"; "exact", the best there is, for 20 columns in seconds (Ctrl-C gives the greedy one); "k2", along
-        an `order` of the nodes; "chow-liu", the tree of greatest mutual information
+        an `order` of the nodes; "chow-liu", the tree of greatest mutual information; "pc", by tests of independence;
+        "mmhc", a climb among the pairs that tests leave
     start : where the climb begins: a `Dag`, "chow-liu", or None for no arrow but the required ones
     required, forbidden : arrows (parent, child) that are kept, or never made
     tiers : lists of nodes, the earliest first: no arrow leads from a later list into an earlier one
@@ -80,6 +90,7 @@ def learn_structure(
     max_parents : most parents of a node
     tabu : how many steps without gain the climb may take, none of them to one of as many graphs seen last
     restarts : how many times the climb begins anew, some random steps away from the best
+    test, alpha : of "pc" and "mmhc": "g2" with the level of the test, or "mi" with the nats of information that are none
     time_limit : seconds; then, or on Ctrl-C, the best so far is returned with `finished` False
     progress : True for a line in the terminal, or a function that is given each line
 
@@ -96,35 +107,38 @@ def learn_structure(
             raise BadParameter(f"{what} is a whole number from 0 up. Got {number!r} instead.")
     names, scored = coded(data, score, ess, sample_weight, n_jobs)
     rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
+    judge = Independence(scored, test, alpha)
+    graph: Pattern | None = None
+    steps: Sequence[Step] = ()
     with watched(progress, time_limit) as watch:
-        arrows, steps = _search(scored, rules, method, start, order, int(tabu), int(restarts), random_state, watch)
+        if method == "chow-liu":
+            arrows = rules.start(_chow_liu(scored), False)
+        elif method == "k2":
+            arrows, steps = by_order(scored, rules, _order(rules, order), watch)
+        elif method == "exact":
+            arrows = _exactly(scored, rules, watch)
+        elif method == "pc":
+            arrows, graph = pc(judge, rules, watch)
+        else:
+            if method == "mmhc":
+                rules = replace(rules, forbidden=rules.forbidden | ~neighbours(judge, rules, watch))
+            begin = rules.start(*_start(rules, scored, start))
+            rng = np.random.default_rng(random_state)
+            arrows, steps = climb(scored, rules, begin, watch, int(tabu), int(restarts), rng)
     dag = Dag(names, rules.named(arrows))
-    return Learned(dag, scored.whole(dag.numbered_parents), tuple(steps), watch.finished)
+    found = Learned(dag, scored.whole(dag.numbered_parents), tuple(steps), watch.finished)
+    if graph is None:
+        return found
+    cpdag = dag.equivalence_class() if graph.conflicts else graph.named()
+    return replace(found, cpdag=cpdag, conflicts=tuple(graph.conflicts))
 
 
-def _search(
-    scored: Scored,
-    rules: Rules,
-    method: str,
-    start: Any,
-    order: Any,
-    tabu: int,
-    restarts: int,
-    random_state: int | None,
-    watch: Watch,
-) -> tuple[list[Arrow], list[Step]]:
-    if method == "chow-liu":
-        return rules.start(_chow_liu(scored), False), []
-    if method == "k2":
-        return by_order(scored, rules, _order(rules, order), watch)
-    if method == "exact":
-        try:
-            return exact(scored, rules), []
-        except KeyboardInterrupt:  # then the greedy one is the best so far
-            watch.finished = False
-            return climb(scored, rules, rules.start((), True), Watch(watch.show, None))
-    begin = rules.start(*_start(rules, scored, start))
-    return climb(scored, rules, begin, watch, tabu, restarts, np.random.default_rng(random_state))
+def _exactly(scored: Scored, rules: Rules, watch: Watch) -> list[Arrow]:
+    try:
+        return exact(scored, rules)
+    except KeyboardInterrupt:  # then the greedy one is the best so far
+        watch.finished = False
+        return climb(scored, rules, rules.start((), True), Watch(watch.show, None))[0]
 
 
 def _start(rules: Rules, scored: Scored, start: Any) -> tuple[list[Arrow], bool]:
