@@ -27,6 +27,8 @@ def draw_graph(
     directed: bool = True,
     emphasis: Iterable[str] = (),
     bars: Mapping[str, Sequence[float | None]] | None = None,
+    styles: Mapping[tuple[str, str], tuple[str, bool]] | None = None,
+    legend: Sequence[tuple[str, str, bool]] = (),
 ) -> str:
     """The SVG text of a graph, laid out in layers.
 
@@ -38,6 +40,8 @@ def draw_graph(
     directed : arrow heads, or none
     emphasis : nodes drawn with a strong border (a class, a target, evidence)
     bars : for each line of a node's label a share from 0 to 1, drawn as a bar behind it, or None
+    styles : the colour of an edge and whether it is dashed
+    legend : (text, colour, dashed) of lines explained below the graph
 
     >>> draw_graph(["a", "b"], [("a", "b")])[:4]
     '<svg'
@@ -58,11 +62,14 @@ def draw_graph(
         a, b = index[pair[0]], index[pair[1]]
         clipped = _clipped(route, (widths[a], heights[a]), (widths[b], heights[b]))
         tip = f"{pair[0]} {'→' if directed else '–'} {pair[1]}" + ("" if weight is None else f": {weight:.4g}")
-        body.append(_edge(clipped, stroke, tip, directed))
+        body.append(_edge(clipped, stroke, tip, directed, *(styles or {}).get(pair, (EDGE, False))))
     for i, name in enumerate(nodes):
         shares = (bars or {}).get(name, ())
         body.append(_node(name, texts[i], layout.centres[i], widths[i], heights[i], name in strong, shares))
-    wide, tall = layout.width + 2 * MARGIN, layout.height + 2 * MARGIN
+    explained, below = _legend(legend, layout.height)
+    body.append(explained)
+    wide = max(layout.width, 120.0 * len(legend)) + 2 * MARGIN
+    tall = below + 2 * MARGIN
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{_graph_label(nodes, pairs)}" '
         f'width="{wide:.0f}" height="{tall:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {tall:.1f}" '
@@ -112,10 +119,29 @@ def _node(
     )
 
 
-def _edge(route: Sequence[Point], stroke: float, tip: str, directed: bool) -> str:
+def _legend(lines: Sequence[tuple[str, str, bool]], top: float) -> tuple[str, float]:
+    """A short line and its meaning, side by side, and where they end."""
+    if not lines:
+        return "", top
+    y = top + 2 * LINE
+    parts = []
+    for i, (text, colour, dashed) in enumerate(lines):
+        x = 120.0 * i
+        dash = ' stroke-dasharray="5 4"' if dashed else ""
+        parts.append(
+            f'<path d="M{x:.1f},{y:.1f} h24" stroke="{colour}" stroke-width="2.4"{dash}/>'
+            f'<text x="{x + 30:.1f}" y="{y:.1f}" dominant-baseline="central" fill="{INK}">{html.escape(text)}</text>'
+        )
+    return f'<g class="legend">{"".join(parts)}</g>', y + LINE / 2
+
+
+def _edge(
+    route: Sequence[Point], stroke: float, tip: str, directed: bool, colour: str = EDGE, dashed: bool = False
+) -> str:
     head = ""
     if directed:
-        route, head = _headed(route, stroke)
+        route, head = _headed(route, stroke, colour)
+    dash = ' stroke-dasharray="5 4"' if dashed else ""
     path = f"M{route[0][0]:.1f},{route[0][1]:.1f}"
     for (x0, y0), (x1, y1) in itertools.pairwise(route):
         if abs(x1 - x0) < 0.05:
@@ -125,11 +151,11 @@ def _edge(route: Sequence[Point], stroke: float, tip: str, directed: bool) -> st
         path += f" C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}"
     return (
         f'<g class="edge"><title>{html.escape(tip)}</title>'
-        f'<path d="{path}" fill="none" stroke="{EDGE}" stroke-width="{stroke:.2f}"/>{head}</g>'
+        f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{stroke:.2f}"{dash}/>{head}</g>'
     )
 
 
-def _headed(route: Sequence[Point], stroke: float) -> tuple[list[Point], str]:
+def _headed(route: Sequence[Point], stroke: float, colour: str) -> tuple[list[Point], str]:
     """The route, shortened by the arrow head at its end, and the head."""
     (x0, y0), (x, y) = route[-2], route[-1]
     # the curve arrives upright unless both ends lie in one layer
@@ -138,7 +164,7 @@ def _headed(route: Sequence[Point], stroke: float) -> tuple[list[Point], str]:
     back_x, back_y = x - dx * size, y - dy * size
     side_x, side_y = -dy * size * 0.5, dx * size * 0.5
     corners = f"{x:.1f},{y:.1f} {back_x + side_x:.1f},{back_y + side_y:.1f} {back_x - side_x:.1f},{back_y - side_y:.1f}"
-    return [*route[:-1], (back_x, back_y)], f'<polygon points="{corners}" fill="{EDGE}"/>'
+    return [*route[:-1], (back_x, back_y)], f'<polygon points="{corners}" fill="{colour}"/>'
 
 
 def _clipped(route: Sequence[Point], first: tuple[float, float], last: tuple[float, float]) -> list[Point]:

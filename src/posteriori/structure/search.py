@@ -180,7 +180,9 @@ def _chow_liu(scored: Scored) -> list[Arrow]:
     return [(u, v) for v, some in enumerate(parents) for u in some]
 
 
-def coded(data: Any, score: str, ess: float, sample_weight: Any, n_jobs: int | None) -> tuple[list[str], Scored]:
+def coded(
+    data: Any, score: str, ess: float, sample_weight: Any, n_jobs: int | None, merge: bool = True
+) -> tuple[list[str], Scored]:
     """The names of the columns and their codes; equal rows are merged where there can only be few."""
     frame = open_frame(data)
     names = [str(frame.name(j)) for j in range(frame.d)]
@@ -196,7 +198,8 @@ def coded(data: Any, score: str, ess: float, sample_weight: Any, n_jobs: int | N
     kind = narrowest(max(sizes) + 1)
     codes = np.stack([column.astype(kind, copy=False) for column in columns])
     weights = None if sample_weight is None else check_weights(sample_weight, frame.n)
-    codes, weights = _merged(codes, sizes, weights)
+    if merge:
+        codes, weights = _merged(codes, sizes, weights)
     return names, Scored(codes, sizes, score, ess, weights, n_jobs)
 
 
