@@ -181,6 +181,7 @@ def _network(rng: np.random.Generator) -> None:
     ]
     network.elimination_order([[1, 2], [0, 2], [0, 1]], sizes)
     network.combine_factors(sizes, [[0], [0, 1], [0, 1, 2]], tables, [False] * 3, [True, False, True], False)
+    network.sum_out(sizes, [[0], [0, 1], [0, 1, 2]], tables, [False] * 3, [1, 0], 1e9, True)
     plan = network.junction_plan(sizes, above, np.inf)
     plan.fill(np.concatenate(tables), network.starts(len(t) for t in tables))
     plan.cliques()

@@ -72,6 +72,32 @@ def test_combine_factors(seed, n, maximise, spread):
         assert not np.isnan(table).any()
 
 
+@given(seed=seeds, n=st.integers(1, 5), maximise=st.booleans())
+def test_sum_out(seed, n, maximise):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, n).tolist()
+    scopes = [rng.permutation(n)[: rng.integers(0, n + 1)].tolist() for _ in range(rng.integers(0, 5))]
+    tables = [rng.random(int(np.prod([sizes[a] for a in scope]))) for scope in scopes]
+    order = rng.permutation(n)[: rng.integers(0, n + 1)].tolist()
+    logs = [bool(rng.random() < 0.3) for _ in scopes]
+    given = [np.log(t) if in_logs else t for t, in_logs in zip(tables, logs)]
+    scale, left, states, peak, widest = kernel.sum_out(sizes, scopes, given, logs, order, 1e9, maximise)
+    kept = [1 if v in order else size for v, size in enumerate(sizes)]
+    found = reference.sum_out(
+        kept, [s for s, _, _ in left], [np.exp(t) if wide else t for _, t, wide in left], [], False
+    )
+    expected = reference.sum_out(sizes, scopes, tables, order, maximise)
+    np.testing.assert_allclose(np.exp(scale) * found, expected, rtol=1e-10)
+    if not order:
+        return
+    if maximise and all(v in order for scope in scopes for v in scope):
+        x = [states[order.index(v)] if v in order else 0 for v in range(n)]
+        product = reference.sum_out(sizes, scopes, tables, [], False)
+        assert product[tuple(x)] == pytest.approx(expected.ravel()[0], rel=1e-12)
+    assert peak >= np.prod([sizes[v] for v in widest])
+    assert kernel.sum_out(sizes, scopes, given, logs, order, peak * 0.99, maximise)[1] == []  # over the budget: no work
+
+
 @given(seed=seeds, n=st.integers(1, 7))
 def test_junction_tree(seed, n):
     rng = np.random.default_rng(seed)

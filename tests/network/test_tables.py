@@ -8,9 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import InvalidNetwork
-from posteriori.network.tables import check_rows
+from posteriori.network.tables import checked_tables
+from posteriori.structure.dag import Dag
 
 STATES = {"rain": ("no", "yes"), "way": ("walk", "bus", "car")}
+
+
+def check_rows(node, table, parents, states):
+    """The table, between two that are as they should be."""
+    tables = {"one": np.array([1.0]), node: table.ravel(), "other": np.array([0.5, 0.5])}
+    dag = Dag([*tables, *parents], [(p, node) for p in parents])
+    found = checked_tables(tables, dag, {**states, "one": ("a",), "other": ("b", "c")})
+    assert np.array_equal(found[node], table.ravel())
 
 
 @given(st.floats(0.01, 0.98), st.floats(0, 1e-3), st.sampled_from([-1, 1]))

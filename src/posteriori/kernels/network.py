@@ -6,6 +6,7 @@ indices lie in 0 … n−1, tables have the size that their axes call for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -90,8 +91,7 @@ def combine_factors(
     >>> table.tolist(), round(np.exp(log_scale), 12), wide
     ([0.25, 1.0], np.float64(8.0), False)
     """
-    kept = int(np.prod([s for s, k in zip(sizes, keep) if k], dtype=np.int64))
-    out = np.empty(kept)
+    out = np.empty(math.prod(s for s, k in zip(sizes, keep) if k))
     log_scale, wide = native().combine_factors(
         np.asarray(sizes, np.int32),
         *ragged(scopes),
@@ -103,6 +103,44 @@ def combine_factors(
         out,
     )
     return out, log_scale, wide
+
+
+def sum_out(
+    sizes: Sequence[int],
+    scopes: Sequence[Sequence[int]],
+    tables: Sequence[Floats],
+    logs: Sequence[bool],
+    order: Sequence[int],
+    budget: float,
+    maximise: bool,
+) -> tuple[float, list[tuple[tuple[int, ...], Floats, bool]], list[int], float, list[int]]:
+    """Σ (or max) of Π tables over the nodes of the order, one after the other: variable elimination.
+
+    Node v has sizes[v] states, scopes[f] are the nodes of table f. Returned are the log of what was scaled away (−∞: all is
+    zero), the tables left (scope, table, whether it is in logarithms), the best states of a maximum in the order, the cells
+    alive at the step that needs most, and its nodes. Over the budget (in cells) nothing is computed.
+
+    >>> tables = [np.array([0.5, 0.5]), np.array([0.9, 0.1, 0.3, 0.7])]
+    >>> scale, left, *_ = sum_out([2, 2], [[0], [0, 1]], tables, [False, False], [0], 1e9, False)
+    >>> left[0][0], (np.exp(scale) * left[0][1]).round(4).tolist()
+    ((1,), [0.6, 0.4])
+    """
+    scale, nodes, flat, in_logs, states, peak, widest = native().sum_out(
+        np.asarray(sizes, np.int32),
+        *ragged(scopes),
+        starts(len(t) for t in tables),
+        np.concatenate([*tables, np.empty(0)]),
+        np.asarray(logs, np.uint8),
+        np.asarray(order, np.int32),
+        budget,
+        maximise,
+    )
+    left, at = [], 0
+    for scope, wide in zip(nodes, in_logs, strict=True):
+        cells = math.prod(sizes[v] for v in scope)
+        left.append((tuple(scope), flat[at : at + cells], wide))
+        at += cells
+    return scale, left, states, peak, widest
 
 
 Tables = Sequence[tuple[Sequence[int], Floats]]  # scope and flat table of each

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Codes, Floats
+from ..arrays import Array, Floats
 from ..decision.loss import as_loss
-from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
-from ..structure.dag import Dag
+from ..errors import BadValue, ImpossibleEvidence
 from ..structure.graph import find, find_all
-from .elimination import case_posteriors, eliminate, log_evidence, map_states, posterior
+from .elimination import log_evidence, map_states, posterior
+from .engine import Engine, Evidence
 from .gibbs import gibbs
-from .insight import arc_strength, conflict, information, tornado
-from .junction import JunctionTree
-from .net import Net, as_dag, as_states
+from .insight import arc_strength, bar_table, conflict, information, tornado
+from .net import Net
 from .numbers import hard_states
 from .risk import exact_risk, sampled_risk
 from .sampling import ByState, Estimate, RandomState
-from .says import Factor, code_of, findings, read_cases, unknown
-from .tables import counted, fitted
+from .says import Factor, case_table, code_of, read_cases
 from .weighting import forward_sample, likelihood_weighting
-
-Evidence = Mapping[str, Any]
 
 
 class BayesNet(Net):
@@ -53,60 +49,9 @@ class BayesNet(Net):
     0.6364
     """
 
-    @classmethod
-    def fit(
-        cls,
-        dag: Dag | Iterable[tuple[str, str]],
-        data: Any,
-        smoothing: float = 1.0,
-        states: Mapping[str, Sequence[Hashable]] | None = None,
-        sample_weight: Any = None,
-        name: str = "unknown",
-    ) -> BayesNet:
-        """Count every family in a table and smooth: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ).
-
-        Parameters
-        ----------
-        dag : the structure, or its arrows (parent, child), whose ends are then the nodes
-        data : pandas, polars, Arrow or a dict of columns, with a column for each node
-        smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
-        states : the states of some nodes; else a column's categories or its sorted values
-        sample_weight : a weight for each row
-
-        A row with missing cells counts for the families that it has whole.
-
-        >>> net = BayesNet.fit(Dag("ab", [("a", "b")]), {"a": [0, 0, 1], "b": ["u", "v", "v"]}, smoothing=0)
-        >>> net.cpt("b").to_numpy().tolist()
-        [[0.5, 0.5], [0.0, 1.0]]
-        """
-        graph = as_dag(dag)
-        return cls(graph, *fitted(graph, data, smoothing, as_states(states), sample_weight), name)
-
-    @classmethod
-    def from_counts(
-        cls,
-        dag: Dag | Iterable[tuple[str, str]],
-        counts: Mapping[str, Any],
-        states: Mapping[str, Sequence[Hashable]] | None = None,
-        smoothing: float = 1.0,
-        name: str = "unknown",
-    ) -> BayesNet:
-        """A network from counts alone, without their rows: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ).
-
-        Parameters
-        ----------
-        dag : the structure, or its arrows (parent, child), whose ends are then the nodes
-        counts : {node: N[parents…, node]}, in any form that a table has: an array, a pandas table or a mapping
-        states : the states of some nodes; else those that the counts name, or "0", "1", …
-        smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
-
-        >>> counts = {"a": [2, 1], "b": [[1, 1], [0, 1]]}
-        >>> net = BayesNet.from_counts(Dag("ab", [("a", "b")]), counts, {"b": ["u", "v"]}, smoothing=0)
-        >>> net.cpt("b").to_numpy().tolist(), net.states("b")
-        ([[0.5, 0.5], [0.0, 1.0]], ('u', 'v'))
-        """
-        graph = as_dag(dag)
-        return cls(graph, *counted(graph, counts, smoothing, as_states(states)), name)
+    @cached_property
+    def _engine(self) -> Engine:
+        return Engine(self._model, self._states)
 
     # Exact answers
 
@@ -119,7 +64,7 @@ class BayesNet(Net):
         >>> round(po.networks.asia().marginals({"xray": "yes"})["lung"]["yes"], 5)
         0.48871
         """
-        with self._named(evidence), self._tree(evidence, max_memory, held=True) as tree:
+        with self._engine.named(evidence), self._engine.tree(evidence, max_memory, held=True) as tree:
             found = iter(tree.flat_marginals().tolist())
         return {n: dict(zip(states, found, strict=False)) for n, states in self._states.items()}  # each takes its share
 
@@ -135,14 +80,14 @@ class BayesNet(Net):
         targets = find_all(self._index, nodes)
         if len(set(targets)) < len(targets):
             raise BadValue(f"a node is asked for twice: {nodes!r}")
-        with self._named(evidence):
-            table = posterior(self._model, targets, self._findings(evidence), max_memory)
+        with self._engine.named(evidence):
+            table = posterior(self._model, targets, self._engine.findings(evidence), max_memory)
         names = tuple(self.nodes[t] for t in targets)
         return Factor(names, {n: self._states[n] for n in names}, table)
 
     def log_probability(self, evidence: Evidence, max_memory: float | None = None) -> float:
         """ln P(e), −inf where the evidence is impossible."""
-        return log_evidence(self._model, self._findings(evidence), max_memory)
+        return log_evidence(self._model, self._engine.findings(evidence), max_memory)
 
     def probability(self, evidence: Evidence, max_memory: float | None = None) -> float:
         """P(e); 0 where the evidence is impossible.
@@ -172,13 +117,13 @@ class BayesNet(Net):
         ('yes', {'lung': 'no'})
         """
         asked = list(range(len(self.nodes))) if nodes is None else find_all(self._index, nodes)
-        with self._named(evidence):
+        with self._engine.named(evidence):
             if len(asked) == len(set(asked)) == len(self.nodes):
-                with self._tree(evidence, max_memory, held=True) as tree:
+                with self._engine.tree(evidence, max_memory, held=True) as tree:
                     every = tree.most_probable()[0]
                 codes = every[asked].tolist()
             else:
-                codes, _ = map_states(self._model, asked, self._findings(evidence), max_memory)
+                codes, _ = map_states(self._model, asked, self._engine.findings(evidence), max_memory)
         return {self.nodes[v]: self._states[self.nodes[v]][c] for v, c in zip(asked, codes, strict=True)}
 
     # Rows of a table
@@ -199,7 +144,7 @@ class BayesNet(Net):
         [[0.4887, 0.5113], [0.055, 0.945]]
         """
         asked = list(range(len(self.nodes))) if nodes is None else find_all(self._index, nodes)
-        found = self._batch(read_cases(cases, self._index, self._states), asked, n_jobs, max_memory)
+        found = self._engine.batch(read_cases(cases, self._index, self._states), asked, n_jobs, max_memory)
         return {self.nodes[v]: p for v, p in zip(asked, found, strict=True)}
 
     def predict_proba(
@@ -215,7 +160,7 @@ class BayesNet(Net):
         """
         node = find(self._index, target)
         codes = read_cases(cases, self._index, self._states, frozenset([target]))
-        return self._batch(codes, [node], n_jobs, max_memory)[0]
+        return self._engine.batch(codes, [node], n_jobs, max_memory)[0]
 
     def predict(self, cases: Any, target: str, n_jobs: int | None = None, max_memory: float | None = None) -> Array:
         """The most probable state of the target for each row.
@@ -246,21 +191,12 @@ class BayesNet(Net):
         >>> cases.shape, set(cases["xray"])
         ((1000, 8), {'yes'})
         """
-        import pandas as pd
-
-        if self._findings(evidence):
-            with self._named(evidence), self._tree(evidence, max_memory, held=True) as tree:
+        if self._engine.findings(evidence):
+            with self._engine.named(evidence), self._engine.tree(evidence, max_memory, held=True) as tree:
                 codes = tree.sample(n, random_state, n_jobs)
         else:
             codes = forward_sample(self._model, n, random_state, n_jobs)
-        kinds: dict[Any, Any] = {}  # one for all nodes with the same states: a kind is dear, a column is not
-        columns = {}
-        for node, column in zip(self.nodes, codes.T, strict=True):
-            states = self._states[node]
-            alike = tuple((type(state), state) for state in states)
-            kind = kinds.get(alike) or kinds.setdefault(alike, pd.CategoricalDtype(list(states)))
-            columns[node] = pd.Categorical.from_codes(column, dtype=kind)
-        return pd.DataFrame(columns)
+        return case_table(codes, self._states)
 
     def gibbs(
         self,
@@ -288,10 +224,10 @@ class BayesNet(Net):
         >>> abs(found.marginals["lung"]["yes"] - exact["lung"]["yes"]) <= found.error["lung"]["yes"]
         True
         """
-        with self._named(evidence):
+        with self._engine.named(evidence):
             found = gibbs(
                 self._model,
-                self._findings(evidence),
+                self._engine.findings(evidence),
                 draws=draws,
                 burn_in=burn_in,
                 thin=thin,
@@ -317,7 +253,7 @@ class BayesNet(Net):
         """
         try:
             found = likelihood_weighting(
-                self._model, self._findings(evidence), draws=draws, random_state=random_state, n_jobs=n_jobs
+                self._model, self._engine.findings(evidence), draws=draws, random_state=random_state, n_jobs=n_jobs
             )
         except ImpossibleEvidence as error:  # or only too rare: the message says so
             raise ImpossibleEvidence(str(error), [self.nodes[v] for v in error.findings]) from None
@@ -374,7 +310,7 @@ class BayesNet(Net):
         ['either', 'xray']
         """
         node = find(self._index, target)
-        with self._named(evidence), self._tree(evidence, max_memory) as tree:
+        with self._engine.named(evidence), self._engine.tree(evidence, max_memory) as tree:
             gained = information(tree, node)
             observed = hard_states(tree.evidence)
         open_ = [v for v in range(len(self.nodes)) if v != node and v not in observed]
@@ -393,24 +329,12 @@ class BayesNet(Net):
         >>> bars.loc[0, ["node", "low_state", "high_state"]].tolist()
         ['either', 'no', 'yes']
         """
-        import pandas as pd
-
         node = find(self._index, target)
-        with self._named(evidence), self._tree(evidence, max_memory) as tree:
+        with self._engine.named(evidence), self._engine.tree(evidence, max_memory) as tree:
             likely = int(tree.marginals()[node].argmax())
             code = likely if state is None else code_of(state, self._states[target], target)
             bars = tornado(tree, node, code)
-        rows = [
-            {
-                "node": self.nodes[bar.node],
-                "low": bar.low,
-                "high": bar.high,
-                "low_state": self._states[self.nodes[bar.node]][bar.low_state],
-                "high_state": self._states[self.nodes[bar.node]][bar.high_state],
-            }
-            for bar in bars
-        ]
-        return pd.DataFrame(rows, columns=["node", "low", "high", "low_state", "high_state"])
+        return bar_table(bars, self._states)
 
     def conflict(self, evidence: Evidence, max_memory: float | None = None) -> float:
         """ln Π P(finding) / P(e): above 0 where the findings fit each other worse than if they were unrelated.
@@ -420,7 +344,7 @@ class BayesNet(Net):
         >>> net.conflict({"lung": "yes", "xray": "no"}) > 0 > net.conflict({"lung": "yes", "xray": "yes"})
         True
         """
-        with self._named(evidence), self._tree(evidence, max_memory) as tree:
+        with self._engine.named(evidence), self._engine.tree(evidence, max_memory) as tree:
             return conflict(tree)
 
     def arc_strength(
@@ -433,7 +357,7 @@ class BayesNet(Net):
         >>> max(strength, key=strength.get)
         ('bronc', 'dysp')
         """
-        with self._named(evidence), self._tree(evidence, max_memory) as tree:
+        with self._engine.named(evidence), self._engine.tree(evidence, max_memory) as tree:
             found = arc_strength(tree)
         return {(a, b): found[self._index[a], self._index[b]] for a, b in self.edges}
 
@@ -456,73 +380,3 @@ class BayesNet(Net):
         from ..report.faces import network_html
 
         return network_html(self)
-
-    # What stands between names and numbers
-
-    def _findings(self, evidence: Evidence | None) -> dict[int, Floats]:
-        return findings({} if evidence is None else evidence, self._index, self._states)
-
-    @contextlib.contextmanager
-    def _tree(self, evidence: Evidence | None, max_memory: float | None, held: bool = False) -> Iterator[JunctionTree]:
-        """The compiled tree with this evidence; no other thread changes it meanwhile.
-
-        Where the whole network's tree is too large and the evidence may be `held`, a tree without what is known.
-        """
-        vectors = self._findings(evidence)
-        with self._lock:
-            try:
-                tree = self._whole(max_memory)
-            except MemoryBudgetError:
-                known = hard_states(vectors)
-                if not (held and known):
-                    raise
-                tree = JunctionTree(self._model, max_memory, known)
-            tree.set_evidence(vectors)
-            yield tree
-
-    def _whole(self, max_memory: float | None) -> JunctionTree:
-        """The tree of the whole network, compiled once."""
-        tree: JunctionTree | None = self.__dict__.get("_compiled")
-        if tree is None:
-            tree = self.__dict__["_compiled"] = JunctionTree(self._model, max_memory)
-        elif tree.max_memory is not max_memory:  # which is checked where it is asked
-            tree.refuse_over(max_memory)
-            tree.max_memory = max_memory
-        return tree
-
-    def _batch(
-        self, codes: Codes, targets: Sequence[int], n_jobs: int | None, max_memory: float | None
-    ) -> list[Floats]:
-        try:
-            with self._lock:
-                try:
-                    return self._whole(max_memory).batch(codes, targets, n_jobs)
-                except MemoryBudgetError:
-                    return [case_posteriors(self._model, codes, t, max_memory) for t in targets]
-        except ImpossibleEvidence as error:
-            case = codes[error.row or 0]
-            found = {n: self._states[n][c] for n, c in zip(self.nodes, case, strict=True) if c >= 0}
-            raise self._conflict(error, found, f"row {error.row} of the cases") from None
-
-    @contextlib.contextmanager
-    def _named(self, evidence: Evidence | None) -> Iterator[None]:
-        """Errors of the engines, which know numbers, told by name."""
-        try:
-            yield
-        except ImpossibleEvidence as error:
-            if not error.findings:  # a sampler that only saw that there is no way; which findings, elimination knows
-                self._minimal_conflict(evidence)
-            raise self._conflict(error, evidence or {}, "the evidence") from None
-
-    def _minimal_conflict(self, evidence: Evidence | None) -> None:
-        with contextlib.suppress(MemoryBudgetError):
-            try:
-                eliminate(self._model, [], self._findings(evidence))
-            except ImpossibleEvidence as error:
-                raise self._conflict(error, evidence or {}, "the evidence") from None
-
-    def _conflict(self, error: ImpossibleEvidence, evidence: Evidence, what: str) -> ImpossibleEvidence:
-        names = [self.nodes[v] for v in error.findings] or [n for n, x in evidence.items() if not unknown(x)]
-        told = " and ".join(f"{n}={evidence[n]!r}" for n in names)
-        verb = "contradicts the tables" if len(names) == 1 else "contradict each other"
-        return ImpossibleEvidence(f"{what} has probability zero: {told} {verb}; take one out", names, error.row)

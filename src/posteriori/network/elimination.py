@@ -177,7 +177,7 @@ def _eliminated(
     terms = evidence_terms(model, nodes, vectors)
     free = [t for t in targets if t not in hard]
     order = elimination_order(model, [t.scope for t in terms], set(free), max_memory, married=free)
-    left, log_p = _sum_out(model, terms, order, max_memory)
+    left, log_p, _ = _sum_out(model, terms, order, max_memory)
     (_, table, in_logs), size = combine(model, left, free, False)
     if log_p + size == -math.inf:
         return None
@@ -227,15 +227,13 @@ def map_states(
     free = [v for v in nodes if v not in state]
     terms = evidence_terms(model, relevant(model, [*nodes, *vectors]), vectors)
     order = elimination_order(model, [t.scope for t in terms], set(free), max_memory)
-    left, log_value = _sum_out(model, terms, order, max_memory)
+    left, log_value, _ = _sum_out(model, terms, order, max_memory)
     best = elimination_order(model, [t.scope for t in left], set(), max_memory)
-    trail: list[tuple[int, list[Term]]] = []
-    left, log_top = _sum_out(model, left, best, max_memory, trail)
+    left, log_top, states = _sum_out(model, left, best, max_memory, maximise=True)
     constants = [float(t.table[0]) for t in left if not t.in_logs]  # many: their product would underflow
     if min(constants, default=1.0) <= 0 or log_value + log_top == -math.inf:
         raise _refusal(model, vectors, max_memory)
-    for v, touching in reversed(trail):  # the neighbours of v that were eliminated after it have their states now
-        state[v] = int(combine(model, [at(model, t, state) for t in touching], [v], True)[0].table.argmax())
+    state |= zip(best, states, strict=True)
     return [state[v] for v in nodes], log_value + log_top + sum(map(math.log, constants)) + log_scale(found)
 
 
@@ -262,70 +260,28 @@ def elimination_order(
     return [held[i] for i in order if held[i] not in keep]
 
 
-def _plan(model: Numbers, scopes: Sequence[tuple[int, ...]], order: Sequence[int], max_memory: float | None) -> None:
-    """Refuse an order whose tables, at the step where most of them are alive, would not fit."""
-    turn = {v: i for i, v in enumerate(order)}
-    buckets: list[list[tuple[set[int], float]]] = [[] for _ in range(len(order) + 1)]
-
-    def put(scope: set[int], cells: float) -> None:
-        buckets[min((turn[u] for u in scope if u in turn), default=-1)].append((scope, cells))
-
-    for scope in scopes:
-        put(set(scope), 0.0)  # the network's own tables are there already
-    alive, peak, widest = 0.0, 0.0, set[int]()
-    for i, v in enumerate(order):
-        joined = set[int]().union(*(scope for scope, _ in buckets[i]))
-        used = sum(cells for _, cells in buckets[i])
-        cells = math.prod(float(model.sizes[u]) for u in joined)
-        made = cells / model.sizes[v]
-        if alive + used + cells + made > peak:
-            peak, widest = alive + used + cells + made, joined
-        alive += made - used
-        put(joined - {v}, made)
-    _refuse(model, widest, 8.0 * peak, max_memory)
-
-
 def _refuse(model: Numbers, nodes: Iterable[int], peak: float, max_memory: float | None) -> None:
-    refuse_over(
-        max_memory,
-        peak,
-        f"a factor over nodes {model.called(nodes)}",
-        "ask by sampling instead (likelihood weighting or Gibbs), give more evidence",
-    )
+    if peak > memory_budget(max_memory):
+        what = f"a factor over nodes {model.called(nodes)}"
+        refuse_over(
+            max_memory, peak, what, "ask by sampling instead (likelihood weighting or Gibbs), give more evidence"
+        )
 
 
 def _sum_out(
-    model: Numbers,
-    terms: Sequence[Term],
-    order: Sequence[int],
-    max_memory: float | None,
-    trail: list[tuple[int, list[Term]]] | None = None,
-) -> tuple[list[Term], float]:
-    """Eliminate the nodes in this order; the terms left, and the log of what was scaled away (−inf: all is zero).
+    model: Numbers, terms: Sequence[Term], order: Sequence[int], max_memory: float | None, maximise: bool = False
+) -> tuple[list[Term], float, list[int]]:
+    """Sum (or maximise) the nodes of the order out of the product of the terms.
 
-    With a trail the nodes are maximised out, and it keeps for each the terms that it met.
+    The terms left, the log of what was scaled away (−inf: all is zero), and of a maximum the best states of the nodes. An
+    order whose tables would not fit, at the step where most of them are alive, is refused before any is made.
     """
-    _plan(model, [t.scope for t in terms], order, max_memory)
-    turn = {v: i for i, v in enumerate(order)}
-    buckets: list[list[Term]] = [[] for _ in range(len(order) + 1)]
-
-    def put(term: Term) -> None:
-        buckets[min((turn[u] for u in term.scope if u in turn), default=-1)].append(term)
-
-    for term in terms:
-        put(term)
-    log_taken = 0.0
-    for i, v in enumerate(order):
-        touching, buckets[i] = buckets[i], []
-        rest = sorted({u for t in touching for u in t.scope} - {v})
-        term, size = combine(model, touching, rest, trail is not None)
-        if size == -math.inf:
-            return [Term((), np.zeros(1))], -math.inf
-        if trail is not None:
-            trail.append((v, touching))
-        put(term)
-        log_taken += size
-    return buckets[-1], log_taken
+    scopes, tables, logs = zip(*terms, strict=True) if terms else ((), (), ())
+    budget = memory_budget(max_memory) / 8
+    scale, left, states, peak, widest = kernel.sum_out(model.sizes, scopes, tables, logs, order, budget, maximise)
+    _refuse(model, widest, 8.0 * peak, max_memory)
+    found = [Term(*term) for term in left] if scale > -math.inf else [Term((), np.zeros(1))]
+    return found, scale, states
 
 
 def combine(model: Numbers, terms: Sequence[Term], keep: Sequence[int], maximise: bool) -> tuple[Term, float]:

@@ -5,8 +5,9 @@ Symbols: T the target, X another node, e the evidence, F one finding of it. Info
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -72,6 +73,18 @@ def tornado(tree: JunctionTree, target: int, state: int) -> list[Bar]:
             low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
             bars.append(Bar(v, min(values[low], 1.0), min(values[high], 1.0), low, high))
     return sorted(bars, key=lambda bar: (bar.low - bar.high, bar.node))
+
+
+def bar_table(bars: Sequence[Bar], states: Mapping[str, tuple[Hashable, ...]]) -> Any:
+    """Bars by name, as a pandas table."""
+    import pandas as pd
+
+    names = list(states)
+    rows = [
+        (names[b.node], b.low, b.high, states[names[b.node]][b.low_state], states[names[b.node]][b.high_state])
+        for b in bars
+    ]
+    return pd.DataFrame(rows, columns=["node", "low", "high", "low_state", "high_state"])
 
 
 def conflict(tree: JunctionTree) -> float:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from ..arrays import Floats
 from ..errors import FormatError, InvalidNetwork, PosterioriError, UnknownColumn, did_you_mean, listed
 from ..structure.dag import Dag, Names
 from ..structure.graph import UndirectedGraph, find
 from . import formats
 from .formats.text import Description
 from .numbers import Numbers
-from .tables import check_rows, flat_table, infer_states
+from .tables import checked_tables, counted, fitted, flat_table, infer_states
 
 
 class Net:
@@ -32,18 +30,71 @@ class Net:
     ) -> None:
         self._dag = _dag(edges, tables)
         self._name = name
-        self._lock = threading.RLock()  # a compiled tree answers one question at a time
         given = as_states(states)
         self._states = {n: _states(n, given.pop(n, None), tables[n], self._dag) for n in self._dag.nodes}
         if given:
             raise UnknownColumn(f"states are given for {listed(given)}, which is no node. nodes: {listed(self.nodes)}")
-        self._tables: dict[str, Floats] = {}
-        for node in self._dag.nodes:
-            parents = self._dag.parents(node)
-            table = np.array(flat_table(node, tables[node], parents, self._states))
-            check_rows(node, table, parents, self._states)
-            table.flags.writeable = False
-            self._tables[node] = table
+        flat = {n: flat_table(n, tables[n], self._dag.parents(n), self._states) for n in self._dag.nodes}
+        self._tables = checked_tables(flat, self._dag, self._states)
+
+    # From data
+
+    @classmethod
+    def fit(
+        cls,
+        dag: Dag | Iterable[tuple[str, str]],
+        data: Any,
+        smoothing: float = 1.0,
+        states: Mapping[str, Sequence[Hashable]] | None = None,
+        sample_weight: Any = None,
+        name: str = "unknown",
+    ) -> Self:
+        """Count every family in a table and smooth: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ).
+
+        Parameters
+        ----------
+        dag : the structure, or its arrows (parent, child), whose ends are then the nodes
+        data : pandas, polars, Arrow or a dict of columns, with a column for each node
+        smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
+        states : the states of some nodes; else a column's categories or its sorted values
+        sample_weight : a weight for each row
+
+        A row with missing cells counts for the families that it has whole.
+
+        >>> import posteriori as po
+        >>> net = po.BayesNet.fit(Dag("ab", [("a", "b")]), {"a": [0, 0, 1], "b": ["u", "v", "v"]}, smoothing=0)
+        >>> net.cpt("b").to_numpy().tolist()
+        [[0.5, 0.5], [0.0, 1.0]]
+        """
+        graph = as_dag(dag)
+        return cls(graph, *fitted(graph, data, smoothing, as_states(states), sample_weight), name)
+
+    @classmethod
+    def from_counts(
+        cls,
+        dag: Dag | Iterable[tuple[str, str]],
+        counts: Mapping[str, Any],
+        states: Mapping[str, Sequence[Hashable]] | None = None,
+        smoothing: float = 1.0,
+        name: str = "unknown",
+    ) -> Self:
+        """A network from counts alone, without their rows: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ).
+
+        Parameters
+        ----------
+        dag : the structure, or its arrows (parent, child), whose ends are then the nodes
+        counts : {node: N[parents…, node]}, in any form that a table has: an array, a pandas table or a mapping
+        states : the states of some nodes; else those that the counts name, or "0", "1", …
+        smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
+
+        >>> import posteriori as po
+        >>> counts = {"a": [2, 1], "b": [[1, 1], [0, 1]]}
+        >>> net = po.BayesNet.from_counts(Dag("ab", [("a", "b")]), counts, {"b": ["u", "v"]}, smoothing=0)
+        >>> net.cpt("b").to_numpy().tolist(), net.states("b")
+        ([[0.5, 0.5], [0.0, 1.0]], ('u', 'v'))
+        """
+        graph = as_dag(dag)
+        return cls(graph, *counted(graph, counts, smoothing, as_states(states)), name)
 
     # What it is made of
 
@@ -138,10 +189,6 @@ class Net:
     def __getstate__(self) -> dict[str, Any]:
         kept = ("_dag", "_name", "_states", "_tables")  # what can be computed again is not carried along
         return {k: v for k, v in self.__dict__.items() if k in kept}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}: {len(self.nodes)} nodes, {len(self.edges)} edges)"

@@ -52,12 +52,13 @@ class Numbers:
         >>> Numbers.of([2], [()], [[[1, 3]]]).tables[0].tolist()
         [0.25, 0.75]
         """
-        flat = []
-        for size, table in zip(sizes, tables, strict=True):
-            rows = np.array(table, dtype=np.float64).reshape(-1, size)
-            flat.append(np.ascontiguousarray(rows / rows.sum(axis=1, keepdims=True)).ravel())
-        families = tuple(tuple(int(p) for p in ps) for ps in parents)
-        return cls(tuple(int(s) for s in sizes), families, tuple(flat), tuple(names))
+        parts = [np.asarray(table, dtype=np.float64).ravel() for table in tables]
+        lengths = [len(part) for part in parts]
+        flat = np.concatenate(parts)
+        flat /= np.repeat(row_sums(flat, sizes, lengths), np.repeat(sizes, np.floor_divide(lengths, sizes)))
+        ends = np.cumsum(lengths).tolist()
+        families = tuple(tuple(map(int, ps)) for ps in parents)
+        return cls(tuple(map(int, sizes)), families, tuple(flat[a:b] for a, b in zip([0, *ends], ends)), tuple(names))
 
     @cached_property
     def order(self) -> list[int]:
@@ -75,6 +76,17 @@ class Numbers:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+
+def row_sums(flat: Floats, sizes: Sequence[int], lengths: Sequence[int]) -> Floats:
+    """The sum of every row of tables that lie end to end: table v has rows of sizes[v] cells, lengths[v] cells in all.
+
+    >>> row_sums(np.array([0.5, 0.5, 1.0, 2.0, 3.0]), [2, 3], [2, 3]).tolist()
+    [1.0, 6.0]
+    """
+    widths = np.repeat(sizes, np.floor_divide(lengths, sizes))
+    sums: Floats = np.add.reduceat(flat, np.cumsum(widths) - widths)
+    return sums
 
 
 def one_hot(size: int, state: int) -> Floats:

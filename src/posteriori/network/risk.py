@@ -35,7 +35,7 @@ def exact_risk(
     0.14
     """
     matrix = _checked(model, target, loss)
-    seen = _seen(model, target, observed)
+    _, seen = _requisite(model, target, observed)
     refuse_over(
         max_memory,
         16.0 * model.sizes[target] * math.prod(float(model.sizes[v]) for v in seen),
@@ -64,25 +64,37 @@ def sampled_risk(
     """
     matrix = _checked(model, target, loss)
     draws = at_least("draws", draws, 2)
-    cases = forward_sample(model, draws, random_state)
-    hidden = np.ones(len(model), bool)
-    hidden[_seen(model, target, observed)] = False
-    cases[:, hidden] = -1
+    needed, seen = _requisite(model, target, observed)
+    cases, times = np.unique(forward_sample(model, draws, random_state)[:, seen], axis=0, return_counts=True)
+    part, place = _part(model, needed, seen)
+    known = np.full((len(cases), len(part)), -1, np.int32)
+    known[:, [place[v] for v in seen]] = cases
     try:
-        posterior = JunctionTree(model, max_memory).batch(cases, [target])[0]
+        posterior = JunctionTree(part, max_memory).batch(known, [place[target]])[0]
     except MemoryBudgetError:
-        posterior = case_posteriors(model, cases, target, max_memory)
+        posterior = case_posteriors(part, known, place[target], max_memory)
     least = (posterior @ matrix.T).min(axis=1)
-    return float(least.mean()), float(least.std(ddof=1) / np.sqrt(draws))
+    mean = float(least @ times / draws)
+    return mean, math.sqrt(float((least - mean) ** 2 @ times) / (draws - 1) / draws)
 
 
-def _seen(model: Numbers, target: int, observed: Sequence[int] | None) -> list[int]:
-    """The observed nodes (all but the target where not given) that P(T | O) depends on."""
+def _part(model: Numbers, needed: Sequence[int], seen: Sequence[int]) -> tuple[Numbers, dict[int, int]]:
+    """The network of some tables alone, and where its nodes stand; what is seen but has no table here is a root."""
+    nodes = sorted({*needed, *seen})
+    place, kept = {v: i for i, v in enumerate(nodes)}, set(needed)
+    parents = [tuple(place[p] for p in model.parents[v]) if v in kept else () for v in nodes]
+    tables = [model.tables[v] if v in kept else np.full(model.sizes[v], 1 / model.sizes[v]) for v in nodes]
+    names = tuple(model.names[v] for v in nodes) if model.names else ()
+    return Numbers(tuple(model.sizes[v] for v in nodes), tuple(parents), tuple(tables), names), place
+
+
+def _requisite(model: Numbers, target: int, observed: Sequence[int] | None) -> tuple[list[int], list[int]]:
+    """The nodes whose tables P(T | O) needs, and the observed ones (all but the target where not given) it depends on."""
     known = set(range(len(model))) - {target} if observed is None else set(observed) - {target}
     wrong = [v for v in known if not 0 <= v < len(model)]
     if wrong:
         raise BadValue(f"no nodes {listed(wrong)}: the network has nodes 0 … {len(model) - 1}")
-    return requisite(model, [target], {v: np.empty(0) for v in known})[1]
+    return requisite(model, [target], {v: np.empty(0) for v in known})
 
 
 def _checked(model: Numbers, target: int, loss: ArrayLike) -> Floats:

@@ -175,6 +175,25 @@ def read_cases(
     return found
 
 
+def case_table(codes: Codes, states: Mapping[str, tuple[Hashable, ...]]) -> Any:
+    """Codes (cases, nodes) as a pandas table of categories.
+
+    >>> case_table(np.array([[0, 1]]), {"a": ("x",), "b": ("yes", "no")}).to_dict("list")
+    {'a': ['x'], 'b': ['no']}
+    """
+    import pandas as pd
+
+    kinds: dict[Any, Any] = {}  # one for all nodes with the same states: a kind is dear, a column is not
+    columns = {}
+    for (node, values), column in zip(states.items(), codes.T, strict=True):
+        alike = values, tuple(map(type, values))
+        kind = kinds.get(alike)
+        if kind is None:
+            kind = kinds[alike] = pd.CategoricalDtype(list(values))
+        columns[node] = pd.Categorical.from_codes(column, dtype=kind, validate=False)
+    return pd.DataFrame(columns)
+
+
 def _in_states(name: str, cells: Any, states: tuple[Hashable, ...]) -> Codes:
     values, codes = coded(name, cells)
     place = np.full(len(values) + 1, -1, dtype=np.int32)  # the last one is for missing cells, coded −1

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..budget import refuse_over
+from ..budget import memory_budget, refuse_over
 from ..errors import BadParameter, BadValue, InvalidNetwork, TableError, UnknownColumn, did_you_mean, listed
 from ..smoothing.theta import theta
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import count_joint
 from ..structure.dag import Dag
 from ..table.weights import check_weights
+from .numbers import row_sums
 from .says import code_of, coded, columns, declared, read_cases
 
 ROW_TOLERANCE = (
@@ -69,12 +70,9 @@ def flat_table(node: str, table: Any, parents: Sequence[str], states: States) ->
 def refuse_table(node: str, parents: Sequence[str], states: States) -> None:
     """Refuse a table of too many cells before it is held: as given, as a copy and as rows being summed."""
     cells = math.prod(len(states[n]) for n in (*parents, node))
-    refuse_over(
-        None,
-        24.0 * cells,
-        f"the table of {node!r} given {listed(parents)}, which holds {cells:,} numbers,",
-        "give it fewer parents",
-    )
+    if 24.0 * cells > memory_budget():
+        what = f"the table of {node!r} given {listed(parents)}, which holds {cells:,} numbers,"
+        refuse_over(None, 24.0 * cells, what, "give it fewer parents")
 
 
 def _from_array(node: str, table: Any, parents: Sequence[str], states: States) -> Floats:
@@ -183,8 +181,22 @@ def configuration(row: int, parents: Sequence[str], states: States) -> str:
     return ", ".join(reversed(parts))
 
 
-def check_rows(node: str, table: Floats, parents: Sequence[str], states: States) -> None:
-    """Every row non-negative, finite and summing to one as far as its digits go; else an error that names the row."""
+def checked_tables(tables: Mapping[str, Floats], dag: Dag, states: States) -> dict[str, Floats]:
+    """The flat tables end to end, read-only: every row non-negative, finite, and one as far as its digits go."""
+    flat = np.concatenate(list(tables.values()))
+    with np.errstate(invalid="ignore"):
+        sums = row_sums(flat, [len(states[n]) for n in tables], [len(t) for t in tables.values()])
+        good = (flat.min(initial=0) >= 0) & (np.abs(sums - 1) <= ROW_TOLERANCE * (1 + 1e-9)).all()
+    if not good:
+        for node, table in tables.items():
+            _check_rows(node, table, dag.parents(node), states)
+    flat.flags.writeable = False
+    ends = np.cumsum([len(t) for t in tables.values()]).tolist()
+    return {n: flat[a:b] for n, a, b in zip(tables, [0, *ends], ends)}
+
+
+def _check_rows(node: str, table: Floats, parents: Sequence[str], states: States) -> None:
+    """An error that names the first row that is none."""
     rows = table.reshape(-1, len(states[node]))
     with np.errstate(invalid="ignore"):
         sums = rows.sum(axis=1)

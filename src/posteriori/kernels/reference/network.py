@@ -65,6 +65,22 @@ def combine_factors(
     return small - (top if np.isfinite(top) else 0.0), top
 
 
+def sum_out(
+    sizes: Sequence[int],
+    scopes: Sequence[Sequence[int]],
+    tables: Sequence[Floats],
+    order: Sequence[int],
+    maximise: bool,
+) -> Floats:
+    """Σ (or max) of Π tables over the nodes of the order: an axis a node, those of the order of length one."""
+    product = np.ones(tuple(sizes))
+    for scope, table in zip(scopes, tables):
+        shape = [sizes[a] if a in scope else 1 for a in range(len(sizes))]
+        product = product * table.reshape([sizes[a] for a in scope]).transpose(np.argsort(scope)).reshape(shape)
+    reduced: Floats = (product.max if maximise else product.sum)(axis=tuple(order), keepdims=True)
+    return reduced
+
+
 def joint(
     sizes: Sequence[int], parents: Sequence[Sequence[int]], tables: Sequence[Floats], likelihoods: Mapping[int, Floats]
 ) -> Floats:

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "network/combine.hpp"
 #include "network/junction.hpp"
@@ -67,6 +68,20 @@ Order elimination_order(InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> neigh
     return {std::move(elimination.order), std::move(cliques), elimination.cells, std::move(elimination.largest)};
 }
 
+// Where the table of each scope begins in `flat`.
+std::vector<const double*> tables_of(const Lists& scopes, const std::vector<int>& sizes, const InC<std::int64_t, 1>& offsets,
+                                     const InC<double, 1>& flat) {
+    need(offsets.shape(0) == scopes.size() + 1, "every factor has a table");
+    std::vector<const double*> tables;
+    for (std::size_t f = 0; f < scopes.size(); ++f) {
+        const std::int64_t begin = offsets.data()[f];
+        need(begin >= 0 && static_cast<double>(begin) + cells_of(scopes[f], sizes) <= static_cast<double>(flat.shape(0)),
+             "a table is shorter than its scope");
+        tables.push_back(flat.data() + begin);
+    }
+    return tables;
+}
+
 // The likelihood vectors of the nodes follow each other in `values`.
 void set_findings(State& state, const Plan& plan, InC<std::int32_t, 1> nodes, InC<double, 1> values) {
     need(&plan == &state.plan(), "the plan is not that of the state");
@@ -94,19 +109,48 @@ std::pair<double, bool> combine_factors(InC<std::int32_t, 1> sizes, InC<std::int
                      OutC<double, 1> out) {
     const std::vector<int> states = sizes_of(sizes);
     const Lists lists = lists_of(scope_offsets, scopes, states.size());
-    need(table_offsets.shape(0) == lists.size() + 1 && keep.shape(0) == states.size() && logs.shape(0) == lists.size(), "every factor has a table and every axis a mark");
-    std::vector<const double*> starts;
-    for (std::size_t f = 0; f < lists.size(); ++f) {
-        const std::int64_t begin = table_offsets.data()[f];
-        need(begin >= 0 && static_cast<double>(begin) + cells_of(lists[f], states) <= static_cast<double>(tables.shape(0)),
-             "a table is shorter than its scope");
-        starts.push_back(tables.data() + begin);
-    }
+    need(keep.shape(0) == states.size() && logs.shape(0) == lists.size(), "every factor and every axis has a mark");
+    const std::vector<const double*> starts = tables_of(lists, states, table_offsets, tables);
     double cells = 1, kept = 1;
     for (std::size_t k = 0; k < states.size(); ++k) cells *= states[k], kept *= keep.data()[k] ? states[k] : 1;
     need(cells < 0x1p59, "the product does not fit any memory");
     need(kept == static_cast<double>(out.shape(0)), "out does not have the cells of the axes that are kept");
     return combine(states, lists, starts, logs.data(), keep.data(), maximise, out.data());
+}
+
+// (log of the scale, scopes left, their tables end to end, which are logarithms, best states, peak, nodes of the widest step)
+using Eliminated = std::tuple<double, Lists, nb::ndarray<nb::numpy, double, nb::ndim<1>>, std::vector<bool>, std::vector<int>, double, std::vector<int>>;
+
+Eliminated eliminated(InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> scope_offsets, InC<std::int32_t, 1> scopes,
+                      InC<std::int64_t, 1> table_offsets, InC<double, 1> tables, InC<std::uint8_t, 1> logs,
+                      InC<std::int32_t, 1> order, double budget, bool maximise) {
+    const std::vector<int> states = sizes_of(sizes);
+    const Lists lists = lists_of(scope_offsets, scopes, states.size());
+    need(logs.shape(0) == lists.size(), "every factor has a mark");
+    const std::vector<const double*> starts = tables_of(lists, states, table_offsets, tables);
+    std::vector<char> met(states.size(), 0);
+    for (std::size_t i = 0; i < order.shape(0); ++i) {
+        const int v = order.data()[i];
+        need(v >= 0 && static_cast<std::size_t>(v) < states.size() && !met[v], "the order names a node twice, or none");
+        met[v] = 1;
+    }
+    std::vector<Factor> factors(lists.size());
+    for (std::size_t f = 0; f < lists.size(); ++f) factors[f] = {lists[f], starts[f], logs.data()[f] != 0, {}};
+    Left left;
+    auto flat = std::make_unique<std::vector<double>>();
+    {
+        nb::gil_scoped_release release;
+        left = sum_out(states, std::move(factors), vector_of(order), std::min(budget, 0x1p59), maximise);
+        for (const Factor& factor : left.factors)
+            flat->insert(flat->end(), factor.table, factor.table + static_cast<std::size_t>(cells_of(factor.scope, states)));
+    }
+    Lists left_scopes;
+    std::vector<bool> left_logs;
+    for (Factor& factor : left.factors) left_scopes.push_back(std::move(factor.scope)), left_logs.push_back(factor.logs);
+    const std::size_t cells = flat->size();
+    double* data = flat->data();
+    nb::capsule owner(flat.release(), [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+    return {left.log_scale, std::move(left_scopes), {data, {cells}, owner}, std::move(left_logs), std::move(left.states), left.peak, std::move(left.widest)};
 }
 
 }  // namespace
@@ -118,6 +162,9 @@ void bind_network(nb::module_& m) {
     m.def("combine_factors", &combine_factors, nb::arg("sizes").noconvert(), nb::arg("scope_offsets").noconvert(),
           nb::arg("scopes").noconvert(), nb::arg("table_offsets").noconvert(), nb::arg("tables").noconvert(),
           nb::arg("logs").noconvert(), nb::arg("keep").noconvert(), nb::arg("maximise"), nb::arg("out").noconvert(), Release());
+    m.def("sum_out", &eliminated, nb::arg("sizes").noconvert(), nb::arg("scope_offsets").noconvert(),
+          nb::arg("scopes").noconvert(), nb::arg("table_offsets").noconvert(), nb::arg("tables").noconvert(),
+          nb::arg("logs").noconvert(), nb::arg("order").noconvert(), nb::arg("budget"), nb::arg("maximise"));
     nb::class_<Plan>(m, "JunctionPlan")
         .def("__init__",
              [](Plan* self, InC<std::int32_t, 1> sizes, InC<std::int64_t, 1> offsets, InC<std::int32_t, 1> parents, double budget) {

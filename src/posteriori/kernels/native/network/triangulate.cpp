@@ -26,7 +26,8 @@ class Game {
 public:
     Game(const Lists& adjacency, const std::vector<int>& sizes, Rule rule, double bits, const std::vector<int>& rank)
         : near_(adjacency), rule_(rule), bits_(bits), rank_(rank), log_size_(sizes.size()), weight_(sizes.size()),
-          missing_(sizes.size(), 0), version_(sizes.size(), 0), stamp_(sizes.size(), 0), gone_(sizes.size(), 0) {
+          missing_(sizes.size(), 0), version_(sizes.size(), 0), stamp_(sizes.size(), 0), gone_(sizes.size(), 0),
+          mine_(sizes.size(), 0) {
         for (std::size_t v = 0; v < sizes.size(); ++v)  // to 20 binary digits: sums are exact, and ties are ties
             log_size_[v] = std::round(std::log2(std::max(sizes[v], 1)) * 0x1p20) * 0x1p-20;
         for (std::size_t v = 0; v < sizes.size(); ++v) {
@@ -105,12 +106,37 @@ private:
         return std::max((all * all - squares - met) / 2, 0.0);
     }
 
+    // Whether the neighbours of v are all joined: most nodes are known not to be by their first neighbour.
+    bool simplicial(int v) {
+        const auto& mine = alive(v);
+        ++now_;
+        for (int u : mine) stamp_[u] = now_;
+        for (int u : mine) {
+            if (near_[u].size() + 1 < mine.size()) return false;
+            std::size_t met = 0;
+            if (near_[u].size() > kHub) {
+                for (int w : mine) met += w != u && joined(u, w);
+            } else {
+                for (int w : near_[u]) met += stamp_[w] == now_;
+            }
+            if (met + 1 < mine.size()) return false;
+        }
+        return true;
+    }
+
     double worth(int v) const { return rule_ == Rule::weighted_fill ? log_size_[v] : 1.0; }
 
     void push(int v) {
+        if (weight_[v] > bits_) {
+            ++version_[v];
+            return;
+        }
+        missing_[v] = rule_ == Rule::weight ? (simplicial(v) ? 0.0 : 1.0) : fill(v);
+        place(v);
+    }
+
+    void place(int v) {
         ++version_[v];
-        if (weight_[v] > bits_) return;
-        missing_[v] = fill(v);
         const bool none = missing_[v] < 1e-9;
         if (rule_ == Rule::weight)
             heap_.emplace(none ? -1.0 : weight_[v], weight_[v], rank_[v], v, version_[v]);
@@ -120,8 +146,8 @@ private:
 
     void eliminate(int v) {
         const std::vector<int>& mine = near_[v];
-        std::vector<int> touched = mine;
-        for (int u : mine) weight_[u] -= log_size_[v];
+        std::vector<int> others;
+        for (int u : mine) weight_[u] -= log_size_[v], mine_[u] = 1;
         if (missing_[v] >= 1e-9)
             for (std::size_t i = 0; i < mine.size(); ++i) {
                 const int a = mine[i];
@@ -131,7 +157,10 @@ private:
                     const int b = mine[j];
                     if (stamp_[b] == now_) continue;
                     for (int w : near_[b])  // a and b meet: whoever sees both lacks one pair less
-                        if (stamp_[w] == now_ && !gone_[w]) touched.push_back(w);
+                        if (stamp_[w] == now_ && !gone_[w] && !mine_[w]) {
+                            missing_[w] -= worth(a) * worth(b);
+                            others.push_back(w);
+                        }
                     near_[a].push_back(b);
                     near_[b].push_back(a);
                     weight_[a] += log_size_[b];
@@ -139,9 +168,16 @@ private:
                     stamp_[b] = now_;
                 }
             }
-        std::sort(touched.begin(), touched.end());
-        touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-        for (int u : touched) push(u);
+        for (int u : mine) mine_[u] = 0;
+        for (int u : mine) push(u);
+        std::sort(others.begin(), others.end());
+        others.erase(std::unique(others.begin(), others.end()), others.end());
+        for (int u : others) {
+            if (rule_ == Rule::weight)
+                push(u);
+            else if (weight_[u] <= bits_)
+                place(u);
+        }
     }
 
     // Those that waited, by least weight, on a matrix of bits: a dense rest has many edges and few nodes.
@@ -200,7 +236,7 @@ private:
     std::vector<double> log_size_, weight_, missing_;
     std::vector<int> version_;
     std::vector<std::int64_t> stamp_;
-    std::vector<char> gone_;
+    std::vector<char> gone_, mine_;  // mine_: the neighbours of the node that goes
     std::int64_t now_ = 0;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> heap_;
 };
