@@ -9,13 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import FormatError, InvalidNetwork, PosterioriError, UnknownColumn, did_you_mean, listed
+from ..errors import FormatError, PosterioriError, StatisticsError, UnknownColumn, listed
+from ..statistics.statistics import Statistics
 from ..structure.dag import Dag, Names
 from ..structure.graph import UndirectedGraph, find
-from . import formats
+from . import formats, learn
 from .formats.text import Description
 from .numbers import Numbers
-from .tables import checked_tables, counted, fitted, flat_table, infer_states
+from .tables import States, as_dag, as_states, checked_tables, flat_table, graph_of, node_states
 
 
 class Net:
@@ -28,10 +29,12 @@ class Net:
         states: Mapping[str, Sequence[Hashable]] | None = None,
         name: str = "unknown",
     ) -> None:
-        self._dag = _dag(edges, tables)
+        self._dag = graph_of(edges, tables)
+        self._statistics: Statistics | None = None
+        self._how = learn.Smoothing()
         self._name = name
         given = as_states(states)
-        self._states = {n: _states(n, given.pop(n, None), tables[n], self._dag) for n in self._dag.nodes}
+        self._states = {n: node_states(n, given.pop(n, None), tables[n], self._dag) for n in self._dag.nodes}
         if given:
             raise UnknownColumn(f"states are given for {listed(given)}, which is no node. nodes: {listed(self.nodes)}")
         flat = {n: flat_table(n, tables[n], self._dag.parents(n), self._states) for n in self._dag.nodes}
@@ -48,44 +51,57 @@ class Net:
         states: Mapping[str, Sequence[Hashable]] | None = None,
         sample_weight: Any = None,
         name: str = "unknown",
+        *,
+        ess: float | None = None,
+        backoff: float | None = None,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
     ) -> Self:
-        """Count every family in a table and smooth: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ).
+        """Count every family in a table and smooth: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ). The counts are kept.
 
         Parameters
         ----------
         dag : the structure, or its arrows (parent, child), whose ends are then the nodes
-        data : pandas, polars, Arrow or a dict of columns, with a column for each node
+        data : pandas, polars, Arrow, a dict of columns, or what `po.read` gives, with a column for each node
         smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
         states : the states of some nodes; else a column's categories or its sorted values
         sample_weight : a weight for each row
+        ess : equivalent sample size (BDeu): λ = ess / (cells of the table) instead
+        backoff : m: θ with all parents leans on θ with one less as if it were m rows, down to (N[x] + λ)/(N + rλ)
 
-        A row with missing cells counts for the families that it has whole.
+        A row with missing cells counts for the families that it has whole; `fit_em` makes use of the rest.
 
         >>> import posteriori as po
         >>> net = po.BayesNet.fit(Dag("ab", [("a", "b")]), {"a": [0, 0, 1], "b": ["u", "v", "v"]}, smoothing=0)
         >>> net.cpt("b").to_numpy().tolist()
         [[0.5, 0.5], [0.0, 1.0]]
         """
-        graph = as_dag(dag)
-        return cls(graph, *fitted(graph, data, smoothing, as_states(states), sample_weight), name)
+        graph, how = as_dag(dag), learn.Smoothing(smoothing, ess, backoff)
+        closed = {**{n: s for n, s in learn.listed_states(data).items() if n in graph.index}, **as_states(states)}
+        found = learn.count_rows(graph, data, closed, sample_weight, n_jobs, max_memory)
+        return cls._learned(graph, found, learn.states_of(found, closed), how, name)
 
     @classmethod
     def from_counts(
         cls,
         dag: Dag | Iterable[tuple[str, str]],
-        counts: Mapping[str, Any],
+        counts: Mapping[str, Any] | Statistics,
         states: Mapping[str, Sequence[Hashable]] | None = None,
         smoothing: float = 1.0,
         name: str = "unknown",
+        *,
+        ess: float | None = None,
+        backoff: float | None = None,
     ) -> Self:
         """A network from counts alone, without their rows: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ).
 
         Parameters
         ----------
         dag : the structure, or its arrows (parent, child), whose ends are then the nodes
-        counts : {node: N[parents…, node]}, in any form that a table has: an array, a pandas table or a mapping
+        counts : {node: N[parents…, node]}, in any form that a table has: an array, a pandas table or a mapping; or the
+            `statistics_` of a model that counted these families, whose class is the node that is no column
         states : the states of some nodes; else those that the counts name, or "0", "1", …
-        smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
+        smoothing, ess, backoff : as in `fit`
 
         >>> import posteriori as po
         >>> counts = {"a": [2, 1], "b": [[1, 1], [0, 1]]}
@@ -93,8 +109,86 @@ class Net:
         >>> net.cpt("b").to_numpy().tolist(), net.states("b")
         ([[0.5, 0.5], [0.0, 1.0]], ('u', 'v'))
         """
-        graph = as_dag(dag)
-        return cls(graph, *counted(graph, counts, smoothing, as_states(states)), name)
+        graph, how = as_dag(dag), learn.Smoothing(smoothing, ess, backoff)
+        return cls._learned(graph, *learn.statistics_of(graph, counts, as_states(states)), how, name)
+
+    @classmethod
+    def _learned(cls, dag: Dag, counts: Statistics, states: States, how: learn.Smoothing, name: str) -> Self:
+        net = cls(dag, learn.tables_of(dag, counts, states, how), states, name)
+        net._statistics, net._how = counts, how
+        return net
+
+    @property
+    def statistics(self) -> Statistics:
+        """The counts that the tables were made from: one value with `+` and `-`."""
+        if self._statistics is None:
+            raise StatisticsError("this network was not counted from rows: `fit` and `from_counts` keep their counts")
+        return self._statistics
+
+    def smoothed(self, smoothing: float = 1.0, *, ess: float | None = None, backoff: float | None = None) -> Self:
+        """The network of the same counts under another smoothing; no row is needed.
+
+        >>> import posteriori as po
+        >>> net = po.BayesNet.fit(Dag("a"), {"a": [0, 0, 1]})
+        >>> net.cpt("a").to_numpy().tolist(), net.smoothed(0.5).cpt("a").to_numpy().tolist()
+        ([[0.6, 0.4]], [[0.625, 0.375]])
+        """
+        return self._learned(
+            self._dag, self.statistics, self._states, learn.Smoothing(smoothing, ess, backoff), self._name
+        )
+
+    def partial_fit(self, data: Any, sample_weight: Any = None, n_jobs: int | None = None) -> Self:
+        """The network that has learned these rows too; this one stays as it is.
+
+        States that were declared (given, or the categories of a column) stay as they are; a node whose states were found
+        in its column takes new ones.
+
+        >>> import posteriori as po
+        >>> net = po.BayesNet.fit(Dag("a"), {"a": [0, 0, 1]}).partial_fit({"a": [1, 2]})
+        >>> net.states("a"), net == po.BayesNet.fit(Dag("a"), {"a": [0, 0, 1, 1, 2]})
+        ((0, 1, 2), True)
+        """
+        mine, found = self.statistics, self._count(data, sample_weight, n_jobs)
+        return self._becoming(mine + found)
+
+    def forget(self, data: Any, sample_weight: Any = None, n_jobs: int | None = None) -> Self:
+        """The network that never saw these rows, exactly; refused where they were not learned.
+
+        >>> import posteriori as po
+        >>> net = po.BayesNet.fit(Dag("a"), {"a": [0, 0, 1]})
+        >>> net.partial_fit({"a": [1, 2]}).forget({"a": [2, 1]}) == net
+        True
+        """
+        left = self.statistics - self._count(data, sample_weight, n_jobs)
+        if not (left.rows > 0).any():
+            raise StatisticsError("the last row cannot be forgotten: a network of no rows has no tables")
+        return self._becoming(left)
+
+    def __add__(self, other: Self) -> Self:
+        """The network of both tables, as if it had learned them together, smoothed as the left one."""
+        if not isinstance(other, Net):
+            return NotImplemented
+        if set(self.nodes) != set(other.nodes) or any(self.parents(n) != other.parents(n) for n in self.nodes):
+            raise StatisticsError("networks of other structures do not add: their families were not counted alike")
+        theirs = {n: s for n, s in other._states.items() if other.statistics.schema[n].declared}
+        return self._becoming(self.statistics + other.statistics, theirs)
+
+    def __radd__(self, other: Any) -> Self:
+        """0 + net: what `sum(networks)` begins with."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _count(self, data: Any, sample_weight: Any, n_jobs: int | None) -> Statistics:
+        closed = {n: s for n, s in self._states.items() if self.statistics.schema[n].declared}
+        return learn.count_rows(self._dag, data, closed, sample_weight, n_jobs)
+
+    def _becoming(self, counts: Statistics, others: Mapping[str, Sequence[Hashable]] | None = None) -> Self:
+        """The network of other counts; declared states keep their order, new ones come after them."""
+        closed = {}
+        for column in counts.schema.columns:
+            if column.declared:
+                known = [*self._states[column.name], *(others or {}).get(column.name, ()), *column.values]
+                closed[column.name] = tuple(s for s in dict.fromkeys(known) if s in column.place)
+        return self._learned(self._dag, counts, learn.states_of(counts, closed), self._how, self._name)
 
     # What it is made of
 
@@ -187,7 +281,7 @@ class Net:
         return hash((self.nodes, frozenset(self.edges)))
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_dag", "_name", "_states", "_tables")  # what can be computed again is not carried along
+        kept = "_dag", "_name", "_states", "_tables", "_statistics", "_how"  # the rest can be computed again
         return {k: v for k, v in self.__dict__.items() if k in kept}
 
     def __repr__(self) -> str:
@@ -248,52 +342,3 @@ class Net:
         for node in self.nodes:
             graph.nodes[node].update(states=self._states[node], cpt=self.cpt(node))
         return graph
-
-
-def as_dag(graph: Any) -> Dag:
-    """A graph, or the arrows of one, whose ends are its nodes."""
-    if isinstance(graph, Dag):
-        return graph
-    try:
-        arrows = [(a, b) for a, b in graph]
-    except (TypeError, ValueError):
-        raise InvalidNetwork(f"expected a Dag or arrows (parent, child), got {graph!r:.200}") from None
-    return Dag(dict.fromkeys(n for arrow in arrows for n in arrow), arrows)
-
-
-def as_states(states: Any) -> dict[str, Sequence[Hashable]]:
-    """{node: states} as users give it, or nothing."""
-    if states is not None and not isinstance(states, Mapping):
-        raise InvalidNetwork(f"states is a mapping from node to states, got {type(states).__name__}")
-    for node, values in (states or {}).items():
-        if isinstance(values, str) or not isinstance(values, Iterable):
-            raise InvalidNetwork(f"the states of {node!r} are a list, got {values!r}")
-    return dict(states or {})
-
-
-def _dag(edges: Dag | Iterable[tuple[str, str]], tables: Mapping[str, Any]) -> Dag:
-    if not isinstance(tables, Mapping):
-        raise InvalidNetwork(f"tables is a mapping from node to table, got {type(tables).__name__}")
-    dag = edges if isinstance(edges, Dag) else Dag(tables, edges)
-    missing = [n for n in dag.nodes if n not in tables]
-    nodes = set(dag.nodes)
-    extra = [n for n in tables if n not in nodes]
-    if missing or extra:
-        near = did_you_mean(missing[0], extra) if missing else did_you_mean(extra[0], dag.nodes)
-        raise InvalidNetwork(
-            f"no table for {listed(missing)}{near}"
-            if missing
-            else f"a table for {listed(extra)}, which is no node{near}"
-        )
-    if not dag.nodes:
-        raise InvalidNetwork("a network has at least one node")
-    return dag
-
-
-def _states(node: str, given: Sequence[Hashable] | None, table: Any, dag: Dag) -> tuple[Hashable, ...]:
-    found = tuple(given) if given is not None else infer_states(node, table, len(dag.parents(node)))
-    if not found:
-        raise InvalidNetwork(f"node {node!r} has no states")
-    if len(set(found)) < len(found):
-        raise InvalidNetwork(f"node {node!r} lists a state twice: {listed(found)}")
-    return found

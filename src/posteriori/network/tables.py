@@ -1,29 +1,22 @@
-"""Conditional probability tables: as users give them (mappings, pandas tables, arrays), or counted from data.
+"""A network as users give it: its graph, its states, and its tables as mappings, pandas tables or arrays.
 
 A flat table runs through the parents' states, the first parent slowest, and through the node's own states fastest.
-From data, families are counted by `statistics` (there is no class: all rows are of one) and smoothed by `smoothing`.
-Symbols: N[π, x] rows with the parents in configuration π and the node in state x; λ smoothing; r states of the node.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from numbers import Real
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats
 from ..budget import memory_budget, refuse_over
-from ..errors import BadParameter, BadValue, InvalidNetwork, TableError, UnknownColumn, did_you_mean, listed
-from ..smoothing.theta import theta
-from ..statistics.cuts import CodedTable
-from ..statistics.joint import count_joint
+from ..errors import BadValue, InvalidNetwork, did_you_mean, listed
 from ..structure.dag import Dag
-from ..table.weights import check_weights
 from .numbers import row_sums
-from .says import code_of, coded, columns, declared, read_cases
+from .says import code_of
 
 ROW_TOLERANCE = (
     1e-3  # how far the digits of a row may be from one: three thirds typed as 0.333 pass, a typing error not
@@ -211,85 +204,50 @@ def _check_rows(node: str, table: Floats, parents: Sequence[str], states: States
     raise InvalidNetwork(f"the row of {node!r}{where} sums to {sums[first]:.12g}, not 1 ({cells})")
 
 
-def _learned_states(dag: Dag, data: Any, given: Mapping[str, Sequence[Hashable]]) -> States:
-    """The states of every node: those given, else the values its column has."""
+def as_dag(graph: Any) -> Dag:
+    """A graph, or the arrows of one, whose ends are its nodes."""
+    if isinstance(graph, Dag):
+        return graph
+    try:
+        arrows = [(a, b) for a, b in graph]
+    except (TypeError, ValueError):
+        raise InvalidNetwork(f"expected a Dag or arrows (parent, child), got {graph!r:.200}") from None
+    return Dag(dict.fromkeys(n for arrow in arrows for n in arrow), arrows)
+
+
+def as_states(states: Any) -> dict[str, Sequence[Hashable]]:
+    """{node: states} as users give it, or nothing."""
+    if states is not None and not isinstance(states, Mapping):
+        raise InvalidNetwork(f"states is a mapping from node to states, got {type(states).__name__}")
+    for node, values in (states or {}).items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise InvalidNetwork(f"the states of {node!r} are a list, got {values!r}")
+    return dict(states or {})
+
+
+def graph_of(edges: Dag | Iterable[tuple[str, str]], tables: Mapping[str, Any]) -> Dag:
+    if not isinstance(tables, Mapping):
+        raise InvalidNetwork(f"tables is a mapping from node to table, got {type(tables).__name__}")
+    dag = edges if isinstance(edges, Dag) else Dag(tables, edges)
+    missing = [n for n in dag.nodes if n not in tables]
     nodes = set(dag.nodes)
-    found = declared(data)
-    seen = set()
-    for name, cells in columns(data):
-        seen.add(name)
-        if name in nodes and name not in given and name not in found:
-            found[name] = coded(name, cells)[0]
-    missing = [n for n in dag.nodes if n not in seen]
-    if missing:
-        raise UnknownColumn(
-            f"no column for {listed(missing)}{did_you_mean(missing[0], seen) or '.'} columns: {listed(seen)}"
+    extra = [n for n in tables if n not in nodes]
+    if missing or extra:
+        near = did_you_mean(missing[0], extra) if missing else did_you_mean(extra[0], dag.nodes)
+        raise InvalidNetwork(
+            f"no table for {listed(missing)}{near}"
+            if missing
+            else f"a table for {listed(extra)}, which is no node{near}"
         )
-    strange = [n for n in given if n not in nodes]
-    if strange:
-        raise UnknownColumn(f"states are given for {listed(strange)}, which is no node. nodes: {listed(dag.nodes)}")
-    states = {n: tuple(given[n]) if n in given else found[n] for n in dag.nodes}
-    empty = [n for n, s in states.items() if not s]
-    if empty:
-        raise TableError(f"every cell of {listed(empty)} is missing; pass its states")
-    return states
+    if not dag.nodes:
+        raise InvalidNetwork("a network has at least one node")
+    return dag
 
 
-def fitted(
-    dag: Dag, data: Any, smoothing: float, given: Mapping[str, Sequence[Hashable]], sample_weight: Any
-) -> tuple[dict[str, Floats], States]:
-    """θ[π, x] = (N[π, x] + λ) / (N[π] + rλ) for every node, and its states; uniform where nothing was counted and λ = 0.
-
-    A row counts for the families in which it has no missing cell.
-    """
-    states = _learned_states(dag, data, given)
-    smoothing = _checked(smoothing)
-    for node in dag.nodes:
-        refuse_table(node, dag.parents(node), states)
-    codes = read_cases({name: cells for name, cells in columns(data) if name in states}, dag.index, states)
-    weights = None if sample_weight is None else check_weights(sample_weight, len(codes))
-    sizes = tuple(len(states[n]) for n in dag.nodes)
-    cells = [np.where(c < 0, size, c).astype(np.uint32) for c, size in zip(codes.T, sizes)]
-    table = CodedTable(cells, sizes, n_missing=int((codes < 0).sum()))
-    families = [(*parents, v) for v, parents in enumerate(dag.numbered_parents)]
-    no_class = np.zeros(len(codes), np.uint8)
-    counts = count_joint(table, families, no_class, 1, weights, None)
-    found = (counts.table(v, sizes).reshape(-1, size) for v, size in enumerate(sizes))
-    tables = {n: theta(table, smoothing, axis=-1) for n, table in zip(dag.nodes, found)}
-    return tables, states
-
-
-def _counted_states(dag: Dag, counts: Mapping[str, Any], given: Mapping[str, Sequence[Hashable]]) -> States:
-    """The states of every node: those given, else those that its counts name ("0", "1", … for bare numbers)."""
-    if not isinstance(counts, Mapping):
-        raise InvalidNetwork(f"counts is a mapping from node to counts, got {type(counts).__name__}")
-    nodes = set(dag.nodes)
-    for what, named in (("counts", counts), ("states", given)):
-        strange = [n for n in named if n not in nodes]
-        if strange:
-            raise InvalidNetwork(f"{what} are given for {listed(strange)}, no node. nodes: {listed(dag.nodes)}")
-    missing = [n for n in dag.nodes if n not in counts]
-    if missing:
-        raise InvalidNetwork(f"no counts for {listed(missing)}: every node needs N[parents…, node]")
-    return {n: tuple(given[n]) if n in given else infer_states(n, counts[n], len(dag.parents(n))) for n in dag.nodes}
-
-
-def counted(
-    dag: Dag, counts: Mapping[str, Any], smoothing: float, given: Mapping[str, Sequence[Hashable]]
-) -> tuple[dict[str, Floats], States]:
-    """θ[π, x] = (N[π, x] + λ) / (N[π] + rλ) for every node, and its states, from counts already made."""
-    states = _counted_states(dag, counts, given)
-    smoothing = _checked(smoothing)
-    tables = {}
-    for node in dag.nodes:
-        cells = flat_table(node, counts[node], dag.parents(node), states)
-        if not (np.isfinite(cells).all() and (cells >= 0).all()):
-            raise InvalidNetwork(f"the counts of {node!r} are finite numbers from 0 up")
-        tables[node] = theta(cells.reshape(-1, len(states[node])), smoothing, axis=-1)
-    return tables, states
-
-
-def _checked(smoothing: Any) -> float:
-    if not isinstance(smoothing, Real) or isinstance(smoothing, bool) or not 0 <= float(smoothing) < math.inf:
-        raise BadParameter(f"smoothing is a number from 0 up. Got {smoothing!r} instead.")
-    return float(smoothing)
+def node_states(node: str, given: Sequence[Hashable] | None, table: Any, dag: Dag) -> tuple[Hashable, ...]:
+    found = tuple(given) if given is not None else infer_states(node, table, len(dag.parents(node)))
+    if not found:
+        raise InvalidNetwork(f"node {node!r} has no states")
+    if len(set(found)) < len(found):
+        raise InvalidNetwork(f"node {node!r} lists a state twice: {listed(found)}")
+    return found

@@ -48,6 +48,30 @@ def theta(counts: Array, smoothing: float, axis: int = -2) -> Floats:
     return share(counts + smoothing, counts.sum(axis=axis, keepdims=True) + size * smoothing, size)
 
 
+def family_theta(
+    counts: Array, smoothing: float = 1.0, ess: float | None = None, weight: float | None = None
+) -> Floats:
+    """θ[π…, x] of a node from N[π…, x], an axis for each parent.
+
+    (N[π, x] + λ)/(N[π] + Sλ); with an equivalent sample size λ = ess/(q S), q the configurations of the parents (BDeu);
+    with a `weight` m a ladder, each rung leaning on the one below: (N[π_1…π_k, x] + m θ[π_1…π_{k−1}, x])/(N + m).
+
+    >>> family_theta(np.array([[3, 1], [0, 0]]), ess=4).tolist()
+    [[0.6666666666666666, 0.3333333333333333], [0.5, 0.5]]
+    >>> family_theta(np.array([[3, 1], [0, 0]]), 0.0, weight=4).tolist()
+    [[0.75, 0.25], [0.75, 0.25]]
+    """
+    if ess is not None:
+        return theta(counts, ess / counts.size, axis=-1)
+    if weight is None:
+        return theta(counts, smoothing, axis=-1)
+    found = theta(counts.sum(axis=tuple(range(counts.ndim - 1))), smoothing, axis=-1)
+    for k in range(1, counts.ndim):
+        rung = counts.sum(axis=tuple(range(k, counts.ndim - 1)))
+        found = backoff(rung, rung.sum(axis=-1, keepdims=True), found[..., None, :], weight)
+    return found
+
+
 def log_theta(counts: Counts | Array, smoothing: float, axis: int = -2) -> Floats:
     """ln θ = ln (N[…, x, …] + λ) − ln (ΣN + Sλ): of an array, the values along `axis`, or of every scope of `Counts`.
 

@@ -89,9 +89,19 @@ def collect_coded(
     max_memory: float | None,
 ) -> tuple[CodedTable, Statistics]:
     """The rows coded by the values they have, numbers by their bins, and N[y], N[xj, y], N[xi, xj, y] of them."""
-    schema = with_bins(schema, cuts)
+    by_value, found = collect_codes(
+        local_codes(frame, cuts, n_jobs), with_bins(schema, cuts), y, weights, n_jobs, cuts=cuts
+    )
+    if not pairs:
+        return by_value, found
+    return by_value, replace(found, joints=(collect_pairs(by_value, y, found.n_classes, weights, n_jobs, max_memory),))
+
+
+def collect_codes(
+    coded: Coded, schema: Schema, y: Array, weights: Floats | None, n_jobs: int | None, cuts: Cuts = ()
+) -> tuple[CodedTable, Statistics]:
+    """Rows that are coded already, in the codes of the values they have and the schema declares; N[y] and N[xj, y]."""
     columns, n_classes = list(schema.columns), len(schema.classes)
-    coded = local_codes(frame, cuts, n_jobs)
     table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
     counts = in_schema(coded, table, list(range(len(columns))), columns)
     schema = replace(schema, columns=tuple(columns))
@@ -99,9 +109,7 @@ def collect_coded(
     words = Counts.zero([], n_classes)
     rows = kernels.class_rows(y, n_classes, weights)
     roles = ("cells",) * len(columns)
-    by_value = translated(coded, schema)
-    joints = (collect_pairs(by_value, y, n_classes, weights, n_jobs, max_memory),) if pairs else ()
-    return by_value, Statistics(schema, roles, rows, counts, words, nothing, (), False, joints, cuts)
+    return translated(coded, schema), Statistics(schema, roles, rows, counts, words, nothing, (), cuts=cuts)
 
 
 def count_coded(table: CodedTable, y: Array, n_classes: int, weights: Floats | None) -> tuple[Counts, Array]:

@@ -1,0 +1,285 @@
+"""From rows to tables: every family of a known structure is counted, counts are kept, and θ is made from them.
+
+Symbols: N[π, x] rows with the parents of a node in configuration π and the node in state x; r states of the node, q
+configurations of its parents. There is no class: all rows are of one. What is kept is `Statistics`, N[x_v] of every node
+and one joint of the families (parents…, v), by value: rows add and subtract whatever order the states have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Floats
+from ..errors import (
+    BadParameter,
+    InvalidNetwork,
+    StatisticsError,
+    TableError,
+    UnknownColumn,
+    UnknownValue,
+    did_you_mean,
+    listed,
+)
+from ..smoothing.theta import family_theta
+from ..statistics.collect import collect_codes
+from ..statistics.counts import Counts
+from ..statistics.cuts import CodedTable
+from ..statistics.joint import Joint, collect_families
+from ..statistics.moments import Moments
+from ..statistics.statistics import Statistics
+from ..structure.dag import Dag
+from ..table.encode import Coded, code_columns
+from ..table.frame import Frame, Table, open_frame
+from ..table.rows import open_rows
+from ..table.schema import Column, Schema, in_order
+from ..table.weights import check_weights
+from .says import code_of, declared
+from .tables import States, flat_table, infer_states, refuse_table
+
+ALL = None  # the one class of rows that have none
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How counts become θ: λ in every cell; an equivalent sample size, λ = ess/(q r); or a back-off of `backoff` rows."""
+
+    smoothing: float = 1.0
+    ess: float | None = None
+    backoff: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value is None and name != "smoothing":
+                continue
+            if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < math.inf:
+                raise BadParameter(f"{name} is a number from 0 up. Got {value!r} instead.")
+            object.__setattr__(self, name, float(value))
+        if self.ess is not None and self.backoff is not None:
+            raise BadParameter("ess and backoff are two ways to smooth: give one of them")
+
+    def theta(self, counts: Array) -> Floats:
+        """θ[π…, x] from N[π…, x]."""
+        return family_theta(counts, self.smoothing, self.ess, self.backoff)
+
+    def pseudo_count(self, cells: int) -> float:
+        """λ of each of the cells of a table."""
+        return self.smoothing if self.ess is None else self.ess / cells
+
+
+def families(dag: Dag) -> list[tuple[int, ...]]:
+    """(parents…, v) of every node v."""
+    return [(*parents, v) for v, parents in enumerate(dag.numbered_parents)]
+
+
+def rows_of(data: Any) -> Frame:
+    """The columns of a table, the target of a `Table` among them; one row may come as a dict of cells."""
+    if not isinstance(data, Table) or data.y is None:
+        return open_rows(data, None, "BayesNet")
+    frame = open_frame(data.X)
+    names = frame.names or tuple(frame.name(j) for j in range(frame.d))
+    target = data.schema.target or "class"
+    return Frame(frame.n, (*names, target), columns=(*(frame.column(j) for j in range(frame.d)), np.asarray(data.y)))
+
+
+def listed_states(data: Any) -> dict[str, tuple[Hashable, ...]]:
+    """The states that the types of the columns list."""
+    return declared(data.X if isinstance(data, Table) else data)
+
+
+def count_rows(
+    dag: Dag,
+    data: Any,
+    closed: Mapping[str, Sequence[Hashable]],
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    max_memory: float | None = None,
+) -> Statistics:
+    """N of every family in these rows; a row with missing cells counts for the families that it has whole.
+
+    A node in `closed` has these states and no others; the states of the others are the values their columns have.
+    """
+    coded, schema, weights = read_codes(dag, data, dag.nodes, closed, sample_weight, n_jobs)
+    no_class = np.zeros(len(coded.column(0)), np.uint8)
+    table, found = collect_codes(coded, schema, no_class, weights, n_jobs)
+    return with_families(dag, table, found, weights, n_jobs, max_memory)
+
+
+def read_codes(
+    dag: Dag,
+    data: Any,
+    nodes: Sequence[str],
+    closed: Mapping[str, Sequence[Hashable]],
+    sample_weight: Any,
+    n_jobs: int | None,
+) -> tuple[Coded, Schema, Floats | None]:
+    """The columns of some nodes in codes, what is declared of them, and the weights of the rows."""
+    frame = rows_of(data)
+    if frame.names is None:
+        raise TableError(
+            "a table of cases needs column names: give a pandas, polars or Arrow table or a dict of columns"
+        )
+    place = {name: j for j, name in enumerate(frame.names)}
+    missing = [n for n in nodes if n not in place]
+    if missing:
+        near = did_you_mean(missing[0], frame.names) or "."
+        raise UnknownColumn(f"no column for {listed(missing)}{near} columns: {listed(frame.names)}")
+    strange = [n for n in closed if n not in dag.index]
+    if strange:
+        raise UnknownColumn(f"states are given for {listed(strange)}, which is no node. nodes: {listed(dag.nodes)}")
+    if frame.n == 0 or not nodes:
+        raise TableError(f"a network is learned from rows and nodes; got {frame.n} rows and {len(nodes)} nodes")
+    weights = None if sample_weight is None else check_weights(sample_weight, frame.n)
+    coded = _in_states(code_columns(frame, [place[n] for n in nodes], n_jobs), nodes, closed)
+    columns = [Column(n, "categorical", in_order(set(closed.get(n, ()))), frozenset(closed.get(n, ()))) for n in nodes]
+    return coded, Schema(tuple(columns), (ALL,), frozenset((ALL,))), weights
+
+
+def _in_states(coded: Coded, nodes: Sequence[str], closed: Mapping[str, Sequence[Hashable]]) -> Coded:
+    """The same codes with the values of closed nodes written as their states, by value or else by text."""
+    values, codes = list(coded.values), [coded.column(k) for k in range(len(nodes))]
+    for k, node in enumerate(nodes):
+        states = tuple(closed.get(node, ()))
+        if node not in closed or all(v in states for v in values[k]):
+            continue
+        place = np.zeros(len(values[k]) + 1, dtype=codes[k].dtype)
+        for i, value in enumerate(values[k]):
+            try:
+                place[i] = code_of(value, states, node)
+            except UnknownValue as error:
+                met = np.flatnonzero(codes[k] == i)
+                if len(met):  # a range of values may have gaps
+                    raise UnknownValue(f"column {node!r}, row {int(met[0])}: {error}") from None
+        place[-1] = len(states)
+        values[k], codes[k] = states, place[codes[k]]
+    return Coded(tuple(values), codes, coded.n_missing)
+
+
+def with_families(
+    dag: Dag,
+    table: CodedTable,
+    found: Statistics,
+    weights: Floats | None,
+    n_jobs: int | None = None,
+    max_memory: float | None = None,
+) -> Statistics:
+    """The statistics of rows, and the counts of every family in them."""
+    states = {c.name: c.values for c in found.schema.columns}
+    empty = [n for n, values in states.items() if not values]
+    if empty:
+        raise TableError(f"every cell of {listed(empty)} is missing; pass its states")
+    for node in dag.nodes:
+        refuse_table(node, dag.parents(node), states)
+    no_class = np.zeros(table.n, np.uint8)
+    joint = collect_families(table, families(dag), no_class, 1, weights, n_jobs, max_memory)
+    return _joined(found, joint)
+
+
+def _joined(found: Statistics, joint: Joint) -> Statistics:
+    return Statistics(
+        found.schema, found.roles, found.rows, found.cells, found.words, found.moments, (), joints=(joint,)
+    )
+
+
+def states_of(statistics: Statistics, closed: Mapping[str, Sequence[Hashable]]) -> States:
+    """The states of every node: of a closed one those told, in their order, else its values in order."""
+    return {c.name: tuple(closed[c.name]) if c.name in closed else c.values for c in statistics.schema.columns}
+
+
+def tables_of(dag: Dag, statistics: Statistics, states: States, how: Smoothing) -> dict[str, Floats]:
+    """θ of every node, its axes in the order of the states."""
+    tables = {}
+    for node, family in zip(dag.nodes, families(dag), strict=True):
+        counts = statistics.joints[0].table(family[-1], statistics.sizes)[..., 0]
+        for axis, name in enumerate([*dag.parents(node), node]):
+            place = statistics.schema[name].place
+            if tuple(place) != states[name]:
+                counts = np.take(counts, [place[s] for s in states[name]], axis=axis)
+        tables[node] = how.theta(counts).reshape(-1, len(states[node]))
+    return tables
+
+
+def statistics_of(
+    dag: Dag, counts: Mapping[str, Any] | Statistics, given: Mapping[str, Sequence[Hashable]]
+) -> tuple[Statistics, States]:
+    """Counts already made, {node: N[parents…, node]} or the statistics of a model, as this module keeps them."""
+    if isinstance(counts, Statistics):
+        counts = {node: _family(counts, [*dag.parents(node), node], dag) for node in dag.nodes}
+        given = {**{n: states for n, (_, states) in counts.items()}, **given}
+        counts = {n: table for n, (table, _) in counts.items()}
+    states = _counted_states(dag, counts, given)
+    columns, parts, cells = [], [], []
+    for node, family in zip(dag.nodes, families(dag), strict=True):
+        names = [*dag.parents(node), node]
+        flat = flat_table(node, counts[node], names[:-1], states)
+        if not (np.isfinite(flat).all() and (flat >= 0).all()):
+            raise InvalidNetwork(f"the counts of {node!r} are finite numbers from 0 up")
+        table = flat.reshape([len(states[n]) for n in names])
+        table = np.rint(table).astype(np.int64) if (table == np.rint(table)).all() and table.sum() < 2**62 else table
+        for axis, name in enumerate(names):
+            place = {s: i for i, s in enumerate(states[name])}
+            table = np.take(table, [place[s] for s in in_order(states[name])], axis=axis)
+        parts.append(table.reshape(-1, 1))
+        cells.append(table.sum(axis=tuple(range(len(family) - 1))).reshape(-1, 1))
+        columns.append(Column(node, "categorical", in_order(states[node]), frozenset(states[node])))
+    kind = np.result_type(*parts)
+    sizes = tuple(len(c.values) for c in columns)
+    some = [(np.flatnonzero(part[:, 0]), part[part[:, 0] != 0].astype(kind)) for part in parts]
+    joint = Joint.of(families(dag), some, sizes, np.zeros((0, 1), kind))
+    schema = Schema(tuple(columns), (ALL,), frozenset((ALL,)))
+    rows = np.array([max(c.sum() for c in cells)], dtype=kind)
+    nothing = Moments(*(np.zeros((1, 0)) for _ in range(3)))
+    own = Counts(np.concatenate(cells).astype(kind), Counts.zero(sizes, 1).offsets)
+    base = Statistics(schema, ("cells",) * len(columns), rows, own, Counts.zero([], 1), nothing, ())
+    return _joined(base, joint), states
+
+
+def _family(found: Statistics, names: Sequence[str], dag: Dag) -> tuple[Array, tuple[Hashable, ...]]:
+    """N over the columns named, and the values of the last; the one node that is no column is the class."""
+    schema = found.schema
+    others = [n for n in dag.nodes if n not in schema.names]
+    if len(others) > 1 or (others and not schema.classes):
+        raise UnknownColumn(f"the statistics have no column for {listed(others)}; columns: {listed(schema.names)}")
+    columns = [schema.index(n) for n in names if n not in others]
+    if any(found.roles[j] != "cells" for j in columns):
+        raise StatisticsError("a network counts values: of numbers and text the statistics have none")
+    if not columns:
+        table = found.rows
+    elif len(columns) == 1:
+        table = found.cells.scope(found.where("cells").index(columns[0]))
+    else:
+        table = _joint_table(found, columns, names)
+    here = [n for n in names if n not in others]
+    if others and others[0] in names:
+        table = np.moveaxis(table, -1, list(names).index(others[0]))
+        return table, schema.classes if names[-1] in others else schema[names[-1]].values
+    return table.sum(axis=-1), schema[here[-1]].values
+
+
+def _joint_table(found: Statistics, columns: Sequence[int], names: Sequence[str]) -> Array:
+    for joint in found.joints:
+        for s in range(len(joint.scopes)) if isinstance(joint, Joint) else ():
+            mine = joint.columns(s)
+            if set(mine) == set(columns):
+                table: Array = joint.table(s, found.sizes)
+                return table.transpose(*(mine.index(j) for j in columns), len(columns))
+    raise StatisticsError(f"the statistics have no counts of {listed(names)} together")
+
+
+def _counted_states(dag: Dag, counts: Mapping[str, Any], given: Mapping[str, Sequence[Hashable]]) -> States:
+    """The states of every node: those given, else those that its counts name ("0", "1", … for bare numbers)."""
+    if not isinstance(counts, Mapping):
+        raise InvalidNetwork(f"counts is a mapping from node to counts, got {type(counts).__name__}")
+    for what, named in (("counts", counts), ("states", given)):
+        strange = [n for n in named if n not in dag.index]
+        if strange:
+            raise InvalidNetwork(f"{what} are given for {listed(strange)}, no node. nodes: {listed(dag.nodes)}")
+    missing = [n for n in dag.nodes if n not in counts]
+    if missing:
+        raise InvalidNetwork(f"no counts for {listed(missing)}: every node needs N[parents…, node]")
+    return {n: tuple(given[n]) if n in given else infer_states(n, counts[n], len(dag.parents(n))) for n in dag.nodes}

@@ -1,0 +1,194 @@
+"""Laws of counting: any rows, in any parts, from any source, give the network of their sum; forgetting takes them back."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import posteriori as po
+from posteriori.errors import BadParameter, NotLearned, StatisticsError, UnknownColumn, UnknownValue
+
+from .making import seeds
+
+DAG = po.Dag(["a", "b", "c", "d"], [("a", "b"), ("a", "c"), ("b", "c")])
+
+
+def rows(seed: int, n: int, missing: float = 0.2) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    cells = {k: rng.integers(0, size, n).astype(object) for k, size in zip("abcd", (2, 3, 2, 4))}
+    for column in cells.values():
+        column[rng.random(n) < missing] = None
+        column[0] = 0
+    return pd.DataFrame(cells)
+
+
+def brute(table: pd.DataFrame, net: po.BayesNet, smoothing: float) -> None:
+    for node in net.nodes:
+        family = [*net.parents(node), node]
+        whole = table[family].dropna()
+        for index, row in zip(net.cpt(node).index, net.cpt(node).to_numpy()):
+            at = whole
+            for parent, state in zip(net.parents(node), index if isinstance(index, tuple) else (index,)):
+                at = at[at[parent] == state]
+            n = np.array([(at[node] == state).sum() for state in net.states(node)])
+            total = n.sum() + smoothing * len(n)
+            np.testing.assert_allclose(row, (n + smoothing) / total if total else np.full(len(n), 1 / len(n)))
+
+
+@given(seed=seeds, n=st.integers(1, 60), smoothing=st.sampled_from([0.0, 0.5, 1.0]))
+def test_tables_are_counts(seed, n, smoothing):
+    table = rows(seed, n)
+    brute(table, po.BayesNet.fit(DAG, table, smoothing), smoothing)
+
+
+@given(seed=seeds, parts=st.lists(st.integers(1, 15), min_size=2, max_size=4), weighted=st.booleans())
+def test_parts_in_any_way_are_the_whole(seed, parts, weighted):
+    table, cuts = rows(seed, sum(parts)), np.cumsum(parts)[:-1]
+    weight = np.random.default_rng(seed).integers(1, 4, len(table)).astype(float) if weighted else None
+    pieces = np.split(np.arange(len(table)), cuts)
+    some = [(table.iloc[p], None if weight is None else weight[p]) for p in pieces]
+    whole = po.BayesNet.fit(DAG, table, sample_weight=weight)
+    if any(part[c].isna().all() for part, _ in some for c in DAG.nodes):
+        return  # such a part alone has no states; see below
+    nets = [po.BayesNet.fit(DAG, part, sample_weight=w) for part, w in some]
+    assert sum(nets) == whole
+    assert sum(nets[::-1]) == whole
+    assert sum(nets).statistics == whole.statistics
+    grown = nets[0]
+    for part, w in some[1:]:
+        grown = grown.partial_fit(part, sample_weight=w)
+    assert grown == whole
+    for part, w in some[:0:-1]:
+        grown = grown.forget(part, sample_weight=w)
+    assert grown == nets[0]
+    assert grown.statistics == nets[0].statistics
+
+
+def test_one_row_at_a_time_is_the_batch():
+    table = po.networks.asia().sample(200, random_state=0)
+    net = po.BayesNet.fit(po.networks.asia().dag, table.iloc[:1])
+    for row in table.iloc[1:].to_dict("records"):
+        net = net.partial_fit(row)
+    assert net == po.BayesNet.fit(po.networks.asia().dag, table)
+
+
+def test_sources_agree(tmp_path):
+    table = rows(3, 80)
+    words = table.apply(lambda column: column.map(lambda v: None if v is None else f"v{v}"))
+    expected = po.BayesNet.fit(DAG, words)
+    words.to_csv(tmp_path / "rows.csv", index=False)
+    words.to_parquet(tmp_path / "rows.parquet")
+    sources = [
+        words.to_dict("list"),
+        words.astype("category"),
+        pl.from_pandas(words),
+        pa.Table.from_pandas(words),
+        po.read(tmp_path / "rows.csv"),
+        po.read(tmp_path / "rows.parquet"),
+    ]
+    for source in sources:
+        for n_jobs in (1, 2):
+            assert po.BayesNet.fit(DAG, source, n_jobs=n_jobs) == expected
+    whole = words.dropna(subset="a")
+    whole.to_csv(tmp_path / "whole.csv", index=False)
+    assert po.BayesNet.fit(DAG, po.read(tmp_path / "whole.csv", target="a")) == po.BayesNet.fit(DAG, whole)
+
+
+def test_another_smoothing_needs_no_rows():
+    table = rows(5, 100)
+    net = po.BayesNet.fit(DAG, table)
+    for how in ({"smoothing": 0.1}, {"ess": 10.0}, {"backoff": 5.0}, {"smoothing": 0.0, "backoff": 2.0}):
+        assert net.smoothed(**how) == po.BayesNet.fit(DAG, table, **how)
+        assert net.smoothed(**how).smoothed() == net
+    bdeu = net.smoothed(ess=12.0).cpt("c").to_numpy()
+    counts = net.smoothed(0.0)  # BDeu: ess/(q r) = 12/(2·3·2) = 1 in every cell
+    np.testing.assert_allclose(bdeu, net.smoothed(1.0).cpt("c").to_numpy())
+    assert counts != net
+    kept = pickle.loads(pickle.dumps(net.smoothed(ess=3)))
+    assert kept.partial_fit(table) == po.BayesNet.fit(DAG, pd.concat([table, table]), ess=3)
+
+
+def test_a_back_off_leans_on_fewer_parents():
+    table = pd.DataFrame({"a": [0] * 9 + [1], "b": [0, 1] * 5, "c": [0, 0, 0, 1, 1, 1, 1, 1, 1, 0], "d": 0})
+    m, n = 4.0, {x: (table.c == x).sum() for x in (0, 1)}
+    theta = po.BayesNet.fit(DAG, table, smoothing=0, backoff=m).cpt("c")
+    for a in (0, 1):
+        for b in (0, 1):
+            with_a = table[table.a == a]
+            both = with_a[with_a.b == b]
+            for x in (0, 1):
+                low = n[x] / 10
+                middle = ((with_a.c == x).sum() + m * low) / (len(with_a) + m)
+                assert theta.loc[(a, b), x] == pytest.approx(((both.c == x).sum() + m * middle) / (len(both) + m))
+
+
+def test_declared_states_stay_and_found_ones_grow():
+    net = po.BayesNet.fit(po.Dag("ab"), {"a": ["x"], "b": ["u"]}, states={"a": ["z", "x"]})
+    grown = net.partial_fit({"a": ["z"], "b": ["t"]})
+    assert (grown.states("a"), grown.states("b")) == (("z", "x"), ("t", "u"))
+    with pytest.raises(UnknownValue, match="column 'a', row 0: 'a' has no state 'y'"):
+        net.partial_fit({"a": ["y"], "b": ["u"]})
+    assert net.states("b") == ("u",)
+    numbers = po.BayesNet.fit(po.Dag("a"), {"a": [1, 0, 1]}, states={"a": ["0", "1"]})  # by their text
+    assert numbers.cpt("a").to_numpy().tolist() == [[0.4, 0.6]]
+
+
+def test_what_was_not_learned_is_refused():
+    net = po.BayesNet.fit(DAG, rows(1, 20, missing=0))
+    with pytest.raises(NotLearned):
+        net.forget({"a": [7], "b": [0], "c": [0], "d": [0]})
+    with pytest.raises(NotLearned):
+        net.forget(pd.concat([rows(1, 20, missing=0)] * 2))
+    with pytest.raises(StatisticsError, match="last row"):
+        net.forget(rows(1, 20, missing=0))
+    with pytest.raises(StatisticsError, match="not counted"):
+        po.networks.asia().partial_fit({"asia": ["yes"]})
+    with pytest.raises(StatisticsError, match="other structures"):
+        net + po.BayesNet.fit(po.Dag("abcd"), rows(1, 20, missing=0))
+    with pytest.raises(UnknownColumn, match="no column for 'd'"):
+        net.partial_fit({"a": [0], "b": [0], "c": [0]})
+    for wrong in ({"ess": -1.0}, {"backoff": "x"}, {"ess": 1.0, "backoff": 1.0}):
+        with pytest.raises(BadParameter):
+            net.smoothed(**wrong)
+
+
+@pytest.mark.parametrize("model", [po.NaiveBayes(), po.TAN(), po.KDB(k=2)], ids=["naive", "tan", "kdb"])
+def test_statistics_of_a_classifier_are_a_network(model):
+    rng = np.random.default_rng(0)
+    X = {k: rng.integers(0, 3, 300) for k in "abc"}
+    y = rng.integers(0, 2, 300)
+    model.set_params(kinds="categorical").fit(X, y)
+    edges = [("class", k) for k in X]
+    if not isinstance(model, po.NaiveBayes):
+        edges = [
+            (X_[i], X_[v]) for X_ in [list(X)] for v, ps in enumerate(model.structure_.parents) for i in ps
+        ] + edges
+    dag = po.Dag(["class", *X], edges)
+    net = po.BayesNet.from_counts(dag, model.statistics_)
+    assert net == po.BayesNet.fit(dag, {"class": y, **X})
+    assert net.partial_fit({"class": y, **X}) == po.BayesNet.fit(
+        dag, {k: [*v, *v] for k, v in {"class": y, **X}.items()}
+    )
+    if isinstance(model, po.NaiveBayes):
+        np.testing.assert_allclose(net.predict_proba(X, "class"), model.predict_proba(X), atol=1e-9)
+    with pytest.raises(UnknownColumn, match="no column for"):
+        po.BayesNet.from_counts(po.Dag(["class", "z", *X], edges), model.statistics_)
+
+
+def test_wide_families_are_kept_by_their_rows():
+    rng = np.random.default_rng(0)
+    table = {k: rng.integers(0, 60, 500) for k in "abc"}  # 216,000 cells
+    dag = po.Dag("abc", [("a", "c"), ("b", "c")])
+    net = po.BayesNet.fit(dag, table)
+    assert len(net.statistics.joints[0].counts.table) < 5000
+    half = {k: v[:250] for k, v in table.items()}
+    rest = {k: v[250:] for k, v in table.items()}
+    assert po.BayesNet.fit(dag, half) + po.BayesNet.fit(dag, rest) == net
+    assert net.forget(rest) == po.BayesNet.fit(dag, half)
