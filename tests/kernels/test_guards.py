@@ -194,6 +194,8 @@ def _network(rng: np.random.Generator) -> None:
     state.most_probable(np.empty(3, np.int32))
     state.sample(np.arange(2, dtype=np.uint64), 8, 1, np.empty((11, 3), np.int32))
     state.reset()
+    offsets = network.starts(len(t) for t in tables)
+    network.junction_expected(plan, ints([[-1, 2, -1], [0, -1, 1]]), np.ones(2), offsets, 1)
     network.junction_batch(plan, ints([[-1, 2, -1], [0, -1, 1]]), ints([2, 0]), 4, 1)
     fixed = ints([-1, -1, 1])
     own = [((*ps, v), table) for v, (ps, table) in enumerate(zip(above, tables))]

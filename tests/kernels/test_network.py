@@ -116,6 +116,25 @@ def test_junction_tree(seed, n):
             assert state.log_probability == pytest.approx(np.log(table.sum()), rel=1e-12, abs=1e-12)
 
 
+@given(seed=seeds, n=st.integers(1, 6), rows=st.integers(0, 20))
+def test_junction_expected(seed, n, rows):
+    rng = np.random.default_rng(seed)
+    sizes, parents, tables = network(rng, n)
+    cases = np.stack([np.where(rng.random(rows) < 0.4, -1, rng.integers(0, s, rows)) for s in sizes], 1).astype(
+        np.int32
+    )
+    weights = rng.random(rows)
+    plan = kernel.junction_plan(sizes, parents, np.inf)
+    plan.fill(np.concatenate(tables), kernel.starts(len(t) for t in tables))
+    offsets = kernel.starts(len(t) for t in tables)
+    found, log_p = kernel.junction_expected(plan, cases, weights, offsets, 1)
+    expected, expected_log = reference.expected(sizes, parents, tables, cases, weights)
+    np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(log_p, expected_log, rtol=1e-10, atol=1e-12)
+    again, _ = kernel.junction_expected(plan, cases, weights, offsets, 3)
+    assert np.array_equal(found, again)
+
+
 @settings(max_examples=20)
 @given(seed=seeds, n=st.integers(1, 6))
 def test_draw_cases(seed, n):

@@ -73,6 +73,22 @@ def junction_batch(
     return out, possible.astype(bool)
 
 
+PARTS, PART_CELLS = 16, 1 << 24  # parts of the rows that are counted apart: fixed, so that threads change no sum
+
+
+def junction_expected(
+    plan: Any, cases: Codes, weights: Floats, offsets: NDArray[np.int64], threads: int
+) -> tuple[Floats, Floats]:
+    """Σ_r weights[r] · P(x_family | case r) of the families that a case does not state whole, tables end to end from
+    `offsets` on; and log P(case r), −∞ where a case is impossible.
+    """
+    cells = int(offsets[-1])
+    out = np.empty((max(1, min(PARTS, PART_CELLS // max(cells, 1), len(cases))), cells))
+    log_probability = np.empty(len(cases))
+    native().junction_expected(plan, cases, weights, offsets, out, log_probability, threads)
+    return out.sum(axis=0), log_probability
+
+
 def combine_factors(
     sizes: Sequence[int],
     scopes: Sequence[Sequence[int]],

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import kernels
-from ..arrays import Codes, Floats
+from ..arrays import Codes, Floats, Ints
 from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, ImpossibleEvidence
 from ..kernels import network as kernel
@@ -90,6 +90,18 @@ class JunctionTree:
         self._offsets = kernel.starts(model.sizes).tolist()
         self._findings: dict[int, Floats] = {}
         self._lock = threading.RLock()  # the state is changed by questions, and the kernels let other threads run
+
+    def refill(self, model: Numbers) -> None:
+        """Other tables of the same graph, in the same tree."""
+        with self._lock:
+            self.model = model
+            self._plan.fill(np.concatenate(model.tables), kernel.starts(len(t) for t in model.tables))
+            self._state.reset()
+
+    def expected(self, cases: Codes, weights: Floats, offsets: Ints, threads: int) -> tuple[Floats, Floats]:
+        """Σ_r w_r P(x_family | case r) of the families that a case does not state whole, and log P(case r)."""
+        threads = max(1, int(min(threads, memory_budget(self.max_memory) / max(self._plan.bytes, 1.0))))
+        return kernel.junction_expected(self._plan, cases, weights, offsets, threads)
 
     def refuse_over(self, max_memory: float | None) -> None:
         """Refuse a tree that needs more: how much, which clique, what to do instead."""

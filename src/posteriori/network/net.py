@@ -9,13 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import FormatError, PosterioriError, StatisticsError, UnknownColumn, listed
+from ..em import Ascent
+from ..errors import BadValue, FormatError, PosterioriError, StatisticsError, UnknownColumn, listed
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag, Names
 from ..structure.graph import UndirectedGraph, find
 from . import formats, learn
 from .formats.text import Description
+from .hidden import climb, first_tables, given_tables, read_incomplete
 from .numbers import Numbers
+from .says import code_of
 from .tables import States, as_dag, as_states, checked_tables, flat_table, graph_of, node_states
 
 
@@ -32,6 +35,7 @@ class Net:
         self._dag = graph_of(edges, tables)
         self._statistics: Statistics | None = None
         self._how = learn.Smoothing()
+        self._ascent: Ascent[Any] | None = None
         self._name = name
         given = as_states(states)
         self._states = {n: node_states(n, given.pop(n, None), tables[n], self._dag) for n in self._dag.nodes}
@@ -113,10 +117,71 @@ class Net:
         return cls._learned(graph, *learn.statistics_of(graph, counts, as_states(states)), how, name)
 
     @classmethod
+    def fit_em(
+        cls,
+        dag: Dag | Iterable[tuple[str, str]],
+        data: Any,
+        hidden: Mapping[str, Any] | None = None,
+        smoothing: float = 1.0,
+        states: Mapping[str, Sequence[Hashable]] | None = None,
+        sample_weight: Any = None,
+        name: str = "unknown",
+        *,
+        ess: float | None = None,
+        start: Net | None = None,
+        restarts: int | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 200,
+        random_state: Any = None,
+        progress: Any = None,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+    ) -> Self:
+        """Tables from rows with missing cells, and of nodes that no row shows, by EM; `ascent` says how it went.
+
+        What is missing is expected by the tables so far, what is expected is counted, and so on: the likelihood of what the
+        rows do say never falls. Cells must be missing for reasons that the other cells of the row know.
+
+        Parameters
+        ----------
+        hidden : {node: number of its states, or a list of them}, nodes without a column
+        smoothing, ess : as in `fit`; λ is then a prior, and it is likelihood × prior that never falls
+        start : a network to begin with; else what the families seen whole counted, mixed with chance
+        restarts : starts, each of which makes ten turns before the best goes on; 1, or 10 with a hidden node
+        tol, max_iter : a turn that gains less than tol·|ℓ| is the last
+        progress : called with the turn and ℓ; Ctrl-C keeps the best so far
+
+        With nothing missing this is `fit`, to the last bit.
+
+        >>> import posteriori as po
+        >>> rows = {"a": [0, 0, 1, None], "b": [0, 0, 1, 1]}
+        >>> net = po.BayesNet.fit_em(Dag("ab", [("a", "b")]), rows, smoothing=0)
+        >>> net.cpt("a").to_numpy().round(3).tolist(), net.ascent.converged
+        ([[0.5, 0.5]], True)
+        """
+        graph, how, unseen = as_dag(dag), learn.Smoothing(smoothing, ess), hidden or {}
+        closed = {**{n: s for n, s in learn.listed_states(data).items() if n in graph.index}, **as_states(states)}
+        rows, found = read_incomplete(graph, data, unseen, closed, sample_weight, n_jobs)
+        if not len(rows.cases) and not unseen:
+            return cls.fit(graph, data, smoothing, states, sample_weight, name, ess=ess, n_jobs=n_jobs)
+        starts = (
+            [given_tables(rows, start)] if start is not None else first_tables(rows, unseen, restarts, random_state)
+        )
+        ascent = climb(rows, how, starts, tol, max_iter, progress, max_memory)
+        net = cls(graph, dict(zip(graph.nodes, ascent.parameters, strict=True)), found, name)
+        net._ascent = ascent
+        return net
+
+    @classmethod
     def _learned(cls, dag: Dag, counts: Statistics, states: States, how: learn.Smoothing, name: str) -> Self:
         net = cls(dag, learn.tables_of(dag, counts, states, how), states, name)
         net._statistics, net._how = counts, how
         return net
+
+    @property
+    def ascent(self) -> Ascent[Any] | None:
+        """How `fit_em` went: ℓ after every turn, and whether it converged; None where there was nothing to expect."""
+        return self._ascent
 
     @property
     def statistics(self) -> Statistics:
@@ -176,6 +241,29 @@ class Net:
     def __radd__(self, other: Any) -> Self:
         """0 + net: what `sum(networks)` begins with."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def do(self, interventions: Mapping[str, Any]) -> Self:
+        """The network in which some nodes were set from outside: P(x | do(node = state)).
+
+        The arrows into each such node are cut, since its causes no longer decide, and its table is what was done: a state,
+        or {state: probability} where chance decides (as in a trial). What can be asked of a network can be asked of this
+        one. `do` is a claim about the world: it is right where the arrows are causes and no common cause was left out.
+
+        >>> import posteriori as po
+        >>> net = po.networks.asia()
+        >>> seen, done = net.marginals({"bronc": "yes"}), net.do({"bronc": "yes"}).marginals()
+        >>> round(seen["smoke"]["yes"], 3), round(done["smoke"]["yes"], 3)  # found, it tells of its cause; made, not
+        (0.667, 0.5)
+        """
+        if not isinstance(interventions, Mapping):
+            raise BadValue(f"do takes a mapping from node to state, got {type(interventions).__name__}")
+        tables: dict[str, Any] = {n: t.reshape(-1, len(self._states[n])) for n, t in self._tables.items()}
+        for node, what in interventions.items():
+            states = self.states(node)
+            told = what if isinstance(what, Mapping) else {what: 1.0}
+            tables[node] = {states[code_of(s, states, node)]: p for s, p in told.items()}
+        edges = [(a, b) for a, b in self.edges if b not in interventions]
+        return type(self)(Dag(self.nodes, edges), tables, self._states, self._name)
 
     def _count(self, data: Any, sample_weight: Any, n_jobs: int | None) -> Statistics:
         closed = {n: s for n, s in self._states.items() if self.statistics.schema[n].declared}
@@ -281,7 +369,7 @@ class Net:
         return hash((self.nodes, frozenset(self.edges)))
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = "_dag", "_name", "_states", "_tables", "_statistics", "_how"  # the rest can be computed again
+        kept = "_dag", "_name", "_states", "_tables", "_statistics", "_how", "_ascent"  # the rest can be computed again
         return {k: v for k, v in self.__dict__.items() if k in kept}
 
     def __repr__(self) -> str:

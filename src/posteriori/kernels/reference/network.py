@@ -102,6 +102,25 @@ def marginals(table: Floats) -> list[Floats]:
     return [np.asarray(table.sum(axis=tuple(a for a in axes if a != v))) / total for v in axes]
 
 
+def expected(
+    sizes: Sequence[int], parents: Sequence[Sequence[int]], tables: Sequence[Floats], cases: Codes, weights: Floats
+) -> tuple[list[Floats], Floats]:
+    """Σ_r w_r P(x_family | case r) of the families that case r does not state whole, and log P(case r)."""
+    out, log_probability = [np.zeros(len(t)) for t in tables], np.full(len(cases), -np.inf)
+    for r, case in enumerate(cases):
+        table = joint(sizes, parents, tables, {v: np.eye(sizes[v])[x] for v, x in enumerate(case) if x >= 0})
+        if table.sum() == 0:
+            continue
+        log_probability[r] = np.log(table.sum())
+        for v, given in enumerate(parents):
+            family = [*given, v]
+            if min(case[family]) < 0:
+                small = table.sum(axis=tuple(a for a in range(len(sizes)) if a not in family))
+                turned = small.transpose(np.argsort(np.argsort(family)))
+                out[v] += weights[r] * turned.ravel() / table.sum()
+    return out, log_probability
+
+
 class Xoshiro:
     """xoshiro256++ seeded by splitmix64, as the native samplers have it."""
 

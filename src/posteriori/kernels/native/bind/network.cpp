@@ -258,4 +258,23 @@ void bind_network(nb::module_& m) {
                     reinterpret_cast<char*>(possible.data()), threads);
           }, nb::arg("plan"), nb::arg("cases").noconvert(), nb::arg("targets").noconvert(), nb::arg("out").noconvert(),
           nb::arg("possible").noconvert(), nb::arg("threads"), Release());
+    m.def("junction_expected",
+          [](std::shared_ptr<const Plan> plan, InC<std::int32_t, 2> cases, InC<double, 1> weights, InC<std::int64_t, 1> offsets,
+             OutC<double, 2> out, OutC<double, 1> log_probability, int threads) {
+              need(plan && plan->filled(), "the plan has no tables yet");
+              const std::size_t rows = cases.shape(0), n = plan->sizes.size();
+              need(cases.shape(1) == n && weights.shape(0) == rows && log_probability.shape(0) == rows && offsets.shape(0) == n + 1,
+                   "cases, weights and offsets are not those of the network");
+              need(offsets.data()[0] == 0 && static_cast<std::size_t>(offsets.data()[n]) == out.shape(1) && out.shape(0) > 0,
+                   "out does not have the cells of the tables");
+              for (std::size_t v = 0; v < n; ++v)
+                  need(static_cast<double>(offsets.data()[v + 1] - offsets.data()[v]) ==
+                           cells_of(plan->parents[v], plan->sizes) * plan->sizes[v],
+                       "a table is not that of its family");
+              for (std::size_t i = 0; i < rows * n; ++i)
+                  need(cases.data()[i] < plan->sizes[i % n], "a case names a state that is not there");
+              expected(plan, cases.data(), weights.data(), static_cast<Index>(rows), offsets.data(),
+                       static_cast<Index>(out.shape(0)), out.data(), log_probability.data(), threads);
+          }, nb::arg("plan"), nb::arg("cases").noconvert(), nb::arg("weights").noconvert(), nb::arg("offsets").noconvert(),
+          nb::arg("out").noconvert(), nb::arg("log_probability").noconvert(), nb::arg("threads"), Release());
 }

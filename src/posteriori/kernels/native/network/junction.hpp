@@ -104,6 +104,9 @@ public:
     // Independent draws from P(x | e) after collect, in chunks with a seed each.
     void sample(Index rows, const std::uint64_t* seeds, Index chunk, int threads, std::int32_t* out) const;
 
+    // Adds weight · P(x_family | findings), after collect, to the table of every family that is not wholly observed.
+    void expect(double weight, const Index* offsets, double* out);
+
     void only(const std::vector<int>& nodes);  // distribute will read these nodes alone
 
 private:
@@ -133,6 +136,8 @@ private:
     std::vector<LogSum> sums_;
     Index scratch_room_ = 0;
     std::vector<char> good_, recomputed_, affected_, wanted_, wanted_below_;
+    std::vector<double> share_;         // a clique's posterior, scaled
+    std::vector<Index> stride_;
     std::vector<int> touched_;          // how often a belief was changed in place since it was multiplied out
     bool impossible_ = false;
     double log_probability_ = 0;
@@ -142,5 +147,10 @@ private:
 // case has probability zero.
 void batch(const std::shared_ptr<const Plan>& plan, const int* cases, Index rows, const std::vector<int>& targets, double* out,
            char* possible, int threads);
+
+// What the cases tell of the tables: Σ_r weights[r] · P(x_family | case r) of the families that a case does not state whole,
+// where table v lies at offsets[v]; and log P(case r). Part p of the rows adds to out[p], whatever the number of threads.
+void expected(const std::shared_ptr<const Plan>& plan, const int* cases, const double* weights, Index rows, const Index* offsets,
+              Index parts, double* out, double* log_probability, int threads);
 
 }  // namespace posteriori
