@@ -71,7 +71,7 @@ def ascend(
     >>> [round(m, 2) for m in found.parameters], found.converged
     ([1.1, 5.1], True)
     """
-    _check(tol, max_iter)
+    _check(tol, max_iter, progress)
     begun = [Ascent(start, ()) for start in starts]
     if not begun:
         raise ModelError("a climb needs at least one start")
@@ -126,8 +126,10 @@ def _turns(
             theta = maximise(statistics)
 
 
-def _check(tol: Any, max_iter: Any) -> None:
+def _check(tol: Any, max_iter: Any, progress: Any) -> None:
     if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= float(tol) < math.inf:
         raise BadParameter(f"tol is a number from 0 up. Got {tol!r} instead.")
     if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
         raise BadParameter(f"max_iter is a whole number from 1 up. Got {max_iter!r} instead.")
+    if progress is not None and not callable(progress):
+        raise BadParameter(f"progress is called with the turn and the objective. Got {progress!r} instead.")

@@ -172,7 +172,8 @@ ASKED: dict[str, Any] = {
     "data": {"rain": ["no", "yes"], "wet": ["no", "yes"]}, "counts": {"rain": [2, 1], "wet": [[1, 1], [0, 1]]},
     "smoothing": 1.0, "sample_weight": None, "loss": None, "observed": ["wet"], "n": 3, "draws": 200, "burn_in": 10,
     "thin": 1, "chains": 2, "random_state": 0, "n_jobs": 1, "max_memory": None, "path": "no such file.bif",
-    "sizes": {"rain": 2, "wet": 2}, "other": a_net().dag,
+    "sizes": {"rain": 2, "wet": 2}, "other": a_net().dag, "ess": None, "backoff": None, "hidden": None, "start": None,
+    "restarts": None, "tol": 1e-3, "max_iter": 3, "progress": None, "interventions": {"wet": "yes"},
 }  # fmt: skip
 NETWORKS = ["BayesNet", "Dag"] + [
     f"{type(thing).__name__}.{name}"
@@ -187,6 +188,8 @@ def test_rubbish_in_an_argument_of_a_network(function: str) -> None:
     """What is refused is refused in our own words: a `PosterioriError`, or that there is no such file."""
     of, _, method = function.partition(".")
     its = a_net() if of == "BayesNet" else a_net().dag
+    if method in ("partial_fit", "forget", "smoothed"):
+        its = po.BayesNet.fit(ARROWS, {k: v * 30 for k, v in ASKED["data"].items()})
     call, wrong = getattr(its, method) if method else getattr(po, of), {}
     names = list(inspect.signature(call).parameters)
     good = {name: ASKED[name] for name in names}

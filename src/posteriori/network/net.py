@@ -159,7 +159,7 @@ class Net:
         >>> net.cpt("a").to_numpy().round(3).tolist(), net.ascent.converged
         ([[0.5, 0.5]], True)
         """
-        graph, how, unseen = as_dag(dag), learn.Smoothing(smoothing, ess), hidden or {}
+        graph, how, unseen = as_dag(dag), learn.Smoothing(smoothing, ess), {} if hidden is None else hidden
         closed = {**{n: s for n, s in learn.listed_states(data).items() if n in graph.index}, **as_states(states)}
         rows, found = read_incomplete(graph, data, unseen, closed, sample_weight, n_jobs)
         if not len(rows.cases) and not unseen:
@@ -184,8 +184,11 @@ class Net:
         return self._ascent
 
     @property
-    def statistics(self) -> Statistics:
-        """The counts that the tables were made from: one value with `+` and `-`."""
+    def statistics(self) -> Statistics | None:
+        """The counts that the tables were made from, one value with `+` and `-`; None where there are none."""
+        return self._statistics
+
+    def _counted(self) -> Statistics:
         if self._statistics is None:
             raise StatisticsError("this network was not counted from rows: `fit` and `from_counts` keep their counts")
         return self._statistics
@@ -199,7 +202,7 @@ class Net:
         ([[0.6, 0.4]], [[0.625, 0.375]])
         """
         return self._learned(
-            self._dag, self.statistics, self._states, learn.Smoothing(smoothing, ess, backoff), self._name
+            self._dag, self._counted(), self._states, learn.Smoothing(smoothing, ess, backoff), self._name
         )
 
     def partial_fit(self, data: Any, sample_weight: Any = None, n_jobs: int | None = None) -> Self:
@@ -213,7 +216,7 @@ class Net:
         >>> net.states("a"), net == po.BayesNet.fit(Dag("a"), {"a": [0, 0, 1, 1, 2]})
         ((0, 1, 2), True)
         """
-        mine, found = self.statistics, self._count(data, sample_weight, n_jobs)
+        mine, found = self._counted(), self._count(data, sample_weight, n_jobs)
         return self._becoming(mine + found)
 
     def forget(self, data: Any, sample_weight: Any = None, n_jobs: int | None = None) -> Self:
@@ -224,7 +227,7 @@ class Net:
         >>> net.partial_fit({"a": [1, 2]}).forget({"a": [2, 1]}) == net
         True
         """
-        left = self.statistics - self._count(data, sample_weight, n_jobs)
+        left = self._counted() - self._count(data, sample_weight, n_jobs)
         if not (left.rows > 0).any():
             raise StatisticsError("the last row cannot be forgotten: a network of no rows has no tables")
         return self._becoming(left)
@@ -235,8 +238,8 @@ class Net:
             return NotImplemented
         if set(self.nodes) != set(other.nodes) or any(self.parents(n) != other.parents(n) for n in self.nodes):
             raise StatisticsError("networks of other structures do not add: their families were not counted alike")
-        theirs = {n: s for n, s in other._states.items() if other.statistics.schema[n].declared}
-        return self._becoming(self.statistics + other.statistics, theirs)
+        theirs = {n: s for n, s in other._states.items() if other._counted().schema[n].declared}
+        return self._becoming(self._counted() + other._counted(), theirs)
 
     def __radd__(self, other: Any) -> Self:
         """0 + net: what `sum(networks)` begins with."""
@@ -266,7 +269,7 @@ class Net:
         return type(self)(Dag(self.nodes, edges), tables, self._states, self._name)
 
     def _count(self, data: Any, sample_weight: Any, n_jobs: int | None) -> Statistics:
-        closed = {n: s for n, s in self._states.items() if self.statistics.schema[n].declared}
+        closed = {n: s for n, s in self._states.items() if self._counted().schema[n].declared}
         return learn.count_rows(self._dag, data, closed, sample_weight, n_jobs)
 
     def _becoming(self, counts: Statistics, others: Mapping[str, Sequence[Hashable]] | None = None) -> Self:
