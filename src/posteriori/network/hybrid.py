@@ -21,13 +21,14 @@ from ..arrays import Array, Codes, Floats
 from ..errors import BadValue, ImpossibleEvidence, InvalidNetwork, TableError, UnknownColumn, did_you_mean, listed
 from ..structure.dag import Dag
 from ..structure.graph import find, find_all
-from .bayesnet import BayesNet, Evidence
+from .bayesnet import BayesNet
+from .engine import Evidence
 from .gaussian import Gaussians, Local, along, united
-from .net import as_dag, as_states
 from .numbers import hard_states
 from .regression import Regression, as_regression, discrete_part, fitted, numbers_of, place_of, split
 from .sampling import RandomState, seeds
 from .says import Factor, columns, findings, read_cases, unknown
+from .tables import as_dag, as_states
 
 
 class HybridNet:
