@@ -1,15 +1,13 @@
 """Small things and wide things: one row, `partial_fit` by the number of known values, files of many columns, kernel
-densities, small calls while the cores are busy.
+densities.
 
 python benchmarks/grid_small.py
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import pathlib
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -111,45 +109,9 @@ def _first(model: po.NaiveBayes, Q: np.ndarray) -> None:
     model.predict_proba(Q)
 
 
-def _spin() -> None:
-    while True:
-        pass
-
-
-def busy() -> dict[str, tuple[float, float]]:
-    """Small calls while every core spins: all threads against one, at most 10% slower."""
-    X, y = RNG.normal(size=(2000, 20)), RNG.integers(0, 3, 2000)
-    normal = po.GaussianBayes().fit(X, y)
-    naive = {j: po.NaiveBayes(n_jobs=j).fit(X, y) for j in (None, 1)}
-    near = {j: po.KNeighborsClassifier(n_jobs=j).fit(X, y) for j in (None, 1)}
-    small: dict[str, Callable[[int | None], object]] = {
-        "GaussianBayes.fit, 100 rows": lambda j: po.GaussianBayes().fit(X[:100, :5], y[:100]),
-        "GaussianBayes.predict, 100 rows": lambda j: normal.predict_proba(X[:100]),
-        "NaiveBayes.fit, 2,000 rows": lambda j: po.NaiveBayes(n_jobs=j).fit(X, y),
-        "NaiveBayes.predict, 2,000 rows": lambda j: naive[j].predict_proba(X),
-        "kNN, 100 queries": lambda j: near[j].predict_proba(X[:100]),
-    }
-    team = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(CORES)]
-    for t in team:
-        t.start()
-    found = {}
-    try:
-        for name, call in small.items():
-            taken: dict[int | None, list[float]] = {None: [], 1: []}
-            for jobs in [None, 1] * 60:
-                begin = time.perf_counter()
-                call(jobs)
-                taken[jobs].append(time.perf_counter() - begin)
-            found[f"cores busy: {name}"] = float(np.median(taken[None])), 1.1 * float(np.median(taken[1]))
-    finally:
-        for t in team:
-            t.terminate()
-    return found
-
-
 if __name__ == "__main__":
     rows = []
-    for part in (one_row, learning, files, densities, busy):
+    for part in (one_row, learning, files, densities):
         cells = part()
         ratios = {name: taken / wanted for name, (taken, wanted) in cells.items() if wanted}
         worst = max(ratios, key=ratios.__getitem__)
@@ -162,6 +124,6 @@ if __name__ == "__main__":
         "python benchmarks/grid_small.py",
         ["work", "taken", "at most", "share of it"],
         rows,
-        f"{CORES} threads. At most: the bound of the row; for files three times pandas's own time, for busy cores 1.1 "
-        "times the time of one thread. The prediction after a row that was learned makes the tables of logarithms again.",
+        f"{CORES} threads. At most: the bound of the row; for files three times pandas's own time. "
+        "The prediction after a row that was learned makes the tables of logarithms again.",
     )

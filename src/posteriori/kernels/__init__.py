@@ -37,10 +37,15 @@ def n_threads(n_jobs: int | None, work: int, grain: int = 200_000) -> int:
 
     `work` is the number of elementary steps; a thread costs about as much as `grain` of them.
     """
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+    if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0) and not _is_number(n_jobs):
         raise BadParameter(f"n_jobs is a whole number other than 0, or None. Got {n_jobs!r} instead.")
     if work < 2 * grain:
         return 1  # before the system is asked, which takes longer than a row
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     wanted = cores if n_jobs is None else (cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
     return max(1, min(wanted, work // grain))
+
+
+def _is_number(n_jobs: object) -> bool:
+    """Whether a number of threads is whole and not 0: a NumPy integer, say."""
+    return isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and n_jobs != 0

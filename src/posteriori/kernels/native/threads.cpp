@@ -2,23 +2,30 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 namespace posteriori {
+namespace {
 
-void run_tasks(std::size_t tasks, int threads, void (*work)(void*, std::size_t), void* context) {
-    const std::size_t n = std::min<std::size_t>(tasks, std::max(threads, 1));
-    if (n <= 1) {
-        for (std::size_t t = 0; t < tasks; ++t) work(context, t);
-        return;
-    }
+// The tasks of a call and the threads at work on them. On a busy machine a thread may get its first turn long after the
+// others have done everything: nobody waits for it. It finds the team closed and goes, the last to leave ends the team.
+struct Team {
+    std::size_t tasks;
+    void (*work)(void*, std::size_t);
+    void* context;
     std::atomic<std::size_t> next{0};
-    std::exception_ptr failure;
     std::mutex guard;
-    auto loop = [&] {
+    std::condition_variable left;
+    std::size_t inside = 0;  // threads, the caller aside, that have begun
+    bool closed = false;
+    std::exception_ptr failure;
+
+    Team(std::size_t tasks, void (*work)(void*, std::size_t), void* context) : tasks(tasks), work(work), context(context) {}
+
+    void run() {
         try {
             for (std::size_t t; (t = next.fetch_add(1)) < tasks;) work(context, t);
         } catch (...) {
@@ -26,16 +33,42 @@ void run_tasks(std::size_t tasks, int threads, void (*work)(void*, std::size_t),
             if (!failure) failure = std::current_exception();
             next = tasks;
         }
-    };
-    std::vector<std::thread> team;
-    team.reserve(n - 1);
+    }
+
+    void help() {
+        {
+            std::lock_guard<std::mutex> hold(guard);
+            if (closed) return;
+            ++inside;
+        }
+        run();
+        std::lock_guard<std::mutex> hold(guard);
+        if (--inside == 0) left.notify_one();
+    }
+
+    void close() {
+        std::unique_lock<std::mutex> hold(guard);
+        closed = true;
+        left.wait(hold, [&] { return inside == 0; });
+    }
+};
+
+}  // namespace
+
+void run_tasks(std::size_t tasks, int threads, void (*work)(void*, std::size_t), void* context) {
+    const std::size_t n = std::min<std::size_t>(tasks, std::max(threads, 1));
+    if (n <= 1) {
+        for (std::size_t t = 0; t < tasks; ++t) work(context, t);
+        return;
+    }
+    const auto team = std::make_shared<Team>(tasks, work, context);
     try {
-        for (std::size_t i = 1; i < n; ++i) team.emplace_back(loop);
+        for (std::size_t i = 1; i < n; ++i) std::thread([team] { team->help(); }).detach();
     } catch (...) {  // no more threads to be had: the ones there are do the work
     }
-    loop();
-    for (auto& member : team) member.join();
-    if (failure) std::rethrow_exception(failure);
+    team->run();
+    team->close();
+    if (team->failure) std::rethrow_exception(team->failure);
 }
 
 }  // namespace posteriori

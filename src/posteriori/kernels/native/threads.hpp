@@ -1,4 +1,4 @@
-// Threads made for one call and joined at its end: nothing survives a fork, nothing is shared between calls.
+// Threads made for one call, at whose end nobody is at work: nothing is needed after a fork, nothing is shared between calls.
 #pragma once
 #include <cstddef>
 #include <memory>
