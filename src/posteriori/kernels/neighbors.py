@@ -127,9 +127,9 @@ def scale_for(lo: Floats, hi: Floats) -> float:
     1.0
     """
     room = 100 if lo.dtype == np.float64 else 12
-    with np.errstate(over="ignore"):
-        extent = float(np.max(hi / 2 - lo / 2, initial=0.0))
-    furthest = float(max(np.max(np.abs(lo), initial=0.0), np.max(np.abs(hi), initial=0.0)))
+    low, high = lo.tolist(), hi.tolist()  # numbers: there are few of them, and arrays would take longer
+    extent = max((b / 2 - a / 2 for a, b in zip(low, high)), default=0.0)
+    furthest = max(map(abs, low + high), default=0.0)
     if furthest > 2.0 ** (4 * room):  # few points far out: a query at the origin is as far away
         extent = max(extent, furthest)
     if extent == 0 or 2.0**-room < extent < 2.0**room:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Integral
 from typing import Any, NamedTuple, overload
 
@@ -28,6 +28,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "leaf_size": LEAF_SIZE,
     "n_jobs": N_JOBS,
 }
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 MOST_POINTS = 2**31 - 2**12  # rows are numbered in 32 bits inside the tree
 
 
@@ -42,6 +43,8 @@ def auto_leaf_size(d: int) -> int:
 
 def float_rows(X: ArrayLike, what: str = "X") -> Array:
     """A C-contiguous table of float32 (if it is float32 already) or float64."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.flags.c_contiguous:
+        return X
     if hasattr(X, "tocsr"):
         raise BadValue(f"{what} must be a dense table: call .toarray() on a sparse one")
     try:
@@ -56,6 +59,15 @@ def float_rows(X: ArrayLike, what: str = "X") -> Array:
     if A.ndim != 2:
         raise BadValue(f"{what} must have two dimensions (rows, columns), got {A.ndim}: reshape one row to (1, -1)")
     return np.ascontiguousarray(A, dtype=np.float32 if A.dtype == np.float32 else np.float64)
+
+
+def _declared(metric: str, p: float, leaf_size: int | str, n_jobs: int | None) -> tuple[str, float]:
+    """The metric by its name in the kernels, of parameters that are what was declared."""
+    check_declared(PARAMETERS, {"metric": metric, "p": p, "leaf_size": leaf_size, "n_jobs": n_jobs}, "KDTree")
+    return metric_named(metric, p)
+
+
+_seen_before = lru_cache(maxsize=64, typed=True)(_declared)  # a check takes as long as a tree of some hundred points
 
 
 class Node(NamedTuple):
@@ -131,8 +143,10 @@ class KDTree:
         leaf_size: int | str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        check_declared(PARAMETERS, {"metric": metric, "p": p, "leaf_size": leaf_size, "n_jobs": n_jobs}, "KDTree")
-        self.metric, self.p = metric_named(metric, p)
+        try:
+            self.metric, self.p = _seen_before(metric, p, leaf_size, n_jobs)
+        except TypeError:  # what cannot be a key
+            self.metric, self.p = _declared(metric, p, leaf_size, n_jobs)
         rows = float_rows(X)
         n, d = rows.shape
         if n == 0 or d == 0:

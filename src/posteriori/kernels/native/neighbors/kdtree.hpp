@@ -54,6 +54,9 @@ template <typename T> bool bounds(const T* X, std::int64_t n, int d, T* lo, T* h
 // The tree of X·scale (n × d, rows). A leaf holds at most leaf_size points unless all of them are equal.
 template <typename T> Tree<T> build(const T* X, std::int64_t n, int d, T scale, int leaf_size, int threads);
 
+// The wide nodes of a tree that has its binary ones.
+template <typename T> void widen(Tree<T>& tree, int d, int threads);
+
 struct Ask {
     Metric metric;
     double p;
