@@ -20,9 +20,11 @@ from posteriori.margin.linear import objective  # noqa: E402
 warnings.simplefilter("ignore")
 COMMAND = "python benchmarks/grid_margin.py"
 OURS, PEER, INTELEX = "posteriori", "scikit-learn", "scikit-learn-intelex"
+SHORT = "scikit-learn at its default tol"  # where that stops short of the optimum: shown, but another task
 AT_LEAST = {
     PEER: {"kernel": 4.0, "classes": 3.0, "sparse": 3.0, "linear": 2.0, "svr": 4.0, "others": 1.0},
     INTELEX: {"kernel": 1.5},
+    SHORT: {"linear": 0.0, "others": 0.0},
 }
 SAME = 1e-3  # of the objective: liblinear's tol is lowered until it is as near to the optimum
 
@@ -92,13 +94,15 @@ def linear_cells():
 
 
 def linear_pair(X, y, **options):
-    """Ours with its default tol, and liblinear with the largest that brings it to the same objective."""
-    ours = po.LinearSVC(**options).fit(X, y)
+    """Ours with its default tol, liblinear with the largest that brings it to the same objective and, where that is less
+    than its default, with its default too."""
+    models = {OURS: po.LinearSVC(**options).fit(X, y)}
     for tol in (1e-4, 1e-5, 1e-6):
         peer = peers.LinearSVC(tol=tol, **{"max_iter": 100_000, **options}).fit(X, y)
-        if value(peer, X, y) <= value(ours, X, y) * (1 + SAME):
-            break
-    return {OURS: ours, PEER: peer}
+        if value(peer, X, y) <= value(models[OURS], X, y) * (1 + SAME):
+            return models | {PEER: peer}
+        models.setdefault(SHORT, peer)
+    return models | {PEER: peer}
 
 
 def svr_cells():
@@ -143,7 +147,8 @@ def agreement(models, X, y):
     """How near the answers are: the objective of linear machines, else the predictions."""
     ours, peer = models[OURS], models[PEER]
     if isinstance(ours, po.LinearSVC):
-        return f"objective {value(ours, X, y):.6g} against {value(peer, X, y):.6g} at tol {peer.tol:g}"
+        said = f"objective {value(ours, X, y):.6g} against {value(peer, X, y):.6g} at tol {peer.tol:g}"
+        return said + (f", {value(models[SHORT], X, y):.6g} by default" if SHORT in models else "")
     a, b = ours.predict(X[:1000]), peer.predict(X[:1000])
     return f"f within {np.abs(a - b).max():.2g}" if isinstance(ours, po.SVR) else f"{np.mean(a == b):.1%} equal"
 
@@ -171,7 +176,8 @@ for part in sys.argv[1:] or PARTS:
         print(*rows[-1], sep=" | ", flush=True)
     wanted = {name: AT_LEAST[name][part] for name in ratios}
     notes = [
-        f"{name}: median {np.median(found):.2f}×, worst cell {min(found):.2f}×, wanted {wanted[name]:g}×."
+        f"{name}: median {np.median(found):.2f}×, worst cell {min(found):.2f}×"
+        + (f", wanted {wanted[name]:g}×." if wanted[name] else ": it stops before the optimum.")
         for name, found in ratios.items()
     ]
     header = ["work", "posteriori", "peers (their time over ours)", "the same answer"]

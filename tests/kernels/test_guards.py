@@ -152,6 +152,7 @@ def _margin(rng: np.random.Generator, kind: type) -> None:
         y = np.where(X[:, 0] > 0.5, 1.0, -1.0)
         state = margin.Descent(y, np.ones(n), np.zeros(n), np.ones(n), 1.0, np.zeros(n), np.zeros(d + 1), np.arange(n))
         margin.descend(rows, state, margin.Epoch(n), 3)
+        margin.free_move(rows, state, np.arange(0, n, 2), 5)
         margin.row_dots(rows, np.ones(d + 1), 1.0)
         margin.row_sums(rows, np.ones(n), 1.0)
         margin.row_sums(rows, np.ones(n), 1.0, np.ones(d + 1))

@@ -277,6 +277,27 @@ def test_a_problem_without_an_end_is_left():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, wide_csr], ids=["dense", "sparse"])
+def test_the_move_of_the_free_rows_is_newtons(kind):
+    random = np.random.default_rng(7)
+    X, y, ridge = random.normal(size=(30, 9)), np.where(random.random(30) < 0.5, 1.0, -1.0), random.random(30) + 0.1
+    wide, alpha, free = np.column_stack([X, np.full(30, 0.7)]), random.random(30), np.arange(3, 25, 2)
+    state = Descent(
+        y, np.ones(30), ridge, (wide**2).sum(1) + ridge, 0.7, alpha, wide.T @ (alpha * y), np.arange(30, dtype=np.int64)
+    )
+    signed = y[free, None] * wide[free]
+    g = signed @ state.w - 1.0 + ridge[free] * alpha[free]
+    wanted = reference.free_move(signed @ signed.T + np.diag(ridge[free]), g)
+    scale = np.abs(wanted).max()
+    found = margin.free_move(kind(X), state, free, 200)
+    assert_allclose(found, wanted, atol=0.15 * scale)  # to a tenth of g
+    assert_allclose(margin.free_move(kind(X), state, free, 0), np.zeros(len(free)))
+    assert len(margin.free_move(kind(X), state, free[:0], 5)) == 0
+    assert_allclose(state.alpha, alpha)
+    with pytest.raises(ValueError, match="not there"):
+        margin.free_move(kind(X), state, np.array([30]), 5)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, wide_csr], ids=["dense", "sparse"])
 def test_rows_and_their_weights_fit(kind):
     X = kind(np.eye(3))
     for call in (

@@ -18,6 +18,7 @@ __all__ = [
     "Packed",
     "conjugate",
     "descend",
+    "free_move",
     "kernel_rows",
     "kernel_square",
     "kernel_sums",
@@ -34,6 +35,7 @@ __all__ = [
 
 
 WORTH_A_THREAD = 20_000_000  # elementary steps, some milliseconds: less is done before another thread has begun
+CELLS = 100_000  # of rows whose dots or sums are worth a thread: some tenths of a millisecond
 ALIGNED = 8  # columns: a row of `square` is a multiple of this
 KINDS = ("dot", "polynomial", "sigmoid", "rbf", "distance", "manhattan")
 
@@ -152,7 +154,7 @@ def row_dots(X: Any, w: Floats, bias: float, n_jobs: int | None = None) -> Float
     dense = isinstance(X, np.ndarray)
     rows = (X,) if dense else (X.indptr, X.indices, X.data)
     call, out = native().row_dots_dense if dense else native().row_dots_sparse, np.empty(X.shape[0])
-    call(*rows, float(bias), w, out, n_threads(n_jobs, 4 * rows[-1].size, WORTH_A_THREAD))
+    call(*rows, float(bias), w, out, n_threads(n_jobs, rows[-1].size, CELLS))
     return out
 
 
@@ -162,7 +164,7 @@ def row_sums(X: Any, weight: Floats, bias: float, w: Floats | None = None, n_job
     rows = (X,) if dense else (X.indptr, X.indices, X.data)
     call, out = native().row_sums_dense if dense else native().row_sums_sparse, np.empty(X.shape[1] + 1)
     given = np.empty(0) if w is None else w
-    call(*rows, float(bias), weight, given, out, n_threads(n_jobs, 8 * rows[-1].size, WORTH_A_THREAD))
+    call(*rows, float(bias), weight, given, out, n_threads(n_jobs, rows[-1].size, CELLS))
     return out
 
 
@@ -171,7 +173,7 @@ def row_squares(X: Any, weight: Floats, bias: float, n_jobs: int | None = None) 
     dense = isinstance(X, np.ndarray)
     rows = (X,) if dense else (X.indptr, X.indices, X.data)
     call, out = native().row_squares_dense if dense else native().row_squares_sparse, np.empty(X.shape[1] + 1)
-    call(*rows, float(bias), weight, out, n_threads(n_jobs, 8 * rows[-1].size, WORTH_A_THREAD))
+    call(*rows, float(bias), weight, out, n_threads(n_jobs, rows[-1].size, CELLS))
     return out
 
 
@@ -198,7 +200,7 @@ def conjugate(
     dense = isinstance(X, np.ndarray)
     rows = (X,) if dense else (X.indptr, X.indices, X.data)
     call = native().conjugate_dense if dense else native().conjugate_sparse
-    threads = n_threads(n_jobs, 8 * rows[-1].size, WORTH_A_THREAD)
+    threads = n_threads(n_jobs, rows[-1].size, CELLS)
     return int(call(*rows, float(bias), weight, scale, *state, enough, max_steps, threads))
 
 
@@ -231,3 +233,15 @@ def descend(X: Any, state: Descent, last: Epoch, seed: int) -> Epoch:
     if isinstance(X, np.ndarray):
         return Epoch(*native().descend_dense(X, *rest))
     return Epoch(*native().descend_sparse(X.indptr, X.indices, X.data, *rest))
+
+
+def free_move(X: Any, state: Descent, free: Ints, max_steps: int) -> Floats:
+    """−Q⁻¹g over the rows `free` of a descent, by at most `max_steps` conjugate gradients; see the reference."""
+    constants = (state.y, state.upper, state.ridge, state.curvature, float(state.bias))
+    move = np.empty(len(free))
+    rest = (*constants, state.alpha, state.w, state.order, free, max_steps, move)
+    if isinstance(X, np.ndarray):
+        native().free_move_dense(X, *rest)
+    else:
+        native().free_move_sparse(X.indptr, X.indices, X.data, *rest)
+    return move

@@ -25,8 +25,18 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..arrays import Bools, Floats, Ints
-from ..kernels.margin import Descent, Epoch, conjugate, descend, row_dots, row_squares, row_sums, squared_hinge
-from .sparse_gram import wide_csr
+from ..kernels.margin import (
+    Descent,
+    Epoch,
+    conjugate,
+    descend,
+    free_move,
+    row_dots,
+    row_squares,
+    row_sums,
+    squared_hinge,
+)
+from .sparse_gram import row_squares as lengths
 
 FEW_COLUMNS = 1000  # up to here a Hessian is worth its memory and its factor
 FEW_SPARSE = 50  # the same for sparse rows, whose products are cheap
@@ -64,9 +74,7 @@ def by_descent(
 ) -> Plane:
     """Dual coordinate descent, until the projected gradients of a pass over all rows lie within `tol` of each other."""
     n, d = X.shape
-    squares = (
-        np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    )
+    squares = np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else lengths(X)
     ridge = np.zeros(n) if loss == "hinge" else 0.5 / C
     upper = C if loss == "hinge" else np.full(n, np.inf)
     state = Descent(y, upper, ridge, squares + bias**2 + ridge, bias, np.zeros(n), np.zeros(d + 1), np.arange(n))
@@ -92,28 +100,13 @@ def _move_free(X: Any, state: Descent, active: Ints) -> None:
     Δ ≈ −Q⁻¹g over F,  g_i = y_i x̃_iᵀw − 1 + ridge_i α_i,  Q_ij = y_i y_j x̃_iᵀx̃_j + [i = j] ridge_i
     """
     free = active[(state.alpha[active] > 0) & (state.alpha[active] < state.upper[active])]
-    if not len(free):
-        return
-    rows, bias = X[free] if isinstance(X, np.ndarray) else wide_csr(X[free]), state.bias
+    move, change = free_move(X, state, free, 2 * PASSES), np.zeros(len(state.y))
     y, alpha, ridge, upper = (a[free] for a in (state.y, state.alpha, state.ridge, state.upper))
-    scale = 1.0 / state.curvature[free]
-    move, rest = np.zeros(len(free)), 1.0 - ridge * alpha - y * row_dots(rows, state.w, bias, 1)
-    along = scale * rest
-    square = _dot(rest, along)
-    enough = 0.01 * square
-    for _ in range(2 * PASSES):
-        product = y * row_dots(rows, row_sums(rows, y * along, bias, None, 1), bias, 1) + ridge * along
-        bend = _dot(along, product)
-        if not (square > enough and bend > 0.0):  # rows that outnumber the columns have a Q without an inverse
-            break
-        step = square / bend
-        move, rest = move + step * along, rest - step * product
-        square, before = _dot(rest, scale * rest), square
-        along = scale * rest + (square / before) * along
     start = _dot(state.w, state.w) + _dot(ridge * alpha, alpha) - 2.0 * float(alpha.sum())
     for part in (1.0, 0.5, 0.25, 0.125):
         there = np.clip(alpha + part * move, 0.0, upper)
-        w = state.w + row_sums(rows, y * (there - alpha), bias, None, 1)
+        change[free] = y * (there - alpha)
+        w = state.w + row_sums(X, change, state.bias, None, 1)
         if _dot(w, w) + _dot(ridge * there, there) - 2.0 * float(there.sum()) < start:
             state.alpha[free], state.w[:] = there, w
             return
@@ -122,8 +115,8 @@ def _move_free(X: Any, state: Descent, active: Ints) -> None:
 def by_newton(X: Any, y: Floats, C: Floats, bias: float, tol: float, rounds: int, n_jobs: int | None = None) -> Plane:
     """Newton's method on the squared hinge with a step that always descends.
 
-    It ends with the step whose decrement, what it promises to gain, is at most tol/10 of the objective: a rule that the
-    units of the columns do not change. The step itself leaves far less.
+    It ends with the step whose decrement, what it promises to gain, is at most a share `tol` of the objective: a rule that
+    the units of the columns do not change. The step itself leaves far less.
     """
     n, d = X.shape
     w, margin = np.zeros(d + 1), np.zeros(n)
@@ -135,7 +128,7 @@ def by_newton(X: Any, y: Floats, C: Floats, bias: float, tol: float, rounds: int
         move = curvature.direction(g, slack > 0.0)
         start = _dot(g, move)
         slope = y * row_dots(X, move, bias, n_jobs)
-        done = -0.5 * start <= 0.1 * tol * (0.5 * _dot(w, w) + squared_hinge(margin, slope, C)[0])
+        done = -0.5 * start <= tol * (0.5 * _dot(w, w) + squared_hinge(margin, slope, C)[0])
         step = _step(margin, slope, C, w, move, start)
         w, margin = w + step * move, margin + step * slope
         if done:

@@ -36,8 +36,8 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
     loss : "squared_hinge" or "hinge".
     solver : "dual" (coordinate descent), "newton" (the squared hinge only), or "auto": newton where it applies, with up to
         1000 columns or more rows than columns.
-    tol : for "dual" the spread of projected gradients, for "newton" ten times the share of the objective
-        that the last step may promise to gain.
+    tol : for "dual" the spread of projected gradients, for "newton" the share of the objective that the last step may
+        promise to gain.
     intercept_scaling : s, the constant column that carries the intercept; larger is less regularised.
     max_iter : passes over the rows, or Newton steps; a ConvergenceWarning says when they did not suffice.
 
@@ -116,7 +116,7 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
             raise ModelError(
                 f"a cell of {largest:.3g} is too large for C={self.C:g}: its square overflows. Scale the columns"
             )
-        planes = self._planes(_rows(X), codes, bounds)
+        planes = self._planes(X, codes, bounds)
         w = np.stack([p.w for p in planes])
         self.coef_ = np.ascontiguousarray(w[:, :-1])
         self.intercept_ = w[:, -1] * self._bias()
@@ -136,7 +136,8 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
         newton = self._use_newton(X)
         if not newton:  # the order of the rows counts: a weighted table and one written out must be the same
             merged = merge(X, codes, bounds)
-            X, codes, bounds = _rows(X[merged.first]), codes[merged.first], merged.weight
+            X, codes, bounds = X[merged.first], codes[merged.first], merged.weight
+        X = _rows(X)
         seed = int(check_random_state(self.random_state).randint(1, 2**31 - 1))
         positives = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         tasks: list[Any] = []

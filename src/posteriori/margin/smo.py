@@ -215,7 +215,7 @@ def _solve_with_shrinking(problem: Problem, clock: _Clock, cache_megabytes: floa
 def _at_once(left: Problem, room: Array) -> bool:
     """Whether to compute the whole matrix: for a small problem, or where most of it is needed and there is room."""
     n = len(left.p)
-    in_use = left.hard or 3 * np.count_nonzero(left.beta) >= n
+    in_use = left.hard or 2 * np.count_nonzero(left.beta) >= n  # less would be memory that is cleared and not read
     return n <= SMALL or bool(in_use and n * (n + 8) * np.dtype(left.gram.dtype).itemsize <= room.nbytes)
 
 

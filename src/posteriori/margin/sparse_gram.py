@@ -76,4 +76,5 @@ def wide_csr(X: Any) -> Any:
 
 def row_squares(X: Any) -> Floats:
     """‖x‖² of each row of a CSR matrix."""
-    return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    squares = np.append(X.data[: X.indptr[-1]] ** 2, 0.0)
+    return np.where(np.diff(X.indptr) > 0, np.add.reduceat(squares, X.indptr[:-1]), 0.0)

@@ -73,3 +73,8 @@ def descent_dual(X: Floats, y: Floats, ridge: Floats, alpha: Floats) -> float:
     """½‖Σ α_i y_i x_i‖² + ½ Σ ridge_i α_i² − Σ α_i: what a pass of dual coordinate descent may only lower."""
     w = X.T @ (alpha * y)
     return float(0.5 * w @ w + 0.5 * ridge @ alpha**2 - alpha.sum())
+
+
+def free_move(Q: Floats, g: Floats) -> Floats:
+    """−Q⁻¹g: where the conjugate gradients of the rows off their bounds end."""
+    return np.asarray(-np.linalg.solve(Q, g), dtype=np.float64)

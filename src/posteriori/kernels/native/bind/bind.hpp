@@ -20,6 +20,7 @@ void bind_pairs(nb::module_& m);
 void bind_families(nb::module_& m);
 void bind_parents(nb::module_& m);
 void bind_margin(nb::module_& m);
+void bind_linear(nb::module_& m);
 void bind_neighbors(nb::module_& m);
 void bind_network(nb::module_& m);
 void bind_sampling(nb::module_& m);
@@ -33,3 +34,7 @@ template <typename T, int D> using OutC = nb::ndarray<T, nb::ndim<D>, nb::c_cont
 // of states, at least one each.
 std::vector<std::vector<int>> lists_of(const InC<std::int64_t, 1>& offsets, const InC<std::int32_t, 1>& items, std::size_t limit);
 std::vector<int> sizes_of(const InC<std::int32_t, 1>& sizes);
+
+// Margins: rows of a CSR matrix that begin and end where they should, with columns in 0 … d−1.
+void need_csr(const InC<std::int64_t, 1>& starts, const InC<std::int32_t, 1>& columns, const InC<double, 1>& values,
+              std::size_t n, std::size_t d);

@@ -38,14 +38,6 @@ void need_slots(const InC<long long, 1>& slot, std::size_t count, std::size_t ro
         need(slot.data()[i] >= 0 && static_cast<std::size_t>(slot.data()[i]) < rows, "shapes do not fit: a slot is outside the rows");
 }
 
-void need_csr(const Starts& starts, const Places& columns, const Doubles& values, std::size_t n, std::size_t d) {
-    need(starts.shape(0) == n + 1 && values.shape(0) == columns.shape(0), "shapes do not fit: no CSR matrix");
-    const auto* start = starts.data();
-    for (std::size_t i = 0; i < n; ++i) need(start[i] >= 0 && start[i] <= start[i + 1], "the starts of the rows fall");
-    need(static_cast<std::size_t>(start[n]) <= columns.shape(0), "the rows reach beyond the stored cells");
-    need(within(columns.data() + start[0], static_cast<std::size_t>(start[n] - start[0]), d), "a column is outside X");
-}
-
 template <typename T> void bind_for(nb::module_& m) {
     m.def(
         "pack_rows",
@@ -147,163 +139,18 @@ template <typename T> void bind_for(nb::module_& m) {
         nb::arg("threads"));
 }
 
-// One epoch for rows of either kind; the four constants and the three arrays that change, as `Descent` names them.
-template <typename Rows>
-std::tuple<std::size_t, double, double> epoch(const Rows& rows, std::size_t n, Doubles y, Doubles upper, Doubles ridge, Doubles curvature,
-                                              double bias, OutC<double, 1> alpha, OutC<double, 1> w,
-                                              OutC<std::int64_t, 1> order, std::size_t active, double top, double bottom,
-                                              std::uint64_t seed) {
-    for (const auto* v : {&y, &upper, &ridge, &curvature}) need(v->shape(0) == n, "shapes do not fit: a vector is not as long as X");
-    need(alpha.shape(0) == n && order.shape(0) == n && active <= n && w.shape(0) == rows.d + 1,
-         "shapes do not fit: alpha, order, active or w are not those of X");
-    for (std::size_t s = 0; s < active; ++s)
-        need(order.data()[s] >= 0 && static_cast<std::size_t>(order.data()[s]) < n, "the order names a row that is not there");
-    const Descent state{y.data(), upper.data(), ridge.data(), curvature.data(), bias, alpha.data(), w.data(), order.data()};
-    NoGil release;
-    const Epoch end = descend(rows, state, {active, top, bottom}, seed);
-    return {end.active, end.top, end.bottom};
-}
-
-// Sums over rows of either kind; `w` may be empty in row_sums.
-template <typename Rows> void dots(const Rows& rows, std::size_t n, double bias, Doubles w, OutC<double, 1> out, int threads) {
-    NoGil release;
-    row_dots(rows, n, bias, w.data(), out.data(), threads);
-}
-
-template <typename Rows>
-void sums(const Rows& rows, double bias, Doubles weight, Doubles w, OutC<double, 1> out, int threads) {
-    NoGil release;
-    row_sums(rows, weight.shape(0), bias, weight.data(), w.shape(0) ? w.data() : nullptr, out.data(), threads);
-}
-
-template <typename Rows> void squares(const Rows& rows, double bias, Doubles weight, OutC<double, 1> out, int threads) {
-    NoGil release;
-    row_squares(rows, weight.shape(0), bias, weight.data(), out.data(), threads);
-}
-
-template <typename Rows>
-std::size_t steps_of(const Rows& rows, double bias, Doubles weight, Doubles scale, OutC<double, 1> out, OutC<double, 1> rest,
-                     OutC<double, 1> along, double enough, std::size_t max_steps, int threads) {
-    for (std::size_t size : {scale.shape(0), out.shape(0), rest.shape(0), along.shape(0)})
-        need(size == rows.d + 1, "shapes do not fit: a vector is not as wide as X");
-    NoGil release;
-    return conjugate(rows, weight.shape(0), bias, weight.data(), scale.data(), {out.data(), rest.data(), along.data()}, enough,
-                     max_steps, threads);
-}
-
 }  // namespace
+
+void need_csr(const Starts& starts, const Places& columns, const Doubles& values, std::size_t n, std::size_t d) {
+    need(starts.shape(0) == n + 1 && values.shape(0) == columns.shape(0), "shapes do not fit: no CSR matrix");
+    const auto* start = starts.data();
+    for (std::size_t i = 0; i < n; ++i) need(start[i] >= 0 && start[i] <= start[i + 1], "the starts of the rows fall");
+    need(static_cast<std::size_t>(start[n]) <= columns.shape(0), "the rows reach beyond the stored cells");
+    need(within(columns.data() + start[0], static_cast<std::size_t>(start[n] - start[0]), d), "a column is outside X");
+}
 
 void bind_margin(nb::module_& m) {
     m.def("panel_width", [](bool single) { return single ? panel_width<float>() : panel_width<double>(); });
     bind_for<float>(m);
     bind_for<double>(m);
-    m.def(
-        "row_dots_sparse",
-        [](Starts starts, Places columns, Doubles values, double bias, Doubles w, OutC<double, 1> out, int threads) {
-            need(w.shape(0) > 0, "shapes do not fit: no CSR matrix");
-            need_csr(starts, columns, values, out.shape(0), w.shape(0) - 1);
-            dots(SparseRows{starts.data(), columns.data(), values.data(), w.shape(0) - 1}, out.shape(0), bias, w, out, threads);
-        },
-        nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("bias"),
-        nb::arg("w").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
-    m.def(
-        "row_dots_dense",
-        [](InC<double, 2> X, double bias, Doubles w, OutC<double, 1> out, int threads) {
-            need(w.shape(0) == X.shape(1) + 1 && out.shape(0) == X.shape(0), "shapes do not fit: w or out is not that of X");
-            dots(DenseRows{X.data(), X.shape(1)}, X.shape(0), bias, w, out, threads);
-        },
-        nb::arg("X").noconvert(), nb::arg("bias"), nb::arg("w").noconvert(), nb::arg("out").noconvert(),
-        nb::arg("threads"));
-    m.def(
-        "row_sums_sparse",
-        [](Starts starts, Places columns, Doubles values, double bias, Doubles weight, Doubles w, OutC<double, 1> out,
-           int threads) {
-            need(out.shape(0) > 0 && (!w.shape(0) || w.shape(0) == out.shape(0)), "shapes do not fit: w or out is not that of X");
-            need_csr(starts, columns, values, weight.shape(0), out.shape(0) - 1);
-            sums(SparseRows{starts.data(), columns.data(), values.data(), out.shape(0) - 1}, bias, weight, w, out, threads);
-        },
-        nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("bias"),
-        nb::arg("weight").noconvert(), nb::arg("w").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
-    m.def(
-        "row_sums_dense",
-        [](InC<double, 2> X, double bias, Doubles weight, Doubles w, OutC<double, 1> out, int threads) {
-            need(weight.shape(0) == X.shape(0) && out.shape(0) == X.shape(1) + 1 && (!w.shape(0) || w.shape(0) == out.shape(0)),
-                 "shapes do not fit: weight, w or out is not that of X");
-            sums(DenseRows{X.data(), X.shape(1)}, bias, weight, w, out, threads);
-        },
-        nb::arg("X").noconvert(), nb::arg("bias"), nb::arg("weight").noconvert(), nb::arg("w").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("threads"));
-    m.def(
-        "row_squares_sparse",
-        [](Starts starts, Places columns, Doubles values, double bias, Doubles weight, OutC<double, 1> out, int threads) {
-            need(out.shape(0) > 0, "shapes do not fit: no CSR matrix");
-            need_csr(starts, columns, values, weight.shape(0), out.shape(0) - 1);
-            squares(SparseRows{starts.data(), columns.data(), values.data(), out.shape(0) - 1}, bias, weight, out, threads);
-        },
-        nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("bias"),
-        nb::arg("weight").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
-    m.def(
-        "row_squares_dense",
-        [](InC<double, 2> X, double bias, Doubles weight, OutC<double, 1> out, int threads) {
-            need(weight.shape(0) == X.shape(0) && out.shape(0) == X.shape(1) + 1, "shapes do not fit: weight or out is not that of X");
-            squares(DenseRows{X.data(), X.shape(1)}, bias, weight, out, threads);
-        },
-        nb::arg("X").noconvert(), nb::arg("bias"), nb::arg("weight").noconvert(), nb::arg("out").noconvert(),
-        nb::arg("threads"));
-    m.def(
-        "conjugate_sparse",
-        [](Starts starts, Places columns, Doubles values, double bias, Doubles weight, Doubles scale, OutC<double, 1> out,
-           OutC<double, 1> rest, OutC<double, 1> along, double enough, std::size_t max_steps, int threads) {
-            need(out.shape(0) > 0, "shapes do not fit: no CSR matrix");
-            need_csr(starts, columns, values, weight.shape(0), out.shape(0) - 1);
-            return steps_of(SparseRows{starts.data(), columns.data(), values.data(), out.shape(0) - 1}, bias, weight, scale, out,
-                            rest, along, enough, max_steps, threads);
-        },
-        nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("bias"),
-        nb::arg("weight").noconvert(), nb::arg("scale").noconvert(), nb::arg("out").noconvert(), nb::arg("rest").noconvert(),
-        nb::arg("along").noconvert(), nb::arg("enough"), nb::arg("max_steps"), nb::arg("threads"));
-    m.def(
-        "conjugate_dense",
-        [](InC<double, 2> X, double bias, Doubles weight, Doubles scale, OutC<double, 1> out, OutC<double, 1> rest,
-           OutC<double, 1> along, double enough, std::size_t max_steps, int threads) {
-            need(weight.shape(0) == X.shape(0), "shapes do not fit: weight is not that of X");
-            return steps_of(DenseRows{X.data(), X.shape(1)}, bias, weight, scale, out, rest, along, enough, max_steps, threads);
-        },
-        nb::arg("X").noconvert(), nb::arg("bias"), nb::arg("weight").noconvert(), nb::arg("scale").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("rest").noconvert(), nb::arg("along").noconvert(), nb::arg("enough"),
-        nb::arg("max_steps"), nb::arg("threads"));
-    m.def(
-        "squared_hinge",
-        [](Doubles margin, Doubles slope, Doubles C, double t) {
-            need(slope.shape(0) == margin.shape(0) && C.shape(0) == margin.shape(0), "shapes do not fit: margin, slope and C");
-            const HingeLine at = squared_hinge(margin.data(), slope.data(), C.data(), margin.shape(0), t);
-            return std::make_tuple(at.value, at.first, at.second);
-        },
-        nb::arg("margin").noconvert(), nb::arg("slope").noconvert(), nb::arg("C").noconvert(), nb::arg("t"));
-    m.def(
-        "descend_dense",
-        [](InC<double, 2> X, Doubles y, Doubles upper, Doubles ridge, Doubles curvature, double bias, OutC<double, 1> alpha,
-           OutC<double, 1> w, OutC<std::int64_t, 1> order, std::size_t active, double top, double bottom,
-           std::uint64_t seed) {
-            return epoch(DenseRows{X.data(), X.shape(1)}, X.shape(0), y, upper, ridge, curvature, bias, alpha, w, order, active, top,
-                         bottom, seed);
-        },
-        nb::arg("X").noconvert(), nb::arg("y").noconvert(), nb::arg("upper").noconvert(), nb::arg("ridge").noconvert(),
-        nb::arg("curvature").noconvert(), nb::arg("bias"), nb::arg("alpha").noconvert(), nb::arg("w").noconvert(),
-        nb::arg("order").noconvert(), nb::arg("active"), nb::arg("top"), nb::arg("bottom"), nb::arg("seed"));
-    m.def(
-        "descend_sparse",
-        [](InC<std::int64_t, 1> starts, InC<std::int32_t, 1> columns, Doubles values, Doubles y, Doubles upper,
-           Doubles ridge, Doubles curvature, double bias, OutC<double, 1> alpha, OutC<double, 1> w,
-           OutC<std::int64_t, 1> order, std::size_t active, double top, double bottom, std::uint64_t seed) {
-            need(starts.shape(0) > 0 && w.shape(0) > 0, "shapes do not fit: no CSR matrix");
-            const std::size_t n = starts.shape(0) - 1, d = w.shape(0) - 1;
-            if (active == n) need_csr(starts, columns, values, n, d);  // a descent begins with all rows and keeps X
-            return epoch(SparseRows{starts.data(), columns.data(), values.data(), d}, n, y, upper, ridge,
-                         curvature, bias, alpha, w, order, active, top, bottom, seed);
-        },
-        nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
-        nb::arg("y").noconvert(), nb::arg("upper").noconvert(), nb::arg("ridge").noconvert(),
-        nb::arg("curvature").noconvert(), nb::arg("bias"), nb::arg("alpha").noconvert(), nb::arg("w").noconvert(),
-        nb::arg("order").noconvert(), nb::arg("active"), nb::arg("top"), nb::arg("bottom"), nb::arg("seed"));
 }

@@ -17,6 +17,7 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     bind_families(m);
     bind_parents(m);
     bind_margin(m);
+    bind_linear(m);
     bind_neighbors(m);
     bind_network(m);
     bind_sampling(m);

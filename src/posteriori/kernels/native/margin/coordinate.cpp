@@ -140,6 +140,45 @@ template <typename Rows> Epoch descend(const Rows& rows, const Descent& state, E
     return now;
 }
 
+template <typename Rows>
+void free_move(const Rows& rows, const Descent& state, const std::int64_t* free, std::size_t m, std::size_t max_steps,
+               double* move) {
+    std::vector<double> rest(m), along(m), product(m), sum(rows.d + 1);
+    const auto inner = [&](std::size_t i, const double* w) { return state.y[i] * (dot(rows, i, w) + state.bias * w[rows.d]); };
+    double square = 0.0;
+    for (std::size_t k = 0; k < m; ++k) {
+        const auto i = static_cast<std::size_t>(free[k]);
+        rest[k] = 1.0 - state.ridge[i] * state.alpha[i] - inner(i, state.w);
+        along[k] = rest[k] / state.curvature[i];
+        square += rest[k] * along[k];
+    }
+    std::fill_n(move, m, 0.0);
+    const double enough = 0.01 * square;
+    for (std::size_t steps = 0; steps < max_steps && square > enough; ++steps) {
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (std::size_t k = 0; k < m; ++k) {
+            const auto i = static_cast<std::size_t>(free[k]);
+            add(rows, i, state.y[i] * along[k], sum.data());
+            sum[rows.d] += state.y[i] * along[k] * state.bias;
+        }
+        double bend = 0.0, after = 0.0;
+        for (std::size_t k = 0; k < m; ++k) {
+            const auto i = static_cast<std::size_t>(free[k]);
+            product[k] = inner(i, sum.data()) + state.ridge[i] * along[k];
+            bend += along[k] * product[k];
+        }
+        if (!(bend > 0.0)) break;  // rows that outnumber the columns have a Q without an inverse
+        const double step = square / bend;
+        for (std::size_t k = 0; k < m; ++k) {
+            move[k] += step * along[k];
+            rest[k] -= step * product[k];
+            after += rest[k] * rest[k] / state.curvature[free[k]];
+        }
+        for (std::size_t k = 0; k < m; ++k) along[k] = rest[k] / state.curvature[free[k]] + after / square * along[k];
+        square = after;
+    }
+}
+
 template <typename Rows> void row_dots(const Rows& rows, std::size_t n, double bias, const double* w, double* out, int threads) {
     constexpr std::size_t SOME = 512;
     parallel_for((n + SOME - 1) / SOME, threads, [&](std::size_t task) {
@@ -151,8 +190,9 @@ namespace {
 
 // out = Σ_i of what `put(i, sum)` adds to a sum. A large sum is one of PARTS sums, whatever the number of threads.
 template <typename Rows, typename Put> void total(const Rows& rows, std::size_t n, double* out, int threads, Put put) {
-    constexpr std::size_t LARGE = 1000000, PARTS = 4;
-    const std::size_t width = rows.d + 1, parts = cells(rows, n) < LARGE ? 1 : PARTS, each = (n + parts - 1) / parts;
+    constexpr std::size_t LARGE = 200000, PARTS = 4;
+    const std::size_t width = rows.d + 1, parts = cells(rows, n) < std::max(LARGE, 8 * PARTS * width) ? 1 : PARTS;
+    const std::size_t each = (n + parts - 1) / parts;
     std::vector<double> sums((parts - 1) * width);
     parallel_for(parts, threads, [&](std::size_t part) {
         double* sum = part ? sums.data() + (part - 1) * width : out;
@@ -193,6 +233,8 @@ std::size_t conjugate(const Rows& rows, std::size_t n, double bias, const double
             std::vector<std::int64_t> starts{0};
             std::vector<std::int32_t> columns;
             std::vector<double> values, weights;
+            const std::size_t room = cells(rows, n) / n * used;
+            starts.reserve(used + 1), weights.reserve(used), columns.reserve(room), values.reserve(room);
             for (std::size_t i = 0; i < n; ++i) {
                 if (weight[i] == 0.0) continue;
                 columns.insert(columns.end(), rows.columns + rows.starts[i], rows.columns + rows.starts[i + 1]);
@@ -255,6 +297,8 @@ HingeLine squared_hinge(const double* margin, const double* slope, const double*
 }
 
 #define POSTERIORI_FOR(Rows)                                                                                              \
+    template Epoch descend<Rows>(const Rows&, const Descent&, Epoch, std::uint64_t);                                      \
+    template void free_move<Rows>(const Rows&, const Descent&, const std::int64_t*, std::size_t, std::size_t, double*);   \
     template void row_dots<Rows>(const Rows&, std::size_t, double, const double*, double*, int);                          \
     template void row_sums<Rows>(const Rows&, std::size_t, double, const double*, const double*, double*, int);           \
     template void row_squares<Rows>(const Rows&, std::size_t, double, const double*, double*, int);                       \
@@ -262,8 +306,5 @@ HingeLine squared_hinge(const double* margin, const double* slope, const double*
                                          double, std::size_t, int);
 POSTERIORI_FOR(DenseRows)
 POSTERIORI_FOR(SparseRows)
-
-template Epoch descend<DenseRows>(const DenseRows&, const Descent&, Epoch, std::uint64_t);
-template Epoch descend<SparseRows>(const SparseRows&, const Descent&, Epoch, std::uint64_t);
 
 }  // namespace posteriori

@@ -37,6 +37,12 @@ struct Epoch {
 // One pass over the active rows in random order; a row at a bound whose gradient lies beyond the last epoch's is set aside.
 template <typename Rows> Epoch descend(const Rows& rows, const Descent& state, Epoch last, std::uint64_t seed);
 
+// move ≈ −Q⁻¹g over the m rows `free`, by at most max_steps conjugate gradients:
+//   g_i = y_i x̃_iᵀw − 1 + ridge_i α_i,  Q_ij = y_i y_j x̃_iᵀx̃_j + [i = j] ridge_i
+template <typename Rows>
+void free_move(const Rows& rows, const Descent& state, const std::int64_t* free, std::size_t m, std::size_t max_steps,
+               double* move);
+
 // out_i = x_iᵀw + bias·w_last
 template <typename Rows> void row_dots(const Rows& rows, std::size_t n, double bias, const double* w, double* out, int threads);
 
