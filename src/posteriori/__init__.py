@@ -28,6 +28,7 @@ _HOME: dict[str, str] = {
     "risk_coverage": "decision.curve",
     "BayesNet": "network.bayesnet",
     "HybridNet": "network.hybrid",
+    "BayesNetClassifier": "network.classifier",
     "Dag": "structure.dag",
     "arc_confidence": "structure.trust",
     "compare_structures": "structure.comparison",

@@ -30,6 +30,7 @@ CLASSIFIERS: list[Any] = [
     po.A2DE(kinds="categorical"),
     po.KDB(kinds="categorical"),
     po.SPODE(kinds="categorical"),
+    po.BayesNetClassifier(kinds="categorical"),
     po.KNeighborsClassifier(),
     po.KNeighborsClassifier(metric="gower"),
     po.SVC(),
@@ -93,7 +94,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("column", "asked"), TYPES, ids=str)
-@pytest.mark.parametrize("kind", [po.NaiveBayes, po.TAN, po.AODE, po.KDB, po.SPODE])
+@pytest.mark.parametrize("kind", [po.NaiveBayes, po.TAN, po.AODE, po.KDB, po.SPODE, po.BayesNetClassifier])
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_value_asked_in_another_type_is_said(kind: Any, column: Any, asked: Any, n: int) -> None:
     def table(cells: Any) -> Any:

@@ -1,0 +1,303 @@
+"""BayesNetClassifier: a learned network as a classifier of one of its nodes.
+
+Symbols: y the class, x the attributes, π_v the parents of a node, the class among them or not.
+
+    log P(y, x) = ln θ[π_y, y] + Σ_v ln θ[π_v, x_v]
+
+P(y|x) hangs on the Markov blanket of the class alone: a factor without y is the same for every class. What is counted is
+N[x_family, y] of every family, with the class as an axis of each, so that rows add and subtract as in `KDB`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .. import kernels
+from ..arrays import Array, Floats, Ints
+from ..bayes.semi import SemiNaive
+from ..errors import ModelError, StatisticsError, UnknownColumn, listed
+from ..kernels import network as kernel
+from ..kernels.naive import log_joint_cells
+from ..smoothing.theta import family_theta
+from ..statistics.cuts import CodedTable
+from ..statistics.joint import Joint, Scope, collect_families, family_codes
+from ..statistics.statistics import Statistics
+from ..structure.dag import Dag
+from ..structure.information import barred, class_information, conditional_information, learn_tree
+from ..structure.scores import SCORES
+from ..structure.search import learn_structure
+from ..structure.structures import kdb
+from ..table.schema import Schema
+from .bayesnet import BayesNet
+from .junction import JunctionTree
+from .numbers import Numbers
+from .weighting import forward_sample
+
+
+class BayesNetClassifier(SemiNaive):
+    """Classify by a Bayesian network over the attributes and the class, its structure learned or told.
+
+    Parameters
+    ----------
+    structure : "hill-climb", "tan", "kdb" or a `Dag`
+        Found by greedy search over all arrows, the class a node like any other; Chow and Liu's tree, or up to k parents,
+        under the class; or told: the one node of the `Dag` that is no column is the class, and columns that are no node
+        are not used. Chosen by `fit` or the first `partial_fit`; then it stays, and only counts change.
+    criterion : "bic", "mdl", "aic", "loglik", "bdeu", "k2" or "fnml"
+        The score that the search makes great. (`score` is a method of every classifier.)
+    k : int, default 2
+        Parents besides the class of an attribute in "kdb".
+    max_parents : int, optional
+        Most parents of a node in the search.
+    smoothing : float, default 1.0
+        λ of θ = (N + λ)/(N_π + rλ).
+    kinds, cuts, bins, class_weight, max_memory, n_jobs :
+        As in `TAN`: numbers are cut into bins.
+
+    Missing cells, and values that training did not have, are summed out exactly, by the junction tree.
+
+    >>> X = {"a": [0, 0, 1, 1] * 20, "b": [0, 1, 0, 1] * 20, "noise": [0, 1, 1, 0, 1, 0, 0, 1] * 10}
+    >>> model = BayesNetClassifier("kdb", kinds="categorical").fit(X, [0, 1, 1, 0] * 20)
+    >>> model.predict({"a": [0, 1], "b": [0, 0], "noise": [None, 0]}).tolist()
+    [0, 1]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{k: v for k, v in SemiNaive._parameter_constraints.items() if k != "prior"},
+        "structure": [StrOptions({"hill-climb", "tan", "kdb"}), Dag],
+        "criterion": [StrOptions(set(SCORES))],
+        "k": [Interval(Integral, 0, None, closed="left")],
+        "max_parents": [Interval(Integral, 0, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        structure: Any = "hill-climb",
+        criterion: str = "bic",
+        k: int = 2,
+        max_parents: int | None = None,
+        smoothing: float = 1.0,
+        kinds: Any = None,
+        cuts: Any = "mdl",
+        bins: int = 10,
+        class_weight: Any = None,
+        max_memory: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.structure = structure
+        self.criterion = criterion
+        self.k = k
+        self.max_parents = max_parents
+        self.smoothing = smoothing
+        self.kinds = kinds
+        self.cuts = cuts
+        self.bins = bins
+        self.class_weight = class_weight
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+
+    @property
+    def _pairs_counted(self) -> bool:
+        return self._fresh and isinstance(self.structure, str) and self.structure != "hill-climb"
+
+    def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
+        if self._fresh:
+            self._class_node = _class_node(self.structure, found.schema)
+            self._parents = self._chosen(table, found, y, weights)
+        how = found.n_classes, weights, self.n_jobs, self.max_memory
+        return replace(found, joints=(collect_families(table, _scopes(self._parents), y, *how),))
+
+    def _chosen(
+        self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None
+    ) -> tuple[tuple[int, ...], ...]:
+        """The parents of every column, and last those of the class, which is the node after the columns."""
+        names, d, sizes = found.schema.names, len(found.schema.columns), found.sizes
+        if isinstance(self.structure, Dag):
+            return _told(self.structure, names)
+        if self.structure == "hill-climb":
+            return self._climbed(table, y, weights)
+        if self.structure == "tan":
+            parents = learn_tree(found.cells, found.joints[0], found.schema)[1].parents
+        else:
+            conditional = barred(conditional_information(found.joints[0], sizes), sizes)
+            parents = kdb(class_information(found.cells), conditional, int(self.k)).parents
+        return (*((*ps, d) for ps in parents), ())
+
+    def _climbed(self, table: CodedTable, y: Array, weights: Floats | None) -> tuple[tuple[int, ...], ...]:
+        """What greedy search finds; a column of one value tells nothing and stays alone."""
+        d, columns = len(table.sizes), dict[str, Any]()
+        for j, size in enumerate(table.sizes):
+            codes = np.asarray(table.column(j))
+            if size > 1:
+                columns[str(j)] = np.ma.masked_array(codes, codes >= size)
+        columns[str(d)] = y
+        dag = learn_structure(
+            columns, self.criterion, max_parents=self.max_parents, sample_weight=weights, n_jobs=self.n_jobs
+        ).dag
+        found = {int(v): sorted(int(p) for p in dag.parents(v)) for v in dag.nodes}
+        return tuple(tuple(found.get(v, ())) for v in range(d + 1))
+
+    @property
+    def dag_(self) -> Dag:
+        """Who depends on whom; the class is the node `class_node_`."""
+        names = [*self.schema_.names, self.class_node_]
+        return Dag(names, [(names[p], names[v]) for v, ps in enumerate(self._parents) for p in ps])
+
+    @property
+    def class_node_(self) -> str:
+        """What the class is called in the network."""
+        self._check_fitted()
+        return self._class_node
+
+    @property
+    def blanket_(self) -> list[str]:
+        """The attributes that P(y|x) hangs on where all are known."""
+        return list(self.dag_.markov_blanket(self.class_node_))
+
+    @property
+    def net_(self) -> BayesNet:
+        """The network, to ask, draw and write; the states of a number are its bins."""
+        self._check_fitted()
+        names = [*self.schema_.names, self.class_node_]
+        states = {c.name: c.values for c in self.schema_.columns} | {names[-1]: tuple(self.classes_.tolist())}
+        empty = [n for n, s in states.items() if not s]
+        if empty:
+            raise ModelError(f"{listed(empty)} has no value left, and so no place in a network")
+        tables = {n: t.reshape(-1, t.shape[-1]) for n, t in zip(names, self._tables)}
+        return BayesNet(self.dag_, tables, states)
+
+    @property
+    def _tables(self) -> list[Floats]:
+        """θ[π…, x] of every column, and last of the class."""
+        return self._made("tables", self._make_tables)
+
+    def _make_tables(self) -> list[Floats]:
+        found, d = self.statistics_, len(self._parents) - 1
+        tables = []
+        for v, parents in enumerate(self._parents):
+            columns = [p for p in parents if p < d] + ([v] if v < d else [])
+            counts = _counts(found, columns)  # [columns…, y]
+            if v == d:
+                tables.append(family_theta(counts, self.smoothing))
+                continue
+            turned = np.moveaxis(counts, -1, list(parents).index(d)) if d in parents else counts.sum(axis=-1)
+            tables.append(family_theta(turned, self.smoothing))
+        return tables
+
+    @property
+    def _packed(self) -> tuple[list[Scope], Floats, Ints, Floats]:
+        """(scopes, ln θ of all families under each other, where each begins, what every row has)."""
+        return self._made("packed", self._make_packed)
+
+    def _make_packed(self) -> tuple[list[Scope], Floats, Ints, Floats]:
+        d, K, sizes = len(self._parents) - 1, len(self.classes_), self.statistics_.sizes
+        start, scopes, parts = np.zeros(K), list[Scope](), [np.zeros((0, K))]
+        for v, (parents, theta) in enumerate(zip(self._parents, self._tables)):
+            scope = (*(p for p in parents if p < d), *((v,) if v < d else ()))
+            with np.errstate(divide="ignore"):
+                log_theta = np.log(theta) if v == d else np.log(theta)[..., None]
+            if d in parents:
+                log_theta = np.moveaxis(log_theta[..., 0], list(parents).index(d), -1)
+            if not scope:
+                start = start + log_theta
+            elif v == d or sizes[v]:
+                wide = np.zeros((*(sizes[j] + 1 for j in scope), K))  # one more value: such rows are scored apart
+                wide[tuple(slice(0, sizes[j]) for j in scope)] = log_theta
+                parts.append(wide.reshape(-1, K))
+                scopes.append(scope)
+        return scopes, np.concatenate(parts), np.cumsum([0, *map(len, parts[1:])], dtype=np.int64), start
+
+    def _score(self, table: CodedTable) -> Floats:
+        scopes, packed, offsets, start = self._packed
+        out = np.repeat(start[None], table.n, axis=0)
+        if scopes:
+            columns = [family_codes(table, scope, extra=1) for scope in scopes]
+            out = log_joint_cells(columns, packed, offsets, start, n_jobs=self.n_jobs)
+        broken = np.zeros(table.n, dtype=bool)
+        for j, size in enumerate(table.sizes) if not table.whole else ():
+            broken |= (table.column(j) >= size) & (size > 0)
+        if broken.any():
+            out[broken] = self._summed_out(table.take(np.flatnonzero(broken)))
+        return out
+
+    def _summed_out(self, table: CodedTable) -> Floats:
+        """log P(y, what is known of x): the probability of a case for each class it may be of."""
+        d, K = len(self._parents) - 1, len(self.classes_)
+        cases = np.full((table.n, d + 1), -1, np.int32)
+        for j, size in enumerate(table.sizes):
+            codes = table.column(j).astype(np.int64)
+            cases[:, j] = np.where(codes < size, codes, -1)
+        distinct, back = np.unique(cases, axis=0, return_inverse=True)
+        asked = np.repeat(distinct, K, axis=0)
+        asked[:, d] = np.tile(np.arange(K), len(distinct))
+        tree = self._made("tree", lambda: JunctionTree(self._numbers(), self.max_memory))
+        threads = kernels.n_threads(self.n_jobs, max(2, len(asked)) * 200_000)
+        offsets = kernel.starts(len(t) for t in tree.model.tables)
+        _, log_p = tree.expected(asked, np.zeros(len(asked)), offsets, threads)
+        return log_p.reshape(-1, K)[back.ravel()]
+
+    def _numbers(self) -> Numbers:
+        """The network as numbers; a column without values is a node of one state that nobody has."""
+        sizes = (*(max(s, 1) for s in self.statistics_.sizes), len(self.classes_))
+        tables = tuple(np.ascontiguousarray(t).ravel() if t.size else np.ones(1) for t in self._tables)
+        return Numbers(sizes, self._parents, tables)
+
+    def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        codes = forward_sample(self._numbers(), n, rng).astype(np.int64)
+        return codes[:, :-1], codes[:, -1]
+
+    def _edges(self) -> list[tuple[int, int]]:
+        d = len(self._parents) - 1
+        return [(p, v) for v, ps in enumerate(self._parents[:-1]) for p in ps if p < d]
+
+    def _check_alike(self, other: Self) -> None:
+        if self.dag_ != other.dag_:
+            raise StatisticsError("models of other structures do not add: give both the same `structure`")
+
+
+def _class_node(structure: Any, schema: Schema) -> str:
+    """What to call the class: as the structure does, else as the table does, and like no column."""
+    if isinstance(structure, Dag):
+        return next((n for n in structure.nodes if n not in schema.names), "class")
+    name = schema.target or "class"
+    while name in schema.names:
+        name += "_"
+    return name
+
+
+def _told(dag: Dag, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    others = [n for n in dag.nodes if n not in names]
+    if len(others) != 1:
+        raise UnknownColumn(
+            f"the one node of a structure that is no column is the class; {listed(others) or 'none'} is no column. "
+            f"Columns: {listed(names)}"
+        )
+    place = {name: j for j, name in enumerate([*names, others[0]])}
+    return tuple(tuple(place[p] for p in dag.parents(n)) if n in dag.index else () for n in place)
+
+
+def _scopes(parents: Sequence[tuple[int, ...]]) -> list[Scope]:
+    """The sets of columns that are counted together with the class."""
+    d = len(parents) - 1
+    scopes = [(*(p for p in ps if p < d), *((v,) if v < d else ())) for v, ps in enumerate(parents)]
+    return list(dict.fromkeys(s for s in scopes if len(s) > 1))
+
+
+def _counts(found: Statistics, columns: Sequence[int]) -> Array:
+    """N[columns…, y]."""
+    if not columns:
+        return found.rows
+    if len(columns) == 1:
+        return found.cells.scope(columns[0])
+    joint: Joint = found.joints[0]
+    for s in range(len(joint.scopes)):
+        if set(joint.columns(s)) == set(columns):
+            table: Array = joint.table(s, found.sizes)
+            return table.transpose(*(joint.columns(s).index(j) for j in columns), len(columns))
+    raise StatisticsError(f"no counts of columns {listed(columns)} together")

@@ -1,0 +1,122 @@
+"""A network as a classifier: what a network says of its class node, counts that add, cells that are missing."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import posteriori as po
+from posteriori.errors import BadParameter, StatisticsError, UnknownColumn
+
+from .making import seeds
+
+DAG = po.Dag(["a", "b", "c", "class", "d"], [("a", "class"), ("class", "b"), ("b", "c"), ("class", "c"), ("c", "d")])
+STRUCTURES = {"hill-climb": "hill-climb", "tan": "tan", "kdb": "kdb", "told": DAG}
+
+
+def table(seed: int, n: int, missing: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 3, n)
+    y = np.where(rng.random(n) < 0.7, a > 0, rng.random(n) < 0.5).astype(int)
+    b = np.where(rng.random(n) < 0.7, y, rng.integers(0, 2, n))
+    c = np.where(rng.random(n) < 0.7, (b + y) % 3, rng.integers(0, 3, n))
+    d = np.where(rng.random(n) < 0.7, c, rng.integers(0, 3, n))
+    X = pd.DataFrame({"a": a, "b": b, "c": c, "d": d}).astype(object)
+    X = X.mask(rng.random(X.shape) < missing, None)
+    X.iloc[:3] = [[0, 0, 0, 0], [1, 1, 1, 1], [2, 0, 2, 2]]
+    y[:2] = 0, 1
+    return X, y
+
+
+@parametrize_with_checks([po.BayesNetClassifier(), po.BayesNetClassifier("tan"), po.BayesNetClassifier("kdb", k=1)])
+def test_scikit_learns_own_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@settings(max_examples=25)
+@given(seed=seeds, missing=st.sampled_from([0.0, 0.3]), how=st.sampled_from(sorted(STRUCTURES)))
+def test_what_the_network_says(seed, missing, how):
+    X, y = table(seed, 60, missing)
+    model = po.BayesNetClassifier(STRUCTURES[how], kinds="categorical").fit(X, y)
+    asked = table(seed + 1, 20, 0.4)[0]
+    net, node = model.net_, model.class_node_
+    np.testing.assert_allclose(model.predict_proba(asked), net.predict_proba(asked, node), atol=1e-10)
+    for r, row in enumerate(asked.to_dict("records")):
+        seen = {k: v for k, v in row.items() if v is not None}
+        each = [net.log_probability({**seen, node: label}) for label in model.classes_]
+        np.testing.assert_allclose(model.predict_joint_log_proba(asked)[r], each, atol=1e-9)
+    assert net == po.BayesNet.fit(model.dag_, X.assign(**{node: y}), states={n: net.states(n) for n in net.nodes})
+
+
+def test_tan_and_kdb_are_what_they_are_elsewhere():
+    X, y = table(0, 200)
+    tan = po.BayesNetClassifier("tan", kinds="categorical").fit(X, y)
+    assert set(tan.edges_) == set(po.TAN(kinds="categorical").fit(X, y).edges_)
+    kdb = po.BayesNetClassifier("kdb", k=2, kinds="categorical").fit(X, y)
+    assert set(kdb.edges_) == set(po.KDB(k=2, kinds="categorical").fit(X, y).edges_)
+    naive = po.BayesNetClassifier("kdb", k=0, kinds="categorical").fit(X, y)
+    np.testing.assert_allclose(
+        naive.predict_proba(X), po.NaiveBayes(kinds="categorical").fit(X, y).predict_proba(X), atol=1e-12
+    )
+
+
+def test_the_search_is_the_search():
+    X, y = table(1, 2000)
+    model = po.BayesNetClassifier(kinds="categorical").fit(X, y)
+    found = po.learn_structure({**{k: X[k].to_numpy() for k in X}, "class": y}).dag
+    assert model.dag_.equivalent_to(found)
+    assert set(model.blanket_) == set(model.dag_.markov_blanket("class"))
+    few = po.BayesNetClassifier(max_parents=1, kinds="categorical").fit(X, y)
+    assert max(len(few.dag_.parents(n)) for n in few.dag_.nodes) == 1
+
+
+@given(seed=seeds, cut=st.integers(10, 50), how=st.sampled_from(sorted(STRUCTURES)))
+def test_rows_add_and_subtract(seed, cut, how):
+    X, y = table(seed, 60)
+    first = po.BayesNetClassifier(STRUCTURES[how], kinds="categorical").fit(X[:cut], y[:cut])
+    told = first.dag_
+    whole = po.BayesNetClassifier(told, kinds="categorical").fit(X, y)
+    grown = clone(first).set_params(structure=told).fit(X[:cut], y[:cut]).partial_fit(X[cut:], y[cut:])
+    assert grown.statistics_ == whole.statistics_
+    rest = po.BayesNetClassifier(told, kinds="categorical").fit(X[cut:], y[cut:])
+    start = po.BayesNetClassifier(told, kinds="categorical").fit(X[:cut], y[:cut])
+    np.testing.assert_allclose((start + rest).predict_proba(X), whole.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(grown.forget(X[cut:], y[cut:]).predict_proba(X), start.predict_proba(X), atol=1e-12)
+    again = clone(whole).set_params(n_jobs=2).fit(X, y)
+    assert np.array_equal(again.predict_proba(X), whole.predict_proba(X))
+
+
+def test_mixed_columns_are_cut():
+    from sklearn.datasets import load_iris
+
+    iris = load_iris(as_frame=True)
+    X = iris.data.assign(word=np.where(iris.data.iloc[:, 0] > 5.8, "long", "short"))
+    for how in ("hill-climb", "tan", "kdb"):
+        model = po.BayesNetClassifier(how).fit(X, iris.target)
+        assert model.score(X, iris.target) > 0.9
+        holes = X.copy()
+        holes.iloc[::3, 2] = np.nan
+        assert model.score(holes, iris.target) > 0.9
+    rows, classes = model.sample(50, random_state=0)
+    assert rows.shape == (50, 5)
+    assert set(classes) <= {0, 1, 2}
+
+
+def test_what_cannot_be_is_named():
+    X, y = table(0, 40)
+    with pytest.raises(UnknownColumn, match="the one node of a structure that is no column is the class"):
+        po.BayesNetClassifier(po.Dag("abcd"), kinds="categorical").fit(X, y)
+    with pytest.raises(BadParameter, match="did you mean 'hill-climb'"):
+        po.BayesNetClassifier("hill-climbing").fit(X, y)
+    one, other = (po.BayesNetClassifier(s, kinds="categorical").fit(X, y) for s in ("tan", DAG))
+    with pytest.raises(StatisticsError, match="other structures"):
+        one + other
