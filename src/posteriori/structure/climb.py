@@ -13,6 +13,7 @@ turns, then by parent, then by child. Gains are equal that differ by less than 1
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,11 @@ class Step:
     score: float
 
 
+def arrows_of(edge: Bools) -> list[Arrow]:
+    """By child, then by parent."""
+    return [(u, v) for v, u in np.argwhere(edge.T).tolist()]
+
+
 class State:
     """A graph, which of its nodes reach which, and the worth of every step from it."""
 
@@ -49,19 +55,15 @@ class State:
         self.own, self.toggled = np.zeros(d), np.full((d, d), np.nan)
         self._seen: dict[tuple[int, bytes], tuple[float, Floats]] = {}  # own score and toggled ones of a family
         self._key: list[tuple[int, bytes] | None] = [None] * d
-        self.set(arrows)
-        if scored.complete and scored.score in EQUIVALENT and not self.edge.any():
+        arrows = list(arrows)
+        if scored.complete and scored.score in EQUIVALENT and not arrows:
             self._pairs()
+        self.set(arrows)
 
     @property
     def score(self) -> float:
         """The sum of the families."""
         return float(self.own.sum())
-
-    @property
-    def arrows(self) -> list[Arrow]:
-        """By child, then by parent."""
-        return [(int(u), int(v)) for v, u in np.argwhere(self.edge.T)]
 
     def set(self, arrows: Iterable[Arrow]) -> None:
         """Go to another graph."""
@@ -110,10 +112,15 @@ class State:
 
     def _pairs(self) -> None:
         """Without an arrow, and where equivalent graphs score alike, u → v is worth as much as v → u."""
-        for v in range(len(self.own) - 1):
-            others = np.arange(v + 1, len(self.own))
-            self.toggled[others, v] = self.scored.toggles(v, [], others.tolist())[1:]
-            self.toggled[v, others] = self.toggled[others, v] - self.own[v] + self.own[others]
+        d = len(self.own)
+        worth = np.full((d, d), np.nan)
+        for v in range(d):
+            found = self.scored.toggles(v, [], list(range(v + 1, d)))
+            self.own[v] = found[0]
+            worth[v + 1 :, v] = worth[v, v + 1 :] = found[1:] - found[0]
+        none = np.packbits(self.edge[:, 0]).tobytes()
+        for v, column in enumerate((worth + self.own).T):
+            self._seen[v, none] = float(self.own[v]), column
 
     def _load(self, v: int, own: float | None) -> None:
         """Take the column of v's new family, seen before or empty, and keep the old one."""
@@ -150,7 +157,7 @@ class Climber:
         self.state, self.watch = state, watch
         self.steps: list[Step] = []
         self.least = EQUAL * max(state.scored.m, 1.0)
-        self.best = state.score, tuple(state.arrows), 0
+        self.best = state.score, state.edge.copy(), 0
 
     def climb(self, tabu: int = 0) -> None:
         """Take the best step while it gains; with `tabu`, also up to so many that do not, to no graph seen of late."""
@@ -171,10 +178,14 @@ class Climber:
             here ^= int(code[u, v]) ^ (int(code[v, u]) if move == 2 else 0)
             recent.append(here)
 
+    def back(self) -> None:
+        """Go to the best graph, and forget the steps after it."""
+        self.state.set(arrows_of(self.best[1]))
+        del self.steps[self.best[2] :]
+
     def shake(self, n: int, rng: np.random.Generator) -> None:
         """From the best graph so many random steps."""
-        self.state.set(self.best[1])
-        del self.steps[self.best[2] :]
+        self.back()
         for _ in range(n):
             allowed = self.state.allowed()
             choices = np.argwhere(allowed)
@@ -194,7 +205,7 @@ class Climber:
         names, score = self.state.rules.names, self.state.score
         self.steps.append(Step(MOVES[move], names[u], names[v], gain, score))
         if score > self.best[0] + self.least:
-            self.best = score, tuple(self.state.arrows), len(self.steps)
+            self.best = score, self.state.edge.copy(), len(self.steps)
         self.watch.show(f"step {len(self.steps)}: {MOVES[move]} {names[u]} → {names[v]}, score {score:.6g}")
 
 
@@ -206,8 +217,8 @@ def climb(
     tabu: int = 0,
     restarts: int = 0,
     rng: np.random.Generator | None = None,
-) -> tuple[list[Arrow], list[Step]]:
-    """The best graph of a climb from these arrows and from random steps away from the best; the steps to it."""
+) -> tuple[list[Arrow], list[Step], float]:
+    """The best graph of a climb from these arrows and from random steps away from the best; the steps to it, its score."""
     walk = Climber(State(scored, rules, arrows), watch)
     try:
         walk.climb(tabu)
@@ -218,7 +229,8 @@ def climb(
             walk.climb(tabu)
     except KeyboardInterrupt:
         watch.finished = False
-    return list(walk.best[1]), walk.steps[: walk.best[2]]
+    walk.back()
+    return arrows_of(walk.state.edge), walk.steps, math.fsum(walk.state.own)
 
 
 def by_order(scored: Scored, rules: Rules, order: Sequence[int], watch: Watch) -> tuple[list[Arrow], list[Step]]:

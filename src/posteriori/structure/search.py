@@ -109,6 +109,7 @@ def learn_structure(
     rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
     judge = Independence(scored, test, alpha)
     graph: Pattern | None = None
+    worth: float | None = None
     steps: Sequence[Step] = ()
     with watched(progress, time_limit) as watch:
         if method == "chow-liu":
@@ -124,9 +125,10 @@ def learn_structure(
                 rules = replace(rules, forbidden=rules.forbidden | ~neighbours(judge, rules, watch))
             begin = rules.start(*_start(rules, scored, start))
             rng = np.random.default_rng(random_state)
-            arrows, steps = climb(scored, rules, begin, watch, int(tabu), int(restarts), rng)
+            arrows, steps, worth = climb(scored, rules, begin, watch, int(tabu), int(restarts), rng)
     dag = Dag(names, rules.named(arrows))
-    found = Learned(dag, scored.whole(dag.numbered_parents), tuple(steps), watch.finished)
+    worth = scored.whole(dag.numbered_parents) if worth is None else worth
+    found = Learned(dag, worth, tuple(steps), watch.finished)
     if graph is None:
         return found
     cpdag = dag.equivalence_class() if graph.conflicts else graph.named()

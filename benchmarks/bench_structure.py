@@ -1,0 +1,159 @@
+"""Structure search beside pyAgrum and pgmpy: speed, how it grows, scores and distances, and the exact optimum.
+
+    python benchmarks/bench_structure.py [--networks DIR] [--only speed,growth,quality,exact]
+
+DIR (or the variable POSTERIORI_NETWORKS) holds alarm.bif, … (.gz too); without it networks of about as many nodes are made
+here. Every search gets the same DataFrame, reads it within its time, and is judged by our BIC, which agrees with both
+peers' (pyAgrum in one thread: with two it waits for seconds).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import harness
+
+harness.peers("network")
+
+import numpy as np  # noqa: E402
+import pyagrum as gum  # noqa: E402
+
+import posteriori as po  # noqa: E402
+from posteriori.structure.search import coded  # noqa: E402
+
+COMMAND = "python benchmarks/bench_structure.py"
+NODES = {"asia": 8, "child": 20, "insurance": 27, "alarm": 37}
+
+
+def made(n: int, seed: int = 0) -> po.BayesNet:
+    """n nodes of 2 to 4 states with up to 3 parents among the last ten; every table is far from uniform."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 5, n)
+    edges, tables = [], {}
+    for v in range(n):
+        mine = sorted(rng.permutation(np.arange(max(0, v - 10), v))[: rng.integers(0, 4)].tolist())
+        edges += [(f"n{p}", f"n{v}") for p in mine]
+        tables[f"n{v}"] = rng.dirichlet(np.full(sizes[v], 0.5), [int(sizes[p]) for p in mine] or None)
+    return po.BayesNet(edges, tables)
+
+
+def network(name: str, folder: str | None) -> tuple[str, po.BayesNet]:
+    paths = list(pathlib.Path(folder).glob(f"{name}.bif*")) if folder else []
+    return (name, po.BayesNet.read(paths[0])) if paths else (f"{name}-like (made)", made(NODES[name]))
+
+
+def by_agrum(rows: Any) -> po.Dag:
+    learner = gum.BNLearner(rows)
+    learner.setNumberOfThreads(1)
+    learner.useScoreBIC()
+    learner.useNoPrior()
+    learner.useGreedyHillClimbing()
+    names = learner.names()
+    return po.Dag(list(rows.columns), [(names[a], names[b]) for a, b in learner.learnDAG().arcs()])
+
+
+def by_pgmpy(rows: Any) -> po.Dag:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pgmpy.estimators import BIC, HillClimbSearch
+
+        found = HillClimbSearch(rows).estimate(scoring_method=BIC(rows), show_progress=False)
+    return po.Dag(list(rows.columns), list(found.edges()))
+
+
+def ours(rows: Any) -> po.Dag:
+    return po.learn_structure(rows).dag
+
+
+def bic(rows: Any, dag: po.Dag) -> float:
+    return coded(rows, "bic", 1.0, None, None)[1].whole(dag.numbered_parents)
+
+
+def timed(search: Callable[[Any], po.Dag], rows: Any, repeat: int) -> tuple[float, po.Dag]:
+    best = float("inf")
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        dag = search(rows)
+        best = min(best, time.perf_counter() - begin)
+    return best, dag
+
+
+def row_of(name: str, rows: Any, peer: str, search: Callable[[Any], po.Dag], repeat: int) -> list[str]:
+    mine, dag = timed(ours, rows, 5)
+    theirs, other = timed(search, rows, repeat)
+    gap = bic(rows, dag) - bic(rows, other)
+    return [name, peer, f"{mine * 1e3:,.1f}", f"{theirs * 1e3:,.0f}", f"**{theirs / mine:,.1f}×**", f"{gap:+,.1f}"]
+
+
+HEADER = ["rows", "peer", "ours, ms", "peer, ms", "ratio", "our BIC − theirs"]
+
+
+def speed(folder: str | None) -> None:
+    name, alarm = network("alarm", folder)
+    small, large = alarm.sample(5_000, random_state=0), alarm.sample(50_000, random_state=0)
+    table = [
+        row_of(f"{name}, 5k rows", small, "pyAgrum", by_agrum, 3),
+        row_of(f"{name}, 5k rows", small, "pgmpy", by_pgmpy, 1),
+        row_of(f"{name}, 50k rows", large, "pyAgrum", by_agrum, 1),
+    ]
+    harness.record("Structure: hill-climb by BIC", COMMAND + " --only speed", HEADER, table)
+
+
+def growth(folder: str | None) -> None:
+    table = []
+    for nodes, n in ((50, 5_000), (50, 20_000), (100, 20_000), (200, 5_000), (200, 20_000)):
+        rows = made(nodes).sample(n, random_state=0)
+        table.append(row_of(f"made, {nodes} nodes, {n:,} rows", rows, "pyAgrum", by_agrum, 1))
+    harness.record("Structure: how it grows", COMMAND + " --only growth", HEADER, table)
+
+
+def quality(folder: str | None) -> None:
+    table = []
+    worst = float("inf")
+    for which in NODES:
+        name, net = network(which, folder)
+        for n in (5_000, 50_000):
+            for seed in range(3):
+                rows = net.sample(n, random_state=seed)
+                dags = {"ours": ours(rows), "pyAgrum": by_agrum(rows)}
+                if n == 5_000 and seed == 0 and which != "alarm":  # pgmpy's alarm is in the table of speeds
+                    dags["pgmpy"] = by_pgmpy(rows)
+                scores = {k: bic(rows, dag) for k, dag in dags.items()}
+                gaps = [scores["ours"] - s for k, s in scores.items() if k != "ours"]
+                worst = min(worst, *gaps)
+                far = [str(po.compare_structures(dag, net.dag).distance) for dag in dags.values()]
+                cells = [f"{name}, {n:,}, seed {seed}", *(f"{g:+,.1f}" for g in gaps)]
+                table.append([*cells, *["–"] * (3 - len(cells)), " / ".join(far)])
+    header = ["rows", "our BIC − pyAgrum's", "− pgmpy's", "distance to the true class: ours / pyAgrum / pgmpy"]
+    harness.record(
+        "Structure: scores and distances", COMMAND + " --only quality", header, table, f"Worst gap {worst:+,.1f}."
+    )
+
+
+def exact(folder: str | None) -> None:
+    table = []
+    for which in ("alarm", "insurance", "child"):
+        name, net = network(which, folder)
+        rows = net.sample(10_000, random_state=0).iloc[:, :20]
+        begin = time.perf_counter()
+        best = po.learn_structure(rows, method="exact").score
+        took = time.perf_counter() - begin
+        greedy, tabu = (po.learn_structure(rows, tabu=t, restarts=t, random_state=0).score for t in (0, 10))
+        table.append([f"{name}, its first 20 nodes", f"{took:.1f}", f"{best - greedy:,.1f}", f"{best - tabu:,.1f}"])
+    header = ["10k rows", "seconds", "optimum − greedy", "optimum − tabu 10, restarts 10"]
+    harness.record("Structure: the optimum", COMMAND + " --only exact", header, table)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--networks", default=os.environ.get("POSTERIORI_NETWORKS"))
+    parser.add_argument("--only", default="speed,growth,quality,exact")
+    arguments = parser.parse_args()
+    for part in arguments.only.split(","):
+        {"speed": speed, "growth": growth, "quality": quality, "exact": exact}[part](arguments.networks)
