@@ -27,12 +27,12 @@ public:
     Game(const Lists& adjacency, const std::vector<int>& sizes, Rule rule, double bits, const std::vector<int>& rank)
         : near_(adjacency), rule_(rule), bits_(bits), rank_(rank), log_size_(sizes.size()), weight_(sizes.size()),
           missing_(sizes.size(), 0), version_(sizes.size(), 0), stamp_(sizes.size(), 0), gone_(sizes.size(), 0),
-          mine_(sizes.size(), 0) {
+          mine_(sizes.size(), 0), known_(sizes.size(), 0), around_(sizes.size(), 0) {
         for (std::size_t v = 0; v < sizes.size(); ++v)  // to 20 binary digits: sums are exact, and ties are ties
             log_size_[v] = std::round(std::log2(std::max(sizes[v], 1)) * 0x1p20) * 0x1p-20;
         for (std::size_t v = 0; v < sizes.size(); ++v) {
             weight_[v] = log_size_[v];
-            for (int u : near_[v]) weight_[v] += log_size_[u];
+            for (int u : near_[v]) weight_[v] += log_size_[u], around_[v] += worth(u);
         }
     }
 
@@ -106,78 +106,72 @@ private:
         return std::max((all * all - squares - met) / 2, 0.0);
     }
 
-    // Whether the neighbours of v are all joined: most nodes are known not to be by their first neighbour.
-    bool simplicial(int v) {
-        const auto& mine = alive(v);
-        ++now_;
-        for (int u : mine) stamp_[u] = now_;
-        for (int u : mine) {
-            if (near_[u].size() + 1 < mine.size()) return false;
-            std::size_t met = 0;
-            if (near_[u].size() > kHub) {
-                for (int w : mine) met += w != u && joined(u, w);
-            } else {
-                for (int w : near_[u]) met += stamp_[w] == now_;
-            }
-            if (met + 1 < mine.size()) return false;
-        }
-        return true;
-    }
-
     double worth(int v) const { return rule_ == Rule::weighted_fill ? log_size_[v] : 1.0; }
 
     void push(int v) {
-        if (weight_[v] > bits_) {
-            ++version_[v];
-            return;
-        }
-        missing_[v] = rule_ == Rule::weight ? (simplicial(v) ? 0.0 : 1.0) : fill(v);
-        place(v);
-    }
-
-    void place(int v) {
         ++version_[v];
+        if (weight_[v] > bits_) return;
+        if (!known_[v]) missing_[v] = fill(v), known_[v] = 1;
         const bool none = missing_[v] < 1e-9;
-        if (rule_ == Rule::weight)
-            heap_.emplace(none ? -1.0 : weight_[v], weight_[v], rank_[v], v, version_[v]);
-        else
-            heap_.emplace(none ? 0.0 : missing_[v], weight_[v], rank_[v], v, version_[v]);
+        const double first = none ? (rule_ == Rule::weight ? -1.0 : 0.0) : (rule_ == Rule::weight ? weight_[v] : missing_[v]);
+        heap_.emplace(first, weight_[v], rank_[v], v, version_[v]);
     }
 
+    // The neighbours of u that are about to be joined to each other.
+    double among(int u, const std::vector<int>& mine) const {
+        double sum = 0;
+        if (near_[u].size() > kHub) {
+            for (int w : mine)
+                if (w != u && joined(u, w)) sum += worth(w);
+        } else {
+            for (int w : near_[u]) sum += mine_[w] ? worth(w) : 0.0;
+        }
+        return sum;
+    }
+
+    // v goes and its neighbours meet. What each node lacks is kept up to date: u loses the pairs that it had with v; where
+    // a meets b, whoever sees both lacks one pair less, and each of the two has one with every neighbour the other lacks.
     void eliminate(int v) {
         const std::vector<int>& mine = near_[v];
         std::vector<int> others;
-        for (int u : mine) weight_[u] -= log_size_[v], mine_[u] = 1;
-        if (missing_[v] >= 1e-9)
-            for (std::size_t i = 0; i < mine.size(); ++i) {
-                const int a = mine[i];
-                ++now_;
-                for (int w : near_[a]) stamp_[w] = now_;
-                for (std::size_t j = i + 1; j < mine.size(); ++j) {
-                    const int b = mine[j];
-                    if (stamp_[b] == now_) continue;
-                    for (int w : near_[b])  // a and b meet: whoever sees both lacks one pair less
-                        if (stamp_[w] == now_ && !gone_[w] && !mine_[w]) {
-                            missing_[w] -= worth(a) * worth(b);
-                            others.push_back(w);
-                        }
-                    near_[a].push_back(b);
-                    near_[b].push_back(a);
-                    weight_[a] += log_size_[b];
-                    weight_[b] += log_size_[a];
-                    stamp_[b] = now_;
-                }
+        for (int u : mine) mine_[u] = 1;
+        for (int u : mine) {
+            weight_[u] -= log_size_[v];
+            around_[u] -= worth(v);
+            if (near_[u].size() <= kHub) alive(u);
+            if (known_[u]) missing_[u] -= worth(v) * (around_[u] - among(u, mine));
+        }
+        for (std::size_t i = 0; missing_[v] >= 1e-9 && i < mine.size(); ++i) {
+            const int a = mine[i];
+            ++now_;
+            for (int w : near_[a]) stamp_[w] = now_;
+            for (std::size_t j = i + 1; j < mine.size(); ++j) {
+                const int b = mine[j];
+                if (stamp_[b] == now_) continue;
+                double both = 0;
+                for (int w : near_[b])
+                    if (stamp_[w] == now_ && !gone_[w]) {
+                        both += worth(w);
+                        missing_[w] -= worth(a) * worth(b);
+                        if (!mine_[w]) others.push_back(w);
+                    }
+                meet(a, b, both);
+                meet(b, a, both);
+                stamp_[b] = now_;
             }
+        }
         for (int u : mine) mine_[u] = 0;
         for (int u : mine) push(u);
         std::sort(others.begin(), others.end());
         others.erase(std::unique(others.begin(), others.end()), others.end());
-        for (int u : others) {
-            if (rule_ == Rule::weight)
-                push(u);
-            else if (weight_[u] <= bits_)
-                place(u);
-        }
+        for (int u : others) push(u);
+    }
+
+    void meet(int a, int b, double both) {
+        missing_[a] += worth(b) * (around_[a] - both);
+        around_[a] += worth(b);
+        weight_[a] += log_size_[b];
+        near_[a].push_back(b);
     }
 
     // Those that waited, by least weight, on a matrix of bits: a dense rest has many edges and few nodes.
@@ -236,7 +230,8 @@ private:
     std::vector<double> log_size_, weight_, missing_;
     std::vector<int> version_;
     std::vector<std::int64_t> stamp_;
-    std::vector<char> gone_, mine_;  // mine_: the neighbours of the node that goes
+    std::vector<char> gone_, mine_, known_;  // the neighbours of the node that goes; whether what a node lacks is known
+    std::vector<double> around_;             // what the neighbours of a node are worth together
     std::int64_t now_ = 0;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> heap_;
 };
