@@ -36,6 +36,7 @@ from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..table.encode import Coded, code_columns
 from ..table.frame import Frame, Table, open_frame
+from ..table.labels import narrowest
 from ..table.rows import open_rows
 from ..table.schema import Column, Schema, in_order
 from ..table.weights import check_weights
@@ -119,25 +120,50 @@ def read_codes(
     n_jobs: int | None,
 ) -> tuple[Coded, Schema, Floats | None]:
     """The columns of some nodes in codes, what is declared of them, and the weights of the rows."""
-    frame = rows_of(data)
-    if frame.names is None:
+    ready = _categories(data, nodes)
+    others = [n for n in nodes if n not in ready]
+    frame = rows_of(data if not ready else data[[c for c in data.columns if c not in ready]]) if others else None
+    if frame is not None and frame.names is None:
         raise TableError(
             "a table of cases needs column names: give a pandas, polars or Arrow table or a dict of columns"
         )
-    place = {name: j for j, name in enumerate(frame.names)}
-    missing = [n for n in nodes if n not in place]
+    names = (*ready, *(frame.names or () if frame is not None else ()))
+    missing = [n for n in others if n not in names]
     if missing:
-        near = did_you_mean(missing[0], frame.names) or "."
-        raise UnknownColumn(f"no column for {listed(missing)}{near} columns: {listed(frame.names)}")
+        near = did_you_mean(missing[0], names) or "."
+        raise UnknownColumn(f"no column for {listed(missing)}{near} columns: {listed(names)}")
     strange = [n for n in closed if n not in dag.index]
     if strange:
         raise UnknownColumn(f"states are given for {listed(strange)}, which is no node. nodes: {listed(dag.nodes)}")
-    if frame.n == 0 or not nodes:
-        raise TableError(f"a network is learned from rows and nodes; got {frame.n} rows and {len(nodes)} nodes")
-    weights = None if sample_weight is None else check_weights(sample_weight, frame.n)
-    coded = _in_states(code_columns(frame, [place[n] for n in nodes], n_jobs), nodes, closed)
+    n = frame.n if frame is not None else len(data)
+    if n == 0 or not nodes:
+        raise TableError(f"a network is learned from rows and nodes; got {n} rows and {len(nodes)} nodes")
+    weights = None if sample_weight is None else check_weights(sample_weight, n)
+    if frame is not None:
+        place = {name: j for j, name in enumerate(frame.names or ())}
+        found = code_columns(frame, [place[name] for name in others], n_jobs)
+        ready |= {name: (found.values[k], found.column(k)) for k, name in enumerate(others)}
+    n_missing = sum(int(np.count_nonzero(ready[name][1] == len(ready[name][0]))) for name in nodes)
+    coded = Coded(tuple(ready[name][0] for name in nodes), [ready[name][1] for name in nodes], n_missing)
+    coded = _in_states(coded, nodes, closed)
     columns = [Column(n, "categorical", in_order(set(closed.get(n, ()))), frozenset(closed.get(n, ()))) for n in nodes]
     return coded, Schema(tuple(columns), (ALL,), frozenset((ALL,))), weights
+
+
+def _categories(data: Any, nodes: Sequence[str]) -> dict[str, tuple[Sequence[Any], Array]]:
+    """Values and codes of the columns of a pandas table that have categories of words or whole numbers, as they stand."""
+    if not hasattr(data, "iloc") or getattr(data, "ndim", 0) != 2 or not data.columns.is_unique:
+        return {}
+    found: dict[str, tuple[Sequence[Any], Array]] = {}
+    for node in nodes:
+        kind = data.dtypes.get(node)
+        if type(kind).__name__ != "CategoricalDtype" or kind.categories.inferred_type not in ("string", "integer"):
+            continue
+        codes, size = data[node].cat.codes.to_numpy(), len(kind.categories)
+        if len(codes) and int(codes.min()) < 0:
+            codes = np.where(codes < 0, size, codes).astype(narrowest(size + 1))
+        found[node] = kind.categories.tolist(), codes.view(f"u{codes.dtype.itemsize}")
+    return found
 
 
 def _in_states(coded: Coded, nodes: Sequence[str], closed: Mapping[str, Sequence[Hashable]]) -> Coded:
