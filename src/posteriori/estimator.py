@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
@@ -33,6 +34,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """Declared parameters, and what is made from them."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls) -> list[str]:
+        """The parameters of a class, looked up once: scikit-learn reads the signature again for every call."""
+        found: list[str] = super()._get_param_names()
+        return found
 
     def _check_parameters(self) -> None:
         """Refuse a parameter that is not what was declared; a subclass adds what depends on several."""

@@ -396,3 +396,41 @@ def test_encode_integers(seed: int, dtype: Any) -> None:
         assert_array_equal(got[0], expected[0])
         assert_array_equal(got[1], expected[1])
         assert [a.dtype for a in got] == [a.dtype for a in expected]
+
+
+@given(seeds, st.sampled_from([1, 2, 3, 4, 5, 20, 3000]), st.sampled_from(["", "row", "class"]), st.booleans())
+def test_log_counts(seed: int, k: int, whole: str, whole_numbers: bool) -> None:
+    """Counts, and what they leave of a whole; zero, numbers too small to be normal, and infinite ones below."""
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 40, rng.integers(1, 6)))])
+    counts = rng.integers(0, 4, (offsets[-1], k)) * (
+        1 if whole_numbers else rng.random() * 10.0 ** rng.integers(-320, 300)
+    )
+    alpha = rng.choice([0.0, 1e-310, 1e-10, 0.3, 1.0], (len(counts) or 1) if rng.random() < 0.5 else 1)
+    below = rng.normal(size=(len(offsets) - 1, k)) + rng.choice([0.0, np.inf], p=[0.9, 0.1])
+    by = {"row": {"by_row": counts.max(axis=1) * 1.0}, "class": {"by_class": counts.max(axis=0, initial=0) * 1.0}}
+    expected, finite = reference.log_counts(counts, offsets, alpha, below, **by.get(whole, {}))
+    for threads in (1, 3):
+        got, sound = naive.log_counts(counts, offsets, alpha, below, **by.get(whole, {}), n_jobs=threads)
+        assert_allclose(got, expected, rtol=1e-15, atol=5e-16 * np.abs(below[np.isfinite(below)]).max(initial=1.0))
+        assert sound == finite
+
+
+def test_logarithms_to_the_last_digit() -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.random(10**5), 1 + 1e-3 * rng.normal(size=10**5), 10.0 ** rng.uniform(-307, 308, 10**5)])
+    got, _ = naive.log_counts(x[:, None], np.array([0, len(x)]), np.zeros(1), np.zeros((1, 1)))
+    exact = np.log(x.astype(np.longdouble))
+    assert np.abs((got[:, 0] - exact) / np.spacing(np.abs(exact).astype(float))).max() < 1
+
+
+@given(seeds, st.sampled_from([0, 1, 4096, 4097, 30_000]), st.sampled_from([1, 2, 5, 40]))
+def test_column_sums(seed: int, n: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(n, k)) * 10.0 ** rng.integers(-8, 8, (n, k))
+    high, low = naive.column_sums(table)
+    wanted, rest = reference.column_sums(table)
+    assert_allclose((high - wanted) + low, rest, rtol=0, atol=1e-18 * np.abs(table).sum(axis=0).max(initial=0) + 1e-300)
+    for threads in (2, 3):
+        assert_array_equal(naive.column_sums(table, threads), (high, low))
+    assert naive.column_sums(np.array([[1.0], [-np.inf]]))[0] == -np.inf

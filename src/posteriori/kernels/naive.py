@@ -231,6 +231,33 @@ def score_sparse(
     return out, row, seen
 
 
+def log_counts(
+    counts: Array,
+    offsets: Array,
+    alpha: Array,
+    below: Floats,
+    by_row: Floats | None = None,
+    by_class: Floats | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Floats, bool]:
+    """(ln(N'[r, y] + α_r) − below[s, y] for the rows r of each scope s, whether all are finite).
+
+    N' are the counts (rows, K), or what they leave of a whole: by_row[r] − N, by_class[y] − N. `alpha` has one entry, or
+    one a row; scope s owns the rows offsets[s] .. offsets[s+1].
+    """
+    counts = np.ascontiguousarray(counts, dtype=None if counts.dtype == np.int64 else np.float64)
+    out = np.empty(counts.shape)
+    threads = n_threads(n_jobs, 4 * out.size)
+    return out, native().log_counts(counts, offsets, by_row, by_class, alpha, below, out, threads)
+
+
+def column_sums(table: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats]:
+    """(Σ over the first axis, what rounding took from it)."""
+    high, low = np.empty(table.shape[1]), np.empty(table.shape[1])
+    native().column_sums(np.ascontiguousarray(table), high, low, n_threads(n_jobs, 4 * table.size))
+    return high, low
+
+
 def encode_integers(y: Array) -> tuple[Array, Array] | None:
     """(distinct values, codes) of integers that span less than 65536, in two reads; None where they span more."""
     threads = n_threads(None, 2 * len(y))

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_array
 
 from ...arrays import Array, Floats
 from ...errors import BadValue
-from ...kernels.naive import NOT_FINITE, count_cells, count_sparse, log_joint_cells, posterior_cells
+from ...kernels.naive import NOT_FINITE, column_sums, count_cells, count_sparse, log_joint_cells, posterior_cells
+from ...statistics import Counts
 from ..waiting import Room
-from .drop_in import Linear, LinearNB, dense_count, exact_sum, log_share, refuse_numbers
+from .drop_in import Linear, LinearNB, dense_count, log_share, refuse_numbers
 
 
 class BernoulliNB(LinearNB):
@@ -62,13 +63,15 @@ class BernoulliNB(LinearNB):
     @property
     def feature_log_prob_(self) -> Floats:
         """log θ_yj = log P(x_j = 1 | y), shape (n_classes, n_features)."""
-        return self._log_theta(1).T
+        return self._log_theta(1)[0].T
 
-    def _log_theta(self, x: int) -> Floats:
-        """log P(x_j = x | y), a table (d, K)."""
-        ones, rows = self.statistics_.table.table, self.statistics_.rows
-        alpha = np.reshape(self._smoothing(), (-1, 1))
-        return log_share((ones if x else rows - ones) + alpha, rows + 2 * alpha)
+    def _log_theta(self, x: int) -> tuple[Floats, bool]:
+        """(log P(x_j = x | y) as a table (d, K), whether all are finite)."""
+        counts, rows = self.statistics_.table, self.statistics_.rows.astype(np.float64)
+        alpha = np.reshape(np.asarray(self._smoothing(), dtype=np.float64), (-1, 1))
+        if len(alpha) > 1:  # every feature has a whole of its own
+            counts = Counts(counts.table, np.arange(len(alpha) + 1))
+        return log_share(counts, rows + 2 * alpha, alpha, by_class=None if x else rows)
 
     def _border(self, X: Any, reset: bool) -> Any:
         rows = super()._border(X, reset)
@@ -114,13 +117,13 @@ class BernoulliNB(LinearNB):
     def _prepare(self) -> Linear:
         """The sparse form Σ_j log(1−θ_yj) + Σ_{x_j=1} log θ_yj/(1−θ_yj)."""
         self._check_alpha()
-        one, zero = self._log_theta(1), self._log_theta(0)
+        (one, some), (zero, others) = self._log_theta(1), self._log_theta(0)
         hits = always = None
-        if not (np.isfinite(one).all() and np.isfinite(zero).all()):
+        if not (some and others):
             never, sure = np.isneginf(one), np.isneginf(zero)
             hits, always = never.astype(np.float64) - sure, sure.sum(axis=0) * 1.0
             one, zero = np.where(never, 0.0, one), np.where(sure, 0.0, zero)
-        total, low = exact_sum(zero)
+        total, low = column_sums(zero)
         prior = self.class_log_prior_
         start = prior + total
         seen = np.isfinite(prior)  # a class without rows has prior −inf
@@ -131,7 +134,7 @@ class BernoulliNB(LinearNB):
     def _cells(self) -> tuple[Floats, Array, Floats]:
         """The dense form: log P(x_j | y) as two cells of each column, where they begin, and log P(y)."""
         cells = np.empty((2 * self.n_features_in_, len(self.classes_)))
-        cells[::2], cells[1::2] = self._log_theta(0), self._log_theta(1)
+        cells[::2], cells[1::2] = self._log_theta(0)[0], self._log_theta(1)[0]
         return cells, np.arange(0, len(cells) + 1, 2), self.class_log_prior_
 
     def _score(self, X: Any, wanted: bool) -> tuple[Floats, int]:

@@ -146,9 +146,7 @@ class CategoricalNB(DiscreteNB):
         """log θ as a table (cells, K)."""
         counts = self.statistics_.table
         alpha = float(self._smoothing())
-        smoothed = counts.table + alpha
-        whole = np.repeat(counts.totals() + alpha * counts.sizes[:, None], counts.sizes, axis=0)
-        return log_share(smoothed, whole)
+        return log_share(counts, counts.totals() + alpha * counts.sizes[:, None], alpha)[0]
 
     def _prepare(self) -> tuple[Floats, Array, Floats]:
         self._check_alpha()

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_array, check_non_negative, validate_d
 
 from ...arrays import Array, Floats
 from ...errors import BadParameter, BadValue, UnknownValue
-from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, posterior, score_sparse
+from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, log_counts, posterior, score_sparse
 from ...statistics import Counts
 from ...table.points import checked_matrix
 from ..learning import MatrixLearner
@@ -216,15 +216,17 @@ def dense_count(X: Array, codes: Array, n_classes: int, weights: Floats | None) 
     return table
 
 
-def log_share(part: Floats, whole: Floats) -> Floats:
-    """log(part/whole), −inf where part is 0 or there is no whole."""
+def log_share(
+    counts: Counts, whole: Floats, alpha: Any, by_row: Floats | None = None, by_class: Floats | None = None
+) -> tuple[Floats, bool]:
+    """(log((N' + α)/whole), whether all are finite): −inf where a part is 0 or there is no whole, which is (scopes, K).
+
+    N' are the counts, or what they leave of by_row[j] or by_class[y].
+    """
     some = whole > 0
-    with np.errstate(divide="ignore"):
-        out: Floats = np.log(part)
-    out -= np.log(np.where(some, whole, 1.0))
-    if not some.all():
-        out[~np.broadcast_to(some, out.shape)] = -np.inf
-    return out
+    below = np.where(some, np.log(np.where(some, whole, 1.0)), np.inf)
+    alpha = np.reshape(np.asarray(alpha, dtype=np.float64), -1)
+    return log_counts(counts.table, counts.offsets, alpha, below, by_row, by_class)
 
 
 @dataclass(frozen=True)
@@ -242,18 +244,16 @@ class Linear:
         weights: Floats,
         start: Floats,
         low: Floats | None = None,
-        hits: Floats | None = None,
+        hits: Array | None = None,
         always: Floats | None = None,
     ) -> Linear:
-        """Finite weights with the hits given; or weights whose infinite ones hit. `always` counts hits where x = 0."""
+        """Weights that are finite where there are no hits. `always` counts hits where x = 0."""
         k = len(start)
         low = np.zeros(k) if low is None else low
         if hits is None:
-            finite = np.isfinite(weights)
-            if finite.all():
-                return cls(np.ascontiguousarray(weights), np.ascontiguousarray(start), low, k)
-            weights, hits = np.where(finite, weights, 0.0), ~finite
+            return cls(np.ascontiguousarray(weights), np.ascontiguousarray(start), low, k)
         always = np.zeros(k) if always is None else always
+        weights = np.where(np.isfinite(weights), weights, 0.0)
         return cls(np.hstack([weights, hits]), np.concatenate([start, always]), np.append(low, np.zeros(k)), k)
 
     @property
@@ -300,10 +300,3 @@ class LinearNB(DiscreteNB):
         """A class that is hit is impossible."""
         scores[hits > 0] = -np.inf
         return scores
-
-
-def exact_sum(rows: Floats) -> tuple[Floats, Floats]:
-    """Σ over the first axis in the widest float there is: (sum, what rounding it to float64 lost)."""
-    total = np.ascontiguousarray(rows.T, dtype=np.longdouble).sum(axis=1)  # along the last axis NumPy sums by halves
-    high = total.astype(np.float64)
-    return high, (total - high).astype(np.float64)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...errors import BadValue
+from ...kernels.naive import column_sums
 from .drop_in import Linear, LinearNB, log_share
 
 
@@ -48,15 +49,18 @@ class MultinomialNB(LinearNB):
     @property
     def feature_log_prob_(self) -> Floats:
         """log θ_yj, shape (n_classes, n_features)."""
-        return self._log_theta().T
+        return self._log_theta()[0].T
 
-    def _log_theta(self) -> Floats:
-        smoothed = self.statistics_.table.table + np.reshape(self._smoothing(), (-1, 1))
-        return log_share(smoothed, smoothed.sum(axis=0))
+    def _log_theta(self) -> tuple[Floats, bool]:
+        """(log θ as a table (d, K), whether all are finite)."""
+        counts, alpha = self.statistics_.table, self._smoothing()
+        whole = column_sums(counts.table)[0] + np.sum(np.broadcast_to(alpha, len(counts.table)))
+        return log_share(counts, whole[None, :], alpha)
 
     def _prepare(self) -> Linear:
         self._check_alpha()
-        return Linear.of(self._log_theta(), self.class_log_prior_)
+        table, finite = self._log_theta()
+        return Linear.of(table, self.class_log_prior_, hits=None if finite else np.isneginf(table))
 
 
 class ComplementNB(LinearNB):
@@ -114,30 +118,34 @@ class ComplementNB(LinearNB):
     @property
     def feature_log_prob_(self) -> Floats:
         """The weights −log θ̄_yj, shape (n_classes, n_features)."""
-        return self._weights().T
+        return self._weights()[0].T
 
-    def _weights(self) -> Floats:
-        outside: Floats = (
-            self.feature_all_[:, None] + np.reshape(self._smoothing(), (-1, 1)) - self.statistics_.table.table
-        )
-        total = outside.sum(axis=0)
-        with np.errstate(divide="ignore"):  # one class and α = 0: nothing lies outside
-            logged = np.log(outside / np.where(total > 0, total, 1.0))
+    def _weights(self) -> tuple[Floats, bool]:
+        """(−log θ̄ as a table (d, K), or its shares, and whether all are finite).
+
+        With one class and α = 0 nothing lies outside.
+        """
+        counts, alpha = self.statistics_.table, self._smoothing()
+        smoothing = np.sum(np.broadcast_to(alpha, len(counts.table)))
+        own = column_sums(counts.table)[0]
+        total = own.sum() - own + smoothing
+        logged, finite = log_share(counts, np.where(total > 0, total, 1.0)[None, :], alpha, by_row=self.feature_all_)
         if not self.norm:
-            return -logged
-        if not np.isfinite(logged).all():
+            return np.negative(logged, out=logged), finite
+        if not finite:
             j, y = (int(i) for i in np.argwhere(~np.isfinite(logged))[0])
             raise BadValue(
                 f"with norm=True the weights of class {self.classes_.tolist()[y]!r} cannot be normalised: feature {j} "
                 "never occurs outside it and alpha is 0; give a positive alpha"
             )
-        shares: Floats = logged / logged.sum(axis=0)
-        return shares
+        return logged / column_sums(logged)[0], finite
 
     def _prepare(self) -> Linear:
         self._check_alpha()
         prior = self.class_log_prior_  # checked, but used only where there is nothing to choose
-        return Linear.of(self._weights(), prior if len(prior) == 1 else np.zeros(len(prior)))
+        weights, finite = self._weights()
+        start = prior if len(prior) == 1 else np.zeros(len(prior))
+        return Linear.of(weights, start, hits=None if finite else np.isposinf(weights))
 
     def _hit(self, scores: Floats, hits: Floats) -> Floats:
         """Infinitely good: the classes hit most win, whatever the finite parts say."""

@@ -3,9 +3,11 @@
 from .families import best_network, g_tests, toggle_scores
 from .naive import (
     class_moments,
+    column_sums,
     count_cells,
     count_sparse,
     encode_integers,
+    log_counts,
     log_joint_cells,
     log_joint_gaussian,
     log_joint_sparse,
@@ -21,6 +23,7 @@ from .pairs import count_pairs, ladder_losses, leave_one_out, pair_tables, sum_o
 __all__ = [
     "best_network",
     "class_moments",
+    "column_sums",
     "count_cells",
     "count_pairs",
     "count_sparse",
@@ -28,6 +31,7 @@ __all__ = [
     "g_tests",
     "ladder_losses",
     "leave_one_out",
+    "log_counts",
     "log_joint_cells",
     "log_joint_gaussian",
     "log_joint_sparse",

@@ -159,6 +159,34 @@ def score_sparse(
     return (answer if posterior else out), row, seen
 
 
+def log_counts(
+    counts: Array,
+    offsets: Array,
+    alpha: Array,
+    below: Floats,
+    by_row: Floats | None = None,
+    by_class: Floats | None = None,
+) -> tuple[Floats, bool]:
+    """(ln(N'[r, y] + α_r) − below[s, y] for the rows r of each scope s, whether all are finite).
+
+    N' are the counts (rows, K), or what they leave of a whole: by_row[r] − N, by_class[y] − N.
+    """
+    part = counts if by_row is None else by_row[:, None] - counts
+    part = part if by_class is None else by_class - counts
+    with np.errstate(divide="ignore"):
+        out: Floats = np.log(part + alpha[:, None]) - np.repeat(below, np.diff(offsets), axis=0)
+    return out, bool(np.isfinite(out).all())
+
+
+def column_sums(table: Floats) -> tuple[Floats, Floats]:
+    """(Σ over the first axis, what rounding took from it)."""
+    total = table.sum(axis=0, dtype=np.longdouble)
+    high = total.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        low = np.where(np.isfinite(high), total - high, 0.0)
+    return high, low.astype(np.float64)
+
+
 def encode_integers(y: Array) -> tuple[Array, Array] | None:
     """(distinct values, codes in uint8 or uint16) of integers that span less than 65536; None where they span more."""
     if int(y.max()) - int(y.min()) >= 1 << 16:

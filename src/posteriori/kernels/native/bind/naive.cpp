@@ -235,6 +235,42 @@ template <typename I> void bind_sparse(nb::module_& m) {
         nb::arg("out").noconvert(), nb::arg("posterior"), nb::arg("threshold"), nb::arg("threads"));
 }
 
+template <typename T> void bind_logs(nb::module_& m) {
+    m.def(
+        "log_counts",
+        [](InC<T, 2> counts, InC<std::int64_t, 1> offsets, Weights by_row, Weights by_class, InC<double, 1> alpha,
+           InC<double, 2> below, OutC<double, 2> out, int threads) {
+            const std::size_t rows = counts.shape(0), K = counts.shape(1);
+            need(K > 0 && offsets.shape(0) > 0 && offsets(0) == 0, "no classes, or offsets that do not begin at 0");
+            const std::size_t scopes = offsets.shape(0) - 1;
+            for (std::size_t s = 0; s < scopes; ++s) need(offsets(s) <= offsets(s + 1), "offsets fall");
+            need(offsets(scopes) == static_cast<std::int64_t>(rows), "the table does not have the cells of offsets");
+            need(!by_row || by_row->shape(0) == rows, "there is one whole for each row");
+            need(!by_class || by_class->shape(0) == K, "there is one whole for each class");
+            need(alpha.shape(0) == 1 || alpha.shape(0) == rows, "there is one alpha, or one for each row");
+            need(below.shape(0) == scopes && below.shape(1) == K, "below is not (scopes, K)");
+            need(out.shape(0) == rows && out.shape(1) == K, "out is not (rows, K)");
+            const Parts<T> parts{counts.data(), by_row ? by_row->data() : nullptr, by_class ? by_class->data() : nullptr,
+                                 alpha.data(), alpha.shape(0) == 1};
+            nb::gil_scoped_release release;
+            return log_counts<T>(parts, K, offsets.data(), scopes, below.data(), out.data(), threads);
+        },
+        nb::arg("counts").noconvert(), nb::arg("offsets").noconvert(), nb::arg("by_row").noconvert().none(),
+        nb::arg("by_class").noconvert().none(), nb::arg("alpha").noconvert(), nb::arg("below").noconvert(),
+        nb::arg("out").noconvert(), nb::arg("threads"));
+}
+
+void bind_sums(nb::module_& m) {
+    m.def(
+        "column_sums",
+        [](InC<double, 2> x, OutC<double, 1> high, OutC<double, 1> low, int threads) {
+            need(high.shape(0) == x.shape(1) && low.shape(0) == x.shape(1), "there is one sum for each column");
+            nb::gil_scoped_release release;
+            column_sums(x.data(), x.shape(0), x.shape(1), high.data(), low.data(), threads);
+        },
+        nb::arg("x").noconvert(), nb::arg("high").noconvert(), nb::arg("low").noconvert(), nb::arg("threads"));
+}
+
 template <typename T> void bind_labels(nb::module_& m) {
     m.def(
         "label_range",
@@ -335,6 +371,9 @@ void bind_naive(nb::module_& m) {
     bind_kernels(m);
     bind_sparse<std::int32_t>(m);
     bind_sparse<std::int64_t>(m);
+    bind_logs<double>(m);
+    bind_logs<std::int64_t>(m);
+    bind_sums(m);
     bind_labels<std::int64_t>(m);
     bind_labels<std::int32_t>(m);
     bind_labels<std::int16_t>(m);

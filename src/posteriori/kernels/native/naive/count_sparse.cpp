@@ -58,9 +58,9 @@ template <typename I>
 int count_sparse(const Sparse<I>& X, const Column& y, std::size_t K, const double* w, double* table, int threads) {
     check_shape(X);
     if (!X.n) return SOUND;
-    // the chunks depend on the cells alone, never on the threads
+    // the chunks, of which each but the first costs a table, depend on the cells alone, never on the threads
     const auto begin = static_cast<std::size_t>(X.indptr[0]), stored = static_cast<std::size_t>(X.indptr[X.n]) - begin;
-    const std::size_t size = X.d * K, chunks = std::clamp<std::size_t>(stored / (4 * size + 65536), 1, 4);
+    const std::size_t size = X.d * K, worth = stored / (2 * size + 65536), chunks = worth < 2 ? 1 : worth < 8 ? 2 : 4;
     std::vector<std::size_t> ends(chunks + 1, 0);
     for (std::size_t c = 1; c < chunks; ++c)
         ends[c] = static_cast<std::size_t>(

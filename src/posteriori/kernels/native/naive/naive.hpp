@@ -104,6 +104,19 @@ int count_sparse(const Sparse<I>& X, const Column& y, std::size_t K, const doubl
 template <typename I>
 std::int64_t score_sparse(const Sparse<I>& X, const double* table, std::size_t K, const Scores& to, int threads, int* seen);
 
+// ln(N' + α) − below[scope of the row] of a table (rows, K ≥ 1), N' being the counts N, or what they leave of a whole given by
+// row or by class; says whether all are finite. Σ over the rows of each column, and what rounding took from it.
+template <typename T> struct Parts {
+    const T* counts;
+    const double *by_row, *by_class;  // at most one
+    const double* alpha;
+    bool one_alpha;  // for all rows
+};
+template <typename T>
+bool log_counts(const Parts<T>& N, std::size_t K, const std::int64_t* offsets, std::size_t scopes, const double* below,
+                double* out, int threads);
+void column_sums(const double* x, std::size_t rows, std::size_t K, double* high, double* low, int threads);
+
 // Integer labels in a short range: the least and greatest (false if they are further apart than `most`), then codes.
 template <typename T>
 bool label_range(const T* y, std::size_t n, std::ptrdiff_t stride, std::uint64_t most, T* lo, T* hi, int threads);

@@ -80,6 +80,38 @@ inline void add_group(const Terms<I>& terms, const Table& table, std::size_t fir
 
 Doubles rounded(Doubles sum, Doubles lost) { return sum - sum == Doubles{} ? sum + lost : sum; }  // −inf loses nothing
 
+// One row of two classes: two cells to a vector.
+struct Two {
+    template <typename I, typename Table>
+    void operator()(const Terms<I>& terms, const Table& table, const double* start, const double* low, double* out) const {
+        typedef double Couple __attribute__((vector_size(16)));
+        auto couple = [](const double* p) { Couple v; std::memcpy(&v, p, sizeof v); return v; };
+        auto row = [&](std::size_t i) { return couple(table.table + 2 * static_cast<std::size_t>(terms.index[i])); };
+        auto both = [&](std::size_t i) {
+            const Couple a = row(i), b = row(i + 1);
+            return Doubles{a[0], a[1], b[0], b[1]} * Doubles{terms.x[i], terms.x[i], terms.x[i + 1], terms.x[i + 1]};
+        };
+        const std::size_t group = terms.count > 4096 ? 4 : 64;
+        Couple sum = couple(start), lost = low ? couple(low) : Couple{};
+        for (std::size_t i = 0; i < terms.count;) {
+            const std::size_t end = std::min(terms.count, i + group);
+            Doubles parts[2] = {};
+            for (; i + 4 <= end; i += 4) {
+                parts[0] += both(i);
+                parts[1] += both(i + 2);
+            }
+            const Doubles four = parts[0] + parts[1];
+            Couple part = Couple{four[0], four[1]} + Couple{four[2], four[3]};
+            for (; i < end; ++i) part += row(i) * terms.x[i];
+            const Couple old = sum, now = old + part, back = now - old;
+            lost += (old - (now - back)) + (part - back);
+            sum = now;
+        }
+        const Couple found = sum - sum == Couple{} ? sum + lost : sum;
+        std::memcpy(out, &found, sizeof found);
+    }
+};
+
 // One row of up to 4Q classes.
 template <int Q> struct Few {
     template <typename I, typename Table>
@@ -181,7 +213,9 @@ std::int64_t score_sparse(const Sparse<I>& X, const double* weights, std::size_t
     std::vector<std::int64_t> impossible(tasks, NONE);
     parallel_for(tasks, threads, [&](std::size_t t) {
         const std::size_t first = t * share, last = std::min(X.n, first + share);
-        states[t] = K < 4 ? score_rows(X, narrow, Few<1>(), to, first, last) : score_wide(X, wide, to, first, last);
+        states[t] = K == 2  ? score_rows(X, wide, Two(), to, first, last)
+                    : K < 4 ? score_rows(X, narrow, Few<1>(), to, first, last)
+                            : score_wide(X, wide, to, first, last);
         double* out = to.out + first * K;
         if (!to.posterior) return;
         impossible[t] = normalise_block(out, last - first, K, out, nullptr);
