@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadValue, FormatError, PosterioriError, UnknownColumn
+from posteriori.table.encode import factorize
+from posteriori.table.schema import Schema
 
 
 @pytest.fixture
@@ -395,3 +397,43 @@ def test_what_read_gives_is_what_fit_takes():
     table = text("a,b,y\n" + "\n".join(f"{i % 2},{i}.5,{'no' if i % 3 else 'yes'}" for i in range(40)), target="y")
     model = po.NaiveBayes(kinds=table.schema)
     assert model.fit(table.X, table.y).predict_proba(table).shape == (40, 2)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_wide_files_are_read_as_narrow_ones_are(tmp_path, monkeypatch, form):
+    """Many columns go another way than few: the same table, schema and notes."""
+    rng = np.random.default_rng(0)
+    makers = [
+        lambda: rng.normal(size=30).round(3),
+        lambda: np.where(rng.random(30) < 0.2, np.nan, rng.integers(0, 15, 30)),
+        lambda: rng.integers(0, 3, 30),
+        lambda: rng.choice(["red", "green", None], 30),
+        lambda: rng.choice(["1.5", "2.5", "?"], 30),
+        lambda: rng.choice(["2026-01-02", "2025-11-30"], 30),
+        lambda: rng.choice(["1e5", "7", "-3.25"], 30),
+    ]
+    frame = pd.DataFrame({f"c{j}": makers[j % len(makers)]() for j in range(100)})
+    file = tmp_path / f"wide.{form}"
+    frame.to_csv(file, index=False) if form == "csv" else frame.to_parquet(file)
+    wide = po.read(file, target="c2")
+    monkeypatch.setattr("posteriori.table.files.WIDE", 10**6)
+    narrow = po.read(file, target="c2")
+    assert wide.schema == narrow.schema
+    assert wide.notes == narrow.notes
+    pd.testing.assert_frame_equal(wide.X, narrow.X, check_dtype=False)
+
+
+def test_numbers_are_looked_at_together_as_alone():
+    """Missing, infinite and negative zeros among whole and other numbers: what each column says of itself."""
+    rng = np.random.default_rng(1)
+    cells = [np.nan, np.inf, -0.0, 0.0, 1.0, 2.0, 3.5]
+    table = {f"c{j}": rng.choice(rng.choice(cells, rng.integers(1, 8)), 40) for j in range(60)}
+    table |= {f"i{j}": rng.integers(0, 3 + 5 * j, 40) for j in range(10)}
+    for name, column in table.items():
+        values, codes = factorize(column, name)
+        numeric = Schema.infer(table)[name].kind == "numeric"
+        said = next(note for note in Schema.infer(table).notes if note.startswith(f"{name}:"))
+        assert not numeric or said == f"{name}: numeric ({len(values)} different numbers)"
+        whole = all(float(v).is_integer() for v in values)
+        few = len(values) <= 10 and np.count_nonzero(codes < len(values)) >= 10 * len(values)
+        assert numeric == (not whole or not (few or set(values) == {0, 1}))

@@ -47,7 +47,8 @@ def date_columns(X: Any) -> set[str]:
         types = zip(X.column_names, X.schema.types)
     else:
         return set()
-    return {str(name) for name, dtype in types if str(dtype).startswith(("date", "timestamp"))}
+    maybe = ((name, dtype) for name, dtype in types if getattr(dtype, "name", "") not in ("float64", "int64", "str"))
+    return {str(name) for name, dtype in maybe if str(dtype).startswith(("date", "timestamp"))}
 
 
 def as_dates(words: Any) -> Any:

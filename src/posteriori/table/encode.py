@@ -32,7 +32,7 @@ class Seen:
 
 
 SHORT = 1000  # numbers that are sorted before Arrow has begun
-FEW = 32  # words that are looked up before Arrow has begun
+FEW = 200  # words that are looked up before Arrow has begun
 WIDEST_RANGE = 1 << 16  # integers within such a range are coded by a look-up table
 
 
@@ -118,8 +118,10 @@ def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:
 def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     import pyarrow as pa
 
-    if isinstance(column, np.ndarray) and len(column) <= FEW and set(map(type, column)) <= {str, type(None)}:
-        return _by_hash(column, name)
+    if len(column) <= FEW:
+        cells = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+        if set(map(type, cells)) <= {str, type(None)}:
+            return _few_words(cells)
     try:
         cells = pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
@@ -127,6 +129,13 @@ def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
         return _by_hash(column, name)
     words = coded.dictionary.to_pylist()
     return _sorted_codes(words, coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False))
+
+
+def _few_words(cells: list[str | None]) -> tuple[Sequence[Value], Array]:
+    values = tuple(sorted({cell for cell in cells if cell is not None}))
+    place: dict[str | None, int] = {v: i for i, v in enumerate(values)}
+    place[None] = len(values)
+    return values, np.array([place[cell] for cell in cells], dtype=narrowest(len(values) + 1))
 
 
 def _by_hash(column: Any, name: str) -> tuple[Sequence[Value], Array]:

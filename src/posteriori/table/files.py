@@ -29,8 +29,9 @@ FORMATS = {
     ".arff": "arff",
 }
 # every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
-WIDE = 1000  # columns from which the engine costs more than the cells
-DOUBTFUL = re.compile(r"(?i)(^|[,;|\t])([+-]?(0\d|nan|inf|0x)|\+|true|false|\d+_)|[,;|\t] | [,;|\t\r\n]|'")
+WIDE, BYTES = 64, 1 << 14  # columns from which the engine costs more than the cells, if each has at most so many bytes
+# after a mark: what may or may not be a number, or begins with a space
+DOUBTFUL = {mark: re.compile(rf"(?i)\{mark}(?:[+-]?(?:0\d|nan|inf|0x)|\+|true|false|\d+_| )") for mark in ",;|\t"}
 CSV_OPTIONS = "nullstr='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 
 
@@ -189,7 +190,7 @@ def _wide(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any:
             plain = all(
                 t.is_string(x) or t.is_large_string(x) or t.is_integer(x) or t.is_floating(x) for x in schema.types
             )
-            if len(schema.names) > WIDE and plain:
+            if len(schema.names) > WIDE and file.stat().st_size <= len(schema.names) * BYTES and plain:
                 return pq.read_table(file).to_pandas(ignore_metadata=True)
         return None
     if form != "csv" or header not in (None, True) or decimal != "." or file.suffix.lower() == ".zst":
@@ -200,15 +201,18 @@ def _wide(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any:
         names = first.split(mark)
         if (
             len(names) <= WIDE
+            or file.stat().st_size > len(names) * BYTES
             or len(set(map(str.lower, names))) < len(names)
             or any(_is_cell(n, ".") or not n for n in names)
         ):
             return None
         for line in text:
-            if '"' in line or line.count(mark) != len(names) - 1 or DOUBTFUL.search(line):
+            if '"' in line or "'" in line or line.count(mark) != len(names) - 1 or line.rstrip("\r\n").endswith(" "):
+                return None
+            if f" {mark}" in line or DOUBTFUL[mark].search(mark + line):
                 return None
     found = pd.read_csv(file, sep=mark, keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8-sig")
-    plain = all(dtype.kind in "if" or pd.api.types.is_string_dtype(dtype) for dtype in set(found.dtypes))
+    plain = all(dtype.kind in "if" or pd.api.types.is_string_dtype(dtype) for dtype in found.dtypes)
     return found if plain and len(found) else None
 
 

@@ -17,6 +17,8 @@ from ..errors import BadType, BadValue, TableError, UnknownColumn, did_you_mean,
 from .dates import days, holds_dates, without_dates
 from .schema import Schema
 
+SHORT = 1000  # rows
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -260,14 +262,29 @@ def _open_table(X: Any) -> Frame:
         repeated = sorted({name for name in names if names.count(name) > 1})
         raise UnknownColumn(f"duplicate columns: {listed(repeated)}; every column needs a name of its own")
     if pandas:
-        kinds = {dtype.kind for dtype in X.dtypes if isinstance(dtype, np.dtype)}
-        plain = all(isinstance(dtype, np.dtype) for dtype in X.dtypes)
-        if plain and len(names) and (kinds <= {"f"} or (len(set(X.dtypes)) == 1 and kinds <= set("biuf"))):
+        plain = len(names) and all(isinstance(dtype, np.dtype) for dtype in X.dtypes)
+        types = set(X.dtypes) if plain else set()
+        if plain and (all(t.kind == "f" for t in types) or (len(types) == 1 and next(iter(types)).kind in "biu")):
             return Frame(len(X), tuple(names), matrix=_open_matrix(X.to_numpy()).matrix)
-        columns = tuple(_from_pandas(cells, name) for name, (_, cells) in zip(names, X.items()))
-        return Frame(len(X), tuple(names), columns=columns)
+        return Frame(len(X), tuple(names), columns=_columns_of(X, names))
     columns = tuple(without_dates(X.column(j).combine_chunks()) for j in range(X.num_columns))
     return Frame(X.num_rows, tuple(names), columns=columns)
+
+
+def _columns_of(X: Any, names: list[str]) -> tuple[Any, ...]:
+    """The columns of a pandas frame; of a short one numbers of a type together, for a Series costs more than its cells."""
+    groups: dict[Any, list[int]] = {}
+    for j, dtype in enumerate(X.dtypes if len(X) <= SHORT else ()):
+        if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+            groups.setdefault(dtype, []).append(j)
+    found: dict[int, Any] = {}
+    for where in groups.values():
+        block = X.iloc[:, where].to_numpy()
+        found |= {j: block[:, k] for k, j in enumerate(where)}
+    rest = [j for j in range(len(names)) if j not in found]
+    others = (X.iloc[:, rest] if found else X).items() if rest else ()
+    found |= {j: _from_pandas(cells, names[j]) for j, (_, cells) in zip(rest, others)}
+    return tuple(found[j] for j in range(len(names)))
 
 
 def _from_pandas(series: Any, name: str) -> Any:
@@ -283,7 +300,7 @@ def _from_pandas(series: Any, name: str) -> Any:
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
         cells = series.to_numpy()
         return _arrow(cells, name) if holds_dates(cells) else cells
-    return _arrow(series, name)
+    return _arrow(series.array, name)
 
 
 def _arrow(cells: Any, name: str) -> Any:

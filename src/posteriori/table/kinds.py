@@ -76,13 +76,13 @@ def _arrow_type(column: Any, name: str) -> Any:
 def _arrow_kind(kind: Any, name: str) -> str:
     import pyarrow.types as t
 
-    if kind is None or t.is_null(kind) or t.is_dictionary(kind):
+    if kind is None or t.is_large_string(kind) or t.is_string(kind) or t.is_null(kind) or t.is_dictionary(kind):
         return "categorical"
     if t.is_boolean(kind):
         return "binary"
     if t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind):
         return "numeric"
-    words = (t.is_string, t.is_large_string, t.is_string_view, t.is_binary, t.is_large_binary, t.is_binary_view)
+    words = (t.is_string_view, t.is_binary, t.is_large_binary, t.is_binary_view)
     if any(is_one(kind) for is_one in words):
         return "categorical"
     raise _no_kind(name, str(kind))
@@ -114,22 +114,52 @@ def infer(X: Any, y: Any = None, kinds: Kinds = None) -> Schema:
     >>> s.notes[1]
     'rooms: categorical (whole numbers, 3 values)'
     """
-    dates = date_columns(X)
-    frame = open_frame(X)
+    return infer_frame(open_frame(X), date_columns(X), y, kinds)
+
+
+def infer_frame(frame: Frame, dates: set[str], y: Any = None, kinds: Kinds = None) -> Schema:
+    """`infer` of a table that is open already, with the names of the columns that were dates."""
     if frame.sparse is not None:
         frame = Frame(frame.n, frame.names, sparse=frame.sparse.tocsc())
     told = _told(frame, kinds)
     columns, notes = [], []
+    clear = _clear_numbers(frame)
     for j in range(frame.d):
         cells, name = frame.column(j), frame.name(j)
         if name in dates and j not in told:
             column, note = Column(name, "numeric"), f"{name}: numeric (dates, as days since 1970-01-01)"
+        elif j in clear and j not in told:
+            column, note = _numeric(name, *clear[j])
         else:
             column, note = _decide(cells, name, told.get(j))
         columns.append(column)
         notes.append(note)
     classes = () if y is None else tuple(encode_labels(y)[0].tolist())
     return Schema(tuple(columns), classes, notes=tuple(notes))
+
+
+def _clear_numbers(frame: Frame) -> dict[int, tuple[int, int, bool]]:
+    """(distinct values, observed cells, whether all are whole) of numeric columns that need no closer look.
+
+    Columns of a type are sorted together: of a short column the cells cost less than a call.
+    """
+    groups: dict[Any, list[int]] = {}
+    for j in range(frame.d if frame.n and frame.sparse is None else 0):
+        cells = frame.column(j)
+        if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
+            groups.setdefault(cells.dtype, []).append(j)
+    clear: dict[int, tuple[int, int, bool]] = {}
+    many = max(1, (1 << 20) // max(frame.n, 1))  # columns at a time
+    for where in (group[at : at + many] for group in groups.values() for at in range(0, len(group), many)):
+        x = np.array([frame.column(j) for j in where])
+        x.sort(axis=1)  # NaN at the end
+        there = x == x
+        distinct = there[:, 0] + ((x[:, 1:] != x[:, :-1]) & there[:, 1:]).sum(axis=1)
+        with np.errstate(invalid="ignore"):  # infinity is not whole
+            whole = ((x % 1 == 0) | ~there).all(axis=1)
+        facts = zip(where, distinct.tolist(), there.sum(axis=1).tolist(), whole.tolist())
+        clear |= {j: (values, rows, integer) for j, values, rows, integer in facts if values > FEW or not integer}
+    return clear
 
 
 def _told(frame: Frame, kinds: Kinds) -> dict[int, str]:
@@ -173,9 +203,13 @@ def _decide_numbers(cells: Any, name: str) -> tuple[Column, str]:
     if whole and len(values) <= FEW and rows >= OFTEN * len(values):
         note = f"{name}: categorical (whole numbers, {len(values)} values)"
         return Column(name, "categorical", tuple(values), frozenset(values)), note
+    return _numeric(name, len(values), rows, whole)
+
+
+def _numeric(name: str, values: int, rows: int, whole: bool) -> tuple[Column, str]:
     if whole:
-        _warn_id(name, len(values), rows)
-    return Column(name, "numeric"), f"{name}: numeric ({len(values)} different numbers)"
+        _warn_id(name, values, rows)
+    return Column(name, "numeric"), f"{name}: numeric ({values} different numbers)"
 
 
 def _is_text(values: Any, rows: int) -> bool:

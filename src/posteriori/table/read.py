@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadParameter, UnknownColumn, did_you_mean, listed
-from .dates import as_dates, plain_dates
+from .dates import as_dates, date_columns, plain_dates
 from .files import FORMATS, at_hand, from_arff, query
-from .frame import Table
-from .kinds import Kinds, infer
+from .frame import SHORT, Frame, Table, open_frame
+from .kinds import Kinds, infer_frame
 from .schema import Column, Schema, in_order, is_missing
 
 MISSING = ("?", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "NaN", "nan", "-")  # where all else is a number
+SIGNS = ("+", "-", ".", "i", "I")  # with which a number may begin
 MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
 
 
@@ -73,8 +74,8 @@ def read(
             frame, notes = query(file, name, form, sql, decimal, header)
             values = {}
     words = MISSING if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
-    frame, more = _understood(frame, words, missing is not None, decimal)
-    return _with_target(frame, target, kinds, values, (*notes, *more), name)
+    frame, opened, more = _understood(frame, words, missing is not None, decimal)
+    return _with_target(frame, opened, target, kinds, values, (*notes, *more), name)
 
 
 def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: Any, format: Any) -> None:
@@ -103,45 +104,45 @@ def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: 
         ) from None
 
 
-def _understood(frame: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, list[str]]:
-    """(the frame, notes): words that stand for missing cells, and dates, alike whatever the format."""
+def _understood(frame: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, Frame, list[str]]:
+    """(the frame, the same opened, notes): words that stand for missing cells, and dates, alike whatever the format."""
     import pandas as pd
 
     notes: list[str] = []
-    types = pd.api.types
-    dates = [types.is_datetime64_any_dtype(dtype) for dtype in frame.dtypes]
-    text = [types.is_string_dtype(dtype) or dtype.kind == "O" for dtype in frame.dtypes]
-    if not any(dates) and not any(text):
-        return frame, notes
-    columns, changed = {}, False
-    for j, (name, cells) in enumerate(frame.items()):
-        if dates[j]:
-            columns[j], changed = plain_dates(cells), True
+    changed: dict[int, Any] = {}
+    opened = open_frame(frame)
+    for j, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes)):
+        if dtype.kind in "biuf":
             continue
-        mended, said = _mended(cells, words, told, decimal) if text[j] else (cells, [])
-        notes += [f"{name}: {note}" for note in said]
-        columns[j], changed = mended, changed or mended is not cells
+        if dtype.kind == "M":
+            changed[j] = plain_dates(frame.iloc[:, j])
+        elif (dtype.kind == "O" or pd.api.types.is_string_dtype(dtype)) and _looks_odd(
+            opened.column(j), words, decimal
+        ):
+            cells = frame.iloc[:, j]
+            mended, said = _looked_at(cells, words, told, decimal)
+            notes += [f"{name}: {note}" for note in said]
+            if mended is not cells:
+                changed[j] = mended
     if not changed:
-        return frame, notes
-    made = pd.DataFrame(columns)
+        return frame, opened, notes
+    made = pd.DataFrame({j: changed.get(j, cells) for j, (_, cells) in enumerate(frame.items())})
     made.columns = frame.columns
-    return made, notes
+    return made, open_frame(made), notes
 
 
-def _mended(cells: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, list[str]]:
-    """A column of words as what it is: numbers with a word for missing ones, dates, or words.
+def _looks_odd(cells: Any, words: tuple[str, ...], decimal: str) -> bool:
+    """Whether a column of words may be something else: numbers with a word for missing ones, or dates.
 
     The distinct words decide, so that a column of few of them costs little however long it is.
     """
-    distinct = [v for v in cells.unique().tolist() if not is_missing(v)]
-    if not all(isinstance(v, str) for v in distinct):
-        return cells, []
-    found = sorted({v.strip() for v in distinct} & set(words))
-    rest = [v.strip() for v in distinct if v.strip() not in words]
-    looks_odd = bool(found) or decimal == "," or any(v[:1].isdigit() or v[:1] in "+-.iI" for v in rest)
-    if not looks_odd:
-        return cells, []
-    return _looked_at(cells, words, told, decimal)
+    if isinstance(cells, np.ndarray):
+        distinct = {v for v in cells.tolist() if not is_missing(v)}
+    else:
+        distinct = set((cells if len(cells) <= SHORT else cells.unique()).to_pylist()) - {None}
+    if not distinct or not all(isinstance(v, str) for v in distinct):
+        return False
+    return decimal == "," or any(v in words or v[:1].isdigit() or v[:1] in SIGNS for v in map(str.strip, distinct))
 
 
 def _looked_at(cells: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, list[str]]:
@@ -172,11 +173,17 @@ def _as_numbers(words: Any, decimal: str) -> Any:
 
 
 def _with_target(
-    frame: Any, target: str | None, kinds: Kinds, values: dict[str, Any], notes: tuple[str, ...], name: str
+    frame: Any,
+    opened: Frame,
+    target: str | None,
+    kinds: Kinds,
+    values: dict[str, Any],
+    notes: tuple[str, ...],
+    name: str,
 ) -> Table:
     names = list(frame.columns)
     if target is None:
-        return Table(frame, None, _declared(infer(frame, None, kinds), values), notes)
+        return Table(frame, None, _declared(infer_frame(opened, date_columns(frame), None, kinds), values), notes)
     if target not in names:
         hint = did_you_mean(target, names)
         raise UnknownColumn(f"no column {target!r} in {name}{hint} Columns: {listed(names)}{_said(notes)}")
@@ -188,15 +195,16 @@ def _with_target(
         warnings.warn(
             f"{name}: {int(gone.sum())} rows have no {target!r} (first: row {row}) and are left out", stacklevel=3
         )
-        frame = frame[~gone].reset_index(drop=True)
+        frame, opened = frame[~gone].reset_index(drop=True), opened.take_rows(~gone)
+    opened = opened.take_columns([j for j, other in enumerate(names) if other != target])
     X, y = frame.drop(columns=[target]), _plain_labels(frame[target])
     note = _quantity(y, told)
     if note:
-        made = infer(X, None, kinds)
+        made = infer_frame(opened, date_columns(X), None, kinds)
         y, task = y.astype(np.float64), "regression"
         notes = (*notes, f"{target}: {note}, for a regressor")
     else:
-        made, task = infer(X, y, kinds), "classification"
+        made, task = infer_frame(opened, date_columns(X), y, kinds), "classification"
         classes = values.get(target)
         if classes is not None:
             made = Schema(made.columns, in_order(classes), frozenset(classes), notes=made.notes)
