@@ -153,3 +153,36 @@ def test_missing_cells_are_told_of_the_last_row():
             po.NaiveBayes(kinds=KINDS).partial_fit(X, y).partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=[1.0])
         )
         assert model.partial_fit(X[i : i + 1], y[i : i + 1]).n_missing_ == alone.n_missing_
+
+
+SEMI = {
+    "TAN": po.TAN(),
+    "AODE": po.AODE(),
+    "lazy AODE": po.AODE(lazy=True),
+    "A2DE": po.A2DE(),
+    "KDB": po.KDB(k=2),
+    "SPODE": po.SPODE(super_parent="word"),
+}
+
+
+@pytest.mark.parametrize("name", SEMI)
+@given(seed=st.integers(0, 99), asked=st.sets(st.integers(0, 39), max_size=3))
+def test_semi_naive_one_by_one(name, seed, asked):
+    """Rows of values that are known wait; a new value is learned, or refused, at once."""
+    X, y = table(seed)
+    X = X.drop(columns="note")
+    X.loc[0, ["word", "flag"]], X.loc[1, ["word", "flag"]], X.loc[2, "word"] = ("a", True), ("b", False), "c"
+    kinds = {k: v for k, v in KINDS.items() if k != "note"}
+    grown = copy.deepcopy(SEMI[name]).set_params(kinds=kinds).fit(X[:20], y[:20])
+    at_once = copy.deepcopy(grown).partial_fit(X[20:], y[20:])
+    for i in range(20, 40):
+        grown.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert "_waiting" in vars(grown)
+        if i in asked:
+            grown.predict_proba(X[:3])
+    assert grown.statistics_ == at_once.statistics_
+    np.testing.assert_allclose(grown.predict_proba(X), at_once.predict_proba(X), rtol=1e-9)
+    new = X[:1].assign(word="new")
+    grown.partial_fit(new, y[:1])
+    assert "_waiting" not in vars(grown)
+    assert "new" in grown.schema_["word"].values

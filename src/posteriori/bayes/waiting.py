@@ -55,12 +55,15 @@ def has_plain_classes(base: Any) -> bool:
 
 def table_room(base: Any, parameters: list[tuple[str, Any]]) -> Room | None:
     """A room for rows of a table, or None where some column could refuse a row later."""
-    if base.joints or base.cuts or not has_plain_classes(base) or base.words.table.max(initial=0) >= ROOM:
+    if not has_plain_classes(base) or base.words.table.max(initial=0) >= ROOM:
         return None
     room = Room(base, len(base.cells.table), parameters)
-    for column, role in zip(base.schema.columns, base.roles):
+    cuts = base.cuts or (None,) * len(base.roles)
+    for column, role, cut in zip(base.schema.columns, base.roles, cuts):
         kind: Any = role if role == "words" else column.kind
-        if role == "cells":
+        if base.joints and cut is None:  # a new value, which makes tables of several columns larger, may be refused
+            kind = column.place
+        elif role == "cells" and cut is None:
             kind = type(column.values[0]) if column.values else None
             if kind not in (str, int, float, bool):
                 return None

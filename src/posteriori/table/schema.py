@@ -35,6 +35,9 @@ def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
         return (1, "", v) if isinstance(v, str) else (2, type(v).__name__, v)
 
     values = list(values)
+    types = set(map(type, values))
+    if types == {str} or types <= {int, float, bool}:
+        return tuple(sorted(values))  # type: ignore[type-var]
     try:
         return tuple(sorted(values, key=place))
     except TypeError:
@@ -77,7 +80,7 @@ class Column:
             )
         if other.declared <= self.declared and all(v in self.place for v in other.values):
             return self
-        values = in_order({*self.values, *other.values})
+        values = in_order((*self.values, *(v for v in other.values if v not in self.place)))  # nearly in order already
         if self.kind == "binary" and len(values) > 2:
             raise TableError(
                 f"column {self.name!r} is binary but would have {len(values)} values: {list(values)}; "
