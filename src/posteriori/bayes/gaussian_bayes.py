@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
+from ..blas import one_thread
 from ..errors import BadValue, SingularCovariance
 from ..statistics import CoMoments
 from ..table.points import checked_matrix
@@ -147,10 +148,11 @@ class GaussianBayes(MatrixLearner):
 
     def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> CoMoments:
         total = CoMoments.zero(n_classes, X.shape[1])
-        for begin in range(0, len(X), BLOCK):
-            rows = slice(begin, begin + BLOCK)
-            part = comoments(X[rows], codes[rows], n_classes, None if weights is None else weights[rows])
-            total = total + part
+        with one_thread(X.size * X.shape[1]):
+            for begin in range(0, len(X), BLOCK):
+                rows = slice(begin, begin + BLOCK)
+                part = comoments(X[rows], codes[rows], n_classes, None if weights is None else weights[rows])
+                total = total + part
         if not np.isfinite(total.c).all():
             raise BadValue(
                 "the squares of X are too large for float64 (values beyond about 1e150); rescale the columns"
@@ -162,7 +164,8 @@ class GaussianBayes(MatrixLearner):
         with np.errstate(divide="ignore"):
             log_prior = np.log(self.class_prior_)
         means, matrices = self.means_, self._matrices()
-        return [factored(mean, sigma) for mean, sigma in zip(means, matrices)], log_prior
+        with one_thread(matrices.size * matrices.shape[1]):
+            return [factored(mean, sigma) for mean, sigma in zip(means, matrices)], log_prior
 
     def _densities(self) -> tuple[list[Normal | None], Floats]:
         """The density of each class that is possible at all."""
@@ -180,9 +183,10 @@ class GaussianBayes(MatrixLearner):
         X = self._border(X, reset=False)
         normals, log_prior = self._densities()
         out = np.full((len(X), len(normals)), -np.inf)
-        for y, normal in enumerate(normals):
-            if normal is not None:
-                out[:, y] = log_prior[y] + normal.log_density(X)
+        with one_thread(X.size * X.shape[1] * len(normals)):
+            for y, normal in enumerate(normals):
+                if normal is not None:
+                    out[:, y] = log_prior[y] + normal.log_density(X)
         return out
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Array]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import ModelError, did_you_mean, listed
-from ..kernels.naive import log_counts
 from ..statistics.counts import Counts
 from ..table.labels import places
 
@@ -84,8 +83,6 @@ def log_theta(counts: Counts | Array, smoothing: float, axis: int = -2) -> Float
         return log_share(counts + smoothing, counts.sum(axis=axis, keepdims=True) + size * smoothing, size)
     sizes = counts.sizes
     whole = counts.totals() + sizes[:, None] * smoothing
-    if (whole > 0).all() and counts.table.size:
-        return log_counts(counts.table, counts.offsets, np.array([float(smoothing)]), np.log(whole))[0]
     below = np.log(np.where(whole > 0, whole, np.maximum(sizes[:, None], 1)))
     with np.errstate(divide="ignore"):
         above = np.log(np.where(np.repeat(whole > 0, sizes, axis=0), counts.table + smoothing, 1.0))

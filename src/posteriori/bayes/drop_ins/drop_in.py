@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
 from ...arrays import Array, Floats
+from ...blas import one_thread
 from ...errors import BadParameter, BadValue, UnknownValue
 from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, log_counts, posterior, score_sparse
 from ...statistics import Counts
@@ -208,11 +209,12 @@ class DiscreteNB(DropIn):
 def dense_count(X: Array, codes: Array, n_classes: int, weights: Floats | None) -> Floats:
     """Σ_r w_r x_rj by class, shape (d, K): the product with the indicator of the class, a block of rows at a time."""
     table = np.zeros((X.shape[1], n_classes))
-    for begin in range(0, len(X), 1 << 15):
-        rows = slice(begin, begin + (1 << 15))
-        indicator = np.zeros((len(codes[rows]), n_classes))
-        indicator[np.arange(len(indicator)), codes[rows]] = 1.0 if weights is None else weights[rows]
-        table += X[rows].T.astype(np.float64, copy=False) @ indicator
+    with one_thread(X.size * n_classes):
+        for begin in range(0, len(X), 1 << 15):
+            rows = slice(begin, begin + (1 << 15))
+            indicator = np.zeros((len(codes[rows]), n_classes))
+            indicator[np.arange(len(indicator)), codes[rows]] = 1.0 if weights is None else weights[rows]
+            table += X[rows].T.astype(np.float64, copy=False) @ indicator
     return table
 
 
@@ -264,7 +266,11 @@ class Linear:
     def score(self, X: Any, above: float | None = None, wanted: bool = False) -> tuple[Floats, int, int]:
         """(scores, or the posterior if wanted, first impossible row or −1, what was seen among stored cells)."""
         if isinstance(X, np.ndarray):
-            out = X @ self.table
+            if X.size < 9216:  # BLAS takes one thread for so little by itself
+                out = X @ self.table
+            else:
+                with one_thread(X.size * len(self.start)):
+                    out = X @ self.table
             out += self.start
             out += self.low
             return *(posterior(out) if wanted else (out, -1)), 0
