@@ -16,6 +16,7 @@ from harness import CORES, human, peers, record
 peers("naive")
 
 import numpy as np  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
 
 import posteriori as po  # noqa: E402
 
