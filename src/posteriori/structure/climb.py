@@ -9,6 +9,9 @@ Symbols: s(v | P) the score of node v with parents P, pa(v) its parents now. A s
 so all steps are known from T[u, v], the score of v with u toggled among its parents; a step changes one or two columns of
 T, and a column is kept as long as the search lasts. Of equal steps the first is taken: additions before deletions before
 turns, then by parent, then by child. Gains are equal that differ by less than 1e-10 a row.
+
+Where no step gains, arrows that the score cannot tell (u → v where the other parents of v are the parents of u) are turned
+one after the other: each such graph is as good, and a step from it may gain.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ class State:
         d = scored.d
         self.scored, self.rules = scored, rules
         self.edge, self.reaches = np.zeros((d, d), dtype=bool), np.zeros((d, d), dtype=bool)
+        self._fixed = rules.required | rules.forbidden.T  # arrows that may not be turned
         self.own, self.toggled = np.zeros(d), np.full((d, d), np.nan)
         self._seen: dict[tuple[int, bytes], tuple[float, Floats]] = {}  # own score and toggled ones of a family
         self._key: list[tuple[int, bytes] | None] = [None] * d
@@ -87,13 +91,15 @@ class State:
     def allowed(self) -> Bools:
         """Which steps may be done, [move, u, v]."""
         edge, rules = self.edge, self.rules
-        full = edge.sum(axis=0) >= rules.most
         out = np.empty((3, *edge.shape), dtype=bool)
-        np.logical_not(edge | self.reaches.T | rules.forbidden | full, out=out[0])
-        np.logical_and(edge, ~rules.required, out=out[1])
-        np.logical_and(out[1], ~(rules.forbidden.T | full[:, None]), out=out[2])
+        np.logical_not(self.reaches.T | edge | rules.forbidden, out=out[0])
+        np.greater(edge, rules.required, out=out[1])
+        np.greater(edge, self._fixed, out=out[2])
+        if rules.most < len(edge):
+            full = edge.sum(axis=0) >= rules.most
+            out[0][:, full], out[2][full] = False, False
         u, v = np.nonzero(out[2])  # u → v can be turned unless another path leads from u to v
-        out[2, u, v] = ~(edge[u] & self.reaches[:, v].T).any(axis=1)
+        out[2, u, v] = ~(edge[u] & self.reaches.T[v]).any(axis=1)
         return out
 
     def gains(self, allowed: Bools) -> Floats:
@@ -161,7 +167,8 @@ class Climber:
 
     def climb(self, tabu: int = 0) -> None:
         """Take the best step while it gains; with `tabu`, also up to so many that do not, to no graph seen of late."""
-        code = np.random.default_rng(0).integers(1, 1 << 62, self.state.edge.shape)
+        # a graph is known by its number: the codes of its arrows together
+        code = np.random.default_rng(0).integers(1, 1 << 62, self.state.edge.shape) if tabu else self.state.edge
         here = int(np.bitwise_xor.reduce(code[self.state.edge], initial=0))
         recent: deque[int] = deque([here], maxlen=max(tabu, 1))
         idle = 0
@@ -177,6 +184,26 @@ class Climber:
             move, u, v = self._take(gains, top)
             here ^= int(code[u, v]) ^ (int(code[v, u]) if move == 2 else 0)
             recent.append(here)
+
+    def turn_round(self) -> bool:
+        """Turn arrows that may point either way in the class, each pair of nodes once; whether a step gains after one.
+
+        u → v is such an arrow where the other parents of v are the parents of u. The score stays, the next steps do not.
+        """
+        turned = np.zeros_like(self.state.edge)
+        while not self.watch.over():
+            allowed = self.state.allowed()
+            edge = self.state.edge
+            u, v = np.nonzero(allowed[2] & ~turned)
+            free = (edge[:, u] != edge[:, v]).sum(axis=0) == 1
+            if not free.any():
+                return False
+            a, b = int(u[np.argmax(free)]), int(v[np.argmax(free)])
+            turned[a, b] = turned[b, a] = True
+            self._do(2, a, b, float(self.state.gains(allowed)[2, a, b]))
+            if self.state.gains(self.state.allowed()).max(initial=-np.inf) > self.least:
+                return True
+        return False
 
     def back(self) -> None:
         """Go to the best graph, and forget the steps after it."""
@@ -222,6 +249,8 @@ def climb(
     walk = Climber(State(scored, rules, arrows), watch)
     try:
         walk.climb(tabu)
+        while scored.score in EQUIVALENT and scored.complete and walk.turn_round():
+            walk.climb(tabu)
         for _ in range(restarts):
             if watch.over():
                 break

@@ -191,7 +191,10 @@ def coded(
     if frame.d == 0 or frame.n == 0:
         raise TableError(f"a structure is learned from rows and columns; got {frame.n} rows of {frame.d} columns")
     table = code_columns(frame, range(frame.d), n_jobs)
-    columns, sizes = zip(*(_observed(table.column(j), len(values)) for j, values in enumerate(table.values)))
+    found = [(table.column(j), len(values)) for j, values in enumerate(table.values)]
+    if frame.matrix is not None:  # coded as a whole, by the range of all its numbers
+        found = [_observed(*column) for column in found]
+    columns, sizes = zip(*found)
     for name, size in zip(names, sizes):
         if size == 0:
             raise TableError(f"every cell of {name!r} is missing: leave the column out")
