@@ -35,7 +35,7 @@ __all__ = [
 
 
 WORTH_A_THREAD = 20_000_000  # elementary steps, some milliseconds: less is done before another thread has begun
-CELLS = 100_000  # of rows whose dots or sums are worth a thread: some tenths of a millisecond
+CELLS = 500_000  # of rows whose dots or sums are worth a thread: about a millisecond; with fewer it loses to its start
 ALIGNED = 8  # columns: a row of `square` is a multiple of this
 KINDS = ("dot", "polynomial", "sigmoid", "rbf", "distance", "manhattan")
 

@@ -79,7 +79,7 @@ def nearest(
     """(distance, index), each (m, k), by distance and then by index; row skip[i] is no neighbour of query i."""
     distance = np.empty((len(Q), k), dtype=Q.dtype)
     index = np.empty((len(Q), k), dtype=np.int64)
-    threads = n_threads(n_jobs, len(Q) * Q.shape[1], 1000)
+    threads = n_threads(n_jobs, len(Q) * Q.shape[1], 3000)
     native().kdtree_nearest(*_search(flat), leaf_size, Q, skip, METRICS[metric], p, threads, distance, index)
     return distance, index
 
@@ -88,7 +88,7 @@ def within(
     flat: Flat, leaf_size: int, Q: Floats, radius: Floats, metric: str, p: float, n_jobs: int | None = None
 ) -> tuple[Ints, Ints, Floats]:
     """(start, index, distance): query i found index[start[i] : start[i+1]], in the tree's order."""
-    threads = n_threads(n_jobs, len(Q) * Q.shape[1], 1000)
+    threads = n_threads(n_jobs, len(Q) * Q.shape[1], 3000)
     start, index, distance = native().kdtree_within(
         *_search(flat), leaf_size, Q, radius, METRICS[metric], p, threads, True
     )
@@ -99,7 +99,7 @@ def count(
     flat: Flat, leaf_size: int, Q: Floats, radius: Floats, metric: str, p: float, n_jobs: int | None = None
 ) -> Ints:
     """How many points are at most radius[i] from query i."""
-    threads = n_threads(n_jobs, len(Q) * Q.shape[1], 1000)
+    threads = n_threads(n_jobs, len(Q) * Q.shape[1], 3000)
     found = native().kdtree_within(*_search(flat), leaf_size, Q, radius, METRICS[metric], p, threads, False)[0]
     return np.array(found[1:], dtype=np.int64)
 
@@ -115,7 +115,7 @@ def brute_nearest(
     """The k nearest by the Euclidean metric from all distances; the same answer as `nearest`."""
     distance = np.empty((len(Q), k), dtype=Q.dtype)
     index = np.empty((len(Q), k), dtype=np.int64)
-    threads = n_threads(n_jobs, len(Q) * X.shape[0] * X.shape[1], 2_000_000)
+    threads = n_threads(n_jobs, len(Q) * X.shape[0] * X.shape[1], 5_000_000)
     native().brute_nearest(X, *prepared, Q, skip, threads, distance, index)
     return distance, index
 

@@ -190,8 +190,8 @@ namespace {
 
 // out = Σ_i of what `put(i, sum)` adds to a sum. A large sum is one of PARTS sums, whatever the number of threads.
 template <typename Rows, typename Put> void total(const Rows& rows, std::size_t n, double* out, int threads, Put put) {
-    constexpr std::size_t LARGE = 200000, PARTS = 4;
-    const std::size_t width = rows.d + 1, parts = cells(rows, n) < std::max(LARGE, 8 * PARTS * width) ? 1 : PARTS;
+    constexpr std::size_t LARGE = 1000000, PARTS = 4;
+    const std::size_t width = rows.d + 1, parts = cells(rows, n) < LARGE ? 1 : PARTS;
     const std::size_t each = (n + parts - 1) / parts;
     std::vector<double> sums((parts - 1) * width);
     parallel_for(parts, threads, [&](std::size_t part) {
@@ -227,9 +227,9 @@ void row_squares(const Rows& rows, std::size_t n, double bias, const double* wei
 template <typename Rows>
 std::size_t conjugate(const Rows& rows, std::size_t n, double bias, const double* weight, const double* scale,
                       const Conjugate& state, double enough, std::size_t max_steps, int threads) {
-    if constexpr (std::is_same_v<Rows, SparseRows>) {  // the rows that count, side by side, where some do not
+    if constexpr (std::is_same_v<Rows, SparseRows>) {  // the rows that count, side by side, where most do not
         const std::size_t used = n - static_cast<std::size_t>(std::count(weight, weight + n, 0.0));
-        if (used < n) {
+        if (3 * used < n) {
             std::vector<std::int64_t> starts{0};
             std::vector<std::int32_t> columns;
             std::vector<double> values, weights;
