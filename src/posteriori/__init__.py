@@ -34,6 +34,7 @@ _HOME: dict[str, str] = {
     "compare_structures": "structure.comparison",
     "cross_validate": "structure.trust",
     "learn_structure": "structure.search",
+    "structural_em": "network.structural",
     "Not": "network.says",
     "networks": "network.networks:",
     "BernoulliNB": "bayes.drop_ins.bernoulli_nb",

@@ -111,8 +111,8 @@ def read_incomplete(
     closed: Mapping[str, Sequence[Hashable]],
     sample_weight: Any,
     n_jobs: int | None,
-) -> tuple[Incomplete, States]:
-    """The rows, and the states of every node: of a hidden one those told, or as many as told."""
+) -> tuple[States, Codes, Floats | None]:
+    """The states of every node (of a hidden one those told, or as many as told), the rows in their codes, the weights."""
     unseen = hidden_states(dag, hidden)
     seen = [n for n in dag.nodes if n not in unseen]
     try:
@@ -132,7 +132,7 @@ def read_incomplete(
         place = {s: i for i, s in enumerate(states[node])}
         codes = np.array([place.get(v, -1) for v in coded.values[k]] + [-1], np.int32)
         cases[:, dag.index[node]] = codes[coded.column(k)]
-    return Incomplete(dag, states, cases, weights, n_jobs), states
+    return states, cases, weights
 
 
 def hidden_states(dag: Dag, hidden: Any) -> dict[str, tuple[Hashable, ...]]:

@@ -16,7 +16,7 @@ from ..structure.dag import Dag, Names
 from ..structure.graph import UndirectedGraph, find
 from . import formats, learn
 from .formats.text import Description
-from .hidden import climb, first_tables, given_tables, read_incomplete
+from .hidden import Incomplete, climb, first_tables, given_tables, read_incomplete
 from .numbers import Numbers
 from .says import code_of
 from .tables import States, as_dag, as_states, checked_tables, flat_table, graph_of, node_states
@@ -161,7 +161,8 @@ class Net:
         """
         graph, how, unseen = as_dag(dag), learn.Smoothing(smoothing, ess), {} if hidden is None else hidden
         closed = {**{n: s for n, s in learn.listed_states(data).items() if n in graph.index}, **as_states(states)}
-        rows, found = read_incomplete(graph, data, unseen, closed, sample_weight, n_jobs)
+        found, cases, weights = read_incomplete(graph, data, unseen, closed, sample_weight, n_jobs)
+        rows = Incomplete(graph, found, cases, weights, n_jobs)
         if not len(rows.cases) and not unseen:
             return cls.fit(graph, data, smoothing, states, sample_weight, name, ess=ess, n_jobs=n_jobs)
         starts = (

@@ -37,6 +37,12 @@ MOST_COUNTS = 1 << 24  # N ln N is looked up to here
 EXACT_SUMS = 1000
 
 
+def price_of(score: str, m: float) -> float | None:
+    """f, the price of a parameter given m rows; None where a score is no likelihood less a price."""
+    bic = 0.5 * math.log(max(m, 1.0))
+    return {"loglik": 0.0, "aic": 1.0, "bic": bic, "mdl": bic}.get(score)
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """A coded table with a score: what a child with some parents is worth.
@@ -87,8 +93,7 @@ class Scored:
     @cached_property
     def price(self) -> float | None:
         """f, the price of a parameter; None where a score is no likelihood less a price."""
-        bic = 0.5 * math.log(max(self.m, 1.0))
-        return {"loglik": 0.0, "aic": 1.0, "bic": bic, "mdl": bic}.get(self.score)
+        return price_of(self.score, self.m)
 
     @cached_property
     def how(self) -> tuple[str, float]:

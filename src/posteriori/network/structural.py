@@ -1,0 +1,221 @@
+"""A structure from rows with missing cells or hidden nodes: EM inside the search (Friedman, 1997).
+
+Symbols: B a structure, θ its tables, m the sum of the weights, |B| its parameters, f the price of one.
+
+    tables      θ by EM under B
+    rows        every row completed in all ways, each weighed by P(missing | known, θ); of a row with too many ways, draws
+    structure   B' = the climb from B by the score of these weighted rows, which is the expected score
+
+    s(B) = Σ_rows ln P(what the row states | θ) − f·|B|
+
+A B' of greater expected score has a greater s; the climb ends where s does not rise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..arrays import Codes, Floats
+from ..errors import BadParameter, did_you_mean, listed
+from ..structure.dag import Dag
+from ..structure.scores import price_of
+from ..structure.search import learn_structure
+from .bayesnet import BayesNet
+from .hidden import Incomplete, climb, first_tables, read_incomplete
+from .junction import JunctionTree
+from .learn import Smoothing, listed_states
+from .numbers import Numbers, one_hot
+from .sampling import RandomState, at_least, seeds
+from .tables import States, as_states
+
+PENALISED = ("bic", "mdl", "aic", "loglik")
+MOST_WAYS = 256  # ways to complete a row that are all looked at
+BLOCK = 1 << 18  # completed rows at a time
+
+
+@dataclass(frozen=True)
+class StructuralEM:
+    """The network that was found, s(B) after every turn, and whether the last turn found nothing better."""
+
+    net: BayesNet = field(repr=False)
+    trace: tuple[float, ...]
+    converged: bool
+
+    @property
+    def dag(self) -> Dag:
+        """The structure."""
+        return self.net.dag
+
+    @property
+    def score(self) -> float:
+        """s(B), larger is better."""
+        return self.trace[-1]
+
+
+def structural_em(
+    data: Any,
+    score: str = "bic",
+    *,
+    start: Dag | None = None,
+    hidden: Mapping[str, Any] | None = None,
+    required: Iterable[tuple[str, str]] = (),
+    forbidden: Iterable[tuple[str, str]] = (),
+    tiers: Sequence[Iterable[str]] | None = None,
+    max_parents: int | None = None,
+    smoothing: float = 1.0,
+    states: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: Any = None,
+    draws: int = 20,
+    max_iter: int = 20,
+    random_state: RandomState = None,
+    progress: Callable[[int, float], Any] | None = None,
+    n_jobs: int | None = None,
+) -> StructuralEM:
+    """Structure and tables of an incomplete table: EM for the tables, a search among structures, by turns.
+
+    Parameters
+    ----------
+    data : table, its columns the nodes
+    score : "bic" ("mdl"), "aic" or "loglik"; larger is better
+    start : where to begin; None is what `learn_structure` finds where a missing cell is a value of its own
+    hidden : {node: number of its states}, nodes without a column; `start` says what they are joined to at first
+    required, forbidden, tiers, max_parents : as in `learn_structure`
+    smoothing, states, sample_weight : as in `BayesNet.fit_em`
+    draws : how often a row that can be completed in more than 256 ways is drawn, instead of in all ways
+    max_iter : most turns
+    progress : called with the turn and the score
+
+    >>> rng = np.random.default_rng(0)
+    >>> a = rng.integers(0, 2, 400); b = np.where(rng.random(400) < 0.9, a, 1 - a).astype(object)
+    >>> b[rng.random(400) < 0.3] = None
+    >>> found = structural_em({"a": a, "b": b})
+    >>> len(found.dag.edges), found.converged
+    (1, True)
+    """
+    if not isinstance(score, str) or score not in PENALISED:
+        hint = did_you_mean(score, PENALISED)
+        raise BadParameter(
+            f"score is a likelihood less a price: one of {listed(PENALISED)}{hint} Got {score!r} instead."
+        )
+    draws, max_iter = at_least("draws", draws, 1), at_least("max_iter", max_iter, 1)
+    rules: dict[str, Any] = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
+    rules["n_jobs"] = n_jobs
+    if start is None:
+        if hidden:
+            raise BadParameter(
+                "a hidden node is joined to none at first: start is a Dag that says to which. Got None instead."
+            )
+        start = learn_structure(data, score, sample_weight=sample_weight, **rules).dag
+    how = Smoothing(smoothing)
+    closed = {**{n: s for n, s in listed_states(data).items() if n in start.index}, **as_states(states)}
+    table = read_incomplete(start, data, hidden or {}, closed, sample_weight, n_jobs)
+    found = _tables(start, table, hidden or {}, how, score, random_state, n_jobs)
+    trace, converged = [found.score], False
+    stream = seeds(random_state, max_iter).tolist()
+    try:
+        while not converged and len(trace) < max_iter:
+            if progress is not None:
+                progress(len(trace), trace[-1])
+            cases, weights = completed(found.numbers, *table[1:], draws, int(stream[len(trace)]))
+            columns = dict(zip(start.nodes, cases.T, strict=True))
+            dag = learn_structure(columns, score, start=found.dag, sample_weight=weights, **rules).dag
+            other = found if dag == found.dag else _tables(dag, table, hidden or {}, how, score, random_state, n_jobs)
+            converged = other.score <= found.score
+            if not converged:
+                found = other
+                trace.append(found.score)
+    except KeyboardInterrupt:
+        pass
+    return StructuralEM(BayesNet(found.dag, found.tables, table[0]), tuple(trace), converged)
+
+
+class _Found(NamedTuple):
+    """A structure with its tables, s(B), and both as numbers."""
+
+    dag: Dag
+    tables: dict[str, Floats]
+    score: float
+    numbers: Numbers
+
+
+def _tables(
+    dag: Dag,
+    table: tuple[States, Codes, Floats | None],
+    hidden: Mapping[str, Any],
+    how: Smoothing,
+    score: str,
+    random_state: RandomState,
+    n_jobs: int | None,
+) -> _Found:
+    """The tables that EM finds under a structure, and s(B)."""
+    states, cases, weights = table
+    rows = Incomplete(dag, states, cases, weights, n_jobs)
+    tables, value = rows.theta(rows.fixed, how), 0.0
+    if len(rows.cases):
+        ascent = climb(rows, how, first_tables(rows, hidden, None, random_state), 1e-8, 200, None, None)
+        tables, value = ascent.parameters, ascent.objective
+        for theta in tables:
+            if added := how.pseudo_count(theta.size):  # ℓ has the prior in it, s has not
+                value -= added * float(np.log(theta).sum())
+    else:
+        with np.errstate(divide="ignore"):
+            value = sum(float((n * np.where(n > 0, np.log(t), 0.0)).sum()) for n, t in zip(rows.complete, tables))
+    price = price_of(score, float(len(cases) if weights is None else weights.sum())) or 0.0
+    value -= price * sum(t.size - len(t) for t in tables)
+    return _Found(dag, dict(zip(dag.nodes, tables, strict=True)), value, rows.numbers(tables))
+
+
+def completed(
+    model: Numbers, cases: Codes, weights: Floats | None, draws: int = 20, seed: int = 0
+) -> tuple[Codes, Floats]:
+    """Rows without a missing cell whose weighted counts are the expected ones; equal rows are one.
+
+    >>> coin = Numbers((2,), ((),), (np.array([0.25, 0.75]),))
+    >>> [part.tolist() for part in completed(coin, np.array([[0], [-1]], np.int32), None)]
+    [[[0], [1]], [1.25, 0.75]]
+    """
+    distinct, back = np.unique(cases, axis=0, return_inverse=True)
+    mass = np.bincount(back.ravel(), weights, minlength=len(distinct)).astype(np.float64)
+    patterns, of = np.unique(distinct < 0, axis=0, return_inverse=True)
+    tree: JunctionTree | None = None
+    rows, shares = [np.zeros((0, cases.shape[1]), np.int32)], [np.zeros(0)]
+    for k, pattern in enumerate(patterns):
+        some, open_ = np.flatnonzero(of.ravel() == k), np.flatnonzero(pattern).tolist()
+        shape = [model.sizes[v] for v in open_]
+        if math.prod(shape) <= MOST_WAYS:
+            ways = np.indices(shape, dtype=np.int32).reshape(len(shape), math.prod(shape)).T
+            for begin in range(0, len(some), BLOCK // len(ways)):
+                part = some[begin : begin + BLOCK // len(ways)]
+                full = np.repeat(distinct[part], len(ways), axis=0)
+                full[:, open_] = np.tile(ways, (len(part), 1))
+                logs = _log_joint(model, full).reshape(len(part), -1)
+                share = np.exp(logs - logsumexp(logs, axis=1, keepdims=True)) * mass[part, None]
+                rows.append(full[share.ravel() > 0])
+                shares.append(share[share > 0])
+            continue
+        tree = tree or JunctionTree(model)
+        for r in some.tolist():
+            known = {v: one_hot(model.sizes[v], int(c)) for v, c in enumerate(distinct[r]) if c >= 0}
+            tree.set_evidence(known)
+            rows.append(tree.sample(draws, (seed * 1_000_003 + r) % 2**63))
+            shares.append(np.full(draws, mass[r] / draws))
+    every, back = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
+    return every, np.bincount(back.ravel(), np.concatenate(shares), minlength=len(every)).astype(np.float64)
+
+
+def _log_joint(model: Numbers, cases: Codes) -> Floats:
+    """ln P of rows without a missing cell."""
+    out = np.zeros(len(cases))
+    with np.errstate(divide="ignore"):
+        for v, (parents, table) in enumerate(zip(model.parents, model.tables)):
+            at = np.zeros(len(cases), np.int64)
+            for u in (*parents, v):
+                at = at * model.sizes[u] + cases[:, u]
+            out += np.log(table)[at]
+    return out
