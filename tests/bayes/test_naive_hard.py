@@ -197,14 +197,14 @@ def test_columns_with_awkward_names():
     assert model.tables_["(class)"]["P"].tolist() == [0.5, 0.5]
     frame = pd.DataFrame([[1, 2], [3, 4]], columns=[1, 0])
     assert NB(kinds={1: "categorical"}).fit(frame, [0, 1]).schema_.kinds == ("categorical", "numeric")
-    assert NB(density={0: "binned"}).fit(np.eye(3), [0, 1, 1]).statistics_.roles == ("histogram", "moments", "moments")
+    assert NB(density={0: "binned"}).fit(np.eye(3), [0, 1, 1]).statistics_.roles == ("histogram", "numbers", "numbers")
 
 
 def test_summary_of_kernels_survives_an_outlier():
     X = np.r_[np.zeros(500), np.ones(500), 1e5][:, None]
     y = np.r_[np.zeros(500), np.ones(501)].astype(int)
     model = NB(density="kernel", prior="uniform").fit(X, y)
-    density = model.factored_.densities[0]
+    density = model.factored_.densities[0].column(0)
     grid = np.unique(np.r_[np.linspace(-0.01, 1.01, 20_001), np.linspace(-4e4, 1.4e5, 40_001)])
     joint = np.exp(density._log_density(grid)) * 0.5 * np.gradient(grid)[:, None]
     assert model.summary()["information"][0] == pytest.approx(mutual_information(joint), abs=0.02)

@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from posteriori.kernels import families, margin, naive, native, neighbors, network, pairs
+from posteriori.kernels import densities, families, margin, naive, native, neighbors, network, pairs
 
-MODULES = (families, margin, naive, neighbors, network, pairs)
+MODULES = (densities, families, margin, naive, neighbors, network, pairs)
+CLASSES = ("JunctionPlan", "JunctionState", "NumericColumns", "Curves")
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
 
@@ -40,7 +41,7 @@ class Recorder:
             kinds = "".join(a.dtype.char for a in args if isinstance(a, np.ndarray))
             self.calls.setdefault(f"{self.prefix}{name} {kinds}", (found, kept))
             made = found(*args)
-            return Recorder(self.calls, made, f"{name}.") if name in ("JunctionPlan", "JunctionState") else made
+            return Recorder(self.calls, made, f"{name}.") if name in CLASSES else made
 
         return call
 
@@ -78,6 +79,7 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     for numbers in (rng.random((n, 3)), rng.random((n, 3)).astype(np.float32), np.asfortranarray(X[:, :3])):
         naive.class_moments(numbers, y, K, weights)
         naive.posterior_gaussian(numbers, np.zeros((K, 3)), np.ones((K, 3)), start)
+    _densities(rng, y, weights)
     centres = np.sort(rng.random(70))
     naive.log_kernel_sums(start, centres, centres, 0.1, naive.kernel_tree(centres, centres, 0.1))
     S = sp.random(n, 5, 0.4, "csr", rng=1)
@@ -123,6 +125,28 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
             pairs.leave_one_out(
                 cells, first, y.astype(np.int32), table, table, totals, np.ones(K) / K, np.ones(n) / K, w
             )
+
+
+def _densities(rng: np.random.Generator, y: np.ndarray, weights: np.ndarray) -> None:
+    n, K = len(y), 3
+    X = np.round(rng.random((n, 2)), 1)
+    found = densities.histograms(X, y, K, 50, weights)
+    densities.histograms(X.astype(np.float32), y, K, 3)
+    densities.add_hashes(X, np.zeros(2, np.uint64), np.zeros(n, np.uint64))
+    tables = [table for _, table, _, _ in found]
+    values = [np.sort(np.unique(column)) for column in X.T]
+    ends = np.cumsum([0, *map(len, values)])
+    flat, table, exact = np.concatenate(values), np.concatenate(tables), np.ones(2, np.uint8)
+    densities.mdl_cuts(table)
+    moments = np.dstack(naive.class_moments(X, y, K, weights)).transpose(1, 0, 2).copy()
+    columns = densities.numeric_columns(flat, flat, table, ends, exact, moments, 1.0, 0.01, 0.0)
+    share = np.full((n, K), -1.0)
+    parts = densities.left_out(columns, X.T.copy(), y, weights, np.zeros(n), share, 10.0, 700.0)
+    densities.search_densities(share, parts, y, weights, np.ones(5), 0, 3, 0.5, 700.0, 2)
+    curves = densities.Curves(columns, ["mixed", "binned"], share[0].copy(), 10)
+    curves.score(X, np.arange(2), np.zeros(K))
+    curves.parts(X, np.arange(2))
+    curves.native.pieces()
 
 
 def _neighbors(rng: np.random.Generator, kind: type) -> None:
@@ -292,7 +316,7 @@ def test_every_bound_function_is_among_them() -> None:
     called = {name.split()[0] for name in valid_calls()}
     module = native()
     bound = {name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")}
-    for kind in ("JunctionPlan", "JunctionState"):
+    for kind in CLASSES:
         methods = vars(getattr(module, kind))
         bound |= {f"{kind}.{m}" for m, f in methods.items() if callable(f) and not m.startswith("_")}
     assert bound - called == {"supports_avx2"}

@@ -49,7 +49,7 @@ def same(a, b, exact=True):
     np.testing.assert_allclose(s.moments.m2, t.moments.m2, rtol=1e-9, atol=1e-7)
 
 
-DENSITIES = [None, {"size": "kernel", "hits": "poisson"}, {"size": "binned"}, {"size": "auto"}]
+DENSITIES = [None, {"size": "kernel", "hits": "poisson"}, {"size": "binned"}, {"size": "gaussian"}]
 
 
 @pytest.mark.parametrize("density", DENSITIES, ids=str)
@@ -68,6 +68,7 @@ def test_batches_order_and_shards(density, data, cuts, seed):
     for shard in shards[:-1]:
         merged = shard + merged
     same(whole, merged)
+    assert whole.density_ == grown.density_ == merged.density_
     np.testing.assert_allclose(whole.predict_proba(X), merged.predict_proba(X), rtol=1e-7, atol=1e-9)
 
 

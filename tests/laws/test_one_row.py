@@ -29,11 +29,15 @@ def mixed(draw: st.DrawFn) -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:
     return table(30, "abc"), y, table(12, "abcd")
 
 
+DENSITIES = ["auto", "gaussian", "kernel", "binned"]
+
+
+@pytest.mark.parametrize("density", DENSITIES)
 @pytest.mark.parametrize("unseen", ["missing", "mass"])
 @given(data=mixed())
-def test_a_dict_is_its_row_in_the_block(unseen: str, data) -> None:
+def test_a_dict_is_its_row_in_the_block(unseen: str, density: str, data) -> None:
     X, y, asked = data
-    model = po.NaiveBayes(density="gaussian", unseen=unseen).fit(X, y)
+    model = po.NaiveBayes(density=density, unseen=unseen).fit(X, y)
     assert model._made("row", lambda: RowScorer.of(model.factored_, model.schema_)) is not None
     block = model.predict_joint_log_proba(asked)
     met = np.zeros(2, dtype=int)
@@ -45,12 +49,15 @@ def test_a_dict_is_its_row_in_the_block(unseen: str, data) -> None:
     assert met.tolist() == [model.n_missing_, model.n_unseen_]
 
 
+@pytest.mark.parametrize("density", DENSITIES)
 @pytest.mark.parametrize("kinds", ["categorical", None])
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 6), d=st.integers(1, 12))
-def test_an_array_of_one_row_is_its_row_in_the_block(kinds: str | None, seed: int, k: int, d: int) -> None:
+def test_an_array_of_one_row_is_its_row_in_the_block(
+    kinds: str | None, density: str, seed: int, k: int, d: int
+) -> None:
     rng = np.random.default_rng(seed)
     draw = (lambda n: rng.integers(0, 5, (n, d))) if kinds else (lambda n: rng.normal(size=(n, d)))
-    model = po.NaiveBayes(kinds=kinds, density="gaussian").fit(draw(40), rng.integers(0, k, 40))
+    model = po.NaiveBayes(kinds=kinds, density=density).fit(draw(40), rng.integers(0, k, 40))
     asked = draw(9)
     block = model.predict_joint_log_proba(asked)
     for r in range(9):

@@ -1,6 +1,6 @@
 """Statistics + smoothing → log P(y, x): the model of independent columns, ready to score rows, a block or one at a time.
 
-One row alone (`RowScorer`, for models of categories and Gaussians) takes the kernels of a block on a block of one, with the
+One row alone (`RowScorer`, for models of categories and numbers) takes the kernels of a block on a block of one, with the
 look-ups made beforehand: what is summed, and in which order, is the same, so that a row has the
 same bits alone and among others.
 """
@@ -12,27 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..errors import ModelError, did_you_mean, listed
 from ..kernels import naive as kernels
+from ..kernels.densities import SHAPES
 from ..smoothing import log_prior
 from ..statistics.statistics import Statistics
 from ..table.frame import Frame
 from ..table.labels import warn_of_types
 from ..table.schema import Schema, is_missing
-from .densities import (
-    Binned,
-    Categories,
-    Density,
-    Events,
-    Gaussian,
-    KernelDensity,
-    LeftOut,
-    Mixed,
-    Poisson,
-    Seen,
-    Words,
-)
+from .densities import Categories, Curves, Density, Events, Gaussian, Poisson, Seen, Words
 from .densities.choice import choose
 
 # density → the kind of column it is for, and what the statistics keep for it
@@ -44,7 +33,7 @@ DENSITIES = {
     "multinomial": ("count", "events"),
     "poisson": ("count", "moments"),
 }
-USUAL = {"numeric": "gaussian", "count": "multinomial", "categorical": "cells", "binary": "cells", "text": "words"}
+USUAL = {"numeric": "auto", "count": "multinomial", "categorical": "cells", "binary": "cells", "text": "words"}
 
 
 def choose_densities(schema: Schema, density: Any) -> tuple[str, ...]:
@@ -99,6 +88,7 @@ class Factored:
         unseen: str,
         floor: float,
         ddof: int,
+        n_jobs: int | None = None,
     ) -> None:
         self.schema = statistics.schema
         self.log_prior = log_prior(statistics.rows, prior, smoothing, self.schema.classes)
@@ -111,28 +101,15 @@ class Factored:
             self.densities.append(Events(statistics, smoothing))
         free = [j for j, d in enumerate(densities) if d == "auto"]
         if free:
-            found = choose(statistics, free, smoothing, prior, unseen, floor, ddof)
+            found = choose(statistics, free, smoothing, prior, unseen, floor, ddof, n_jobs)
             told = dict(zip(free, found))
             densities = tuple(told.get(j, d) for j, d in enumerate(densities))
         self.names = densities
         self._add_moments(statistics, densities, smoothing, floor, ddof)
-        self._add_histograms(statistics, densities, smoothing, floor, ddof)
-
-    def _add_histograms(
-        self, statistics: Statistics, densities: tuple[str, ...], smoothing: float, floor: float, ddof: int
-    ) -> None:
-        where = {j: k for k, j in enumerate(statistics.where("moments"))}
-        for h, j in zip(statistics.histograms, statistics.where("histogram")):
-            name = self.schema.names[j]
-            if densities[j] == "kernel":
-                self.densities.append(KernelDensity(j, name, h, floor))
-            elif densities[j] == "binned":
-                self.densities.append(Binned(j, name, h, smoothing))
-            elif densities[j] == "mixed":
-                part = statistics.moments.columns([where[j]])
-                self.densities.append(Mixed(j, name, h, part, statistics.rows, smoothing, floor, ddof))
-            elif densities[j] == "none":
-                self.densities.append(LeftOut(j, name, statistics.moments.columns([where[j]]), floor, ddof))
+        where = [j for j, d in enumerate(densities) if d in SHAPES]
+        if where:
+            shapes = [densities[j] for j in where]
+            self.densities.append(Curves(statistics, where, shapes, smoothing, floor, ddof, n_jobs))
 
     def _add_moments(
         self, statistics: Statistics, densities: tuple[str, ...], smoothing: float, floor: float, ddof: int
@@ -168,10 +145,20 @@ class Factored:
 class RowScorer:
     """log P(y, x) of a dict, or of an array of one row; None for anything else (the block's path takes it)."""
 
-    def __init__(self, log_prior: Floats, cells: Categories | None, normal: Gaussian | None, schema: Schema) -> None:
+    def __init__(
+        self,
+        log_prior: Floats,
+        cells: Categories | None,
+        normal: Gaussian | None,
+        curves: Curves | None,
+        schema: Schema,
+    ) -> None:
         self.log_prior = log_prior
         self.names = schema.names
-        self.cells, self.normal = cells, normal
+        self.cells, self.normal, self.curves = cells, normal, curves
+        self.all_normal = normal is not None and len(normal.where) == len(schema)
+        self.normal_names = [schema.names[j] for j in normal.where] if normal is not None else []
+        self.curve_names = [schema.names[j] for j in curves.where] if curves is not None else []
         if cells is not None:
             self.places = [column.place for column in cells.columns]
             self.cell_names = [schema.names[j] for j in cells.where]
@@ -182,16 +169,14 @@ class RowScorer:
             ]
             self.table = np.vstack(parts)
             self.offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])])
-        if normal is not None:
-            self.normal_names = [schema.names[j] for j in normal.where]
 
     @classmethod
     def of(cls, factored: Factored, schema: Schema) -> RowScorer | None:
         """A scorer, or None where the model has other densities or so many columns that a block is as good."""
-        kinds = {type(d): d for d in factored.densities}
-        if not set(kinds) <= {Categories, Gaussian} or len(kinds) < len(factored.densities) or len(schema) > 200:
+        kinds: dict[type, Any] = {type(d): d for d in factored.densities}
+        if not set(kinds) <= {Categories, Gaussian, Curves} or len(schema) > 200:
             return None
-        return cls(factored.log_prior, kinds.get(Categories), kinds.get(Gaussian), schema)  # type: ignore[arg-type]
+        return cls(factored.log_prior, kinds.get(Categories), kinds.get(Gaussian), kinds.get(Curves), schema)
 
     def log_joint(self, X: Any, seen: Seen) -> Floats | None:
         """log P(y, x), shape (1, K)."""
@@ -204,24 +189,37 @@ class RowScorer:
     def _of_dict(self, row: dict[str, Any], seen: Seen) -> Floats | None:
         try:
             cells = [row[name] for name in self.cell_names] if self.cells is not None else []
-            x = np.array([[row[name] for name in self.normal_names]], np.float64) if self.normal is not None else None
+            normal = np.array([[row[name] for name in self.normal_names]], np.float64) if self.normal_names else None
+            curves = np.array([[row[name] for name in self.curve_names]], np.float64) if self.curve_names else None
             codes = [place.get(cell, -1) for place, cell in zip(self.places, cells)] if cells else []
         except (KeyError, TypeError, ValueError):  # the block's path says what is wrong
             return None
-        if len(row) != len(self.names) or (x is not None and x.ndim != 2):
+        if len(row) != len(self.names) or any(x is not None and x.ndim != 2 for x in (normal, curves)):
             return None
-        return self._sum(codes, cells, x, seen)
+        at = self.curves.every if self.curves is not None else None
+        return self._sum(codes, cells, normal, curves, at, seen)
 
     def _of_array(self, X: NDArray[Any], seen: Seen) -> Floats | None:
-        if self.cells is None:
-            return self._sum([], [], X, seen)
-        row = X[0].tolist()
-        cells = [row[j] for j in self.cells.where]
-        codes = [place.get(cell, -1) for place, cell in zip(self.places, cells)]
-        x = np.array([[row[j] for j in self.normal.where]], np.float64) if self.normal is not None else None
-        return self._sum(codes, cells, x, seen)
+        cells: list[Any] = []
+        codes: list[int] = []
+        if self.cells is not None:
+            row = X[0].tolist()
+            cells = [row[j] for j in self.cells.where]
+            codes = [place.get(cell, -1) for place, cell in zip(self.places, cells)]
+        normal = None if self.normal is None else X if self.all_normal else X[:, self.normal.where]
+        if self.curves is None:
+            return self._sum(codes, cells, normal, None, None, seen)
+        return self._sum(codes, cells, normal, X, self.curves.at, seen)
 
-    def _sum(self, codes: list[int], cells: list[Any], x: NDArray[Any] | None, seen: Seen) -> Floats | None:
+    def _sum(
+        self,
+        codes: list[int],
+        cells: list[Any],
+        normal: NDArray[Any] | None,
+        curves: NDArray[Any] | None,
+        at: Ints | None,
+        seen: Seen,
+    ) -> Floats | None:
         out: Floats = self.log_prior
         if cells:
             if min(codes) < 0:
@@ -234,10 +232,15 @@ class RowScorer:
                         if not missing:
                             warn_of_types(self.cell_names[k], [cells[k]], self.places[k])
             out = kernels.log_joint_cells(np.array([codes], np.uint32), self.table, self.offsets, out, 1)
-        if x is not None:
+        met = 0
+        if normal is not None:
             assert self.normal is not None
-            out, _, met = kernels.score_gaussian(x, self.normal.mean, self.normal.variance, out, False, 1)
-            if met & kernels.INF:
-                return None  # the block's path says where
-            seen.missing += int(np.isnan(x).sum()) if met else 0
-        return out
+            out, _, met = kernels.score_gaussian(normal, self.normal.mean, self.normal.variance, out, False, 1)
+            seen.missing += int(np.isnan(normal).sum()) if met & kernels.NAN else 0
+        if curves is not None:
+            assert self.curves is not None
+            assert at is not None
+            out, also = self.curves.curves.score(curves, at, out, 1)
+            seen.missing += int(np.isnan(curves[:, at]).sum()) if also & kernels.NAN else 0
+            met |= also
+        return None if met & kernels.INF else out  # the block's path says where

@@ -38,10 +38,10 @@ class NaiveBayes(TableLearner):
     kinds : str, dict or Schema, optional
         The kind of all columns, of some, or a whole schema; else the dtype says (strings and categories are categorical,
         booleans binary, numbers numeric).
-    density : str or dict, optional
-        For numeric columns "gaussian" (usual), "kernel", "binned" or "auto", which chooses for each column by how well
-        rows are foretold by the others (`density_` says what); for count columns "multinomial" (usual) or "poisson".
-        A dict names columns.
+    density : str or dict, default "auto"
+        For numeric columns "auto", which chooses for each column by how well rows are foretold by the others (`density_`
+        says what), "gaussian", "kernel" or "binned"; for count columns "multinomial" (usual) or "poisson". A dict names
+        columns; the others have what is usual.
     unseen : "missing" or "mass"
         What a value means that training did not have: nothing, or λ/(N_yj + (S_j+1)λ).
     class_weight : dict or "balanced", optional
@@ -77,7 +77,7 @@ class NaiveBayes(TableLearner):
         smoothing: float = 1.0,
         prior: Any = "smoothed",
         kinds: Any = None,
-        density: Any = None,
+        density: Any = "auto",
         unseen: str = "missing",
         class_weight: Any = None,
         variance_floor: float = 0.01,
@@ -119,6 +119,7 @@ class NaiveBayes(TableLearner):
             unseen=self.unseen,
             floor=self.variance_floor,
             ddof=self.ddof,
+            n_jobs=self.n_jobs,
         )
 
     @property

@@ -5,7 +5,6 @@ Symbols: n rows, K classes, y class codes, w weights.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +13,8 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..errors import BadValue, CountOverflow
-from ..kernels import n_threads
 from ..kernels import naive as kernels
+from ..kernels.densities import add_hashes
 from ..table.encode import Coded, Seen, code_columns, count_words, numbers
 from ..table.frame import Frame
 from ..table.schema import Column, Schema, seen_columns
@@ -24,7 +23,7 @@ from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram
 from .joint import collect_pairs
 from .moments import Moments
-from .sample import Sample, number_cells, value_cells
+from .sample import Sample, mix, number_cells, salts, value_cells
 from .statistics import ROLES, Statistics, columns_of, sampled
 
 EXACT = 2**53  # the largest sum of whole numbers that floats keep exact
@@ -72,8 +71,8 @@ def collect(
         refuse_bad_counts(x[:, counted], [columns[where["moments"][k]].name for k in counted])
     moments = Moments(n, mean, m2)
     _refuse_infinite(moments, x, [columns[j].name for j in where.get("moments", [])])
-    histograms = _histograms(frame, where.get("histogram", []), roles, y, n_classes, weights, n_jobs, seen)
-    chosen = _sample(frame, united, roles, coded, named, y, weights)
+    histograms = _histograms(frame, where, columns, x, y, n_classes, weights, n_jobs, seen)
+    chosen = _sample(frame, united, roles, coded, named, y, weights, n_jobs)
     words_and_events = _joined(words, events, n_classes)
     return Statistics(united, roles, rows, cells, words_and_events, moments, histograms, sample=chosen)
 
@@ -278,31 +277,29 @@ def _joined(words: list[Counts], events: Counts | None, n_classes: int) -> Count
 
 def _histograms(
     frame: Frame,
-    where: list[int],
-    roles: tuple[str, ...],
+    where: dict[str, list[int]],
+    columns: list[Column],
+    x: Array,
     y: Array,
     n_classes: int,
     weights: Floats | None,
     n_jobs: int | None,
     seen: Seen,
 ) -> tuple[Histogram, ...]:
-    """A histogram of each column, several at a time where they are large: sorting lets other threads run."""
-
-    def one(j: int) -> tuple[Histogram, int]:
-        x = numbers(frame, [j])[:, 0]
-        if np.isinf(x).any():
-            raise _infinite(frame.name(j), int(np.flatnonzero(np.isinf(x))[0]), float(x[np.isinf(x)][0]))
-        return Histogram.of(x, y, n_classes, weights), int(np.isnan(x).sum())
-
-    cells = frame.n * len(where)
-    workers = n_threads(n_jobs, cells) if cells > 1 << 17 else 1
-    if workers > 1:
-        with ThreadPoolExecutor(workers) as team:
-            found = list(team.map(one, where))
-    else:
-        found = [one(j) for j in where]
-    seen.missing += sum(missing for j, (_, missing) in zip(where, found) if roles[j] == "histogram")
-    return tuple(h for h, _ in found)
+    """A histogram of each column that is to have one; `x` are the columns that have moments."""
+    wanted = where.get("histogram", [])
+    if not wanted:
+        return ()
+    own = wanted != where.get("moments")
+    values = numbers(frame, wanted) if own else x
+    found, met = Histogram.of_columns(values, y, n_classes, weights, n_jobs)
+    if met & kernels.INF:
+        bad = np.argwhere(np.isinf(values))[0].tolist()
+        raise _infinite(columns[wanted[bad[1]]].name, bad[0], float(values[bad[0], bad[1]]))
+    if own and met & kernels.NAN:
+        alone = [k for k, j in enumerate(wanted) if j not in set(where.get("moments", []))]
+        seen.missing += int(np.isnan(values[:, alone]).sum())
+    return found
 
 
 def _sample(
@@ -313,20 +310,29 @@ def _sample(
     named: list[int],
     y: Array,
     weights: Floats | None,
+    n_jobs: int | None,
 ) -> Sample | None:
     """Some whole rows, where a density is to be chosen by them; the values of a column are hashed once."""
     where = sampled(roles)
     if not where:
         return None
-    cells = np.empty((frame.n, len(where)), np.uint64, order="F")
-    for k, j in enumerate(where):
-        if roles[j] == "cells":
-            at = named.index(j)
-            cells[:, k] = value_cells(coded.values[at])[coded.column(at)]
-        else:
-            cells[:, k] = number_cells(numbers(frame, [j])[:, 0])
-    names = [schema.names[j] for j in where]
-    return Sample.of(cells, names, y, len(schema.classes), weights)
+    salt = dict(zip(where, salts([schema.names[j] for j in where])))
+    measured = [j for j in where if roles[j] != "cells"]
+    x, total = numbers(frame, measured), np.zeros(frame.n, np.uint64)
+    add_hashes(x, np.array([salt[j] for j in measured]), total, n_jobs)
+    values = {j: value_cells(coded.values[k]) for k, j in enumerate(named)}
+    for k, j in enumerate(named):
+        total += mix(values[j] ^ salt[j])[coded.column(k)]
+
+    def cells(rows: Array) -> Array:
+        out = np.empty((len(rows), len(where)), np.uint64)
+        at = {j: k for k, j in enumerate(where)}
+        out[:, [at[j] for j in measured]] = number_cells(x[rows])
+        for k, j in enumerate(named):
+            out[:, at[j]] = values[j][coded.column(k)[rows]]
+        return out
+
+    return Sample.of_hashes(mix(total), cells, len(where), y, len(schema.classes), weights)
 
 
 def _refuse_infinite(moments: Moments, x: Array, names: list[str]) -> None:

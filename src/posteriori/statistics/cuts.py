@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Codes, Floats
 from ..errors import BadValue, ModelError, StatisticsError, did_you_mean
+from ..kernels.densities import mdl_cuts as mdl_cells
 from ..table.encode import Coded, code_columns, numbers
 from ..table.frame import Frame
 from ..table.labels import narrowest, warn_of_types
@@ -55,16 +56,7 @@ def mdl_cuts(histogram: Histogram) -> Floats:
     N·Gain > log2(N − 1) + log2(3^k − 2) − k·Ent(S) + k1·Ent(S1) + k2·Ent(S2); then S1 and S2 in turn.
     No row, one value or no worthwhile cut: no cuts, one bin.
     """
-    below = np.vstack([np.zeros(histogram.n_classes), np.cumsum(histogram.table, axis=0, dtype=np.float64)])
-    found: list[int] = []
-    open_ranges = [(0, len(histogram.values))]
-    while open_ranges:
-        a, b = open_ranges.pop()
-        at = _best_split(below[a : b + 1] - below[a])
-        if at is not None:
-            found.append(a + at)
-            open_ranges += [(a, a + at), (a + at, b)]
-    return _between(histogram, np.array(sorted(found), dtype=np.intp))
+    return _between(histogram, mdl_cells(histogram.table))
 
 
 def quantile_cuts(histogram: Histogram, bins: int) -> Floats:
@@ -110,36 +102,6 @@ def bin_codes(x: Array, cuts: Floats) -> Array:
 def _check_bins(bins: int) -> None:
     if bins < 1:
         raise ModelError(f"bins must be at least 1, got {bins}")
-
-
-def _best_split(below: Floats) -> int | None:
-    """Where to cut a range given its cumulative class counts (first row zero), or None if no cut pays."""
-    whole = below[-1]
-    n = whole.sum()
-    if len(below) < 3 or n <= 1:
-        return None
-    left, right = below[1:-1], whole - below[1:-1]
-    cost_left, cost_right, uncut = _bits(left), _bits(right), float(_bits(whole))
-    cost = cost_left + cost_right
-    at = int(np.argmax(cost <= cost.min() + 1e-9 * max(1.0, uncut)))
-    k, k1, k2 = (int(np.count_nonzero(side)) for side in (whole, left[at], right[at]))
-    n1, n2 = left[at].sum(), right[at].sum()
-    price = np.log2(n - 1) + np.log2(3.0**k - 2) if k < 600 else np.log2(n - 1) + k * np.log2(3.0)
-    price -= k * uncut / n - k1 * cost_left[at] / n1 - k2 * cost_right[at] / n2
-    return at + 1 if uncut - cost[at] > price else None
-
-
-def _bits(counts: Floats) -> Floats:
-    """N·Ent(S) = N log2 N − Σ_y N_y log2 N_y, along the last axis."""
-    ones = np.ones(counts.shape[-1])  # a product sums short rows faster than `sum` does
-    bits: Floats = _xlog2(counts @ ones) - _xlog2(counts) @ ones
-    return np.maximum(bits, 0.0)
-
-
-def _xlog2(x: Floats) -> Floats:
-    """x log2 x, with 0 log 0 = 0."""
-    product: Floats = x * np.log2(np.where(x > 0, x, 1.0))
-    return product
 
 
 def _between(histogram: Histogram, at: NDArray[np.intp]) -> Floats:

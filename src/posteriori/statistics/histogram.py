@@ -4,13 +4,13 @@ Symbols: v distinct values in rising order, K classes, N[v, y] rows (or weight) 
 
 Every float64 has a key: the unsigned integer that sorts as the float does. At level 0 a cell is one key, at level ℓ a cell
 holds the 2^ℓ keys that agree but for their last ℓ bits. The level of a set of values is the least one with at most
-`LIMIT` cells: it depends on the set alone, never on its order or its parts, so `+` is associative and commutative.
+`limit(K, d)` cells, fewer where many columns and classes share the memory: it depends on the set alone, never on its order
+or its parts, so `+` is associative and commutative.
 """
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,21 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Floats
 from ..errors import NotLearned, StatisticsError
+from ..kernels import densities as kernels
 
-__all__ = ["LIMIT", "Histogram"]
+__all__ = ["LIMIT", "Histogram", "limit"]
 
-LIMIT = 65_536  # cells that a column may have
+LIMIT = 65_536  # cells that a column by itself may have
+SHARED, FEWEST = 16_384, 1_024  # and one among the columns of a table
+NUMBERS = 1 << 21  # cells × classes × columns of a table, as long as no column has fewer cells than FEWEST
 _SIGN = np.uint64(1 << 63)
 
 Keys = NDArray[np.uint64]
+
+
+def limit(n_classes: int, columns: int = 0) -> int:
+    """How many cells a column may have by itself, or in a table of so many numeric columns."""
+    return min(LIMIT, SHARED, max(NUMBERS // (max(n_classes, 1) * columns), FEWEST)) if columns else LIMIT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +49,7 @@ class Histogram:
     values: Floats
     table: Array
     level: int = 0
+    columns: int = 0  # of the table that it is part of, which share the memory
 
     @classmethod
     def zero(cls, n_classes: int, weighted: bool = False) -> Histogram:
@@ -50,30 +59,30 @@ class Histogram:
     @classmethod
     def of(cls, x: Any, y: Any, n_classes: int, weights: Any = None) -> Histogram:
         """The histogram of the cells of `x` that are not missing (NaN); `y` are class codes."""
-        x, y = np.asarray(x, dtype=np.float64), np.asarray(y)
-        seen = ~np.isnan(x)
-        w = None if weights is None else np.asarray(weights, dtype=np.float64)
-        if not seen.all():
-            x, y, w = x[seen], y[seen], None if w is None else w[seen]
-        by_class = np.argsort(y, kind="stable")  # a radix sort on narrow codes
-        bounds = np.searchsorted(y[by_class], np.arange(n_classes + 1))
-        parts = []
-        for a, b in itertools.pairwise(bounds):
-            rows = by_class[a:b]
-            parts.append(_counted(_keys(x[rows]), None if w is None else w[rows]))
-        return cls._joined(parts, n_classes, 0, w is not None)
+        column = np.asarray(x, dtype=np.float64).reshape(-1, 1)
+        return cls.of_columns(column, np.asarray(y), n_classes, weights, columns=0)[0][0]
 
     @classmethod
-    def _joined(cls, parts: list[tuple[Keys, Array]], n_classes: int, level: int, weighted: bool) -> Histogram:
-        """One column of the table for each (keys, counts) of `parts`, at the level that their union needs."""
-        level = _level(_distinct([k for k, _ in parts]), level)
-        if level:
-            parts = [_summed(_coarse(k, level), counts) for k, counts in parts]
-        keys = _distinct([k for k, _ in parts])
-        table = np.zeros((len(keys), n_classes), dtype=np.float64 if weighted else np.int64)
-        for c, (k, counts) in enumerate(parts):
-            table[np.searchsorted(keys, k), c] = counts
-        return cls(_floats(keys), table, level)
+    def of_columns(
+        cls,
+        X: Array,
+        y: Array,
+        n_classes: int,
+        weights: Any = None,
+        n_jobs: int | None = None,
+        columns: int | None = None,
+    ) -> tuple[tuple[Histogram, ...], int]:
+        """(the histograms of the columns, whether NaN (bit 1) or inf (bit 2) was among the cells)."""
+        if weights is not None:
+            weights = np.ascontiguousarray(weights, dtype=np.float64)
+        d = X.shape[1] if columns is None else columns
+        found = kernels.histograms(X, y, n_classes, limit(n_classes, d), weights, n_jobs)
+        values = _floats(np.concatenate([np.empty(0, np.uint64), *(keys for keys, *_ in found)]))
+        seen, made, end = 0, [], 0
+        for keys, table, level, met in found:
+            begin, end, seen = end, end + len(keys), seen | met
+            made.append(cls(values[begin:end], table if weights is not None else table.astype(np.int64), level, d))
+        return tuple(made), seen
 
     @property
     def n_classes(self) -> int:
@@ -109,23 +118,35 @@ class Histogram:
             raise StatisticsError(
                 f"histograms of {self.n_classes} and {other.n_classes} classes do not add; use take_classes first"
             )
-        mine, theirs = _keys(self.values), _keys(other.values)
-        level = _level(_distinct([mine, theirs]), max(self.level, other.level)) if sign > 0 else self.level
-        keys = _distinct([_coarse(mine, level), _coarse(theirs, level)])
-        table = np.zeros((len(keys), self.n_classes), dtype=np.result_type(self.table, other.table))
-        for old, counts in ((mine, self.table), (theirs, sign * other.table)):
-            cells, summed = _summed(_coarse(old, level), counts)
-            table[np.searchsorted(keys, cells)] += summed
+        level, columns = max(self.level, other.level), max(self.columns, other.columns)
+        (keys, table), (new, counts) = self._at(level), other._at(level)
+        at = np.searchsorted(keys, new)
+        strange = (keys[np.minimum(at, len(keys) - 1)] != new) if len(keys) else np.ones(len(new), dtype=bool)
+        if strange.any():
+            keys, table = np.insert(keys, at[strange], new[strange]), np.insert(table, at[strange], 0, axis=0)
+            at = np.searchsorted(keys, new)
+        total = table.astype(np.result_type(table, counts))
+        total[at] += sign * counts
         if sign < 0:
-            table = _forgotten(table)
-        kept = table.any(axis=1)
-        return Histogram(_floats(keys[kept]), table[kept], level if kept.any() else 0)
+            total = _forgotten(total)
+            kept = total.any(axis=1)
+            return Histogram(_floats(keys[kept]), total[kept], level if kept.any() else 0, columns)
+        most = limit(self.n_classes, columns)
+        if len(keys) > most:
+            level = _level(keys, level, most)
+            keys, total = _summed(_coarse(keys, level), total)
+        return Histogram(_floats(keys), total, level, columns)
+
+    def _at(self, level: int) -> tuple[Keys, Array]:
+        """Keys and counts in the cells of a level."""
+        keys = _coarse(_keys(self.values), level)
+        return (keys, self.table) if level == self.level else _summed(keys, self.table)
 
     def scaled(self, factor: float) -> Histogram:
         """N·factor: what decay leaves of the past."""
         if factor == 0:
-            return Histogram.zero(self.n_classes, weighted=True)
-        return Histogram(self.values, self.table * float(factor), self.level)
+            return replace(Histogram.zero(self.n_classes, weighted=True), columns=self.columns)
+        return replace(self, table=self.table * float(factor))
 
     def coarser(self, most: int) -> Histogram:
         """The same rows in at most so many cells."""
@@ -134,14 +155,14 @@ class Histogram:
         keys = _keys(self.values)
         level = _level(keys, self.level, most)
         cells, table = _summed(_coarse(keys, level), self.table)
-        return Histogram(_floats(cells), table, level)
+        return replace(self, values=_floats(cells), table=table, level=level)
 
     def take_classes(self, codes: Any, n_classes: int) -> Histogram:
         """The same counts under other class codes: old class c becomes `codes[c]` of `n_classes`."""
         table = np.zeros((len(self.values), n_classes), dtype=self.table.dtype)
         for c, code in enumerate(codes):
             table[:, code] += self.table[:, c]
-        return Histogram(self.values, table, self.level)
+        return replace(self, table=table)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Histogram):
@@ -174,11 +195,8 @@ def _coarse(keys: Keys, level: int) -> Keys:
     return keys if level == 0 else keys & ~np.uint64((1 << level) - 1)
 
 
-def _level(keys: Keys, least: int, most: int | None = None) -> int:
-    """The least level, not below `least`, at which sorted `keys` fall into at most LIMIT (or `most`) cells."""
-    most = LIMIT if most is None else most
-    if len(keys) <= most and least == 0:
-        return 0
+def _level(keys: Keys, least: int, most: int) -> int:
+    """The least level, not below `least`, at which sorted `keys` fall into at most `most` cells."""
     differ = keys[1:] ^ keys[:-1]
     low, high = least, 63
     while low < high:
@@ -190,28 +208,12 @@ def _level(keys: Keys, least: int, most: int | None = None) -> int:
     return low
 
 
-def _distinct(parts: list[Keys]) -> Keys:
-    """The distinct keys of all parts, sorted (a sort is several times faster here than a hash table)."""
-    keys = np.sort(np.concatenate([np.empty(0, np.uint64), *parts]))
-    return keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
-
-
 def _summed(keys: Keys, counts: Array) -> tuple[Keys, Array]:
     """Distinct keys of a sorted list, and the sum of their counts."""
     if not len(keys):
         return keys, counts
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     return keys[first], np.add.reduceat(counts, first)
-
-
-def _counted(keys: Keys, weights: Floats | None) -> tuple[Keys, Array]:
-    """Distinct keys and how many rows, or how much weight, each has."""
-    if weights is not None:
-        order = np.argsort(keys, kind="stable")
-        return _summed(keys[order], weights[order])
-    keys = np.sort(keys)
-    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.empty(0, np.int64)
-    return keys[first], np.diff(first, append=len(keys)).astype(np.int64)
 
 
 def _forgotten(table: Array) -> Array:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, Floats
 from ..errors import NotLearned, StatisticsError
 
-__all__ = ["Sample", "limit", "number_cells", "value_cells"]
+__all__ = ["Sample", "limit", "mix", "number_cells", "salts", "value_cells"]
 
 LIMIT = 2_000  # distinct rows
 CELLS = 1 << 20  # rows × columns, where there are so many columns that memory counts
@@ -62,13 +62,18 @@ class Sample:
     @classmethod
     def of(cls, cells: Cells, names: Sequence[str], y: Array, n_classes: int, weights: Floats | None = None) -> Sample:
         """The sample of rows whose cells, columns `names`, are given; `y` are class codes."""
-        if weights is not None and not weights.all():
-            cells, y, weights = cells[weights > 0], y[weights > 0], weights[weights > 0]
-        hashes = row_hashes(cells, names)
-        some, level = _least(hashes, cells.shape[1])
-        return cls._counted(
-            hashes[some], cells[some], y[some], n_classes, None if weights is None else weights[some], level
-        )
+        return cls.of_hashes(row_hashes(cells, names), cells.__getitem__, cells.shape[1], y, n_classes, weights)
+
+    @classmethod
+    def of_hashes(
+        cls, hashes: Cells, cells: Callable[[Array], Cells], d: int, y: Array, n_classes: int, weights: Floats | None
+    ) -> Sample:
+        """The sample of rows by their hashes; `cells` gives the cells of those that are in it."""
+        there = None if weights is None or weights.all() else np.flatnonzero(weights > 0)
+        some, level = _least(hashes if there is None else hashes[there], d)
+        rows = some if there is None else there[some]
+        weights = None if weights is None else weights[rows]
+        return cls._counted(hashes[rows], cells(rows), y[rows], n_classes, weights, level)
 
     @classmethod
     def _counted(
@@ -165,8 +170,8 @@ def row_hashes(cells: Cells, names: Sequence[str]) -> Cells:
     """h(x) of each row."""
     total = np.zeros(len(cells), np.uint64)
     for j, salt in enumerate(salts(names)):
-        total += _mix(cells[:, j] ^ salt)
-    return _mix(total)
+        total += mix(cells[:, j] ^ salt)
+    return mix(total)
 
 
 def salts(names: Sequence[str]) -> Cells:
@@ -174,7 +179,7 @@ def salts(names: Sequence[str]) -> Cells:
     return np.array([_value_hash(name) for name in names], dtype=np.uint64)
 
 
-def _mix(bits: Cells) -> Cells:
+def mix(bits: Cells) -> Cells:
     """Sixty-four bits of which each depends on all (Steele, Lea and Flood's SplitMix)."""
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND

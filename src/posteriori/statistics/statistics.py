@@ -244,7 +244,7 @@ class Statistics:
             cells=cells,
             words=words,
             moments=self.moments.taken(kept),
-            histograms=tuple(Histogram(h.values, h.table[:, kept], h.level) for h in self.histograms),
+            histograms=tuple(replace(h, table=h.table[:, kept]) for h in self.histograms),
             joints=tuple(j.moved(self.schema, schema) for j in self.joints),
             sample=self.sample and self.sample.classes(kept),
         )

@@ -2,6 +2,7 @@
 
 from .base import Density, Seen
 from .categories import Categories
+from .curves import Curves
 from .events import Events, Words
 from .gaussian import Gaussian, Poisson
 from .mixed import LeftOut, Mixed
@@ -10,6 +11,7 @@ from .numeric import Binned, KernelDensity
 __all__ = [
     "Binned",
     "Categories",
+    "Curves",
     "Density",
     "Events",
     "Gaussian",

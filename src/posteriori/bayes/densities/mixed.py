@@ -17,14 +17,15 @@ from ...statistics import Moments
 from ...statistics.histogram import Histogram
 from ...table.frame import Frame
 from ...table.schema import Schema
+from .base import mutual_information
 from .gaussian import Gaussian
 from .numeric import Binned, KernelDensity
+
+TRIES, AT_ONCE = 50, 100_000  # when values are drawn
 
 
 class Mixed:
     """Bins, kernels and a normal, a third each."""
-
-    add_to = KernelDensity.add_to
 
     def __init__(
         self,
@@ -43,26 +44,54 @@ class Mixed:
         self.normal = Gaussian([where], [name], moments, floor, ddof)
         self.log_share = log_prior(rows, "smoothed", 1.0)
 
-    def parts(self, frame: Frame, n_jobs: int | None = None) -> Floats:
-        kernel = self.kernel.parts(frame, n_jobs)
-        three = (self.binned.parts(frame), kernel, self.normal.parts(frame))
-        found = mixture([odds(log_p, self.log_share) for log_p in three])
-        return found + log_sum(kernel + self.log_share)
+    def parts(self, frame: Frame) -> Floats:
+        kernel = self.kernel.parts(frame)
+        return mixture(self._said(frame, kernel)) + log_sum(kernel + self.log_share)
+
+    def _said(self, frame: Frame, kernel: Floats) -> list[Floats]:
+        """ln P_m(y|x)/P(y) of the three."""
+        return [odds(log_p, self.log_share) for log_p in (self.binned.parts(frame), kernel, self.normal.parts(frame))]
 
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
-        return self.kernel.draw(y, rng)
+        """x ~ p(x), kept with the probability mean_m P_m(y|x): what is kept has the density p(x|y)."""
+        out = np.full(len(y), np.nan)
+        share = np.exp(self.log_share)
+        for c in () if self.kernel.empty else np.unique(y):
+            wanted = np.flatnonzero(y == c)
+            for _ in range(TRIES):
+                tried = int(np.clip(2 * len(wanted) / share[c], 100, AT_ONCE))
+                x = self.kernel.draw(rng.choice(len(share), tried, p=share / share.sum()), rng)[0]
+                log_p = mixture(self._said(*self._alone(x)))[:, 0, c] + self.log_share[c]
+                kept = x[np.log1p(-rng.random(tried)) < log_p][: len(wanted)]
+                out[wanted[: len(kept)]] = kept
+                wanted = wanted[len(kept) :]
+                if not len(wanted):
+                    break
+            else:  # a class so rare that it is seldom kept: by weight among those tried last
+                p = np.exp(log_p - log_p.max())
+                out[wanted] = rng.choice(x, len(wanted), p=p / p.sum())
+        return [out]
+
+    def _alone(self, x: Floats) -> tuple[Frame, Floats]:
+        """Values as a table that has this column alone where it stands, and what the kernels say of them."""
+        names = tuple(f"{j}" for j in range(self.where[0] + 1))
+        frame = Frame(len(x), names, columns=(x,) * len(names))
+        return frame, self.kernel.parts(frame)
 
     def tables(self, schema: Schema) -> dict[str, Any]:
         return {self.name: {**self.normal.tables(schema)[self.name], "width": self.kernel.width}}
 
     def information(self, prior: Floats) -> Floats:
-        return self.kernel.information(prior)
+        """By a fine sum over the line where the kernels live, with the ends of the bins."""
+        if self.kernel.empty:
+            return np.zeros(1)
+        grid = np.unique(np.concatenate([self.kernel.grid(), self.binned.cuts]))
+        log_p = self.parts(self._alone(grid)[0])[:, 0]
+        return np.array([mutual_information(np.exp(log_p) * np.gradient(grid)[:, None] * prior)])
 
 
 class LeftOut:
     """A column that says nothing of the class: p(x_j|y) = p(x_j), a normal whose density is left out of every class."""
-
-    add_to = KernelDensity.add_to
 
     def __init__(self, where: int, name: str, moments: Moments, floor: float, ddof: int) -> None:
         self.where, self.name = [where], name

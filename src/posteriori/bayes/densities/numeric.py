@@ -22,8 +22,8 @@ from ...statistics.histogram import Histogram
 from ...table.encode import numbers
 from ...table.frame import Frame
 from ...table.schema import Schema
-from .base import Seen, mutual_information
-from .gaussian import ROWS, Gaussian, refuse_infinite, usual_spread
+from .base import mutual_information
+from .gaussian import ROWS, Gaussian, usual_spread
 
 
 class KernelDensity:
@@ -74,30 +74,24 @@ class KernelDensity:
         """The moments of each class's kernels, in a tree."""
         return [kernel_tree(*kernels) for kernels in zip(self.centres, self.weights, self.width.tolist())]
 
-    def _log_density(self, x: Floats, n_jobs: int | None = None) -> Floats:
+    def _log_density(self, x: Floats) -> Floats:
         """ln p(x|y), shape (len(x), K), p to 1e-6 of itself; far from every value the nearest kernel alone counts."""
         if self.empty:
             return np.zeros((len(x), len(self.width)))
         out = np.empty((len(x), len(self.width)))
         for c, kernels in enumerate(zip(self.centres, self.weights, self.width.tolist(), self._trees)):
-            out[:, c] = log_kernel_sums(x, *kernels, n_jobs)
+            out[:, c] = log_kernel_sums(x, *kernels)
         out -= np.log(self.width * np.sqrt(2 * np.pi))
         mean, variance = self.base
         base = -0.5 * (np.log(2 * np.pi * variance) + (x - mean) ** 2 / variance)
         both: Floats = np.logaddexp(out + np.log1p(-self.share), base[:, None] + np.log(self.share))
         return both
 
-    def parts(self, frame: Frame, n_jobs: int | None = None) -> Floats:
+    def parts(self, frame: Frame) -> Floats:
         x = np.asarray(numbers(frame, self.where), dtype=np.float64)[:, 0]
         seen, back = np.unique(np.where(np.isnan(x), 0.0, x), return_inverse=True)
-        found = self._log_density(seen, n_jobs)[back]
+        found = self._log_density(seen)[back]
         return np.where(np.isnan(x)[:, None], 0.0, found)[:, None, :]
-
-    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
-        x = numbers(frame, self.where)
-        refuse_infinite(x, [self.name])
-        seen.missing += int(np.isnan(x).sum())
-        return start + self.parts(frame, n_jobs)[:, 0]
 
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
         out = np.full(len(y), np.nan)
@@ -116,10 +110,14 @@ class KernelDensity:
     def information(self, prior: Floats) -> Floats:
         if self.empty:
             return np.zeros(1)
+        grid = self.grid()
+        return np.array([mutual_information(np.exp(self._log_density(grid)) * np.gradient(grid)[:, None] * prior)])
+
+    def grid(self) -> Floats:
+        """Points of the line where the kernels live."""
         values = np.unique(np.concatenate(self.centres))
         some = values[np.linspace(0, len(values) - 1, min(len(values), 300)).astype(int)]
-        grid = np.unique(some[:, None] + (self.width[:, None] * np.linspace(-4, 4, 9)).ravel())
-        return np.array([mutual_information(np.exp(self._log_density(grid)) * np.gradient(grid)[:, None] * prior)])
+        return np.unique(some[:, None] + (self.width[:, None] * np.linspace(-4, 4, 9)).ravel())
 
 
 class Binned:
@@ -138,12 +136,10 @@ class Binned:
         values = histogram.values if len(histogram.values) else np.zeros(1)
         self.edges = np.concatenate([values[:1], self.cuts, values[-1:]])
 
-    def parts(self, frame: Frame, n_jobs: int | None = None) -> Floats:
+    def parts(self, frame: Frame) -> Floats:
         x = np.asarray(numbers(frame, self.where), dtype=np.float64)[:, 0]
         found = self.log_theta[np.searchsorted(self.cuts, x, side="right").clip(0, len(self.cuts))]
         return np.where(np.isnan(x)[:, None], 0.0, found)[:, None, :]
-
-    add_to = KernelDensity.add_to
 
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
         edges = np.cumsum(np.exp(self.log_theta), axis=0)

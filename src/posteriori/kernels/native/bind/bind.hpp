@@ -16,6 +16,7 @@ inline void need(bool fits, const char* what) {
 }
 
 void bind_naive(nb::module_& m);
+void bind_densities(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_families(nb::module_& m);
 void bind_parents(nb::module_& m);

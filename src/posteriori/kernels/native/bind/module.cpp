@@ -12,7 +12,9 @@ NB_MODULE(POSTERIORI_MODULE, m) {
         return false;
 #endif
     });
+    nb::set_leak_warnings(false);  // a model may live as long as the interpreter
     bind_naive(m);
+    bind_densities(m);
     bind_pairs(m);
     bind_families(m);
     bind_parents(m);

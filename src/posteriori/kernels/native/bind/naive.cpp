@@ -9,29 +9,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "bind.hpp"
+#include "numbers.hpp"
 
 using namespace posteriori;
-using Any1 = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
-using Any2 = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
-using Weights = std::optional<InC<double, 1>>;
-
 namespace {
-
-int code_width(nb::dlpack::dtype type) {
-    if (type == nb::dtype<std::uint8_t>()) return 1;
-    if (type == nb::dtype<std::uint16_t>()) return 2;
-    // signed codes of 4 and 8 bytes are read as unsigned: a negative one is then too large for any table, and refused
-    if (type == nb::dtype<std::uint32_t>() || type == nb::dtype<std::int32_t>()) return 4;
-    if (type == nb::dtype<std::uint64_t>() || type == nb::dtype<std::int64_t>()) return 8;
-    throw nb::type_error("codes are uint8, uint16, (u)int32 or (u)int64");
-}
-
-Column column_of(const Any1& a, int widest = 8) {
-    const int width = code_width(a.dtype());
-    need(width <= widest, "class codes are uint8, uint16 or uint32");
-    return {static_cast<const unsigned char*>(a.data()), a.shape(0) == 1 ? width : a.stride(0) * width, width};
-}
 
 // The columns of a matrix (n, d), or a list of 1-D arrays; `held` keeps the latter alive.
 Cells cells_of(nb::handle columns, const InC<std::int64_t, 1>& offsets, std::vector<nb::object>& held) {
@@ -72,39 +53,6 @@ Scores scores_of(const nb::ndarray<const double, nb::c_contig, nb::device::cpu>&
     need(one ? start.shape(0) == K : start.ndim() == 2 && start.shape(0) == n && start.shape(1) == K,
             "start is neither (K,) nor (n, K)");
     return {start.data(), one ? 0 : K, out.data(), posterior};
-}
-
-const double* weights_of(const Weights& w, std::size_t n) {
-    need(!w || w->shape(0) == n, "weights differ from y in length");
-    return w ? w->data() : nullptr;
-}
-
-// Numbers of any type that NumPy has for them: float as float, all others as double.
-template <typename T> Matrix<T> matrix_of(const Any2& X, void (*turn)(const Matrix<T>&, std::size_t, std::size_t, T*)) {
-    const std::size_t n = X.shape(0), d = X.shape(1);
-    return {X.data(), n, d, n <= 1 ? 0 : static_cast<std::ptrdiff_t>(X.stride(0)),
-            d <= 1 ? 1 : static_cast<std::ptrdiff_t>(X.stride(1)), turn};
-}
-
-bool rows_lie_side_by_side(const Any2& X) { return X.shape(1) <= 1 || X.stride(1) == 1; }
-
-Matrix<double> doubles_of(const Any2& X) {
-    const auto type = X.dtype();
-    if (type == nb::dtype<double>())
-        return matrix_of<double>(X, rows_lie_side_by_side(X) ? nullptr : turn_rows<double, double>);
-    if (type == nb::dtype<std::uint8_t>()) return matrix_of<double>(X, turn_rows<std::uint8_t, double>);
-    if (type == nb::dtype<std::int8_t>()) return matrix_of<double>(X, turn_rows<std::int8_t, double>);
-    if (type == nb::dtype<std::uint16_t>()) return matrix_of<double>(X, turn_rows<std::uint16_t, double>);
-    if (type == nb::dtype<std::int16_t>()) return matrix_of<double>(X, turn_rows<std::int16_t, double>);
-    if (type == nb::dtype<std::uint32_t>()) return matrix_of<double>(X, turn_rows<std::uint32_t, double>);
-    if (type == nb::dtype<std::int32_t>()) return matrix_of<double>(X, turn_rows<std::int32_t, double>);
-    if (type == nb::dtype<std::uint64_t>()) return matrix_of<double>(X, turn_rows<std::uint64_t, double>);
-    if (type == nb::dtype<std::int64_t>()) return matrix_of<double>(X, turn_rows<std::int64_t, double>);
-    throw nb::type_error("X holds no numbers that the kernels read");
-}
-
-Matrix<float> floats_of(const Any2& X) {
-    return matrix_of<float>(X, rows_lie_side_by_side(X) ? nullptr : turn_rows<float, float>);
 }
 
 void bind_gaussian(nb::module_& m) {

@@ -2,8 +2,9 @@
 //
 // A node holds the centres of a range; c is its middle, t = (v − c)/h, u = (x − c)/h, W = Σw. Then
 //     Σ w exp(−½(u − t)²) = exp(−½u²) Σ_k u^k M_k,   M_k = Σ w exp(−½t²) t^k / k!,
-// and where |u t| <= 4 the first 24 terms leave 3e-8 of the sum. A node further off is split; one that cannot add 1e-9 of
-// what the nearest centre gives is left out; a leaf that cannot be split is summed as it is. Exponents are taken relative
+// and where |u t| <= 4 the first 24 terms leave 3e-8 of the sum; the less a node can add, the further off it may be: at
+// exp(−6.5) of what the nearest centre gives |u t| <= 5, at exp(−11.5) 6, and so on. A node further off is split; one that
+// cannot add 1e-9 is left out; a leaf that cannot be split is summed as it is. Exponents are taken relative
 // to the nearest centre's, as products of differences, so that a query far out keeps its digits.
 #include <algorithm>
 #include <cmath>
@@ -74,9 +75,10 @@ struct Query {
         const std::size_t begin = node.begin(n), end = node.end(n);
         const double edge = x < v[begin] ? v[begin] : x > v[end - 1] ? v[end - 1] : x;
         const double closest = (x - edge) / h;
-        if (0.5 * (u0 - closest) * (u0 + closest) + row[2] - first < LEAST) return 0.0;
+        const double most = 0.5 * (u0 - closest) * (u0 + closest) + row[2] - first;
+        if (most < LEAST) return 0.0;
         const double u = (x - row[0]) / h;
-        if (row[1] <= WIDEST && std::fabs(u) * row[1] <= REACH) {
+        if (row[1] <= WIDEST && std::fabs(u) * row[1] <= REACH + std::max(0.0, -most - 1.5) / 5.0) {
             const double* M = row + 3;
             double even = M[KERNEL_TERMS - 2], odd = M[KERNEL_TERMS - 1];
             for (std::size_t k = KERNEL_TERMS - 2; k > 0; k -= 2) {
@@ -133,6 +135,10 @@ void kernel_tree(const double* v, const double* w, std::size_t n, double h, doub
             else std::fill_n(row + 3, KERNEL_TERMS, 0.0);
         }
     });
+}
+
+double kernel_sum(double x, const double* v, const double* w, std::size_t n, double h, const double* tree) {
+    return Query{v, w, tree, n, kernel_levels(n), h}(x);
 }
 
 void kernel_sums(const double* x, std::size_t queries, const double* v, const double* w, std::size_t n, double h,

@@ -28,6 +28,7 @@ template <typename T> struct Matrix {
     std::size_t n, d;
     std::ptrdiff_t row, column;
     void (*turn)(const Matrix& X, std::size_t begin, std::size_t count, T* out);  // or null
+    std::size_t size = sizeof(T);  // bytes of an element
 
     // Rows from `begin` on, their distance in `step`; `block` has room for them if they must be turned.
     const T* rows(std::size_t begin, std::size_t count, std::vector<T>& block, std::ptrdiff_t* step) const {
@@ -85,6 +86,7 @@ std::int64_t score_gaussian(const Matrix<T>& X, const double* mean, const double
 constexpr std::size_t KERNEL_TERMS = 24, KERNEL_ROW = KERNEL_TERMS + 3;
 std::size_t kernel_levels(std::size_t n);
 void kernel_tree(const double* v, const double* w, std::size_t n, double h, double* tree, int threads);
+double kernel_sum(double x, const double* v, const double* w, std::size_t n, double h, const double* tree);
 void kernel_sums(const double* x, std::size_t queries, const double* v, const double* w, std::size_t n, double h,
                  const double* tree, double* out, int threads);
 

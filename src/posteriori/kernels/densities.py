@@ -1,0 +1,119 @@
+"""The native kernels of numeric columns of any shape. `reference.densities` specifies them; symbols as there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Floats, Ints
+from . import n_threads, native
+from .naive import _numbers
+
+
+def histograms(
+    X: Array, y: Array, n_classes: int, limit: int, weights: Floats | None = None, n_jobs: int | None = None
+) -> list[tuple[Array, Floats, int, int]]:
+    """(keys, N[cell, y], level, whether NaN (bit 1) or inf (bit 2) was among the cells) of each column of X."""
+    found: list[Any] = native().histograms(
+        _numbers(X), _codes(y), weights, n_classes, limit, n_threads(n_jobs, 10 * X.size)
+    )
+    return found
+
+
+def add_hashes(X: Array, salts: Array, total: Array, n_jobs: int | None = None) -> None:
+    """total[r] += Σ_j mix(x_rj ⊕ salt_j), x as the bits of a float64; −0 counts as 0, and every NaN is the same."""
+    native().add_hashes(_numbers(X), salts, total, n_threads(n_jobs, 2 * X.size))
+
+
+def mdl_cuts(table: Array) -> Ints:
+    """The cells of N[v, y] before which Fayyad and Irani's rule cuts, in rising order."""
+    found: Ints = native().mdl_cuts(np.ascontiguousarray(table, dtype=np.float64))
+    return found
+
+
+def numeric_columns(
+    values: Floats,
+    centres: Floats,
+    table: Floats,
+    offsets: Array,
+    exact: Array,
+    moments: Floats,
+    smoothing: float,
+    floor: float,
+    ddof: float,
+) -> Any:
+    """Histograms laid end to end, that of column j from offsets[j] to offsets[j + 1]; moments (d, K, 3): n, mean, M2."""
+    return native().NumericColumns(values, centres, table, offsets, exact, moments, smoothing, floor, ddof)
+
+
+def left_out(
+    columns: Any,
+    x: Floats,
+    y: Array,
+    out: Floats,
+    turn: Floats,
+    log_share: Floats,
+    folded: float,
+    worst: float,
+    n_jobs: int | None = None,
+) -> Floats:
+    """ln P^−i(y|x_i)/P(y) by bins, kernels, a normal, their mean, and nothing, (d, 5, R, K); x is (d, R).
+
+    0 where x is missing, nothing below −worst. Bins of more than `folded` rows are not searched again for each row.
+    """
+    parts = np.empty((len(x), 5, *log_share.shape))
+    columns.left_out(
+        x, y.astype(np.uint32), out, turn, log_share, folded, worst, parts, n_threads(n_jobs, 200 * parts.size)
+    )
+    return parts
+
+
+def search_densities(
+    start: Floats,
+    parts: Floats,
+    y: Array,
+    weights: Floats,
+    errors: Floats,
+    first: int,
+    second: int,
+    lead: float,
+    worst: float,
+    rounds: int,
+) -> list[int]:
+    """The candidate of each column with which the rows are best foretold: `start` (R, K), `parts` (d, candidates, R, K)."""
+    found: list[int] = native().search_densities(
+        start, parts, y.astype(np.uint32), weights, errors, first, second, lead, worst, rounds
+    )
+    return found
+
+
+SHAPES = ("none", "binned", "kernel", "mixed")
+
+
+class Curves:
+    """ln p(x|y) of numeric columns, each of one of the SHAPES, good to 1e-6."""
+
+    def __init__(
+        self, columns: Any, shapes: list[str], log_share: Floats, work: int, n_jobs: int | None = None
+    ) -> None:
+        codes = np.array([SHAPES.index(s) for s in shapes], dtype=np.int32)
+        self.native = native().Curves(columns, codes, log_share, n_threads(n_jobs, work))
+        self.n_classes = len(log_share)
+
+    def score(self, X: Array, at: Ints, start: Floats, n_jobs: int | None = None) -> tuple[Floats, int]:
+        """(start + Σ_j ln p(x_j|y), whether NaN (bit 1) or inf (bit 2) was among the cells) of the columns `at` of X."""
+        out = np.empty((len(X), self.n_classes))
+        seen: int = self.native.score(_numbers(X), at, start, out, n_threads(n_jobs, 10 * len(X) * len(at)))
+        return out, seen
+
+    def parts(self, X: Array, at: Ints) -> Floats:
+        """ln p(x_j|y) of each of the columns `at` of X, (n, len(at), K); 0 where x is missing."""
+        out = np.empty((len(X), len(at), self.n_classes))
+        self.native.parts(_numbers(X), at, out)
+        return out
+
+
+def _codes(y: Array) -> Array:
+    """Class codes of a width that a kernel reads."""
+    return y if y.dtype.kind == "u" and y.dtype.itemsize <= 4 else y.astype(np.uint32)

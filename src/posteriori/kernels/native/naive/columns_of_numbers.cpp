@@ -1,0 +1,180 @@
+// The densities of one numeric column as densities/numeric.py, gaussian.py and mixed.py define them.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "densities.hpp"
+
+namespace posteriori {
+namespace {
+
+constexpr double ROWS = 1.0, ROUNDING = 1e-14, TINY = std::numeric_limits<double>::min(), NEVER = -std::numeric_limits<double>::infinity();
+const double LOG_2PI = std::log(2.0 * std::acos(-1.0));
+
+double variance_of(const Moment& m, double ddof) { return m.n > ddof ? m.m2 / (m.n - ddof) : 0.0; }
+
+}  // namespace
+
+Moment merged(const Moment& a, const Moment& b) {
+    const double n = a.n + b.n, share = n > 0.0 ? b.n / n : 0.0, gap = b.mean - a.mean;
+    return {n, a.mean + gap * share, a.m2 + b.m2 + gap * gap * (a.n * share)};
+}
+
+// s² of a column: the variance within the classes (`within` is their M2) and a share of that between them.
+Spread usual_spread(const Moment& pooled, double within, double floor) {
+    const double whole = variance_of(pooled, 0.0);
+    within = std::min(within / std::max(pooled.n, TINY), whole);
+    const double rounding = ROUNDING * pooled.mean;
+    const bool constant = whole <= rounding * rounding;
+    const double size = std::max(pooled.mean * pooled.mean, 1.0);
+    return {pooled, constant ? floor * size : within + floor * (whole - within), constant};
+}
+
+Normals::Normals(const Moment* m, std::size_t K, double floor, double ddof) : mean(K), variance(K) {
+    Moment pooled{0.0, 0.0, 0.0};
+    double within = 0.0;
+    for (std::size_t c = 0; c < K; ++c) pooled = merged(pooled, m[c]), within += m[c].m2;
+    const Spread usual = usual_spread(pooled, within, floor);
+    for (std::size_t c = 0; c < K; ++c) {
+        mean[c] = m[c].n > 0.0 ? m[c].mean : pooled.mean;
+        const double least = usual.constant ? usual.spread : usual.spread * (ROWS / (m[c].n + ROWS));
+        const double own = usual.constant ? 0.0 : variance_of(m[c].n > 0.0 ? m[c] : pooled, ddof);
+        variance[c] = std::max(own, std::max(least, TINY));
+    }
+}
+
+void Normals::log_density(double x, double* out) const {
+    for (std::size_t c = 0; c < mean.size(); ++c) {
+        const double gap = x - mean[c];
+        out[c] = -0.5 * (LOG_2PI + std::log(variance[c]) + gap * gap / variance[c]);
+    }
+}
+
+Bins::Bins(const double* values, bool exact, const Sparser& N, std::size_t K, double smoothing) {
+    const std::vector<std::size_t> at = mdl_cuts(N, K);
+    bool fits = true;
+    for (const auto v : at) fits = fits && std::isfinite(values[v] - values[v - 1]);
+    for (const auto v : at) {
+        const double low = values[v - 1], high = values[v];
+        const double middle = fits ? low + (high - low) / 2 : low / 2 + high / 2;
+        cuts.push_back(exact && middle > low ? middle : high);
+    }
+    const std::size_t S = at.size() + 1;
+    count.assign(S * K, 0.0), log_theta.resize(S * K);
+    for (std::size_t v = 0, bin = 0; v < N.cells(); ++v) {
+        while (bin < at.size() && v >= at[bin]) ++bin;
+        for (std::size_t e = N.first[v]; e < N.first[v + 1]; ++e) count[bin * K + N.y[e]] += N.n[e];
+    }
+    for (std::size_t k = 0; k < K; ++k) {
+        double total = static_cast<double>(S) * smoothing;
+        for (std::size_t b = 0; b < S; ++b) total += count[b * K + k];
+        for (std::size_t b = 0; b < S; ++b)
+            log_theta[b * K + k] =
+                std::log(total > 0.0 ? (count[b * K + k] + smoothing) / total : 1.0 / static_cast<double>(S));
+    }
+}
+
+std::size_t Bins::of(double x) const {
+    return static_cast<std::size_t>(std::upper_bound(cuts.begin(), cuts.end(), x) - cuts.begin());
+}
+
+Kernels::Kernels(const Histo& h, double floor) {
+    if (!h.V) return;
+    const std::size_t K = h.K;
+    classes.resize(K);
+    std::vector<Moment> moments(K);
+    for (std::size_t c = 0; c < K; ++c) {
+        Class& own = classes[c];
+        for (const bool all : {false, true}) {  // a class with no cell: the column over all classes
+            own.total = 0.0;
+            for (std::size_t v = 0; v < h.V; ++v) {
+                double n = h.table[v * K + c];
+                if (all)
+                    for (std::size_t k = n = 0; k < K; ++k) n += h.table[v * K + k];
+                if (n > 0.0) own.v.push_back(h.centres[v]), own.w.push_back(n), own.total += n;
+            }
+            if (own.total > 0.0) break;
+        }
+        double mean = 0.0, spread = 0.0;
+        for (auto& w : own.w) w /= own.total;
+        for (std::size_t i = 0; i < own.v.size(); ++i) mean += own.v[i] * own.w[i];
+        for (std::size_t i = 0; i < own.v.size(); ++i) spread += (own.v[i] - mean) * (own.v[i] - mean) * own.w[i];
+        moments[c] = {own.total, mean, own.total * spread};
+    }
+    const Normals normal(moments.data(), K, floor, 0.0);
+    Moment pooled{0.0, 0.0, 0.0};
+    double within = 0.0;
+    for (const auto& m : moments) pooled = merged(pooled, m), within += m.m2;
+    mean = pooled.mean, variance = std::max(variance_of(pooled, 0.0), usual_spread(pooled, within, floor).spread);
+    for (std::size_t c = 0; c < K; ++c) {
+        Class& own = classes[c];
+        double squares = 0.0, sum = 0.0, low = own.v.back(), high = low;
+        bool first = true;
+        for (std::size_t i = 0; i < own.v.size(); ++i) {
+            squares += own.w[i] * own.w[i], sum += own.w[i];
+            if (first && sum >= 0.25) low = own.v[i], first = false;
+            if (sum >= 0.75) {
+                high = own.v[i];
+                for (++i; i < own.v.size(); ++i) squares += own.w[i] * own.w[i];
+            }
+        }
+        const double n = 1.0 / squares, s2 = normal.variance[c], quarters = (high - low) / 1.34;
+        const double spread = std::min(s2, (n * quarters * quarters + ROWS * s2) / (n + ROWS));
+        own.h = std::max(0.9 * std::sqrt(spread) * std::pow(n, -0.2), 1e-150);
+        const double share = ROWS / (own.total + ROWS);
+        own.log_near = std::log1p(-share) - std::log(own.h) - 0.5 * LOG_2PI, own.log_far = std::log(share);
+        own.tree.resize(((std::size_t{2} << kernel_levels(own.v.size())) - 1) * KERNEL_ROW);
+        kernel_tree(own.v.data(), own.w.data(), own.v.size(), own.h, own.tree.data(), 1);
+    }
+}
+
+double Kernels::log_sum(std::size_t c, double x) const {
+    const Class& own = classes[c];
+    double found[4] = {};
+    if (own.sums.add(own.sums.find(x), x, found)) return found[0];
+    return kernel_sum(x, own.v.data(), own.w.data(), own.v.size(), own.h, own.tree.data());
+}
+
+double Kernels::narrowest() const {
+    double least = classes[0].h;
+    for (const auto& c : classes) least = std::min(least, c.h);
+    return least;
+}
+
+double Kernels::widest() const {
+    double most = 0.0;
+    for (const auto& c : classes) most = std::max(most, c.h);
+    return most;
+}
+
+void Kernels::log_density(double x, double* out) const {
+    const double gap = x - mean, base = -0.5 * (LOG_2PI + std::log(variance) + gap * gap / variance);
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+        const double near = log_sum(c, x) + classes[c].log_near, far = base + classes[c].log_far;
+        const double top = std::max(near, far);
+        out[c] = top == NEVER ? NEVER : top + std::log1p(std::exp(std::min(near, far) - top));
+    }
+}
+
+double odds(double* log_p, const double* log_share, std::size_t K) {
+    double top = NEVER, sum = 0.0;
+    for (std::size_t k = 0; k < K; ++k) top = std::max(top, log_p[k] + log_share[k]);
+    if (top == NEVER) {
+        std::fill_n(log_p, K, 0.0);
+        return NEVER;
+    }
+    for (std::size_t k = 0; k < K; ++k) sum += std::exp(log_p[k] + log_share[k] - top);
+    const double total = top + std::log(sum);
+    for (std::size_t k = 0; k < K; ++k) log_p[k] -= total;
+    return total;
+}
+
+void mixture(const double* a, const double* b, const double* c, std::size_t K, double* out) {
+    for (std::size_t k = 0; k < K; ++k) {
+        const double top = std::max(a[k], std::max(b[k], c[k]));
+        out[k] = top == NEVER ? NEVER
+                              : top + std::log((std::exp(a[k] - top) + std::exp(b[k] - top) + std::exp(c[k] - top)) / 3.0);
+    }
+}
+
+}  // namespace posteriori

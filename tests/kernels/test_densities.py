@@ -1,0 +1,129 @@
+"""The kernels of numeric columns beside their twins in NumPy, and the curves beside the densities that specify them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import posteriori as po
+from posteriori.kernels import densities as native
+from posteriori.kernels.reference import densities as reference
+
+KINDS = (np.float64, np.float32, np.int16, np.uint8)
+
+
+def table(seed, n, d, missing=0.1):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d), int(rng.integers(0, 4)))
+    X[rng.random((n, d)) < missing] = np.nan
+    return X, rng.integers(0, 3, n).astype(np.uint8), rng
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("limit", [3, 40, 1000])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_histograms(order, limit, seed):
+    X, y, rng = table(seed, int(seed % 200), int(seed % 5))
+    weights = None if seed % 2 else rng.integers(0, 3, len(y)) * 0.5
+    found = native.histograms(np.asarray(X, order=order), y, 3, limit, weights)
+    for mine, wanted in zip(found, reference.histograms(X, y, 3, limit, weights), strict=True):
+        for a, b in zip(mine, wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
+def test_histograms_of_many_rows_in_threads(kind):
+    rng = np.random.default_rng(0)
+    X, y = (rng.normal(size=(60_000, 11)) * 50).astype(kind), rng.integers(0, 3, 60_000).astype(np.uint8)
+    one, two = (native.histograms(X, y, 3, 5000, None, jobs) for jobs in (1, 2))
+    for a, b, c in zip(one, two, reference.histograms(X, y, 3, 5000), strict=True):
+        for left, right, wanted in zip(a, b, c, strict=True):
+            np.testing.assert_array_equal(left, right)
+            np.testing.assert_array_equal(left, wanted)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_hashes(kind, seed):
+    X, _, rng = table(seed, int(seed % 70), int(seed % 9), 0.2 if kind in (np.float64, np.float32) else 0.0)
+    X = np.where(X == 0, -0.0, X).astype(kind)
+    salts, mine = rng.integers(0, 2**63, X.shape[1]).astype(np.uint64), rng.integers(0, 9, len(X)).astype(np.uint64)
+    wanted = mine.copy()
+    native.add_hashes(X, salts, mine)
+    reference.add_hashes(X, salts, wanted)
+    assert np.array_equal(mine, wanted)
+
+
+@given(arrays(np.int64, st.tuples(st.integers(0, 60), st.integers(1, 4)), elements=st.integers(0, 30)))
+def test_cuts(counts):
+    counts = counts[counts.any(axis=1)]  # a cell of a histogram has a row
+    assert np.array_equal(native.mdl_cuts(counts), reference.mdl_cuts(counts))
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.37, 300.0, 1e6])
+@pytest.mark.parametrize("seed", range(20))
+def test_cuts_of_parted_classes(seed, scale):
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(1, 4)) * 40
+    counts = (
+        np.floor(10 * np.exp(-(((np.arange(200)[:, None] - 100 - means) / 20) ** 2)) + rng.random((200, 4))) * scale
+    )
+    counts = counts[counts.any(axis=1)]
+    found = native.mdl_cuts(counts)
+    assert np.array_equal(found, reference.mdl_cuts(counts))
+    assert len(found) > 0 or seed > 0
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_search(seed):
+    rng = np.random.default_rng(seed)
+    d, R, K = int(rng.integers(1, 12)), int(rng.integers(1, 80)), int(rng.integers(1, 5))
+    parts = rng.normal(size=(d, 5, R, K)) * rng.choice([0.1, 1.0, 50.0])
+    y = rng.integers(0, K, R)
+    parts[:, rng.integers(0, 5), np.arange(R), y] += 1.0
+    parts[:, 4] = 0.0
+    args = rng.normal(size=(R, K)), parts, y, rng.random(R) + 0.5, np.array([2, 2, 2, 2, 1.25]), 0, 3, 0.5, 700.0, 3
+    assert native.search_densities(*args) == reference.search_densities(*args)
+
+
+@pytest.mark.parametrize("shape", ["binned", "kernel", "mixed"])
+@pytest.mark.parametrize("seed", range(12))
+def test_curves_are_the_densities_they_are_made_from(shape, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(2, 400)), int(rng.integers(1, 7))
+    y = rng.integers(0, k, n)
+    x = rng.normal(size=n) * rng.choice([1e-3, 1.0, 1e5]) + 3.0 * y * (seed % 2)
+    x = [x, np.exp(2 * x / np.abs(x).max() * 8), np.round(x, 1), np.where(rng.random(n) < 0.05, 1e9, x)][seed % 4]
+    x[rng.random(n) < 0.1] = np.nan
+    monkeypatch.setattr("posteriori.bayes.factored.choose", lambda *_: [shape])
+    model = po.NaiveBayes(density="auto", smoothing=float(seed % 3)).fit(x[:, None], y)
+    curves = model.factored_.densities[0]
+    low, high = np.nanmin(x), np.nanmax(x)
+    reach = high - low + 1.0
+    asked = np.concatenate(
+        [x, rng.uniform(low - 3 * reach, high + 3 * reach, 300), rng.uniform(low, high, 300), [1e30]]
+    )
+    frame = model._opened(asked[:, None])
+    found, wanted = curves.parts(frame), curves.column(0).parts(frame)
+    assert np.array_equal(np.isneginf(found), np.isneginf(wanted))
+    there = np.isfinite(wanted)
+    np.testing.assert_allclose(found[there], wanted[there], rtol=1e-11, atol=1e-6)
+    np.testing.assert_array_equal(
+        model.predict_joint_log_proba(asked[:, None]), model._log_joint(asked[:, None].copy("F"))
+    )
+
+
+@pytest.mark.parametrize("density", ["binned", "kernel", "auto"])
+def test_rows_alone_in_blocks_and_in_threads_have_the_same_bits(density):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 5, 3000)
+    X = rng.normal(size=(3000, 7)) + rng.choice([-2, 2], (3000, 7)) * (y % 2)[:, None]
+    Q = np.vstack([X[:700], 100 * X[:50], np.where(rng.random((50, 7)) < 0.5, np.nan, X[:50])])
+    block = po.NaiveBayes(density=density, n_jobs=1).fit(X, y).predict_joint_log_proba(Q)
+    many = po.NaiveBayes(density=density, n_jobs=3).fit(X, y)
+    assert np.array_equal(block, many.predict_joint_log_proba(np.vstack([Q] * 40))[: len(Q)])
+    for i in range(0, len(Q), 7):
+        assert np.array_equal(block[[i]], many.predict_joint_log_proba(Q[i : i + 1]))
