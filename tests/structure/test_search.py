@@ -318,3 +318,14 @@ def test_a_start_or_requirement_beyond_max_parents_is_named():
         po.learn_structure(data, required=[("a", "c"), ("b", "c")], max_parents=1)
     with pytest.raises(InvalidNetwork, match="more than max_parents=0"):
         po.learn_structure(data, start=po.Dag(NAMES, [("a", "b")]), max_parents=0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_tabu_walk_ends(seed):
+    """It ends below its best, from where any step gains: to turn arrows there and climb again would go on for ever."""
+    rng = np.random.default_rng(seed)
+    data = {name: rng.integers(0, 3, 120) for name in "abcdefgh"}
+    plain = po.learn_structure(data)
+    walk = po.learn_structure(data, tabu=10, restarts=1, random_state=0)
+    assert walk.finished
+    assert walk.score >= plain.score - 1e-9

@@ -124,7 +124,7 @@ def best_network(
     >>> same = np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.uint16)
     >>> logs = np.array([[0, 0, 2 * np.log(2), 3 * np.log(3), 4 * np.log(4)]])
     >>> best_network(same, [2, 2], np.ones(4, np.uint32), logs, [0, 0], 0.0, 0.5, 1, 0.0, [0, 0], [0, 0])[0]
-    [0, 1]
+    [2, 0]
     """
     parents, score = np.zeros(len(sizes), np.uint32), np.zeros(1)
     native().best_network(

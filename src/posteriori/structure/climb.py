@@ -249,8 +249,13 @@ def climb(
     walk = Climber(State(scored, rules, arrows), watch)
     try:
         walk.climb(tabu)
-        while scored.score in EQUIVALENT and scored.complete and walk.turn_round():
-            walk.climb(tabu)
+        gained = scored.score in EQUIVALENT and scored.complete
+        while gained:
+            before = walk.best[0]
+            walk.back()  # a tabu walk ends below its best, from where any step gains
+            if walk.turn_round():
+                walk.climb(tabu)
+            gained = walk.best[0] > before
         for _ in range(restarts):
             if watch.over():
                 break
