@@ -109,7 +109,7 @@ def test_beside_the_true_structure():
     turned = po.Dag(net.nodes, [*((a, b) for a, b in net.edges if (a, b) != ("smoke", "lung")), ("lung", "smoke")])
     assert po.compare_structures(turned, net.dag).turned == (("lung", "smoke"),)
     assert po.compare_structures(po.Dag(net.nodes), net.dag).distance == 8
-    drawing = str(po.compare_structures(turned, net.dag).draw())
+    drawing = str(po.compare_structures(turned, net.dag).plot())
     assert "1 turned" in drawing
     assert "missing" not in drawing
     with pytest.raises(InvalidNetwork, match="different nodes: 'z'"):
@@ -117,4 +117,4 @@ def test_beside_the_true_structure():
     with pytest.raises(InvalidNetwork, match="two Dags"):
         po.compare_structures(po.Dag("ab"), "ab")
     strong = po.arc_confidence(table(), n=5, random_state=0)
-    assert "stroke-width" in str(strong.draw())
+    assert "stroke-width" in str(strong.plot())

@@ -26,14 +26,14 @@ class Comparison:
     missing: Arrows
     distance: int
 
-    def draw(self) -> Any:
+    def plot(self) -> Any:
         """A drawing: right arrows grey, turned ones orange, extra ones blue, missing ones red and dashed."""
         from ..report.structures import comparison_drawing
 
         return comparison_drawing(self)
 
     def _repr_html_(self) -> str:
-        return str(self.draw())
+        return str(self.plot())
 
 
 def compare_structures(found: Dag, true: Dag) -> Comparison:

@@ -72,14 +72,14 @@ class ArcConfidence:
         frame = pd.DataFrame(rows, columns=["parent", "child", "strength", "direction"])
         return frame.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
 
-    def draw(self, threshold: float = 0.5) -> Any:
+    def plot(self, threshold: float = 0.5) -> Any:
         """The averaged network, an arrow as wide as it is strong."""
         from ..report.structures import confidence_drawing
 
         return confidence_drawing(self, threshold)
 
     def _repr_html_(self) -> str:
-        return str(self.draw())
+        return str(self.plot())
 
 
 def arc_confidence(
