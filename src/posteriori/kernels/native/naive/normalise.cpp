@@ -33,10 +33,25 @@ inline Doubles exp4(Doubles x) {
 
 constexpr std::size_t ROWS = 256;
 
+// Rows divided by their shares, four numbers at a time.
+template <typename Size> void divide(double* x, std::size_t n, Size K, const double* shares) {
+    std::size_t r = 0;
+    if (K < 4)
+        for (; r + 4 <= n; r += 4)
+            for (std::size_t i = 0; i < K; ++i) {
+                Doubles share;
+                for (std::size_t j = 0; j < 4; ++j) share[j] = shares[r + (4 * i + j) / K];
+                double* four = x + r * K + 4 * i;
+                store4(four, load4(four) / share);
+            }
+    for (; r < n; ++r)
+        for (std::size_t k = 0; k < K; ++k) x[r * K + k] /= shares[r];
+}
+
 template <typename Size>  // of few classes the number is known when this is compiled
 std::int64_t normalise_rows(const double* log_joint, std::size_t n, Size K, double* posterior, double* evidence) {
     const double never = -std::numeric_limits<double>::infinity();
-    double tops[ROWS];
+    double tops[ROWS], shares[ROWS];
     for (std::size_t r = 0; r < n; ++r) {
         const double* in = log_joint + r * K;
         double top = never;
@@ -51,11 +66,11 @@ std::int64_t normalise_rows(const double* log_joint, std::size_t n, Size K, doub
         double* row = posterior + r * K;
         double total = 0.0;
         for (std::size_t k = 0; k < K; ++k) total += row[k];
-        const double share = total > 0.0 ? total : 1.0;
-        for (std::size_t k = 0; k < K; ++k) row[k] /= share;
+        shares[r] = total > 0.0 ? total : 1.0;
         if (evidence) evidence[r] = tops[r] == never ? never : tops[r] + std::log(total);
         if (tops[r] == never && impossible == NONE) impossible = static_cast<std::int64_t>(r);
     }
+    divide(posterior, n, K, shares);
     return impossible;
 }
 

@@ -55,10 +55,15 @@ void score_plain(const Cells& cells, const double* theta, std::size_t K, const S
 // The tables of 32 columns as vectors of four classes, the last ones padded with zeros. The columns of a four are joined all, in
 // pairs, or not: `level` of them make one unit, which has an entry for each combination of their values. A place counts
 // numbers (8 bytes) of the table; that of column j's unit is kept in slot(level, j) of the 32 that a row has for a strip.
+typedef std::uint16_t Pairs __attribute__((vector_size(32)));
+
 struct Strip {
     std::size_t level = 1, fours = 0;
     std::uint32_t times[STRIP] = {};  // of each column: by how much its next value is further
     std::uint32_t base[STRIP] = {};   // of each unit, at its first column: where its entries begin
+    // The same for rows of bytes, of even and of odd columns: those that the matrix does not have are multiplied with 0.
+    Pairs times_of[2] = {}, base_of[2] = {};
+    Bytes most = all_bytes(255);  // the greatest code
 };
 
 std::size_t slot(std::size_t level, std::size_t j) {  // even columns before odd ones; of a pair or a four that of its first
@@ -98,6 +103,13 @@ class Lookups {
         strips.back().level = level;
         strips.back().fours = (to - from + 3) / 4;
         for (std::size_t j = from; j < from + 4 * strips.back().fours; j += level) add_unit(strips.back(), from, j);
+        for (std::size_t j = 0; j < STRIP; ++j) {
+            Strip& strip = strips.back();
+            strip.base_of[j % 2][j / 2] = static_cast<std::uint16_t>(strip.base[j]);
+            if (from + j >= d) continue;
+            strip.times_of[j % 2][j / 2] = static_cast<std::uint16_t>(strip.times[j]);
+            strip.most[j] = static_cast<std::uint8_t>(std::min<std::size_t>(size(from + j), 256) - 1);
+        }
     }
 
     void add_unit(Strip& strip, std::size_t from, std::size_t first) {
@@ -131,42 +143,40 @@ class Lookups {
 }
 
 // The places of contiguous rows of bytes, 32 columns at once. `end` is where the matrix ends: a row that is too near is copied.
-// Columns that the matrix does not have are multiplied with 0.
+template <int Level>
 void find_in_bytes(const Cells& cells, const Strip& strip, std::size_t from, const unsigned char* end, std::size_t begin,
                    std::size_t count, std::size_t slots, std::uint16_t* out) {
-    typedef std::uint16_t Pairs __attribute__((vector_size(32)));
     const std::size_t width = std::min(STRIP, cells.columns.size() - from);
-    std::uint8_t most[STRIP];
-    std::uint16_t even[STRIP / 2] = {}, odd[STRIP / 2] = {}, base[STRIP / 2] = {}, odd_base[STRIP / 2] = {};
-    for (std::size_t j = 0; j < STRIP; ++j) {
-        most[j] = static_cast<std::uint8_t>(j < width ? std::min<std::size_t>(cells.size(from + j), 256) - 1 : 255);
-        (j % 2 ? odd : even)[j / 2] = static_cast<std::uint16_t>(j < width ? strip.times[j] : 0);
-        (j % 2 ? odd_base : base)[j / 2] = static_cast<std::uint16_t>(strip.base[j]);
-    }
-    auto load = [](const auto* p) { Pairs v; std::memcpy(&v, p, sizeof v); return v; };
-    const Pairs times0 = load(even), times1 = load(odd), base0 = load(base), base1 = load(odd_base);
-    const Bytes limit = load_bytes(most);
+    const Pairs times0 = strip.times_of[0], times1 = strip.times_of[1], base0 = strip.base_of[0], base1 = strip.base_of[1];
+    const Bytes limit = strip.most;
     Bytes beyond{};
-    const std::ptrdiff_t stride = cells.columns[0].stride;
-    const unsigned char* p = cells.columns[from].at(begin);
-    for (std::size_t r = 0; r < count; ++r, p += stride, out += slots) {
-        Bytes codes{};
-        if (end - p >= static_cast<std::ptrdiff_t>(STRIP)) codes = load_bytes(p);
-        else
-            for (std::size_t j = 0; j < width; ++j) codes[j] = p[j];
+    auto find = [&](const unsigned char* p) {
+        const Bytes codes = load_bytes(p);
         beyond |= reinterpret_cast<Bytes>(codes > limit);
         const Pairs both = reinterpret_cast<Pairs>(codes);
         const Pairs first = (both & 255) * times0 + base0, second = (both >> 8) * times1 + base1;
-        if (strip.level == 1) {
+        if (Level == 1) {
             std::memcpy(out, &first, sizeof first);
             std::memcpy(out + STRIP / 2, &second, sizeof second);
-            continue;
+            return;
         }
         typedef std::uint32_t Fours __attribute__((vector_size(32)));
         const Pairs pairs = first + second;
         const Fours fours = reinterpret_cast<Fours>(pairs);
-        const Pairs places = strip.level == 2 ? pairs : reinterpret_cast<Pairs>((fours & 65535) + (fours >> 16));
+        const Pairs places = Level == 2 ? pairs : reinterpret_cast<Pairs>((fours & 65535) + (fours >> 16));
         std::memcpy(out, &places, sizeof places);
+    };
+    const std::ptrdiff_t stride = cells.columns[0].stride;
+    const unsigned char* p = cells.columns[from].at(begin);
+    for (std::size_t r = 0; r < count; ++r, p += stride, out += slots) {
+        __builtin_prefetch(p + static_cast<std::ptrdiff_t>(BLOCK) * stride);  // of the next block
+        if (end - p >= static_cast<std::ptrdiff_t>(STRIP)) {
+            find(p);
+        } else {
+            unsigned char copy[STRIP] = {};
+            std::memcpy(copy, p, width);
+            find(copy);
+        }
     }
     for (std::size_t i = 0; i < sizeof(Bytes); ++i)
         if (beyond[i]) find_bad(cells, from, from + width, begin, count);
@@ -283,8 +293,11 @@ void score_block(const Cells& cells, const Lookups& lookups, std::size_t K, cons
     for (std::size_t s = 0; s < n; ++s) {
         const std::size_t group = s / (GROUP / STRIP) * (GROUP / STRIP), slots = std::min(n - group, GROUP / STRIP) * STRIP;
         P* out = at.data() + group * STRIP * BLOCK + (s - group) * STRIP;
-        if constexpr (sizeof(P) == 2) find_in_bytes(cells, lookups.strips[s], s * STRIP, end, begin, count, slots, out);
-        else find_in_columns(cells, lookups.strips[s], s * STRIP, begin, count, slots, out);
+        if constexpr (sizeof(P) == 2) {
+            const std::size_t level = lookups.strips[s].level;
+            const auto find = level == 1 ? find_in_bytes<1> : level == 2 ? find_in_bytes<2> : find_in_bytes<4>;
+            find(cells, lookups.strips[s], s * STRIP, end, begin, count, slots, out);
+        } else find_in_columns(cells, lookups.strips[s], s * STRIP, begin, count, slots, out);
     }
     for (std::size_t p = 0; p < parts; ++p) {
         const std::size_t from = p * V / parts;
