@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import posteriori as po
+from posteriori.bayes.densities.curves import Curves
 from posteriori.kernels import densities as native
 from posteriori.kernels.reference import densities as reference
 
@@ -127,3 +128,29 @@ def test_rows_alone_in_blocks_and_in_threads_have_the_same_bits(density):
     assert np.array_equal(block, many.predict_joint_log_proba(np.vstack([Q] * 40))[: len(Q)])
     for i in range(0, len(Q), 7):
         assert np.array_equal(block[[i]], many.predict_joint_log_proba(Q[i : i + 1]))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 3, 7, 30]))
+def test_information_of_normals(seed, classes):
+    """Classes far apart, equal, of widths from 1e-8 to 1e8, without a prior: as the sum in NumPy."""
+    rng = np.random.default_rng(seed)
+    mean = np.round(rng.normal(size=(classes, 5)) * 10.0 ** rng.integers(-2, 4), 2)
+    variance = 10.0 ** rng.integers(-16, 17, (classes, 1)) * np.ones(5) if seed % 3 else np.ones((classes, 5))
+    prior = rng.dirichlet(np.ones(classes)) * (rng.random(classes) < 0.8)
+    prior = prior / prior.sum() if prior.any() else np.full(classes, 1 / classes)
+    found = [native.normal_information(mean, variance, prior, jobs) for jobs in (1, 2)]
+    assert np.array_equal(*found)
+    np.testing.assert_allclose(found[0], reference.normal_information(mean, variance, prior), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("density", ["binned", "kernel", "mixed", "none"])
+def test_information_of_curves(density):
+    """As the densities in NumPy that specify them, to what the curves are good to."""
+    X, y, _ = table(5, 150, 6, 0.05)
+    X[y == 1] += 1.0
+    X[:, 5] = 3.0
+    model = po.NaiveBayes(kinds="numeric").fit(X, y)
+    curves = Curves(model.statistics_, list(range(6)), [density] * 6, 1.0, 1e-9, 0)
+    prior = np.array([0.5, 0.2, 0.3])
+    wanted = [curves.column(k).information(prior)[0] for k in range(6)]
+    np.testing.assert_allclose(curves.information(prior), wanted, rtol=1e-4, atol=1e-7)

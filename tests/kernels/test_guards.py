@@ -147,6 +147,8 @@ def _densities(rng: np.random.Generator, y: np.ndarray, weights: np.ndarray) -> 
     curves.score(X, np.arange(2), np.zeros(K))
     curves.parts(X, np.arange(2))
     curves.native.pieces()
+    curves.information(np.full(K, 1 / K))
+    densities.normal_information(np.zeros((K, 2)), np.ones((K, 2)), np.full(K, 1 / K))
 
 
 def _neighbors(rng: np.random.Generator, kind: type) -> None:

@@ -99,7 +99,7 @@ class Curves:
     ) -> None:
         codes = np.array([SHAPES.index(s) for s in shapes], dtype=np.int32)
         self.native = native().Curves(columns, codes, log_share, n_threads(n_jobs, work))
-        self.n_classes = len(log_share)
+        self.n_classes, self.n_columns = len(log_share), len(shapes)
 
     def score(self, X: Array, at: Ints, start: Floats, n_jobs: int | None = None) -> tuple[Floats, int]:
         """(start + Σ_j ln p(x_j|y), whether NaN (bit 1) or inf (bit 2) was among the cells) of the columns `at` of X."""
@@ -112,6 +112,20 @@ class Curves:
         out = np.empty((len(X), len(at), self.n_classes))
         self.native.parts(_numbers(X), at, out)
         return out
+
+    def information(self, prior: Floats, n_jobs: int | None = None) -> Floats:
+        """I(X_j; Y) in nats of each column under P(y); of bins by their counts."""
+        out = np.empty(self.n_columns)
+        self.native.information(np.ascontiguousarray(prior), out, n_threads(n_jobs, 100_000 * len(out)))
+        return out
+
+
+def normal_information(mean: Floats, variance: Floats, prior: Floats, n_jobs: int | None = None) -> Floats:
+    """I(X_j; Y) in nats of normal class densities with means and variances (K, d), by a fine sum over the line."""
+    out = np.empty(mean.shape[1])
+    mean, variance, prior = (np.ascontiguousarray(a, dtype=np.float64) for a in (mean, variance, prior))
+    native().normal_information(mean, variance, prior, out, n_threads(n_jobs, 20_000 * len(out)))
+    return out
 
 
 def _codes(y: Array) -> Array:

@@ -259,9 +259,9 @@ def column_sums(table: Floats, n_jobs: int | None = None) -> tuple[Floats, Float
 
 
 def encode_integers(y: Array) -> tuple[Array, Array] | None:
-    """(distinct values, codes) of integers that span less than 65536, in two reads; None where they span more."""
+    """(distinct values, codes) of integers that span less than 65536 and 256 + 16 n, in two reads; else None."""
     threads = n_threads(None, 2 * len(y))
-    ends = native().label_range(y, 1 << 16, threads)
+    ends = native().label_range(y, min(1 << 16, 256 + 16 * len(y)), threads)
     if ends is None:
         return None
     span = ends[1] - ends[0] + 1

@@ -96,7 +96,7 @@ def _encode_integers(labels: Array) -> tuple[Array, Array]:
     """Integers in a short range are encoded in two reads, others by sorting."""
     if not len(labels):
         return labels[:0], np.zeros(0, np.uint8)
-    quick = encode_integers(labels) if len(labels) > 4096 else None  # sorting a few is as quick
+    quick = encode_integers(labels)
     if quick is not None:
         return quick
     found, codes = np.unique(labels, return_inverse=True)

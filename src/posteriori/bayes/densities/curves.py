@@ -87,7 +87,7 @@ class Curves:
         return {name: self.column(k).tables(schema)[name] for k, name in enumerate(self.names)}
 
     def information(self, prior: Floats) -> Floats:
-        return np.array([self.column(k).information(prior)[0] for k in range(len(self.where))])
+        return self.curves.information(prior)
 
 
 def packed(

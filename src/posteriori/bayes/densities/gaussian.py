@@ -20,6 +20,7 @@ from scipy.special import gammaln, xlogy
 from ...arrays import Array, Bools, Floats
 from ...errors import BadValue
 from ...kernels import naive as kernels
+from ...kernels.densities import normal_information
 from ...statistics import Moments
 from ...statistics.collect import refuse_bad_counts
 from ...table.encode import numbers
@@ -68,7 +69,7 @@ class Gaussian:
         }
 
     def information(self, prior: Floats) -> Floats:
-        return np.array([normal_information(m, v, prior) for m, v in zip(self.mean.T, self.variance.T)])
+        return normal_information(self.mean, self.variance, prior)
 
 
 def usual_spread(moments: Moments, floor: float) -> tuple[Floats, Bools]:
@@ -83,14 +84,6 @@ def usual_spread(moments: Moments, floor: float) -> tuple[Floats, Bools]:
     constant = whole <= (ROUNDING * pooled.mean[0]) ** 2
     size = np.maximum(pooled.mean[0] ** 2, 1.0)
     return np.where(constant, floor * size, within + floor * (whole - within)), constant
-
-
-def normal_information(mean: Floats, variance: Floats, prior: Floats) -> float:
-    """I(X;Y) of normal class densities, by a fine sum over the line where they live."""
-    steps = np.linspace(-8, 8, max(33, min(801, 8000 // len(mean))))
-    grid = np.unique(mean[:, None] + np.sqrt(variance)[:, None] * steps)
-    log_p = -0.5 * (np.log(2 * np.pi * variance) + (grid[:, None] - mean) ** 2 / variance)
-    return mutual_information(np.exp(log_p) * np.gradient(grid)[:, None] * prior)
 
 
 def refuse_infinite(x: Array, names: list[str]) -> None:
@@ -144,7 +137,7 @@ class Poisson:
         found = []
         for rate in self.rate.T:
             if rate.max() > LARGE:
-                found.append(normal_information(rate, np.maximum(rate, 1e-9), prior))
+                found.append(float(normal_information(rate[:, None], np.maximum(rate, 1e-9)[:, None], prior)[0]))
                 continue
             top = int(rate.max() + 12 * np.sqrt(rate.max() + 1)) + 2
             x = np.arange(top)[:, None]

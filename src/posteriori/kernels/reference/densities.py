@@ -132,3 +132,16 @@ def search_densities(
         if chosen == before:
             break
     return chosen
+
+
+def normal_information(mean: Floats, variance: Floats, prior: Floats) -> Floats:
+    """I(X_j; Y) in nats of normal class densities with means and variances (K, d), by a fine sum over the line."""
+    steps, found = np.linspace(-8, 8, max(33, min(801, 8000 // len(mean)))), []
+    for m, v in zip(mean.T, variance.T):
+        grid = np.unique(m[:, None] + np.sqrt(v)[:, None] * steps)
+        log_p = -0.5 * (np.log(2 * np.pi * v) + (grid[:, None] - m) ** 2 / v)
+        p = np.exp(log_p) * np.gradient(grid)[:, None] * prior
+        p, live = p / p.sum(), p > 0
+        parts = (np.broadcast_to(p.sum(axis=a, keepdims=True), p.shape)[live] for a in (0, 1))
+        found.append(max(float((p[live] * (np.log(p[live]) - sum(map(np.log, parts)))).sum()), 0.0))
+    return np.array(found)

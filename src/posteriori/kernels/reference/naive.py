@@ -188,8 +188,8 @@ def column_sums(table: Floats) -> tuple[Floats, Floats]:
 
 
 def encode_integers(y: Array) -> tuple[Array, Array] | None:
-    """(distinct values, codes in uint8 or uint16) of integers that span less than 65536; None where they span more."""
-    if int(y.max()) - int(y.min()) >= 1 << 16:
+    """(distinct values, codes in uint8 or uint16) of integers that span less than 65536 and 256 + 16 n; else None."""
+    if int(y.max()) - int(y.min()) >= min(1 << 16, 256 + 16 * len(y)):
         return None
     found, codes = np.unique(y, return_inverse=True)
     return found, codes.astype(np.uint8 if len(found) <= 256 else np.uint16)

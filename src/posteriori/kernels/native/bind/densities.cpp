@@ -182,6 +182,12 @@ struct Curves {
         }
     }
 
+    void information(InC<double, 1> prior, OutC<double, 1> out, int threads) const {
+        need(prior.shape(0) == K && out.shape(0) == columns.size(), "there is a prior for each class, a number for each column");
+        nb::gil_scoped_release release;
+        parallel_for(columns.size(), threads, [&](std::size_t j) { out.data()[j] = columns[j]->information(prior.data()); });
+    }
+
     std::vector<std::size_t> pieces() const {
         std::vector<std::size_t> found;
         for (const auto& c : columns) found.push_back(c->pieces());
@@ -236,5 +242,19 @@ void bind_densities(nb::module_& m) {
         .def("score", &Curves::score, nb::arg("X").noconvert(), nb::arg("at").noconvert(), nb::arg("start").noconvert(), nb::arg("out").noconvert(),
              nb::arg("threads"))
         .def("parts", &Curves::parts, nb::arg("X").noconvert(), nb::arg("at").noconvert(), nb::arg("out").noconvert())
+        .def("information", &Curves::information, nb::arg("prior").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"))
         .def("pieces", &Curves::pieces);
+    m.def(
+        "normal_information",
+        [](InC<double, 2> mean, InC<double, 2> variance, InC<double, 1> prior, OutC<double, 1> out, int threads) {
+            const std::size_t K = mean.shape(0), d = mean.shape(1);
+            need(K > 0 && prior.shape(0) == K, "there is a prior for each class");
+            need(variance.shape(0) == K && variance.shape(1) == d && out.shape(0) == d, "mean and variance are not (K, d)");
+            for (std::size_t i = 0; i < K * d; ++i)
+                need(variance.data()[i] > 0.0 && mean.data()[i] - mean.data()[i] == 0.0, "a mean is not finite, or a variance not positive");
+            nb::gil_scoped_release release;
+            normal_information(mean.data(), variance.data(), d, prior.data(), K, out.data(), threads);
+        },
+        nb::arg("mean").noconvert(), nb::arg("variance").noconvert(), nb::arg("prior").noconvert(),
+        nb::arg("out").noconvert(), nb::arg("threads"));
 }

@@ -146,6 +146,7 @@ public:
     void exact(double x, double* out) const;  // (K,)
     // Added to rows of K rounded up to four; NaN adds nothing.
     void add(const double* x, std::ptrdiff_t step, std::size_t count, double* out, int* seen) const;
+    double information(const double* prior) const;  // I(X;Y) in nats
     std::size_t pieces() const { return pieces_.size(); }
 
 private:
@@ -157,5 +158,9 @@ private:
     std::vector<double> log_share_;
     Pieces pieces_;
 };
+
+// I(X;Y) in nats of each of d columns of normal class densities; mean and variance are (K, d).
+void normal_information(const double* mean, const double* variance, std::size_t d, const double* prior, std::size_t K,
+                        double* out, int threads);
 
 }  // namespace posteriori

@@ -28,8 +28,25 @@ inline Doubles log4(Doubles x) {
 }
 
 // out = ln x − below, vectors of a group of four rows; apart from everything else, so that all constants stay in registers.
+// Tables of words are nearly empty: sixteen equal numbers have one logarithm, often that of the sixteen before.
 __attribute__((noinline)) void log_group(const double* x, const Doubles* below, std::size_t count, double* out) {
-    for (std::size_t v = 0; v < count; ++v) store4(out + 4 * v, log4(load4(x + 4 * v)) - below[v]);
+    Doubles last = all4(1.0), log = Doubles{};
+    std::size_t v = 0;
+    for (; v + 4 <= count; v += 4) {
+        const Doubles first = all4(x[4 * v]);
+        Longs odd{};
+        for (std::size_t i = 0; i < 4; ++i) odd |= load4(x + 4 * (v + i)) != first;
+        if (odd[0] | odd[1] | odd[2] | odd[3]) {
+            for (std::size_t i = 0; i < 4; ++i) store4(out + 4 * (v + i), log4(load4(x + 4 * (v + i))) - below[v + i]);
+            continue;
+        }
+        if (first[0] != last[0]) {
+            last = first;
+            log = log4(first);
+        }
+        for (std::size_t i = 0; i < 4; ++i) store4(out + 4 * (v + i), log - below[v + i]);
+    }
+    for (; v < count; ++v) store4(out + 4 * v, log4(load4(x + 4 * v)) - below[v]);
 }
 
 bool is_normal(const double* x, std::size_t vectors) {
@@ -104,6 +121,15 @@ template <typename T> class Logs {
 };
 
 }  // namespace
+
+void log_all(double* x, std::size_t n) {
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) store4(x + i, log4(load4(x + i)));
+    double rest[4] = {1.0, 1.0, 1.0, 1.0};
+    std::copy(x + i, x + n, rest);
+    store4(rest, log4(load4(rest)));
+    std::copy_n(rest, n - i, x + i);
+}
 
 template <typename T>
 bool log_counts(const Parts<T>& N, std::size_t K, const std::int64_t* offsets, std::size_t scopes, const double* below,

@@ -72,7 +72,8 @@ std::int64_t normalise(const double* log_joint, std::size_t n, std::size_t K, do
                        int threads);
 // One block of rows, in place allowed; evidence may be null. Returns the first row that no class allows, or NONE.
 std::int64_t normalise_block(const double* log_joint, std::size_t n, std::size_t K, double* posterior, double* evidence);
-void exp_all(double* x, std::size_t n);  // x <- exp(x), for x <= 0
+void exp_all(double* x, std::size_t n);  // x <- exp(x), for x <= 700
+void log_all(double* x, std::size_t n);  // x <- ln x, for x in the normal range
 
 enum Seen : int { CLEAN = 0, SAW_NAN = 1, SAW_INF = 2 };
 template <typename T>

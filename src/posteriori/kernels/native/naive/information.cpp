@@ -1,0 +1,204 @@
+// I(X;Y) in nats of class densities on the line, by a sum over points x_i that lie where the densities do.
+//
+// a[i, y] = P(y) p(x_i|y) Δ_i with Δ_i = (x_{i+1} − x_{i−1})/2, A their sum:
+//     I = Σ a[i, y] ln(a[i, y]/a[i]) / A − Σ_y (a[y]/A) ln(a[y]/A)
+// The first logarithm is known but for ln a[i]: one logarithm a point, and K exponentials.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "densities.hpp"
+#include "threads.hpp"
+#include "vec.hpp"
+
+namespace posteriori {
+namespace {
+
+constexpr std::size_t BLOCK = 256;  // points at a time
+
+class Sums {
+  public:
+    Sums(const double* prior, std::size_t K_) : K(K_), of(K, Doubles{}), p(K * BLOCK) {
+        for (std::size_t k = 0; k < K; ++k) log_prior.push_back(std::log(prior[k]));
+    }
+
+    // log_p is (K, BLOCK), overwritten; `width` is Δ, 0 beyond the points there are.
+    void add(double* log_p, const double* width) {
+        for (std::size_t k = 0; k < K; ++k)
+            for (std::size_t i = 0; i < BLOCK; i += 4) {
+                double* s = log_p + k * BLOCK + i;
+                const Doubles joint = load4(s) + log_prior[k], least = all4(-745.0);  // whose exponential is nothing
+                store4(s, joint > least ? joint : least);
+            }
+        std::copy_n(log_p, K * BLOCK, p.data());
+        exp_all(p.data(), K * BLOCK);
+        alignas(32) double all[BLOCK] = {};
+        for (std::size_t k = 0; k < K; ++k)
+            for (std::size_t i = 0; i < BLOCK; i += 4) store4(all + i, load4(all + i) + load4(&p[k * BLOCK + i]));
+        for (double& a : all) a = std::max(a, std::numeric_limits<double>::min());
+        log_all(all, BLOCK);
+        for (std::size_t k = 0; k < K; ++k)
+            for (std::size_t i = 0; i < BLOCK; i += 4) {
+                const Doubles a = load4(&p[k * BLOCK + i]) * load4(width + i);
+                of[k] += a;
+                joint += a * (load4(log_p + k * BLOCK + i) - load4(all + i));
+            }
+    }
+
+    double information() const {
+        double A = 0.0;
+        for (const Doubles& a : of) A += total(a);
+        if (!(A > 0.0)) return 0.0;
+        double found = total(joint) / A;
+        for (const Doubles& a : of)
+            if (total(a) > 0.0) found -= total(a) / A * std::log(total(a) / A);
+        return std::max(found, 0.0);
+    }
+
+  private:
+    static double total(Doubles a) { return (a[0] + a[1]) + (a[2] + a[3]); }
+    const std::size_t K;
+    std::vector<double> log_prior;
+    std::vector<Doubles> of;  // Σ_i a[i, y]
+    Doubles joint{};
+    std::vector<double> p;
+};
+
+// The sum over rising points; fill(x, count, log_p) writes ln p(x|y) of a block.
+template <typename Fill>
+double sum_over(const std::vector<double>& grid, const double* prior, std::size_t K, Fill&& fill) {
+    const std::size_t n = grid.size();
+    if (n < 2) return 0.0;
+    Sums sums(prior, K);
+    std::vector<double> log_p(K * BLOCK);
+    for (std::size_t from = 0; from < n; from += BLOCK) {
+        const std::size_t count = std::min(BLOCK, n - from);
+        double width[BLOCK] = {};
+        for (std::size_t i = from; i < from + count; ++i)
+            width[i - from] = i == 0         ? grid[1] - grid[0]
+                              : i + 1 == n ? grid[n - 1] - grid[n - 2]
+                                           : (grid[i + 1] - grid[i - 1]) / 2;
+        std::fill(log_p.begin(), log_p.end(), 0.0);
+        fill(grid.data() + from, count, log_p.data());
+        sums.add(log_p.data(), width);
+    }
+    return sums.information();
+}
+
+// Two rising sequences as one; what is equal stands once. No branch depends on the numbers.
+double* merge(const double* a, const double* a_end, const double* b, const double* b_end, double* out) {
+    while (a < a_end && b < b_end) {
+        const double x = *a, y = *b;
+        *out++ = x < y ? x : y;
+        a += x <= y;
+        b += y <= x;
+    }
+    return std::copy(b, b_end, std::copy(a, a_end, out));
+}
+
+// Normal class densities, column by column: the points μ ± 8σ of each class in even steps.
+class Bells {
+  public:
+    Bells(const double* prior_, std::size_t K_) : prior(prior_), K(K_), top(K) {
+        const std::size_t count = std::max<std::size_t>(33, std::min<std::size_t>(801, 8000 / K));
+        for (std::size_t i = 0; i < count; ++i)
+            steps.push_back(-8.0 + 16.0 * static_cast<double>(i) / static_cast<double>(count - 1));
+    }
+
+    double information(const double* mean, const double* variance, std::size_t d) {
+        find_points(mean, variance, d);
+        for (std::size_t k = 0; k < K; ++k) top[k] = -0.5 * std::log(2.0 * std::acos(-1.0) * variance[k * d]);
+        return sum_over(points, prior, K, [&](const double* x, std::size_t count, double* log_p) {
+            for (std::size_t k = 0; k < K; ++k) {
+                const double middle = mean[k * d], scale = -0.5 / variance[k * d];
+                for (std::size_t i = 0; i < count; ++i) {
+                    const double gap = x[i] - middle;
+                    log_p[k * BLOCK + i] = top[k] + gap * gap * scale;
+                }
+            }
+        });
+    }
+
+  private:
+    void find_points(const double* mean, const double* variance, std::size_t d) {
+        const std::size_t count = steps.size();
+        points.resize(K * count), room.resize(K * count), ends.assign(1, 0);
+        for (std::size_t k = 0; k < K; ++k) {
+            const double middle = mean[k * d], sd = std::sqrt(variance[k * d]);
+            double* own = points.data() + ends.back();
+            for (std::size_t i = 0; i < count; ++i) own[i] = middle + sd * steps[i];
+            ends.push_back(static_cast<std::size_t>(std::unique(own, own + count) - points.data()));
+        }
+        while (ends.size() > 2) {  // neighbours in pairs
+            std::vector<std::size_t> joined(1, 0);
+            for (std::size_t k = 0; k + 1 < ends.size(); k += 2) {
+                const double *a = points.data() + ends[k], *b = points.data() + ends[k + 1];
+                const double* end = points.data() + ends[std::min(k + 2, ends.size() - 1)];
+                joined.push_back(static_cast<std::size_t>(merge(a, b, b, end, room.data() + joined.back()) - room.data()));
+            }
+            ends.swap(joined), points.swap(room);
+        }
+        points.resize(ends.back());
+    }
+
+    const double* prior;
+    const std::size_t K;
+    std::vector<double> steps, points, room, top;
+    std::vector<std::size_t> ends;
+};
+
+// Bins hold counts: those say how the classes are shared, whatever the prior.
+double of_bins(const Bins& bins, std::size_t K) {
+    std::vector<double> by_class(K, 0.0);
+    double A = 0.0, found = 0.0;
+    auto times_log = [](double a) { return a > 0.0 ? a * std::log(a) : 0.0; };
+    for (std::size_t i = 0; i < bins.count.size(); ++i) by_class[i % K] += bins.count[i], A += bins.count[i];
+    if (!(A > 0.0)) return 0.0;
+    for (std::size_t b = 0; b < bins.count.size(); b += K) {
+        double all = 0.0;
+        for (std::size_t k = 0; k < K; ++k) all += bins.count[b + k] / A, found += times_log(bins.count[b + k] / A);
+        found -= times_log(all);
+    }
+    for (const double a : by_class) found -= times_log(a / A);
+    return std::max(found, 0.0);
+}
+
+}  // namespace
+
+void normal_information(const double* mean, const double* variance, std::size_t d, const double* prior, std::size_t K,
+                        double* out, int threads) {
+    constexpr std::size_t SHARE = 16;  // columns of a task
+    parallel_for((d + SHARE - 1) / SHARE, threads, [&](std::size_t t) {
+        Bells bells(prior, K);
+        for (std::size_t j = t * SHARE; j < std::min(d, (t + 1) * SHARE); ++j)
+            out[j] = bells.information(mean + j, variance + j, d);
+    });
+}
+
+double Curve::information(const double* prior) const {
+    if (shape_ == Shape::none) return 0.0;
+    if (shape_ == Shape::binned) return of_bins(bins_, K_);
+    std::vector<double> values, grid = bins_.cuts;
+    for (const auto& c : kernels_.classes) values.insert(values.end(), c.v.begin(), c.v.end());
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    constexpr std::size_t SOME = 300;
+    const std::size_t last = values.size() - 1, some = std::min(values.size(), SOME);
+    for (std::size_t i = 0; i < some; ++i) {
+        const double value = values[some > 1 ? i * last / (some - 1) : 0];
+        for (const auto& c : kernels_.classes)
+            for (int step = -4; step <= 4; ++step) grid.push_back(value + c.h * step);
+    }
+    std::sort(grid.begin(), grid.end());
+    grid.erase(std::unique(grid.begin(), grid.end()), grid.end());
+    std::vector<double> rows(BLOCK * rounded_up(K_));
+    return sum_over(grid, prior, K_, [&](const double* x, std::size_t count, double* log_p) {
+        int seen = CLEAN;
+        std::fill(rows.begin(), rows.end(), 0.0);
+        add(x, 1, count, rows.data(), &seen);
+        for (std::size_t i = 0; i < count; ++i)
+            for (std::size_t k = 0; k < K_; ++k) log_p[k * BLOCK + i] = rows[i * rounded_up(K_) + k];
+    });
+}
+
+}  // namespace posteriori
