@@ -115,6 +115,21 @@ def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     return _by_arrow(column, name)
 
 
+def distinct(column: Any, name: str) -> tuple[Sequence[Value], int]:
+    """(values in order, observed cells) of one column, as `factorize` has them.
+
+    >>> distinct(np.array(["b", None, "a"], dtype=object), "x")
+    (('a', 'b'), 2)
+    """
+    if not isinstance(column, np.ndarray) and len(column) > FEW:
+        import pyarrow.types as t
+
+        if t.is_string(column.type) or t.is_large_string(column.type):  # of a dictionary some words may stand nowhere
+            return in_order(set(column.unique().to_pylist()) - {None}), len(column) - column.null_count
+    values, codes = factorize(column, name)
+    return values, int(np.count_nonzero(codes != len(values)))
+
+
 def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     import pyarrow as pa
 

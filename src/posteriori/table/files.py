@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
+import io
 import os
 import pathlib
 import re
@@ -14,6 +15,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
+from ..arrays import Array, Ints
 from ..errors import BadParameter, FormatError, UnknownColumn, did_you_mean, listed
 from .arff import read_arff
 
@@ -32,6 +36,14 @@ FORMATS = {
 WIDE, BYTES = 64, 1 << 14  # columns from which the engine costs more than the cells, if each has at most so many bytes
 # after a mark: what may or may not be a number, or begins with a space
 DOUBTFUL = {mark: re.compile(rf"(?i)\{mark}(?:[+-]?(?:0\d|nan|inf|0x)|\+|true|false|\d+_| )") for mark in ",;|\t"}
+# what a cell may begin with if it is DOUBTFUL: surely so, after a sign or a zero, or with the first letter of such a word
+SURELY, AFTER, PERHAPS = 1, 2, 3
+STARTS, SECOND, THIRD = np.zeros((3, 256), np.uint8)
+for _code, _some in ((SURELY, b" +"), (AFTER, b"-0"), (PERHAPS, b"nNiItTfF")):
+    STARTS[list(_some)] = _code
+for _word in (b"nan", b"inf", b"true", b"false"):
+    SECOND[[_word[0], _word[0] - 32]], THIRD[[_word[0], _word[0] - 32]] = _word[1], _word[2]
+DIGITS = np.isin(np.arange(256), list(b"0123456789"))
 CSV_OPTIONS = "nullstr='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 
 
@@ -195,25 +207,64 @@ def _wide(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any:
         return None
     if form != "csv" or header not in (None, True) or decimal != "." or file.suffix.lower() == ".zst":
         return None
-    with _opened(file) as text:
-        first = text.readline().rstrip("\r\n").lstrip("\ufeff")
-        mark = max(",;|\t", key=first.count)
-        names = first.split(mark)
-        if (
-            len(names) <= WIDE
-            or file.stat().st_size > len(names) * BYTES
-            or len(set(map(str.lower, names))) < len(names)
-            or any(_is_cell(n, ".") or not n for n in names)
-        ):
-            return None
-        for line in text:
-            if '"' in line or "'" in line or line.count(mark) != len(names) - 1 or line.rstrip("\r\n").endswith(" "):
-                return None
-            if f" {mark}" in line or DOUBTFUL[mark].search(mark + line):
-                return None
-    found = pd.read_csv(file, sep=mark, keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8-sig")
+    data = _bytes(file)
+    line, _, cells = data.partition(b"\n")
+    first = line.decode("utf-8-sig").rstrip("\r")
+    mark = max(",;|\t", key=first.count)
+    names = first.split(mark)
+    if (
+        len(names) <= WIDE
+        or file.stat().st_size > len(names) * BYTES
+        or len(set(map(str.lower, names))) < len(names)
+        or any(_is_cell(n, ".") or not n for n in names)
+        or not _is_plain(cells, mark, len(names))
+    ):
+        return None
+    found = pd.read_csv(
+        io.BytesIO(data), sep=mark, keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8-sig"
+    )
     plain = all(dtype.kind in "if" or pd.api.types.is_string_dtype(dtype) for dtype in found.dtypes)
     return found if plain and len(found) else None
+
+
+def _bytes(file: pathlib.Path) -> bytes:
+    with gzip.open(file) if file.suffix.lower() == ".gz" else open(file, "rb") as source:
+        found: bytes = source.read()
+        return found
+
+
+def _is_plain(lines: bytes, mark: str, width: int) -> bool:
+    """Whether so many cells stand in every line, without quotes or spaces at their ends, none of them DOUBTFUL."""
+    lines = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
+    lines = lines if lines.endswith(b"\n") else lines + b"\n"
+    if any(odd in lines for odd in (b'"', b"'", b"\r", b"\0")):
+        return False
+    text = np.frombuffer(lines, np.uint8)
+    ends = np.flatnonzero((text == ord(mark)) | (text == ord("\n")))
+    last = np.arange(width - 1, len(ends), width)
+    if len(ends) % width or not np.array_equal(np.flatnonzero(text[ends] == ord("\n")), last):
+        return False
+    if b" " in lines and (text[ends - 1] == ord(" ")).any():
+        return False
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    start = STARTS[text[begins]]
+    if (start == SURELY).any():
+        return False
+
+    def then(at: Ints, by: int) -> Array:  # the bytes after these, in lower case
+        return text[np.minimum(at + by, len(text) - 1)] | 32
+
+    signs = begins[start == AFTER]  # of 0.5 and −0.5 there are many, of 007 few
+    signs = signs + (text[signs] == ord("-"))
+    if ((text[signs] == ord("0")) & (DIGITS[then(signs, 1)] | (then(signs, 1) == ord("x")))).any():
+        return False
+    words = np.concatenate([signs, begins[start == PERHAPS]])
+    for by, following in enumerate((SECOND, THIRD), start=1):
+        words = words[then(words, by) == following[text[words]]]
+    under = np.flatnonzero(text == ord("_")) if b"_" in lines else words[:0]
+    if not len(words) and not DIGITS[text[under - 1]].any():
+        return True
+    return not DOUBTFUL[mark].search(mark + lines.decode().replace("\n", mark))
 
 
 def _csv_source(

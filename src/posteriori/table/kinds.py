@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import BadType, TableError, UnknownColumn, did_you_mean, listed
 from .dates import date_columns
-from .encode import factorize
+from .encode import distinct
 from .frame import Frame, open_frame
 from .labels import encode_labels
 from .schema import VALUED, Column, Schema, check_kind, is_missing
@@ -154,10 +154,10 @@ def _clear_numbers(frame: Frame) -> dict[int, tuple[int, int, bool]]:
         x = np.array([frame.column(j) for j in where])
         x.sort(axis=1)  # NaN at the end
         there = x == x
-        distinct = there[:, 0] + ((x[:, 1:] != x[:, :-1]) & there[:, 1:]).sum(axis=1)
+        different = there[:, 0] + ((x[:, 1:] != x[:, :-1]) & there[:, 1:]).sum(axis=1)
         with np.errstate(invalid="ignore"):  # infinity is not whole
             whole = ((x % 1 == 0) | ~there).all(axis=1)
-        facts = zip(where, distinct.tolist(), there.sum(axis=1).tolist(), whole.tolist())
+        facts = zip(where, different.tolist(), there.sum(axis=1).tolist(), whole.tolist())
         clear |= {j: (values, rows, integer) for j, values, rows, integer in facts if values > FEW or not integer}
     return clear
 
@@ -175,8 +175,7 @@ def _decide(cells: Any, name: str, told: str | None) -> tuple[Column, str]:
         return Column(name, told), f"{name}: {told} (told)"
     if by_dtype == "numeric":
         return _decide_numbers(cells, name)
-    values, codes = factorize(cells, name)
-    rows = int(np.count_nonzero(codes != len(values)))
+    values, rows = distinct(cells, name)
     if told:
         kind, why = told, "told"
     elif by_dtype == "binary":
@@ -195,8 +194,7 @@ def _decide(cells: Any, name: str, told: str | None) -> tuple[Column, str]:
 
 
 def _decide_numbers(cells: Any, name: str) -> tuple[Column, str]:
-    values, codes = factorize(cells, name)
-    rows = int(np.count_nonzero(codes != len(values)))
+    values, rows = distinct(cells, name)
     whole = all(float(v).is_integer() for v in values)  # type: ignore[arg-type]
     if whole and set(values) == {0, 1}:
         return Column(name, "binary", tuple(values), frozenset(values)), f"{name}: binary (0 and 1)"

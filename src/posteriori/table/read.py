@@ -13,8 +13,9 @@ import numpy as np
 
 from ..errors import BadParameter, UnknownColumn, did_you_mean, listed
 from .dates import as_dates, date_columns, plain_dates
+from .encode import FEW
 from .files import FORMATS, at_hand, from_arff, query
-from .frame import SHORT, Frame, Table, open_frame
+from .frame import Frame, Table, open_frame
 from .kinds import Kinds, infer_frame
 from .schema import Column, Schema, in_order, is_missing
 
@@ -139,7 +140,7 @@ def _looks_odd(cells: Any, words: tuple[str, ...], decimal: str) -> bool:
     if isinstance(cells, np.ndarray):
         distinct = {v for v in cells.tolist() if not is_missing(v)}
     else:
-        distinct = set((cells if len(cells) <= SHORT else cells.unique()).to_pylist()) - {None}
+        distinct = set((cells if len(cells) <= FEW else cells.unique()).to_pylist()) - {None}
     if not distinct or not all(isinstance(v, str) for v in distinct):
         return False
     return decimal == "," or any(v in words or v[:1].isdigit() or v[:1] in SIGNS for v in map(str.strip, distinct))
