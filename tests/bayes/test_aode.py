@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics import mutual_info_score
 
 import posteriori as po
 
@@ -22,3 +23,19 @@ def test_a_value_of_just_so_many_rows_is_a_parent(table):
     at, below, above = (po.AODE(min_frequency=m).fit(X, y).predict_log_proba(row) for m in (4, 3.5, 4.5))
     assert np.array_equal(at, below)
     assert not np.allclose(at, above)
+
+
+@pytest.mark.parametrize("model", [po.AODE(), po.SPODE(super_parent=0), po.TAN(), po.KDB(k=1), po.A2DE()], ids=repr)
+def test_edges_are_as_strong_as_the_information_between_their_ends(model, table):
+    """I(x_i; x_j | y) in nats, as scikit-learn's mutual information counts it class by class."""
+    X, y = table
+    model.fit(X, y)
+    expected = [
+        sum(
+            (y == c).mean() * mutual_info_score(*(X[y == c, model.schema_.names.index(e)] for e in edge))
+            for c in (0, 1)
+        )
+        for edge in model.edges_
+    ]
+    assert model.edges_
+    assert model._edge_weights() == pytest.approx(expected)

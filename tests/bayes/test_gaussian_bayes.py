@@ -97,3 +97,15 @@ def test_what_it_does_not_take() -> None:
     with pytest.raises(BadValue, match="too large"):
         po.GaussianBayes().fit([[1e200], [-1e200]], [0, 0])
     assert_allclose(po.GaussianBayes().fit(X, y).score_samples(X[:1]).shape, (1,))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_shrinkage_goes_to_the_mean_variance(share):
+    """Σ_y = (1 − s)·Σ̂_y + s·(tr Σ̂/d)·I, with Σ̂ the one of all classes."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)) * [1, 2, 3], np.arange(40) % 2
+    within = sum(np.cov(X[y == c].T, ddof=0) * 20 for c in (0, 1)) / 40
+    model = po.GaussianBayes(shrinkage=share).fit(X, y)
+    for c in (0, 1):
+        own = np.cov(X[y == c].T, ddof=0)
+        np.testing.assert_allclose(model.covariances_[c], (1 - share) * own + share * np.trace(within) / 3 * np.eye(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 
 import pytest
 
@@ -177,6 +178,45 @@ DEFAULTS = {
         n_jobs=None,
     ),
 }
+
+# functions and methods: those that are a number, a name or a truth value
+OF_CALLS = {
+    "BayesNet.d_separated": dict(given=()),
+    "BayesNet.fit": dict(smoothing=1.0),
+    "BayesNet.fit_em": dict(smoothing=1.0, tol=1e-8, max_iter=200),
+    "BayesNet.from_counts": dict(smoothing=1.0),
+    "BayesNet.gibbs": dict(draws=5000, burn_in=1000, thin=1, chains=4),
+    "BayesNet.likelihood_weighting": dict(draws=20_000),
+    "BayesNet.sampled_bayes_risk": dict(draws=10_000),
+    "BayesNet.smoothed": dict(smoothing=1.0),
+    "HybridNet.fit": dict(smoothing=1.0),
+    "KDTree": dict(metric="euclidean", p=2.0, leaf_size="auto"),
+    "KDTree.plot": dict(k=1),
+    "KDTree.query": dict(k=1, return_distance=True),
+    "KDTree.query_radius": dict(return_distance=False),
+    "KDTree.seen": dict(k=10),
+    "KNeighborsClassifier.kneighbors": dict(return_distance=True),
+    "KNeighborsRegressor.kneighbors_graph": dict(mode="connectivity"),
+    "Loss": dict(reject=False),
+    "Loss.over": dict(absent=False),
+    "NaiveBayes.credible_intervals": dict(level=0.95),
+    "NaiveBayes.sample": dict(n=1),
+    "GaussianBayes.sample": dict(n=1),
+    "TAN.sample": dict(n=1),
+    "arc_confidence": dict(n=200, progress=False),
+    "cross_validate": dict(folds=5, smoothing=1.0, random_state=0),
+    "learn_structure": dict(
+        score="bic", method="hill-climb", tabu=0, restarts=0, test="g2", alpha=0.05, ess=1.0, progress=False
+    ),
+    "read": dict(encoding="utf-8", decimal="."),
+    "structural_em": dict(score="bic", smoothing=1.0, draws=20, max_iter=20),
+}
+
+
+@pytest.mark.parametrize("name", OF_CALLS)
+def test_defaults_of_calls(name: str) -> None:
+    found = inspect.signature(operator.attrgetter(name)(po)).parameters
+    assert {key: found[key].default for key in OF_CALLS[name]} == OF_CALLS[name]
 
 
 @pytest.mark.parametrize("name", DEFAULTS)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import ModelError
-from posteriori.statistics.cuts import bin_codes, find_cuts, mdl_cuts, quantile_cuts, width_cuts
+from posteriori.statistics.cuts import CodedTable, bin_codes, find_cuts, mdl_cuts, quantile_cuts, width_cuts
 from posteriori.statistics.histogram import Histogram
 
 
@@ -120,3 +120,9 @@ def test_empty_column_and_bad_methods():
         find_cuts(Histogram.zero(2), "quantil")
     with pytest.raises(ModelError, match="at least 1"):
         quantile_cuts(Histogram.zero(2), 0)
+
+
+@pytest.mark.parametrize(("missing", "unseen"), [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1)])
+def test_a_table_is_whole_when_no_cell_is_missing_or_unseen(missing, unseen):
+    table = CodedTable(np.zeros((3, 2), np.uint8), (2, 2), missing, unseen)
+    assert table.whole == (missing == unseen == 0)

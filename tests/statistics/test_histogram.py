@@ -104,3 +104,15 @@ def test_classes_are_renamed_before_adding():
     with pytest.raises(StatisticsError, match="take_classes"):
         h + Histogram.zero(3)
     assert h.take_classes([2, 0], 3).table.tolist() == [[0, 0, 1], [1, 0, 0]]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_forgetting_cleans_rounding_and_nothing_else(scale):
+    """What is left of a weight is nothing within 1e-9 of the greatest, and what is missing an error beyond it."""
+    some = Histogram.of([1.0, 2.0], [0, 1], 2, np.array([1.0, 1.0]) * scale)
+    for excess in (-5e-10, 5e-10):
+        left = some - Histogram.of([1.0], [0], 2, np.array([1.0 + excess]) * scale)
+        assert left.values.tolist() == [2.0]
+    assert len((some - Histogram.of([1.0], [0], 2, np.array([1.0 - 5e-9]) * scale)).values) == 2
+    with pytest.raises(NotLearned):
+        some - Histogram.of([1.0], [0], 2, np.array([1.0 + 5e-9]) * scale)

@@ -58,3 +58,10 @@ def test_a_matrix_of_integers_is_its_own_code(low, high, dtype):
 def test_missing_is_missing(cell):
     assert is_missing(cell)
     assert not any(map(is_missing, (0, "", "nan", False, (), np.inf)))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_column_of_nothing_has_no_values(n):
+    values, codes = factorize(np.full(n, np.nan), "x")
+    assert list(values) == []
+    assert codes.tolist() == [0] * n

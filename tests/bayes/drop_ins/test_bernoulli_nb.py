@@ -1,0 +1,24 @@
+"""BernoulliNB is Π_j θ_yj^x_j (1 − θ_yj)^(1 − x_j), to the last zero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import posteriori as po
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@given(seed=st.integers(0, 2**32 - 1), alpha=st.sampled_from([0.0, 0.5]))
+def test_the_joint_is_the_product(form, seed, alpha):
+    """Without smoothing, where θ is 0 or 1 for some cells, too: there a row is possible or not."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 2, (6, 3)), np.array([0, 0, 0, 1, 1, 1])
+    model = po.BernoulliNB(alpha=alpha, force_alpha=True).fit(form(X), y)
+    rows = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
+    theta = np.array([(X[y == c].sum(axis=0) + alpha) / (3 + 2 * alpha) for c in (0, 1)])
+    joint = 0.5 * np.prod(np.where(rows[:, None] == 1, theta, 1 - theta), axis=2)
+    assert np.exp(model.predict_joint_log_proba(form(rows))) == pytest.approx(joint)
