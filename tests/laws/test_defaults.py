@@ -40,6 +40,7 @@ DEFAULTS = {
         criterion="bic",
         k=2,
         max_parents=None,
+        continuous="cuts",
         smoothing=1.0,
         kinds=None,
         cuts="mdl",

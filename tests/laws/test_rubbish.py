@@ -164,6 +164,10 @@ def a_net() -> po.BayesNet:
     return po.BayesNet([("rain", "wet")], tables)
 
 
+def a_hybrid() -> po.HybridNet:
+    return po.HybridNet([("rain", "wet")], {"rain": {"no": 0.8, "yes": 0.2}}, {"wet": ([0.0, 1.0], [], 1.0)})
+
+
 ARROWS = [("rain", "wet")]
 ASKED: dict[str, Any] = {
     "a": "rain", "b": "wet", "given": (), "node": "rain", "nodes": ["rain", "wet"], "middle": "wet", "c": "rain",
@@ -175,9 +179,14 @@ ASKED: dict[str, Any] = {
     "sizes": {"rain": 2, "wet": 2}, "other": a_net().dag, "ess": None, "backoff": None, "hidden": None, "start": None,
     "restarts": None, "tol": 1e-3, "max_iter": 3, "progress": None, "interventions": {"wet": "yes"},
 }  # fmt: skip
-NETWORKS = ["BayesNet", "Dag"] + [
+HYBRID = ASKED | {
+    "nodes": ["rain"], "node": "wet", "evidence": {"wet": 0.5}, "cases": {"wet": [0.5, 1.0]}, "continuous": ["wet"],
+    "data": {"rain": ["no", "yes", "no"], "wet": [0.5, 1.5, 0.25]}, "tables": {"rain": [0.8, 0.2]},
+    "regressions": {"wet": ([0.0, 1.0], [], 1.0)},
+}  # fmt: skip
+NETWORKS = ["BayesNet", "Dag", "HybridNet"] + [
     f"{type(thing).__name__}.{name}"
-    for thing in (a_net(), a_net().dag)
+    for thing in (a_net(), a_net().dag, a_hybrid())
     for name, method in inspect.getmembers(thing, inspect.ismethod)
     if not name.startswith("_") and inspect.signature(method).parameters and name not in ("write", "plot")
 ]
@@ -187,12 +196,12 @@ NETWORKS = ["BayesNet", "Dag"] + [
 def test_rubbish_in_an_argument_of_a_network(function: str) -> None:
     """What is refused is refused in our own words: a `PosterioriError`, or that there is no such file."""
     of, _, method = function.partition(".")
-    its = a_net() if of == "BayesNet" else a_net().dag
+    its: Any = {"BayesNet": a_net(), "Dag": a_net().dag, "HybridNet": a_hybrid()}[of]
     if method in ("partial_fit", "forget", "smoothed"):
-        its = po.BayesNet.fit(ARROWS, {k: v * 30 for k, v in ASKED["data"].items()})
+        its = type(its).fit(ARROWS, {k: v * 30 for k, v in (HYBRID if of == "HybridNet" else ASKED)["data"].items()})
     call, wrong = getattr(its, method) if method else getattr(po, of), {}
     names = list(inspect.signature(call).parameters)
-    good = {name: ASKED[name] for name in names}
+    good = {name: (HYBRID if of == "HybridNet" else ASKED)[name] for name in names}
     if function == "BayesNet":
         good["tables"] = {"rain": [0.8, 0.2], "wet": [[0.9, 0.1], [0.3, 0.7]]}
     for name in names:

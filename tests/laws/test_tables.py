@@ -31,6 +31,7 @@ CLASSIFIERS: list[Any] = [
     po.KDB(kinds="categorical"),
     po.SPODE(kinds="categorical"),
     po.BayesNetClassifier(kinds="categorical"),
+    po.BayesNetClassifier(continuous="gaussian"),
     po.KNeighborsClassifier(),
     po.KNeighborsClassifier(metric="gower"),
     po.SVC(),

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.bayes.gaussian_bayes import comoments
 from posteriori.errors import NotLearned, StatisticsError
 from posteriori.kernels import naive
 from posteriori.statistics import CoMoments, Moments
-from posteriori.statistics.moments import take_away
+from posteriori.statistics.moments import comoments, take_away
 
 RUNS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 1500
 

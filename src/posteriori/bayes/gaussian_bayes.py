@@ -19,6 +19,7 @@ from ..arrays import Array, Floats
 from ..blas import one_thread
 from ..errors import BadValue, SingularCovariance
 from ..statistics import CoMoments
+from ..statistics.moments import comoments
 from ..table.points import checked_matrix
 from .drop_ins.drop_in import array_of
 from .learning import MatrixLearner
@@ -205,22 +206,6 @@ class GaussianBayes(MatrixLearner):
             if normal is not None:
                 X[codes == y] = normal.sample(int((codes == y).sum()), random)
         return X, self.classes_[codes]
-
-
-def comoments(X: Array, codes: Array, n_classes: int, weights: Floats | None) -> CoMoments:
-    """n, mean and Σw(x − mean)(x − mean)ᵀ of each class, in two passes."""
-    total = CoMoments.zero(n_classes, X.shape[1])
-    for y in np.unique(codes):
-        rows = np.asarray(X[codes == y], dtype=np.float64)
-        w = np.ones(len(rows)) if weights is None else weights[codes == y]
-        n = w.sum()
-        if n > 0:
-            mean = w @ rows / n
-            mean = mean + w @ (rows - mean) / n  # the digits that a sum of large numbers lost
-            gap = rows - mean
-            with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for it
-                total.n[y], total.mean[y], total.c[y] = n, mean, (gap * w[:, None]).T @ gap
-    return total
 
 
 def factored(mean: Floats, sigma: Floats) -> Normal | str:

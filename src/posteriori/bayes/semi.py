@@ -87,17 +87,20 @@ class SemiNaive(TableLearner):
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
         frame = dense(frame) if frame.sparse is not None else frame
+        self._refuse_text(schema)
+        how = self._pairs_counted, self.n_jobs, self.max_memory
+        cuts = self._first_cuts(frame, schema, y, weights) if self._fresh else self.statistics_.cuts
+        table, found = collect_coded(frame, schema, cuts, y, weights, *how)
+        seen.missing += table.n_missing
+        return self._finish(table, found, y, weights)
+
+    def _refuse_text(self, schema: Schema) -> None:
         for column in schema.columns:
             if column.kind == "text":
                 raise ModelError(
                     f"column {column.name!r} is text, which {type(self).__name__} cannot pair with other columns: "
                     "use NaiveBayes, or turn it into categories first"
                 )
-        how = self._pairs_counted, self.n_jobs, self.max_memory
-        cuts = self._first_cuts(frame, schema, y, weights) if self._fresh else self.statistics_.cuts
-        table, found = collect_coded(frame, schema, cuts, y, weights, *how)
-        seen.missing += table.n_missing
-        return self._finish(table, found, y, weights)
 
     def _first_cuts(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> Cuts:
         if isinstance(self.cuts, str):
@@ -132,6 +135,10 @@ class SemiNaive(TableLearner):
         names = self.schema_.names
         return [(names[p], names[i]) for p, i in self._edges()]
 
+    def _information(self) -> Floats:
+        """I(X;Y) of each column, in nats."""
+        return class_information(self.statistics_.cells)
+
     def summary(self) -> pd.DataFrame:
         """The columns ranked by I(X;Y) in nats, with their kinds, values and parents."""
         import pandas as pd
@@ -146,7 +153,7 @@ class SemiNaive(TableLearner):
                 "kind": list(schema.kinds),
                 "values": list(self.statistics_.sizes),
                 "parents": [", ".join(parents.get(n, [])) for n in schema.names],
-                "information": class_information(self.statistics_.cells),
+                "information": self._information(),
             }
         )
         return frame.sort_values("information", ascending=False, kind="stable", ignore_index=True)

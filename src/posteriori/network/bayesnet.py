@@ -7,8 +7,6 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from ..arrays import Array, Floats
 from ..decision.loss import as_loss
 from ..errors import BadValue, ImpossibleEvidence
@@ -17,15 +15,15 @@ from .elimination import log_evidence, map_states, posterior
 from .engine import Engine, Evidence
 from .gibbs import gibbs
 from .insight import arc_strength, bar_table, conflict, information, tornado
-from .net import Net
+from .learned import LearnedNet
 from .numbers import hard_states
 from .risk import exact_risk, sampled_risk
 from .sampling import ByState, Estimate, RandomState
-from .says import Factor, case_table, code_of, read_cases
+from .says import Factor, case_table, code_of, labelled, read_cases
 from .weighting import forward_sample, likelihood_weighting
 
 
-class BayesNet(Net):
+class BayesNet(LearnedNet):
     """A Bayesian network: P(x) = Π_i P(x_i | π_i), a DAG of variables and a table for each.
 
     Parameters
@@ -169,10 +167,7 @@ class BayesNet(Net):
         >>> po.networks.asia().predict({"xray": ["yes", "no"], "dysp": [None, "yes"]}, "bronc").tolist()
         ['yes', 'yes']
         """
-        labels = np.empty(len(self.states(target)), dtype=object)
-        labels[:] = self._states[target]
-        found: Array = labels[self.predict_proba(cases, target, n_jobs, max_memory).argmax(axis=1)]
-        return found
+        return labelled(self.states(target), self.predict_proba(cases, target, n_jobs, max_memory).argmax(axis=1))
 
     # Sampled answers
 

@@ -10,7 +10,6 @@ N[x_family, y] of every family, with the class as an axis of each, so that rows 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -21,26 +20,32 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .. import kernels
 from ..arrays import Array, Floats, Ints
 from ..bayes.semi import SemiNaive
-from ..errors import ModelError, StatisticsError, UnknownColumn, listed
+from ..errors import BadParameter, ModelError, StatisticsError, listed
 from ..kernels import network as kernel
 from ..kernels.naive import log_joint_cells
 from ..smoothing.theta import family_theta
 from ..statistics.cuts import CodedTable
-from ..statistics.joint import Joint, Scope, collect_families, family_codes
+from ..statistics.joint import Scope, collect_families, family_codes
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.information import barred, class_information, conditional_information, learn_tree
 from ..structure.scores import SCORES
 from ..structure.search import learn_structure
 from ..structure.structures import kdb
+from ..table.encode import Seen
+from ..table.frame import Frame
 from ..table.schema import Schema
 from .bayesnet import BayesNet
+from .class_families import Parents, family_counts, scopes, told_parents
+from .hybrid import HybridNet
 from .junction import JunctionTree
+from .mixed_classifier import GaussianNumbers
+from .mixed_scores import PENALISED
 from .numbers import Numbers
 from .weighting import forward_sample
 
 
-class BayesNetClassifier(SemiNaive):
+class BayesNetClassifier(GaussianNumbers):
     """Classify by a Bayesian network over the attributes and the class, its structure learned or told.
 
     Parameters
@@ -55,12 +60,15 @@ class BayesNetClassifier(SemiNaive):
         Parents besides the class of an attribute in "kdb".
     max_parents : int, optional
         Most parents of a node in the search.
+    continuous : "cuts" or "gaussian"
+        What numbers are: cut into bins, or normal given their parents, linear in those that are numbers too. A number is
+        then never the parent of a value or the class, and `net_` is a `HybridNet`. Chosen and kept with the structure.
     smoothing : float, default 1.0
-        λ of θ = (N + λ)/(N_π + rλ).
+        λ of θ = (N + λ)/(N_π + rλ); slopes of numbers borrow λ rows.
     kinds, cuts, bins, class_weight, max_memory, n_jobs :
-        As in `TAN`: numbers are cut into bins.
+        As in `TAN`, where numbers are cut.
 
-    Missing cells, and values that training did not have, are summed out exactly, by the junction tree.
+    Missing cells, and values that training did not have, are summed out exactly.
 
     >>> X = {"a": [0, 0, 1, 1] * 20, "b": [0, 1, 0, 1] * 20, "noise": [0, 1, 1, 0, 1, 0, 0, 1] * 10}
     >>> model = BayesNetClassifier("kdb", kinds="categorical").fit(X, [0, 1, 1, 0] * 20)
@@ -74,6 +82,7 @@ class BayesNetClassifier(SemiNaive):
         "criterion": [StrOptions(set(SCORES))],
         "k": [Interval(Integral, 0, None, closed="left")],
         "max_parents": [Interval(Integral, 0, None, closed="left"), None],
+        "continuous": [StrOptions({"cuts", "gaussian"})],
     }
 
     def __init__(
@@ -82,6 +91,7 @@ class BayesNetClassifier(SemiNaive):
         criterion: str = "bic",
         k: int = 2,
         max_parents: int | None = None,
+        continuous: str = "cuts",
         smoothing: float = 1.0,
         kinds: Any = None,
         cuts: Any = "mdl",
@@ -94,6 +104,7 @@ class BayesNetClassifier(SemiNaive):
         self.criterion = criterion
         self.k = k
         self.max_parents = max_parents
+        self.continuous = continuous
         self.smoothing = smoothing
         self.kinds = kinds
         self.cuts = cuts
@@ -102,24 +113,51 @@ class BayesNetClassifier(SemiNaive):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.continuous == "gaussian" and self.structure == "hill-climb" and self.criterion not in PENALISED:
+            raise BadParameter(
+                f"numbers that are not cut are scored by one of {listed(PENALISED)}. Got {self.criterion!r} instead."
+            )
+
+    @property
+    def _gaussian(self) -> bool:
+        """Whether numbers are normal; then co-moments are kept beside counts."""
+        return bool(self.continuous == "gaussian" if self._fresh else len(self.statistics_.joints) > 1)
+
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
+        self._refuse_text(schema)
+        if self._fresh:
+            self._class_node = _class_node(self.structure, schema)
+        how = self._collect_mixed if self._gaussian else super()._collect
+        return how(frame, schema, y, weights, seen)
+
+    def _log_joint(self, X: Any) -> Floats:
+        return self._log_joint_mixed(X) if self._gaussian else super()._log_joint(X)
+
+    def _information(self) -> Floats:
+        return self._information_mixed() if self._gaussian else super()._information()
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+        """(rows, classes) drawn from the model; a number that was cut is drawn uniformly from its bin."""
+        self._check_fitted()
+        return self._sample_mixed(n, random_state) if self._gaussian else super().sample(n, random_state)
+
     @property
     def _pairs_counted(self) -> bool:
         return self._fresh and isinstance(self.structure, str) and self.structure != "hill-climb"
 
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         if self._fresh:
-            self._class_node = _class_node(self.structure, found.schema)
             self._parents = self._chosen(table, found, y, weights)
         how = found.n_classes, weights, self.n_jobs, self.max_memory
-        return replace(found, joints=(collect_families(table, _scopes(self._parents), y, *how),))
+        return replace(found, joints=(collect_families(table, scopes(self._parents), y, *how),))
 
-    def _chosen(
-        self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None
-    ) -> tuple[tuple[int, ...], ...]:
+    def _chosen(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Parents:
         """The parents of every column, and last those of the class, which is the node after the columns."""
         names, d, sizes = found.schema.names, len(found.schema.columns), found.sizes
         if isinstance(self.structure, Dag):
-            return _told(self.structure, names)
+            return told_parents(self.structure, names)
         if self.structure == "hill-climb":
             return self._climbed(table, y, weights)
         if self.structure == "tan":
@@ -129,7 +167,7 @@ class BayesNetClassifier(SemiNaive):
             parents = kdb(class_information(found.cells), conditional, int(self.k)).parents
         return (*((*ps, d) for ps in parents), ())
 
-    def _climbed(self, table: CodedTable, y: Array, weights: Floats | None) -> tuple[tuple[int, ...], ...]:
+    def _climbed(self, table: CodedTable, y: Array, weights: Floats | None) -> Parents:
         """What greedy search finds; a column of one value tells nothing and stays alone."""
         d, columns = len(table.sizes), dict[str, Any]()
         for j, size in enumerate(table.sizes):
@@ -144,26 +182,16 @@ class BayesNetClassifier(SemiNaive):
         return tuple(tuple(found.get(v, ())) for v in range(d + 1))
 
     @property
-    def dag_(self) -> Dag:
-        """Who depends on whom; the class is the node `class_node_`."""
-        names = [*self.schema_.names, self.class_node_]
-        return Dag(names, [(names[p], names[v]) for v, ps in enumerate(self._parents) for p in ps])
-
-    @property
-    def class_node_(self) -> str:
-        """What the class is called in the network."""
-        self._check_fitted()
-        return self._class_node
-
-    @property
     def blanket_(self) -> list[str]:
         """The attributes that P(y|x) hangs on where all are known."""
         return list(self.dag_.markov_blanket(self.class_node_))
 
     @property
-    def net_(self) -> BayesNet:
-        """The network, to ask, draw and write; the states of a number are its bins."""
+    def net_(self) -> BayesNet | HybridNet:
+        """The network, to ask and to draw from; the states of a number that was cut are its bins."""
         self._check_fitted()
+        if self._gaussian:
+            return self._hybrid
         names = [*self.schema_.names, self.class_node_]
         states = {c.name: c.values for c in self.schema_.columns} | {names[-1]: tuple(self.classes_.tolist())}
         empty = [n for n, s in states.items() if not s]
@@ -178,17 +206,8 @@ class BayesNetClassifier(SemiNaive):
         return self._made("tables", self._make_tables)
 
     def _make_tables(self) -> list[Floats]:
-        found, d = self.statistics_, len(self._parents) - 1
-        tables = []
-        for v, parents in enumerate(self._parents):
-            columns = [p for p in parents if p < d] + ([v] if v < d else [])
-            counts = _counts(found, columns)  # [columns…, y]
-            if v == d:
-                tables.append(family_theta(counts, self.smoothing))
-                continue
-            turned = np.moveaxis(counts, -1, list(parents).index(d)) if d in parents else counts.sum(axis=-1)
-            tables.append(family_theta(turned, self.smoothing))
-        return tables
+        counts = (family_counts(self.statistics_, v, self._parents) for v in range(len(self._parents)))
+        return [family_theta(n, self.smoothing) for n in counts]
 
     @property
     def _packed(self) -> tuple[list[Scope], Floats, Ints, Floats]:
@@ -269,35 +288,3 @@ def _class_node(structure: Any, schema: Schema) -> str:
     while name in schema.names:
         name += "_"
     return name
-
-
-def _told(dag: Dag, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    others = [n for n in dag.nodes if n not in names]
-    if len(others) != 1:
-        raise UnknownColumn(
-            f"the one node of a structure that is no column is the class; {listed(others) or 'none'} is no column. "
-            f"Columns: {listed(names)}"
-        )
-    place = {name: j for j, name in enumerate([*names, others[0]])}
-    return tuple(tuple(place[p] for p in dag.parents(n)) if n in dag.index else () for n in place)
-
-
-def _scopes(parents: Sequence[tuple[int, ...]]) -> list[Scope]:
-    """The sets of columns that are counted together with the class."""
-    d = len(parents) - 1
-    scopes = [(*(p for p in ps if p < d), *((v,) if v < d else ())) for v, ps in enumerate(parents)]
-    return list(dict.fromkeys(s for s in scopes if len(s) > 1))
-
-
-def _counts(found: Statistics, columns: Sequence[int]) -> Array:
-    """N[columns…, y]."""
-    if not columns:
-        return found.rows
-    if len(columns) == 1:
-        return found.cells.scope(columns[0])
-    joint: Joint = found.joints[0]
-    for s in range(len(joint.scopes)):
-        if set(joint.columns(s)) == set(columns):
-            table: Array = joint.table(s, found.sizes)
-            return table.transpose(*(joint.columns(s).index(j) for j in columns), len(columns))
-    raise StatisticsError(f"no counts of columns {listed(columns)} together")

@@ -2,21 +2,23 @@
 
 Seen nodes that hang together through continuous nodes not seen form a group. In every configuration of the group's discrete
 parents (its scope) the group is one normal, built parent by parent: μ_x = α + β·μ_c, Σ_x,· = β Σ_c,·, Σ_xx = σ² + β Σ_cx.
+Rows of which the same nodes are known are worked on together; the first axis of every array is the row.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Codes, Floats, Ints
 from ..budget import refuse_over
 from ..errors import listed
-from .regression import Regression, place_of
+from .regression import Regression
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,25 +26,25 @@ class Local:
     """Some continuous nodes given each configuration of `scope`: ln P(what was seen of them), and the rest given it."""
 
     scope: tuple[str, ...]
-    log_density: Floats  # one axis for each node of the scope
+    log_density: Floats  # (rows, one axis for each node of the scope)
     hidden: tuple[str, ...]
-    mean: Floats  # (configurations, hidden)
-    covariance: Floats  # (configurations, hidden, hidden)
+    mean: Floats  # (rows, configurations, hidden)
+    covariance: Floats  # (rows, configurations, hidden, hidden)
 
 
 def conditioned(mean: Floats, covariance: Floats, seen: Sequence[int], x: Floats) -> tuple[Floats, Floats, Floats]:
-    """ln N(x; μ_s, Σ_ss), then μ_h + Σ_hs Σ_ss⁻¹ (x − μ_s) and Σ_hh − Σ_hs Σ_ss⁻¹ Σ_sh; of q normals at once."""
-    hidden = [i for i in range(mean.shape[1]) if i not in set(seen)]
-    scale = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))[:, seen]
-    gap = ((x - mean[:, seen]) / scale)[:, :, None]
-    cross = covariance[:, hidden][:, :, seen] / scale[:, None, :]
-    factor = np.linalg.cholesky(covariance[:, seen][:, :, seen] / scale[:, :, None] / scale[:, None, :])
+    """ln N(x; μ_s, Σ_ss), then μ_h + Σ_hs Σ_ss⁻¹ (x − μ_s) and Σ_hh − Σ_hs Σ_ss⁻¹ Σ_sh; of many normals at once."""
+    hidden = [i for i in range(mean.shape[-1]) if i not in set(seen)]
+    scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))[..., seen]
+    gap = ((x - mean[..., seen]) / scale)[..., None]
+    cross = covariance[..., hidden, :][..., seen] / scale[..., None, :]
+    factor = np.linalg.cholesky(covariance[..., seen, :][..., seen] / scale[..., :, None] / scale[..., None, :])
     z = np.linalg.solve(factor, gap)
-    w = np.linalg.solve(factor, cross.transpose(0, 2, 1))
-    log_det = 2 * (np.log(scale) + np.log(np.diagonal(factor, axis1=1, axis2=2))).sum(axis=1)
-    density = -0.5 * (len(seen) * np.log(2 * np.pi) + log_det + (z * z).sum(axis=(1, 2)))
-    there = mean[:, hidden] + np.einsum("dsh,ds->dh", w, z[:, :, 0])
-    return density, there, covariance[:, hidden][:, :, hidden] - np.einsum("dsh,dsg->dhg", w, w)
+    w = np.linalg.solve(factor, np.swapaxes(cross, -1, -2))
+    log_det = 2 * (np.log(scale) + np.log(np.diagonal(factor, axis1=-2, axis2=-1))).sum(axis=-1)
+    density = -0.5 * (len(seen) * np.log(2 * np.pi) + log_det + (z * z).sum(axis=(-2, -1)))
+    there = mean[..., hidden] + np.einsum("...sh,...s->...h", w, z[..., 0])
+    return density, there, covariance[..., hidden, :][..., hidden] - np.einsum("...sh,...sg->...hg", w, w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Gaussians:
     regressions: dict[str, Regression]
     sizes: dict[str, int]  # how many states each discrete node has
 
-    def _above(self, node: str, seen: Mapping[str, float]) -> set[str]:
+    def _above(self, node: str, seen: AbstractSet[str]) -> set[str]:
         """A node and what is not seen above it, through continuous nodes that are not seen."""
         todo, found = [node], {node}
         while todo:
@@ -64,15 +66,15 @@ class Gaussians:
                     todo.append(parent)
         return found
 
-    def groups(self, known: Mapping[str, int], seen: Mapping[str, float]) -> list[Local]:
+    def groups(self, known: Mapping[str, Codes], seen: Mapping[str, Floats]) -> list[Local]:
         """The seen numbers in groups that hang together through continuous nodes not seen."""
-        return [self.local(group, known, seen) for group in self._joined(seen, seen)]
+        return [self.local(group, known, seen) for group in self._joined(seen, seen.keys())]
 
-    def around(self, node: str, known: Mapping[str, int], seen: Mapping[str, float]) -> Local:
+    def around(self, node: str, known: Mapping[str, Codes], seen: Mapping[str, Floats]) -> Local:
         """A node that is not seen, with all that was seen and hangs together with it."""
-        return next(self.local(g, known, seen) for g in self._joined([*seen, node], seen) if node in g)
+        return next(self.local(g, known, seen) for g in self._joined([*seen, node], seen.keys()) if node in g)
 
-    def _joined(self, nodes: Iterable[str], seen: Mapping[str, float]) -> list[list[str]]:
+    def _joined(self, nodes: Iterable[str], seen: AbstractSet[str]) -> list[list[str]]:
         groups: list[set[str]] = []
         for node in nodes:
             group = self._above(node, seen)
@@ -80,49 +82,86 @@ class Gaussians:
             groups = [g for g in groups if not g & group] + [group.union(*joined)]
         return [[n for n in self.nodes if n in group] for group in groups]
 
-    def local(self, members: list[str], known: Mapping[str, int], seen: Mapping[str, float]) -> Local:
+    def peak(self, known: AbstractSet[str], seen: AbstractSet[str]) -> float:
+        """The bytes that the largest group takes for each row."""
+        most = 0.0
+        for members in self._joined(seen, seen):
+            above = set(chain.from_iterable(self.given[n][0] for n in members)) - known
+            most = max(most, self._bytes(math.prod(self.sizes[p] for p in above), len(members)))
+        return most
+
+    @staticmethod
+    def _bytes(q: int, m: int) -> float:
+        return 8.0 * q * (4 * m * m + 8 * m)
+
+    def local(self, members: list[str], known: Mapping[str, Codes], seen: Mapping[str, Floats]) -> Local:
         """The normal of these nodes in every configuration of their discrete parents, conditioned on what was seen."""
         above = dict.fromkeys(chain.from_iterable(self.given[n][0] for n in members))
         scope = tuple(p for p in above if p not in known)
         shape = tuple(self.sizes[p] for p in scope)
+        rows = max([*map(len, known.values()), *map(len, seen.values()), 1])
         q, m = math.prod(shape), len(members)
         refuse_over(
             None,
-            8.0 * q * (4 * m * m + 8 * m + len(scope)),
+            rows * self._bytes(q, m),
             f"{q:,} configurations of {listed(scope)}, each with a normal of {m} nodes,",
             "observe some of those nodes, or more of the continuous ones",
         )
-        grid = np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), np.int64)
-        code = {p: grid[i] for i, p in enumerate(scope)} | {p: np.full(q, known[p]) for p in above if p in known}
-        place = {n: i for i, n in enumerate(members)}
-        mean, spread = np.zeros((q, m)), np.zeros((q, m, m))
+        grid = np.indices(shape).reshape(len(shape), 1, q)
+        code = {p: grid[i] for i, p in enumerate(scope)} | {p: known[p][:, None] for p in above if p in known}
+        place = {n: np.zeros((1, 1), np.int64) for n in members}
+        for node in members:
+            for p in self.given[node][0]:
+                place[node] = place[node] * self.sizes[p] + code[p]
+        if m == 1 and members[0] in seen:  # a normal of one number
+            node = members[0]
+            beside = (
+                np.stack([seen[p] for p in self.given[node][1]], axis=-1) if self.given[node][1] else np.zeros((1, 0))
+            )
+            density = self.regressions[node].log_density(seen[node][:, None], beside[:, None], place[node])
+            nothing = np.zeros((rows, q, 0))
+            return Local(scope, _wide(density, rows, shape), (), nothing, nothing[..., None])
+        mean, spread = self._normal(members, place, seen, (rows, q))
+        at = [i for i, n in enumerate(members) if n in seen]
+        x = np.stack([seen[members[i]] for i in at], axis=-1)[:, None] if at else np.zeros((rows, 1, 0))
+        density, mean, spread = conditioned(mean, spread, at, x)
+        return Local(scope, _wide(density, rows, shape), tuple(n for n in members if n not in seen), mean, spread)
+
+    def _normal(
+        self, members: list[str], place: Mapping[str, Ints], seen: Mapping[str, Floats], shape: tuple[int, int]
+    ) -> tuple[Floats, Floats]:
+        """Mean and covariance of these nodes, of each row and configuration."""
+        at, m = {n: i for i, n in enumerate(members)}, len(members)
+        mean, spread = np.zeros((*shape, m)), np.zeros((*shape, m, m))
         for i, node in enumerate(members):
-            fit, (given, beside) = self.regressions[node], self.given[node]
-            sizes = [self.sizes[p] for p in given]
-            d = place_of(np.stack([code[p] for p in given], axis=1), sizes) if given else np.zeros(q, np.int64)
+            fit, d = self.regressions[node], place[node]
             beta = fit.beta[d]
-            mean[:, i] = fit.alpha[d]
-            for j, parent in enumerate(beside):
-                if (k := place.get(parent)) is None:
-                    mean[:, i] += beta[:, j] * seen[parent]
-                else:
-                    mean[:, i] += beta[:, j] * mean[:, k]
-                    spread[:, i, :i] += beta[:, j, None] * spread[:, k, :i]
-            spread[:, :i, i] = spread[:, i, :i]
-            spread[:, i, i] = fit.variance[d]
-            for j, parent in enumerate(beside):
-                if parent in place:
-                    spread[:, i, i] += beta[:, j] * spread[:, i, place[parent]]
-        at = [place[n] for n in members if n in seen]
-        density, mean, spread = conditioned(mean, spread, at, np.array([seen[members[i]] for i in at]))
-        return Local(scope, density.reshape(shape), tuple(n for n in members if n not in seen), mean, spread)
+            mean[..., i] = fit.alpha[d]
+            spread[..., i, i] = fit.variance[d]
+            inside = [(j, at[p]) for j, p in enumerate(self.given[node][1]) if p in at]
+            for j, parent in enumerate(self.given[node][1]):
+                mean[..., i] += beta[..., j] * (mean[..., at[parent]] if parent in at else seen[parent][:, None])
+            for j, k in inside:
+                spread[..., i, :i] += beta[..., j, None] * spread[..., k, :i]
+            spread[..., :i, i] = spread[..., i, :i]
+            for j, k in inside:
+                spread[..., i, i] += beta[..., j] * spread[..., i, k]
+        return mean, spread
+
+
+def _wide(density: Floats, rows: int, shape: tuple[int, ...]) -> Floats:
+    return np.broadcast_to(density, (rows, math.prod(shape))).reshape(rows, *shape)
 
 
 def along(log: Floats, scope: Sequence[str], axes: Sequence[str]) -> Floats:
-    """A table over `scope` with the axes of `axes`, of length 1 where it does not depend."""
+    """A table over rows and `scope` with the axes of `axes`, of length 1 where it does not depend.
+
+    >>> along(np.zeros((9, 2, 3)), "ba", "abc").shape
+    (9, 3, 2, 1)
+    """
     order = sorted(range(len(scope)), key=lambda i: axes.index(scope[i]))
-    shape = [log.shape[scope.index(a)] if a in scope else 1 for a in axes]
-    return log.transpose(order).reshape(shape)
+    shape = [log.shape[1 + scope.index(a)] if a in scope else 1 for a in axes]
+    return log.transpose(0, *(1 + i for i in order)).reshape(len(log), *shape)
 
 
 def united(parts: Sequence[Local]) -> list[tuple[tuple[str, ...], Floats]]:

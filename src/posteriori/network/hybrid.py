@@ -11,27 +11,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import logsumexp
 
 from ..arrays import Array, Codes, Floats
-from ..errors import BadValue, ImpossibleEvidence, InvalidNetwork, TableError, UnknownColumn, did_you_mean, listed
+from ..errors import BadValue, ImpossibleEvidence, InvalidNetwork, UnknownColumn, did_you_mean, listed
+from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.graph import find, find_all
 from .bayesnet import BayesNet
+from .counted import Counted
 from .engine import Evidence
 from .gaussian import Gaussians, Local, along, united
+from .learn import Smoothing, listed_states, rows_of, states_of, tables_of
+from .mixed import continuous_nodes, count_mixed, numbers_of, regressions_of
 from .numbers import hard_states
-from .regression import Regression, as_regression, discrete_part, fitted, numbers_of, place_of, split
+from .regression import Regression, as_regression, discrete_part, place_of, split
+from .rows import Rows
 from .sampling import RandomState, seeds
-from .says import Factor, columns, findings, read_cases, unknown
-from .tables import as_dag, as_states
+from .says import Factor, findings, labelled, read_cases, unknown
+from .tables import States, as_dag, as_states, configuration_index
 
 
-class HybridNet:
+class HybridNet(Counted):
     """A conditional-Gaussian network: discrete nodes with tables, continuous ones linear in their continuous parents.
 
     Parameters
@@ -57,7 +63,7 @@ class HybridNet:
     ) -> None:
         if not isinstance(regressions, Mapping) or not isinstance(tables, Mapping):
             raise InvalidNetwork("tables and regressions are mappings from node to numbers")
-        self.dag = edges if isinstance(edges, Dag) else Dag(dict.fromkeys([*tables, *regressions]), edges)
+        self._dag = edges if isinstance(edges, Dag) else Dag(dict.fromkeys([*tables, *regressions]), edges)
         twice = [n for n in tables if n in regressions]
         lacking = [n for n in self.dag.nodes if n not in tables and n not in regressions]
         if twice or lacking:
@@ -81,16 +87,21 @@ class HybridNet:
         continuous: Iterable[str] | None = None,
         states: Mapping[str, Sequence[Hashable]] | None = None,
         sample_weight: Any = None,
-    ) -> HybridNet:
-        """Count the discrete families, regress the continuous ones on their co-moments in every configuration.
+        *,
+        ess: float | None = None,
+        backoff: float | None = None,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+    ) -> Self:
+        """Count the discrete families, regress the continuous ones on their co-moments; counts and moments are kept.
 
         Parameters
         ----------
         dag : the structure, or its arrows
-        data : pandas, polars, Arrow or a dict of columns, with a column for each node
-        smoothing : λ, added to every count; for a regression, rows with the pooled spread
-        continuous : the continuous nodes; unless told, the columns of floats
-        states, sample_weight : as in `BayesNet.fit`
+        data : pandas, polars, Arrow, a dict of columns, or what `po.read` gives, with a column for each node
+        smoothing : λ, added to every count; the slopes of a configuration borrow λ rows from all
+        continuous : the continuous nodes; unless told, the columns of floats, or what a read table calls numbers
+        states, sample_weight, ess, backoff : as in `BayesNet.fit`
 
         A row with missing cells counts for the families that it has whole.
 
@@ -98,10 +109,40 @@ class HybridNet:
         >>> HybridNet.fit([("a", "x")], data, smoothing=0).regression("x")["α"].tolist()
         [0.5, 5.5]
         """
-        graph = as_dag(dag)
-        return cls(graph, *fitted(graph, data, smoothing, continuous, as_states(states), sample_weight))
+        graph, how = as_dag(dag), Smoothing(smoothing, ess, backoff)
+        numeric = continuous_nodes(graph, data, continuous)
+        told = {n: s for n, s in listed_states(data).items() if n in graph.index and n not in numeric}
+        closed = {**told, **as_states(states)}
+        found = count_mixed(graph, data, numeric, closed, sample_weight, n_jobs, max_memory)
+        return cls._learned(graph, found, states_of(found, closed), how)
+
+    @classmethod
+    def _learned(cls, dag: Dag, counts: Statistics, states: States, how: Smoothing) -> Self:
+        lines = regressions_of(counts, states, how)
+        part = discrete_part(dag, lines)
+        own = {n: states[n] for n in part.nodes}
+        given = {n: (line.alpha, line.beta, line.variance) for n, line in lines.items()}
+        net = cls(dag, tables_of(part, counts, own, how), given, own)
+        net._statistics, net._how = counts, how
+        return net
+
+    def _count(self, data: Any, sample_weight: Any, n_jobs: int | None) -> Statistics:
+        numeric = [self._counted().schema.names[j] for j in self._counted().where("moments")]
+        return count_mixed(self.dag, data, numeric, self._closed(), sample_weight, n_jobs)
+
+    def _remade(self, counts: Statistics, states: States, how: Smoothing) -> Self:
+        return self._learned(self.dag, counts, states, how)
 
     # What it is
+
+    @property
+    def dag(self) -> Dag:
+        """The graph alone."""
+        return self._dag
+
+    @property
+    def _states(self) -> States:  # type: ignore[override]
+        return self.discrete._states
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -124,12 +165,26 @@ class HybridNet:
         fit = self._fit_of(node)
         above, beside = self._gaussians.given[node]
         table = {"α": fit.alpha, **{f"β {p}": fit.beta[:, j] for j, p in enumerate(beside)}, "σ": np.sqrt(fit.variance)}
-        index: Any = pd.RangeIndex(1)
-        if len(above) == 1:
-            index = pd.Index(self.discrete.states(above[0]), name=above[0], dtype=object)
-        elif above:
-            index = pd.MultiIndex.from_product([self.discrete.states(p) for p in above], names=above)
-        return pd.DataFrame(table, index=index)
+        return pd.DataFrame(table, index=configuration_index(above, self._states))
+
+    def __eq__(self, other: object) -> bool:
+        """Same nodes and parents in the same order, same states, every digit the same."""
+        if not isinstance(other, HybridNet):
+            return NotImplemented
+        mine, theirs = self._gaussians, other._gaussians
+        return (
+            self.discrete == other.discrete
+            and self.nodes == other.nodes
+            and mine.given == theirs.given
+            and all(np.array_equal(a, b) for n in mine.nodes for a, b in zip(self._line(n), other._line(n)))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.nodes, frozenset(self.dag.edges)))
+
+    def _line(self, node: str) -> tuple[Floats, Floats, Floats]:
+        fit = self._gaussians.regressions[node]
+        return fit.alpha, fit.beta, fit.variance
 
     def __repr__(self) -> str:
         found = len(self._gaussians.nodes)
@@ -165,11 +220,11 @@ class HybridNet:
             if node in seen:
                 found[node] = {"mean": seen[node], "sd": 0.0}
                 continue
-            near = self._gaussians.around(node, self._known(said), seen)
+            near = self._gaussians.around(node, self._known(said), _row(seen))
             at = near.hidden.index(node)
             weight = self._posterior(near.scope, said, parts)[0].values.ravel() if near.scope else np.ones(1)
-            mean = float(weight @ near.mean[:, at])
-            spread = float(weight @ (near.covariance[:, at, at] + (near.mean[:, at] - mean) ** 2))
+            mean = float(weight @ near.mean[0, :, at])
+            spread = float(weight @ (near.covariance[0, :, at, at] + (near.mean[0, :, at] - mean) ** 2))
             found[node] = {"mean": mean, "sd": math.sqrt(max(spread, 0.0))}
         return {n: found[n] for n in self.nodes}
 
@@ -183,53 +238,39 @@ class HybridNet:
 
     # Rows of a table
 
-    def predict_proba(self, cases: Any, target: str) -> Floats:
-        """P(target | case) for each row, one column a state; missing cells and missing columns are unknown."""
-        states = self.discrete.states(target)
-        codes, numbers = self._read(cases, skip=target)
-        at = self.discrete.dag.index[target]
-        blanket = self.dag.markov_blanket(target)
-        whole = np.ones(len(codes), dtype=bool)
-        for node in blanket:
-            whole &= np.isfinite(numbers[node]) if node in numbers else codes[:, self.discrete.dag.index[node]] >= 0
-        out = np.empty((len(codes), len(states)))
-        families = (target, *self.dag.children(target))
-        for s in range(len(states)):  # all that matters is seen: P(target = s, blanket)
-            told = codes[whole].copy()
-            told[:, at] = s
-            rows = {n: x[whole] for n, x in numbers.items()}
-            out[whole, s] = sum(self._log_family(n, told, rows) for n in families)
-        possible = np.isfinite(out[whole]).any(axis=1)
-        if not possible.all():
-            row = int(np.flatnonzero(whole)[np.argmin(possible)])
-            raise ImpossibleEvidence(f"row {row} of the cases has probability zero", (), row)
-        out[whole] = np.exp(out[whole] - logsumexp(out[whole], axis=1, keepdims=True))
-        for r in np.flatnonzero(~whole).tolist():
-            known = {n: self.discrete.states(n)[c] for n, c in zip(self.discrete.nodes, codes[r]) if c >= 0}
-            known |= {n: float(x[r]) for n, x in numbers.items() if np.isfinite(x[r])}
-            out[r] = self.query(target, known).values
-        return out
+    @cached_property
+    def _rows(self) -> Rows:
+        return Rows(self.discrete, self._gaussians)
 
-    def predict(self, cases: Any, target: str) -> Array:
+    def predict_proba(self, cases: Any, target: str, max_memory: float | None = None) -> Floats:
+        """P(target | case) for each row, one column a state; missing cells and missing columns are summed out."""
+        self.discrete.states(target)
+        logs = self._rows.log_joint(*self._read(cases, skip=target), target, max_memory)
+        total = logsumexp(logs, axis=1, keepdims=True)
+        if not np.isfinite(total).all():
+            row = int(np.argmin(np.isfinite(total[:, 0])))
+            raise ImpossibleEvidence(f"row {row} of the cases has probability zero", (), row)
+        return np.asarray(np.exp(logs - total))
+
+    def predict(self, cases: Any, target: str, max_memory: float | None = None) -> Array:
         """The most probable state of the target for each row."""
-        labels = np.empty(len(self.discrete.states(target)), dtype=object)
-        labels[:] = self.discrete.states(target)
-        found: Array = labels[self.predict_proba(cases, target).argmax(axis=1)]
-        return found
+        return labelled(self.discrete.states(target), self.predict_proba(cases, target, max_memory).argmax(axis=1))
 
     def log_likelihood(self, cases: Any) -> float:
-        """Σ ln P(row) over rows without missing cells."""
-        codes, numbers = self._read(cases)
-        if (codes < 0).any() or any(not np.isfinite(x).all() for x in numbers.values()):
-            raise TableError("the likelihood of a table needs every cell: a row has a missing one")
-        return float(sum(self._log_family(n, codes, numbers).sum() for n in self.nodes))
+        """Σ ln P(what the row says) over the rows; missing cells are summed out."""
+        return float(self._rows.log_joint(*self._read(cases), None).sum())
 
     def bic(self, cases: Any) -> float:
-        """ln P(rows) − ½ ln m · |B|, more is better; |B| sums q(r − 1) of discrete nodes, q(k + 2) of continuous ones."""
-        m = len(self._read(cases)[0])
-        free = sum(t.size - t.size // len(self.discrete.states(n)) for n, t in self.discrete._tables.items())
-        free += sum(f.beta.size + 2 * len(f.alpha) for f in self._gaussians.regressions.values())
-        return self.log_likelihood(cases) - 0.5 * math.log(m) * free
+        """ln P(rows) − ½ ln m · |B|, more is better."""
+        codes, x = self._read(cases)
+        return float(self._rows.log_joint(codes, x, None).sum()) - 0.5 * math.log(len(codes)) * self.n_parameters
+
+    @property
+    def n_parameters(self) -> int:
+        """|B|, the free parameters: q(r − 1) of a discrete node, q(k + 2) of a continuous one with k such parents."""
+        return self.discrete.n_parameters + sum(
+            f.beta.size + 2 * len(f.alpha) for f in self._gaussians.regressions.values()
+        )
 
     def sample(self, n: int, evidence: Evidence | None = None, random_state: RandomState = None) -> Any:
         """n independent cases of P(x | e) as a pandas table.
@@ -248,27 +289,21 @@ class HybridNet:
         drawn: dict[str, Floats] = {v: np.full(n, x) for v, x in seen.items()}
         for part in parts:
             if part.hidden:
-                d = (
-                    place_of(np.stack([states[s].cat.codes for s in part.scope], 1), part.log_density.shape)
-                    if part.scope
-                    else 0
-                )
-                root = np.linalg.cholesky(part.covariance)
+                d = self._configuration(states, part.scope)
                 noise = random.standard_normal((n, len(part.hidden)))
-                X = part.mean[d] + np.einsum("rij,rj->ri", root[d], noise)
+                X = part.mean[0, d] + np.einsum("rij,rj->ri", np.linalg.cholesky(part.covariance[0])[d], noise)
                 drawn |= {v: X[:, i] for i, v in enumerate(part.hidden)}
         for node in self._gaussians.nodes:  # after its parents
             if node not in drawn:
                 above, beside = self._gaussians.given[node]
                 c = np.stack([drawn[p] for p in beside], axis=1) if beside else np.zeros((n, 0))
-                sizes = [len(self.discrete.states(p)) for p in above]
-                d = (
-                    place_of(np.stack([states[p].cat.codes for p in above], 1), sizes)
-                    if above
-                    else np.zeros(n, np.int64)
-                )
-                drawn[node] = self._gaussians.regressions[node].draw(c, d, random)
+                drawn[node] = self._gaussians.regressions[node].draw(c, self._configuration(states, above), random)
         return pd.DataFrame({v: drawn[v] if v in drawn else states[v] for v in self.nodes})
+
+    def _configuration(self, states: Any, nodes: Sequence[str]) -> Codes:
+        """The configuration of some discrete nodes in each drawn row."""
+        codes = np.stack([states[p].cat.codes for p in nodes], 1) if nodes else np.zeros((len(states), 0), np.int64)
+        return place_of(codes, [len(self._states[p]) for p in nodes])
 
     # Between names and numbers
 
@@ -298,13 +333,13 @@ class HybridNet:
                 raise BadValue(f"{node!r} is continuous: its finding is a finite number, got {finding!r}")
         return said, seen
 
-    def _known(self, said: Mapping[str, Any]) -> dict[str, int]:
+    def _known(self, said: Mapping[str, Any]) -> dict[str, Codes]:
         """The discrete nodes whose state is known."""
-        found = hard_states(findings(said, self.discrete.dag.index, self.discrete._states))
-        return {self.discrete.nodes[v]: code for v, code in found.items()}
+        found = hard_states(findings(said, self.discrete.dag.index, self._states))
+        return {self.discrete.nodes[v]: np.array([code]) for v, code in found.items()}
 
     def _groups(self, said: Mapping[str, Any], seen: Mapping[str, float]) -> list[Local]:
-        return self._gaussians.groups(self._known(said), seen)
+        return self._gaussians.groups(self._known(said), _row(seen))
 
     def _with(self, parts: Sequence[Local], said: Mapping[str, Any]) -> tuple[BayesNet, dict[str, Any]]:
         """The discrete network with a child "seen" of each scope, and the evidence that they were seen."""
@@ -338,39 +373,28 @@ class HybridNet:
         with np.errstate(divide="ignore"):
             logs = np.log(joint.values)
         for scope, log in likelihoods:
-            logs = logs + along(log, scope, every)
+            logs = logs + along(log, scope, every)[0]
         total = float(logsumexp(logs))
         values = np.exp(logs - total).sum(axis=tuple(range(len(asked), len(every))))
         states = {n: self.discrete.states(n) for n in asked}
         return Factor(tuple(asked), states, values), total + self.discrete.log_probability(said)
 
-    def _read(self, cases: Any, skip: str = "") -> tuple[Codes, dict[str, Floats]]:
+    def _read(self, cases: Any, skip: str = "") -> tuple[Codes, Floats]:
         """Codes of the discrete nodes, −1 where unknown, and numbers of the continuous ones, NaN where unknown."""
-        named = dict(columns(cases))
-        strange = [n for n in named if n not in self.dag.index]
-        if strange:
-            near = did_you_mean(strange[0], self.nodes) or "."
-            raise UnknownColumn(f"column {strange[0]!r} is no node{near} nodes: {listed(self.nodes)}")
-        numbers = numbers_of(cases, {n for n in self._gaussians.nodes if n in named})
-        rows = len(next(iter(named.values()))) if named else 0
-        numbers = {n: numbers.get(n, np.full(rows, np.nan)) for n in self._gaussians.nodes}
-        codes = np.full((rows, len(self.discrete.nodes)), -1, dtype=np.int32)
-        told = {n: cells for n, cells in named.items() if n not in self._gaussians.regressions}
-        if told:
-            codes = read_cases(told, self.discrete.dag.index, self.discrete._states, frozenset([skip]))
-        return codes, numbers
+        frame = rows_of(cases)
+        names = frame.names or ()
+        strange = [n for n in names if n not in self.dag.index]
+        if strange or not names:
+            near = did_you_mean(strange[0], self.nodes) if strange else ""
+            raise UnknownColumn(f"column {listed(strange[:1])} is no node{near or '.'} nodes: {listed(self.nodes)}")
+        x = np.full((frame.n, len(self.continuous)), np.nan)
+        there = [k for k, n in enumerate(self.continuous) if n in names]
+        x[:, there] = numbers_of(frame, [self.continuous[k] for k in there])
+        told = {n: frame.column(j) for j, n in enumerate(names) if n not in self._gaussians.regressions}
+        if not told:
+            return np.full((frame.n, len(self.discrete.nodes)), -1, dtype=np.int32), x
+        return read_cases(told, self.discrete.dag.index, self._states, frozenset([skip])), x
 
-    def _log_family(self, node: str, codes: Codes, numbers: Mapping[str, Floats]) -> Floats:
-        """ln P(node | parents) of each row."""
-        index = self.discrete.dag.index
-        if node in self._gaussians.regressions:
-            above, beside = self._gaussians.given[node]
-            d = place_of(codes[:, [index[p] for p in above]], [len(self.discrete.states(p)) for p in above])
-            c = np.stack([numbers[p] for p in beside], axis=1) if beside else np.zeros((len(codes), 0))
-            return self._gaussians.regressions[node].log_density(numbers[node], c, d)
-        family = (*self.discrete.parents(node), node)
-        table = self.discrete._tables[node].reshape(-1, len(self.discrete.states(node)))
-        with np.errstate(divide="ignore"):
-            logs = np.log(table) - np.log(table.sum(axis=1, keepdims=True))
-        place = place_of(codes[:, [index[p] for p in family]], [len(self.discrete.states(p)) for p in family])
-        return np.asarray(logs.ravel()[place])
+
+def _row(seen: Mapping[str, float]) -> dict[str, Floats]:
+    return {n: np.array([x]) for n, x in seen.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -195,26 +195,21 @@ def with_families(
     max_memory: float | None = None,
 ) -> Statistics:
     """The statistics of rows, and the counts of every family in them."""
-    states = {c.name: c.values for c in found.schema.columns}
-    empty = [n for n, values in states.items() if not values]
-    if empty:
-        raise TableError(f"every cell of {listed(empty)} is missing; pass its states")
+    states = {n: found.schema[n].values for n in dag.nodes}
     for node in dag.nodes:
         refuse_table(node, dag.parents(node), states)
     no_class = np.zeros(table.n, np.uint8)
     joint = collect_families(table, families(dag), no_class, 1, weights, n_jobs, max_memory)
-    return _joined(found, joint)
-
-
-def _joined(found: Statistics, joint: Joint) -> Statistics:
-    return Statistics(
-        found.schema, found.roles, found.rows, found.cells, found.words, found.moments, (), joints=(joint,)
-    )
+    return replace(found, joints=(joint,))
 
 
 def states_of(statistics: Statistics, closed: Mapping[str, Sequence[Hashable]]) -> States:
-    """The states of every node: of a closed one those told, in their order, else its values in order."""
-    return {c.name: tuple(closed[c.name]) if c.name in closed else c.values for c in statistics.schema.columns}
+    """The states of every node that has some: of a closed one those told, in their order, else its values in order."""
+    schema = statistics.schema
+    empty = [schema.names[j] for j in statistics.where("cells") if not schema.columns[j].values]
+    if empty:
+        raise TableError(f"every cell of {listed(empty)} is missing; pass its states")
+    return {c.name: tuple(closed.get(c.name, c.values)) for c in schema.columns}
 
 
 def tables_of(dag: Dag, statistics: Statistics, states: States, how: Smoothing) -> dict[str, Floats]:
@@ -262,7 +257,7 @@ def statistics_of(
     nothing = Moments(*(np.zeros((1, 0)) for _ in range(3)))
     own = Counts(np.concatenate(cells).astype(kind), Counts.zero(sizes, 1).offsets)
     base = Statistics(schema, ("cells",) * len(columns), rows, own, Counts.zero([], 1), nothing, ())
-    return _joined(base, joint), states
+    return replace(base, joints=(joint,)), states
 
 
 def _family(found: Statistics, names: Sequence[str], dag: Dag) -> tuple[Array, tuple[Hashable, ...]]:

@@ -9,17 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..em import Ascent
-from ..errors import BadValue, FormatError, PosterioriError, StatisticsError, UnknownColumn, listed
-from ..statistics.statistics import Statistics
+from ..errors import BadValue, FormatError, PosterioriError, UnknownColumn, listed
 from ..structure.dag import Dag, Names
 from ..structure.graph import UndirectedGraph, find
-from . import formats, learn
+from . import formats
 from .formats.text import Description
-from .hidden import Incomplete, climb, first_tables, given_tables, read_incomplete
 from .numbers import Numbers
 from .says import code_of
-from .tables import States, as_dag, as_states, checked_tables, flat_table, graph_of, node_states
+from .tables import as_states, checked_tables, configuration_index, flat_table, graph_of, node_states
 
 
 class Net:
@@ -33,9 +30,6 @@ class Net:
         name: str = "unknown",
     ) -> None:
         self._dag = graph_of(edges, tables)
-        self._statistics: Statistics | None = None
-        self._how = learn.Smoothing()
-        self._ascent: Ascent[Any] | None = None
         self._name = name
         given = as_states(states)
         self._states = {n: node_states(n, given.pop(n, None), tables[n], self._dag) for n in self._dag.nodes}
@@ -43,244 +37,6 @@ class Net:
             raise UnknownColumn(f"states are given for {listed(given)}, which is no node. nodes: {listed(self.nodes)}")
         flat = {n: flat_table(n, tables[n], self._dag.parents(n), self._states) for n in self._dag.nodes}
         self._tables = checked_tables(flat, self._dag, self._states)
-
-    # From data
-
-    @classmethod
-    def fit(
-        cls,
-        dag: Dag | Iterable[tuple[str, str]],
-        data: Any,
-        smoothing: float = 1.0,
-        states: Mapping[str, Sequence[Hashable]] | None = None,
-        sample_weight: Any = None,
-        name: str = "unknown",
-        *,
-        ess: float | None = None,
-        backoff: float | None = None,
-        n_jobs: int | None = None,
-        max_memory: float | None = None,
-    ) -> Self:
-        """Count every family in a table and smooth: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ). The counts are kept.
-
-        Parameters
-        ----------
-        dag : the structure, or its arrows (parent, child), whose ends are then the nodes
-        data : pandas, polars, Arrow, a dict of columns, or what `po.read` gives, with a column for each node
-        smoothing : λ, added to every cell; 0 is maximum likelihood (uniform where a configuration never came)
-        states : the states of some nodes; else a column's categories or its sorted values
-        sample_weight : a weight for each row
-        ess : equivalent sample size (BDeu): λ = ess / (cells of the table) instead
-        backoff : m: θ with all parents leans on θ with one less as if it were m rows, down to (N[x] + λ)/(N + rλ)
-
-        A row with missing cells counts for the families that it has whole; `fit_em` makes use of the rest.
-
-        >>> import posteriori as po
-        >>> net = po.BayesNet.fit(Dag("ab", [("a", "b")]), {"a": [0, 0, 1], "b": ["u", "v", "v"]}, smoothing=0)
-        >>> net.cpt("b").to_numpy().tolist()
-        [[0.5, 0.5], [0.0, 1.0]]
-        """
-        graph, how = as_dag(dag), learn.Smoothing(smoothing, ess, backoff)
-        closed = {**{n: s for n, s in learn.listed_states(data).items() if n in graph.index}, **as_states(states)}
-        found = learn.count_rows(graph, data, closed, sample_weight, n_jobs, max_memory)
-        return cls._learned(graph, found, learn.states_of(found, closed), how, name)
-
-    @classmethod
-    def from_counts(
-        cls,
-        dag: Dag | Iterable[tuple[str, str]],
-        counts: Mapping[str, Any] | Statistics,
-        states: Mapping[str, Sequence[Hashable]] | None = None,
-        smoothing: float = 1.0,
-        name: str = "unknown",
-        *,
-        ess: float | None = None,
-        backoff: float | None = None,
-    ) -> Self:
-        """A network from counts alone, without their rows: θ[π, x] = (N[π, x] + λ) / (N[π] + rλ).
-
-        Parameters
-        ----------
-        dag : the structure, or its arrows (parent, child), whose ends are then the nodes
-        counts : {node: N[parents…, node]}, in any form that a table has: an array, a pandas table or a mapping; or the
-            `statistics_` of a model that counted these families, whose class is the node that is no column
-        states : the states of some nodes; else those that the counts name, or "0", "1", …
-        smoothing, ess, backoff : as in `fit`
-
-        >>> import posteriori as po
-        >>> counts = {"a": [2, 1], "b": [[1, 1], [0, 1]]}
-        >>> net = po.BayesNet.from_counts(Dag("ab", [("a", "b")]), counts, {"b": ["u", "v"]}, smoothing=0)
-        >>> net.cpt("b").to_numpy().tolist(), net.states("b")
-        ([[0.5, 0.5], [0.0, 1.0]], ('u', 'v'))
-        """
-        graph, how = as_dag(dag), learn.Smoothing(smoothing, ess, backoff)
-        return cls._learned(graph, *learn.statistics_of(graph, counts, as_states(states)), how, name)
-
-    @classmethod
-    def fit_em(
-        cls,
-        dag: Dag | Iterable[tuple[str, str]],
-        data: Any,
-        hidden: Mapping[str, Any] | None = None,
-        smoothing: float = 1.0,
-        states: Mapping[str, Sequence[Hashable]] | None = None,
-        sample_weight: Any = None,
-        name: str = "unknown",
-        *,
-        ess: float | None = None,
-        start: Net | None = None,
-        restarts: int | None = None,
-        tol: float = 1e-8,
-        max_iter: int = 200,
-        random_state: Any = None,
-        progress: Any = None,
-        n_jobs: int | None = None,
-        max_memory: float | None = None,
-    ) -> Self:
-        """Tables from rows with missing cells, and of nodes that no row shows, by EM; `ascent` says how it went.
-
-        What is missing is expected by the tables so far, what is expected is counted, and so on: the likelihood of what the
-        rows do say never falls. Cells must be missing for reasons that the other cells of the row know.
-
-        Parameters
-        ----------
-        hidden : {node: number of its states, or a list of them}, nodes without a column
-        smoothing, ess : as in `fit`; λ is then a prior, and it is likelihood × prior that never falls
-        start : a network to begin with; else what the families seen whole counted, mixed with chance
-        restarts : starts, each of which makes ten turns before the best goes on; 1, or 10 with a hidden node
-        tol, max_iter : a turn that gains less than tol·|ℓ| is the last
-        progress : called with the turn and ℓ; Ctrl-C keeps the best so far
-
-        With nothing missing this is `fit`, to the last bit.
-
-        >>> import posteriori as po
-        >>> rows = {"a": [0, 0, 1, None], "b": [0, 0, 1, 1]}
-        >>> net = po.BayesNet.fit_em(Dag("ab", [("a", "b")]), rows, smoothing=0)
-        >>> net.cpt("a").to_numpy().round(3).tolist(), net.ascent.converged
-        ([[0.5, 0.5]], True)
-        """
-        graph, how, unseen = as_dag(dag), learn.Smoothing(smoothing, ess), {} if hidden is None else hidden
-        closed = {**{n: s for n, s in learn.listed_states(data).items() if n in graph.index}, **as_states(states)}
-        found, cases, weights = read_incomplete(graph, data, unseen, closed, sample_weight, n_jobs)
-        rows = Incomplete(graph, found, cases, weights, n_jobs)
-        if not len(rows.cases) and not unseen:
-            return cls.fit(graph, data, smoothing, states, sample_weight, name, ess=ess, n_jobs=n_jobs)
-        starts = (
-            [given_tables(rows, start)] if start is not None else first_tables(rows, unseen, restarts, random_state)
-        )
-        ascent = climb(rows, how, starts, tol, max_iter, progress, max_memory)
-        net = cls(graph, dict(zip(graph.nodes, ascent.parameters, strict=True)), found, name)
-        net._ascent = ascent
-        return net
-
-    @classmethod
-    def _learned(cls, dag: Dag, counts: Statistics, states: States, how: learn.Smoothing, name: str) -> Self:
-        net = cls(dag, learn.tables_of(dag, counts, states, how), states, name)
-        net._statistics, net._how = counts, how
-        return net
-
-    @property
-    def ascent(self) -> Ascent[Any] | None:
-        """How `fit_em` went: ℓ after every turn, and whether it converged; None where there was nothing to expect."""
-        return self._ascent
-
-    @property
-    def statistics(self) -> Statistics | None:
-        """The counts that the tables were made from, one value with `+` and `-`; None where there are none."""
-        return self._statistics
-
-    def _counted(self) -> Statistics:
-        if self._statistics is None:
-            raise StatisticsError("this network was not counted from rows: `fit` and `from_counts` keep their counts")
-        return self._statistics
-
-    def smoothed(self, smoothing: float = 1.0, *, ess: float | None = None, backoff: float | None = None) -> Self:
-        """The network of the same counts under another smoothing; no row is needed.
-
-        >>> import posteriori as po
-        >>> net = po.BayesNet.fit(Dag("a"), {"a": [0, 0, 1]})
-        >>> net.cpt("a").to_numpy().tolist(), net.smoothed(0.5).cpt("a").to_numpy().tolist()
-        ([[0.6, 0.4]], [[0.625, 0.375]])
-        """
-        return self._learned(
-            self._dag, self._counted(), self._states, learn.Smoothing(smoothing, ess, backoff), self._name
-        )
-
-    def partial_fit(self, data: Any, sample_weight: Any = None, n_jobs: int | None = None) -> Self:
-        """The network that has learned these rows too; this one stays as it is.
-
-        States that were declared (given, or the categories of a column) stay as they are; a node whose states were found
-        in its column takes new ones.
-
-        >>> import posteriori as po
-        >>> net = po.BayesNet.fit(Dag("a"), {"a": [0, 0, 1]}).partial_fit({"a": [1, 2]})
-        >>> net.states("a"), net == po.BayesNet.fit(Dag("a"), {"a": [0, 0, 1, 1, 2]})
-        ((0, 1, 2), True)
-        """
-        mine, found = self._counted(), self._count(data, sample_weight, n_jobs)
-        return self._becoming(mine + found)
-
-    def forget(self, data: Any, sample_weight: Any = None, n_jobs: int | None = None) -> Self:
-        """The network that never saw these rows, exactly; refused where they were not learned.
-
-        >>> import posteriori as po
-        >>> net = po.BayesNet.fit(Dag("a"), {"a": [0, 0, 1]})
-        >>> net.partial_fit({"a": [1, 2]}).forget({"a": [2, 1]}) == net
-        True
-        """
-        left = self._counted() - self._count(data, sample_weight, n_jobs)
-        if not (left.rows > 0).any():
-            raise StatisticsError("the last row cannot be forgotten: a network of no rows has no tables")
-        return self._becoming(left)
-
-    def __add__(self, other: Self) -> Self:
-        """The network of both tables, as if it had learned them together, smoothed as the left one."""
-        if not isinstance(other, Net):
-            return NotImplemented
-        if set(self.nodes) != set(other.nodes) or any(self.parents(n) != other.parents(n) for n in self.nodes):
-            raise StatisticsError("networks of other structures do not add: their families were not counted alike")
-        theirs = {n: s for n, s in other._states.items() if other._counted().schema[n].declared}
-        return self._becoming(self._counted() + other._counted(), theirs)
-
-    def __radd__(self, other: Any) -> Self:
-        """0 + net: what `sum(networks)` begins with."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
-
-    def do(self, interventions: Mapping[str, Any]) -> Self:
-        """The network in which some nodes were set from outside: P(x | do(node = state)).
-
-        The arrows into each such node are cut, since its causes no longer decide, and its table is what was done: a state,
-        or {state: probability} where chance decides (as in a trial). What can be asked of a network can be asked of this
-        one. `do` is a claim about the world: it is right where the arrows are causes and no common cause was left out.
-
-        >>> import posteriori as po
-        >>> net = po.networks.asia()
-        >>> seen, done = net.marginals({"bronc": "yes"}), net.do({"bronc": "yes"}).marginals()
-        >>> round(seen["smoke"]["yes"], 3), round(done["smoke"]["yes"], 3)  # found, it tells of its cause; made, not
-        (0.667, 0.5)
-        """
-        if not isinstance(interventions, Mapping):
-            raise BadValue(f"do takes a mapping from node to state, got {type(interventions).__name__}")
-        tables: dict[str, Any] = {n: t.reshape(-1, len(self._states[n])) for n, t in self._tables.items()}
-        for node, what in interventions.items():
-            states = self.states(node)
-            told = what if isinstance(what, Mapping) else {what: 1.0}
-            tables[node] = {states[code_of(s, states, node)]: p for s, p in told.items()}
-        edges = [(a, b) for a, b in self.edges if b not in interventions]
-        return type(self)(Dag(self.nodes, edges), tables, self._states, self._name)
-
-    def _count(self, data: Any, sample_weight: Any, n_jobs: int | None) -> Statistics:
-        closed = {n: s for n, s in self._states.items() if self._counted().schema[n].declared}
-        return learn.count_rows(self._dag, data, closed, sample_weight, n_jobs)
-
-    def _becoming(self, counts: Statistics, others: Mapping[str, Sequence[Hashable]] | None = None) -> Self:
-        """The network of other counts; declared states keep their order, new ones come after them."""
-        closed = {}
-        for column in counts.schema.columns:
-            if column.declared:
-                known = [*self._states[column.name], *(others or {}).get(column.name, ()), *column.values]
-                closed[column.name] = tuple(s for s in dict.fromkeys(known) if s in column.place)
-        return self._learned(self._dag, counts, learn.states_of(counts, closed), self._how, self._name)
 
     # What it is made of
 
@@ -329,12 +85,7 @@ class Net:
         """
         import pandas as pd
 
-        parents, states = self.parents(node), self.states(node)
-        index: Any = pd.RangeIndex(1)
-        if len(parents) == 1:
-            index = pd.Index(self._states[parents[0]], name=parents[0], dtype=object)
-        elif parents:
-            index = pd.MultiIndex.from_product([self._states[p] for p in parents], names=parents)
+        states, index = self.states(node), configuration_index(self.parents(node), self._states)
         columns = pd.Index(states, name=node, dtype=object)
         return pd.DataFrame(self._tables[node].reshape(-1, len(states)).copy(), index=index, columns=columns)
 
@@ -378,6 +129,29 @@ class Net:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}: {len(self.nodes)} nodes, {len(self.edges)} edges)"
+
+    def do(self, interventions: Mapping[str, Any]) -> Self:
+        """The network in which some nodes were set from outside: P(x | do(node = state)).
+
+        The arrows into each such node are cut, since its causes no longer decide, and its table is what was done: a state,
+        or {state: probability} where chance decides (as in a trial). What can be asked of a network can be asked of this
+        one. `do` is a claim about the world: it is right where the arrows are causes and no common cause was left out.
+
+        >>> import posteriori as po
+        >>> net = po.networks.asia()
+        >>> seen, done = net.marginals({"bronc": "yes"}), net.do({"bronc": "yes"}).marginals()
+        >>> round(seen["smoke"]["yes"], 3), round(done["smoke"]["yes"], 3)  # found, it tells of its cause; made, not
+        (0.667, 0.5)
+        """
+        if not isinstance(interventions, Mapping):
+            raise BadValue(f"do takes a mapping from node to state, got {type(interventions).__name__}")
+        tables: dict[str, Any] = {n: t.reshape(-1, len(self._states[n])) for n, t in self._tables.items()}
+        for node, what in interventions.items():
+            states = self.states(node)
+            told = what if isinstance(what, Mapping) else {what: 1.0}
+            tables[node] = {states[code_of(s, states, node)]: p for s, p in told.items()}
+        edges = [(a, b) for a, b in self.edges if b not in interventions]
+        return type(self)(Dag(self.nodes, edges), tables, self._states, self._name)
 
     # The graph's answers
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Codes, Floats
+from ..arrays import Array, Codes, Floats
 from ..errors import BadValue, TableError, UnknownColumn, UnknownValue, did_you_mean, listed
 from ..structure.graph import find
 from ..table.encode import factorize
@@ -115,6 +115,14 @@ def _vector(name: str, finding: Any, states: tuple[Hashable, ...]) -> Floats:
             raise BadValue(f"a likelihood on {name!r} is a finite number from 0 up, got {value!r}")
         vector[code] = value
     return vector
+
+
+def labelled(states: tuple[Hashable, ...], codes: Array) -> Array:
+    """The states of these codes."""
+    labels = np.empty(len(states), dtype=object)
+    labels[:] = states
+    found: Array = labels[codes]
+    return found
 
 
 def columns(table: Any) -> Iterator[tuple[str, Any]]:

@@ -174,6 +174,15 @@ def configuration(row: int, parents: Sequence[str], states: States) -> str:
     return ", ".join(reversed(parts))
 
 
+def configuration_index(parents: Sequence[str], states: States) -> Any:
+    """The configurations of the parents as the index of a pandas table, the first parent slowest."""
+    import pandas as pd
+
+    if len(parents) > 1:
+        return pd.MultiIndex.from_product([states[p] for p in parents], names=list(parents))
+    return pd.Index(states[parents[0]], name=parents[0], dtype=object) if parents else pd.RangeIndex(1)
+
+
 def checked_tables(tables: Mapping[str, Floats], dag: Dag, states: States) -> dict[str, Floats]:
     """The flat tables end to end, read-only: every row non-negative, finite, and one as far as its digits go."""
     flat = np.concatenate(list(tables.values()))

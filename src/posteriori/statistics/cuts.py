@@ -169,7 +169,7 @@ def learn_cuts(frame: Frame, schema: Schema, y: Array, weights: Floats | None, m
         if column.kind not in MEASURED:
             found.append(None)
             continue
-        x = _numbers(frame, j)
+        x = column_numbers(frame, j)
         found.append(find_cuts(Histogram.of(x, y, len(schema.classes), weights), method, bins))
     return tuple(found)
 
@@ -208,12 +208,13 @@ def local_codes(frame: Frame, cuts: Cuts, n_jobs: int | None) -> Coded:
     for j in measured:
         cut = cuts[j]
         assert cut is not None
-        values[j], codes[j] = range(len(cut) + 1), bin_codes(_numbers(frame, j), cut)
+        values[j], codes[j] = range(len(cut) + 1), bin_codes(column_numbers(frame, j), cut)
         missing += int(np.count_nonzero(codes[j] == len(cut) + 1))
     return Coded(tuple(values), codes, missing)
 
 
-def _numbers(frame: Frame, j: int) -> Floats:
+def column_numbers(frame: Frame, j: int) -> Floats:
+    """A column of numbers, finite or missing."""
     x = np.asarray(numbers(frame, [j])[:, 0], dtype=np.float64)
     if np.isinf(x).any():
         row = int(np.flatnonzero(np.isinf(x))[0])

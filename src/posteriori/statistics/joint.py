@@ -160,8 +160,8 @@ class Joint:
         """The same counts in another schema, matched by value; what it does not have is dropped."""
         if old is new or (old.columns == new.columns and old.classes == new.classes):
             return self
-        classes = _places(old.classes, new.classes)
-        places = [_places(a.values, b.values) for a, b in zip(old.columns, new.columns)]
+        classes = places_in(old.classes, new.classes)
+        places = [places_in(a.values, b.values) for a, b in zip(old.columns, new.columns)]
         before, after = ([len(c.values) for c in s.columns] for s in (old, new))
         like = np.zeros((0, len(new.classes)), dtype=self.counts.table.dtype)
         scopes, parts = [self.columns(s) for s in range(len(self.scopes))], []
@@ -204,7 +204,7 @@ def _spread(cells: Ints, some: Ints, table: Array) -> Counts:
     return _alone(out)
 
 
-def _places(old: tuple[Any, ...], new: tuple[Any, ...]) -> Ints:
+def places_in(old: tuple[Any, ...], new: tuple[Any, ...]) -> Ints:
     """For each value of `old` its place in `new`, −1 where it has none."""
     where = {v: k for k, v in enumerate(new)}
     return np.array([where.get(v, -1) for v in old], dtype=np.int64)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Bools, Floats
+from ..arrays import Array, Bools, Floats
 from ..errors import NotLearned, StatisticsError
+from ..table.labels import narrowest
 
 ROUNDING = 1e-9
 KNOWN = 2.0**-46  # the error of a difference of M2, as a share of the largest that was ever in
@@ -164,7 +165,8 @@ class CoMoments:
         kept = np.where(live & ~alone & (left > error), left, 0.0)
         column = Moments(np.broadcast_to(n[:, None], kept.shape), mean, kept).pooled().m2
         refuse_lost(forgot & ~alone & (error > np.where(kept > 0, ENOUGH * kept, NOTHING * column)))
-        return CoMoments(n, mean, np.where((live & ~alone)[:, :, None], c, 0.0), peak)
+        varies = (kept > 0) | ~forgot & live & ~alone  # what does not vary goes with nothing
+        return CoMoments(n, mean, np.where(varies[:, :, None] & varies[:, None, :], c, 0.0), peak)
 
     def scaled(self, factor: float) -> CoMoments:
         """Every row counts `factor` times (decay)."""
@@ -188,6 +190,31 @@ class CoMoments:
         for whole, part in zip((out.n, out.mean, out.c, peak), (self.n, self.mean, self.c, self.largest)):
             whole[classes] = part
         return CoMoments(out.n, out.mean, out.c, peak)
+
+
+def comoments(X: Array, codes: Array, n_classes: int, weights: Floats | None) -> CoMoments:
+    """n, mean and Σw(x − mean)(x − mean)ᵀ of each class, in two passes over its rows.
+
+    >>> comoments(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([0, 0]), 1, None).c.tolist()
+    [[[2.0, 4.0], [4.0, 8.0]]]
+    """
+    total = CoMoments.zero(n_classes, X.shape[1])
+    order = np.argsort(
+        codes.astype(narrowest(n_classes), copy=False), kind="stable"
+    )  # of narrow codes: by their digits
+    ends = np.cumsum(np.bincount(codes, minlength=n_classes))
+    for y in np.unique(codes).tolist():
+        mine = order[(ends[y - 1] if y else 0) : ends[y]]
+        rows = np.asarray(X[mine], dtype=np.float64)
+        w = np.ones(len(rows)) if weights is None else weights[mine]
+        n = w.sum()
+        if n > 0:
+            mean = w @ rows / n
+            mean = mean + w @ (rows - mean) / n  # the digits that a sum of large numbers lost
+            gap = rows - mean
+            with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for it
+                total.n[y], total.mean[y], total.c[y] = n, mean, (gap * w[:, None]).T @ gap
+    return total
 
 
 def known_error(whole: Moments | CoMoments, less: Moments | CoMoments, n: Floats, peak: Floats) -> Floats:

@@ -40,10 +40,8 @@ class Gaussian:
         self.where, self.names = where, names
         pooled = moments.pooled()
         self.mean = np.ascontiguousarray(np.where(moments.n > 0, moments.mean, pooled.mean))
-        spread, constant = usual_spread(moments, floor)
-        least = np.where(constant, spread, spread * (ROWS / (moments.n + ROWS)))
         variance = np.where(moments.n > 0, moments.variance(ddof), pooled.variance(ddof))
-        self.variance = np.ascontiguousarray(np.maximum(np.where(constant, 0.0, variance), np.maximum(least, TINY)))
+        self.variance = np.ascontiguousarray(no_narrower(variance, moments.n, *usual_spread(moments, floor)))
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
         x = numbers(frame, self.where)
@@ -72,18 +70,29 @@ class Gaussian:
         return normal_information(self.mean, self.variance, prior)
 
 
+def no_narrower(variance: Floats, n: Floats, spread: Floats, constant: Bools) -> Floats:
+    """max(σ², ν s²/(n + ν)), and s² itself where a column is constant."""
+    least = np.where(constant, spread, spread * (ROWS / (n + ROWS)))
+    return np.maximum(np.where(constant, 0.0, variance), np.maximum(least, TINY))
+
+
 def usual_spread(moments: Moments, floor: float) -> tuple[Floats, Bools]:
     """(s² of each column, whether the column is constant but for rounding).
 
-    s² is the variance within the classes and the share `floor` of the variance between them; a constant column tells
-    nothing, and gets a width of its own size.
+    A constant column tells nothing, and gets a width of its own size.
     """
+    pooled = moments.pooled()
+    constant = pooled.variance()[0] <= (ROUNDING * pooled.mean[0]) ** 2
+    size = np.maximum(pooled.mean[0] ** 2, 1.0)
+    return np.where(constant, floor * size, shared_spread(moments, floor)), constant
+
+
+def shared_spread(moments: Moments, floor: float) -> Floats:
+    """s² of each column: the variance within the classes, and the share `floor` of the variance between them."""
     pooled = moments.pooled()
     whole, rows = pooled.variance()[0], np.maximum(pooled.n[0], TINY)
     within = np.minimum(moments.m2.sum(axis=0) / rows, whole)
-    constant = whole <= (ROUNDING * pooled.mean[0]) ** 2
-    size = np.maximum(pooled.mean[0] ** 2, 1.0)
-    return np.where(constant, floor * size, within + floor * (whole - within)), constant
+    return np.asarray(within + floor * (whole - within))
 
 
 def refuse_infinite(x: Array, names: list[str]) -> None:
