@@ -5,6 +5,7 @@ Symbols: n rows, K classes, y class codes, w weights.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,13 +15,13 @@ from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..errors import BadValue, CountOverflow
 from ..kernels import naive as kernels
-from ..kernels.densities import add_hashes
+from ..kernels.densities import add_hashes, histograms
 from ..table.encode import Coded, Seen, code_columns, count_words, numbers
 from ..table.frame import Frame
 from ..table.schema import Column, Schema, seen_columns
 from .counts import Counts
 from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
-from .histogram import Histogram
+from .histogram import Histogram, limit
 from .joint import collect_pairs
 from .moments import Moments
 from .sample import Sample, mix, number_cells, salts, value_cells
@@ -28,6 +29,7 @@ from .statistics import ROLES, Statistics, columns_of, sampled
 
 EXACT = 2**53  # the largest sum of whole numbers that floats keep exact
 SMALL = 1 << 20  # counts that are never too many
+NUMERIC = ("moments", "histogram", "numbers")  # the roles of columns that are read as numbers
 
 
 def collect(
@@ -45,18 +47,31 @@ def collect(
     were missing.
     """
     seen = Seen() if seen is None else seen
-    n_classes = len(schema.classes)
-    columns = list(schema.columns)
+    n_classes, columns = len(schema.classes), list(schema.columns)
     where = {role: found for role in ROLES if (found := columns_of(roles, role))}
+    moved, shaped, drawn = (where.get(role, []) for role in ("moments", "histogram", "numbers"))
     named = where.get("cells", []) if frame.sparse is None else []
+    most, hashed = limit(n_classes, len(shaped)), sampled(roles)
+    salt = dict(zip(hashed, salts([columns[j].name for j in hashed])))
+
     coded = code_columns(frame, named, n_jobs) if named else Coded((), [], 0)
-    ends = coded.offsets
-    x = numbers(frame, where["moments"]) if "moments" in where else np.zeros((frame.n, 0))
-    if ends[-1] * n_classes > SMALL:
+    codes = [coded.column(k) for k in range(len(named))] if drawn else []
+    measured = [j for j, role in enumerate(roles) if role in NUMERIC]
+    x = numbers(frame, measured) if measured else np.zeros((frame.n, 0))
+    x_moved, x_shaped, x_drawn = (
+        x if wanted == measured else x[:, [measured.index(j) for j in wanted]] for wanted in (moved, shaped, drawn)
+    )
+    if coded.offsets[-1] * n_classes > SMALL:
         _refuse_wide(frame, coded, named, n_classes)
+
     rows = kernels.class_rows(y, n_classes, weights)
-    table = kernels.count_cells(coded.codes, y, ends, n_classes, weights, n_jobs=n_jobs) if named else None
-    n, mean, m2, met = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
+    table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs) if named else None
+    n, mean, m2, met = kernels.class_moments_seen(x_moved, y, n_classes, weights, n_jobs)
+    drawings = histograms(x_shaped, y, n_classes, most, weights, n_jobs) if shaped else []
+    hashes = np.zeros(frame.n if drawn else 0, np.uint64)
+    if drawn:
+        add_hashes(x_drawn, np.array([salt[j] for j in drawn]), hashes, n_jobs)
+
     seen.missing += coded.n_missing
     if table is not None:
         cells = in_schema(coded, table, named, columns)
@@ -65,16 +80,15 @@ def collect(
     words = _words(frame, where["words"], columns, y, n_classes, weights) if "words" in where else []
     united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
     events = _events(frame, where["events"], y, n_classes, weights, n_jobs, seen) if "events" in where else None
-    seen.missing += int(np.isnan(x).sum()) if met & kernels.NAN else 0
-    counted = [k for k, j in enumerate(where.get("moments", [])) if columns[j].kind == "count"]
+    moments, (kept, met_too) = Moments(n, mean, m2), Histogram.of_found(drawings, weights is not None, len(shaped))
+    seen.missing += int(np.isnan(x).sum()) if (met | met_too) & kernels.NAN else 0
+    names = [columns[j].name for j in measured]
+    counted = [k for k, j in enumerate(measured) if columns[j].kind == "count"]
     if counted:
-        refuse_bad_counts(x[:, counted], [columns[where["moments"][k]].name for k in counted])
-    moments = Moments(n, mean, m2)
-    _refuse_infinite(moments, x, [columns[j].name for j in where.get("moments", [])])
-    histograms = _histograms(frame, where, columns, x, y, n_classes, weights, n_jobs, seen)
-    chosen = _sample(frame, united, roles, coded, named, y, weights, n_jobs)
-    words_and_events = _joined(words, events, n_classes)
-    return Statistics(united, roles, rows, cells, words_and_events, moments, histograms, sample=chosen)
+        refuse_bad_counts(x[:, counted], [names[k] for k in counted])
+    _refuse_infinite(moments, met_too, x, names, [columns[j].name for j in moved])
+    chosen = _sample(x_drawn, drawn, codes, named, coded.values, salt, hashes, y, n_classes, weights) if drawn else None
+    return Statistics(united, roles, rows, cells, _joined(words, events, n_classes), moments, kept, sample=chosen)
 
 
 def collect_coded(
@@ -102,11 +116,11 @@ def collect_codes(
     """Rows that are coded already, in the codes of the values they have and the schema declares; N[y] and N[xj, y]."""
     columns, n_classes = list(schema.columns), len(schema.classes)
     table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
+    rows = kernels.class_rows(y, n_classes, weights)
     counts = in_schema(coded, table, list(range(len(columns))), columns)
     schema = replace(schema, columns=tuple(columns))
     nothing = Moments(*(np.zeros((n_classes, 0)) for _ in range(3)))
     words = Counts.zero([], n_classes)
-    rows = kernels.class_rows(y, n_classes, weights)
     roles = ("cells",) * len(columns)
     return translated(coded, schema), Statistics(schema, roles, rows, counts, words, nothing, (), cuts=cuts)
 
@@ -275,77 +289,47 @@ def _joined(words: list[Counts], events: Counts | None, n_classes: int) -> Count
     return Counts(np.concatenate([p.table for p in parts]), Counts.zero(sizes, 1).offsets)
 
 
-def _histograms(
-    frame: Frame,
-    where: dict[str, list[int]],
-    columns: list[Column],
+def _sample(
     x: Array,
+    drawn: list[int],
+    codes: list[Array],
+    named: list[int],
+    values: Sequence[Sequence[Any]],
+    salt: dict[int, np.uint64],
+    hashes: Array,
     y: Array,
     n_classes: int,
     weights: Floats | None,
-    n_jobs: int | None,
-    seen: Seen,
-) -> tuple[Histogram, ...]:
-    """A histogram of each column that is to have one; `x` are the columns that have moments."""
-    wanted = where.get("histogram", [])
-    if not wanted:
-        return ()
-    own = wanted != where.get("moments")
-    values = numbers(frame, wanted) if own else x
-    found, met = Histogram.of_columns(values, y, n_classes, weights, n_jobs)
-    if met & kernels.INF:
-        bad = np.argwhere(np.isinf(values))[0].tolist()
-        raise _infinite(columns[wanted[bad[1]]].name, bad[0], float(values[bad[0], bad[1]]))
-    if own and met & kernels.NAN:
-        alone = [k for k, j in enumerate(wanted) if j not in set(where.get("moments", []))]
-        seen.missing += int(np.isnan(values[:, alone]).sum())
-    return found
+) -> Sample:
+    """Some whole rows, since a density is to be chosen by them: numbers x of the columns `drawn`, codes of those `named`.
 
-
-def _sample(
-    frame: Frame,
-    schema: Schema,
-    roles: tuple[str, ...],
-    coded: Coded,
-    named: list[int],
-    y: Array,
-    weights: Floats | None,
-    n_jobs: int | None,
-) -> Sample | None:
-    """Some whole rows, where a density is to be chosen by them; the values of a column are hashed once."""
-    where = sampled(roles)
-    if not where:
-        return None
-    salt = dict(zip(where, salts([schema.names[j] for j in where])))
-    measured = [j for j in where if roles[j] != "cells"]
-    x, total = numbers(frame, measured), np.zeros(frame.n, np.uint64)
-    add_hashes(x, np.array([salt[j] for j in measured]), total, n_jobs)
-    values = {j: value_cells(coded.values[k]) for k, j in enumerate(named)}
-    for k, j in enumerate(named):
-        total += mix(values[j] ^ salt[j])[coded.column(k)]
+    `hashes` are the sums over the numbers, to which those of the values are added; a value is hashed once.
+    """
+    place = {j: k for k, j in enumerate(salt)}
+    bits = [value_cells(found) for found in values]
+    for j, column, of_value in zip(named, codes, bits):
+        hashes += mix(of_value ^ salt[j])[column]
 
     def cells(rows: Array) -> Array:
-        out = np.empty((len(rows), len(where)), np.uint64)
-        at = {j: k for k, j in enumerate(where)}
-        out[:, [at[j] for j in measured]] = number_cells(x[rows])
-        for k, j in enumerate(named):
-            out[:, at[j]] = values[j][coded.column(k)[rows]]
+        out = np.empty((len(rows), len(place)), np.uint64)
+        out[:, [place[j] for j in drawn]] = number_cells(x[rows])
+        for j, column, of_value in zip(named, codes, bits):
+            out[:, place[j]] = of_value[column[rows]]
         return out
 
-    return Sample.of_hashes(mix(total), cells, len(where), y, len(schema.classes), weights)
+    return Sample.of_hashes(mix(hashes), cells, len(place), y, n_classes, weights)
 
 
-def _refuse_infinite(moments: Moments, x: Array, names: list[str]) -> None:
-    """Infinity, and numbers whose square does not fit into a float, are named."""
-    if np.isfinite(moments.mean).all() and np.isfinite(moments.m2).all():
+def _refuse_infinite(moments: Moments, met: int, x: Array, names: list[str], moved: list[str]) -> None:
+    """Infinity, and numbers whose square does not fit into a float, are named; `met` are the bits of the histograms."""
+    if np.isfinite(moments.mean).all() and np.isfinite(moments.m2).all() and not met & kernels.INF:
         return
     for k, name in enumerate(names):
         bad = np.flatnonzero(np.isinf(x[:, k]))
         if len(bad):
-            raise _infinite(name, int(bad[0]), float(x[bad[0], k]))
+            raise BadValue(
+                f"row {bad[0]}, column {name!r}: Input contains infinity ({float(x[bad[0], k])}); "
+                "numbers must be finite or missing"
+            )
     k = int(np.flatnonzero(~np.isfinite(moments.m2).all(axis=0))[0])
-    raise BadValue(f"column {names[k]!r}: its numbers are so large that their variance overflows; rescale the column")
-
-
-def _infinite(name: str, row: int, value: float) -> BadValue:
-    return BadValue(f"row {row}, column {name!r}: Input contains infinity ({value}); numbers must be finite or missing")
+    raise BadValue(f"column {moved[k]!r}: its numbers are so large that their variance overflows; rescale the column")

@@ -60,28 +60,20 @@ class Histogram:
     def of(cls, x: Any, y: Any, n_classes: int, weights: Any = None) -> Histogram:
         """The histogram of the cells of `x` that are not missing (NaN); `y` are class codes."""
         column = np.asarray(x, dtype=np.float64).reshape(-1, 1)
-        return cls.of_columns(column, np.asarray(y), n_classes, weights, columns=0)[0][0]
+        weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        found = kernels.histograms(column, np.asarray(y), n_classes, limit(n_classes, 0), weights)
+        return cls.of_found(found, weights is not None, 0)[0][0]
 
     @classmethod
-    def of_columns(
-        cls,
-        X: Array,
-        y: Array,
-        n_classes: int,
-        weights: Any = None,
-        n_jobs: int | None = None,
-        columns: int | None = None,
+    def of_found(
+        cls, found: list[tuple[Array, Floats, int, int]], weighted: bool, d: int
     ) -> tuple[tuple[Histogram, ...], int]:
-        """(the histograms of the columns, whether NaN (bit 1) or inf (bit 2) was among the cells)."""
-        if weights is not None:
-            weights = np.ascontiguousarray(weights, dtype=np.float64)
-        d = X.shape[1] if columns is None else columns
-        found = kernels.histograms(X, y, n_classes, limit(n_classes, d), weights, n_jobs)
+        """(the histograms of d columns as the kernel found them, whether NaN (bit 1) or inf (bit 2) was in them)."""
         values = _floats(np.concatenate([np.empty(0, np.uint64), *(keys for keys, *_ in found)]))
         seen, made, end = 0, [], 0
         for keys, table, level, met in found:
             begin, end, seen = end, end + len(keys), seen | met
-            made.append(cls(values[begin:end], table if weights is not None else table.astype(np.int64), level, d))
+            made.append(cls(values[begin:end], table if weighted else table.astype(np.int64), level, d))
         return tuple(made), seen
 
     @property
