@@ -59,7 +59,7 @@ def bounds(X: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats, bool]:
 
 def build(X: Floats, scale: float, leaf_size: int, n_jobs: int | None = None) -> Flat:
     """The kd-tree of X·scale."""
-    return Flat(*native().kdtree_build(X, scale, leaf_size, n_threads(n_jobs, X.size, 100_000)))
+    return Flat(*native().kdtree_build(X, scale, leaf_size, n_threads(n_jobs, X.size, 12_000)))
 
 
 def _search(flat: Flat) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@
 namespace posteriori::kdtree {
 namespace {
 
-constexpr std::int64_t chunk = 1 << 16;  // rows of a task of a pass over the data
+constexpr std::int64_t chunk = 1 << 13;  // rows of a task of a pass over the data
 
 // Rows are padded to whole registers.
 int stride_of(int d) { return d <= 2 ? d : (d + 3) / 4 * 4; }
@@ -229,21 +229,31 @@ Tree<T> join(const T* X, int d, T scale, const Bucket<T>& top, const std::vector
 
 template <typename T> bool bounds(const T* X, std::int64_t n, int d, T* lo, T* hi, int threads) {
     const std::int64_t chunks = (n + chunk - 1) / chunk;
-    std::vector<T> low(chunks * d, std::numeric_limits<T>::infinity()), high(chunks * d, -low[0]);
+    constexpr T infinite = std::numeric_limits<T>::infinity();
+    std::vector<T> low(chunks * d, infinite), high(chunks * d, -infinite);
     std::vector<char> finite(chunks);
     parallel_for(chunks, threads, [&](std::size_t c) {
-        T* l = low.data() + c * d;
-        T* h = high.data() + c * d;
-        T nothing = 0;  // stays 0 while all is finite: inf·0 and NaN·0 are NaN
-        const std::int64_t end = std::min(n, std::int64_t(c + 1) * chunk);
-        for (std::int64_t i = c * chunk; i < end; ++i)
-            for (int j = 0; j < d; ++j) {
-                const T x = X[i * d + j];
-                l[j] = x < l[j] ? x : l[j];
-                h[j] = x > h[j] ? x : h[j];
-                nothing += x * 0;
+        const int some = W * d;  // numbers at a time, whole rows, so that each place keeps its column
+        const std::int64_t end = std::min(n, std::int64_t(c + 1) * chunk) * d;
+        std::int64_t i = std::int64_t(c) * chunk * d;
+        std::vector<T> least(some, infinite), most(some, -infinite), nothing(some, T(0));
+        auto look = [&](const T* __restrict x, int count) {
+            T* __restrict l = least.data();
+            T* __restrict h = most.data();
+            T* __restrict z = nothing.data();
+            for (int j = 0; j < count; ++j) {
+                l[j] = x[j] < l[j] ? x[j] : l[j];
+                h[j] = x[j] > h[j] ? x[j] : h[j];
+                z[j] += x[j] * 0;  // stays 0 while all is finite: inf·0 and NaN·0 are NaN
             }
-        finite[c] = nothing == 0;
+        };
+        for (; i + some <= end; i += some) look(X + i, some);
+        look(X + i, int(end - i));
+        finite[c] = std::all_of(nothing.begin(), nothing.end(), [](T z) { return z == 0; });
+        for (int j = 0; j < some; ++j) {
+            low[c * d + j % d] = std::min(low[c * d + j % d], least[j]);
+            high[c * d + j % d] = std::max(high[c * d + j % d], most[j]);
+        }
     });
     std::copy(low.begin(), low.begin() + d, lo);
     std::copy(high.begin(), high.begin() + d, hi);
@@ -258,10 +268,11 @@ template <typename T> Tree<T> build(const T* X, std::int64_t n, int d, T scale, 
     const std::int64_t buckets_wanted = std::max<std::int64_t>(1, n / std::max<std::int64_t>(bucket_points, 4 * leaf_size));
     const Bucket<T> top = cut_sample(X, n, d, scale, buckets_wanted > 1 ? buckets_wanted : 0);
     const std::int64_t buckets = std::count(top.dim.begin(), top.dim.end(), -1);
-    Dealt dealt = deal(X, n, d, scale, top, buckets, threads);
+    const int helped = n < 4 * chunk ? 1 : threads;  // a thread is worth some tenths of a millisecond
+    Dealt dealt = deal(X, n, d, scale, top, buckets, helped);
     const auto parts = cut_buckets(X, d, scale, leaf_size, dealt, threads);
-    Tree<T> tree = join(X, d, scale, top, parts, dealt, threads);
-    widen(tree, d, threads);
+    Tree<T> tree = join(X, d, scale, top, parts, dealt, helped);
+    widen(tree, d, helped);
     return tree;
 }
 
