@@ -64,7 +64,7 @@ def once(work: object) -> float:
 
 
 def parameters(folder: str | None) -> None:
-    rows, worst = [], []
+    rows, worst, slowest = [], [], []
     for name in MADE:
         label, net = network(name, folder)
         peer = peer_of(net)
@@ -92,10 +92,13 @@ def parameters(folder: str | None) -> None:
             told = [harness.human(t[k]) for k in ("ours", "words", "peer", "counting")]
             rows.append([label, f"{n:,}", *told, ratio(t["peer"], t["words"]), ""])
             worst.append(t["peer"] / t["words"])
-            if (name, n) in (("alarm", 10_000), ("munin1", 100_000)):
-                slow = once(lambda net=net, data=data: pgmpy_mle(net, data))
-                rows[-1][-1] = f"{harness.human(slow)}, {ratio(slow, t['ours'])}"
+            if n == 1_000:
+                once(lambda net=net, data=data: pgmpy_mle(net, data))  # its imports
+            slow = min(once(lambda net=net, data=data: pgmpy_mle(net, data)) for _ in range(2))
+            rows[-1][-1] = f"{harness.human(slow)}, {ratio(slow, t['ours'])}"
+            slowest.append(slow / t["ours"])
             print(*rows[-1], flush=True)
+    counted, read = n * len(net.nodes), n * sum(len(net.parents(v)) + 1 for v in net.nodes)
     header = [
         "network",
         "rows",
@@ -108,7 +111,8 @@ def parameters(folder: str | None) -> None:
     ]
     note = (
         "Smoothed tables of every node from a pandas table. pyAgrum reads the table into a database of its own, once; "
-        f"its counting alone is told beside. Worst cell: {min(worst):.1f}×."
+        f"its counting alone is told beside. Worst cell: {min(worst):.1f}×; beside pgmpy (n_jobs=1, its default) "
+        f"{min(slowest):.1f}×. The last row reads {read / 1e6:.0f} MB of codes and counts {counted / 1e6:.1f} million cells."
     )
     harness.record("Learning: tables by counting", COMMAND, header, rows, notes=note)
 

@@ -93,6 +93,31 @@ def test_log_joint_cells(case: Any, matrix: bool, impossible: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", CODES)
+@pytest.mark.parametrize("n", [0, 1, 3, 5000, 20_001])
+def test_count_families(dtype: Any, n: int) -> None:
+    rng = np.random.default_rng(n)
+    sizes = [2, 7, 1, 40]
+    matrix = np.stack([rng.integers(0, s, n) for s in sizes], axis=1).astype(dtype)
+    families = [(0,), (1, 0), (3, 2, 1), (3, 1, 0, 2), (), (0, 1)]
+    expected = [np.array([n]) if not f else reference.count_families(matrix, sizes, [f])[0] for f in families]
+    for columns in (matrix, list(matrix.T), [np.ascontiguousarray(c) for c in matrix.T]):
+        for threads in (1, 2):
+            for found, want in zip(naive.count_families(columns, sizes, families, threads), expected, strict=True):
+                np.testing.assert_array_equal(found, want)
+
+
+def test_families_that_do_not_fit_are_refused() -> None:
+    X = np.array([[0, 1], [1, 5]], np.uint8)
+    with pytest.raises(ValueError, match="column 1 holds code 5, but its table has 3 values"):
+        naive.count_families(X, [2, 3], [(0, 1)])
+    refused = [([0, 2], [0, 2], [0, 12], 12, "out of range"), ([0, 1], [0], [0, 3], 3, "as many cells")]
+    for ends, items, starts, cells, what in [*refused, ([0, 1], [0], [0, 2], 3, "cells of starts")]:
+        family = np.array(ends), np.array(items, np.int32), np.array(starts), np.zeros(cells, np.int64)
+        with pytest.raises(ValueError, match=what):
+            naive.native().count_families(np.zeros((4, 2), np.uint8), np.array([0, 2, 8]), *family, 1)
+
+
+@pytest.mark.parametrize("dtype", CODES)
 @pytest.mark.parametrize("n", [3, 1000])
 def test_codes_out_of_range_are_refused_by_name(dtype: Any, n: int) -> None:
     X = np.zeros((n, 5), dtype)

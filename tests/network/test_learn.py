@@ -192,3 +192,21 @@ def test_wide_families_are_kept_by_their_rows():
     rest = {k: v[250:] for k, v in table.items()}
     assert po.BayesNet.fit(dag, half) + po.BayesNet.fit(dag, rest) == net
     assert net.forget(rest) == po.BayesNet.fit(dag, half)
+
+
+@given(seed=seeds, n=st.integers(1, 60))
+def test_categories_in_any_order_and_unused_ones_count_as_their_words_do(seed, n):
+    rng = np.random.default_rng(seed)
+    words = rows(seed, n, missing=0).astype(str)
+    kinds = {c: rng.permutation([str(k) for k in range(5)]).tolist() for c in words}
+    table = pd.DataFrame({c: pd.Categorical(words[c], categories=kinds[c]) for c in words})
+    told = po.BayesNet.fit(DAG, words, states=kinds)
+    for other in (po.BayesNet.fit(DAG, table), po.BayesNet.fit(DAG, table, sample_weight=np.ones(n))):
+        assert other == told
+        assert np.array_equal(other.statistics.cells.table, told.statistics.cells.table)
+    holed = table.copy()
+    holed.iloc[0, 0] = None
+    assert po.BayesNet.fit(DAG, holed) == po.BayesNet.fit(DAG, holed.astype(object), states=kinds)
+    found = po.BayesNet.fit(DAG, words)
+    assert found.statistics == po.BayesNet.fit(DAG, words.astype(object)).statistics
+    assert found == po.BayesNet.fit(DAG, words.iloc[:1]).partial_fit(words.iloc[1:]) if n > 1 else True

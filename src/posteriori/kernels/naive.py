@@ -5,6 +5,8 @@ A thread is worth about 100 µs of work, so small calls run on one.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +48,24 @@ def count_cells(
     table = np.zeros((int(offsets[-1]), n_classes))
     native().add_cells(columns, y, offsets, weights, table, threads)
     return table
+
+
+def count_families(
+    columns: Columns, sizes: Sequence[int], families: Sequence[Sequence[int]], n_jobs: int | None = None
+) -> list[Array]:
+    """N[x_family] of each family of columns, flat, its last column fastest; `sizes` are the values of the columns."""
+    columns, n, _ = _columns(columns)
+    starts = _ends([math.prod(sizes[j] for j in family) for family in families])
+    ends = _ends([len(family) for family in families])
+    items = np.fromiter((j for family in families for j in family), np.int32, int(ends[-1]))
+    table = np.zeros(int(starts[-1]), dtype=np.int64)
+    threads = n_threads(n_jobs, n * len(items))
+    native().count_families(columns, _ends(sizes), ends, items, starts, table, threads)
+    return [table[a:b] for a, b in itertools.pairwise(starts.tolist())]
+
+
+def _ends(lengths: Sequence[int]) -> Array:
+    return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))]).astype(np.int64)
 
 
 def class_rows(y: Array, n_classes: int, weights: Floats | None = None) -> Array:

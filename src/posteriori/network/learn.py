@@ -18,19 +18,18 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..errors import (
     BadParameter,
-    InvalidNetwork,
-    StatisticsError,
     TableError,
     UnknownColumn,
     UnknownValue,
     did_you_mean,
     listed,
 )
+from ..kernels.naive import count_families
 from ..smoothing.theta import family_theta
-from ..statistics.collect import collect_codes
+from ..statistics.collect import collect_codes, in_schema
 from ..statistics.counts import Counts
 from ..statistics.cuts import CodedTable
-from ..statistics.joint import Joint, collect_families
+from ..statistics.joint import WIDE, Joint, cells_of, collect_families, refuse_families
 from ..statistics.moments import Moments
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
@@ -41,7 +40,7 @@ from ..table.rows import open_rows
 from ..table.schema import Column, Schema, in_order
 from ..table.weights import check_weights
 from .says import code_of, declared
-from .tables import States, flat_table, infer_states, refuse_table
+from .tables import States, refuse_table
 
 ALL = None  # the one class of rows that have none
 
@@ -106,9 +105,55 @@ def count_rows(
     A node in `closed` has these states and no others; the states of the others are the values their columns have.
     """
     coded, schema, weights = read_codes(dag, data, dag.nodes, closed, sample_weight, n_jobs)
+    if weights is None and not coded.n_missing and _narrow(dag, coded):
+        return _count_whole(dag, coded, schema, n_jobs, max_memory)
     no_class = np.zeros(len(coded.column(0)), np.uint8)
     table, found = collect_codes(coded, schema, no_class, weights, n_jobs)
     return with_families(dag, table, found, weights, n_jobs, max_memory)
+
+
+def _narrow(dag: Dag, coded: Coded) -> bool:
+    sizes = [len(values) for values in coded.values]
+    return min(sizes) > 0 and max(cells_of(families(dag), sizes)) <= WIDE
+
+
+def _count_whole(dag: Dag, coded: Coded, schema: Schema, n_jobs: int | None, max_memory: float | None) -> Statistics:
+    """Rows without a missing cell, counted in the codes they came in: the tables are put in order, not the rows.
+
+    N[x_v] is the sum of the family of v over its parents.
+    """
+    sizes, scopes = [len(values) for values in coded.values], families(dag)
+    states = {node: tuple(values) for node, values in zip(dag.nodes, coded.values)}
+    for node in dag.nodes:
+        refuse_table(node, dag.parents(node), states)
+    refuse_families(scopes, sizes, len(coded.column(0)), 1, max_memory)
+    counted = count_families(coded.columns, sizes, scopes, n_jobs)
+    tables = [n.reshape([sizes[j] for j in family]) for family, n in zip(scopes, counted)]
+    own = [table.sum(axis=tuple(range(table.ndim - 1))) for table in tables]
+    columns, missing = list(schema.columns), np.zeros(1, np.int64)
+    flat = np.concatenate([part for n in own for part in (n, missing)])[:, None]
+    cells = in_schema(coded, flat, [*range(len(own))], columns)
+    places = [np.array([c.place.get(v, -1) for v in values]) for c, values in zip(columns, coded.values)]
+    after = [len(c.values) for c in columns]
+    moved = [len(p) != n or (np.diff(p) != 1).any() for p, n in zip(places, after)]
+    parts = []
+    for family, table in zip(scopes, tables):
+        if any(moved[j] for j in family):
+            there = np.zeros([after[j] for j in family], np.int64)
+            there[np.ix_(*(places[j][places[j] >= 0] for j in family))] = table[
+                np.ix_(*(places[j] >= 0 for j in family))
+            ]
+            table = there
+        parts.append((None, table.reshape(-1, 1)))
+    joint = Joint.of(scopes, parts, after, np.zeros((0, 1), np.int64))
+    return of_counts(replace(schema, columns=tuple(columns)), own[0].sum().reshape(1), cells, joint)
+
+
+def of_counts(schema: Schema, rows: Array, cells: Counts, joint: Joint) -> Statistics:
+    """Counts of columns with values alone, as statistics."""
+    nothing = Moments(*(np.zeros((1, 0)) for _ in range(3)))
+    roles = ("cells",) * len(schema)
+    return Statistics(schema, roles, rows, cells, Counts.zero([], 1), nothing, (), joints=(joint,))
 
 
 def read_codes(
@@ -120,7 +165,7 @@ def read_codes(
     n_jobs: int | None,
 ) -> tuple[Coded, Schema, Floats | None]:
     """The columns of some nodes in codes, what is declared of them, and the weights of the rows."""
-    ready = _categories(data, nodes)
+    ready, holed = _categories(data, nodes)
     others = [n for n in nodes if n not in ready]
     frame = rows_of(data if not ready else data[[c for c in data.columns if c not in ready]]) if others else None
     if frame is not None and frame.names is None:
@@ -143,27 +188,39 @@ def read_codes(
         place = {name: j for j, name in enumerate(frame.names or ())}
         found = code_columns(frame, [place[name] for name in others], n_jobs)
         ready |= {name: (found.values[k], found.column(k)) for k, name in enumerate(others)}
-    n_missing = sum(int(np.count_nonzero(ready[name][1] == len(ready[name][0]))) for name in nodes)
+    n_missing = found.n_missing if others else 0
+    n_missing += sum(int(np.count_nonzero(ready[name][1] == len(ready[name][0]))) for name in holed)
     coded = Coded(tuple(ready[name][0] for name in nodes), [ready[name][1] for name in nodes], n_missing)
     coded = _in_states(coded, nodes, closed)
     columns = [Column(n, "categorical", in_order(set(closed.get(n, ()))), frozenset(closed.get(n, ()))) for n in nodes]
     return coded, Schema(tuple(columns), (ALL,), frozenset((ALL,))), weights
 
 
-def _categories(data: Any, nodes: Sequence[str]) -> dict[str, tuple[Sequence[Any], Array]]:
-    """Values and codes of the columns of a pandas table that have categories of words or whole numbers, as they stand."""
-    if not hasattr(data, "iloc") or getattr(data, "ndim", 0) != 2 or not data.columns.is_unique:
-        return {}
+def _categories(data: Any, nodes: Sequence[str]) -> tuple[dict[str, tuple[Sequence[Any], Array]], list[str]]:
+    """Values and codes of the columns of a pandas table that have categories of words or whole numbers, as they stand.
+
+    And which of them have missing cells; only those are copied.
+    """
     found: dict[str, tuple[Sequence[Any], Array]] = {}
+    holed: list[str] = []
+    if not hasattr(data, "iloc") or getattr(data, "ndim", 0) != 2 or not data.columns.is_unique:
+        return found, holed
+    kinds, listings = data.dtypes.to_dict(), dict[int, tuple[str, list[Any]]]()  # columns share their categories
     for node in nodes:
-        kind = data.dtypes.get(node)
-        if type(kind).__name__ != "CategoricalDtype" or kind.categories.inferred_type not in ("string", "integer"):
+        kind = kinds.get(node)
+        if type(kind).__name__ != "CategoricalDtype":
             continue
-        codes, size = data[node].cat.codes.to_numpy(), len(kind.categories)
+        if id(kind.categories) not in listings:
+            listings[id(kind.categories)] = kind.categories.inferred_type, kind.categories.tolist()
+        type_of, values = listings[id(kind.categories)]
+        if type_of not in ("string", "integer"):
+            continue
+        codes = data[node].array.codes
         if len(codes) and int(codes.min()) < 0:
-            codes = np.where(codes < 0, size, codes).astype(narrowest(size + 1))
-        found[node] = kind.categories.tolist(), codes.view(f"u{codes.dtype.itemsize}")
-    return found
+            codes = np.where(codes < 0, len(values), codes).astype(narrowest(len(values) + 1))
+            holed.append(node)
+        found[node] = values, codes.view(f"u{codes.dtype.itemsize}")
+    return found, holed
 
 
 def _in_states(coded: Coded, nodes: Sequence[str], closed: Mapping[str, Sequence[Hashable]]) -> Coded:
@@ -223,84 +280,3 @@ def tables_of(dag: Dag, statistics: Statistics, states: States, how: Smoothing) 
                 counts = np.take(counts, [place[s] for s in states[name]], axis=axis)
         tables[node] = how.theta(counts).reshape(-1, len(states[node]))
     return tables
-
-
-def statistics_of(
-    dag: Dag, counts: Mapping[str, Any] | Statistics, given: Mapping[str, Sequence[Hashable]]
-) -> tuple[Statistics, States]:
-    """Counts already made, {node: N[parents…, node]} or the statistics of a model, as this module keeps them."""
-    if isinstance(counts, Statistics):
-        counts = {node: _family(counts, [*dag.parents(node), node], dag) for node in dag.nodes}
-        given = {**{n: states for n, (_, states) in counts.items()}, **given}
-        counts = {n: table for n, (table, _) in counts.items()}
-    states = _counted_states(dag, counts, given)
-    columns, parts, cells = [], [], []
-    for node, family in zip(dag.nodes, families(dag), strict=True):
-        names = [*dag.parents(node), node]
-        flat = flat_table(node, counts[node], names[:-1], states)
-        if not (np.isfinite(flat).all() and (flat >= 0).all()):
-            raise InvalidNetwork(f"the counts of {node!r} are finite numbers from 0 up")
-        table = flat.reshape([len(states[n]) for n in names])
-        table = np.rint(table).astype(np.int64) if (table == np.rint(table)).all() and table.sum() < 2**62 else table
-        for axis, name in enumerate(names):
-            place = {s: i for i, s in enumerate(states[name])}
-            table = np.take(table, [place[s] for s in in_order(states[name])], axis=axis)
-        parts.append(table.reshape(-1, 1))
-        cells.append(table.sum(axis=tuple(range(len(family) - 1))).reshape(-1, 1))
-        columns.append(Column(node, "categorical", in_order(states[node]), frozenset(states[node])))
-    kind = np.result_type(*parts)
-    sizes = tuple(len(c.values) for c in columns)
-    some = [(np.flatnonzero(part[:, 0]), part[part[:, 0] != 0].astype(kind)) for part in parts]
-    joint = Joint.of(families(dag), some, sizes, np.zeros((0, 1), kind))
-    schema = Schema(tuple(columns), (ALL,), frozenset((ALL,)))
-    rows = np.array([max(c.sum() for c in cells)], dtype=kind)
-    nothing = Moments(*(np.zeros((1, 0)) for _ in range(3)))
-    own = Counts(np.concatenate(cells).astype(kind), Counts.zero(sizes, 1).offsets)
-    base = Statistics(schema, ("cells",) * len(columns), rows, own, Counts.zero([], 1), nothing, ())
-    return replace(base, joints=(joint,)), states
-
-
-def _family(found: Statistics, names: Sequence[str], dag: Dag) -> tuple[Array, tuple[Hashable, ...]]:
-    """N over the columns named, and the values of the last; the one node that is no column is the class."""
-    schema = found.schema
-    others = [n for n in dag.nodes if n not in schema.names]
-    if len(others) > 1 or (others and not schema.classes):
-        raise UnknownColumn(f"the statistics have no column for {listed(others)}; columns: {listed(schema.names)}")
-    columns = [schema.index(n) for n in names if n not in others]
-    if any(found.roles[j] != "cells" for j in columns):
-        raise StatisticsError("a network counts values: of numbers and text the statistics have none")
-    if not columns:
-        table = found.rows
-    elif len(columns) == 1:
-        table = found.cells.scope(found.where("cells").index(columns[0]))
-    else:
-        table = _joint_table(found, columns, names)
-    here = [n for n in names if n not in others]
-    if others and others[0] in names:
-        table = np.moveaxis(table, -1, list(names).index(others[0]))
-        return table, schema.classes if names[-1] in others else schema[names[-1]].values
-    return table.sum(axis=-1), schema[here[-1]].values
-
-
-def _joint_table(found: Statistics, columns: Sequence[int], names: Sequence[str]) -> Array:
-    for joint in found.joints:
-        for s in range(len(joint.scopes)) if isinstance(joint, Joint) else ():
-            mine = joint.columns(s)
-            if set(mine) == set(columns):
-                table: Array = joint.table(s, found.sizes)
-                return table.transpose(*(mine.index(j) for j in columns), len(columns))
-    raise StatisticsError(f"the statistics have no counts of {listed(names)} together")
-
-
-def _counted_states(dag: Dag, counts: Mapping[str, Any], given: Mapping[str, Sequence[Hashable]]) -> States:
-    """The states of every node: those given, else those that its counts name ("0", "1", … for bare numbers)."""
-    if not isinstance(counts, Mapping):
-        raise InvalidNetwork(f"counts is a mapping from node to counts, got {type(counts).__name__}")
-    for what, named in (("counts", counts), ("states", given)):
-        strange = [n for n in named if n not in dag.index]
-        if strange:
-            raise InvalidNetwork(f"{what} are given for {listed(strange)}, no node. nodes: {listed(dag.nodes)}")
-    missing = [n for n in dag.nodes if n not in counts]
-    if missing:
-        raise InvalidNetwork(f"no counts for {listed(missing)}: every node needs N[parents…, node]")
-    return {n: tuple(given[n]) if n in given else infer_states(n, counts[n], len(dag.parents(n))) for n in dag.nodes}

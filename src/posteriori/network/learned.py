@@ -10,6 +10,7 @@ from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from . import learn
 from .counted import Counted
+from .given_counts import statistics_of
 from .hidden import Incomplete, climb, first_tables, given_tables, read_incomplete
 from .net import Net
 from .tables import States, as_dag, as_states
@@ -88,7 +89,7 @@ class LearnedNet(Net, Counted):
         ([[0.5, 0.5], [0.0, 1.0]], ('u', 'v'))
         """
         graph, how = as_dag(dag), learn.Smoothing(smoothing, ess, backoff)
-        return cls._learned(graph, *learn.statistics_of(graph, counts, as_states(states)), how, name)
+        return cls._learned(graph, *statistics_of(graph, counts, as_states(states)), how, name)
 
     @classmethod
     def fit_em(

@@ -146,8 +146,13 @@ def declared(table: Any) -> dict[str, tuple[Hashable, ...]]:
     kinds: Any = getattr(table, "schema", None) if hasattr(table, "lazy") else getattr(table, "dtypes", None)
     if not hasattr(kinds, "items"):
         return {}
-    listing = [(name, kind) for name, kind in kinds.items() if type(kind).__name__ in ("CategoricalDtype", "Enum")]
-    return {str(name): tuple(kind.categories.to_list()) for name, kind in listing if kind.categories is not None}
+    listed_once, found = dict[int, tuple[Hashable, ...]](), dict[str, tuple[Hashable, ...]]()  # many columns share one
+    for name, kind in kinds.items():
+        if type(kind).__name__ in ("CategoricalDtype", "Enum") and kind.categories is not None:
+            if id(kind) not in listed_once:
+                listed_once[id(kind)] = tuple(kind.categories.to_list())
+            found[str(name)] = listed_once[id(kind)]
+    return found
 
 
 def coded(name: str, cells: Any) -> tuple[tuple[Hashable, ...], Codes]:

@@ -292,11 +292,18 @@ def _count_narrow(
     extra = 0 if table.whole else 1
     sizes = [math.prod(table.sizes[j] + extra for j in scope) for scope in scopes]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    codes = [family_codes(table, scope, extra) for scope in scopes]
-    counted = kernels.count_cells(codes, y, offsets, n_classes, weights, n_jobs=n_jobs)
+    if weights is None:
+        some = {j: k for k, j in enumerate(dict.fromkeys(itertools.chain.from_iterable(scopes)))}
+        own = [table.sizes[j] + extra for j in some]
+        families = [(*(some[j] for j in scope), len(own)) for scope in scopes]
+        counted = kernels.count_families([*map(table.column, some), y], [*own, n_classes], families, n_jobs)
+        parts = [part.reshape(-1, n_classes) for part in counted]
+    else:
+        codes = [family_codes(table, scope, extra) for scope in scopes]
+        summed = kernels.count_cells(codes, y, offsets, n_classes, weights, n_jobs=n_jobs)
+        parts = [summed[a:b] for a, b in itertools.pairwise(offsets.tolist())]
     out = []
-    for s, scope in enumerate(scopes):
-        part = counted[offsets[s] : offsets[s + 1]]
+    for scope, part in zip(scopes, parts):
         if extra:
             part = part.reshape(*(table.sizes[j] + 1 for j in scope), n_classes)
             part = part[tuple(slice(0, table.sizes[j]) for j in scope)].reshape(-1, n_classes)
@@ -318,6 +325,14 @@ def _count_wide(table: CodedTable, scope: Scope, y: Array, n_classes: int, weigh
     return cells, found.reshape(len(cells), n_classes).astype(np.int64 if weights is None else np.float64, copy=False)
 
 
+def refuse_families(
+    families: Sequence[Scope], sizes: Sequence[int], n: int, n_classes: int, max_memory: float | None
+) -> None:
+    """Refuse the counts of families before anything is counted."""
+    what, way_out = f"counts of {len(families)} families", "give fewer parents (k), values or bins"
+    refuse_joint(cells_of(families, sizes), n, n_classes, what, way_out, max_memory)
+
+
 def collect_families(
     table: CodedTable,
     families: Sequence[Scope],
@@ -328,9 +343,7 @@ def collect_families(
     max_memory: float | None,
 ) -> Joint:
     """N[x_family, y] of each family: parents first, the child last."""
-    what = f"counts of {len(families)} families"
-    full = cells_of(families, table.sizes)
-    refuse_joint(full, table.n, n_classes, what, "give fewer parents (k), values or bins", max_memory)
+    refuse_families(families, table.sizes, table.n, n_classes, max_memory)
     return count_joint(table, families, y, n_classes, weights, n_jobs)
 
 

@@ -50,6 +50,11 @@ class Coded:
         sizes = [len(v) + 1 for v in self.values]
         return np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64)
 
+    @property
+    def columns(self) -> list[Array]:
+        """The codes of every column."""
+        return [self.column(k) for k in range(len(self.values))]
+
     def column(self, k: int) -> Array:
         """The codes of one column."""
         found: Array = self.codes[:, k] if isinstance(self.codes, np.ndarray) else self.codes[k]

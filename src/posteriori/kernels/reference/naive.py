@@ -32,6 +32,18 @@ def count_cells(
     return table
 
 
+def count_families(
+    columns: Sequence[Array] | Array, sizes: Sequence[int], families: Sequence[Sequence[int]]
+) -> list[Array]:
+    """N[x_family] of each family of columns, flat, its last column fastest; `sizes` are the values of the columns."""
+    found, columns = [], _columns(columns)
+    for family in families:
+        shape = [sizes[j] for j in family]
+        codes = np.ravel_multi_index([columns[j].astype(np.int64) for j in family], shape)
+        found.append(np.bincount(codes, minlength=int(np.prod(shape))))
+    return found
+
+
 def log_joint_cells(columns: Sequence[Array] | Array, log_theta: Floats, offsets: Array, start: Floats) -> Floats:
     """out[r, y] = start[y] + Σ_j log_theta[offsets[j] + code_jr, y]; start is log P(y), or a matrix (n, K) to add to."""
     columns = _columns(columns)

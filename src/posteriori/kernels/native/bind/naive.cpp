@@ -272,6 +272,28 @@ void bind_cells(nb::module_& m) {
         nb::arg("columns"), nb::arg("y").noconvert(), nb::arg("offsets").noconvert(), nb::arg("table").noconvert(),
         nb::arg("threads"));
     m.def(
+        "count_families",
+        [](nb::handle columns, InC<std::int64_t, 1> offsets, InC<std::int64_t, 1> ends, InC<std::int32_t, 1> items,
+           InC<std::int64_t, 1> starts, OutC<std::int64_t, 1> table, int threads) {
+            std::vector<nb::object> held;
+            const Cells cells = cells_of(columns, offsets, held);
+            const auto families = lists_of(ends, items, cells.columns.size());
+            std::vector<std::int64_t> sizes;
+            for (std::size_t j = 0; j < cells.columns.size(); ++j) sizes.push_back(static_cast<std::int64_t>(cells.size(j)));
+            need(starts.shape(0) == families.size() + 1 && starts(0) == 0, "starts has one entry more than there are families");
+            need(starts(families.size()) == static_cast<std::int64_t>(table.shape(0)), "the table does not have the cells of starts");
+            for (std::size_t f = 0; f < families.size(); ++f) {
+                double wanted = 1;
+                for (const int j : families[f]) wanted *= static_cast<double>(sizes[j]);
+                need(wanted < 4294967296.0 && static_cast<double>(starts(f + 1) - starts(f)) == wanted,
+                     "a family has not as many cells as its columns have combinations");
+            }
+            nb::gil_scoped_release release;
+            count_families(cells.columns, sizes.data(), cells.n, families, starts.data(), table.data(), threads);
+        },
+        nb::arg("columns"), nb::arg("offsets").noconvert(), nb::arg("ends").noconvert(), nb::arg("items").noconvert(),
+        nb::arg("starts").noconvert(), nb::arg("table").noconvert(), nb::arg("threads"));
+    m.def(
         "add_cells",
         [](nb::handle columns, Any1 y, InC<std::int64_t, 1> offsets, InC<double, 1> w, OutC<double, 2> table, int threads) {
             std::vector<nb::object> held;

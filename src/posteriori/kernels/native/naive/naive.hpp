@@ -66,6 +66,9 @@ constexpr std::int64_t NONE = -1;
 
 void count_cells(const Cells& cells, const Column& y, std::size_t K, std::int64_t* table, int threads);
 void count_cells(const Cells& cells, const Column& y, std::size_t K, const double* w, double* table, int threads);
+// N of each family of columns, the last fastest, at table + starts[f]; codes are below `sizes`.
+void count_families(const std::vector<Column>& columns, const std::int64_t* sizes, std::size_t n,
+                    const std::vector<std::vector<int>>& families, const std::int64_t* starts, std::int64_t* table, int threads);
 std::int64_t score_cells(const Cells& cells, const double* theta, std::size_t K, const Scores& to, int threads);
 
 std::int64_t normalise(const double* log_joint, std::size_t n, std::size_t K, double* posterior, double* evidence,
