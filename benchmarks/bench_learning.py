@@ -112,7 +112,7 @@ def parameters(folder: str | None) -> None:
     note = (
         "Smoothed tables of every node from a pandas table. pyAgrum reads the table into a database of its own, once; "
         f"its counting alone is told beside. Worst cell: {min(worst):.1f}×; beside pgmpy (n_jobs=1, its default) "
-        f"{min(slowest):.1f}×. The last row reads {read / 1e6:.0f} MB of codes and counts {counted / 1e6:.1f} million cells."
+        f"{min(slowest):.1f}×. The last row reads {read / 1e6:.0f} MB of codes and counts {counted / 1e6:.1f} million."
     )
     harness.record("Learning: tables by counting", COMMAND, header, rows, notes=note)
 
