@@ -39,3 +39,11 @@ def test_edges_are_as_strong_as_the_information_between_their_ends(model, table)
     ]
     assert model.edges_
     assert model._edge_weights() == pytest.approx(expected)
+
+
+def test_parents_weigh_what_they_tell_of_the_class(table):
+    X, y = table
+    model = po.AODE(weights="information").fit(X, y)
+    expected = [mutual_info_score(X[:, j], y) for j in range(3)]
+    assert model._weights_of(model.statistics_) == pytest.approx(expected)
+    assert po.AODE().fit(X, y)._weights_of(model.statistics_).tolist() == [1, 1, 1]

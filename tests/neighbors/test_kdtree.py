@@ -250,3 +250,12 @@ def test_plot_draws_every_cut():
     assert len(ax.lines) == cuts + 3  # the points, the neighbours, the query
     with pytest.raises(ModelError, match="2 dimensions"):
         KDTree([[0.0]]).plot()
+
+
+def test_leaves_hold_from_one_point_to_a_million():
+    points = np.zeros((3, 2))
+    for size in (1, 2**20):
+        assert KDTree(points, leaf_size=size).query(points, k=1)[1].shape == (3, 1)
+    for size in (0, 2**20 + 1):
+        with pytest.raises(ValueError, match="leaf_size"):
+            KDTree(points, leaf_size=size)

@@ -116,3 +116,9 @@ def test_forgetting_cleans_rounding_and_nothing_else(scale):
     assert len((some - Histogram.of([1.0], [0], 2, np.array([1.0 - 5e-9]) * scale)).values) == 2
     with pytest.raises(NotLearned):
         some - Histogram.of([1.0], [0], 2, np.array([1.0 + 5e-9]) * scale)
+
+
+def test_a_histogram_is_equal_to_histograms_only():
+    some = Histogram.of([1.0], [0], 2)
+    assert (some == 3) is False
+    assert (some != Histogram.zero(2)) is True

@@ -120,3 +120,39 @@ def test_a_class_whose_rows_are_all_forgotten_is_as_if_it_had_never_been() -> No
     assert (left.n[1], left.mean[1].tolist(), left.c[1].tolist()) == (0, [0.0, 0.0], [[0.0, 0.0], [0.0, 0.0]])
     assert (whole - whole) == CoMoments.zero(2, 2)
     assert (of(X[:, 0], y) - of(X[:, 0], y)) == Moments.zero(2, 1)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.01, 3))
+def test_small_weights_are_forgotten_as_great_ones_are(seed, weight):
+    """(A + B) − B = A, also where all rows of a class together weigh less than one."""
+    rng = np.random.default_rng(seed)
+    X, y, w = rng.normal(size=(10, 2)), np.arange(10) % 2, np.full(10, weight / 5)
+    a, b = (comoments(X[part], y[part], 2, w[part]) for part in (slice(0, 6), slice(6, 10)))
+    left = (a + b) - b
+    np.testing.assert_allclose(left.n, a.n)
+    np.testing.assert_allclose(left.mean, a.mean, atol=1e-9)
+    np.testing.assert_allclose(left.c, a.c, atol=1e-9)
+
+
+def test_rows_of_zeros_are_forgotten_without_an_error_to_speak_of():
+    rows, y = np.zeros((6, 2)), np.arange(6) % 2
+    a, b = comoments(rows[:4], y[:4], 2, None), comoments(rows[4:], y[4:], 2, None)
+    assert (a + b) - b == a
+
+
+@pytest.mark.parametrize("kind", [Moments, CoMoments])
+def test_moments_of_other_shapes_neither_add_nor_take_away(kind):
+    wide, narrow = kind.zero(2, 3), kind.zero(2, 1)
+    for a, b in ((wide, narrow), (narrow, wide), (wide, kind.zero(1, 3))):
+        with pytest.raises(StatisticsError, match="cannot be added"):
+            a + b
+        with pytest.raises(StatisticsError, match="cannot be added"):
+            a - b
+
+
+def test_a_row_that_counts_twice_is_two_rows():
+    x, y = np.array([1.0, 2, 4, 7]), np.array([0, 0, 1, 1])
+    once, twice = of(x, y), of(np.tile(x, 2), np.tile(y, 2))
+    doubled = once.scaled(2.0)
+    for name in ("n", "mean", "m2", "largest"):
+        np.testing.assert_allclose(getattr(doubled, name), getattr(twice, name))

@@ -109,3 +109,24 @@ def test_hashes_are_the_same_in_every_process():
     code = "from posteriori.statistics.sample import *; print(value_cells(['a', 1, (2, 'b')]).tolist())"
     said = {subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout for _ in range(2)}
     assert said == {f"{value_cells(['a', 1, (2, 'b')]).tolist()}\n".encode()}
+
+
+@pytest.mark.parametrize("weight", [None, 1.0, 1e6])
+def test_one_row_too_many_is_not_forgotten(weight):
+    def rows(n, times=1.0):
+        return made(np.ones((n, 2)), np.zeros(n, np.uint8), None if weight is None else np.full(n, weight * times))
+
+    assert (rows(2) - rows(1)) == rows(1)
+    assert len((rows(1) - rows(1)).hashes) == 0
+    with pytest.raises(NotLearned):
+        rows(1) - rows(2)
+    if weight is not None:  # rounding is cleaned, and nothing else
+        assert len((rows(1) - rows(1, 1 - 5e-10)).hashes) == len((rows(1) - rows(1, 1 + 5e-10)).hashes) == 0
+        assert len((rows(1) - rows(1, 1 - 5e-9)).hashes) == 1
+        with pytest.raises(NotLearned):
+            rows(1) - rows(1, 1 + 5e-9)
+
+
+def test_a_sample_is_equal_to_samples_only():
+    assert (Sample.zero(2, 3) == 3) is False
+    assert (Sample.zero(2, 3) == Sample.zero(2, 3)) is True

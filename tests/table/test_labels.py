@@ -78,3 +78,10 @@ def test_labels_outside_the_classes_are_named() -> None:
     with pytest.raises(UnknownValue, match="do not exist"):
         encode_labels(["a"], np.array([1, 2]))
     assert encode_labels([2], np.array([1, 2, 3]))[1].tolist() == [1]
+
+
+def test_floats_are_whole_numbers_up_to_two_to_the_62():
+    assert encode_labels(np.array([2.0**61, 1.0]))[0].tolist() == [1, 2**61]
+    for label in (2.0**62, -(2.0**62), 2.0**62.5):
+        with pytest.raises(BadValue):
+            encode_labels(np.array([label, 1.0]))

@@ -22,3 +22,11 @@ def test_the_joint_is_the_product(form, seed, alpha):
     theta = np.array([(X[y == c].sum(axis=0) + alpha) / (3 + 2 * alpha) for c in (0, 1)])
     joint = 0.5 * np.prod(np.where(rows[:, None] == 1, theta, 1 - theta), axis=2)
     assert np.exp(model.predict_joint_log_proba(form(rows))) == pytest.approx(joint)
+
+
+def test_every_feature_may_have_a_smoothing_of_its_own():
+    """θ_yj = (N_yj + α_j)/(N_y + 2α_j)."""
+    X, y, alpha = np.array([[0, 1, 1], [1, 1, 0], [1, 0, 0]]), np.array([0, 0, 1]), np.array([0.5, 1.0, 2.0])
+    model = po.BernoulliNB(alpha=alpha).fit(X, y)
+    expected = [(X[y == c].sum(axis=0) + alpha) / ((y == c).sum() + 2 * alpha) for c in (0, 1)]
+    assert np.exp(model.feature_log_prob_) == pytest.approx(np.array(expected))

@@ -39,3 +39,41 @@ def test_cells_that_are_stored_twice_are_their_sum(name, seed):
     assert_allclose(found, model.fit(before.toarray(), y).predict_proba(before.toarray()), rtol=1e-9)
     assert np.array_equal(stored.data, before.data)  # what was given is left as it was
     assert np.array_equal(stored.indices, before.indices)
+
+
+@pytest.mark.parametrize("name", ["ComplementNB", "MultinomialNB"])
+def test_a_smoothing_of_each_feature_is_scikit_learns(name):
+    mine, theirs = (getattr(library, name)(alpha=[0.5, 1.0, 2.0]).fit(X, Y) for library in (po, sk))
+    assert_allclose(mine.feature_log_prob_, theirs.feature_log_prob_, rtol=1e-12)
+    assert_allclose(mine.predict_proba(X), theirs.predict_proba(X), rtol=1e-9)
+    for alpha in ([1.0, 1.0], [1.0, -1.0, 1.0]):
+        with pytest.raises(ValueError, match="alpha"):
+            getattr(po, name)(alpha=alpha).fit(X, Y).predict(X)
+
+
+@pytest.mark.parametrize("name", ["BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"])
+def test_a_smoothing_that_is_too_small_is_raised_and_told(name):
+    small = getattr(po, name)(alpha=1e-12, force_alpha=False)
+    with pytest.warns(UserWarning, match="alpha too small"):
+        found = small.fit(X, Y).predict_proba(X)
+    assert_allclose(found, getattr(po, name)(alpha=1e-10).fit(X, Y).predict_proba(X))
+
+
+@pytest.mark.parametrize("least", [4, [3, 4, 5]])
+def test_least_categories_are_scikit_learns(least):
+    mine, theirs = (library.CategoricalNB(min_categories=least).fit(X, Y) for library in (po, sk))
+    assert_allclose(mine.predict_proba(X), theirs.predict_proba(X), rtol=1e-9)
+    for bad in ([3, 4], [[3, 4, 5]], 2.5):
+        with pytest.raises(ValueError, match="min_categories"):
+            po.CategoricalNB(min_categories=bad).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", ["ComplementNB", "MultinomialNB"])
+@pytest.mark.parametrize("cell", [-1.0, np.nan, np.inf])
+def test_a_cell_that_is_no_count_is_refused_sparse_or_not(name, cell):
+    bad = np.array([[1.0, 0, 0], [0, cell, 0]])
+    for form in (np.asarray, sparse.csr_matrix):
+        with pytest.raises(ValueError, match=r"[Nn]egative|NaN|infinity"):
+            getattr(po, name)().fit(form(bad), [0, 1])
+        with pytest.raises(ValueError, match=r"[Nn]egative|NaN|infinity"):
+            getattr(po, name)().fit(X, Y).predict(form(bad))
