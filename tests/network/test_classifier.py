@@ -234,8 +234,11 @@ def test_gaussian_numbers_of_every_awkward_kind():
         assert model.summary()["information"].min() >= 0
     with pytest.raises(BadParameter, match="numbers that are not cut are scored by one of"):
         po.BayesNetClassifier(continuous="gaussian", criterion="bdeu").fit(X, y)
-    with pytest.raises(BadValue, match="infinity"):
-        po.BayesNetClassifier(continuous="gaussian").fit([[1.0], [np.inf]], [0, 1])
+    for large, what in ((np.inf, "infinity"), (1e308, "so large"), (1e160, "so large")):
+        with pytest.raises(BadValue, match=what):
+            po.BayesNetClassifier(continuous="gaussian").fit([[1.0], [large], [-1e155]], [0, 1, 0])
+    least = po.BayesNetClassifier(continuous="gaussian").fit([[0.0], [5e-324], [1e-323]], [0, 1, 0])
+    assert np.isfinite(least.predict_proba([[1.0], [0.0]])).all()
 
 
 def test_a_line_between_numbers_is_found_and_helps():

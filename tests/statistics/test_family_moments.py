@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from posteriori.errors import BadValue, StatisticsError
 from posteriori.statistics.cuts import CodedTable
-from posteriori.statistics.family_moments import collect_family_moments
+from posteriori.statistics.family_moments import collect_family_moments, collect_mixed
+from posteriori.table.encode import Coded
 from posteriori.table.schema import Column, Schema
 
 SCHEMA = Schema(
@@ -76,8 +77,7 @@ def test_values_move_by_name_and_columns_by_place():
 
 
 def test_squares_that_do_not_fit_are_named():
-    table = CodedTable([np.zeros(2, int)], (1,))
-    with pytest.raises(BadValue, match="'x' are too large"):
-        collect_family_moments(
-            table, np.array([[1e200], [-1e200]]), (1,), [((0,), (1,))], np.zeros(2, int), 1, None, "ax"
-        )
+    schema, nothing = Schema((Column("x", "numeric"),), (0,)), Coded((), np.zeros((2, 0), np.uint8), 0)
+    for large in (1e200, 1e308):
+        with pytest.raises(BadValue, match="column 'x': its numbers are so large"):
+            collect_mixed(nothing, np.array([[large], [-large]]), [0], schema, np.zeros(2, np.uint8), None, 1)

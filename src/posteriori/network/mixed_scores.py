@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from ..arrays import Array, Bools, Floats
-from ..bayes.densities.gaussian import ROWS
+from ..bayes.densities.gaussian import ROWS, TINY
 from ..errors import BadParameter, listed
 from ..statistics.moments import CoMoments, comoments
 from ..structure.scores import Scored, price_of
@@ -105,7 +105,7 @@ class MixedScored:
         within = left.sum(axis=0) / rows
         between = n @ (rest - n @ rest / rows) ** 2 / rows
         least = (within + FLOOR * between) * (ROWS / (n + ROWS))[:, None]
-        variance = np.maximum(np.maximum(left / n[:, None], least), LEAST * whole[v, v] / rows)
+        variance = np.maximum(np.maximum(left / n[:, None], least), max(LEAST * whole[v, v] / rows, TINY))
         fit = -0.5 * (n @ np.log(2 * np.pi * variance) + (left / variance).sum(axis=0))
         return np.asarray(fit - rows * math.log(self.scale[v]) - self.price * q * (k + 2))
 

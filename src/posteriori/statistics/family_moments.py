@@ -105,6 +105,11 @@ def collect_mixed(
     some = replace(schema, columns=tuple(schema.columns[j] for j in others))
     table, found = collect_codes(coded, some, y, weights, n_jobs)
     n, mean, m2, _ = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
+    with np.errstate(over="ignore", invalid="ignore"):  # looked for here, before a search meets it
+        pooled = Moments(n, mean, m2).pooled()
+    if (large := np.flatnonzero(~np.isfinite(pooled.m2[0]))).size:
+        name = schema.names[where[int(large[0])]]
+        raise BadValue(f"column {name!r}: its numbers are so large that their variance overflows; rescale the column")
     columns, roles = list(schema.columns), ["moments"] * len(schema)
     codes: list[Array] = [np.zeros(len(y), np.uint8)] * len(schema)
     for k, j in enumerate(others):
@@ -136,11 +141,5 @@ def collect_family_moments(
         d, part = configurations(table, above), x[:, [place[j] for j in numbers]]
         rows = np.flatnonzero((d >= 0) & ~np.isnan(part).any(axis=1))
         w = None if weights is None else weights[rows]
-        found = comoments(part[rows], d[rows] * n_classes + y[rows], cells, w)
-        if not np.isfinite(found.c).all():
-            raise BadValue(
-                f"the squares of {listed([names[j] for j in numbers])} are too large for float64 (values beyond about "
-                "1e150); rescale the columns"
-            )
-        tables.append(found)
+        tables.append(comoments(part[rows], d[rows] * n_classes + y[rows], cells, w))
     return FamilyMoments(tuple(scopes), tuple(tables))
