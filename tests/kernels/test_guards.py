@@ -72,6 +72,7 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     for columns in (X, list(X.T)):
         naive.count_cells(columns, y, offsets, K)
         naive.count_cells(columns, y, offsets, K, weights)
+        naive.count_families(columns, [2] * 4, [(0, 1), (2,), (3, 1, 0)])
         naive.log_joint_cells(columns, theta, offsets, start)
         naive.posterior_cells(columns, theta, offsets, np.zeros((n, K)))
     naive.normalise(rng.random((n, K)))
