@@ -230,10 +230,8 @@ def change(pairs: dict[str, Pair]) -> None:
         "ratio",
     ]
     note = (
-        "Mean over the findings, each changed to another possible state and back; ratios to the first two columns. Alarm "
-        "stays short of 3×: its whole propagation is some 13 µs of arithmetic and a change some 4 µs, and both carry the "
-        "same 10 µs of Python (checking the finding, the lock, the array of the answer). Messages marked stale one by one, "
-        "beliefs updated in place and all marginals in one array were tried in turn; each brought a part of what is here."
+        "Mean over the findings, each changed to another possible state and back; ratios to the first two columns. What "
+        "is left of alarm's change is Python: checking the finding, the lock, the array of the answer."
     )
     harness.record("Networks: change one finding, re-read all marginals", COMMAND, header, rows, notes=note)
 

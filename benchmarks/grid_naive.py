@@ -1,11 +1,13 @@
 """Naive Bayes off the beaten shapes, beside scikit-learn: rows of words with few and many classes, short and long; codes.
 
-python benchmarks/grid_naive.py
+python benchmarks/grid_naive.py [named] [words] [codes]
 """
 
 from __future__ import annotations
 
 import statistics
+import sys
+from collections.abc import Iterator
 
 from harness import CORES, human, peers, race, record
 
@@ -47,42 +49,66 @@ def measure(model: str, X: object, y: np.ndarray) -> dict[str, tuple[float, floa
     return {"fit": (fit["ours"], fit["theirs"]), "predict_proba": (answer["ours"], answer["theirs"])}
 
 
-def cells() -> list[tuple[str, str, object, np.ndarray]]:
-    """(name, model, X, y) of every cell of the grid, made when it is asked for."""
+Cell = tuple[str, str, object, np.ndarray]  # name, model, X, y
+
+
+def named() -> Iterator[Cell]:
+    """The shapes that were seen to be slow once."""
     for model in ("MultinomialNB", "BernoulliNB", "ComplementNB"):
         for name, (n, d, each, k) in NAMED.items():
             yield f"{model} {name} classes", model, words(n * 1000, d * 1000, each), labels(n * 1000, k)
         yield f"{model} {SMALL} classes", model, words(100, 50_000, 60), labels(100, 20)
+
+
+def words_by_classes() -> Iterator[Cell]:
     for k in CLASSES:
         for each in CELLS:
             n = (2_000_000 if k < 50 else 600_000) // each
-            yield f"words, {each} a row, {k} classes", "MultinomialNB", words(n, 50_000, each), labels(n, k)
+            yield f"{each} a row, {k} classes", "MultinomialNB", words(n, 50_000, each), labels(n, k)
+
+
+def codes() -> Iterator[Cell]:
+    """uint8 by rows; then other types and orders of one shape."""
     for d in WIDTHS:
         for size in VALUES:
             for k in FEW:
                 n = 4_000_000 // d
                 X = RNG.integers(0, size, (n, d), dtype=np.uint8)
-                yield f"codes, {d} columns, {size} values, {k} classes", "CategoricalNB", X, labels(n, k)
+                yield f"{d} columns, {size} values, {k} classes", "CategoricalNB", X, labels(n, k)
+    X, y = RNG.integers(0, 4, (100_000, 40), dtype=np.uint8), labels(100_000, 3)
+    for kind in (np.uint8, np.int64, np.float64):
+        for order, name in (("C", "rows"), ("F", "columns")):
+            what = f"40 columns, 4 values, 3 classes, {np.dtype(kind).name} by {name}"
+            yield what, "CategoricalNB", np.array(X, dtype=kind, order=order), y
 
+
+PARTS = {
+    "named": (named, "words, named shapes", "CSR, wanted 4× for predict_proba and 3× for fit"),
+    "words": (words_by_classes, "words, classes × cells of a row", "CSR out of 50,000; wanted 4× and 3×"),
+    "codes": (codes, "codes", "uint8 by rows unless told"),
+}
 
 if __name__ == "__main__":
-    rows: list[list[str]] = []
-    ratios: dict[str, dict[str, float]] = {}
-    for name, model, X, y in cells():
-        for work, (mine, theirs) in measure(model, X, y).items():
-            what = f"{'codes' if model == 'CategoricalNB' else 'words'}, {work}"
-            ratios.setdefault(what, {})[name] = theirs / mine
-            rows.append([f"{work}: {name}", human(mine), human(theirs), f"{theirs / mine:.1f}×"])
-            print(rows[-1], flush=True)
-    for what, found in ratios.items():
-        worst = min(found, key=found.__getitem__)
-        middle = statistics.median(found.values())
-        rows.append([f"**{what}, median**", "", f"worst: {worst} {found[worst]:.1f}×", f"{middle:.1f}×"])
-    record(
-        "Naive Bayes, a grid",
-        "python benchmarks/grid_naive.py",
-        ["work", "posteriori", "scikit-learn", "ratio"],
-        rows,
-        "scikit-learn's time over ours. Words: CSR out of 50,000, wanted 4× for predict_proba and 3× for fit; "
-        f"codes: uint8. {CORES} threads, best of up to five interleaved rounds.",
-    )
+    for part in sys.argv[1:] or PARTS:
+        cells, title, note = PARTS[part]
+        rows: list[list[str]] = []
+        ratios: dict[str, dict[str, float]] = {}
+        for name, model, X, y in cells():
+            found = measure(model, X, y)
+            row = [name]
+            for work, (mine, theirs) in found.items():
+                ratios.setdefault(work, {})[name] = theirs / mine
+                row += [human(mine), human(theirs), f"{theirs / mine:.1f}×"]
+            rows.append(row)
+            print(row, flush=True)
+        summary = ["**median; worst**"]
+        for by_name in ratios.values():
+            worst = min(by_name, key=by_name.__getitem__)
+            summary += ["", f"{worst}: {by_name[worst]:.1f}×", f"**{statistics.median(by_name.values()):.1f}×**"]
+        record(
+            f"Naive Bayes, a grid: {title}",
+            f"python benchmarks/grid_naive.py {part}",
+            ["work", "fit", "scikit-learn", "ratio", "predict_proba", "scikit-learn", "ratio"],
+            [*rows, summary],
+            f"scikit-learn's time over ours; {note}. {CORES} threads, best of up to five interleaved rounds.",
+        )
