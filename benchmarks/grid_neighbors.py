@@ -120,8 +120,7 @@ if __name__ == "__main__":
         rows,
         "Build: pykdtree's time over ours, at least 1.3× wanted. Auto: the time of algorithm=auto over that of the better "
         f"of tree and brute force, k = {K}, at most 1.2× wanted. {CORES} threads, best of several interleaved rounds. "
-        "Short of 1.3×: small trees, and 50k × 16. pykdtree cuts at midpoints and moves no point, which takes 20 ns a "
-        "point below 4,000 of them, where its branches are foretold; ours takes 40 ns for exact medians and leaves in "
-        "blocks, and some 10 µs for checks and the arrays it is made of. At 50k × 16 a sixth is the clearing of fresh "
-        "pages, since points are copied into their leaves.",
+        "Short of 1.3×: trees of less than some 5,000 points. pykdtree cuts at midpoints and moves no point, which takes "
+        "20 ns a point below 4,000 of them, where its branches are foretold; ours takes 40 ns for exact medians and "
+        "leaves in blocks, and some 10 µs for checks and the arrays it is made of.",
     )
