@@ -210,3 +210,9 @@ def test_categories_in_any_order_and_unused_ones_count_as_their_words_do(seed, n
     found = po.BayesNet.fit(DAG, words)
     assert found.statistics == po.BayesNet.fit(DAG, words.astype(object)).statistics
     assert found == po.BayesNet.fit(DAG, words.iloc[:1]).partial_fit(words.iloc[1:]) if n > 1 else True
+
+
+@pytest.mark.parametrize("counts", [[0.25, 0.75], [1.5, 0.5], [3, 1], [2.0, 0.5]])
+def test_counts_may_be_weights(counts):
+    net = po.BayesNet.from_counts(po.Dag(["a"], []), {"a": counts}, {"a": ["u", "v"]}, smoothing=0)
+    assert net.cpt("a").to_numpy().ravel() == pytest.approx(np.array(counts) / sum(counts))
