@@ -198,3 +198,7 @@ def test_plot_margin():
     matplotlib.pyplot.close(ax.figure)
     with pytest.raises(ModelError, match="two columns"):
         po.SVC().fit(X, Y).plot_margin(X, Y)
+
+
+def test_a_fit_takes_a_turn_at_least():
+    assert po.LinearSVC().fit([[0.0], [0.0], [0.0]], [0, 1, 1]).n_iter_ >= 1
