@@ -139,7 +139,7 @@ def _densities(rng: np.random.Generator, y: np.ndarray, weights: np.ndarray) -> 
     ends = np.cumsum([0, *map(len, values)])
     flat, table, exact = np.concatenate(values), np.concatenate(tables), np.ones(2, np.uint8)
     densities.mdl_cuts(table)
-    moments = np.dstack(naive.class_moments(X, y, K, weights)).transpose(1, 0, 2).copy()
+    moments = np.dstack(naive.class_moments(X, y, K, weights)[:3]).transpose(1, 0, 2).copy()
     columns = densities.numeric_columns(flat, flat, table, ends, exact, moments, 1.0, 0.01, 0.0)
     share = np.full((n, K), -1.0)
     parts = densities.left_out(columns, X.T.copy(), y, weights, np.zeros(n), share, 10.0, 700.0)

@@ -154,7 +154,7 @@ def test_no_rows_and_no_columns() -> None:
     scores = naive.log_joint_cells(np.zeros((0, 2), np.uint8), np.zeros((4, 2)), np.array([0, 2, 4]), np.zeros(2))
     assert scores.shape == (0, 2)
     assert naive.normalise(np.zeros((0, 3)))[0].shape == (0, 3)
-    n, mean, m2 = naive.class_moments(np.zeros((0, 2)), none, 2)
+    n, mean, m2, _, _ = naive.class_moments(np.zeros((0, 2)), none, 2)
     assert not np.hstack([n, mean, m2]).any()
 
 
@@ -282,7 +282,7 @@ def test_moments_keep_their_digits() -> None:
     rng = np.random.default_rng(0)
     X = 1e9 + rng.normal(size=(100_000, 3))
     y = rng.integers(0, 2, len(X)).astype(np.uint8)
-    n, mean, m2 = naive.class_moments(X, y, 2)
+    n, mean, m2, _, _ = naive.class_moments(X, y, 2)
     for c in (0, 1):
         rows = X[y == c].astype(np.longdouble)
         exact = rows.mean(axis=0)
@@ -290,7 +290,7 @@ def test_moments_keep_their_digits() -> None:
         assert_allclose(m2[c] / n[c], ((rows - exact) ** 2).mean(axis=0).astype(float), rtol=1e-12)
     X = rng.normal(size=(50_000, 2))
     X[0] = 1e12
-    _, mean, m2 = naive.class_moments(X, np.zeros(len(X), np.uint8), 1)
+    _, mean, m2, _, _ = naive.class_moments(X, np.zeros(len(X), np.uint8), 1)
     rows = X.astype(np.longdouble)
     assert_allclose(mean[0], rows.mean(axis=0).astype(float), rtol=1e-14)
     assert_allclose(m2[0], ((rows - rows.mean(axis=0)) ** 2).sum(axis=0).astype(float), rtol=1e-13)

@@ -23,7 +23,7 @@ def work(n_jobs: int | None = 2) -> list[np.ndarray]:
     offsets, weights = np.arange(0, 81, 4), rng.random(60_000)
     theta, start = np.log(rng.random((80, 3))), np.zeros(3)
     numbers = rng.normal(size=(60_000, 20))
-    n, mean, m2 = naive.class_moments(numbers, y, 3, weights, n_jobs)
+    n, mean, m2, _, _ = naive.class_moments(numbers, y, 3, weights, n_jobs)
     indptr, indices = np.arange(0, 1_200_001, 20), rng.integers(0, 1000, 1_200_000)
     return [
         naive.count_cells(X, y, offsets, 3, n_jobs=n_jobs),

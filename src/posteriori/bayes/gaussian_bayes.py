@@ -26,6 +26,7 @@ from .learning import MatrixLearner
 
 FLOATS = (np.float64, np.float32)
 BLOCK = 1 << 14  # rows worked on at once
+SHARP = 1e-5  # what may be unknown of a variance given the other columns
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,12 @@ class GaussianBayes(MatrixLearner):
             log_prior = np.log(self.class_prior_)
         means, matrices = self.means_, self._matrices()
         with one_thread(matrices.size * matrices.shape[1]):
-            return [factored(mean, sigma) for mean, sigma in zip(means, matrices)], log_prior
+            return [factored(*each) for each in zip(means, matrices, self._doubt())], log_prior
+
+    def _doubt(self) -> Floats:
+        """How far each class's Σ may be off since rows were forgotten, as a share of its variances."""
+        doubt = self._moments.doubt
+        return np.full(len(doubt), doubt.max(initial=0.0)) if self.covariance == "tied" else doubt
 
     def _densities(self) -> tuple[list[Normal | None], Floats]:
         """The density of each class that is possible at all."""
@@ -208,8 +214,8 @@ class GaussianBayes(MatrixLearner):
         return X, self.classes_[codes]
 
 
-def factored(mean: Floats, sigma: Floats) -> Normal | str:
-    """The normal density of a covariance, or the reason why there is none."""
+def factored(mean: Floats, sigma: Floats, doubt: float = 0.0) -> Normal | str:
+    """The normal density of a covariance, known but for a share of its variances, or the reason why there is none."""
     variance = np.diag(sigma)
     if not (variance > 0).all():
         return f"column {int(np.argmin(variance))} does not vary"
@@ -218,6 +224,9 @@ def factored(mean: Floats, sigma: Floats) -> Normal | str:
         factor: Floats = np.linalg.cholesky(sigma / scale / scale[:, None]).astype(np.float64)
     except np.linalg.LinAlgError:
         return "its columns are linearly dependent, or it has too few rows"
-    if np.diag(factor).min() ** 2 < 8 * len(mean) * np.finfo(float).eps:
+    least = np.diag(factor).min() ** 2 if len(mean) > 1 else 1.0
+    if least < 8 * len(mean) * np.finfo(float).eps:
         return "its columns are linearly dependent to the last digit"
+    if least < len(mean) * doubt / SHARP:
+        return "its columns are linearly dependent to the last digit that stays known after forgetting; fit it again"
     return Normal(mean, scale, factor)

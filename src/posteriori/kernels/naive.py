@@ -118,24 +118,26 @@ def _numbers(X: Array) -> Array:
 
 def class_moments(
     X: Array, y: Array, n_classes: int, weights: Floats | None = None, n_jobs: int | None = None
-) -> tuple[Floats, Floats, Floats]:
-    """(n, mean, M2), each (K, d): Σw, Σwx/Σw and Σw(x−mean)² of the observed cells; NaN is missing."""
-    n, mean, m2, seen = class_moments_seen(X, y, n_classes, weights, n_jobs)
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(n, mean, M2, low, high), each (K, d): Σw, Σwx/Σw, Σw(x−mean)², least and greatest x of weight; NaN is missing."""
+    n, mean, m2, low, high, seen = class_moments_seen(X, y, n_classes, weights, n_jobs)
     if seen & INF:
         raise BadValue("Input X contains infinity: a mean and a variance need finite numbers")
     if not (np.isfinite(mean).all() and np.isfinite(m2).all()):
         raise BadValue("the squares of X are too large for float64 (values beyond about 1e150); rescale the columns")
-    return n, mean, m2
+    return n, mean, m2, low, high
 
 
 def class_moments_seen(
     X: Array, y: Array, n_classes: int, weights: Floats | None = None, n_jobs: int | None = None
-) -> tuple[Floats, Floats, Floats, int]:
+) -> tuple[Floats, Floats, Floats, Floats, Floats, int]:
     """class_moments as they come out, and whether NaN (bit 1) or inf (bit 2) was among the cells."""
     X = _numbers(X)
-    n, mean, m2 = (np.zeros((n_classes, X.shape[1])) for _ in range(3))
-    seen = native().class_moments(X, y, weights, n, mean, m2, n_threads(n_jobs, X.size))
-    return n, mean, m2, seen
+    n, mean, m2, low, high = np.zeros((5, n_classes, X.shape[1]))
+    low += np.inf
+    high -= np.inf
+    seen = native().class_moments(X, y, weights, n, mean, m2, low, high, n_threads(n_jobs, X.size))
+    return n, mean, m2, low, high, seen
 
 
 def log_joint_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats, n_jobs: int | None = None) -> Floats:

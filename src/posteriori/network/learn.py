@@ -151,7 +151,7 @@ def _count_whole(dag: Dag, coded: Coded, schema: Schema, n_jobs: int | None, max
 
 def of_counts(schema: Schema, rows: Array, cells: Counts, joint: Joint) -> Statistics:
     """Counts of columns with values alone, as statistics."""
-    nothing = Moments(*(np.zeros((1, 0)) for _ in range(3)))
+    nothing = Moments.zero(1, 0)
     roles = ("cells",) * len(schema)
     return Statistics(schema, roles, rows, cells, Counts.zero([], 1), nothing, (), joints=(joint,))
 

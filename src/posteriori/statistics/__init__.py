@@ -2,5 +2,6 @@
 
 from .counts import Counts
 from .moments import CoMoments, Moments
+from .span import Span
 
-__all__ = ["CoMoments", "Counts", "Moments"]
+__all__ = ["CoMoments", "Counts", "Moments", "Span"]

@@ -66,7 +66,7 @@ def collect(
 
     rows = kernels.class_rows(y, n_classes, weights)
     table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs) if named else None
-    n, mean, m2, met = kernels.class_moments_seen(x_moved, y, n_classes, weights, n_jobs)
+    n, mean, m2, low, high, met = kernels.class_moments_seen(x_moved, y, n_classes, weights, n_jobs)
     drawings = histograms(x_shaped, y, n_classes, most, weights, n_jobs) if shaped else []
     hashes = np.zeros(frame.n if drawn else 0, np.uint64)
     if drawn:
@@ -80,7 +80,8 @@ def collect(
     words = _words(frame, where["words"], columns, y, n_classes, weights) if "words" in where else []
     united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
     events = _events(frame, where["events"], y, n_classes, weights, n_jobs, seen) if "events" in where else None
-    moments, (kept, met_too) = Moments(n, mean, m2), Histogram.of_found(drawings, weights is not None, len(shaped))
+    moments = Moments.of(n, mean, m2, low, high, weights is not None)
+    kept, met_too = Histogram.of_found(drawings, weights is not None, len(shaped))
     seen.missing += int(np.isnan(x).sum()) if (met | met_too) & kernels.NAN else 0
     names = [columns[j].name for j in measured]
     counted = [k for k, j in enumerate(measured) if columns[j].kind == "count"]
@@ -119,7 +120,7 @@ def collect_codes(
     rows = kernels.class_rows(y, n_classes, weights)
     counts = in_schema(coded, table, list(range(len(columns))), columns)
     schema = replace(schema, columns=tuple(columns))
-    nothing = Moments(*(np.zeros((n_classes, 0)) for _ in range(3)))
+    nothing = Moments.zero(n_classes, 0)
     words = Counts.zero([], n_classes)
     roles = ("cells",) * len(columns)
     return translated(coded, schema), Statistics(schema, roles, rows, counts, words, nothing, (), cuts=cuts)

@@ -95,6 +95,27 @@ class Histogram:
         middle: Floats = self.values / 2 + np.clip(top, -np.finfo(float).max, np.finfo(float).max) / 2
         return middle
 
+    def moments(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """(n, mean, M2, low, high) of the column, each (K, 1), while `exact`.
+
+        >>> [part.item() for part in Histogram.of([1.0, 2.0, 6.0], [0, 0, 0], n_classes=1).moments()]
+        [3.0, 3.0, 14.0, 1.0, 6.0]
+        """
+        n, low, high = np.zeros((3, self.n_classes, 1))
+        n[:, 0] = self.table.sum(axis=0)
+        mean, m2 = np.zeros_like(n), np.zeros_like(n)
+        low += np.inf
+        high -= np.inf
+        for c in np.flatnonzero(n[:, 0] > 0):
+            here = self.table[:, c] > 0
+            x, share = self.values[here], self.table[here, c] / n[c, 0]
+            low[c], high[c] = x[0], x[-1]
+            middle = x[len(x) // 2]
+            middle = middle + share @ (x - middle)
+            off = share @ (x - middle)
+            mean[c], m2[c] = middle + off, n[c, 0] * (share @ ((x - middle) ** 2) - off * off)
+        return n, mean, np.maximum(m2, 0.0), low, high
+
     def __add__(self, other: Histogram) -> Histogram:
         """N of both together, at the level that their union needs."""
         return self._merged(other, 1)

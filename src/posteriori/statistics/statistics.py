@@ -115,19 +115,33 @@ class Statistics:
         rows = subtract(self.rows, b.rows)
         if rows is None:
             raise NotLearned("more rows of a class than were learned; nothing was changed")
+        histograms = tuple(h - g for h, g in zip(self.histograms, b.histograms))
         left = Statistics(
             self.schema,
             self.roles,
             rows,
             self.cells - b.cells,
             self.words - b.words,
-            self.moments - b.moments,
-            tuple(h - g for h, g in zip(self.histograms, b.histograms)),
+            self._moments_less(b, histograms),
+            histograms,
             joints=tuple(x - y for x, y in zip(self.joints, b.joints)),
             cuts=self.cuts,
             sample=self.sample - b.sample if self.sample is not None and b.sample is not None else None,
         )
         return left.pruned()
+
+    def _moments_less(self, b: Statistics, left: tuple[Histogram, ...]) -> Moments:
+        """The moments without those of `b`: of a column whose every value is known they are counted anew, exactly."""
+        known = {j: h for j, h in zip(self.where("histogram"), left) if h.exact}
+        where = self.where("moments")
+        others = [k for k, j in enumerate(where) if j not in known]
+        found = self.moments.columns(others) - b.moments.columns(others)
+        if len(others) == len(where):
+            return found
+        weighted = self.rows.dtype.kind == "f" or b.rows.dtype.kind == "f"
+        parts = {k: found.columns([i]) for i, k in enumerate(others)}
+        parts |= {k: Moments.of(*known[j].moments(), weighted) for k, j in enumerate(where) if j in known}
+        return Moments.beside([parts[k] for k in range(len(where))])
 
     def ordered(self, names: tuple[str, ...]) -> Statistics:
         """The same statistics with the columns in the order of `names`."""

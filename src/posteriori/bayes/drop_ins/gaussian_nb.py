@@ -104,10 +104,10 @@ class GaussianNB(DropIn):
         return checked
 
     def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> Moments:
-        n, mean, m2, seen = class_moments_seen(X, codes, n_classes, weights)
+        n, mean, m2, low, high, seen = class_moments_seen(X, codes, n_classes, weights)
         if seen or not np.isfinite(m2).all():
             refuse_numbers(self, X)
-        return Moments(n, mean, m2)
+        return Moments.of(n, mean, m2, low, high, weights is not None)
 
     def _is_sure(self, X: Array, room: Room) -> bool:
         return bool(X.min() > -LARGE and X.max() < LARGE)

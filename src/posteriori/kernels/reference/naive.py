@@ -78,10 +78,12 @@ def posterior_cells(
     return posterior(log_joint_cells(columns, log_theta, offsets, start))
 
 
-def class_moments(X: Array, y: Array, n_classes: int, weights: Floats | None = None) -> tuple[Floats, Floats, Floats]:
-    """(n, mean, M2), each (K, d): Σw, Σwx/Σw and Σw(x−mean)² of the observed cells; NaN is missing."""
+def class_moments(
+    X: Array, y: Array, n_classes: int, weights: Floats | None = None
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(n, mean, M2, low, high), each (K, d): Σw, Σwx/Σw, Σw(x−mean)², least and greatest x of weight; NaN is missing."""
     d = X.shape[1]
-    n, mean, m2 = (np.zeros((n_classes, d)) for _ in range(3))
+    n, mean, m2, low, high = np.zeros((5, n_classes, d))
     w = np.ones(len(y)) if weights is None else weights
     for c in range(n_classes):
         rows = np.asarray(X[y == c], dtype=np.float64)
@@ -92,7 +94,9 @@ def class_moments(X: Array, y: Array, n_classes: int, weights: Floats | None = N
         shift = np.where(seen, rows, 0.0)[0] if len(rows) else np.zeros(d)
         mean[c] = np.where(n[c] > 0, shift + (share * np.where(seen, rows - shift, 0.0)).sum(axis=0) / safe, 0.0)
         m2[c] = (share * np.where(seen, rows - mean[c], 0.0) ** 2).sum(axis=0)
-    return n, mean, m2
+        low[c] = np.where(share > 0, rows, np.inf).min(axis=0, initial=np.inf)
+        high[c] = np.where(share > 0, rows, -np.inf).max(axis=0, initial=-np.inf)
+    return n, mean, m2, low, high
 
 
 def log_joint_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats) -> Floats:

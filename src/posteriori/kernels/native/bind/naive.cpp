@@ -58,20 +58,23 @@ Scores scores_of(const nb::ndarray<const double, nb::c_contig, nb::device::cpu>&
 void bind_gaussian(nb::module_& m) {
     m.def(
         "class_moments",
-        [](Any2 X, Any1 y, Weights w, OutC<double, 2> n, OutC<double, 2> mean, OutC<double, 2> m2, int threads) {
+        [](Any2 X, Any1 y, Weights w, OutC<double, 2> n, OutC<double, 2> mean, OutC<double, 2> m2, OutC<double, 2> low,
+           OutC<double, 2> high, int threads) {
             const std::size_t rows = X.shape(0), K = n.shape(0);
             need(y.shape(0) == rows, "X and y differ in length");
-            for (auto* a : {&n, &mean, &m2}) need(a->shape(1) == X.shape(1) && a->shape(0) == K, "not (K, d)");
+            for (auto* a : {&n, &mean, &m2, &low, &high}) need(a->shape(1) == X.shape(1) && a->shape(0) == K, "not (K, d)");
             const double* weights = weights_of(w, rows);
             const Column classes = column_of(y, 4);
             auto run = [&](const auto& matrix) {
                 nb::gil_scoped_release release;
-                return class_moments(matrix, classes, K, weights, n.data(), mean.data(), m2.data(), threads);
+                const MomentsOut out{n.data(), mean.data(), m2.data(), low.data(), high.data()};
+                return class_moments(matrix, classes, K, weights, out, threads);
             };
             return X.dtype() == nb::dtype<float>() ? run(floats_of(X)) : run(doubles_of(X));
         },
         nb::arg("X").noconvert(), nb::arg("y").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("n").noconvert(),
-        nb::arg("mean").noconvert(), nb::arg("m2").noconvert(), nb::arg("threads"));
+        nb::arg("mean").noconvert(), nb::arg("m2").noconvert(), nb::arg("low").noconvert(), nb::arg("high").noconvert(),
+        nb::arg("threads"));
     m.def(
         "score_gaussian",
         [](Any2 X, InC<double, 2> mean, InC<double, 2> variance,

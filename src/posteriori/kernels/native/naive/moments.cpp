@@ -1,41 +1,60 @@
-// (n, mean, M2) by class and column in one read of memory: each block of rows is gone over twice while it is in cache
-// (sums, then squares about the block's own means), and blocks are merged by Chan's formula in a fixed order.
+// (n, mean, M2, least, greatest) by class and column in one read of memory: each block of rows is gone over twice while it is
+// in cache (sums as the rows come, then squares about the block's own means and the range, class by class in registers), and
+// blocks are merged by Chan's formula in a fixed order.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "naive.hpp"
 #include "threads.hpp"
+#include "vec.hpp"
 
 namespace posteriori {
 namespace {
 
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+
 // The moments of some rows, (K, d) each. The mean is kept with the part that a double cannot hold, so that the merges of
 // many blocks lose nothing of it.
 struct Running {
-    std::vector<double> n, mean, low, m2;
-    explicit Running(std::size_t size) : n(size, 0.0), mean(size, 0.0), low(size, 0.0), m2(size, 0.0) {}
+    std::vector<double> n, mean, rest, m2, low, high;
+    explicit Running(std::size_t size)
+        : n(size, 0.0), mean(size, 0.0), rest(size, 0.0), m2(size, 0.0), low(size, INFINITE), high(size, -INFINITE) {}
 };
 
 // Chan, Golub & LeVeque: with gap = mean_b − mean_a and share = n_b / n, the mean moves by gap·share and
 // M2 = M2_a + M2_b + gap²·n_a·share.
-inline void merge(double& n, double& mean, double& low, double& m2, double n_b, double mean_b, double low_b,
+inline void merge(double& n, double& mean, double& rest, double& m2, double n_b, double mean_b, double rest_b,
                   double m2_b) {
     const double total = n + n_b;
     const double share = total > 0.0 ? n_b / total : 0.0;
-    const double gap = (mean_b - mean) + (low_b - low);
+    const double gap = (mean_b - mean) + (rest_b - rest);
     m2 += m2_b + (gap * share) * gap * n;
     const double move = gap * share, moved = mean + move, back = moved - mean;
-    low += n > 0.0 ? (mean - (moved - back)) + (move - back) : 0.0;
+    rest += n > 0.0 ? (mean - (moved - back)) + (move - back) : 0.0;
     mean = n > 0.0 ? moved : (n_b > 0.0 ? mean_b : mean);  // the first rows bring their mean as it is
-    low = n > 0.0 ? low : (n_b > 0.0 ? low_b : low);
+    rest = n > 0.0 ? rest : (n_b > 0.0 ? rest_b : rest);
     n = total;
 }
 
-void merge_row(Running& a, std::size_t at, std::size_t d, const double* n, const double* mean, const double* low,
-               const double* m2) {
-    double *an = a.n.data() + at, *am = a.mean.data() + at, *al = a.low.data() + at, *a2 = a.m2.data() + at;
-    for (std::size_t j = 0; j < d; ++j) merge(an[j], am[j], al[j], a2[j], n[j], mean[j], low[j], m2[j]);
+// Moments that stand somewhere: where each part begins.
+struct At {
+    const double *n, *mean, *rest, *m2, *low, *high;
+};
+
+void merge_row(Running& a, std::size_t at, std::size_t d, const At& b) {
+    double *n = a.n.data() + at, *mean = a.mean.data() + at, *rest = a.rest.data() + at, *m2 = a.m2.data() + at;
+    double *low = a.low.data() + at, *high = a.high.data() + at;
+    for (std::size_t j = 0; j < d; ++j) merge(n[j], mean[j], rest[j], m2[j], b.n[j], b.mean[j], b.rest[j], b.m2[j]);
+    for (std::size_t j = 0; j < d; ++j) low[j] = std::min(low[j], b.low[j]);
+    for (std::size_t j = 0; j < d; ++j) high[j] = std::max(high[j], b.high[j]);
 }
+
+// Where what is found of one class's rows goes, (d,) each.
+struct Found {
+    const double* mean;
+    double *e, *q, *low, *high;
+};
 
 // One block of contiguous rows. Masked: NaN cells take no part and each column has its own n.
 template <typename T, bool Weighted, bool Masked> struct Block {
@@ -67,34 +86,90 @@ template <typename T, bool Weighted, bool Masked> struct Block {
         }
     }
 
-    // e = Σ w(x − m) measures how far m is from the mean; q = Σ w(x − m)².
-    void squares(const double* __restrict m, double* __restrict e, double* __restrict q) const {
-        for (std::size_t r = 0; r < count; ++r) {
-            const T* __restrict in = x + static_cast<std::ptrdiff_t>(r) * row;
-            const double* __restrict mean = m + y[r] * d;
-            double* __restrict error = e + y[r] * d;
-            double* __restrict square = q + y[r] * d;
+    // Of the rows `order[0 … count)`, all of one class with block mean m, in `Lanes` columns from j on:
+    // e = Σ w(x − m), which measures how far m is from the mean; q = Σ w(x − m)²; the least and the greatest x of weight > 0.
+    template <typename Lanes, std::size_t V>
+    void squares(const std::uint32_t* order, std::size_t count, std::size_t j, const Found& to) const {
+        constexpr std::size_t step = sizeof(Lanes) / sizeof(double);
+        Lanes m[V], e[V], q[V], low[V], high[V];
+        for (std::size_t v = 0; v < V; ++v) {
+            std::memcpy(&m[v], to.mean + j + v * step, sizeof(Lanes));
+            e[v] = q[v] = Lanes{};
+            low[v] = Lanes{} + INFINITE;
+            high[v] = Lanes{} - INFINITE;
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t r = order[i];
+            const T* in = x + static_cast<std::ptrdiff_t>(r) * row + j;
             const double weigh = weight(r);
-            for (std::size_t j = 0; j < d; ++j) {
-                double gap = static_cast<double>(in[j]) - mean[j];
-                if (Masked) gap = gap == gap ? gap : 0.0;
-                const double part = Weighted ? weigh * gap : gap;
-                error[j] += part;
-                square[j] += part * gap;
+            const double out = !Weighted || weigh > 0.0 ? 0.0 : INFINITE;  // a row of weight 0 is not in the range
+            for (std::size_t v = 0; v < V; ++v) {
+                Lanes value, gap, least, most;
+                read(in + v * step, value);
+                gap = value - m[v];
+                least = most = value;
+                if constexpr (Weighted) {
+                    least = value + out;
+                    most = value - out;
+                }
+                if constexpr (Masked) {
+                    gap = value == value ? gap : 0.0;
+                    least = value == value ? least : INFINITE;
+                    most = value == value ? most : -INFINITE;
+                }
+                const Lanes part = Weighted ? weigh * gap : gap;
+                e[v] += part;
+                q[v] += part * gap;
+                low[v] = least < low[v] ? least : low[v];
+                high[v] = most > high[v] ? most : high[v];
             }
         }
+        for (std::size_t v = 0; v < V; ++v) {
+            const std::size_t at = j + v * step;
+            std::memcpy(to.e + at, &e[v], sizeof(Lanes));
+            std::memcpy(to.q + at, &q[v], sizeof(Lanes));
+            std::memcpy(to.low + at, &low[v], sizeof(Lanes));
+            std::memcpy(to.high + at, &high[v], sizeof(Lanes));
+        }
     }
+
+    // All columns of the rows of one class; the last vector may go over some columns again, to the same end.
+    void squares(const std::uint32_t* order, std::size_t count, const Found& to) const {
+        constexpr std::size_t V = 2, tile = 4 * V;
+        std::size_t j = 0;
+        if constexpr (!Masked) {
+            for (; j + tile <= d; j += tile) squares<Doubles, V>(order, count, j, to);
+            for (; d >= 4 && j < d; j += 4) squares<Doubles, 1>(order, count, std::min(j, d - 4), to);
+        }
+        for (; j < d; ++j) squares<double, 1>(order, count, j, to);
+    }
+
+    static void read(const T* from, double& to) { to = *from; }
+    static void read(const T* from, Doubles& to) { to = load4(from); }
 };
 
 struct Scratch {
-    std::vector<double> n, s, e, q;
-    std::vector<std::uint32_t> y, classes;
-    std::vector<unsigned char> here;
+    std::vector<double> n, s, e, q, low, high;
+    std::vector<std::uint32_t> y, classes, order, ends;  // the rows by class: those of class k end at ends[k]
     Scratch(std::size_t K, std::size_t d, std::size_t rows)
-        : n(K * d), s(K * d), e(K * d), q(K * d), y(rows), here(K, 0) {}
+        : n(K * d), s(K * d), e(d), q(d), low(d), high(d), y(rows), order(rows), ends(K, 0) {}
+
+    void sort(std::size_t count) {
+        for (const auto k : classes) ends[k] = 0;
+        classes.clear();
+        for (std::size_t r = 0; r < count; ++r)
+            if (!ends[y[r]]++) classes.push_back(y[r]);
+        std::uint32_t begin = 0;
+        for (const auto k : classes) {
+            const std::uint32_t rows = ends[k];
+            ends[k] = begin;
+            begin += rows;
+        }
+        for (std::size_t r = 0; r < count; ++r) order[ends[y[r]]++] = static_cast<std::uint32_t>(r);
+    }
     void clear(std::size_t d) {
         for (const auto k : classes)
-            for (auto* v : {&n, &s, &e, &q}) std::fill_n(v->begin() + static_cast<std::ptrdiff_t>(k * d), d, 0.0);
+            for (auto* v : {&n, &s}) std::fill_n(v->begin() + static_cast<std::ptrdiff_t>(k * d), d, 0.0);
     }
 };
 
@@ -113,16 +188,18 @@ bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Runnin
         }
     }
     if (!clean && !Masked) return false;
-    block.squares(scratch.s.data(), scratch.e.data(), scratch.q.data());
+    double *e = scratch.e.data(), *q = scratch.q.data(), *low = scratch.low.data(), *high = scratch.high.data();
+    std::size_t begin = 0;
     for (const auto k : scratch.classes) {
-        double *n = scratch.n.data() + k * d, *s = scratch.s.data() + k * d, *e = scratch.e.data() + k * d,
-               *q = scratch.q.data() + k * d;
+        const double *n = scratch.n.data() + k * d, *s = scratch.s.data() + k * d;
+        block.squares(scratch.order.data() + begin, scratch.ends[k] - begin, Found{s, e, q, low, high});
+        begin = scratch.ends[k];
         for (std::size_t j = 0; j < d; ++j) {
             const double off = n[j] > 0.0 ? e[j] / n[j] : 0.0;
             q[j] = std::max(q[j] - off * e[j], 0.0);
             e[j] = off;
         }
-        merge_row(into, k * d, d, n, s, e, q);
+        merge_row(into, k * d, d, At{n, s, e, q, low, high});
     }
     return true;
 }
@@ -147,14 +224,7 @@ int add_rows(const Matrix<T>& X, const Column& y, std::size_t K, const double* w
     for (std::size_t b = begin; b < end; b += step) {
         const std::size_t count = std::min(step, end - b);
         read_classes(y, b, count, K, scratch.y.data());
-        for (const auto k : scratch.classes) scratch.here[k] = 0;
-        scratch.clear(d);
-        scratch.classes.clear();
-        for (std::size_t r = 0; r < count; ++r) {
-            const auto k = scratch.y[r];
-            if (!scratch.here[k]) scratch.classes.push_back(k);
-            scratch.here[k] = 1;
-        }
+        scratch.sort(count);
         std::ptrdiff_t row;
         const T* x = X.rows(b, count, turned, &row);
         const double* weights = w ? w + b : nullptr;
@@ -169,8 +239,8 @@ int add_rows(const Matrix<T>& X, const Column& y, std::size_t K, const double* w
 }  // namespace
 
 template <typename T>
-int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const double* w, double* n, double* mean,
-                  double* m2, int threads) {
+int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const double* w,
+                  const MomentsOut& out, int threads) {
     const std::size_t size = K * X.d;
     if (!X.n || !size) return CLEAN;
     const std::size_t step = std::clamp<std::size_t>((std::size_t{1} << 18) / (X.d * sizeof(T)), 32, 4096);
@@ -190,18 +260,19 @@ int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const doub
     int flags = seen[0];
     for (std::size_t c = 1; c < chunks; ++c) {
         const Running& part = parts[c];
-        merge_row(all, 0, size, part.n.data(), part.mean.data(), part.low.data(), part.m2.data());
+        merge_row(all, 0, size,
+                  At{part.n.data(), part.mean.data(), part.rest.data(), part.m2.data(), part.low.data(), part.high.data()});
         flags |= seen[c];
     }
-    for (std::size_t k = 0; k < size; ++k) mean[k] = all.mean[k] + all.low[k];
-    std::copy(all.n.begin(), all.n.end(), n);
-    std::copy(all.m2.begin(), all.m2.end(), m2);
+    for (std::size_t k = 0; k < size; ++k) out.mean[k] = all.mean[k] + all.rest[k];
+    std::copy(all.n.begin(), all.n.end(), out.n);
+    std::copy(all.m2.begin(), all.m2.end(), out.m2);
+    std::copy(all.low.begin(), all.low.end(), out.low);
+    std::copy(all.high.begin(), all.high.end(), out.high);
     return flags;
 }
 
-template int class_moments<double>(const Matrix<double>&, const Column&, std::size_t, const double*, double*, double*,
-                                   double*, int);
-template int class_moments<float>(const Matrix<float>&, const Column&, std::size_t, const double*, double*, double*,
-                                  double*, int);
+template int class_moments<double>(const Matrix<double>&, const Column&, std::size_t, const double*, const MomentsOut&, int);
+template int class_moments<float>(const Matrix<float>&, const Column&, std::size_t, const double*, const MomentsOut&, int);
 
 }  // namespace posteriori

@@ -79,9 +79,11 @@ void exp_all(double* x, std::size_t n);  // x <- exp(x), for x <= 700
 void log_all(double* x, std::size_t n);  // x <- ln x, for x in the normal range
 
 enum Seen : int { CLEAN = 0, SAW_NAN = 1, SAW_INF = 2 };
+struct MomentsOut {  // (K, d) each; low and high begin as +∞ and −∞
+    double *n, *mean, *m2, *low, *high;
+};
 template <typename T>
-int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const double* w, double* n, double* mean,
-                  double* m2, int threads);
+int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const double* w, const MomentsOut& out, int threads);
 template <typename T>
 std::int64_t score_gaussian(const Matrix<T>& X, const double* mean, const double* variance, std::size_t K,
                             const Scores& to, int threads, int* seen);
