@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, Str
 
 from .errors import BadParameter, did_you_mean
 
-__all__ = ["MAX_MEMORY", "N_JOBS", "RANDOM_STATE", "Estimator", "alike", "changing", "check_declared"]
+__all__ = ["MAX_MEMORY", "N_JOBS", "RANDOM_STATE", "Estimator", "alike", "changing", "check_declared", "generator"]
 
 T = TypeVar("T")
 
@@ -62,6 +62,22 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         state = dict(super().__getstate__())
         state.pop("_kept", None)
         return state
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """The stream of random numbers that a `random_state` means; a whole number gives the same one every time.
+
+    >>> bool(generator(7).random() == generator(7).random())
+    True
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(1 << 32, size=4, dtype=np.uint32))
+    known = isinstance(random_state, np.random.Generator | np.random.SeedSequence) or random_state is None
+    if not known and (not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0):
+        raise BadParameter(
+            f"random_state is a whole number from 0 up, a Generator, a RandomState or None. Got {random_state!r} instead."
+        )
+    return np.random.default_rng(random_state)
 
 
 def check_declared(constraints: dict[str, list[Any]], values: dict[str, Any], caller: str) -> None:

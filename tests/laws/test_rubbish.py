@@ -136,6 +136,58 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
          "format": None},
     ),
 }  # fmt: skip
+SEARCHED = {
+    "data": {"rain": ["no", "yes", "no", "no"] * 5, "wet": ["no", "yes", "yes", "no"] * 5, "c": ["a", "b"] * 10},
+    "score": "bic", "random_state": 0, "time_limit": None, "progress": False, "required": (), "forbidden": (),
+    "tiers": None, "max_parents": None, "sample_weight": None, "n_jobs": 1,
+}  # fmt: skip
+CHAIN = po.Dag(["rain", "wet", "c"], [("rain", "wet"), ("wet", "c")])
+FUNCTIONS |= {
+    "learn_structure": (
+        po.learn_structure,
+        {
+            **SEARCHED,
+            "method": "hill-climb",
+            "start": None,
+            "parent_of_all": None,
+            "tabu": 0,
+            "restarts": 0,
+            "ess": 1.0,
+        },
+    ),
+    "learn_structure by tests": (po.learn_structure, {**SEARCHED, "method": "pc", "test": "g2", "alpha": 0.05}),
+    "learn_structure in order": (
+        po.learn_structure,
+        {"data": SEARCHED["data"], "method": "k2", "order": ["rain", "wet", "c"]},
+    ),
+    "arc_confidence": (
+        po.arc_confidence,
+        {k: SEARCHED[k] for k in ("data", "score", "random_state", "time_limit", "progress")} | {"n": 2},
+    ),
+    "cross_validate": (
+        po.cross_validate,
+        {"data": SEARCHED["data"], "structure": CHAIN, "folds": 2, "smoothing": 1.0, "random_state": 0},
+    ),
+    "compare_structures": (po.compare_structures, {"found": CHAIN, "true": CHAIN}),
+    "structural_em": (
+        po.structural_em,
+        {k: v for k, v in SEARCHED.items() if k != "time_limit"}
+        | {
+            "start": None,
+            "hidden": None,
+            "smoothing": 1.0,
+            "states": None,
+            "draws": 2,
+            "max_iter": 2,
+            "progress": None,
+        },
+    ),
+    "loss_scorer": (
+        lambda **options: po.loss_scorer(**options)(po.GaussianNB().fit(X, Y), X, Y),
+        {"loss": [[0, 1], [1, 0]], "classes": [0, 1], "reject_label": "?"},
+    ),
+    "Not": (lambda state: po.networks.asia().query("lung", {"smoke": po.Not(state)}), {"state": "yes"}),
+}
 for cls in estimators():
     model = make(cls)
     model.fit(X, Y)
@@ -215,3 +267,10 @@ def test_rubbish_in_an_argument_of_a_network(function: str) -> None:
             except Exception as error:  # whatever else comes is what must not
                 wrong[f"{name} is {what}"] = f"{type(error).__name__}: {error}"
     assert wrong == {}
+
+
+def test_every_public_name_is_fed_rubbish() -> None:
+    fed = {name.split(".")[0].split(" ")[0] for name in [*FUNCTIONS, *NETWORKS]} | {
+        cls.__name__ for cls in estimators()
+    }
+    assert set(po.__all__) - fed == {"__version__", "networks"}  # whose functions take nothing

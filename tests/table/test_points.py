@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+import posteriori as po
 from posteriori.errors import BadValue, TableError, UnknownColumn
 from posteriori.table.points import Border, read_points
 
@@ -120,3 +121,10 @@ def test_no_rows_or_columns_are_refused(empty):
     with pytest.raises(ValueError, match="minimum of 1 is required") as caught:
         read_points(Model(), empty, NEAR, reset=True)
     assert isinstance(caught.value, TableError) or isinstance(empty, np.ndarray)
+
+
+@pytest.mark.parametrize("Model", [po.GaussianNB, po.GaussianBayes, po.CategoricalNB, po.BernoulliNB, po.MultinomialNB])
+@pytest.mark.parametrize("X", [[["u", 1], ["v", 2]], {"b": ["u", "v"], "a": [1, 2]}])
+def test_a_word_given_to_a_matrix_is_named_with_the_way_out(Model, X):
+    with pytest.raises(BadValue, match=r"column .* holds 'u'.*NaiveBayes takes words"):
+        Model().fit(pandas.DataFrame(X), [0, 1])

@@ -437,3 +437,21 @@ def test_numbers_are_looked_at_together_as_alone():
         whole = all(float(v).is_integer() for v in values)
         few = len(values) <= 10 and np.count_nonzero(codes < len(values)) >= 10 * len(values)
         assert numeric == (not whole or not (few or set(values) == {0, 1}))
+
+
+@pytest.mark.parametrize("word", ["?", "NA", "N/A", "null", "-", "--", ".", " ", "none", "#N/A"])
+def test_words_for_a_missing_cell_among_numbers_are_known(word):
+    table = po.read(io.StringIO(f"a,b\n1.5,x\n{word},y\n2.5,x\n"), target="b")
+    assert table.schema["a"].kind == "numeric"
+    assert np.isnan(np.asarray(table.X["a"], dtype=float)).tolist() == [False, True, False]
+    assert any("read as missing" in note for note in table.notes)
+    names = po.read(io.StringIO(f"a,b\nuk,x\n{word},y\nfr,x\n"), target="b")
+    assert word in set(names.X["a"])  # among words it is one more
+
+
+def test_a_wide_encoding_is_named(tmp_path):
+    file = tmp_path / "wide.csv"
+    file.write_text("a,b\n1,x\n2,y\n", encoding="utf-16")
+    with pytest.raises(FormatError, match="utf-16"):
+        po.read(file)
+    assert po.read(file, encoding="utf-16").schema.names == ("a", "b")

@@ -103,6 +103,13 @@ def structural_em(
         raise BadParameter(
             f"score is a likelihood less a price: one of {listed(PENALISED)}{hint} Got {score!r} instead."
         )
+    for name, value, fits, what in (
+        ("start", start, isinstance(start, Dag), "a Dag"),
+        ("hidden", hidden, isinstance(hidden, Mapping), "a mapping of hidden nodes to their states"),
+        ("progress", progress, callable(progress), "a function of the step and its score"),
+    ):
+        if value is not None and not fits:
+            raise BadParameter(f"{name} is {what}, or None. Got {value!r} instead.")
     draws, max_iter = at_least("draws", draws, 1), at_least("max_iter", max_iter, 1)
     rules: dict[str, Any] = {"required": required, "forbidden": forbidden, "tiers": tiers, "max_parents": max_parents}
     rules["n_jobs"] = n_jobs

@@ -104,7 +104,7 @@ def collect_mixed(
     others, n_classes = [j for j in range(len(schema)) if j not in set(where)], len(schema.classes)
     some = replace(schema, columns=tuple(schema.columns[j] for j in others))
     table, found = collect_codes(coded, some, y, weights, n_jobs)
-    n, mean, m2, _ = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
+    n, mean, m2, low, high, _ = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
     with np.errstate(over="ignore", invalid="ignore"):  # looked for here, before a search meets it
         pooled = Moments(n, mean, m2).pooled()
     if (large := np.flatnonzero(~np.isfinite(pooled.m2[0]))).size:
@@ -117,7 +117,7 @@ def collect_mixed(
     whole = replace(schema, columns=tuple(columns))
     sizes = tuple(len(c.values) for c in columns)
     return CodedTable(codes, sizes, table.n_missing, table.n_unseen), replace(
-        found, schema=whole, roles=tuple(roles), moments=Moments(n, mean, m2)
+        found, schema=whole, roles=tuple(roles), moments=Moments.of(n, mean, m2, low, high, weights is not None)
     )
 
 

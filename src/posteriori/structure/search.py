@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import BadParameter, InvalidNetwork, TableError, did_you_mean, listed
+from ..estimator import generator
 from ..table.encode import code_columns
 from ..table.frame import open_frame
 from ..table.labels import narrowest
@@ -124,8 +125,7 @@ def learn_structure(
             if method == "mmhc":
                 rules = replace(rules, forbidden=rules.forbidden | ~neighbours(judge, rules, watch))
             begin = rules.start(*_start(rules, scored, start))
-            rng = np.random.default_rng(random_state)
-            arrows, steps, worth = climb(scored, rules, begin, watch, int(tabu), int(restarts), rng)
+            arrows, steps, worth = climb(scored, rules, begin, watch, int(tabu), int(restarts), generator(random_state))
     dag = Dag(names, rules.named(arrows))
     worth = scored.whole(dag.numbered_parents) if worth is None else worth
     found = Learned(dag, worth, tuple(steps), watch.finished)

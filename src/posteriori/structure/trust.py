@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import BadParameter
+from ..estimator import generator
 from .dag import Dag
 from .search import coded, learn_structure
 from .separation import closure
@@ -106,7 +107,7 @@ def arc_confidence(
     names, table = coded(data, "loglik", 1.0, options.pop("sample_weight", None), options.get("n_jobs"))
     columns = _columns(names, table.codes, table.sizes)
     share = np.full(table.codes.shape[1], 1.0) if table.weights is None else table.weights
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     found: dict[Arrow, int] = {}
     done = 0
     with watched(progress, time_limit) as watch:
@@ -164,7 +165,7 @@ def cross_validate(
         raise BadParameter(f"folds is a whole number from 2 to the {rows} rows. Got {folds!r} instead.")
     if structure is not None:
         structure.ancestors(names)  # an unknown node is named
-    fold = np.random.default_rng(random_state).permutation(np.arange(rows) % folds)
+    fold = generator(random_state).permutation(np.arange(rows) % folds)
     columns = _columns(names, table.codes, table.sizes)
     found, dags = [], []
     for k in range(folds):

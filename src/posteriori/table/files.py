@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import gzip
@@ -133,9 +134,12 @@ def _as_utf8(file: pathlib.Path, name: str, encoding: str, room: pathlib.Path) -
                     out.write(piece)
                 line += piece.count("\n")
     except UnicodeError:
+        with open(file, "rb") as raw:
+            wide = raw.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         way = (
             "encoding='latin-1' reads a file of western Europe, 'gbk' one of China" if plain else "try another encoding"
         )
+        way = "it begins as encoding='utf-16' does" if wide else way
         raise FormatError(f"{name} is not {encoding} text (after line {line}): {way}") from None
     except (gzip.BadGzipFile, EOFError):
         raise FormatError(f"{name} is no complete gzip file, though it ends in .gz") from None

@@ -20,6 +20,8 @@ from .frame import Frame, Table, columns_of, open_frame
 from .kinds import kind_of
 from .schema import Column, Schema
 
+WORDS = "NaiveBayes takes words as they are"
+
 
 @dataclass(frozen=True)
 class Border:
@@ -57,21 +59,21 @@ def read_points(model: Any, X: Any, border: Border, *, reset: bool) -> Any:
         "accept_large_sparse": border.large_sparse,
         "ensure_all_finite": False,
     }
-    try:
-        points = checked_matrix(model, X, reset=reset, dtype=list(border.floats), order="C", **options)
-    except ValueError as error:
-        if "could not convert" not in str(error):
-            raise
-        raise _word(open_frame(X), border) from None
+    points = checked_matrix(model, X, border, reset=reset, dtype=list(border.floats), order="C", **options)
     return _finite(model, points, border)
 
 
-def checked_matrix(model: Any, X: Any, **options: Any) -> Any:
+def checked_matrix(model: Any, X: Any, border: Border | None = None, **options: Any) -> Any:
     """X as scikit-learn's `validate_data` lets it in; what `read` gives goes in as its columns."""
     try:
         return validate_data(model, columns_of(X), **options)
     except TypeError as error:
         raise BadType(f"X must be a table of numbers: {error}") from None
+    except ValueError as error:
+        if not str(error).startswith(("could not convert", "invalid literal")):
+            raise
+        plain = Border(f"{type(model).__name__} needs every cell", words=WORDS)
+        raise _word(open_frame(X), border or plain) from None
 
 
 def _plain(model: Any, X: Any, border: Border, reset: bool) -> bool:

@@ -19,7 +19,8 @@ from .frame import Frame, Table, open_frame
 from .kinds import Kinds, infer_frame
 from .schema import Column, Schema, in_order, is_missing
 
-MISSING = ("?", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "NaN", "nan", "-")  # where all else is a number
+MISSING = ("?", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "none", "NaN", "nan", "#N/A", "-", "--", ".", "")
+# what stands for a missing cell where all else is a number; the last is a cell of blanks
 SIGNS = ("+", "-", ".", "i", "I")  # with which a number may begin
 MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
 

@@ -102,26 +102,19 @@ template <typename T, bool Weighted, bool Masked> struct Block {
             const std::size_t r = order[i];
             const T* in = x + static_cast<std::ptrdiff_t>(r) * row + j;
             const double weigh = weight(r);
-            const double out = !Weighted || weigh > 0.0 ? 0.0 : INFINITE;  // a row of weight 0 is not in the range
+            Lanes value[V];
             for (std::size_t v = 0; v < V; ++v) {
-                Lanes value, gap, least, most;
-                read(in + v * step, value);
-                gap = value - m[v];
-                least = most = value;
-                if constexpr (Weighted) {
-                    least = value + out;
-                    most = value - out;
-                }
-                if constexpr (Masked) {
-                    gap = value == value ? gap : 0.0;
-                    least = value == value ? least : INFINITE;
-                    most = value == value ? most : -INFINITE;
-                }
+                read(in + v * step, value[v]);
+                Lanes gap = value[v] - m[v];
+                if constexpr (Masked) gap = value[v] == value[v] ? gap : Lanes{};
                 const Lanes part = Weighted ? weigh * gap : gap;
                 e[v] += part;
                 q[v] += part * gap;
-                low[v] = least < low[v] ? least : low[v];
-                high[v] = most > high[v] ? most : high[v];
+            }
+            if (Weighted && !(weigh > 0.0)) continue;  // a row of weight 0 is not in the range
+            for (std::size_t v = 0; v < V; ++v) {  // NaN is neither less nor greater
+                low[v] = value[v] < low[v] ? value[v] : low[v];
+                high[v] = value[v] > high[v] ? value[v] : high[v];
             }
         }
         for (std::size_t v = 0; v < V; ++v) {
@@ -137,11 +130,12 @@ template <typename T, bool Weighted, bool Masked> struct Block {
     void squares(const std::uint32_t* order, std::size_t count, const Found& to) const {
         constexpr std::size_t V = 2, tile = 4 * V;
         std::size_t j = 0;
-        if constexpr (!Masked) {
-            for (; j + tile <= d; j += tile) squares<Doubles, V>(order, count, j, to);
-            for (; d >= 4 && j < d; j += 4) squares<Doubles, 1>(order, count, std::min(j, d - 4), to);
-        }
-        for (; j < d; ++j) squares<double, 1>(order, count, j, to);
+        if (d == 1) squares<double, 1>(order, count, 0, to);
+        if (d == 2) squares<double, 2>(order, count, 0, to);
+        if (d == 3) squares<double, 3>(order, count, 0, to);
+        if (d < 4) return;
+        for (; j + tile <= d; j += tile) squares<Doubles, V>(order, count, j, to);
+        for (; j < d; j += 4) squares<Doubles, 1>(order, count, std::min(j, d - 4), to);
     }
 
     static void read(const T* from, double& to) { to = *from; }
