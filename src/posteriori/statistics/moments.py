@@ -241,7 +241,10 @@ def left_in(
     if span is None or less is None:
         return None, n == 1.0, (n == 1.0) & (m2 > error)
     left = span.without(less, n)
-    return left, (n == 1.0) & (not left.weighted), left.too_wide(n, mean, m2, gone, SURE * error)
+    alone = ((n == 1.0) & (not left.weighted)) | (
+        left.low == left.high
+    )  # equal values have no spread, whatever rounding left
+    return left, alone, left.too_wide(n, mean, m2, gone, SURE * error)
 
 
 def is_covariance(c: Floats, kept: Floats, off: float) -> Bools:
