@@ -455,3 +455,16 @@ def test_a_wide_encoding_is_named(tmp_path):
     with pytest.raises(FormatError, match="utf-16"):
         po.read(file)
     assert po.read(file, encoding="utf-16").schema.names == ("a", "b")
+
+
+@given(
+    st.lists(
+        st.tuples(*[st.sampled_from(["3", "2.5", "#", "#N/A", "# x", "x#", "--", "//", "%", "!", "word"])] * 3),
+        min_size=2,
+        max_size=12,
+    )
+)
+def test_a_row_is_a_row_whatever_sign_it_begins_with(rows):
+    """A sign that begins comments elsewhere is a cell here: no line is dropped."""
+    text = "a,b,c\n" + "".join(",".join(row) + "\n" for row in rows)
+    assert len(po.read(io.BytesIO(text.encode()), format="csv").X) == len(rows)

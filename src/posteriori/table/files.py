@@ -45,7 +45,7 @@ for _code, _some in ((SURELY, b" +"), (AFTER, b"-0"), (PERHAPS, b"nNiItTfF")):
 for _word in (b"nan", b"inf", b"true", b"false"):
     SECOND[[_word[0], _word[0] - 32]], THIRD[[_word[0], _word[0] - 32]] = _word[1], _word[2]
 DIGITS = np.isin(np.arange(256), list(b"0123456789"))
-CSV_OPTIONS = "nullstr='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
+CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 
 
 @contextlib.contextmanager
