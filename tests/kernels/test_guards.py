@@ -106,6 +106,10 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
         families.toggle_scores(codes, [2] * 4, 0, [1], [1, 2, 3], kind, 1.0, **given)
     families.g_tests(codes, [2] * 4, 0, [1], [2, 3], weights, x_log_x=logs)
     families.g_tests(codes, [2] * 4, 0, [1], [2, 3], bits=bits, x_log_x=logs)
+    none = np.zeros((4, 4), bool)
+    rules: dict[str, Any] = {"required": none, "forbidden": none, "most": 2, "least": 0.0, "symmetric": False}
+    families.climb(codes, [2] * 4, [[], [0], [], []], "penalised", 1.0, weights, tabu=2, restarts=1, **rules)
+    families.climb(codes, [2] * 4, [[]] * 4, "fnml", 1.0, bits=bits, x_log_x=logs, regrets=[logs] * 4, **rules)
     rows, tables, free = np.ones(n, np.uint32), np.stack([logs, logs]), [0] * 4
     for price in (0.0, 1.0):
         families.best_network(

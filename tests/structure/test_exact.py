@@ -155,3 +155,12 @@ def test_what_cannot_be_done_is_said_before_the_work(monkeypatch):
     found = po.learn_structure(as_data(table(0)), method="exact")
     assert not found.finished
     assert found.edges == po.learn_structure(as_data(table(0))).edges
+
+
+@pytest.mark.parametrize("score", ["bic", "bdeu"])
+def test_a_time_limit_gives_what_a_climb_finds(score):
+    data = as_data(table(3, d=16, n=3000))
+    found = po.learn_structure(data, score, "exact", time_limit=0)
+    assert not found.finished
+    assert found.edges == po.learn_structure(data, score).edges
+    assert po.learn_structure(as_data(table(3)), score, "exact", time_limit=60).finished

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.errors import BadParameter, InvalidNetwork, TableError, UnknownColumn
 from posteriori.structure.scores import SCORES, Scored
+from posteriori.structure.separation import reversed_rows, topological
 
 NAMES = "abcde"
 
@@ -53,7 +54,6 @@ def test_every_step_is_what_it_says_and_none_is_left(seed, score):
         now = judge.whole(parents_of(po.Dag(NAMES, sorted(arrows))))  # a cycle would be refused here
         assert step.score == pytest.approx(now, rel=1e-9)
         assert step.gain == pytest.approx(now - before, rel=1e-6, abs=1e-6)
-        assert step.gain > (-1e-6 if step.move == "turn" else 0)  # a turn within the class gains nothing, and leads on
         before = now
     assert set(found.edges) == arrows
     assert found.score == pytest.approx(before)
@@ -222,21 +222,6 @@ def test_time_ctrl_c_and_progress():
     assert po.learn_structure(data, progress=True) == whole
 
 
-@given(seed=st.integers(0, 10_000), order=st.permutations(range(len(NAMES))))
-def test_the_order_of_columns_changes_at_most_which_of_equals(seed, order):
-    """The same steps, until two are worth the same."""
-    data = table(seed)
-    first = po.learn_structure(data, "k2")
-    moved = po.learn_structure({NAMES[j]: data[NAMES[j]] for j in order}, "k2")
-    for a, b in zip(first.steps, moved.steps):
-        assert a.gain == pytest.approx(b.gain)
-        if (a.move, a.parent, a.child) != (b.move, b.parent, b.child):
-            break
-    else:
-        assert set(moved.edges) == set(first.edges)
-        assert moved.score == pytest.approx(first.score)
-
-
 def test_a_whole_matrix_of_numbers_has_the_values_that_occur():
     matrix = np.random.default_rng(0).integers(0, 2, (200, 3)) * np.array([1, 7, 1]) + np.array([0, 1, 5])
     found = po.learn_structure(matrix)
@@ -258,27 +243,64 @@ def test_two_rows_and_columns_of_one_value():
         assert po.learn_structure({"a": [1, 1, 1], "b": [2, 2, 2]}, method=method).dag.nodes == ("a", "b")
 
 
-def test_turns_within_a_class_lead_out_of_where_greed_ends():
-    """Every turn that gains nothing keeps the class, and is followed by a step that gains."""
-    seen, names = 0, [f"x{j:02}" for j in range(14)]
-    for seed in range(12):
+def greedy(judge: Scored) -> float:
+    """Where a plain climb ends: one step at a time, the best of all."""
+    d = judge.d
+    parents: list[frozenset[int]] = [frozenset()] * d
+    memory: dict[tuple[int, frozenset[int]], float] = {}
+
+    def family(v: int, some: frozenset[int]) -> float:
+        if (v, some) not in memory:
+            memory[v, some] = judge.family(v, sorted(some))
+        return memory[v, some]
+
+    def worth(changed: dict[int, frozenset[int]]) -> float:
+        after = [changed.get(v, some) for v, some in enumerate(parents)]
+        if len(topological(after, reversed_rows(after))) < d:
+            return -np.inf
+        return sum(family(v, some) - family(v, parents[v]) for v, some in changed.items())
+
+    while True:
+        steps: list[dict[int, frozenset[int]]] = [
+            {v: parents[v] ^ {u}} for v in range(d) for u in range(d) if u != v and v not in parents[u]
+        ]
+        steps += [{v: parents[v] - {u}, u: parents[u] | {v}} for v in range(d) for u in parents[v]]
+        best = max(steps, key=worth)
+        if worth(best) <= 1e-6:
+            return judge.whole([sorted(some) for some in parents])
+        for v, some in best.items():
+            parents[v] = some
+
+
+def test_moves_in_the_order_lead_out_of_where_greed_ends():
+    """Never far below a plain climb, mostly above: nine columns of which each is told by two before it."""
+    gaps = []
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         columns: list[np.ndarray] = []
-        for j in range(len(names)):
+        for j in range(9):
             told = sum((columns[int(k)] for k in rng.integers(0, j, 2)), np.zeros(600, int)) if j > 1 else 0
             columns.append((told + rng.choice(3, 600, p=[0.8, 0.15, 0.05])) % 3)
-        found = po.learn_structure(dict(zip(rng.permutation(names).tolist(), columns)))
-        arrows: set[tuple[str, str]] = set()
-        for step in found.steps:
-            before = po.Dag(names, sorted(arrows))
-            arrows ^= {(step.parent, step.child)}
-            if step.move == "turn":
-                arrows.add((step.child, step.parent))
-            if step.gain <= 1e-6:
-                seen += 1
-                assert po.Dag(names, sorted(arrows)).equivalent_to(before)
-        assert found.steps[-1].gain > 1e-6
-    assert seen
+        data = dict(zip(rng.permutation(list("abcdefghi")).tolist(), columns))
+        found = po.learn_structure(data)
+        gaps.append(found.score - greedy(scored(data, "bic")))
+        best = po.learn_structure(data, method="exact").score
+        assert found.score <= best + 1e-6
+    assert min(gaps) > -1e-6
+    assert max(gaps) > 1
+
+
+@given(seed=st.integers(0, 10_000), order=st.permutations(range(len(NAMES))))
+def test_columns_in_another_order_give_the_same_network(seed, order):
+    """Nodes are told apart by s(v | ∅); only where two are equal in it does the order of their columns count."""
+    data = table(seed)
+    judge = scored(data, "bic")
+    if len({judge.family(v, ()) for v in range(len(NAMES))}) < len(NAMES):
+        return
+    first = po.learn_structure(data)
+    moved = po.learn_structure({NAMES[j]: data[NAMES[j]] for j in order})
+    assert set(first.edges) == set(moved.edges)
+    assert first.steps == moved.steps
 
 
 RUBBISH = [object(), 2.5, "lots", float("nan"), np.array([np.nan, 1.0]), np.array([]), {}, -1, [5]]

@@ -1,15 +1,16 @@
-"""Families of columns: scores of a child with its parents, tests of independence, for many candidates at once."""
+"""Families of columns: scores of a child with its parents, tests of independence, and the searches that ask for them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Bools, Floats
 from . import n_threads, native
 
-__all__ = ["KINDS", "best_network", "g_tests", "toggle_scores", "value_bitmaps"]
+__all__ = ["KINDS", "best_network", "climb", "g_tests", "toggle_scores", "value_bitmaps"]
 
 KINDS = ("penalised", "bdeu", "k2", "fnml")
 NARROW = 16  # columns of more states have no bitmaps
@@ -101,6 +102,67 @@ def g_tests(
     return out
 
 
+def climb(
+    codes: Array,
+    sizes: Sequence[int],
+    start: Sequence[Sequence[int]],
+    kind: str,
+    number: float,
+    weights: Floats | None = None,
+    *,
+    required: Bools,
+    forbidden: Bools,
+    most: int,
+    least: float,
+    symmetric: bool,
+    tabu: int = 0,
+    restarts: int = 0,
+    seed: int = 0,
+    tell: Callable[..., bool] | None = None,
+    states: Sequence[int] | None = None,
+    x_log_x: Floats | None = None,
+    regrets: Sequence[Floats] = (),
+    bits: Array | None = None,
+    n_jobs: int | None = None,
+) -> tuple[list[list[int]], list[float], list[tuple[int, int, int, float, float]], bool]:
+    """The parents of the best network met from `start` on, their scores, the steps (move, u, v, gain, score), the end.
+
+    Scores are those of `toggle_scores`, `regrets` by child. `required[u, v]` and `forbidden[u, v]` are arrows, `most` the
+    parents of a node, and scores that differ by no more than `least` are equal; `symmetric` says that on no other parents
+    u → v is worth as much as v → u. `tell(move, u, v, gain, score)` hears of each step and `tell()` between them; where one
+    is not true, or on Ctrl-C without it, the search ends, which the last of the four then says.
+
+    >>> codes = np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.uint8)
+    >>> no = np.zeros((2, 2), bool)
+    >>> rules = {"required": no, "forbidden": no, "most": 1, "least": 0.0, "symmetric": True}
+    >>> climb(codes, [2, 2], [[], []], "penalised", 0.5, **rules)[0]
+    [[], [0]]
+    """
+    found: tuple[list[list[int]], list[float], list[tuple[int, int, int, float, float]], bool] = native().climb(
+        codes,
+        list(sizes),
+        list(sizes if states is None else states),
+        weights,
+        bits,
+        KINDS.index(kind),
+        float(number),
+        x_log_x,
+        list(regrets),
+        [sorted(some) for some in start],
+        np.ascontiguousarray(required),
+        np.ascontiguousarray(forbidden),
+        most,
+        float(least),
+        symmetric,
+        tabu,
+        restarts,
+        seed,
+        tell,
+        n_threads(n_jobs, 1 << 40),
+    )
+    return found
+
+
 def best_network(
     codes: Array,
     sizes: Sequence[int],
@@ -113,9 +175,12 @@ def best_network(
     equal: float,
     required: Sequence[int],
     forbidden: Sequence[int],
+    seconds: float = math.inf,
     n_jobs: int | None = None,
-) -> tuple[list[int], float]:
+) -> tuple[list[int], float] | None:
     """The parents of every node, as bits, in a network of greatest score, and that score; −∞ where none is allowed.
+
+    None where that takes more than so many `seconds`.
 
     Scores are s(v | P) = Σ cells[0][N(P ∪ v)] − Σ cells[below[v]][N(P)] − price q (r − 1), the sums over the cells that
     occur; with `ess` above 0 a cell of the set S adds ln Γ(a + N)/Γ(a), a = ess/|S|, instead. `codes` are uint16, none of
@@ -127,7 +192,7 @@ def best_network(
     [2, 0]
     """
     parents, score = np.zeros(len(sizes), np.uint32), np.zeros(1)
-    native().best_network(
+    finished = native().best_network(
         codes,
         list(sizes),
         weights,
@@ -141,6 +206,7 @@ def best_network(
         list(forbidden),
         parents,
         score,
+        float(seconds),
         n_threads(n_jobs, codes.shape[1] << len(sizes)),
     )
-    return [int(p) for p in parents], float(score[0])
+    return ([int(p) for p in parents], float(score[0])) if finished else None

@@ -10,6 +10,8 @@ P ∪ v and of P, so that 2^d sets are counted and not d·2^(d−1) families.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,8 +28,8 @@ from .scores import Scored
 MOST_NODES = 30
 
 
-def exact(scored: Scored, rules: Rules) -> list[Arrow]:
-    """The arrows of a structure of greatest score, by child; of equal ones one of few parents."""
+def exact(scored: Scored, rules: Rules, seconds: float = math.inf) -> list[Arrow] | None:
+    """The arrows of a structure of greatest score, by child; of equal ones one of few parents. None if time runs out."""
     d = scored.d
     if d > MOST_NODES:
         raise TableError(f"method 'exact' takes at most {MOST_NODES} columns, got {d}: use 'hill-climb'")
@@ -40,7 +42,7 @@ def exact(scored: Scored, rules: Rules) -> list[Arrow]:
         raise BadParameter("method 'exact' counts rows: weights are whole numbers, of 16 million rows at most")
     arities = sorted(set(scored.sizes)) if scored.score in ("k2", "fnml") else []
     cells = _cells(scored, arities)
-    peak = 8.0 * 2**d * (len(cells) + 1 + 1) + cells.nbytes
+    peak = 8.0 * 2**d * (len(cells) + 1 + 1) + cells.nbytes * (_products(scored.sizes) if scored.score == "bdeu" else 1)
     refuse_over(None, peak, f"method 'exact' on {d} columns", "use 'hill-climb' or fewer columns")
     rows = np.ones(scored.codes.shape[1]) if scored.weights is None else scored.weights
     some = rows > 0
@@ -48,7 +50,7 @@ def exact(scored: Scored, rules: Rules) -> list[Arrow]:
     order = np.argsort([-scored.family(j, ()) for j in range(d)], kind="stable")[::-1]
     required, forbidden = (_bits(rule[np.ix_(order, order)]) for rule in (rules.required, rules.forbidden))
     sizes = [scored.sizes[j] for j in order]
-    found, best = best_network(
+    optimum = best_network(
         np.ascontiguousarray(scored.codes[order][:, some], dtype=np.uint16),
         sizes,
         rows[some].astype(np.uint32),
@@ -60,12 +62,21 @@ def exact(scored: Scored, rules: Rules) -> list[Arrow]:
         EQUAL * scored.m,
         required,
         forbidden,
+        seconds,
         scored.n_jobs,
     )
+    if optimum is None:
+        return None
+    found, best = optimum
     if best == -np.inf:
         raise InvalidNetwork("no structure has all required arrows within max_parents and none of the forbidden ones")
     arrows = [(int(order[u]), int(order[v])) for v in range(d) for u in range(d) if found[v] >> u & 1]
     return sorted(arrows, key=lambda arrow: arrow[::-1])
+
+
+def _products(sizes: Sequence[int]) -> int:
+    """At most so many numbers of configurations have the sets of columns."""
+    return math.prod(count + 1 for count in Counter(sizes).values())
 
 
 def _bits(arrows: Bools) -> list[int]:

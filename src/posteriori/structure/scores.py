@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 
@@ -122,6 +122,10 @@ class Scored:
         if r not in self._regrets:
             self._regrets[r] = log_regret(round(self.m), r)
         return self._regrets[r]
+
+    def taking(self, columns: Sequence[int]) -> Scored:
+        """The same with its columns in another order."""
+        return replace(self, codes=self.codes[list(columns)], sizes=tuple(self.sizes[j] for j in columns))
 
     def toggles(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> Floats:
         """The score of a child with `parents`, then with each candidate added to them, or taken away if it is one."""

@@ -28,6 +28,7 @@ from .watching import Progress, Watch, watched
 
 METHODS = ("hill-climb", "exact", "chow-liu", "k2", "pc", "mmhc")
 MOST_VALUES = 1 << 12
+MOST_STEPS = 500_000
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,9 @@ def learn_structure(
     data : table, its columns the nodes; a missing cell is one more value of a parent, and leaves the row out of the family
         in which it is the child
     score : "bic" ("mdl"), "aic", "loglik", "bdeu" (with `ess`), "k2" or "fnml"; larger is better
-    method : "hill-climb"; "exact", the best there is, for 20 columns in seconds (Ctrl-C gives the greedy one); "k2", along
-        an `order` of the nodes; "chow-liu", the tree of greatest mutual information; "pc", by tests of independence;
-        "mmhc", a climb among the pairs that tests leave
+    method : "hill-climb"; "exact", the best there is, for 20 columns in seconds (if ended early, what a climb finds);
+        "k2", along an `order` of the nodes; "chow-liu", the tree of greatest mutual information; "pc", by tests of
+        independence; "mmhc", a climb among the pairs that tests leave
     start : where the climb begins: a `Dag`, "chow-liu", or None for no arrow but the required ones
     required, forbidden : arrows (parent, child) that are kept, or never made
     tiers : lists of nodes, the earliest first: no arrow leads from a later list into an earlier one
@@ -104,8 +105,8 @@ def learn_structure(
         hint = did_you_mean(method, METHODS)
         raise BadParameter(f"method is one of {listed(METHODS)}{hint} Got {method!r} instead.")
     for what, number in (("tabu", tabu), ("restarts", restarts)):
-        if not isinstance(number, Integral) or isinstance(number, bool) or number < 0:
-            raise BadParameter(f"{what} is a whole number from 0 up. Got {number!r} instead.")
+        if not isinstance(number, Integral) or isinstance(number, bool) or not 0 <= number <= MOST_STEPS:
+            raise BadParameter(f"{what} is a whole number from 0 to {MOST_STEPS}. Got {number!r} instead.")
     names, scored = coded(data, score, ess, sample_weight, n_jobs)
     rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
     judge = Independence(scored, test, alpha)
@@ -125,7 +126,8 @@ def learn_structure(
             if method == "mmhc":
                 rules = replace(rules, forbidden=rules.forbidden | ~neighbours(judge, rules, watch))
             begin = rules.start(*_start(rules, scored, start))
-            arrows, steps, worth = climb(scored, rules, begin, watch, int(tabu), int(restarts), generator(random_state))
+            seed = int(generator(random_state).integers(1 << 62))
+            arrows, steps, worth = climb(scored, rules, begin, watch, int(tabu), int(restarts), seed)
     dag = Dag(names, rules.named(arrows))
     worth = scored.whole(dag.numbered_parents) if worth is None else worth
     found = Learned(dag, worth, tuple(steps), watch.finished)
@@ -136,11 +138,15 @@ def learn_structure(
 
 
 def _exactly(scored: Scored, rules: Rules, watch: Watch) -> list[Arrow]:
+    """The optimum; where Ctrl-C or the time limit comes first, what a climb finds."""
     try:
-        return exact(scored, rules)
-    except KeyboardInterrupt:  # then the greedy one is the best so far
+        found = None if watch.over() else exact(scored, rules, watch.left())
+    except KeyboardInterrupt:
+        found = None
+    if found is None:
         watch.finished = False
-        return climb(scored, rules, rules.start((), True), Watch(watch.show, None))[0]
+        found = climb(scored, rules, rules.start((), True), Watch(None, None))[0]
+    return found
 
 
 def _start(rules: Rules, scored: Scored, start: Any) -> tuple[list[Arrow], bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,9 +17,15 @@ Progress = bool | Callable[[str], Any]
 class Watch:
     """Tells how the work goes, and when its time is over."""
 
-    def __init__(self, show: Callable[[str], Any], limit: float | None) -> None:
-        self.show, self.finished = show, True
+    def __init__(self, show: Callable[[str], Any] | None, limit: float | None) -> None:
+        self.listens = show is not None or limit is not None
+        self.show: Callable[[str], Any] = show or (lambda _: None)
+        self.finished = True
         self._end = None if limit is None else time.monotonic() + limit
+
+    def left(self) -> float:
+        """Seconds until the time is over."""
+        return math.inf if self._end is None else max(self._end - time.monotonic(), 0.0)
 
     def over(self) -> bool:
         """Whether the time is over; then the work counts as not finished."""
@@ -33,7 +40,7 @@ def watched(progress: Progress, limit: float | None) -> Iterator[Watch]:
     if limit is not None and (not isinstance(limit, Real) or isinstance(limit, bool) or not limit >= 0):
         raise BadParameter(f"time_limit is a number of seconds from 0 up, or None. Got {limit!r} instead.")
     if progress is False or progress is None:
-        yield Watch(lambda _: None, limit)
+        yield Watch(None, limit)
     elif callable(progress):
         yield Watch(progress, limit)
     elif progress is True:

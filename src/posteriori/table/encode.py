@@ -148,7 +148,8 @@ def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     except (pa.ArrowException, OverflowError, UnicodeError):
         return _by_hash(column, name)
     words = coded.dictionary.to_pylist()
-    return _sorted_codes(words, coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False))
+    codes = coded.indices if coded.indices.null_count == 0 else coded.indices.fill_null(len(words))
+    return _sorted_codes(words, codes.to_numpy(zero_copy_only=False))
 
 
 def _few_words(cells: list[str | None]) -> tuple[Sequence[Value], Array]:
@@ -180,7 +181,7 @@ def _sorted_codes(words: list[Any], codes: Array) -> tuple[Sequence[Value], Arra
     values = in_order(present)
     place = {v: i for i, v in enumerate(values)}
     lut = np.array([place.get(w, len(values)) for w in words] + [len(values)], dtype=narrowest(len(values) + 1))
-    return values, lut[codes]
+    return values, lut.take(codes)
 
 
 def numbers(frame: Frame, where: Sequence[int]) -> Array:

@@ -17,14 +17,26 @@ std::uintptr_t thread_name() {
 
 }  // namespace
 
-Watch::Watch(Poll poll) : poll(poll), caller(thread_name()), last(now()) {}
+Often::Often() : last(now()) {}
+
+bool Often::operator()() {
+    const std::int64_t at = now();
+    if (at - last < 200) return false;
+    last = at;
+    return true;
+}
+
+Watch::Watch(Poll poll) : poll(poll), caller(thread_name()) {}
 
 void Watch::operator()() {
-    if (!poll || thread_name() != caller) return;
-    const std::int64_t at = now();
-    if (at - last < 200) return;
-    last = at;
-    poll();
+    if (ended.load(std::memory_order_relaxed)) throw Ended{};
+    if (!poll || thread_name() != caller || !often()) return;
+    try {
+        poll();
+    } catch (...) {
+        ended = true;
+        throw;
+    }
 }
 
 }  // namespace posteriori

@@ -4,9 +4,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "bind.hpp"
+#include "pairs/climb.hpp"
 #include "pairs/subsets.hpp"
+#include "watch.hpp"
 
 namespace {
 
@@ -46,6 +49,39 @@ Scoring scoring_of(int kind, double number, const Numbers& x_log_x, const Number
          "the regret is for as many counts as N ln N");
     return {how, number, x_log_x ? x_log_x->data() : nullptr, regret ? regret->data() : nullptr,
             x_log_x ? static_cast<double>(x_log_x->shape(0) - 1) : 0.0};
+}
+
+// Whether a search is to go on: `tell`, if there is one, is asked; else Ctrl-C ends it.
+bool goes_on(const nb::object& tell, const posteriori::Step* step) {
+    nb::gil_scoped_acquire hold;
+    if (tell.is_none()) {
+        if (PyErr_CheckSignals() == 0) return true;
+        if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
+        PyErr_Clear();
+        return false;
+    }
+    if (!step) return nb::cast<bool>(tell());
+    return nb::cast<bool>(tell(static_cast<int>(step->move), step->parent, step->child, step->gain, step->score));
+}
+
+template <typename C>
+nb::tuple climb(const FamilyData<C>& data, const std::vector<Scoring>& how, const std::vector<Columns>& start,
+                posteriori::ClimbTask& task, const nb::object& tell, int threads) {
+    posteriori::Climbed found;
+    {
+        nb::gil_scoped_release release;
+        task.ask = [&](int child, const Columns& parents, const Columns& candidates, double* out) {
+            const std::size_t work = data.n * (candidates.size() + 1) / (data.bits ? 4 : 1), grain = 200'000;
+            const int useful = work < 2 * grain ? 1 : static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work / grain));
+            posteriori::toggle_scores(data, child, parents, candidates, how[static_cast<std::size_t>(child)], out, useful);
+        };
+        posteriori::Often often;
+        task.tell = [&](const posteriori::Step* step) { return (tell.is_none() && !often()) || goes_on(tell, step); };
+        found = posteriori::climb(task, start);
+    }
+    nb::list steps;
+    for (const auto& s : found.steps) steps.append(nb::make_tuple(static_cast<int>(s.move), s.parent, s.child, s.gain, s.score));
+    return nb::make_tuple(found.parents, found.families, steps, found.finished);
 }
 
 void look_at_signals() {
@@ -95,6 +131,34 @@ template <typename C> void bind_codes(nb::module_& m) {
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("weights").noconvert().none(), nb::arg("bits").noconvert().none(),
         nb::arg("x"), nb::arg("given"), nb::arg("candidates"), nb::arg("x_log_x").noconvert().none(),
         nb::arg("out").noconvert(), nb::arg("threads"));
+    m.def(
+        "climb",
+        [](const InC<C, 2>& codes, const Sizes& sizes, const Sizes& states, const Numbers& weights, const Bits& bits, int kind,
+           double number, const Numbers& x_log_x, const std::vector<InC<double, 1>>& regrets, const std::vector<Columns>& start,
+           const InC<bool, 2>& required, const InC<bool, 2>& forbidden, int most, double least, bool symmetric, int tabu,
+           int restarts, std::uint64_t seed, const nb::object& tell, int threads) {
+            const auto data = family_data<C>(codes, sizes, states, weights, bits);
+            const std::size_t d = sizes.size();
+            need(start.size() == d && (regrets.empty() || regrets.size() == d), "one entry a column is needed");
+            for (const auto* rule : {&required, &forbidden}) need(rule->shape(0) == d && rule->shape(1) == d, "rules are of every pair");
+            need(most >= 0 && least >= 0, "most and least are 0 or more");
+            need(tabu >= 0 && restarts >= 0 && tabu <= 500'000 && restarts <= 500'000, "tabu and restarts are 0 to 500,000");
+            std::vector<Scoring> how;
+            for (std::size_t v = 0; v < d; ++v) {
+                check_columns(d, static_cast<int>(v), start[v], {});
+                need(std::is_sorted(start[v].begin(), start[v].end()), "parents are in order");
+                how.push_back(scoring_of(kind, number, x_log_x, regrets.empty() ? Numbers{} : Numbers{regrets[v]}));
+            }
+            need(posteriori::Network(start).order().size() == d, "the start has a cycle");
+            posteriori::ClimbTask task{static_cast<int>(d), {required.data(), required.data() + d * d},
+                                       {forbidden.data(), forbidden.data() + d * d}, most, least, symmetric, tabu, restarts, seed, {}, {}};
+            return climb(data, how, start, task, tell, threads);
+        },
+        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("states"), nb::arg("weights").noconvert().none(),
+        nb::arg("bits").noconvert().none(), nb::arg("kind"), nb::arg("number"), nb::arg("x_log_x").noconvert().none(),
+        nb::arg("regrets"), nb::arg("start"), nb::arg("required").noconvert(), nb::arg("forbidden").noconvert(), nb::arg("most"),
+        nb::arg("least"), nb::arg("symmetric"), nb::arg("tabu"), nb::arg("restarts"), nb::arg("seed"), nb::arg("tell").none(),
+        nb::arg("threads"));
 }
 
 }  // namespace
@@ -107,7 +171,7 @@ void bind_families(nb::module_& m) {
         "best_network",
         [](const InC<std::uint16_t, 2>& codes, const Sizes& sizes, const InC<std::uint32_t, 1>& weights,
            const InC<double, 2>& cells, const Columns& below, double ess, double price, int most, double equal,
-           const Sizes& required, const Sizes& forbidden, OutC<std::uint32_t, 1> parents, OutC<double, 1> score, int threads) {
+           const Sizes& required, const Sizes& forbidden, OutC<std::uint32_t, 1> parents, OutC<double, 1> score, double seconds, int threads) {
             const std::size_t n = codes.shape(1), d = codes.shape(0), T = cells.shape(0);
             need(d > 0 && d <= 30 && sizes.size() == d, "from 1 to 30 columns are needed, and a size each");
             need(n > 0 && n < (std::size_t{1} << 31) && weights.shape(0) == n, "rows and weights differ, or there are none");
@@ -128,11 +192,23 @@ void bind_families(nb::module_& m) {
                                    below,        ess,            price, most, equal, required, forbidden};
             for (std::size_t t = 0; t < T; ++t) task.cells.push_back(cells.data() + t * cells.shape(1));
             std::vector<posteriori::Set> found;
+            struct Late {};
+            const auto begin = std::chrono::steady_clock::now();
+            const auto poll = [&] {
+                look_at_signals();
+                if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds) throw Late{};
+            };
             nb::gil_scoped_release release;
-            score.data()[0] = posteriori::best_network(task, found, threads, look_at_signals);
+            try {
+                score.data()[0] = posteriori::best_network(task, found, threads, poll);
+            } catch (const Late&) {
+                return false;
+            }
             std::copy(found.begin(), found.end(), parents.data());
+            return true;
         },
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("weights").noconvert(), nb::arg("cells").noconvert(),
         nb::arg("below"), nb::arg("ess"), nb::arg("price"), nb::arg("most"), nb::arg("equal"), nb::arg("required"),
-        nb::arg("forbidden"), nb::arg("parents").noconvert(), nb::arg("score").noconvert(), nb::arg("threads"));
+        nb::arg("forbidden"), nb::arg("parents").noconvert(), nb::arg("score").noconvert(), nb::arg("seconds"),
+        nb::arg("threads"));
 }

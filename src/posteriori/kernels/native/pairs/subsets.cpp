@@ -1,8 +1,11 @@
 #include "pairs/subsets.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <unordered_map>
 
 #include "threads.hpp"
@@ -15,18 +18,41 @@ constexpr int kPrefix = 8;  // columns whose subsets are shared out among thread
 
 int size_of(Set s) { return __builtin_popcount(s); }
 
-// Rows by cell of the set so far: group g ends at end[g]. A cell of one (merged) row cannot be divided any further.
+constexpr std::size_t kSmall = 32;  // weights that are counted, not listed
+
+// Rows by cell of the set so far: group g ends at end[g]. A cell of one (merged) row cannot be divided any further; what it
+// adds is summed at once, or under BDeu, where that depends on the set, each time anew.
 struct Division {
     std::vector<std::uint32_t> row, weight, end;
-    double ones = 0.0;                 // cells of one row of weight one
-    std::vector<std::uint32_t> stuck;  // weights of the other cells of one row
-    std::vector<double> sum;           // what they add to each table
+    std::vector<double> sum;             // what the cells of one row add to each table
+    std::array<double, kSmall> alone{};  // under BDeu, how many of them have a small weight,
+    std::vector<std::uint32_t> heavy;    // and the larger weights
 
     void clear(std::size_t tables) {
-        row.clear(), weight.clear(), end.clear(), stuck.clear();
+        row.clear(), weight.clear(), end.clear(), heavy.clear();
         sum.assign(tables, 0.0);
-        ones = 0.0;
+        alone.fill(0.0);
     }
+};
+
+// ln Γ(a + N)/Γ(a), worked out when it is first asked for.
+class Rising {
+    double a = 0.0, start = 0.0;
+    std::vector<double> known;
+
+  public:
+    Rising() = default;
+    Rising(double a, std::size_t rows) : a(a), start(std::lgamma(a)), known(rows + 1, -1e300) {}
+    double operator()(std::size_t, std::uint32_t n) {
+        double& value = known[n];
+        if (value == -1e300) value = std::lgamma(a + static_cast<double>(n)) - start;
+        return value;
+    }
+};
+
+struct Tables {
+    const std::vector<const double*>& cells;
+    double operator()(std::size_t t, std::uint32_t n) const { return cells[t][n]; }
 };
 
 // Numbers of the values of columns j + 1, j + 2, … together, for each row: rows that agree in them are one from there on.
@@ -53,36 +79,34 @@ class Walk {
     std::vector<Division> levels;
     std::vector<std::uint32_t> count, place, stamp, slot;
     std::vector<double> here;
-    std::unordered_map<double, std::vector<double>> gammas;
+    std::unordered_map<double, Rising> gammas;  // by the configurations of a set
     std::uint32_t tag = 0;
 
-    const double* table(std::size_t t, double configurations) {
-        if (!(task.ess > 0.0)) return task.cells[t];
-        auto& found = gammas[configurations];
-        if (found.empty()) {
-            const double a = task.ess / configurations, start = std::lgamma(a);
-            found.resize(task.rows + 1);
-            for (std::size_t k = 1; k <= task.rows; ++k) found[k] = std::lgamma(a + static_cast<double>(k)) - start;
-        }
-        return found.data();
+    bool bdeu() const { return task.ess > 0.0; }
+
+    Rising& rising(double configurations) {
+        const auto found = gammas.try_emplace(configurations);
+        if (found.second) found.first->second = Rising(task.ess / configurations, task.rows);
+        return found.first->second;
     }
 
     // Divides `from` by column j: adds up the cells, and keeps them in `to` unless it is null.
     void divide(const Division& from, std::size_t j, double configurations, Division* to) {
+        if (!bdeu()) return divide(from, j, Tables{task.cells}, to);
+        Rising& worth = rising(configurations);
+        divide(from, j, worth, to);
+        for (std::size_t w = 1; w < kSmall; ++w)
+            if (from.alone[w] > 0.0) here[0] += from.alone[w] * worth(0, static_cast<std::uint32_t>(w));
+        for (const auto w : from.heavy) here[0] += worth(0, w);
+    }
+
+    template <typename Worth> void divide(const Division& from, std::size_t j, Worth&& worth, Division* to) {
         const std::size_t T = sums.size(), r = task.sizes[j];
         const std::uint16_t* x = task.codes + j * task.n;
-        std::vector<const double*> f(T);
-        for (std::size_t t = 0; t < T; ++t) f[t] = table(t, configurations);
         here = from.sum;
-        if (task.ess > 0.0) {
-            here[0] += from.ones * f[0][1];
-            for (const auto w : from.stuck) here[0] += f[0][w];
-        }
         if (to) {
             to->clear(T);
-            to->stuck = from.stuck;
-            to->ones = from.ones;
-            to->sum = from.sum;
+            to->alone = from.alone, to->heavy = from.heavy, to->sum = from.sum;
             to->row.resize(from.row.size()), to->weight.resize(from.row.size());
         }
         std::uint32_t begin = 0, out = 0;
@@ -91,7 +115,7 @@ class Walk {
             for (std::uint32_t k = begin; k < end; ++k) count[x[from.row[k]]] += from.weight[k];
             for (std::size_t v = 0; v < r; ++v)
                 if (count[v])
-                    for (std::size_t t = 0; t < T; ++t) here[t] += f[t][count[v]];
+                    for (std::size_t t = 0; t < T; ++t) here[t] += worth(t, count[v]);
             if (to) {
                 std::fill_n(place.begin(), r, 0u);
                 for (std::uint32_t k = begin; k < end; ++k) ++place[x[from.row[k]]];
@@ -106,7 +130,7 @@ class Walk {
                 for (std::uint32_t k = begin; k < end; ++k) {
                     auto& at = place[x[from.row[k]]];
                     if (at == ~0u) {
-                        keep(*to, from.weight[k], f);
+                        keep(*to, from.weight[k]);
                         continue;
                     }
                     to->row[at] = from.row[k], to->weight[at++] = from.weight[k];
@@ -118,19 +142,18 @@ class Walk {
         if (to) to->row.resize(out), to->weight.resize(out);
     }
 
-    void keep(Division& to, std::uint32_t weight, const std::vector<const double*>& f) {
-        if (task.ess > 0.0 && weight == 1)
-            to.ones += 1.0;
-        else if (task.ess > 0.0)
-            to.stuck.push_back(weight);
+    // A cell that has come down to one row.
+    void keep(Division& to, std::uint32_t weight) const {
+        if (!bdeu())
+            for (std::size_t t = 0; t < sums.size(); ++t) to.sum[t] += task.cells[t][weight];
+        else if (weight < kSmall)
+            to.alone[weight] += 1.0;
         else
-            for (std::size_t t = 0; t < f.size(); ++t) to.sum[t] += f[t][weight];
+            to.heavy.push_back(weight);
     }
 
     // Rows of one cell that agree in all columns after j become one.
     void merge(Division& d, std::size_t j) {
-        std::vector<const double*> f(sums.size());
-        for (std::size_t t = 0; t < f.size(); ++t) f[t] = task.ess > 0.0 ? nullptr : task.cells[t];
         std::uint32_t begin = 0, out = 0;
         std::size_t groups = 0;
         for (std::size_t g = 0; g < d.end.size(); ++g) {
@@ -148,7 +171,7 @@ class Walk {
             }
             begin = end;
             if (out - first == 1)
-                keep(d, d.weight[--out], f);
+                keep(d, d.weight[--out]);
             else
                 d.end[groups++] = out;
         }
@@ -177,7 +200,8 @@ class Walk {
         std::size_t level = 0;
         double configurations = 1.0;
         here.assign(sums.size(), 0.0);
-        for (std::size_t t = 0; t < sums.size(); ++t) here[t] = table(t, 1.0)[task.rows];
+        const auto rows = static_cast<std::uint32_t>(task.rows);
+        for (std::size_t t = 0; t < sums.size(); ++t) here[t] = bdeu() ? rising(1.0)(t, rows) : task.cells[t][rows];
         for (int j = 0; j < prefix; ++j)
             if (part >> j & 1) {
                 configurations *= task.sizes[static_cast<std::size_t>(j)];
@@ -282,9 +306,19 @@ double best_network(const Exact& task, std::vector<Set>& parents, int threads, P
     std::vector<std::vector<double>> sums(task.cells.size(), std::vector<double>(all, 0.0));
     {
         const auto suffix = suffixes(task);
+        std::mutex guard;
+        std::vector<std::unique_ptr<Walk>> idle;  // a walk keeps what it has worked out for the next part
         parallel_for(std::size_t{1} << prefix, threads, [&](std::size_t part) {
             if (size_of(static_cast<Set>(part)) > most + 1) return;
-            Walk(task, suffix, most + 1, sums, watch).from(static_cast<Set>(part), prefix);
+            std::unique_ptr<Walk> walk;
+            {
+                std::lock_guard<std::mutex> hold(guard);
+                if (!idle.empty()) walk = std::move(idle.back()), idle.pop_back();
+            }
+            if (!walk) walk = std::make_unique<Walk>(task, suffix, most + 1, sums, watch);
+            walk->from(static_cast<Set>(part), prefix);
+            std::lock_guard<std::mutex> hold(guard);
+            idle.push_back(std::move(walk));
         });
     }
     std::vector<std::vector<Choice>> lists(static_cast<std::size_t>(d));

@@ -1,0 +1,129 @@
+// Networks by steps: arrows added, deleted and turned while a score rises, then nodes moved in a topological order.
+//
+// s(v | P) is the score of node v with parents P; a network's is the sum. Scores are asked for a column at a time, all
+// toggles of one family together, and kept as long as the search lasts.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+namespace posteriori {
+
+using Nodes = std::vector<int>;  // in rising order where it is a set
+
+// out[0] = s(child | parents), out[1 + k] = s(child | parents with candidate k added, or taken away).
+using Ask = std::function<void(int child, const Nodes& parents, const Nodes& candidates, double* out)>;
+
+enum class Move { add, del, turn };
+
+struct Step {
+    Move move;
+    int parent, child;
+    double gain, score;  // of the whole network, after it
+};
+
+struct ClimbTask {
+    int d;
+    std::vector<std::uint8_t> required, forbidden;  // [u * d + v], arrows u → v
+    int most;                                       // parents of a node
+    double least;                                   // scores that differ less are equal
+    bool symmetric;                                 // without other parents u → v is worth as much as v → u
+    int tabu, restarts;
+    std::uint64_t seed;
+    Ask ask;
+    std::function<bool(const Step*)> tell;  // of each step, and null in between; whether to go on
+};
+
+struct Climbed {
+    std::vector<Nodes> parents;
+    std::vector<double> families;  // their scores
+    std::vector<Step> steps;
+    bool finished;
+};
+
+// From a network that keeps the rules to the best one met, and the steps to it.
+Climbed climb(const ClimbTask& task, const std::vector<Nodes>& start);
+
+struct Family {
+    double own;
+    std::vector<double> toggled;  // by candidate; NaN where it was not asked for
+};
+
+struct HashNodes {
+    std::size_t operator()(const Nodes& nodes) const {
+        std::size_t h = 1469598103934665603u;
+        for (const int v : nodes) h = (h ^ static_cast<std::size_t>(v)) * 1099511628211u;
+        return h ^ h >> 29;
+    }
+};
+
+Nodes toggled(const Nodes& set, int node);
+
+// Every family met so far, with the scores asked for.
+class Families {
+    const ClimbTask& task;
+    std::vector<std::unordered_map<Nodes, Family, HashNodes>> seen;
+
+  public:
+    explicit Families(const ClimbTask& task) : task(task), seen(static_cast<std::size_t>(task.d)) {}
+    Family& at(int v, const Nodes& parents);
+    // Its scores for `candidates`, those not known yet asked for at once.
+    void learn(int v, const Nodes& parents, Family& family, const Nodes& candidates);
+    void learn_pairs();
+};
+
+// A graph without cycles, and which of its nodes lead to which.
+class Network {
+    std::size_t d, words;
+    std::vector<std::uint64_t> reached;  // [v]: the nodes that v leads to
+
+  public:
+    std::vector<Nodes> parents;
+
+    explicit Network(const std::vector<Nodes>& parents);
+    bool has(int u, int v) const;
+    bool leads(int u, int v) const { return reached[static_cast<std::size_t>(u) * words + static_cast<std::size_t>(v) / 64] >> (v % 64) & 1; }
+    bool can_turn(int u, int v) const;  // u → v, which is there
+    void toggle(int u, int v);
+    void turn(int u, int v);
+    Nodes order(std::uint64_t shuffle = 0) const;  // parents first; of those that may come next the first, or one by chance
+
+  private:
+    void reach();
+};
+
+class Climber {
+    friend class Reorder;
+    const ClimbTask& task;
+    Families families;
+    Network graph;
+    std::vector<Family*> now;
+    std::vector<Step> steps;
+    double score = 0.0, best_score = 0.0;
+    std::vector<Nodes> best;
+    std::size_t best_steps = 0;
+
+    bool required(int u, int v) const { return task.required[static_cast<std::size_t>(u * task.d + v)]; }
+    bool forbidden(int u, int v) const { return task.forbidden[static_cast<std::size_t>(u * task.d + v)]; }
+    bool full(int v) const { return graph.parents[static_cast<std::size_t>(v)].size() >= static_cast<std::size_t>(task.most); }
+    bool may_turn(int u, int v) const;
+    double worth(int u, int v) const { return now[static_cast<std::size_t>(v)]->toggled[static_cast<std::size_t>(u)] - now[static_cast<std::size_t>(v)]->own; }
+    void go_on(const Step* step = nullptr);
+    void load(int v);
+    void rest();
+    void take(const Step& step);
+    void back();
+    std::vector<Step> choices();  // every step that may be taken, additions first, then by parent, then by child
+    void greedy(int tabu);
+    void shake(int n, std::uint64_t& state);
+    void settle();
+    bool reorder(std::uint64_t shuffle);
+    void wander(std::uint64_t& state);
+
+  public:
+    Climber(const ClimbTask& task, const std::vector<Nodes>& start);
+    Climbed run();
+};
+
+}  // namespace posteriori

@@ -1,0 +1,193 @@
+// Where no single step gains, several together may: a node is moved in a topological order, and every family that this
+// concerns is made anew by toggles of its own among the nodes before it (Teyssier and Koller's search over orders, from the
+// network at hand). Where the best place of a node loses, a node it has passed is moved in turn, and both are taken if
+// together they gain. Among many nodes only parents that tell something of a node by themselves are tried.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "pairs/climb.hpp"
+
+namespace posteriori {
+namespace {
+
+constexpr int kFew = 16;  // nodes, of which all are tried as parents, and three moves are judged together
+
+std::size_t at(int v) { return static_cast<std::size_t>(v); }
+
+struct Choice {
+    Nodes parents;
+    double score;
+};
+
+// A node's new place, and the families that change.
+struct Plan {
+    double gain = -std::numeric_limits<double>::infinity();
+    std::size_t place = 0;
+    std::vector<std::pair<int, Choice>> families{};
+};
+
+}  // namespace
+
+class Reorder {
+    Climber& climber;
+    const ClimbTask& task;
+    Nodes order;
+    std::vector<Choice> now;
+    std::vector<Nodes> related;  // the parents that are tried
+    std::vector<char> before;    // the nodes that may be parents
+
+    bool required(int u, int v) const { return climber.required(u, v); }
+
+    // From these parents to better ones among `before`, a toggle at a time.
+    Choice improved(int v, Nodes parents) {
+        for (;;) {
+            Nodes candidates;
+            const bool full = parents.size() >= at(task.most);
+            for (const int u : related[at(v)])
+                if (!full && before[at(u)] && !required(u, v)) candidates.push_back(u);
+            for (const int u : parents)
+                if (!required(u, v)) candidates.push_back(u);
+            std::sort(candidates.begin(), candidates.end());
+            candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+            Family& family = climber.families.at(v, parents);
+            climber.go_on();
+            climber.families.learn(v, parents, family, candidates);
+            double top = family.own + task.least;
+            int best = -1;
+            for (const int u : candidates)
+                if (family.toggled[at(u)] > top) top = family.toggled[at(u)], best = u;
+            if (best < 0) return {parents, family.own};
+            parents = toggled(parents, best);
+        }
+    }
+
+    // Whether u as one more parent adds to v.
+    bool adds(int u, int v, const Nodes& parents) {
+        if (parents.size() >= at(task.most) || !std::binary_search(related[at(v)].begin(), related[at(v)].end(), u)) return false;
+        Family& family = climber.families.at(v, parents);
+        climber.families.learn(v, parents, family, {u});
+        return family.toggled[at(u)] > family.own + task.least;
+    }
+
+    void change(Plan& plan, int w, Choice theirs, double& others) {
+        others += theirs.score - now[at(w)].score;
+        plan.families.emplace_back(w, std::move(theirs));
+    }
+
+    void consider(Plan& best, Plan& plan, double others, std::size_t place, int x, const Choice& mine) const {
+        const double gain = others + mine.score - now[at(x)].score;
+        if (!(gain > best.gain)) return;
+        best = {gain, place, plan.families};
+        best.families.emplace_back(x, mine);
+    }
+
+    Plan earlier(std::size_t from) {
+        const int x = order[from];
+        Plan best, plan;
+        double others = 0.0;
+        Choice mine = now[at(x)];
+        for (std::size_t p = from; p-- > 0;) {
+            const int w = order[p];
+            if (required(w, x)) break;
+            before[at(w)] = 0;
+            if (!adds(x, w, now[at(w)].parents)) continue;
+            before[at(x)] = 1;
+            change(plan, w, improved(w, toggled(now[at(w)].parents, x)), others);
+            before[at(x)] = 0;
+            Nodes left;
+            for (const int u : mine.parents)
+                if (before[at(u)]) left.push_back(u);
+            if (left.size() < mine.parents.size()) mine = improved(x, left);
+            consider(best, plan, others, p, x, mine);
+        }
+        return best;
+    }
+
+    Plan later(std::size_t from) {
+        const int x = order[from];
+        Plan best, plan;
+        double others = 0.0;
+        Choice mine = now[at(x)];
+        for (std::size_t p = from + 1; p < order.size(); ++p) {
+            const int w = order[p];
+            if (required(x, w)) break;
+            const Nodes& theirs = now[at(w)].parents;
+            if (std::binary_search(theirs.begin(), theirs.end(), x)) change(plan, w, improved(w, toggled(theirs, x)), others);
+            before[at(w)] = 1;
+            if (!adds(w, x, mine.parents)) continue;
+            mine = improved(x, toggled(mine.parents, w));
+            consider(best, plan, others, p, x, mine);
+        }
+        return best;
+    }
+
+    void put(int x, std::size_t place) {
+        order.erase(std::find(order.begin(), order.end(), x));
+        order.insert(order.begin() + static_cast<std::ptrdiff_t>(place), x);
+    }
+
+    void swap(Plan& plan) {
+        for (auto& [v, choice] : plan.families) std::swap(now[at(v)], choice);
+    }
+
+    // Moves x, and where that loses nodes it has passed; whether all of it gains. If not, everything is as before.
+    bool moved(int x, double gain, int depth) {
+        for (const bool up : {true, false}) {
+            const auto from = static_cast<std::size_t>(std::find(order.begin(), order.end(), x) - order.begin());
+            std::fill(before.begin(), before.end(), 0);
+            for (std::size_t p = 0; p < from; ++p) before[at(order[p])] = 1;
+            Plan plan = up ? earlier(from) : later(from);
+            if (plan.families.empty()) continue;
+            put(x, plan.place), swap(plan);
+            if (gain + plan.gain > task.least) return true;
+            if (depth > 1)
+                for (const auto& family : plan.families)
+                    if (family.first != x && moved(family.first, gain + plan.gain, depth - 1)) return true;
+            put(x, from), swap(plan);
+        }
+        return false;
+    }
+
+    // Arrows that go first, then those that come: each graph on the way is part of one without cycles.
+    void follow() {
+        for (const Move move : {Move::del, Move::add})
+            for (int v = 0; v < task.d; ++v) {
+                const Nodes old = climber.graph.parents[at(v)];
+                const Nodes &from = move == Move::del ? old : now[at(v)].parents, &to = move == Move::del ? now[at(v)].parents : old;
+                for (const int u : from)
+                    if (!std::binary_search(to.begin(), to.end(), u)) {
+                        Family& family = *climber.now[at(v)];
+                        climber.families.learn(v, climber.graph.parents[at(v)], family, {u});
+                        climber.take({move, u, v, family.toggled[at(u)] - family.own, 0.0});
+                    }
+            }
+    }
+
+  public:
+    Reorder(Climber& climber, std::uint64_t shuffle)
+        : climber(climber), task(climber.task), order(climber.graph.order(shuffle)), related(at(task.d)), before(at(task.d), 0) {
+        for (int v = 0; v < task.d; ++v) {
+            now.push_back({climber.graph.parents[at(v)], climber.now[at(v)]->own});
+            const Family& alone = climber.families.at(v, {});
+            for (int u = 0; u < task.d; ++u)
+                if (u != v && (task.d <= kFew || alone.toggled[at(u)] > alone.own + task.least) && !climber.forbidden(u, v)) related[at(v)].push_back(u);
+        }
+    }
+
+    bool run() {
+        bool any = false;
+        for (int depth = 1; depth <= (task.d <= kFew ? 3 : 2); ++depth)
+            for (bool again = true; again;) {
+                again = false;
+                for (int x = 0; x < task.d; ++x)
+                    if (moved(x, 0.0, depth)) follow(), again = true;
+                any |= again;
+            }
+        return any;
+    }
+};
+
+bool Climber::reorder(std::uint64_t shuffle) { return Reorder(*this, shuffle).run(); }
+
+}  // namespace posteriori
