@@ -7,8 +7,8 @@ Symbols: s(v | P) the score of node v with parents P, pa(v) its parents now. A s
     turn u → v     both: deleted here, added at u
 
 and the best is taken while it gains. Of equal steps (gains that differ by less than 1e-10 a row) the first is taken:
-additions before deletions before turns, then by parent, then by child, the nodes sorted by s(v | ∅), those that tell most
-first, and only nodes that are equal in this as their columns come.
+additions before deletions before turns, then by parent, then by child, the nodes sorted by s(v | ∅), the largest first,
+and only nodes that are equal in this as their columns come.
 
 Where no step gains, several together may. A node is put elsewhere in a topological order of the graph, and each node that
 it passes, and it itself, takes better parents among those now before it, one toggle at a time, of more than 16 nodes only
