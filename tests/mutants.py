@@ -555,7 +555,6 @@ NO_FAULT: list[tuple[str, str, str]] = [
     ("neighbors/loo.py", r"step = (max\(1, CELLS.*)", "what is worked on at a time"),
     ("neighbors/search.py", r"return bool\((seen \* .*)", "the border of two ways"),
     ("margin/linear.py", r"abs\(value\) <= (0\.03 \* abs\(start\))", "the way of a solver to its one optimum"),
-    ("structure/climb.py", r"default_rng\((0)\)|bitwise_xor\.reduce\(.*initial=(0)\)", "the numbers of graphs"),
     ("structure/independence.py", r"max\(initial=(0)\)\) - 1", "with no neighbour there is no set of them"),
     ("structure/trust.py", r'coded\(data, "loglik", (1\.0)', "the weight of a prior that this score has not"),
     ("bayes/drop_ins/bernoulli_nb.py", r"_log_theta\((1)\)", "true"),

@@ -131,3 +131,42 @@ def test_threads_change_no_bit():
             for k in (1, 2)
         ]
         assert (found[0] == found[1]).all()
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS[:4]), tabu=st.integers(0, 3))
+def test_a_climb_that_asks_is_the_climb(seed, kind, tabu):
+    codes, sizes, states = case(seed, True, np.uint8)
+    d, rng = len(sizes), np.random.default_rng(seed)
+    forbidden = np.eye(d, dtype=bool) | (rng.random((d, d)) < 0.3)
+    rules = {"required": np.zeros((d, d), bool), "forbidden": forbidden, "most": 2, "least": 1e-9, "symmetric": False}
+    rules |= {"tabu": tabu, "restarts": 1}
+
+    def ask(child, parents, candidates):
+        assert not any(forbidden[u, child] for u in (*parents, *candidates))
+        return families.toggle_scores(codes, sizes, child, parents, candidates, *kind, states=states)
+
+    found = families.climb_asking(ask, [[]] * d, **rules)
+    assert found == families.climb(codes, sizes, [[]] * d, *kind, states=states, **rules)
+
+
+def test_a_climb_that_asks_ends_by_hand_and_passes_errors_on():
+    no = np.zeros((3, 3), bool)
+    rules = {"required": no, "forbidden": no, "most": 2, "least": 0.0, "symmetric": False}
+    asked = []
+
+    def ask(child, parents, candidates, error):
+        asked.append(child)
+        if len(asked) == 5:
+            raise error
+        return [len(parents), *(len(parents) + 1 for _ in candidates)]
+
+    parents, own, steps, finished = families.climb_asking(
+        lambda *family: ask(*family, KeyboardInterrupt()), [[]] * 3, **rules
+    )
+    assert (parents, own, steps, finished) == ([[], [], []], [0.0] * 3, [], False)
+    asked.clear()
+    with pytest.raises(ZeroDivisionError):
+        families.climb_asking(lambda *family: ask(*family, ZeroDivisionError()), [[]] * 3, **rules)
+    with pytest.raises(ValueError, match="one score a candidate"):
+        families.climb_asking(lambda *family: [], [[]] * 3, **rules)

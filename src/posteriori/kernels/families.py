@@ -10,9 +10,10 @@ import numpy as np
 from ..arrays import Array, Bools, Floats
 from . import n_threads, native
 
-__all__ = ["KINDS", "best_network", "climb", "g_tests", "toggle_scores", "value_bitmaps"]
+__all__ = ["KINDS", "best_network", "climb", "climb_asking", "g_tests", "toggle_scores", "value_bitmaps"]
 
 KINDS = ("penalised", "bdeu", "k2", "fnml")
+Climbed = tuple[list[list[int]], list[float], list[tuple[int, int, int, float, float]], bool]
 NARROW = 16  # columns of more states have no bitmaps
 
 
@@ -124,7 +125,7 @@ def climb(
     regrets: Sequence[Floats] = (),
     bits: Array | None = None,
     n_jobs: int | None = None,
-) -> tuple[list[list[int]], list[float], list[tuple[int, int, int, float, float]], bool]:
+) -> Climbed:
     """The parents of the best network met from `start` on, their scores, the steps (move, u, v, gain, score), the end.
 
     Scores are those of `toggle_scores`, `regrets` by child. `required[u, v]` and `forbidden[u, v]` are arrows, `most` the
@@ -138,7 +139,7 @@ def climb(
     >>> climb(codes, [2, 2], [[], []], "penalised", 0.5, **rules)[0]
     [[], [0]]
     """
-    found: tuple[list[list[int]], list[float], list[tuple[int, int, int, float, float]], bool] = native().climb(
+    found: Climbed = native().climb(
         codes,
         list(sizes),
         list(sizes if states is None else states),
@@ -159,6 +160,43 @@ def climb(
         seed,
         tell,
         n_threads(n_jobs, 1 << 40),
+    )
+    return found
+
+
+def climb_asking(
+    ask: Callable[[int, list[int], list[int]], Sequence[float]],
+    start: Sequence[Sequence[int]],
+    *,
+    required: Bools,
+    forbidden: Bools,
+    most: int,
+    least: float,
+    symmetric: bool,
+    tabu: int = 0,
+    restarts: int = 0,
+    seed: int = 0,
+    tell: Callable[..., bool] | None = None,
+) -> Climbed:
+    """`climb` by scores of another kind: `ask(child, parents, candidates)` gives what `toggle_scores` would.
+
+    >>> no = np.zeros((2, 2), bool)
+    >>> rules = {"required": no, "forbidden": no, "most": 1, "least": 0.0, "symmetric": True}
+    >>> climb_asking(lambda v, parents, some: [len(parents), *(1 - len(parents) for _ in some)], [[], []], **rules)[0]
+    [[], [0]]
+    """
+    found: Climbed = native().climb_asking(
+        ask,
+        [sorted(some) for some in start],
+        np.ascontiguousarray(required),
+        np.ascontiguousarray(forbidden),
+        most,
+        float(least),
+        symmetric,
+        tabu,
+        restarts,
+        seed,
+        tell,
     )
     return found
 

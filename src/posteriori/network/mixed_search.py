@@ -6,8 +6,6 @@ likelihood of v given y, a row; values come before numbers, so that every arrow 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..arrays import Array, Floats
@@ -52,8 +50,7 @@ class MixedTable:
         most = found.d if max_parents is None else int(max_parents)
         names = tuple(str(v) for v in self.nodes)
         rules = Rules(names, np.zeros((found.d, found.d), dtype=bool), forbidden, most)
-        how: Any = found  # it has what a climb asks of `Scored`
-        arrows, _, _ = climb(how, rules, (), Watch(lambda _: None, None))
+        arrows, _, _ = climb(found, rules, (), Watch(None, None))
         return self._parents(arrows)
 
     def under_class(self, k: int | None) -> Parents:

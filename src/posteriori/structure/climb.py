@@ -23,11 +23,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kernels.families import climb as kernel
+from ..kernels.families import climb_asking
 from .rules import Arrow, Rules
 from .scores import EQUIVALENT, Scored
 from .watching import Watch
@@ -47,8 +49,25 @@ class Step:
     score: float
 
 
+class Judge(Protocol):
+    """What a climb asks of scores that are not those of coded columns."""
+
+    d: int
+    m: float
+    score: str
+    complete: bool
+
+    def family(self, child: int, parents: Sequence[int]) -> float:
+        """The score of one family."""
+        ...
+
+    def toggles(self, child: int, parents: Sequence[int], candidates: Sequence[int]) -> Floats:
+        """The score of a child with `parents`, then with each candidate added to them, or taken away if it is one."""
+        ...
+
+
 def climb(
-    scored: Scored,
+    scored: Scored | Judge,
     rules: Rules,
     arrows: Sequence[Arrow],
     watch: Watch,
@@ -76,28 +95,39 @@ def climb(
         except KeyboardInterrupt:
             return False
 
-    table = scored.taking(order.tolist())
-    parents, own, steps, finished = kernel(
-        table.codes,
-        table.sizes,
-        start,
-        *scored.how,
-        scored.weights,
-        required=rules.required[np.ix_(order, order)],
-        forbidden=rules.forbidden[np.ix_(order, order)],
-        most=min(rules.most, d),
-        least=EQUAL * max(scored.m, 1.0),
-        symmetric=scored.complete and scored.score in EQUIVALENT,
-        tabu=tabu,
-        restarts=restarts,
-        seed=seed,
-        tell=tell if watch.listens else None,
-        states=table.states,
-        x_log_x=scored.x_log_x,
-        regrets=[scored.regret(r) for r in table.sizes] if scored.score == "fnml" else (),
-        bits=table.bits,
-        n_jobs=scored.n_jobs,
-    )
+    how: dict[str, Any] = {
+        "required": rules.required[np.ix_(order, order)],
+        "forbidden": rules.forbidden[np.ix_(order, order)],
+        "most": min(rules.most, d),
+        "least": EQUAL * max(scored.m, 1.0),
+        "symmetric": scored.complete and scored.score in EQUIVALENT,
+        "tabu": tabu,
+        "restarts": restarts,
+        "seed": seed,
+        "tell": tell if watch.listens else None,
+    }
+    if isinstance(scored, Scored):
+        table = scored.taking(order.tolist())
+        parents, own, steps, finished = kernel(
+            table.codes,
+            table.sizes,
+            start,
+            *scored.how,
+            scored.weights,
+            states=table.states,
+            x_log_x=scored.x_log_x,
+            regrets=[scored.regret(r) for r in table.sizes] if scored.score == "fnml" else (),
+            bits=table.bits,
+            n_jobs=scored.n_jobs,
+            **how,
+        )
+    else:
+        at = order.tolist()
+        parents, own, steps, finished = climb_asking(
+            lambda v, some, more: scored.toggles(at[v], sorted(at[u] for u in some), [at[u] for u in more]).tolist(),
+            start,
+            **how,
+        )
     watch.finished &= finished
     found = sorted(
         ((int(order[u]), int(order[v])) for v in range(d) for u in parents[v]), key=lambda arrow: arrow[::-1]

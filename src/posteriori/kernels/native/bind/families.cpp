@@ -64,17 +64,27 @@ bool goes_on(const nb::object& tell, const posteriori::Step* step) {
     return nb::cast<bool>(tell(static_cast<int>(step->move), step->parent, step->child, step->gain, step->score));
 }
 
-template <typename C>
-nb::tuple climb(const FamilyData<C>& data, const std::vector<Scoring>& how, const std::vector<Columns>& start,
-                posteriori::ClimbTask& task, const nb::object& tell, int threads) {
+using Pairs = InC<bool, 2>;
+
+posteriori::ClimbTask climb_task(const std::vector<Columns>& start, const Pairs& required, const Pairs& forbidden, int most, double least,
+                                 bool symmetric, int tabu, int restarts, std::uint64_t seed) {
+    const std::size_t d = start.size();
+    for (const auto* rule : {&required, &forbidden}) need(rule->shape(0) == d && rule->shape(1) == d, "rules are of every pair");
+    need(most >= 0 && least >= 0, "most and least are 0 or more");
+    need(tabu >= 0 && restarts >= 0 && tabu <= 500'000 && restarts <= 500'000, "tabu and restarts are 0 to 500,000");
+    for (std::size_t v = 0; v < d; ++v) {
+        check_columns(d, static_cast<int>(v), start[v], {});
+        need(std::is_sorted(start[v].begin(), start[v].end()), "parents are in order");
+    }
+    need(posteriori::Network(start).order().size() == d, "the start has a cycle");
+    return {static_cast<int>(d), {required.data(), required.data() + d * d}, {forbidden.data(), forbidden.data() + d * d}, most, least,
+            symmetric,           tabu, restarts, seed, {}, {}};
+}
+
+nb::tuple climbed(posteriori::ClimbTask& task, const std::vector<Columns>& start, const nb::object& tell) {
     posteriori::Climbed found;
     {
         nb::gil_scoped_release release;
-        task.ask = [&](int child, const Columns& parents, const Columns& candidates, double* out) {
-            const std::size_t work = data.n * (candidates.size() + 1) / (data.bits ? 4 : 1), grain = 200'000;
-            const int useful = work < 2 * grain ? 1 : static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work / grain));
-            posteriori::toggle_scores(data, child, parents, candidates, how[static_cast<std::size_t>(child)], out, useful);
-        };
         posteriori::Often often;
         task.tell = [&](const posteriori::Step* step) { return (tell.is_none() && !often()) || goes_on(tell, step); };
         found = posteriori::climb(task, start);
@@ -82,6 +92,21 @@ nb::tuple climb(const FamilyData<C>& data, const std::vector<Scoring>& how, cons
     nb::list steps;
     for (const auto& s : found.steps) steps.append(nb::make_tuple(static_cast<int>(s.move), s.parent, s.child, s.gain, s.score));
     return nb::make_tuple(found.parents, found.families, steps, found.finished);
+}
+
+// Scores that Python knows; Ctrl-C there ends the search as it does elsewhere.
+posteriori::Ask asking(const nb::object& ask) {
+    return [&ask](int child, const Columns& parents, const Columns& candidates, double* out) {
+        nb::gil_scoped_acquire hold;
+        try {
+            const auto scores = nb::cast<std::vector<double>>(ask(child, parents, candidates));
+            need(scores.size() == candidates.size() + 1, "one score a candidate is needed, and one before them");
+            std::copy(scores.begin(), scores.end(), out);
+        } catch (const nb::python_error& error) {
+            if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+            throw posteriori::Ended{};
+        }
+    };
 }
 
 void look_at_signals() {
@@ -135,24 +160,20 @@ template <typename C> void bind_codes(nb::module_& m) {
         "climb",
         [](const InC<C, 2>& codes, const Sizes& sizes, const Sizes& states, const Numbers& weights, const Bits& bits, int kind,
            double number, const Numbers& x_log_x, const std::vector<InC<double, 1>>& regrets, const std::vector<Columns>& start,
-           const InC<bool, 2>& required, const InC<bool, 2>& forbidden, int most, double least, bool symmetric, int tabu,
-           int restarts, std::uint64_t seed, const nb::object& tell, int threads) {
+           const Pairs& required, const Pairs& forbidden, int most, double least, bool symmetric, int tabu, int restarts,
+           std::uint64_t seed, const nb::object& tell, int threads) {
             const auto data = family_data<C>(codes, sizes, states, weights, bits);
-            const std::size_t d = sizes.size();
-            need(start.size() == d && (regrets.empty() || regrets.size() == d), "one entry a column is needed");
-            for (const auto* rule : {&required, &forbidden}) need(rule->shape(0) == d && rule->shape(1) == d, "rules are of every pair");
-            need(most >= 0 && least >= 0, "most and least are 0 or more");
-            need(tabu >= 0 && restarts >= 0 && tabu <= 500'000 && restarts <= 500'000, "tabu and restarts are 0 to 500,000");
+            need(start.size() == sizes.size() && (regrets.empty() || regrets.size() == sizes.size()), "one entry a column is needed");
+            auto task = climb_task(start, required, forbidden, most, least, symmetric, tabu, restarts, seed);
             std::vector<Scoring> how;
-            for (std::size_t v = 0; v < d; ++v) {
-                check_columns(d, static_cast<int>(v), start[v], {});
-                need(std::is_sorted(start[v].begin(), start[v].end()), "parents are in order");
+            for (std::size_t v = 0; v < sizes.size(); ++v)
                 how.push_back(scoring_of(kind, number, x_log_x, regrets.empty() ? Numbers{} : Numbers{regrets[v]}));
-            }
-            need(posteriori::Network(start).order().size() == d, "the start has a cycle");
-            posteriori::ClimbTask task{static_cast<int>(d), {required.data(), required.data() + d * d},
-                                       {forbidden.data(), forbidden.data() + d * d}, most, least, symmetric, tabu, restarts, seed, {}, {}};
-            return climb(data, how, start, task, tell, threads);
+            task.ask = [&](int child, const Columns& parents, const Columns& candidates, double* out) {
+                const std::size_t work = data.n * (candidates.size() + 1) / (data.bits ? 4 : 1), grain = 200'000;
+                const int useful = work < 2 * grain ? 1 : static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work / grain));
+                posteriori::toggle_scores(data, child, parents, candidates, how[static_cast<std::size_t>(child)], out, useful);
+            };
+            return climbed(task, start, tell);
         },
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("states"), nb::arg("weights").noconvert().none(),
         nb::arg("bits").noconvert().none(), nb::arg("kind"), nb::arg("number"), nb::arg("x_log_x").noconvert().none(),
@@ -167,6 +188,16 @@ void bind_families(nb::module_& m) {
     bind_codes<std::uint8_t>(m);
     bind_codes<std::uint16_t>(m);
     bind_codes<std::uint32_t>(m);
+    m.def(
+        "climb_asking",
+        [](const nb::object& ask, const std::vector<Columns>& start, const Pairs& required, const Pairs& forbidden, int most, double least,
+           bool symmetric, int tabu, int restarts, std::uint64_t seed, const nb::object& tell) {
+            auto task = climb_task(start, required, forbidden, most, least, symmetric, tabu, restarts, seed);
+            task.ask = asking(ask);
+            return climbed(task, start, tell);
+        },
+        nb::arg("ask"), nb::arg("start"), nb::arg("required").noconvert(), nb::arg("forbidden").noconvert(), nb::arg("most"),
+        nb::arg("least"), nb::arg("symmetric"), nb::arg("tabu"), nb::arg("restarts"), nb::arg("seed"), nb::arg("tell").none());
     m.def(
         "best_network",
         [](const InC<std::uint16_t, 2>& codes, const Sizes& sizes, const InC<std::uint32_t, 1>& weights,

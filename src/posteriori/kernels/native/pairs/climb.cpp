@@ -11,8 +11,6 @@ namespace {
 constexpr int kInVain = 5;  // orders that are tried without gain before the search ends
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-struct Ended {};  // by time or by hand
-
 std::size_t at(int v) { return static_cast<std::size_t>(v); }
 
 // Steele, Lea and Flood's splitmix64.
@@ -70,11 +68,12 @@ void Families::learn(int v, const Nodes& parents, Family& family, const Nodes& c
 }
 
 void Families::learn_pairs() {
+    const auto may = [&](int u, int v) { return !task.forbidden[posteriori::at(u * task.d + v)]; };
     for (int v = 0; v < task.d; ++v) {
         Family& family = at(v, {});
         Nodes others;
         for (int u = task.symmetric ? v + 1 : 0; u < task.d; ++u)
-            if (u != v) others.push_back(u);
+            if (u != v && (may(u, v) || (task.symmetric && may(v, u)))) others.push_back(u);
         learn(v, {}, family, others);
     }
     for (int v = 0; task.symmetric && v < task.d; ++v)
@@ -276,10 +275,10 @@ void Climber::settle() {
 
 Climbed Climber::run() {
     bool finished = true;
-    for (int v = 0; v < task.d; ++v) load(v);
-    rest();
-    best_score = score;
     try {
+        for (int v = 0; v < task.d; ++v) load(v);
+        rest();
+        best_score = score;
         go_on();
         families.learn_pairs();
         settle();

@@ -23,6 +23,8 @@ struct Step {
     double gain, score;  // of the whole network, after it
 };
 
+struct Ended {};  // by time or by hand; `ask` may throw it
+
 struct ClimbTask {
     int d;
     std::vector<std::uint8_t> required, forbidden;  // [u * d + v], arrows u → v
