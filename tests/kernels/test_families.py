@@ -140,7 +140,7 @@ def test_a_climb_that_asks_is_the_climb(seed, kind, tabu):
     d, rng = len(sizes), np.random.default_rng(seed)
     forbidden = np.eye(d, dtype=bool) | (rng.random((d, d)) < 0.3)
     rules = {"required": np.zeros((d, d), bool), "forbidden": forbidden, "most": 2, "least": 1e-9, "symmetric": False}
-    rules |= {"tabu": tabu, "restarts": 1}
+    rules |= {"tabu": tabu, "restarts": 1, "orders": 2}
 
     def ask(child, parents, candidates):
         assert not any(forbidden[u, child] for u in (*parents, *candidates))

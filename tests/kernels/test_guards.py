@@ -108,7 +108,7 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     families.g_tests(codes, [2] * 4, 0, [1], [2, 3], bits=bits, x_log_x=logs)
     none = np.zeros((4, 4), bool)
     rules: dict[str, Any] = {"required": none, "forbidden": none, "most": 2, "least": 0.0, "symmetric": False}
-    families.climb(codes, [2] * 4, [[], [0], [], []], "penalised", 1.0, weights, tabu=2, restarts=1, **rules)
+    families.climb(codes, [2] * 4, [[], [0], [], []], "penalised", 1.0, weights, tabu=2, restarts=1, orders=2, **rules)
     families.climb(codes, [2] * 4, [[]] * 4, "fnml", 1.0, bits=bits, x_log_x=logs, regrets=[logs] * 4, **rules)
     families.climb_asking(lambda v, some, more: [0.0] * (len(more) + 1), [[], [0], [], []], **rules)
     rows, tables, free = np.ones(n, np.uint32), np.stack([logs, logs]), [0] * 4

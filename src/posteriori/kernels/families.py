@@ -118,6 +118,7 @@ def climb(
     symmetric: bool,
     tabu: int = 0,
     restarts: int = 0,
+    orders: int = 0,
     seed: int = 0,
     tell: Callable[..., bool] | None = None,
     states: Sequence[int] | None = None,
@@ -130,8 +131,9 @@ def climb(
 
     Scores are those of `toggle_scores`, `regrets` by child. `required[u, v]` and `forbidden[u, v]` are arrows, `most` the
     parents of a node, and scores that differ by no more than `least` are equal; `symmetric` says that on no other parents
-    u → v is worth as much as v → u. `tell(move, u, v, gain, score)` hears of each step and `tell()` between them; where one
-    is not true, or on Ctrl-C without it, the search ends, which the last of the four then says.
+    u → v is worth as much as v → u. Where no step gains, nodes are moved in their order, until so many `orders` in a row
+    were in vain. `tell(move, u, v, gain, score)` hears of each step and `tell()` between them; where one is not true, or on
+    Ctrl-C without it, the search ends, which the last of the four then says.
 
     >>> codes = np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.uint8)
     >>> no = np.zeros((2, 2), bool)
@@ -157,6 +159,7 @@ def climb(
         symmetric,
         tabu,
         restarts,
+        orders,
         seed,
         tell,
         n_threads(n_jobs, 1 << 40),
@@ -175,6 +178,7 @@ def climb_asking(
     symmetric: bool,
     tabu: int = 0,
     restarts: int = 0,
+    orders: int = 0,
     seed: int = 0,
     tell: Callable[..., bool] | None = None,
 ) -> Climbed:
@@ -195,6 +199,7 @@ def climb_asking(
         symmetric,
         tabu,
         restarts,
+        orders,
         seed,
         tell,
     )

@@ -15,7 +15,7 @@ it passes, and it itself, takes better parents among those now before it, one to
 such u as s(v | u) > s(v | ∅). The best place is taken if it gains; if it loses, a node that was passed is moved as well (of
 at most 16 nodes a third too), and all are taken if together they gain. When that ends, arrows that the score cannot tell
 are turned by chance (always the same) and another order is tried, until five in a row were in vain. The trace shows a move
-as its deletions and additions, of which single ones may lose.
+as its deletions and additions, of which single ones may lose. Scores of numbers are dear: there steps alone are taken.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from .watching import Watch
 
 MOVES = ("add", "delete", "turn")
 EQUAL = 1e-10  # a row
+ORDERS = 6  # in vain, the first of them that of the climb
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def climb(
         "symmetric": scored.complete and scored.score in EQUIVALENT,
         "tabu": tabu,
         "restarts": restarts,
+        "orders": ORDERS if isinstance(scored, Scored) else 0,
         "seed": seed,
         "tell": tell if watch.listens else None,
     }

@@ -67,10 +67,11 @@ bool goes_on(const nb::object& tell, const posteriori::Step* step) {
 using Pairs = InC<bool, 2>;
 
 posteriori::ClimbTask climb_task(const std::vector<Columns>& start, const Pairs& required, const Pairs& forbidden, int most, double least,
-                                 bool symmetric, int tabu, int restarts, std::uint64_t seed) {
+                                 bool symmetric, int tabu, int restarts, int orders, std::uint64_t seed) {
     const std::size_t d = start.size();
     for (const auto* rule : {&required, &forbidden}) need(rule->shape(0) == d && rule->shape(1) == d, "rules are of every pair");
     need(most >= 0 && least >= 0, "most and least are 0 or more");
+    need(orders >= 0 && orders <= 500'000, "orders are 0 to 500,000");
     need(tabu >= 0 && restarts >= 0 && tabu <= 500'000 && restarts <= 500'000, "tabu and restarts are 0 to 500,000");
     for (std::size_t v = 0; v < d; ++v) {
         check_columns(d, static_cast<int>(v), start[v], {});
@@ -78,7 +79,7 @@ posteriori::ClimbTask climb_task(const std::vector<Columns>& start, const Pairs&
     }
     need(posteriori::Network(start).order().size() == d, "the start has a cycle");
     return {static_cast<int>(d), {required.data(), required.data() + d * d}, {forbidden.data(), forbidden.data() + d * d}, most, least,
-            symmetric,           tabu, restarts, seed, {}, {}};
+            symmetric,           tabu, restarts, orders, seed, {}, {}};
 }
 
 nb::tuple climbed(posteriori::ClimbTask& task, const std::vector<Columns>& start, const nb::object& tell) {
@@ -161,10 +162,10 @@ template <typename C> void bind_codes(nb::module_& m) {
         [](const InC<C, 2>& codes, const Sizes& sizes, const Sizes& states, const Numbers& weights, const Bits& bits, int kind,
            double number, const Numbers& x_log_x, const std::vector<InC<double, 1>>& regrets, const std::vector<Columns>& start,
            const Pairs& required, const Pairs& forbidden, int most, double least, bool symmetric, int tabu, int restarts,
-           std::uint64_t seed, const nb::object& tell, int threads) {
+           int orders, std::uint64_t seed, const nb::object& tell, int threads) {
             const auto data = family_data<C>(codes, sizes, states, weights, bits);
             need(start.size() == sizes.size() && (regrets.empty() || regrets.size() == sizes.size()), "one entry a column is needed");
-            auto task = climb_task(start, required, forbidden, most, least, symmetric, tabu, restarts, seed);
+            auto task = climb_task(start, required, forbidden, most, least, symmetric, tabu, restarts, orders, seed);
             std::vector<Scoring> how;
             for (std::size_t v = 0; v < sizes.size(); ++v)
                 how.push_back(scoring_of(kind, number, x_log_x, regrets.empty() ? Numbers{} : Numbers{regrets[v]}));
@@ -178,7 +179,7 @@ template <typename C> void bind_codes(nb::module_& m) {
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("states"), nb::arg("weights").noconvert().none(),
         nb::arg("bits").noconvert().none(), nb::arg("kind"), nb::arg("number"), nb::arg("x_log_x").noconvert().none(),
         nb::arg("regrets"), nb::arg("start"), nb::arg("required").noconvert(), nb::arg("forbidden").noconvert(), nb::arg("most"),
-        nb::arg("least"), nb::arg("symmetric"), nb::arg("tabu"), nb::arg("restarts"), nb::arg("seed"), nb::arg("tell").none(),
+        nb::arg("least"), nb::arg("symmetric"), nb::arg("tabu"), nb::arg("restarts"), nb::arg("orders"), nb::arg("seed"), nb::arg("tell").none(),
         nb::arg("threads"));
 }
 
@@ -191,13 +192,13 @@ void bind_families(nb::module_& m) {
     m.def(
         "climb_asking",
         [](const nb::object& ask, const std::vector<Columns>& start, const Pairs& required, const Pairs& forbidden, int most, double least,
-           bool symmetric, int tabu, int restarts, std::uint64_t seed, const nb::object& tell) {
-            auto task = climb_task(start, required, forbidden, most, least, symmetric, tabu, restarts, seed);
+           bool symmetric, int tabu, int restarts, int orders, std::uint64_t seed, const nb::object& tell) {
+            auto task = climb_task(start, required, forbidden, most, least, symmetric, tabu, restarts, orders, seed);
             task.ask = asking(ask);
             return climbed(task, start, tell);
         },
         nb::arg("ask"), nb::arg("start"), nb::arg("required").noconvert(), nb::arg("forbidden").noconvert(), nb::arg("most"),
-        nb::arg("least"), nb::arg("symmetric"), nb::arg("tabu"), nb::arg("restarts"), nb::arg("seed"), nb::arg("tell").none());
+        nb::arg("least"), nb::arg("symmetric"), nb::arg("tabu"), nb::arg("restarts"), nb::arg("orders"), nb::arg("seed"), nb::arg("tell").none());
     m.def(
         "best_network",
         [](const InC<std::uint16_t, 2>& codes, const Sizes& sizes, const InC<std::uint32_t, 1>& weights,

@@ -8,7 +8,6 @@
 namespace posteriori {
 namespace {
 
-constexpr int kInVain = 5;  // orders that are tried without gain before the search ends
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::size_t at(int v) { return static_cast<std::size_t>(v); }
@@ -264,7 +263,7 @@ void Climber::wander(std::uint64_t& state) {
 void Climber::settle() {
     greedy(task.tabu);
     std::uint64_t state = 1;
-    for (int k = 0; k <= kInVain;) {
+    for (int k = 0; k < task.orders;) {
         const double before = best_score;
         back();  // a tabu walk ends below its best
         if (k && task.symmetric) wander(state);

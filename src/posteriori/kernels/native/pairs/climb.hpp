@@ -32,6 +32,7 @@ struct ClimbTask {
     double least;                                   // scores that differ less are equal
     bool symmetric;                                 // without other parents u → v is worth as much as v → u
     int tabu, restarts;
+    int orders;  // that are tried without gain where no step gains, before the search ends
     std::uint64_t seed;
     Ask ask;
     std::function<bool(const Step*)> tell;  // of each step, and null in between; whether to go on
