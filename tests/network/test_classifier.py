@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import posteriori as po
-from posteriori.errors import BadParameter, BadValue, StatisticsError, UnknownColumn
+from posteriori.errors import BadParameter, BadValue, InvalidNetwork, StatisticsError, UnknownColumn
 
 from .making import seeds
 
@@ -239,6 +239,26 @@ def test_gaussian_numbers_of_every_awkward_kind():
             po.BayesNetClassifier(continuous="gaussian").fit([[1.0], [large], [-1e155]], [0, 1, 0])
     least = po.BayesNetClassifier(continuous="gaussian").fit([[0.0], [5e-324], [1e-323]], [0, 1, 0])
     assert np.isfinite(least.predict_proba([[1.0], [0.0]])).all()
+
+
+@pytest.mark.parametrize("child", ["a", "class"])
+@pytest.mark.parametrize("others", [[], [("b", "a"), ("b", "class")]])
+def test_a_number_above_a_value_is_refused_by_name(child, others):
+    X, y = mixed_table(0, 40)
+    told = po.Dag([*X.columns, "class"], [*others, ("u", child)])
+    with pytest.raises(InvalidNetwork, match=f"{child!r} has the continuous parent 'u'"):
+        po.BayesNetClassifier(told, continuous="gaussian").fit(X, y)
+
+
+@pytest.mark.parametrize("how", ["tan", "kdb"])
+def test_numbers_far_beyond_all_others_are_answered_or_refused_without_a_warning(how):
+    X, y = mixed_table(0, 60)
+    model = po.BayesNetClassifier(how, continuous="gaussian").fit(X, y)
+    for far in (1e100, -1e150, 1e200, 1e308):
+        for name in ("u", "v"):
+            for missing in ([], ["a"], ["u" if name == "v" else "v"]):
+                asked = X[:1].assign(**{name: far}, **dict.fromkeys(missing))
+                assert not np.isnan(model.predict_joint_log_proba(asked.astype({"u": float, "v": float}))).any()
 
 
 def test_a_line_between_numbers_is_found_and_helps():

@@ -454,3 +454,11 @@ def test_rubbish_is_a_named_error_or_means_something(rubbish):
         except Exception as error:
             strange += [(i, error)] * (type(error).__module__ != "posteriori.errors")
     assert not strange
+
+
+def test_no_rows_have_no_predictions_and_likelihood_one():
+    net = random_net(0)
+    none = net.sample(1, random_state=0).iloc[:0]
+    assert net.predict_proba(none, "d0").shape == (0, len(net.discrete.states("d0")))
+    assert net.predict(none, "d0").shape == (0,)
+    assert net.log_likelihood(none) == 0.0

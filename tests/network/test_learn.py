@@ -216,3 +216,12 @@ def test_categories_in_any_order_and_unused_ones_count_as_their_words_do(seed, n
 def test_counts_may_be_weights(counts):
     net = po.BayesNet.from_counts(po.Dag(["a"], []), {"a": counts}, {"a": ["u", "v"]}, smoothing=0)
     assert net.cpt("a").to_numpy().ravel() == pytest.approx(np.array(counts) / sum(counts))
+
+
+@pytest.mark.parametrize("size", [2, 255, 256, 300, 70_000])
+def test_words_and_numbers_of_many_declared_states_are_the_same(size):
+    states = {"a": [str(k) for k in range(size)]}
+    cells = [0, size - 1, 1, None]
+    found = po.BayesNet.fit(po.Dag("a"), {"a": cells}, states=states)
+    assert found == po.BayesNet.fit(po.Dag("a"), {"a": [None if c is None else str(c) for c in cells]}, states=states)
+    assert found.statistics.cells.table.sum() == 3

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import re
+
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import posteriori as po
+from posteriori.table import files
 from posteriori.table.files import DOUBTFUL, _is_plain
 
 words = st.sampled_from(
@@ -46,6 +52,11 @@ words = st.sampled_from(
         "12",
         "-inf",
         "0n",
+        "123456789012345",
+        "1234567890123456",
+        "-1234567890123456",
+        "123456789012345.6",
+        "0.12345678901234567",
     ]
 )
 
@@ -59,6 +70,7 @@ def line_by_line(text: str, mark: str, width: int) -> bool:
         or line.endswith(" ")
         or f" {mark}" in line
         or DOUBTFUL[mark].search(mark + line)
+        or any(re.match(r"-?\d{16}", cell) for cell in line.split(mark))
         for line in text.removesuffix("\n").replace("\r\n", "\n").split("\n")
     )
 
@@ -75,3 +87,38 @@ def line_by_line(text: str, mark: str, width: int) -> bool:
 def test_plain_is_what_it_is_line_by_line(rows, mark, end, last, width):
     text = end.join(mark.join(row) for row in rows) + (end if last else "")
     assert _is_plain(text.encode(), mark, width) == line_by_line(text, mark, width)
+
+
+whole = st.sampled_from(
+    ["", "1", "0.5", "12345678901234567", "12345678901234569", *map(str, (2**63 - 1, 2**63, 2**64))]
+)
+
+
+@pytest.mark.filterwarnings("ignore:column")
+@given(st.lists(whole, min_size=1, max_size=4), st.sampled_from(["b", '"b"', '"b', "'b'"]))
+def test_long_whole_numbers_and_quoted_names_are_read_alike_in_wide_files(cells, name):
+    text = f"c,{name},{','.join(f'd{j}' for j in range(8))}\n" + "".join(f"{c},x{',1' * 8}\n" for c in cells)
+    with pytest.MonkeyPatch.context() as patch:
+        found = []
+        for width in (8, 10**6):
+            patch.setattr(files, "WIDE", width)
+            try:
+                table = po.read(io.StringIO(text))
+                found.append((list(table.X.columns), table.X["c"].dropna().tolist(), table.schema.columns))
+            except po.errors.FormatError:
+                found.append(None)
+    assert found[0] == found[1]
+
+
+class Head(io.BytesIO):
+    """A file that may be read by lines alone."""
+
+    def read(self, *_):
+        raise AssertionError("the whole file is read")
+
+
+def test_of_a_file_that_is_not_wide_the_first_line_is_looked_at_alone(tmp_path, monkeypatch):
+    file = tmp_path / "tall.csv"
+    file.write_bytes(b"a,b\n1,2\n")
+    monkeypatch.setattr(files, "open", lambda *_: Head(file.read_bytes()), raising=False)
+    assert files._wide(file, "csv", ".", None) is None

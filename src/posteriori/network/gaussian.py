@@ -42,7 +42,8 @@ def conditioned(mean: Floats, covariance: Floats, seen: Sequence[int], x: Floats
     z = np.linalg.solve(factor, gap)
     w = np.linalg.solve(factor, np.swapaxes(cross, -1, -2))
     log_det = 2 * (np.log(scale) + np.log(np.diagonal(factor, axis1=-2, axis2=-1))).sum(axis=-1)
-    density = -0.5 * (len(seen) * np.log(2 * np.pi) + log_det + (z * z).sum(axis=(-2, -1)))
+    with np.errstate(over="ignore"):  # a number beyond all others has density 0
+        density = -0.5 * (len(seen) * np.log(2 * np.pi) + log_det + (z * z).sum(axis=(-2, -1)))
     there = mean[..., hidden] + np.einsum("...sh,...s->...h", w, z[..., 0])
     return density, there, covariance[..., hidden, :][..., hidden] - np.einsum("...sh,...sg->...hg", w, w)
 

@@ -230,7 +230,7 @@ def _in_states(coded: Coded, nodes: Sequence[str], closed: Mapping[str, Sequence
         states = tuple(closed.get(node, ()))
         if node not in closed or all(v in states for v in values[k]):
             continue
-        place = np.zeros(len(values[k]) + 1, dtype=codes[k].dtype)
+        place = np.zeros(len(values[k]) + 1, dtype=narrowest(len(states) + 1))
         for i, value in enumerate(values[k]):
             try:
                 place[i] = code_of(value, states, node)

@@ -34,7 +34,7 @@ from ..table.schema import Schema
 from .class_families import Parents, family_counts, scopes, told_parents
 from .hybrid import HybridNet
 from .mixed_search import MixedTable
-from .regression import FLOOR, learned
+from .regression import FLOOR, discrete_part, learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +103,7 @@ class GaussianNumbers(SemiNaive):
 
     def _chosen_mixed(self, table: MixedTable, names: Sequence[str]) -> Parents:
         if isinstance(self.structure, Dag):
+            discrete_part(self.structure, [names[j] for j in table.where])  # refuses a number above a value
             return told_parents(self.structure, names)
         if self.structure == "hill-climb":
             return table.climbed(self.criterion, self.max_parents)

@@ -28,7 +28,7 @@ class MixedTable:
     def __init__(
         self, table: CodedTable, x: Floats, where: list[int], y: Array, n_classes: int, weights: Floats | None
     ) -> None:
-        self.d = len(table.sizes)
+        self.d, self.where = len(table.sizes), where
         values = [j for j, size in enumerate(table.sizes) if size > 1]
         low, high = (f(x, axis=0, initial=-s, where=~np.isnan(x)) for f, s in ((np.min, -np.inf), (np.max, np.inf)))
         varies = np.flatnonzero(low < high)

@@ -89,6 +89,8 @@ class Rows:
 
 def _alike(holes: Codes) -> Iterator[Ints]:
     """The rows with the same holes, group by group."""
+    if not len(holes):
+        return
     if (holes == holes[:1]).all():
         yield np.arange(len(holes))
         return

@@ -45,6 +45,7 @@ for _code, _some in ((SURELY, b" +"), (AFTER, b"-0"), (PERHAPS, b"nNiItTfF")):
 for _word in (b"nan", b"inf", b"true", b"false"):
     SECOND[[_word[0], _word[0] - 32]], THIRD[[_word[0], _word[0] - 32]] = _word[1], _word[2]
 DIGITS = np.isin(np.arange(256), list(b"0123456789"))
+LONG = 16  # digits of a whole number that no float may hold: beside an empty cell pandas would round it
 CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 
 
@@ -211,30 +212,25 @@ def _wide(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any:
         return None
     if form != "csv" or header not in (None, True) or decimal != "." or file.suffix.lower() == ".zst":
         return None
-    data = _bytes(file)
-    line, _, cells = data.partition(b"\n")
-    first = line.decode("utf-8-sig").rstrip("\r")
-    mark = max(",;|\t", key=first.count)
-    names = first.split(mark)
-    if (
-        len(names) <= WIDE
-        or file.stat().st_size > len(names) * BYTES
-        or len(set(map(str.lower, names))) < len(names)
-        or any(_is_cell(n, ".") or not n for n in names)
-        or not _is_plain(cells, mark, len(names))
-    ):
+    with gzip.open(file) if file.suffix.lower() == ".gz" else open(file, "rb") as source:
+        line = source.readline()  # a file that is not wide may be large: no more of it is read
+        first = line.decode("utf-8-sig").rstrip("\r\n")
+        mark = max(",;|\t", key=first.count)
+        names = first.split(mark)
+        if (
+            len(names) <= WIDE
+            or file.stat().st_size > len(names) * BYTES
+            or len(set(map(str.lower, names))) < len(names)
+            or any(_is_cell(n, ".") or not n or "'" in n or n.count('"') % 2 for n in names)
+        ):
+            return None
+        cells = source.read()
+    if not _is_plain(cells, mark, len(names)):
         return None
-    found = pd.read_csv(
-        io.BytesIO(data), sep=mark, keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8-sig"
-    )
+    data = io.BytesIO(line + cells)
+    found = pd.read_csv(data, sep=mark, keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8-sig")
     plain = all(dtype.kind in "if" or pd.api.types.is_string_dtype(dtype) for dtype in found.dtypes)
     return found if plain and len(found) else None
-
-
-def _bytes(file: pathlib.Path) -> bytes:
-    with gzip.open(file) if file.suffix.lower() == ".gz" else open(file, "rb") as source:
-        found: bytes = source.read()
-        return found
 
 
 def _is_plain(lines: bytes, mark: str, width: int) -> bool:
@@ -258,6 +254,12 @@ def _is_plain(lines: bytes, mark: str, width: int) -> bool:
     def then(at: Ints, by: int) -> Array:  # the bytes after these, in lower case
         return text[np.minimum(at + by, len(text) - 1)] | 32
 
+    long = begins[ends - begins >= LONG]
+    long = long + (text[long] == ord("-"))
+    for by in range(LONG):
+        long = long[DIGITS[text[long + by]]]
+    if len(long):
+        return False
     signs = begins[start == AFTER]  # of 0.5 and −0.5 there are many, of 007 few
     signs = signs + (text[signs] == ord("-"))
     if ((text[signs] == ord("0")) & (DIGITS[then(signs, 1)] | (then(signs, 1) == ord("x")))).any():
