@@ -97,7 +97,7 @@ nb::tuple climbed(posteriori::ClimbTask& task, const std::vector<Columns>& start
 
 // Scores that Python knows; Ctrl-C there ends the search as it does elsewhere.
 posteriori::Ask asking(const nb::object& ask) {
-    return [&ask](int child, const Columns& parents, const Columns& candidates, double* out) {
+    return [&ask](int child, const Columns& parents, const Columns& candidates, bool, double* out) {
         nb::gil_scoped_acquire hold;
         try {
             const auto scores = nb::cast<std::vector<double>>(ask(child, parents, candidates));
@@ -163,16 +163,17 @@ template <typename C> void bind_codes(nb::module_& m) {
            double number, const Numbers& x_log_x, const std::vector<InC<double, 1>>& regrets, const std::vector<Columns>& start,
            const Pairs& required, const Pairs& forbidden, int most, double least, bool symmetric, int tabu, int restarts,
            int orders, std::uint64_t seed, const nb::object& tell, int threads) {
-            const auto data = family_data<C>(codes, sizes, states, weights, bits);
+            auto data = family_data<C>(codes, sizes, states, weights, bits);
+            posteriori::look_at_columns(data, 1);
             need(start.size() == sizes.size() && (regrets.empty() || regrets.size() == sizes.size()), "one entry a column is needed");
             auto task = climb_task(start, required, forbidden, most, least, symmetric, tabu, restarts, orders, seed);
             std::vector<Scoring> how;
             for (std::size_t v = 0; v < sizes.size(); ++v)
                 how.push_back(scoring_of(kind, number, x_log_x, regrets.empty() ? Numbers{} : Numbers{regrets[v]}));
-            task.ask = [&](int child, const Columns& parents, const Columns& candidates, double* out) {
+            task.ask = [&](int child, const Columns& parents, const Columns& candidates, bool own, double* out) {
                 const std::size_t work = data.n * (candidates.size() + 1) / (data.bits ? 4 : 1), grain = 200'000;
                 const int useful = work < 2 * grain ? 1 : static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work / grain));
-                posteriori::toggle_scores(data, child, parents, candidates, how[static_cast<std::size_t>(child)], out, useful);
+                posteriori::toggle_scores(data, child, parents, candidates, how[static_cast<std::size_t>(child)], out, useful, own);
             };
             return climbed(task, start, tell);
         },

@@ -8,8 +8,6 @@
 namespace posteriori {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 std::size_t at(int v) { return static_cast<std::size_t>(v); }
 
 // Steele, Lea and Flood's splitmix64.
@@ -39,31 +37,27 @@ Nodes toggled(const Nodes& set, int node) {
 }
 
 Family& Families::at(int v, const Nodes& parents) {
-    const auto found = seen[posteriori::at(v)].try_emplace(parents);
-    Family& family = found.first->second;
-    if (found.second) family = {kUnknown, std::vector<double>(posteriori::at(task.d), kUnknown)};
+    Family& family = seen[posteriori::at(v)][parents];
+    if (family.toggled.empty()) family.toggled.assign(posteriori::at(task.d), kUnknown);
     return family;
 }
 
 void Families::learn(int v, const Nodes& parents, Family& family, const Nodes& candidates) {
     Nodes missing;
+    std::vector<Family*> theirs;
     for (const int u : candidates) {
         double& score = family.toggled[posteriori::at(u)];
         if (!std::isnan(score)) continue;
-        if (std::binary_search(parents.begin(), parents.end(), u)) {  // the smaller family is often known
-            const auto fewer = seen[posteriori::at(v)].find(toggled(parents, u));
-            if (fewer != seen[posteriori::at(v)].end() && !std::isnan(fewer->second.own)) {
-                score = fewer->second.own;
-                continue;
-            }
-        }
-        missing.push_back(u);
+        Family& other = seen[posteriori::at(v)][toggled(parents, u)];
+        score = other.own;
+        if (std::isnan(score)) missing.push_back(u), theirs.push_back(&other);
     }
-    if (missing.empty() && !std::isnan(family.own)) return;
+    const bool own = std::isnan(family.own);
+    if (missing.empty() && !own) return;
     std::vector<double> out(missing.size() + 1);
-    task.ask(v, parents, missing, out.data());
-    family.own = out[0];
-    for (std::size_t k = 0; k < missing.size(); ++k) family.toggled[posteriori::at(missing[k])] = out[k + 1];
+    task.ask(v, parents, missing, own, out.data());
+    if (own) family.own = out[0];
+    for (std::size_t k = 0; k < missing.size(); ++k) family.toggled[posteriori::at(missing[k])] = theirs[k]->own = out[k + 1];
 }
 
 void Families::learn_pairs() {
@@ -79,7 +73,7 @@ void Families::learn_pairs() {
         for (int u = v + 1; u < task.d; ++u) {
             const Family& one = at(v, {});
             Family& other = at(u, {});
-            other.toggled[posteriori::at(v)] = other.own + (one.toggled[posteriori::at(u)] - one.own);
+            other.toggled[posteriori::at(v)] = seen[posteriori::at(u)][{v}].own = other.own + (one.toggled[posteriori::at(u)] - one.own);
         }
 }
 

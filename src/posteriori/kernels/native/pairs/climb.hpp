@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace posteriori {
 
 using Nodes = std::vector<int>;  // in rising order where it is a set
 
-// out[0] = s(child | parents), out[1 + k] = s(child | parents with candidate k added, or taken away).
-using Ask = std::function<void(int child, const Nodes& parents, const Nodes& candidates, double* out)>;
+// out[0] = s(child | parents), if it is `own` that is asked, out[1 + k] = s(child | parents with candidate k added, or taken away).
+using Ask = std::function<void(int child, const Nodes& parents, const Nodes& candidates, bool own, double* out)>;
 
 enum class Move { add, del, turn };
 
@@ -48,9 +49,11 @@ struct Climbed {
 // From a network that keeps the rules to the best one met, and the steps to it.
 Climbed climb(const ClimbTask& task, const std::vector<Nodes>& start);
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 struct Family {
-    double own;
-    std::vector<double> toggled;  // by candidate; NaN where it was not asked for
+    double own = kUnknown;
+    std::vector<double> toggled{};  // by candidate; of some families none is known
 };
 
 struct HashNodes {
@@ -63,7 +66,7 @@ struct HashNodes {
 
 Nodes toggled(const Nodes& set, int node);
 
-// Every family met so far, with the scores asked for.
+// Every family met so far, with the scores asked for: none is asked for twice, whichever parent came last.
 class Families {
     const ClimbTask& task;
     std::vector<std::unordered_map<Nodes, Family, HashNodes>> seen;

@@ -84,7 +84,8 @@ template <typename C> struct Divider {
     const std::vector<int>& parents;
     Blocks found{};
     std::size_t words = bitmap_words(data.n), few = few_rows(data.n);
-    std::vector<std::uint64_t> stack{};
+    std::vector<std::uint64_t> stack{}, keys{};
+    std::vector<std::uint32_t> list{}, of{}, next{};
 
     std::uint32_t states(int j) const { return data.states[static_cast<std::size_t>(j)]; }
     const std::uint64_t* bitmap(int j, std::uint32_t value) const {
@@ -92,16 +93,17 @@ template <typename C> struct Divider {
     }
 
     Blocks by_rows() {
-        std::vector<std::uint32_t> all(data.n);
-        std::iota(all.begin(), all.end(), 0u);
-        sorted(all, 0);
+        list.resize(data.n);
+        std::iota(list.begin(), list.end(), 0u);
+        sorted(0);
         return std::move(found);
     }
 
-    // Blocks of these rows, by the parents from `depth` on.
-    void sorted(const std::vector<std::uint32_t>& rows, std::size_t depth) {
+    // Blocks of the rows on the list, by the parents from `depth` on.
+    void sorted(std::size_t depth) {
+        const std::vector<std::uint32_t>& rows = list;
         const std::size_t n = rows.size(), most = std::max<std::size_t>(256, 2 * n);
-        std::vector<std::uint32_t> of(n, 0);
+        of.assign(n, 0);
         std::size_t used = 1;
         for (std::size_t k = depth; k < parents.size(); ++k) {
             const std::uint32_t r = states(parents[k]);
@@ -111,13 +113,13 @@ template <typename C> struct Divider {
                     of[i] = of[i] == kMissing || x[rows[i]] >= r ? kMissing : of[i] * r + static_cast<std::uint32_t>(x[rows[i]]);
                 used *= r;
             } else {
-                std::vector<std::uint64_t> keys(n);
+                keys.resize(n);
                 for (std::size_t i = 0; i < n; ++i)
                     keys[i] = of[i] == kMissing || x[rows[i]] >= r ? ~std::uint64_t{0} : std::uint64_t{of[i]} * r + x[rows[i]];
                 used = renumber(keys, of);
             }
         }
-        std::vector<std::uint32_t> next(used + 1, 0);
+        next.assign(used + 1, 0);
         for (const auto c : of)
             if (c != kMissing) ++next[c + 1];
         const auto start = static_cast<std::uint32_t>(found.rows.size());
@@ -138,20 +140,22 @@ template <typename C> struct Divider {
         return std::move(found);
     }
 
-    std::vector<std::uint32_t> listed(const std::uint64_t* bits, std::size_t count) const {
-        std::vector<std::uint32_t> rows;
-        rows.reserve(count);
-        for (std::size_t w = 0; rows.size() < count; ++w)
+    // Puts `count` rows, those of a bitmap, after the others.
+    static void append(std::vector<std::uint32_t>& rows, const std::uint64_t* bits, std::size_t count) {
+        rows.resize(rows.size() + count);
+        std::uint32_t *to = rows.data() + rows.size() - count, *const end = to + count;
+        for (std::size_t w = 0; to < end; ++w)
             for (std::uint64_t left = bits[w]; left; left &= left - 1)
-                rows.push_back(static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(__builtin_ctzll(left))));
-        return rows;
+                *to++ = static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(__builtin_ctzll(left)));
     }
 
     // The rows of bitmap `depth` of the stack, which has room for one more, by the parents from `depth` on.
     void split(std::size_t depth, std::size_t count) {
         const std::uint64_t* whole = stack.data() + depth * words;
         if (count < few) {
-            if (count) sorted(listed(whole, count), depth);
+            list.clear();
+            append(list, whole, count);
+            if (count) sorted(depth);
             return;
         }
         std::uint64_t* part = stack.data() + (depth + 1) * words;
@@ -174,8 +178,7 @@ template <typename C> struct Divider {
                 kept = static_cast<std::int32_t>(found.bitmaps.size() / words);
                 found.bitmaps.insert(found.bitmaps.end(), part, part + words);
             } else if (here) {
-                const auto rows = listed(part, here);
-                found.rows.insert(found.rows.end(), rows.begin(), rows.end());
+                append(found.rows, part, here);
             }
             found.cells.push_back({begin, static_cast<std::uint32_t>(found.rows.size()), kept, static_cast<std::uint32_t>(here)});
         }
@@ -253,7 +256,7 @@ template <typename C, typename N> class Tables {
           s(more < 0 ? 1 : data.states[static_cast<std::size_t>(more)]), x(data.column(child)),
           z(more < 0 ? nullptr : data.column(more)),
           bits(more < 0 ? nullptr : data.bits + static_cast<std::size_t>(first) * words),
-          complete(!z || within(z, data.n, s)) {}
+          complete(!z || (data.full.empty() ? within(z, data.n, s) : data.full[static_cast<std::size_t>(more)])) {}
 
     template <typename See> void each(See&& see) {
         for (const auto& block : blocks.all) {
@@ -292,7 +295,8 @@ struct Adder {
     double r, q;  // of the whole family
     XLogX x_log_x{how.x_log_x, how.most};
     double a = how.kind == FamilyScore::bdeu ? how.number / (q * r) : 1.0;
-    double log_gamma = std::lgamma(a), log_gamma_whole = std::lgamma(a * r);
+    bool gammas = how.kind == FamilyScore::bdeu || how.kind == FamilyScore::k2;
+    double log_gamma = gammas ? std::lgamma(a) : 0.0, log_gamma_whole = gammas ? std::lgamma(a * r) : 0.0;
     std::vector<double> whole{};
 
     // ln Γ(a + n)/Γ(a)
@@ -305,7 +309,6 @@ struct Adder {
     template <typename N> double operator()(const N* counts, std::size_t rows, std::size_t columns, std::size_t stride) {
         whole.assign(columns, 0.0);
         double sum = 0.0;
-        const bool gammas = how.kind == FamilyScore::bdeu || how.kind == FamilyScore::k2;
         for (std::size_t x = 0; x < rows; ++x)
             for (std::size_t z = 0; z < columns; ++z) {
                 const double n = static_cast<double>(counts[x * stride + z]);
@@ -324,19 +327,23 @@ struct Adder {
     double price() const { return how.kind == FamilyScore::penalised ? how.number * q * (r - 1.0) : 0.0; }
 };
 
-// Runs see(task, blocks, candidate, place of its bitmaps) for every candidate that is no parent, and for none (task 0).
+// Runs see(task, blocks, candidate, place of its bitmaps) for every candidate that is no parent, and if `own` for none (task 0);
+// for one that is a parent with the blocks of the others.
 template <typename C, typename See>
 void each_candidate(const FamilyData<C>& data, int child, const std::vector<int>& parents, const std::vector<int>& candidates,
-                    int threads, See&& see) {
+                    int threads, bool own, See&& see) {
     const auto first = bitmap_places(data);
     const auto narrow = [&](int c) { return first[static_cast<std::size_t>(c)] >= 0; };
-    const Blocks some = blocks_of(data, first, child, parents, true);
+    const auto is_parent = [&](int c) { return std::find(parents.begin(), parents.end(), c) != parents.end(); };
+    const bool added = own || !std::all_of(candidates.begin(), candidates.end(), is_parent);
+    const Blocks some = added ? blocks_of(data, first, child, parents, true) : Blocks{};
     const bool listed = std::all_of(some.all.begin(), some.all.end(), [](const Block& b) { return b.cells < 0; });
     Blocks lists;
     if (!listed && !std::all_of(candidates.begin(), candidates.end(), narrow)) lists = blocks_of(data, first, child, parents, false);
-    parallel_for(candidates.size() + 1, threads, [&](std::size_t task) {
+    parallel_for(candidates.size() + own, threads, [&](std::size_t place) {
+        const std::size_t task = place + !own;
         const int candidate = task ? candidates[task - 1] : -1;
-        if (std::find(parents.begin(), parents.end(), candidate) != parents.end()) {
+        if (is_parent(candidate)) {
             std::vector<int> fewer;
             std::copy_if(parents.begin(), parents.end(), std::back_inserter(fewer), [&](int p) { return p != candidate; });
             see(task, blocks_of(data, first, child, fewer, true), -1, -1);
@@ -384,9 +391,9 @@ void value_bitmaps(const C* codes, std::size_t n, const std::vector<std::uint32_
 
 template <typename C>
 void toggle_scores(const FamilyData<C>& data, int child, const std::vector<int>& parents, const std::vector<int>& candidates,
-                   const Scoring& how, double* out, int threads) {
+                   const Scoring& how, double* out, int threads, bool own) {
     const double r = data.sizes[static_cast<std::size_t>(child)];
-    each_candidate(data, child, parents, candidates, threads,
+    each_candidate(data, child, parents, candidates, threads, own,
                    [&](std::size_t task, const Blocks& blocks, int candidate, std::int64_t place) {
                        Adder add{how, r, blocks.q * (candidate < 0 ? 1.0 : data.states[static_cast<std::size_t>(candidate)])};
                        double sum = 0.0;
@@ -401,13 +408,18 @@ void toggle_scores(const FamilyData<C>& data, int child, const std::vector<int>&
                    });
 }
 
+template <typename C> void look_at_columns(FamilyData<C>& data, int threads) {
+    std::vector<char> full(data.states.size());
+    parallel_for(full.size(), threads, [&](std::size_t j) { full[j] = within(data.column(static_cast<int>(j)), data.n, data.states[j]); });
+    data.full.assign(full.begin(), full.end());
+}
+
 template <typename C>
 void g_tests(const FamilyData<C>& data, int x, const std::vector<int>& given, const std::vector<int>& candidates,
              const Scoring& how, double* out, int threads) {
     const XLogX x_log_x{how.x_log_x, how.most};
-    each_candidate(data, x, given, candidates, threads,
+    each_candidate(data, x, given, candidates, threads, false,
                    [&](std::size_t task, const Blocks& blocks, int candidate, std::int64_t place) {
-                       if (!task) return;
                        double g = 0.0, freedom = 0.0;
                        std::vector<double> below;
                        const auto see = [&](const auto* table, std::size_t rows, std::size_t columns, std::size_t stride) {
@@ -438,7 +450,8 @@ void g_tests(const FamilyData<C>& data, int x, const std::vector<int>& given, co
 #define POSTERIORI_FAMILIES(C)                                                                                              \
     template void value_bitmaps<C>(const C*, std::size_t, const std::vector<std::uint32_t>&, std::uint64_t*, int);          \
     template void toggle_scores<C>(const FamilyData<C>&, int, const std::vector<int>&, const std::vector<int>&,             \
-                                   const Scoring&, double*, int);                                                           \
+                                   const Scoring&, double*, int, bool);                                                     \
+    template void look_at_columns<C>(FamilyData<C>&, int);                                                                  \
     template void g_tests<C>(const FamilyData<C>&, int, const std::vector<int>&, const std::vector<int>&, const Scoring&,   \
                              double*, int);
 POSTERIORI_FAMILIES(std::uint8_t)

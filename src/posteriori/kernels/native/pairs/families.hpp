@@ -26,6 +26,7 @@ template <typename C> struct FamilyData {
     std::vector<std::uint32_t> sizes, states;
     const double* weights;      // or null
     const std::uint64_t* bits;  // of `value_bitmaps`, or null
+    std::vector<bool> full{};   // columns all of whose codes are states; empty where nobody has looked
 
     const C* column(int j) const { return codes + static_cast<std::size_t>(j) * n; }
 };
@@ -38,10 +39,14 @@ template <typename C>
 void value_bitmaps(const C* codes, std::size_t n, const std::vector<std::uint32_t>& states, std::uint64_t* out, int threads);
 
 // out[0] is the score of the child with `parents`; out[1 + k] with candidates[k] added to them, or taken from them if it is
-// one. Each is summed in the order of the configurations, whatever the number of threads.
+// one. Each is summed in the order of the configurations, whatever the number of threads. Unless it is `own` that is asked,
+// out[0] is left as it is.
 template <typename C>
 void toggle_scores(const FamilyData<C>& data, int child, const std::vector<int>& parents, const std::vector<int>& candidates,
-                   const Scoring& scoring, double* out, int threads);
+                   const Scoring& scoring, double* out, int threads, bool own = true);
+
+// For many calls: looks once which columns are full.
+template <typename C> void look_at_columns(FamilyData<C>& data, int threads);
 
 // out[2k] is G² = 2 Σ N ln N·N[π]/(N[π, x]·N[π, z]) of x and candidates[k] given π, out[2k + 1] its degrees of freedom by
 // the values that occur, Σ_π (values of x − 1)(values of z − 1).
