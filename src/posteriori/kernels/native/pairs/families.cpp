@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "pairs/popcount.hpp"
 #include "threads.hpp"
@@ -298,6 +299,25 @@ struct Adder {
     bool gammas = how.kind == FamilyScore::bdeu || how.kind == FamilyScore::k2;
     double log_gamma = gammas ? std::lgamma(a) : 0.0, log_gamma_whole = gammas ? std::lgamma(a * r) : 0.0;
     std::vector<double> whole{};
+    std::vector<std::int32_t> whole_count{};
+
+    // Whole counts whose logarithms are known.
+    double looked_up(const std::int32_t* counts, std::size_t rows, std::size_t columns, std::size_t stride) {
+        whole_count.assign(columns, 0);
+        const auto most = static_cast<std::int32_t>(how.most);
+        double sum = 0.0;
+        for (std::size_t x = 0; x < rows; ++x)
+            for (std::size_t z = 0; z < columns; ++z) {
+                const std::int32_t n = counts[x * stride + z];
+                whole_count[z] += n;
+                sum += how.x_log_x[std::min(n, most)];
+            }
+        for (const auto n : whole_count) {
+            sum -= how.x_log_x[std::min(n, most)];
+            if (how.kind == FamilyScore::fnml) sum -= how.regret[std::min(n, most)];
+        }
+        return sum;
+    }
 
     // ln Γ(a + n)/Γ(a)
     double rising(double from, double log_gamma_from, double n) const {
@@ -307,6 +327,8 @@ struct Adder {
     }
 
     template <typename N> double operator()(const N* counts, std::size_t rows, std::size_t columns, std::size_t stride) {
+        if constexpr (std::is_integral_v<N>)
+            if (!gammas && how.x_log_x) return looked_up(counts, rows, columns, stride);
         whole.assign(columns, 0.0);
         double sum = 0.0;
         for (std::size_t x = 0; x < rows; ++x)

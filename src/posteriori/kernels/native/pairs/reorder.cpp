@@ -4,6 +4,7 @@
 // together they gain. Among many nodes only parents that tell something of a node by themselves are tried.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "pairs/climb.hpp"
@@ -17,13 +18,14 @@ std::size_t at(int v) { return static_cast<std::size_t>(v); }
 
 struct Choice {
     Nodes parents;
-    double score;
+    Family* family;  // with its score
 };
 
 // A node's new place, and the families that change.
 struct Plan {
     double gain = -std::numeric_limits<double>::infinity();
-    std::size_t place = 0;
+    std::size_t place = 0, passed = 0;  // families of nodes that it has passed
+    Choice own{};
     std::vector<std::pair<int, Choice>> families{};
 };
 
@@ -34,22 +36,22 @@ class Reorder {
     const ClimbTask& task;
     Nodes order;
     std::vector<Choice> now;
-    std::vector<Nodes> related;  // the parents that are tried
-    std::vector<char> before;    // the nodes that may be parents
+    std::vector<Nodes> related;      // the parents that are tried
+    std::vector<char> is_related;    // [v * d + u]: whether u is one of them
+    std::vector<char> before;        // the nodes that may be parents
+    Nodes some, candidates;          // of `improved`
 
     bool required(int u, int v) const { return climber.required(u, v); }
 
     // From these parents to better ones among `before`, a toggle at a time.
     Choice improved(int v, Nodes parents) {
         for (;;) {
-            Nodes candidates;
-            const bool full = parents.size() >= at(task.most);
-            for (const int u : related[at(v)])
-                if (!full && before[at(u)] && !required(u, v)) candidates.push_back(u);
-            for (const int u : parents)
-                if (!required(u, v)) candidates.push_back(u);
-            std::sort(candidates.begin(), candidates.end());
-            candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+            some.clear(), candidates.clear();
+            if (parents.size() < at(task.most))
+                for (const int u : related[at(v)])
+                    if (before[at(u)]) some.push_back(u);
+            std::set_union(some.begin(), some.end(), parents.begin(), parents.end(), std::back_inserter(candidates));
+            candidates.erase(std::remove_if(candidates.begin(), candidates.end(), [&](int u) { return required(u, v); }), candidates.end());
             Family& family = climber.families.at(v, parents);
             climber.go_on();
             climber.families.learn(v, parents, family, candidates);
@@ -57,41 +59,47 @@ class Reorder {
             int best = -1;
             for (const int u : candidates)
                 if (family.toggled[at(u)] > top) top = family.toggled[at(u)], best = u;
-            if (best < 0) return {parents, family.own};
+            if (best < 0) return {std::move(parents), &family};
             parents = toggled(parents, best);
         }
     }
 
     // Whether u as one more parent adds to v.
-    bool adds(int u, int v, const Nodes& parents) {
-        if (parents.size() >= at(task.most) || !std::binary_search(related[at(v)].begin(), related[at(v)].end(), u)) return false;
-        Family& family = climber.families.at(v, parents);
-        climber.families.learn(v, parents, family, {u});
+    bool adds(int u, int v, const Choice& choice) {
+        if (choice.parents.size() >= at(task.most) || !is_related[at(v * task.d + u)]) return false;
+        Family& family = *choice.family;
+        if (std::isnan(family.toggled[at(u)])) climber.families.learn(v, choice.parents, family, {u});
         return family.toggled[at(u)] > family.own + task.least;
     }
 
     void change(Plan& plan, int w, Choice theirs, double& others) {
-        others += theirs.score - now[at(w)].score;
+        others += theirs.family->own - now[at(w)].family->own;
         plan.families.emplace_back(w, std::move(theirs));
     }
 
-    void consider(Plan& best, Plan& plan, double others, std::size_t place, int x, const Choice& mine) const {
-        const double gain = others + mine.score - now[at(x)].score;
-        if (!(gain > best.gain)) return;
-        best = {gain, place, plan.families};
-        best.families.emplace_back(x, mine);
+    void consider(Plan& plan, double others, std::size_t place, int x, const Choice& mine) const {
+        const double gain = others + mine.family->own - now[at(x)].family->own;
+        if (gain > plan.gain) plan.gain = gain, plan.place = place, plan.passed = plan.families.size(), plan.own = mine;
+    }
+
+    // As far as the best place.
+    static Plan cut(Plan plan, int x) {
+        if (!plan.own.family) return {};
+        plan.families.resize(plan.passed);
+        plan.families.emplace_back(x, std::move(plan.own));
+        return plan;
     }
 
     Plan earlier(std::size_t from) {
         const int x = order[from];
-        Plan best, plan;
+        Plan plan;
         double others = 0.0;
         Choice mine = now[at(x)];
         for (std::size_t p = from; p-- > 0;) {
             const int w = order[p];
             if (required(w, x)) break;
             before[at(w)] = 0;
-            if (!adds(x, w, now[at(w)].parents)) continue;
+            if (!adds(x, w, now[at(w)])) continue;
             before[at(x)] = 1;
             change(plan, w, improved(w, toggled(now[at(w)].parents, x)), others);
             before[at(x)] = 0;
@@ -99,14 +107,14 @@ class Reorder {
             for (const int u : mine.parents)
                 if (before[at(u)]) left.push_back(u);
             if (left.size() < mine.parents.size()) mine = improved(x, left);
-            consider(best, plan, others, p, x, mine);
+            consider(plan, others, p, x, mine);
         }
-        return best;
+        return cut(std::move(plan), x);
     }
 
     Plan later(std::size_t from) {
         const int x = order[from];
-        Plan best, plan;
+        Plan plan;
         double others = 0.0;
         Choice mine = now[at(x)];
         for (std::size_t p = from + 1; p < order.size(); ++p) {
@@ -115,11 +123,11 @@ class Reorder {
             const Nodes& theirs = now[at(w)].parents;
             if (std::binary_search(theirs.begin(), theirs.end(), x)) change(plan, w, improved(w, toggled(theirs, x)), others);
             before[at(w)] = 1;
-            if (!adds(w, x, mine.parents)) continue;
+            if (!adds(w, x, mine)) continue;
             mine = improved(x, toggled(mine.parents, w));
-            consider(best, plan, others, p, x, mine);
+            consider(plan, others, p, x, mine);
         }
-        return best;
+        return cut(std::move(plan), x);
     }
 
     void put(int x, std::size_t place) {
@@ -166,12 +174,14 @@ class Reorder {
 
   public:
     Reorder(Climber& climber, std::uint64_t shuffle)
-        : climber(climber), task(climber.task), order(climber.graph.order(shuffle)), related(at(task.d)), before(at(task.d), 0) {
+        : climber(climber), task(climber.task), order(climber.graph.order(shuffle)), related(at(task.d)),
+          is_related(at(task.d * task.d), 0), before(at(task.d), 0) {
         for (int v = 0; v < task.d; ++v) {
-            now.push_back({climber.graph.parents[at(v)], climber.now[at(v)]->own});
+            now.push_back({climber.graph.parents[at(v)], climber.now[at(v)]});
             const Family& alone = climber.families.at(v, {});
             for (int u = 0; u < task.d; ++u)
-                if (u != v && (task.d <= kFew || alone.toggled[at(u)] > alone.own + task.least) && !climber.forbidden(u, v)) related[at(v)].push_back(u);
+                if (u != v && (task.d <= kFew || alone.toggled[at(u)] > alone.own + task.least) && !climber.forbidden(u, v))
+                    related[at(v)].push_back(u), is_related[at(v * task.d + u)] = 1;
         }
     }
 
