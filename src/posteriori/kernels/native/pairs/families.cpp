@@ -20,11 +20,18 @@ constexpr double kLaneCost = 2.2;  // in cycles, as are the next two
 #else
 constexpr double kLaneCost = 16.0;
 #endif
-constexpr double kBitmapCost = 14.0, kRowCost = 2.5;
+constexpr double kBitmapCost = 14.0, kRowCost = 2.5, kWordCost = 8.0;
 
 // Below so many rows a list of them is faster to count than bitmaps of n rows.
 std::size_t few_rows(std::size_t n) {
     return static_cast<std::size_t>(2.0 * (kBitmapCost + kLaneCost * static_cast<double>(bitmap_words(n) / kLane)) / kRowCost);
+}
+
+// The same of a cell, for so many candidates: to list its rows, all words are gone through.
+std::size_t few_in_cell(std::size_t n, std::size_t candidates) {
+    const double words = static_cast<double>(bitmap_words(n)), uses = static_cast<double>(std::max<std::size_t>(candidates, 1));
+    const double saved = 2.0 * (kBitmapCost + kLaneCost * words / kLane) - kWordCost * words / uses;
+    return saved > 0.0 ? static_cast<std::size_t>(saved / kRowCost) : 0;
 }
 
 template <typename C> std::vector<std::int64_t> bitmap_places(const FamilyData<C>& data) {
@@ -83,8 +90,9 @@ template <typename C> struct Divider {
     const std::vector<std::int64_t>& first;
     int child;
     const std::vector<int>& parents;
+    std::size_t candidates;  // that the blocks are for; without any the cells have a count and no rows
     Blocks found{};
-    std::size_t words = bitmap_words(data.n), few = few_rows(data.n);
+    std::size_t words = bitmap_words(data.n), few = few_rows(data.n), few_here = few_in_cell(data.n, candidates);
     std::vector<std::uint64_t> stack{}, keys{};
     std::vector<std::uint32_t> list{}, of{}, next{};
 
@@ -167,7 +175,7 @@ template <typename C> struct Divider {
         for (std::uint32_t v = 0; v < values; ++v) {
             const std::uint64_t* own = bitmap(j, v);
             const auto here = static_cast<std::size_t>(shared_bits(whole, own, words));
-            if (here || !last)
+            if (!last || (here && candidates))
                 for (std::size_t w = 0; w < words; ++w) part[w] = whole[w] & own[w];
             if (!last) {
                 split(depth + 1, here);
@@ -175,10 +183,11 @@ template <typename C> struct Divider {
             }
             const auto begin = static_cast<std::uint32_t>(found.rows.size());
             std::int32_t kept = -1;
-            if (here >= few) {
+            if (!here || !candidates) {
+            } else if (here >= few_here) {
                 kept = static_cast<std::int32_t>(found.bitmaps.size() / words);
                 found.bitmaps.insert(found.bitmaps.end(), part, part + words);
-            } else if (here) {
+            } else {
                 append(found.rows, part, here);
             }
             found.cells.push_back({begin, static_cast<std::uint32_t>(found.rows.size()), kept, static_cast<std::uint32_t>(here)});
@@ -188,8 +197,8 @@ template <typename C> struct Divider {
 
 template <typename C>
 Blocks blocks_of(const FamilyData<C>& data, const std::vector<std::int64_t>& first, int child, const std::vector<int>& parents,
-                 bool bitmaps) {
-    Divider<C> divider{data, first, child, parents};
+                 std::size_t candidates, bool bitmaps) {
+    Divider<C> divider{data, first, child, parents, candidates};
     for (const int j : parents) bitmaps = bitmaps && first[static_cast<std::size_t>(j)] >= 0;
     bitmaps = bitmaps && !data.weights && first[static_cast<std::size_t>(child)] >= 0;
     Blocks found = bitmaps ? divider.by_bitmaps() : divider.by_rows();
@@ -212,13 +221,19 @@ template <typename C, typename N> class Tables {
     N worth(std::uint32_t row) const { return data.weights ? static_cast<N>(data.weights[row]) : N{1}; }
 
     void count(N* row, const Cell& cell) {
-        if (cell.bitmap < 0) {
+        if (!z) {
+            row[0] = static_cast<N>(cell.count);
+        } else if (cell.bitmap < 0) {
             for (std::uint32_t k = cell.begin; k < cell.end; ++k) {
-                const std::uint32_t i = blocks.rows[k], at = z ? z[i] : 0;
+                const std::uint32_t i = blocks.rows[k], at = z[i];
                 if (at < s) row[at] += worth(i);
             }
-            return;
+        } else {
+            by_bitmap(row, cell);
         }
+    }
+
+    void by_bitmap(N* row, const Cell& cell) const {
         const std::uint64_t* own = blocks.bitmaps.data() + static_cast<std::size_t>(cell.bitmap) * words;
         std::int64_t left = cell.count;
         const std::size_t asked = complete ? s - 1 : s;
@@ -358,17 +373,17 @@ void each_candidate(const FamilyData<C>& data, int child, const std::vector<int>
     const auto narrow = [&](int c) { return first[static_cast<std::size_t>(c)] >= 0; };
     const auto is_parent = [&](int c) { return std::find(parents.begin(), parents.end(), c) != parents.end(); };
     const bool added = own || !std::all_of(candidates.begin(), candidates.end(), is_parent);
-    const Blocks some = added ? blocks_of(data, first, child, parents, true) : Blocks{};
+    const Blocks some = added ? blocks_of(data, first, child, parents, candidates.size(), true) : Blocks{};
     const bool listed = std::all_of(some.all.begin(), some.all.end(), [](const Block& b) { return b.cells < 0; });
     Blocks lists;
-    if (!listed && !std::all_of(candidates.begin(), candidates.end(), narrow)) lists = blocks_of(data, first, child, parents, false);
+    if (!listed && !std::all_of(candidates.begin(), candidates.end(), narrow)) lists = blocks_of(data, first, child, parents, candidates.size(), false);
     parallel_for(candidates.size() + own, threads, [&](std::size_t place) {
         const std::size_t task = place + !own;
         const int candidate = task ? candidates[task - 1] : -1;
         if (is_parent(candidate)) {
             std::vector<int> fewer;
             std::copy_if(parents.begin(), parents.end(), std::back_inserter(fewer), [&](int p) { return p != candidate; });
-            see(task, blocks_of(data, first, child, fewer, true), -1, -1);
+            see(task, blocks_of(data, first, child, fewer, 0, true), -1, -1);
         } else {
             const bool bitmaps = candidate < 0 || listed || narrow(candidate);
             see(task, bitmaps ? some : lists, candidate, candidate < 0 ? -1 : first[static_cast<std::size_t>(candidate)]);
