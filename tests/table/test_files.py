@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -122,3 +124,10 @@ def test_of_a_file_that_is_not_wide_the_first_line_is_looked_at_alone(tmp_path, 
     file.write_bytes(b"a,b\n1,2\n")
     monkeypatch.setattr(files, "open", lambda *_: Head(file.read_bytes()), raising=False)
     assert files._wide(file, "csv", ".", None) is None
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64"])
+def test_long_whole_numbers_keep_their_digits_in_wide_parquet_files(tmp_path, kind):
+    file, cells = tmp_path / "wide.parquet", [2**53 + 1, None, 2**53 + 3]
+    pq.write_table(pa.table({"c": pa.array(cells, kind), **{f"d{j}": [1, 2, 3] for j in range(70)}}), file)
+    assert po.read(file).X["c"].dropna().tolist() == cells[::2]

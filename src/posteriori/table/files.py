@@ -208,7 +208,8 @@ def _wide(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any:
                 t.is_string(x) or t.is_large_string(x) or t.is_integer(x) or t.is_floating(x) for x in schema.types
             )
             if len(schema.names) > WIDE and file.stat().st_size <= len(schema.names) * BYTES and plain:
-                return pq.read_table(file).to_pandas(ignore_metadata=True)
+                table = pq.read_table(file)
+                return None if any(map(_rounded, table.columns)) else table.to_pandas(ignore_metadata=True)
         return None
     if form != "csv" or header not in (None, True) or decimal != "." or file.suffix.lower() == ".zst":
         return None
@@ -231,6 +232,17 @@ def _wide(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any:
     found = pd.read_csv(data, sep=mark, keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8-sig")
     plain = all(dtype.kind in "if" or pd.api.types.is_string_dtype(dtype) for dtype in found.dtypes)
     return found if plain and len(found) else None
+
+
+def _rounded(column: Any) -> bool:
+    """Whether pandas would round whole numbers, since beside a missing cell they become floats."""
+    import pyarrow.compute as pc
+    import pyarrow.types as t
+
+    if not (column.null_count and t.is_integer(column.type) and column.type.bit_width == 64):
+        return False
+    ends = pc.min_max(column).as_py()
+    return any(v is not None and abs(v) > 2**53 for v in ends.values())
 
 
 def _is_plain(lines: bytes, mark: str, width: int) -> bool:
