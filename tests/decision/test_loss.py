@@ -289,3 +289,11 @@ def test_a_loss_is_a_value():
 )
 def test_the_reject_label_never_damages_a_class_label(classes, label, expected):
     assert po.Loss.zero_one(classes).with_reject(0.1).labels(label).tolist() == expected
+
+
+def test_a_loss_equals_losses_alone():
+    loss = po.Loss.per_class({"in": 1, "out": 4})
+    assert loss == po.Loss.per_class({"in": 1, "out": 4})
+    assert loss != po.Loss.per_class({"in": 1, "out": 5})
+    assert loss != 3
+    assert loss.__eq__(3) is NotImplemented  # so that the other side is asked

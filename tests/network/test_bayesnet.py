@@ -437,3 +437,10 @@ def test_graph_questions() -> None:
 def test_files_of_a_network(tmp_path: object) -> None:
     with pytest.raises(FormatError, match="no network format ends in"):
         ASIA.write(tmp_path / "asia.txt")  # type: ignore[operator]
+
+
+def test_what_is_excluded_is_a_set_of_states():
+    assert po.Not("a", "b") == po.Not("b", "a")
+    assert hash(po.Not("a", "b")) == hash(po.Not("b", "a"))
+    assert po.Not("a") != po.Not("b")
+    assert po.Not("a") != "a"

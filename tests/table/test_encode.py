@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from posteriori.table.encode import code_columns, factorize
+from posteriori.table.encode import code_columns, distinct, factorize
 from posteriori.table.frame import open_frame
 from posteriori.table.labels import narrowest
 from posteriori.table.schema import is_missing
@@ -65,3 +65,14 @@ def test_a_column_of_nothing_has_no_values(n):
     values, codes = factorize(np.full(n, np.nan), "x")
     assert list(values) == []
     assert codes.tolist() == [0] * n
+
+
+@pytest.mark.parametrize("n", [3, 5_000])
+def test_distinct_values_are_those_of_factorize_however_long_the_column(n):
+    import pyarrow as pa
+
+    cells = np.random.default_rng(0).choice(["b", "a", "ü", "", None], n).tolist()
+    column = pa.array(cells, pa.string())
+    values, codes = factorize(column, "x")
+    assert distinct(column, "x") == (values, sum(c is not None for c in cells))
+    assert [None if c == len(values) else values[c] for c in codes.tolist()] == cells

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pytest
+import scipy.sparse as sp
 
 from posteriori.table.frame import open_frame
 
@@ -32,3 +35,17 @@ def test_a_stream_is_read_and_a_promise_collected():
         frame = open_frame(given)
         assert frame.names == ("a", "b")
         assert np.asarray(frame.column(0)).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("source", [np.asarray, sp.csr_matrix, lambda x: pd.DataFrame(x, columns=list("abc"))])
+def test_columns_in_another_order_are_the_same_columns(source):
+    x = np.arange(12.0).reshape(4, 3)
+    frame = open_frame(source(x))
+    turned = frame.take_columns([2, 0, 1])
+    assert (turned.n, turned.d) == (4, 3)
+    assert [turned.name(j) for j in range(3)] == [frame.name(j) for j in (2, 0, 1)] or frame.names is None
+    cells = (
+        turned.sparse.toarray() if turned.sparse is not None else np.column_stack([turned.column(j) for j in range(3)])
+    )
+    np.testing.assert_array_equal(cells, x[:, [2, 0, 1]])
+    assert frame.take_columns([0, 1, 2]) is frame

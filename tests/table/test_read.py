@@ -468,3 +468,10 @@ def test_a_row_is_a_row_whatever_sign_it_begins_with(rows):
     """A sign that begins comments elsewhere is a cell here: no line is dropped."""
     text = "a,b,c\n" + "".join(",".join(row) + "\n" for row in rows)
     assert len(po.read(io.BytesIO(text.encode()), format="csv").X) == len(rows)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n', '[{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]', "a,b\n1,x\n2,y\n"]
+)
+def test_an_open_file_without_a_name_is_known_by_its_first_bytes(text):
+    assert po.read(io.BytesIO(text.encode())).X.to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
