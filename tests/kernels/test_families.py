@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -170,3 +172,20 @@ def test_a_climb_that_asks_ends_by_hand_and_passes_errors_on():
         families.climb_asking(lambda *family: ask(*family, ZeroDivisionError()), [[]] * 3, **rules)
     with pytest.raises(ValueError, match="one score a candidate"):
         families.climb_asking(lambda *family: [], [[]] * 3, **rules)
+    asked[:] = [0] * 4  # the first family: there is no score to give back
+    with pytest.raises(KeyboardInterrupt):
+        families.climb_asking(lambda *family: ask(*family, KeyboardInterrupt()), [[]] * 3, **rules)
+    with pytest.raises(ValueError, match="each once"):
+        families.climb_asking(lambda *family: [], [[], [0, 0], []], **rules)
+
+
+@pytest.mark.parametrize("alone", [0.0, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("beside", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("tabu", [0, 3])
+def test_a_walk_ends_where_scores_are_no_numbers(alone, beside, tabu):
+    def ask(child, parents, candidates):
+        return [beside if some else alone for some in (set(parents), *({u} ^ set(parents) for u in candidates))]
+
+    no, asked = np.zeros((3, 3), bool), iter(range(10_000))
+    rules = {"required": no, "forbidden": no, "most": 2, "least": 1e-9, "symmetric": False, "orders": 2}
+    assert families.climb_asking(ask, [[]] * 3, **rules, tabu=tabu, tell=lambda *_: next(asked, -1) >= 0)[3]

@@ -149,17 +149,18 @@ def test_asia_beside_others():
         assert scored.whole(net.dag.numbered_parents) == pytest.approx(value, rel=1e-12)
 
 
-def test_gamma_scores_by_fifty_digits():
+@pytest.mark.parametrize("ess", [1e-100, 1e-9, 0.01, 1e3, 3e4, 1e6, 1e9, 1e17, 1e100])
+def test_gamma_scores_by_many_digits(ess):
     codes, sizes = table(11)
     counts = family_counts(codes, (sizes[1], sizes[2], sizes[0]), [1, 2, 0]).reshape(-1, sizes[0])
-    with mpmath.workdps(50):
-        for score, a in (("bdeu", mpmath.mpf("0.01") / counts.size), ("k2", mpmath.mpf(1))):
+    with mpmath.workdps(160):
+        for score, a in (("bdeu", mpmath.mpf(ess) / counts.size), ("k2", mpmath.mpf(1))):
             exact = mpmath.mpf(0)
             for row in counts:
                 exact += mpmath.loggamma(a * len(row)) - mpmath.loggamma(a * len(row) + row.sum())
                 exact += sum(mpmath.loggamma(a + n) - mpmath.loggamma(a) for n in row)
-            found = Scored(codes, sizes, score, ess=0.01).family(0, [1, 2])
-            assert found == pytest.approx(float(exact), rel=1e-12)
+            found = Scored(codes, sizes, score, ess=ess).family(0, [1, 2])
+            assert found == pytest.approx(float(exact), rel=2e-12)
 
 
 def test_what_is_no_score_is_named():
@@ -168,4 +169,7 @@ def test_what_is_no_score_is_named():
         Scored(codes, sizes, "bick")
     for ess in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(BadParameter, match="equivalent sample size"):
+            Scored(codes, sizes, "bdeu", ess=ess)
+    for ess in (5e-324, 1e-101, 1e101, 1e308):
+        with pytest.raises(BadParameter, match="ess is a number from 1e-100 to 1e"):
             Scored(codes, sizes, "bdeu", ess=ess)

@@ -35,6 +35,7 @@ SCORES = ("loglik", "aic", "bic", "mdl", "bdeu", "k2", "fnml")
 EQUIVALENT = ("loglik", "aic", "bic", "mdl", "bdeu")  # structures of one equivalence class score alike
 MOST_COUNTS = 1 << 24  # N ln N is looked up to here
 EXACT_SUMS = 1000
+MOST_ESS = 1e100  # beyond it, or below 1/it, shares of it in the cells would leave the range of floats
 
 
 def price_of(score: str, m: float) -> float | None:
@@ -67,6 +68,8 @@ class Scored:
             raise BadParameter(f"score is one of {listed(SCORES)}{hint} Got {self.score!r} instead.")
         if not isinstance(self.ess, Real) or not 0 < self.ess < math.inf:
             raise BadParameter(f"ess, the equivalent sample size, is a positive number. Got {self.ess!r} instead.")
+        if not 1 / MOST_ESS <= self.ess <= MOST_ESS:
+            raise BadParameter(f"ess is a number from {1 / MOST_ESS:g} to {MOST_ESS:g}. Got {self.ess!r} instead.")
         if self.score == "fnml" and self.x_log_x is None:
             raise BadParameter("score 'fnml' counts rows: weights are whole numbers, of 16 million rows at most")
 

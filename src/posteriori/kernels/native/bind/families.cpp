@@ -75,7 +75,7 @@ posteriori::ClimbTask climb_task(const std::vector<Columns>& start, const Pairs&
     need(tabu >= 0 && restarts >= 0 && tabu <= 500'000 && restarts <= 500'000, "tabu and restarts are 0 to 500,000");
     for (std::size_t v = 0; v < d; ++v) {
         check_columns(d, static_cast<int>(v), start[v], {});
-        need(std::is_sorted(start[v].begin(), start[v].end()), "parents are in order");
+        need(std::is_sorted(start[v].begin(), start[v].end(), std::less_equal<>()), "parents are in order, each once");
     }
     need(posteriori::Network(start).order().size() == d, "the start has a cycle");
     return {static_cast<int>(d), {required.data(), required.data() + d * d}, {forbidden.data(), forbidden.data() + d * d}, most, least,
@@ -84,11 +84,14 @@ posteriori::ClimbTask climb_task(const std::vector<Columns>& start, const Pairs&
 
 nb::tuple climbed(posteriori::ClimbTask& task, const std::vector<Columns>& start, const nb::object& tell) {
     posteriori::Climbed found;
-    {
+    try {
         nb::gil_scoped_release release;
         posteriori::Often often;
         task.tell = [&](const posteriori::Step* step) { return (tell.is_none() && !often()) || goes_on(tell, step); };
         found = posteriori::climb(task, start);
+    } catch (const posteriori::Ended&) {  // before the start had a score: there is nothing to give back
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+        throw nb::python_error();
     }
     nb::list steps;
     for (const auto& s : found.steps) steps.append(nb::make_tuple(static_cast<int>(s.move), s.parent, s.child, s.gain, s.score));

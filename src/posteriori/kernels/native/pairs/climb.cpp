@@ -226,6 +226,7 @@ void Climber::greedy(int tabu) {
         idle = score + top > best_score + task.least ? 0 : idle + 1;
         if (all.empty() || (tabu ? idle > tabu : top <= task.least)) return;
         const auto first = std::find_if(all.begin(), all.end(), [&](const Step& step) { return step.gain >= top - task.least; });
+        if (first == all.end()) return;  // no gain is a number
         here = leads_to(*first);
         recent.push_back(here);
         if (recent.size() > static_cast<std::size_t>(std::max(tabu, 1))) recent.pop_front();
@@ -268,9 +269,9 @@ void Climber::settle() {
 
 Climbed Climber::run() {
     bool finished = true;
+    for (int v = 0; v < task.d; ++v) load(v);
+    rest();
     try {
-        for (int v = 0; v < task.d; ++v) load(v);
-        rest();
         best_score = score;
         go_on();
         families.learn_pairs();

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "pairs/popcount.hpp"
+#include "pairs/rising.hpp"
 #include "threads.hpp"
 
 namespace posteriori {
@@ -337,8 +338,8 @@ struct Adder {
     // ln Γ(a + n)/Γ(a)
     double rising(double from, double log_gamma_from, double n) const {
         if (n == 1.0) return std::log(from);
-        if (n == 2.0) return std::log(from * (from + 1.0));
-        return std::lgamma(from + n) - log_gamma_from;
+        if (n == 2.0 && from < 1e100) return std::log(from * (from + 1.0));
+        return log_rising(from, log_gamma_from, n);
     }
 
     template <typename N> double operator()(const N* counts, std::size_t rows, std::size_t columns, std::size_t stride) {

@@ -1,4 +1,5 @@
 #include "pairs/subsets.hpp"
+#include "pairs/rising.hpp"
 
 #include <algorithm>
 #include <array>
@@ -45,7 +46,7 @@ class Rising {
     Rising(double a, std::size_t rows) : a(a), start(std::lgamma(a)), known(rows + 1, -1e300) {}
     double operator()(std::size_t, std::uint32_t n) {
         double& value = known[n];
-        if (value == -1e300) value = std::lgamma(a + static_cast<double>(n)) - start;
+        if (value == -1e300) value = log_rising(a, start, static_cast<double>(n));
         return value;
     }
 };
