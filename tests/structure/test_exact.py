@@ -158,9 +158,13 @@ def test_what_cannot_be_done_is_said_before_the_work(monkeypatch):
 
 
 @pytest.mark.parametrize("score", ["bic", "bdeu"])
-def test_a_time_limit_gives_what_a_climb_finds(score):
+def test_a_time_limit_gives_what_a_climb_has_found(score, monkeypatch):
     data = as_data(table(3, d=16, n=3000))
-    found = po.learn_structure(data, score, "exact", time_limit=0)
+    none = po.learn_structure(data, score, "exact", time_limit=0)
+    assert not none.finished
+    assert none.score <= po.learn_structure(data, score).score + 1e-9
+    assert po.learn_structure(as_data(table(3)), score, "exact", time_limit=60).finished
+    monkeypatch.setattr("posteriori.structure.search.exact", lambda *_: None)  # its time is over
+    found = po.learn_structure(data, score, "exact", time_limit=60)
     assert not found.finished
     assert found.edges == po.learn_structure(data, score).edges
-    assert po.learn_structure(as_data(table(3)), score, "exact", time_limit=60).finished

@@ -351,3 +351,23 @@ def test_a_tabu_walk_ends(seed):
     walk = po.learn_structure(data, tabu=10, restarts=1, random_state=0)
     assert walk.finished
     assert walk.score >= plain.score - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("method", "more"), [("k2", {"order": list("abcde")}), ("pc", {}), ("mmhc", {}), ("hill-climb", {})]
+)
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_ctrl_c_keeps_what_every_search_has_found(method, more, after):
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 3, 400)
+    data = {name: np.where(rng.random(400) < 0.3, rng.integers(0, 3, 400), first) for name in "abcde"}
+    lines = []
+
+    def show(line):
+        lines.append(line)
+        if len(lines) == after:
+            raise KeyboardInterrupt
+
+    found = po.learn_structure(data, method=method, progress=show, **more)
+    assert found.finished == (len(lines) < after)
+    assert set(found.dag.nodes) == set(data)

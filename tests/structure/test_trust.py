@@ -72,6 +72,22 @@ def test_time_and_ctrl_c():
         po.arc_confidence(table(), n=1, random_state=0).averaged(2)
 
 
+def test_ctrl_c_within_a_search_ends_the_samples(monkeypatch):
+    """A search that was interrupted is no sample, and no further one begins."""
+    from dataclasses import replace
+
+    searched, calls = po.learn_structure, []
+
+    def interrupted_at_four(*args, **kwargs):
+        calls.append(1)
+        found = searched(*args, **kwargs)
+        return replace(found, finished=False) if len(calls) == 4 else found
+
+    monkeypatch.setattr("posteriori.structure.trust.learn_structure", interrupted_at_four)
+    assert po.arc_confidence(table(), n=50, random_state=0).n == 3
+    assert len(calls) == 4
+
+
 def test_held_out_rows_by_hand():
     data = {"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "u"]}
     found = po.cross_validate(data, po.Dag(["a", "b"], [("a", "b")]), folds=4, smoothing=0.5)

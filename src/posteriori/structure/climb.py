@@ -145,16 +145,17 @@ def by_order(scored: Scored, rules: Rules, order: Sequence[int], watch: Watch) -
     parents: list[list[int]] = [sorted(u for u, v in arrows if v == w) for w in range(d)]
     total = scored.whole(parents)
     steps: list[Step] = []
-    for place, v in enumerate(order):
-        while len(parents[v]) < rules.most and not watch.over():
-            free = sorted(u for u in order[:place] if u not in parents[v] and not rules.forbidden[u, v])
-            found = scored.toggles(v, parents[v], free)
-            worth = found[1:] - found[0]
-            if not len(free) or worth.max() <= least:
-                break
-            best = int(np.argmax(worth >= worth.max() - least))
-            parents[v] = sorted([*parents[v], free[best]])
-            total += float(worth[best])
-            steps.append(Step(MOVES[0], names[free[best]], names[v], float(worth[best]), total))
-            watch.show(f"{names[v]}: {len(parents[v])} parents, score {total:.6g}")
+    with watch.until_interrupted():
+        for place, v in enumerate(order):
+            while len(parents[v]) < rules.most and not watch.over():
+                free = sorted(u for u in order[:place] if u not in parents[v] and not rules.forbidden[u, v])
+                found = scored.toggles(v, parents[v], free)
+                worth = found[1:] - found[0]
+                if not len(free) or worth.max() <= least:
+                    break
+                best = int(np.argmax(worth >= worth.max() - least))
+                parents[v] = sorted([*parents[v], free[best]])
+                total += float(worth[best])
+                steps.append(Step(MOVES[0], names[free[best]], names[v], float(worth[best]), total))
+                watch.show(f"{names[v]}: {len(parents[v])} parents, score {total:.6g}")
     return [(u, v) for v in range(d) for u in parents[v]], steps

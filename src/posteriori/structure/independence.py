@@ -92,24 +92,25 @@ def skeleton(judge: Judge, rules: Rules, watch: Watch) -> Separated:
     found = Separated(~(rules.forbidden & rules.forbidden.T) | kept)
     np.fill_diagonal(found.joined, False)
     d, size = len(rules.names), 0
-    while size <= int(found.joined.sum(axis=0).max(initial=0)) - 1:
-        now = found.joined.copy()
-        for x in range(d):
-            near = np.flatnonzero(now[x]).tolist()
-            for given in itertools.combinations(near, size):
-                free = [z for z in near if z not in given and not kept[x, z] and (size or z > x)]
-                if not free:
-                    continue
-                if watch.over():
-                    return found
-                for z, value in zip(free, judge(x, given, free).tolist()):
-                    pair = (min(x, z), max(x, z))
-                    if value > 0 and (pair not in found.by or value > found.by[pair][0] + 1e-12):
-                        found.by[pair] = value, given
-        for u, v in found.by:
-            found.joined[u, v] = found.joined[v, u] = False
-        watch.show(f"{size} nodes given: {int(found.joined.sum()) // 2} pairs joined")
-        size += 1
+    with watch.until_interrupted():
+        while size <= int(found.joined.sum(axis=0).max(initial=0)) - 1:
+            now = found.joined.copy()
+            for x in range(d):
+                near = np.flatnonzero(now[x]).tolist()
+                for given in itertools.combinations(near, size):
+                    free = [z for z in near if z not in given and not kept[x, z] and (size or z > x)]
+                    if not free:
+                        continue
+                    if watch.over():
+                        return found
+                    for z, value in zip(free, judge(x, given, free).tolist()):
+                        pair = (min(x, z), max(x, z))
+                        if value > 0 and (pair not in found.by or value > found.by[pair][0] + 1e-12):
+                            found.by[pair] = value, given
+            for u, v in found.by:
+                found.joined[u, v] = found.joined[v, u] = False
+            watch.show(f"{size} nodes given: {int(found.joined.sum()) // 2} pairs joined")
+            size += 1
     return found
 
 
@@ -221,12 +222,13 @@ def neighbours(judge: Judge, rules: Rules, watch: Watch) -> Bools:
     d = len(rules.names)
     chosen = np.zeros((d, d), dtype=bool)
     barred = rules.forbidden & rules.forbidden.T
-    for t in range(d):
-        for x in _max_min(judge, t, np.flatnonzero(~barred[t]).tolist()):
-            chosen[t, x] = True
-        watch.show(f"{rules.names[t]}: {int(chosen[t].sum())} parents and children")
-        if watch.over():
-            break
+    with watch.until_interrupted():
+        for t in range(d):
+            for x in _max_min(judge, t, np.flatnonzero(~barred[t]).tolist()):
+                chosen[t, x] = True
+            watch.show(f"{rules.names[t]}: {int(chosen[t].sum())} parents and children")
+            if watch.over():
+                break
     return (chosen & chosen.T) | rules.required | rules.required.T
 
 

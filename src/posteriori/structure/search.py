@@ -81,7 +81,7 @@ def learn_structure(
     ----------
     data : table, its columns the nodes; a missing cell is one more value of a parent, and leaves the row out of the family
         in which it is the child
-    score : "bic" ("mdl"), "aic", "loglik", "bdeu" (with `ess`), "k2" or "fnml"; larger is better
+    score : "bic" ("mdl"), "aic", "loglik", "bdeu" (with `ess`, 1e-100 to 1e100), "k2" or "fnml"; larger is better
     method : "hill-climb"; "exact", the best there is, for 20 columns in seconds (if ended early, what a climb finds);
         "k2", along an `order` of the nodes; "chow-liu", the tree of greatest mutual information; "pc", by tests of
         independence; "mmhc", a climb among the pairs that tests leave
@@ -138,15 +138,15 @@ def learn_structure(
 
 
 def _exactly(scored: Scored, rules: Rules, watch: Watch) -> list[Arrow]:
-    """The optimum; where Ctrl-C or the time limit comes first, what a climb finds."""
-    try:
-        found = None if watch.over() else exact(scored, rules, watch.left())
-    except KeyboardInterrupt:
-        found = None
-    if found is None:
-        watch.finished = False
-        found = climb(scored, rules, rules.start((), True), Watch(None, None))[0]
-    return found
+    """The optimum; where Ctrl-C or the time limit comes first, what a climb, which goes before, has found."""
+    first = Watch(None, watch.left())
+    climbed = climb(scored, rules, rules.start((), True), first)[0]
+    found: list[Arrow] | None = None
+    if first.finished:
+        with watch.until_interrupted():
+            found = exact(scored, rules, watch.left())
+    watch.finished &= found is not None
+    return climbed if found is None else found
 
 
 def _start(rules: Rules, scored: Scored, start: Any) -> tuple[list[Arrow], bool]:

@@ -114,7 +114,10 @@ def arc_confidence(
         try:
             while done < n and not (done and watch.over()):
                 weights = rng.multinomial(max(round(table.m), 1), share / share.sum())
-                for arrow in learn_structure(columns, sample_weight=weights, **options).edges:
+                one = learn_structure(columns, sample_weight=weights, **options)
+                if not one.finished:  # Ctrl-C came while it searched: it is no whole sample
+                    raise KeyboardInterrupt
+                for arrow in one.edges:
                     found[arrow] = found.get(arrow, 0) + 1
                 done += 1
                 watch.show(f"sample {done} of {n}")

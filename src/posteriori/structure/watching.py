@@ -33,6 +33,14 @@ class Watch:
             self.finished = False
         return not self.finished
 
+    @contextmanager
+    def until_interrupted(self) -> Iterator[None]:
+        """Work that Ctrl-C ends, keeping what it has done so far; it then counts as not finished."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.finished = False
+
 
 @contextmanager
 def watched(progress: Progress, limit: float | None) -> Iterator[Watch]:
