@@ -75,3 +75,9 @@ def test_ctrl_c_before_the_first_turn_and_what_cannot_be():
     for wrong in ({"tol": -1}, {"tol": "x"}, {"max_iter": 0}, {"max_iter": 2.5}):
         with pytest.raises(BadParameter):
             ascend([0.0], *halve(1.0), **wrong)
+
+
+def test_close_says_when_a_climb_has_ended():
+    found = ascend([0.0], *halve(3.0), tol=0, close=lambda before, value: abs(value - before) < 0.5)
+    assert found.converged
+    assert found.trace[-1] - found.trace[-2] < 0.5 <= found.trace[-2] - found.trace[-3]

@@ -56,10 +56,12 @@ def ascend(
     tol: float = 1e-8,
     max_iter: int = 200,
     progress: Callable[[int, float], Any] | None = None,
+    close: Callable[[float, float], bool] | None = None,
 ) -> Ascent[Parameters]:
     """Climb from the best of the starts until a turn gains less than tol·|ℓ|; Ctrl-C keeps the best so far.
 
-    `progress` is told the turn and ℓ, which is what is logged or drawn.
+    `progress` is told the turn and ℓ, which is what is logged or drawn. `close(ℓ before, ℓ)` says when a climb has ended,
+    where tol·|ℓ| is not the measure.
 
     >>> rows = [1.0, 1.2, 5.0, 5.2]                                 # two groups; θ their means, S sums and sizes
     >>> def expect(means):
@@ -72,6 +74,7 @@ def ascend(
     ([1.1, 5.1], True)
     """
     _check(tol, max_iter, progress)
+    ended = close or (lambda before, value: value - before <= tol * abs(value))
     begun = [Ascent(start, ()) for start in starts]
     if not begun:
         raise ModelError("a climb needs at least one start")
@@ -79,7 +82,7 @@ def ascend(
     try:
         for most in (TRIAL, max_iter) if len(begun) > 1 else (max_iter,):
             for start in begun:
-                for here in _turns(start, expect, maximise, tol, min(most, max_iter)):
+                for here in _turns(start, expect, maximise, ended, min(most, max_iter)):
                     if progress is not None:
                         progress(here.turns, here.objective)
                 best = _better(best, here)
@@ -105,7 +108,7 @@ def _turns(
     here: Ascent[Parameters],
     expect: Callable[[Parameters], tuple[Expected, float]],
     maximise: Callable[[Expected], Parameters],
-    tol: float,
+    ended: Callable[[float, float], bool],
     most: int,
 ) -> Iterator[Ascent[Parameters]]:
     """Turn after turn, to `most` of them; θ is told together with its own ℓ, so that the last one told is whole."""
@@ -119,7 +122,7 @@ def _turns(
         statistics, value = expect(theta)
         if math.isnan(value) or value == -math.inf:
             raise ModelError("a climb begins where the data are possible; this start rules some of them out")
-        done = bool(trace) and value - trace[-1] <= tol * abs(value)
+        done = bool(trace) and ended(trace[-1], value)
         trace = (*trace, value)
         yield Ascent(theta, trace, done)
         if not done:
