@@ -23,7 +23,7 @@ from .counts import Counts
 from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram, limit
 from .joint import collect_pairs
-from .moments import Moments
+from .moments import FAR, Moments
 from .sample import Sample, mix, number_cells, salts, value_cells
 from .statistics import ROLES, Statistics, columns_of, sampled
 
@@ -323,7 +323,8 @@ def _sample(
 
 def _refuse_infinite(moments: Moments, met: int, x: Array, names: list[str], moved: list[str]) -> None:
     """Infinity, and numbers whose square does not fit into a float, are named; `met` are the bits of the histograms."""
-    if np.isfinite(moments.mean).all() and np.isfinite(moments.m2).all() and not met & kernels.INF:
+    too_wide = moments.too_wide()
+    if not len(too_wide) and not met & kernels.INF:
         return
     for k, name in enumerate(names):
         bad = np.flatnonzero(np.isinf(x[:, k]))
@@ -332,5 +333,4 @@ def _refuse_infinite(moments: Moments, met: int, x: Array, names: list[str], mov
                 f"row {bad[0]}, column {name!r}: Input contains infinity ({float(x[bad[0], k])}); "
                 "numbers must be finite or missing"
             )
-    k = int(np.flatnonzero(~np.isfinite(moments.m2).all(axis=0))[0])
-    raise BadValue(f"column {moved[k]!r}: its numbers are so large that their variance overflows; rescale the column")
+    raise BadValue(f"column {moved[too_wide[0]]!r}: {FAR}")

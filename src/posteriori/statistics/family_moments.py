@@ -21,7 +21,7 @@ from ..table.schema import Schema
 from .collect import collect_codes
 from .cuts import CodedTable
 from .joint import Scope, places_in
-from .moments import CoMoments, Moments, comoments
+from .moments import FAR, CoMoments, Moments, comoments
 from .statistics import Statistics
 
 Mixed = tuple[Scope, Scope]
@@ -105,11 +105,9 @@ def collect_mixed(
     some = replace(schema, columns=tuple(schema.columns[j] for j in others))
     table, found = collect_codes(coded, some, y, weights, n_jobs)
     n, mean, m2, low, high, _ = kernels.class_moments_seen(x, y, n_classes, weights, n_jobs)
-    with np.errstate(over="ignore", invalid="ignore"):  # looked for here, before a search meets it
-        pooled = Moments(n, mean, m2).pooled()
-    if (large := np.flatnonzero(~np.isfinite(pooled.m2[0]))).size:
-        name = schema.names[where[int(large[0])]]
-        raise BadValue(f"column {name!r}: its numbers are so large that their variance overflows; rescale the column")
+    moments = Moments.of(n, mean, m2, low, high, weights is not None)
+    for k in moments.too_wide():  # looked for here, before a search meets it
+        raise BadValue(f"column {schema.names[where[k]]!r}: {FAR}")
     columns, roles = list(schema.columns), ["moments"] * len(schema)
     codes: list[Array] = [np.zeros(len(y), np.uint8)] * len(schema)
     for k, j in enumerate(others):
@@ -117,7 +115,7 @@ def collect_mixed(
     whole = replace(schema, columns=tuple(columns))
     sizes = tuple(len(c.values) for c in columns)
     return CodedTable(codes, sizes, table.n_missing, table.n_unseen), replace(
-        found, schema=whole, roles=tuple(roles), moments=Moments.of(n, mean, m2, low, high, weights is not None)
+        found, schema=whole, roles=tuple(roles), moments=moments
     )
 
 

@@ -26,6 +26,7 @@ ROUNDING = 1e-9
 SURE = 16.0  # errors that add up over so many calls are still no proof that a row was never there
 ENOUGH = 1e-7  # the error, as a share of the M2 that stays, with which rows may still be forgotten
 NOTHING = 1e-13  # an M2 below this share of the whole column's is as good as none
+FAR = "its numbers are so large that their variance overflows; rescale the column"
 FLAT = 1e-9  # the share of a column's variance that stands in for none, of GaussianNB too
 PLACED = 1e-5  # the error of a mean, in standard deviations, with which rows may still be forgotten
 
@@ -84,12 +85,21 @@ class Moments:
             total = total + self.taken(np.array([c]))
         return total
 
+    def too_wide(self) -> NDArray[Any]:
+        """The columns whose variance, over all classes, does not fit into a float: Σ M2 + n (max μ − min μ)² bounds it."""
+        some = self.n > 0
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = self.mean.min(0, where=some, initial=np.inf), self.mean.max(0, where=some, initial=-np.inf)
+            whole = self.m2.sum(axis=0) + self.n.sum(axis=0) * np.maximum(high - low, 0.0) ** 2
+        return np.flatnonzero(~np.isfinite(whole))
+
     def __add__(self, other: Moments) -> Moments:
         _same_shape(self.mean, other.mean)
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)  # zero + zero is zero
-        gap = other.mean - self.mean
-        m2 = self.m2 + other.m2 + gap * gap * (self.n * share)
+        with np.errstate(over="ignore", invalid="ignore"):  # `too_wide` tells
+            gap = other.mean - self.mean
+            m2 = self.m2 + other.m2 + gap * gap * (self.n * share)
         peak = np.maximum(np.maximum(self.largest, other.largest), m2)
         return Moments(n, self.mean + gap * share, m2, both(self.span, other.span), peak)
 

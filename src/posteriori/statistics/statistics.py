@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import NotLearned, StatisticsError, listed
+from ..errors import BadValue, NotLearned, StatisticsError, listed
 from ..table.schema import Column, Schema
 from .counts import LARGEST, Counts, subtract
 from .cuts import Cuts, check_same_cuts, same_cuts
 from .histogram import Histogram
-from .moments import Moments
+from .moments import FAR, Moments
 from .sample import Sample
 
 ROLES = ("cells", "words", "events", "moments", "histogram", "numbers")
@@ -90,13 +90,16 @@ class Statistics:
             raise StatisticsError("the number of rows would not fit into 64 bits")
         cells, words = (other._cells_in(schema, role)[1] for role in ("cells", "words"))
         sample = other.sample and other.spread(schema).sample
+        moments = a.moments + other.moments.among(classes, len(rows))
+        for k in moments.too_wide():
+            raise BadValue(f"column {schema.names[self.where('moments')[k]]!r}: {FAR}")
         return Statistics(
             schema,
             self.roles,
             a.rows + rows,
             a.cells.plus(cells, classes, other.cells.table),
             a.words.plus(words, classes, other.words.table),
-            a.moments + other.moments.among(classes, len(rows)),
+            moments,
             tuple(h + g.take_classes(classes, len(rows)) for h, g in zip(a.histograms, other.histograms)),
             self.decayed or other.decayed,
             tuple(x + y.moved(other.schema, schema) for x, y in zip(a.joints, other.joints)),

@@ -7,14 +7,17 @@ bits.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array, Floats, Ints
+from ...errors import BadValue
 from ...kernels import densities as kernels
 from ...kernels import naive
 from ...smoothing import log_prior
+from ...statistics.moments import FAR
 from ...statistics.statistics import Statistics
 from ...table.encode import numbers
 from ...table.frame import Frame
@@ -43,11 +46,22 @@ class Curves:
         self.where, self.shapes = where, shapes
         self.names = [statistics.schema.names[j] for j in where]
         self.statistics, self.how = statistics, (smoothing, floor, ddof)
+        self._refuse_too_wide()
         share = log_prior(statistics.rows, "smoothed", 1.0)
         columns = packed(statistics, where, smoothing, floor, ddof)
         self.curves = kernels.Curves(columns, shapes, share, 200_000 * len(where), n_jobs)
         self.at: Ints = np.array(where, dtype=np.int64)  # of a matrix as it came
         self.every = np.arange(len(where), dtype=np.int64)
+
+    def _refuse_too_wide(self) -> None:
+        """Kernels are as wide as the column's variance says, which must fit into a float."""
+        kept = {j: k for k, j in enumerate(self.statistics.where("histogram"))}
+        for j, shape, name in zip(self.where, self.shapes, self.names):
+            histogram = self.statistics.histograms[kept[j]]
+            if shape in ("kernel", "mixed") and len(histogram.values):
+                reach = float(histogram.values[-1]) - float(histogram.values[0])
+                if not math.isfinite(reach * reach * max(float(histogram.table.sum()), 1.0)):
+                    raise BadValue(f"column {name!r}: {FAR}")
 
     def column(self, k: int) -> Column:
         """The k-th column alone, in NumPy: what its curve is specified by."""

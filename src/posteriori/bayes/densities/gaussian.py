@@ -30,6 +30,7 @@ from .base import Seen, mutual_information
 
 ROWS = 1.0  # ν, how many rows of the usual spread every class has at least
 ROUNDING = 1e-14  # a spread below this share of the mean is the rounding of one value
+LEAST = 1e-290  # a variance below this one has lost digits, and its share `floor` is none
 TINY = float(np.finfo(float).tiny)
 
 
@@ -79,10 +80,10 @@ def no_narrower(variance: Floats, n: Floats, spread: Floats, constant: Bools) ->
 def usual_spread(moments: Moments, floor: float) -> tuple[Floats, Bools]:
     """(s² of each column, whether the column is constant but for rounding).
 
-    A constant column tells nothing, and gets a width of its own size.
+    A constant column tells nothing, and gets a width of its own size; one that spans less than 1e-145 counts as constant.
     """
     pooled = moments.pooled()
-    constant = pooled.variance()[0] <= (ROUNDING * pooled.mean[0]) ** 2
+    constant = pooled.variance()[0] <= np.maximum((ROUNDING * pooled.mean[0]) ** 2, LEAST)
     size = np.maximum(pooled.mean[0] ** 2, 1.0)
     return np.where(constant, floor * size, shared_spread(moments, floor)), constant
 

@@ -42,9 +42,12 @@ class KernelDensity:
         moments = self._moments(total)
         self.normal = Gaussian([where], [name], moments, floor, 0.0)
         pooled = moments.pooled()
-        self.base = float(pooled.mean[0, 0]), float(max(pooled.variance()[0, 0], usual_spread(moments, floor)[0][0]))
+        spread, constant = usual_spread(moments, floor)
+        self.base = float(pooled.mean[0, 0]), float(max(pooled.variance()[0, 0], spread[0]))
         self.share = ROWS / (total + ROWS)  # of the base in each class
         self.width = np.array([self._silverman(c) for c in range(len(total))])
+        if constant[0]:  # which tells nothing: every class is as wide
+            self.width[:] = np.sqrt(self.base[1])
 
     @property
     def empty(self) -> bool:

@@ -8,7 +8,7 @@
 namespace posteriori {
 namespace {
 
-constexpr double ROWS = 1.0, ROUNDING = 1e-14, TINY = std::numeric_limits<double>::min(), NEVER = -std::numeric_limits<double>::infinity();
+constexpr double ROWS = 1.0, ROUNDING = 1e-14, LEAST = 1e-290, TINY = std::numeric_limits<double>::min(), NEVER = -std::numeric_limits<double>::infinity();
 const double LOG_2PI = std::log(2.0 * std::acos(-1.0));
 
 double variance_of(const Moment& m, double ddof) { return m.n > ddof ? m.m2 / (m.n - ddof) : 0.0; }
@@ -25,7 +25,7 @@ Spread usual_spread(const Moment& pooled, double within, double floor) {
     const double whole = variance_of(pooled, 0.0);
     within = std::min(within / std::max(pooled.n, TINY), whole);
     const double rounding = ROUNDING * pooled.mean;
-    const bool constant = whole <= rounding * rounding;
+    const bool constant = whole <= std::max(rounding * rounding, LEAST);
     const double size = std::max(pooled.mean * pooled.mean, 1.0);
     return {pooled, constant ? floor * size : within + floor * (whole - within), constant};
 }
@@ -105,7 +105,8 @@ Kernels::Kernels(const Histo& h, double floor) {
     Moment pooled{0.0, 0.0, 0.0};
     double within = 0.0;
     for (const auto& m : moments) pooled = merged(pooled, m), within += m.m2;
-    mean = pooled.mean, variance = std::max(variance_of(pooled, 0.0), usual_spread(pooled, within, floor).spread);
+    const Spread usual = usual_spread(pooled, within, floor);
+    mean = pooled.mean, variance = std::max(variance_of(pooled, 0.0), usual.spread);
     for (std::size_t c = 0; c < K; ++c) {
         Class& own = classes[c];
         double squares = 0.0, sum = 0.0, low = own.v.back(), high = low;
@@ -120,7 +121,7 @@ Kernels::Kernels(const Histo& h, double floor) {
         }
         const double n = 1.0 / squares, s2 = normal.variance[c], quarters = (high - low) / 1.34;
         const double spread = std::min(s2, (n * quarters * quarters + ROWS * s2) / (n + ROWS));
-        own.h = std::max(0.9 * std::sqrt(spread) * std::pow(n, -0.2), 1e-150);
+        own.h = usual.constant ? std::sqrt(variance) : std::max(0.9 * std::sqrt(spread) * std::pow(n, -0.2), 1e-150);
         const double share = ROWS / (own.total + ROWS);
         own.log_near = std::log1p(-share) - std::log(own.h) - 0.5 * LOG_2PI, own.log_far = std::log(share);
         own.tree.resize(((std::size_t{2} << kernel_levels(own.v.size())) - 1) * KERNEL_ROW);

@@ -49,7 +49,8 @@ const Points& points() {
 }  // namespace
 
 std::vector<double> even_ends(double from, double to, double width, std::size_t most) {
-    const auto parts = static_cast<std::size_t>(std::min((to - from) / width + 1.0, static_cast<double>(most)));
+    const double wanted = (to - from) / width + 1.0;
+    const auto parts = wanted < static_cast<double>(most) ? static_cast<std::size_t>(wanted) : most;
     std::vector<double> ends;
     for (std::size_t i = 0; i <= parts; ++i)
         ends.push_back(from + (to - from) * (static_cast<double>(i) / static_cast<double>(parts)));
