@@ -37,17 +37,21 @@ def walk(call: Callable[[], Any]) -> tuple[int, int, int]:
     return len(set(path)), len({file for file, _ in path}), sum(a != b for a, b in itertools.pairwise(rooms))
 
 
-def main() -> None:
+def walks() -> dict[str, Callable[[], Any]]:
+    """The calls that are walked; each may be made twice, since the first imports what it needs."""
     rng = np.random.default_rng(0)
     codes, y = rng.integers(0, 3, (60, 4)), rng.integers(0, 2, 60)
     mixed = {"word": rng.choice(["a", "b", "c"], 20), "number": rng.normal(size=20)}
     cold = iter([po.networks.asia(), po.networks.asia()])
-    walks = {
+    return {
         "TAN.fit": lambda: po.TAN(kinds="categorical").fit(codes, y),
         "NaiveBayes.fit": lambda: po.NaiveBayes().fit(mixed, y[:20]),
         "BayesNet.marginals, cold": lambda: next(cold).marginals({"smoke": "yes"}),
     }
-    for name, call in walks.items():
+
+
+def main() -> None:
+    for name, call in walks().items():
         call()  # what it needs is imported
         functions, files, changes = walk(call)
         print(f"{name:26} {functions:4} functions {files:4} files {changes:4} changes of room")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from posteriori.errors import BadParameter
-from posteriori.estimator import Estimator, changing
+from posteriori.estimator import Estimator, learning
 
 
 class Model(Estimator):
@@ -25,11 +25,11 @@ class Model(Estimator):
     def __init__(self, power=1.0, way="plain", table=None):
         self.power, self.way, self.table = power, way, table
 
+    @learning
     def learn(self, x, fail=False):
-        with changing(self):
-            self.learned_, self.more_ = x, True
-            if fail:
-                raise RuntimeError("half way")
+        self.learned_, self.more_ = x, True
+        if fail:
+            raise RuntimeError("half way")
         return self
 
     def made(self):

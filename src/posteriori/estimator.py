@@ -3,17 +3,16 @@
 * A parameter is declared once, in `_parameter_constraints` (scikit-learn's own language), and checked by `fit` and whenever
   it is next read after a change.
 * What prediction needs is made from what was learned and from the parameters; `_made` keeps it until either changes.
-* A call that fails leaves the model as it was: whatever learns does so inside `changing(self)`.
+* A call that fails leaves the model as it was: a method that learns is marked `@learning`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,9 +20,10 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, Str
 
 from .errors import BadParameter, did_you_mean
 
-__all__ = ["MAX_MEMORY", "N_JOBS", "RANDOM_STATE", "Estimator", "alike", "changing", "check_declared", "generator"]
+__all__ = ["MAX_MEMORY", "N_JOBS", "RANDOM_STATE", "Estimator", "alike", "check_declared", "generator", "learning"]
 
 T = TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 MAX_MEMORY = [Interval(Real, 0, None, closed="neither"), None]
@@ -34,6 +34,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """Declared parameters, and what is made from them."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _kept: _Kept
 
     @classmethod
     @functools.cache
@@ -125,26 +126,32 @@ def alike(a: Any, b: Any) -> bool:
     return bool(a is b or a == b)
 
 
-@contextlib.contextmanager
-def changing(model: Any) -> Iterator[None]:
-    """Learn inside this: what was made from the old state is dropped, and a call that fails changes nothing at all.
+def learning(method: Method) -> Method:
+    """A method that learns: parameters are checked, what was made before is dropped, and what fails changes nothing at all.
 
-    >>> class Model: pass
+    >>> class Model(Estimator):
+    ...     @learning
+    ...     def fit(self):
+    ...         self.half = 1
+    ...         raise ValueError
     >>> model = Model()
-    >>> with contextlib.suppress(ValueError), changing(model):
-    ...     model.half = 1
-    ...     raise ValueError
-    >>> vars(model)
+    >>> try: model.fit()
+    ... except ValueError: print(vars(model))
     {}
     """
-    state = vars(model)
-    before = dict(state)
-    state.pop("_kept", None)
-    try:
-        yield
-        if isinstance(model, Estimator) and "_kept" not in state:
-            model._kept = _Kept(model)  # empty: a prediction fills it, and leaves no new attribute
-    except BaseException:
-        state.clear()
-        state.update(before)
-        raise
+
+    @functools.wraps(method)
+    def call(self: Estimator, *args: Any, **kwargs: Any) -> Any:
+        state = self.__dict__
+        before = dict(state)
+        state.pop("_kept", None)
+        try:
+            self._check_parameters()
+            self._kept = _Kept(self)  # empty: a prediction fills it, and leaves no new attribute
+            return method(self, *args, **kwargs)
+        except BaseException:
+            state.clear()
+            state.update(before)
+            raise
+
+    return cast(Method, call)

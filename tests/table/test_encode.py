@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from posteriori.table.encode import code_columns, distinct, factorize
+from posteriori.errors import BadValue
+from posteriori.table.encode import Coded, code_columns, distinct, factorize, seen_columns
 from posteriori.table.frame import open_frame
 from posteriori.table.labels import narrowest
-from posteriori.table.schema import is_missing
+from posteriori.table.schema import Column, is_missing
 
 pandas = pytest.importorskip("pandas")
 EDGES = [1, 2, 254, 255, 256, 257, 65_534, 65_535, 65_536, 65_537]
@@ -76,3 +79,47 @@ def test_distinct_values_are_those_of_factorize_however_long_the_column(n):
     values, codes = factorize(column, "x")
     assert distinct(column, "x") == (values, sum(c is not None for c in cells))
     assert [None if c == len(values) else values[c] for c in codes.tolist()] == cells
+
+
+@given(data=st.data())
+def test_columns_have_the_declared_values_and_those_of_cells_that_were_seen(data):
+    values = data.draw(st.lists(st.lists(st.integers(0, 9), unique=True).map(tuple), min_size=1, max_size=4))
+    coded = Coded(tuple(values), [], 0)
+    size = sum(len(v) + 1 for v in values)
+    seen = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+    declared = [data.draw(st.frozensets(st.integers(0, 9), max_size=3)) for _ in values]
+    columns = [Column(f"x{j}", "categorical", tuple(sorted(d)), d) for j, d in enumerate(declared)]
+    found, places = seen_columns(coded, seen, columns)
+    flat = [
+        (j, v) for j, column in enumerate(found) for v in column.values
+    ]  # all values of all columns, in their order
+    cells = [(j, v) for j, of in enumerate(values) for v in (*of, None)]
+    for j, column in enumerate(found):
+        met = {v for (k, v), u in zip(cells, seen) if k == j and u and v is not None}
+        assert column.values == tuple(sorted(met | declared[j]))
+        assert column.declared == declared[j]
+    for cell, place, u in zip(cells, places.tolist(), seen):
+        assert place == (flat.index(cell) if u and cell[1] is not None else -1)
+
+
+@pytest.mark.parametrize(
+    ("values", "seen", "declared", "then"),
+    [
+        ((0, 1), [1, 0], (), (0, 1)),  # one of the two was met
+        ((False, True), [0, 1], (), (False, True)),
+        ((0, 1, 2, 7), [0, 0, 1, 1], (), (2, 7)),
+        (("no", "yes"), [0, 1], ("no", "yes"), ("no", "yes")),
+        ((0, 1, 2), [1, 1, 1], (), None),
+        ((5,), [1], (1, 2), None),
+    ],
+)
+def test_a_binary_column_has_two_values(values, seen, declared, then):
+    coded, column = Coded((values,), [], 0), Column("flag", "binary", declared, frozenset(declared))
+    met = np.array([*seen, 1], bool)
+    if then is None:
+        with pytest.raises(BadValue, match=r"column 'flag' is binary but has \d values: \[.*\]; give it the kind"):
+            seen_columns(coded, met, [column])
+    else:
+        found = seen_columns(coded, met, [column])[0][0].values
+        assert found == then
+        assert list(map(type, found)) == list(map(type, then))

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..errors import BadParameter, StatisticsError, TableError, UnknownColumn, listed
-from ..estimator import changing
+from ..estimator import learning
 from ..kernels.naive import class_rows
 from ..statistics.by_class import ByClass
 from ..table.encode import Seen
@@ -61,27 +61,28 @@ class Learner(BayesClassifier):
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
         """(statistics of these rows alone, their distinct labels); X, y and the weights are checked here."""
 
+    @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows alone."""
-        with changing(self):
-            self._check_parameters()
-            for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-                del self.__dict__[name]
-            self.__dict__.pop("_waiting", None)
-            self._become(*self._read(X, y, sample_weight, ()))
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            del self.__dict__[name]
+        self.__dict__.pop("_waiting", None)
+        self._become(*self._read(X, y, sample_weight, ()))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too; new classes are welcome. `classes` declares classes that may come later."""
         if classes is None and sample_weight is None and self._wait(X, y):
             return self
-        with changing(self):
-            self._check_parameters()
-            self._refuse_balanced("give partial_fit a dict of weights instead")
-            known = self.statistics_ if "statistics_" in vars(self) else None
-            found, labels = self._read(X, y, sample_weight, self._declared(classes))
-            self._refuse_new(found.schema.classes)
-            self._become(found if known is None else known + found, labels)
+        return self._learn_too(X, y, sample_weight, classes)
+
+    @learning
+    def _learn_too(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+        self._refuse_balanced("give partial_fit a dict of weights instead")
+        known = self.statistics_ if "statistics_" in vars(self) else None
+        found, labels = self._read(X, y, sample_weight, self._declared(classes))
+        self._refuse_new(found.schema.classes)
+        self._become(found if known is None else known + found, labels)
         return self
 
     def _wait(self, X: Any, y: Any) -> bool:
@@ -119,32 +120,31 @@ class Learner(BayesClassifier):
     def _refuse_new(self, classes: tuple[Any, ...]) -> None:
         """New classes are welcome."""
 
+    @learning
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take rows out again, exactly; refused whole where they were not learned.
 
         Values and classes that no remaining row has vanish with them, unless they were declared.
         """
         self._check_fitted()
-        with changing(self):
-            self._check_parameters()
-            self._refuse_balanced("such rows cannot be forgotten alone")
-            found, labels = self._read(X, y, sample_weight, ())
-            left = self.statistics_ - found
-            if not (left.rows > 0).any():
-                raise StatisticsError("the last row cannot be forgotten: a model of no rows has no posterior")
-            self._become(left, labels)
+        self._refuse_balanced("such rows cannot be forgotten alone")
+        found, labels = self._read(X, y, sample_weight, ())
+        left = self.statistics_ - found
+        if not (left.rows > 0).any():
+            raise StatisticsError("the last row cannot be forgotten: a model of no rows has no posterior")
+        self._become(left, labels)
         return self
 
+    @learning
     def decay(self, factor: float) -> Self:
         """Let the past fade: every row learned so far counts `factor` times from now on."""
         self._check_fitted()
         if not isinstance(factor, Real) or not 0 < factor <= 1:
             raise BadParameter(f"a decay factor lies in (0, 1]. Got {factor!r} instead.")
-        with changing(self):
-            faded = self.statistics_.scaled(factor)
-            if not faded.rows.sum() > 0:
-                raise StatisticsError(f"a decay of {factor} leaves nothing: the counts underflow to zero")
-            self._become(faded, self.classes_)
+        faded = self.statistics_.scaled(factor)
+        if not faded.rows.sum() > 0:
+            raise StatisticsError(f"a decay of {factor} leaves nothing: the counts underflow to zero")
+        self._become(faded, self.classes_)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -172,7 +172,8 @@ class Learner(BayesClassifier):
         known = vars(self).get("classes_", labels)
         self.classes_ = class_array(statistics.schema.classes, known.dtype, labels.dtype)
         self.statistics_ = statistics
-        self.__dict__.pop("_kept", None)
+        if "_kept" in vars(self):
+            self._kept.things.clear()
 
     def _declared(self, classes: Any) -> tuple[Any, ...]:
         """The classes that a call of partial_fit declares."""

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from ..arrays import Array, Floats
 from ..errors import LossError, ModelError
-from ..estimator import Estimator, changing
+from ..estimator import Estimator, learning
 from ..table.frame import Table, labelled
 from .curve import RiskCoverage, reject_price, risk_coverage
 from .decide import bayes_risk, decide, mean_loss, risk
@@ -102,15 +102,11 @@ class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: i
         self.calibration = calibration
         self.cv = cv
 
+    @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the classifier (and its calibration); `sample_weight` and other metadata are handed on to it."""
-        with changing(self):
-            X, y = labelled(X, y)
-            return self._fit(self._rows(X), y, sample_weight, params)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> Self:
-        self._check_parameters()
-        model = self._model()
+        X, y = labelled(X, y)
+        X, model = self._rows(X), self._model()
         if y is not None:  # None is for the classifier to refuse
             y = column_or_1d(y, warn=True)
             check_classification_targets(y)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Floats
 from ..errors import ModelError
-from ..estimator import N_JOBS, Estimator, changing
+from ..estimator import N_JOBS, Estimator, learning
 from ..kernels import n_threads
 from ..table.frame import ScoresTables
 from .gram import LARGEST
@@ -92,21 +92,9 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
+    @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearSVC:
         """Find the plane of each class against the rest (two classes: one plane)."""
-        with changing(self):
-            self._check_parameters()
-            self._learn(X, y, sample_weight)
-        return self
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not np.isfinite(self.C):
-            raise ModelError("LinearSVC needs a finite C; for a hard margin use SVC(kernel='linear', C=inf)")
-        if self.solver == "newton" and self.loss == "hinge":
-            raise ModelError("solver='newton' takes the squared hinge only; the hinge has no Hessian: use 'dual'")
-
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, codes, weight, of_class = read_classes(self, X, y, sample_weight)
         bounds = self.C * weight * of_class[codes]
         if not (bounds > 0).all():
@@ -128,6 +116,14 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not np.isfinite(self.C):
+            raise ModelError("LinearSVC needs a finite C; for a hard margin use SVC(kernel='linear', C=inf)")
+        if self.solver == "newton" and self.loss == "hinge":
+            raise ModelError("solver='newton' takes the squared hinge only; the hinge has no Hessian: use 'dual'")
 
     def _bias(self) -> float:
         return float(self.intercept_scaling) if self.fit_intercept else 0.0

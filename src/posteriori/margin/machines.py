@@ -209,7 +209,7 @@ def warn_unfinished(machines: Sequence[Machine], settings: Settings, name: str) 
             f"{name} stopped before its gap was under tol={settings.tol:g}: gap {worst:.3g} after "
             f"{max(m.steps for m in open_ones)} steps. Raise max_iter or max_seconds, lower C, or scale the columns",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

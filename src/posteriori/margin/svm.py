@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Floats, Ints
 from ..errors import ModelError, NotSeparable, TableError
-from ..estimator import changing
+from ..estimator import learning
 from ..table.frame import ScoresTables
 from ..table.labels import encode_labels
 from .gram import KernelFunction
@@ -128,12 +128,11 @@ class SVC(ScoresTables, ClassifierMixin, KernelMachine):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:
         """Solve the dual of every pair of classes (or of every class against the rest)."""
-        with changing(self):
-            self._check_parameters()
-            self._learn(X, y, sample_weight)
-            self._support()
+        self._learn(X, y, sample_weight)
+        self._support()
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:

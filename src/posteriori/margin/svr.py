@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_y, check_is_fitted
 
 from ..arrays import Floats
-from ..estimator import changing
+from ..estimator import learning
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import flat_labels
 from ..table.weights import check_weights
@@ -79,12 +79,11 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
         self.max_seconds = max_seconds
         self.n_jobs = n_jobs
 
+    @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:
         """Solve the dual for the tube."""
-        with changing(self):
-            self._check_parameters()
-            self._learn(X, y, sample_weight)
-            self._support()
+        self._learn(X, y, sample_weight)
+        self._support()
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:

@@ -106,9 +106,8 @@ class Neighbors(Estimator):
             return _distances(points)
         if isinstance(self.metric, str) and self.metric in metrics.BOOLEAN and isinstance(points, np.ndarray):
             if not np.isin(points, (0, 1)).all():
-                warnings.warn(
-                    f"metric={self.metric!r} sees only whether a cell is zero", DataConversionWarning, stacklevel=4
-                )
+                said = f"metric={self.metric!r} sees only whether a cell is zero"
+                warnings.warn(said, DataConversionWarning, stacklevel=5 if reset else 4)
             return points != 0
         return points
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, listed
-from ..estimator import changing
+from ..estimator import learning
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import encode_labels, read_targets
 from .base import Neighbors
@@ -94,21 +94,20 @@ class KNeighborsClassifier(ScoresTables, ClassifierMixin, Neighbors):  # type: i
         """
         return self._learn(X, y, classes, sample_weight, first=not hasattr(self, "_store"))
 
+    @learning
     def _learn(self, X: Any, y: Any, declared: Any, sample_weight: Any, first: bool) -> Self:
-        with changing(self):
-            self._check_parameters()
-            X, y = labelled(X, y)
-            table = self._open(X, first)
-            found, codes = encode_labels(y)
-            check_consistent_length(X, codes)
-            self._weight = self._weigh(sample_weight, len(codes), first)
-            known = found[:0] if first else self.classes_
-            self.classes_ = united_classes(known, found, declared)
-            mine = np.searchsorted(self.classes_, found)[codes]
-            theirs = mine[:0] if first else np.searchsorted(self.classes_, known)[self._codes]
-            self._codes = np.concatenate([theirs, mine]).astype(np.int64)
-            self._keep(table, found[codes], first)
-            self._choose_k(self._curve)
+        X, y = labelled(X, y)
+        table = self._open(X, first)
+        found, codes = encode_labels(y)
+        check_consistent_length(X, codes)
+        self._weight = self._weigh(sample_weight, len(codes), first)
+        known = found[:0] if first else self.classes_
+        self.classes_ = united_classes(known, found, declared)
+        mine = np.searchsorted(self.classes_, found)[codes]
+        theirs = mine[:0] if first else np.searchsorted(self.classes_, known)[self._codes]
+        self._codes = np.concatenate([theirs, mine]).astype(np.int64)
+        self._keep(table, found[codes], first)
+        self._choose_k(self._curve)
         return self
 
     def _curve(self, distance: Floats, index: Array, most: int) -> Floats:
@@ -180,23 +179,22 @@ class KNeighborsRegressor(ScoresTables, RegressorMixin, Neighbors):  # type: ign
         """Keep more rows; the latest wait in a buffer until a new index is worth it."""
         return self._learn(X, y, sample_weight, first=not hasattr(self, "_store"))
 
+    @learning
     def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool) -> Self:
-        with changing(self):
-            self._check_parameters()
-            X, y = labelled(X, y)
-            table = self._open(X, first)
-            target = read_targets(y)
-            check_consistent_length(X, target)
-            self._weight = self._weigh(sample_weight, len(target), first)
-            columns = target.reshape(len(target), -1)
-            if first:
-                self._flat, self._targets = target.ndim == 1, columns
-            elif columns.shape[1] != self._targets.shape[1]:
-                raise BadValue(f"y has {columns.shape[1]} outputs, the model was fitted on {self._targets.shape[1]}")
-            else:
-                self._targets = np.concatenate([self._targets, columns])
-            self._keep(table, None, first)
-            self._choose_k(self._curve)
+        X, y = labelled(X, y)
+        table = self._open(X, first)
+        target = read_targets(y)
+        check_consistent_length(X, target)
+        self._weight = self._weigh(sample_weight, len(target), first)
+        columns = target.reshape(len(target), -1)
+        if first:
+            self._flat, self._targets = target.ndim == 1, columns
+        elif columns.shape[1] != self._targets.shape[1]:
+            raise BadValue(f"y has {columns.shape[1]} outputs, the model was fitted on {self._targets.shape[1]}")
+        else:
+            self._targets = np.concatenate([self._targets, columns])
+        self._keep(table, None, first)
+        self._choose_k(self._curve)
         return self
 
     def _curve(self, distance: Floats, index: Array, most: int) -> Floats:

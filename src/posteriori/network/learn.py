@@ -33,7 +33,7 @@ from ..statistics.joint import WIDE, Joint, cells_of, collect_families, refuse_f
 from ..statistics.moments import Moments
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
-from ..table.encode import Coded, code_columns
+from ..table.encode import Coded, code_columns, seen_columns
 from ..table.frame import Frame, Table, open_frame
 from ..table.labels import narrowest
 from ..table.rows import open_rows
@@ -130,9 +130,10 @@ def _count_whole(dag: Dag, coded: Coded, schema: Schema, n_jobs: int | None, max
     counted = count_families(coded.columns, sizes, scopes, n_jobs)
     tables = [n.reshape([sizes[j] for j in family]) for family, n in zip(scopes, counted)]
     own = [table.sum(axis=tuple(range(table.ndim - 1))) for table in tables]
-    columns, missing = list(schema.columns), np.zeros(1, np.int64)
+    missing = np.zeros(1, np.int64)
     flat = np.concatenate([part for n in own for part in (n, missing)])[:, None]
-    cells = in_schema(coded, flat, [*range(len(own))], columns)
+    columns, at = seen_columns(coded, flat[:, 0] != 0, schema.columns)
+    cells = in_schema(flat, at, columns)
     places = [np.array([c.place.get(v, -1) for v in values]) for c, values in zip(columns, coded.values)]
     after = [len(c.values) for c in columns]
     moved = [len(p) != n or (np.diff(p) != 1).any() for p, n in zip(places, after)]

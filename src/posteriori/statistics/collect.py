@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Floats, Ints
 from ..budget import refuse_over
 from ..errors import BadValue, CountOverflow
 from ..kernels import naive as kernels
 from ..kernels.densities import add_hashes, histograms
-from ..table.encode import Coded, Seen, code_columns, count_words, numbers
+from ..table.encode import Coded, Seen, code_columns, count_words, numbers, seen_columns
 from ..table.frame import Frame
-from ..table.schema import Column, Schema, seen_columns
+from ..table.schema import Column, Schema
 from .counts import Counts
 from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram, limit
@@ -74,11 +74,16 @@ def collect(
 
     seen.missing += coded.n_missing
     if table is not None:
-        cells = in_schema(coded, table, named, columns)
-    else:
-        cells = _bits(frame, where.get("cells", []), columns, y, rows, weights, n_jobs)
+        met_columns, places = seen_columns(coded, (table != 0).any(axis=1), [columns[j] for j in named])
+        for j, column in zip(named, met_columns):
+            columns[j] = column
+    bits = _bits(frame, where["cells"], columns, y, rows, weights, n_jobs) if "cells" in where and not named else None
     words = _words(frame, where["words"], columns, y, n_classes, weights) if "words" in where else []
     united = Schema(tuple(columns), schema.classes, schema.declared_classes, schema.target)
+    if table is not None:
+        cells = in_schema(table, places, met_columns)
+    else:
+        cells = Counts.zero([], n_classes) if bits is None else bits
     events = _events(frame, where["events"], y, n_classes, weights, n_jobs, seen) if "events" in where else None
     moments = Moments.of(n, mean, m2, low, high, weights is not None)
     kept, met_too = Histogram.of_found(drawings, weights is not None, len(shaped))
@@ -115,11 +120,12 @@ def collect_codes(
     coded: Coded, schema: Schema, y: Array, weights: Floats | None, n_jobs: int | None, cuts: Cuts = ()
 ) -> tuple[CodedTable, Statistics]:
     """Rows that are coded already, in the codes of the values they have and the schema declares; N[y] and N[xj, y]."""
-    columns, n_classes = list(schema.columns), len(schema.classes)
+    n_classes = len(schema.classes)
     table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
     rows = kernels.class_rows(y, n_classes, weights)
-    counts = in_schema(coded, table, list(range(len(columns))), columns)
+    columns, places = seen_columns(coded, (table != 0).any(axis=1), schema.columns)
     schema = replace(schema, columns=tuple(columns))
+    counts = in_schema(table, places, columns)
     nothing = Moments.zero(n_classes, 0)
     words = Counts.zero([], n_classes)
     roles = ("cells",) * len(columns)
@@ -144,28 +150,14 @@ def _refuse_wide(frame: Frame, coded: Coded, where: list[int], n_classes: int) -
     )
 
 
-def in_schema(coded: Coded, table: Array, where: list[int], columns: list[Column]) -> Counts:
-    """The counts of a block's local codes, by the values that the schema will have; missing cells take no part."""
-    keep, ends = (table != 0).any(axis=1), coded.offsets
-    keep[ends[1:] - 1] = False
-    seen = [
-        [v for v, used in zip(values, keep[ends[k] : ends[k + 1] - 1].tolist()) if used]
-        for k, values in enumerate(coded.values)
-    ]
-    found = seen_columns([columns[j] for j in where], seen)
-    for k, j in enumerate(where):
-        columns[j] = found[k]
-    sizes = [len(c.values) for c in found]
-    as_they_are = all(c.values == tuple(values) for c, values in zip(found, seen))
-    if as_they_are:
-        return Counts(table[keep], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
-    out = Counts.zero(sizes, table.shape[1])
-    wide = np.zeros(out.table.shape, dtype=table.dtype)
-    for k, j in enumerate(where):
-        place = {v: i for i, v in enumerate(columns[j].values)}
-        for i in np.flatnonzero(keep[ends[k] : ends[k + 1] - 1]).tolist():
-            wide[out.offsets[k] + place[coded.values[k][i]]] = table[ends[k] + i]
-    return Counts(wide, out.offsets)
+def in_schema(table: Array, places: Ints, columns: Sequence[Column]) -> Counts:
+    """The counts of a block's local codes by the values of its columns, as `seen_columns` gives both."""
+    offsets, met = Counts.zero([len(c.values) for c in columns], 1).offsets, np.flatnonzero(places >= 0)
+    row = np.full(offsets[-1], -1)
+    row[places[met]] = met
+    cells = table[row]
+    cells[row < 0] = 0  # declared, and in no row
+    return Counts(cells, offsets)
 
 
 def _bits(
@@ -178,8 +170,6 @@ def _bits(
     n_jobs: int | None,
 ) -> Counts:
     """Binary columns of a sparse table: only the ones are counted, the zeros are the rest of the class."""
-    if not where:
-        return Counts.zero([], len(rows))
     ones = _sparse_sums(frame, where, y, len(rows), weights, n_jobs, binary=True)
     table = np.empty((2 * len(where), len(rows)), dtype=rows.dtype)
     table[1::2] = ones if weights is not None else np.rint(ones).astype(np.int64)

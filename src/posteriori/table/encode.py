@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Ints
+from ..arrays import Array, Bools, Ints
 from ..budget import refuse_over
 from ..errors import BadType, BadValue
 from ..kernels import n_threads
 from .frame import Frame
 from .labels import narrowest
-from .schema import Value, in_order, is_missing
+from .schema import Column, Value, in_order, is_missing
 
 
 @dataclass
@@ -96,6 +96,40 @@ def _above(x: Array, low: int) -> Array:
     """x − low in a type that holds it."""
     wide = {1: np.int16, 2: np.int32}.get(x.dtype.itemsize, np.int64)
     return x - x.dtype.type(low) if x.dtype == np.uint64 else x.astype(wide, copy=False) - low
+
+
+def seen_columns(coded: Coded, seen: Bools, columns: Sequence[Column]) -> tuple[list[Column], Ints]:
+    """(the columns with the values whose cells were `seen`, where each cell stands among these values; −1: nowhere).
+
+    Cells are numbered as `offsets` says; those of missing values stand nowhere, and a binary column has exactly two values.
+    """
+    found, places, first, ends = list[Column](), list[int](), 0, coded.offsets.tolist()
+    for k, column in enumerate(columns):
+        used = seen[ends[k] : ends[k + 1] - 1].tolist()
+        values = [v for v, u in zip(coded.values[k], used) if u]
+        column = _as_binary(column, values) if column.kind == "binary" else column
+        column = column.with_values(values)
+        if column.values == tuple(values):
+            at = iter(range(first, first + len(values)))
+        else:
+            at = iter([first + column.place[v] for v in values])
+        places += [next(at) if u else -1 for u in used]
+        places.append(-1)
+        found.append(column)
+        first += len(column.values)
+    return found, np.array(places, dtype=np.int64)
+
+
+def _as_binary(column: Column, values: list[Value]) -> Column:
+    if set(values) <= {0, 1} and not column.declared:  # False and True are 0 and 1
+        both: tuple[Value, ...] = (False, True) if any(isinstance(v, bool) for v in values) else (0, 1)
+        column = Column(column.name, "binary", both, frozenset(both))
+    if len(set(values) | column.declared) > 2:
+        raise BadValue(
+            f"column {column.name!r} is binary but has {len(values)} values: {values[:5]}; "
+            "give it the kind 'categorical'"
+        )
+    return column
 
 
 def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import decimal
 import numbers
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import is_
 from typing import Any
 
-from ..errors import BadParameter, BadValue, TableError, UnknownColumn, did_you_mean, listed
+from ..errors import BadParameter, TableError, UnknownColumn, did_you_mean, listed
 
 KINDS = ("categorical", "binary", "count", "numeric", "text")
 VALUED = frozenset({"categorical", "binary", "text"})  # kinds whose columns list their values
@@ -87,23 +87,6 @@ class Column:
                 "give it the kind 'categorical'"
             )
         return Column(self.name, self.kind, values, self.declared | other.declared)
-
-
-def seen_columns(columns: Sequence[Column], seen: Sequence[Sequence[Value]]) -> list[Column]:
-    """The columns with the values that were seen in them; a binary one has exactly two."""
-    found = []
-    for column, values in zip(columns, seen):
-        if column.kind == "binary":
-            if set(values) <= {0, 1}:  # False and True are 0 and 1
-                both: tuple[Any, ...] = (False, True) if any(isinstance(v, bool) for v in values) else (0, 1)
-                column = Column(column.name, "binary", both, frozenset(both)) if not column.declared else column
-            if len(set(values) | set(column.declared)) > 2:
-                raise BadValue(
-                    f"column {column.name!r} is binary but has {len(values)} values: {list(values[:5])}; "
-                    "give it the kind 'categorical'"
-                )
-        found.append(column.with_values(values))
-    return found
 
 
 @dataclass(frozen=True)
