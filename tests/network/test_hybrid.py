@@ -225,6 +225,71 @@ def test_numbers_under_a_class_alone_are_the_gaussians_of_naive_bayes(seed):
     np.testing.assert_allclose(net.predict_proba(X, "y"), naive.predict_proba(X), atol=1e-9)
 
 
+def broken_table(seed: int) -> tuple[po.Dag, dict[str, np.ndarray], list[str]]:
+    """A structure, and few rows with many holes: families without a whole row, with one, constant columns."""
+    rng = np.random.default_rng(seed)
+    n, D, C = int(rng.integers(1, 12)), ["a", "b"], ["x", "y", "z"]
+    parents = {v: [p for p in (*D, *C[: C.index(v)]) if rng.random() < 0.5] for v in C}
+    columns = {v: np.where(rng.random(n) < 0.2, None, np.array(["s", "t"], object)[rng.integers(0, 2, n)]) for v in D}
+    for v in C:
+        kind = rng.integers(3)
+        x = rng.normal(size=n) if kind else np.full(n, 5.0)
+        columns[v] = np.where(rng.random(n) < rng.choice([0.0, 0.6]), np.nan, np.round(x) if kind == 2 else x)
+    return po.Dag([*D, *C], [("a", "b"), *((p, v) for v in C for p in parents[v])]), columns, C
+
+
+def shares_of(dag: po.Dag, rows: dict, numbers: list[str]) -> list:
+    """P(a | row) and P(b | row) of a network fitted on these rows, and of a classifier of b; or the names of errors."""
+    found: list = []
+
+    def keep(ask) -> None:
+        try:
+            found.append(ask())
+        except (TableError, ImpossibleEvidence) as error:
+            found.append(type(error))
+
+    X = {n: c for n, c in rows.items() if n != "b"}
+    y = np.where(rows["b"] == None, "s", rows["b"])  # noqa: E711
+    keep(lambda: po.HybridNet.fit(dag, rows, continuous=numbers).predict_proba(rows, "a"))
+    keep(lambda: po.HybridNet.fit(dag, rows, continuous=numbers).predict_proba(rows, "b"))
+    kinds = {n: "numeric" if n in numbers else "categorical" for n in X}
+    keep(lambda: po.BayesNetClassifier(dag, continuous="gaussian", kinds=kinds).fit(X, y).predict_proba(X))
+    return found
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(-300, 300), min_size=3, max_size=3))
+def test_units_do_not_matter(seed, powers):
+    """A column in other units says the same of states: widths come from the column, never from a number like 1."""
+    dag, rows, numbers = broken_table(seed)
+    if len(rows["a"]) < 2 or len({*rows["b"]} - {None}) < 2 or not any(v is not None for v in rows["a"]):
+        return
+    other = rows | {v: rows[v] * 2.0**k for v, k in zip(numbers, powers, strict=True)}
+    for mine, theirs in zip(shares_of(dag, rows, numbers), shares_of(dag, other, numbers), strict=True):
+        if isinstance(mine, type):
+            assert mine is theirs
+        else:
+            np.testing.assert_allclose(theirs, mine, atol=1e-5)
+            np.testing.assert_allclose(mine.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-100, 1e100])
+def test_one_whole_row_has_the_width_of_its_column(unit):
+    """σ² = s²/(1 + 1) where one row has the family, s² the variance of the whole column; s² where no row has it."""
+    x = np.array([1.0, 2.0, 4.0]) * unit
+    net = po.HybridNet.fit([("a", "x")], {"a": ["u", None, None], "x": x}, states={"a": ["u", "v"]})
+    np.testing.assert_allclose(net.regression("x")["σ"] ** 2 / x.var(), [0.5, 1.0])
+    assert net.regression("x")["α"].tolist() == [unit, unit]
+
+
+def test_a_constant_number_far_away_tells_nothing():
+    """Its density is as small in every state: beside it the others keep their digits, and shares sum to one."""
+    rows = {"a": ["u", "u", "v", "v"], "x": [0.0, 1.0, 2.0, 4.0], "zero": [0.0] * 4}
+    net = po.HybridNet.fit([("a", "x"), ("a", "zero")], rows)
+    here, far = net.predict_proba({"x": [1.0, 1.0], "zero": [0.0, 1e60]}, "a")
+    np.testing.assert_array_equal(here, far)
+    assert net.query("a", {"x": 1.0, "zero": 1e60})["u"] == pytest.approx(here[0])
+
+
 def test_a_parent_that_tells_all_leaves_a_line_and_no_error():
     c = np.arange(9.0)
     data = {"a": [0] * 5 + [1] * 4, "c": c, "x": 2 * c + 1, "y": 2 * c + 1}

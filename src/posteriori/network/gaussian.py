@@ -165,14 +165,21 @@ def along(log: Floats, scope: Sequence[str], axes: Sequence[str]) -> Floats:
     return log.transpose(0, *(1 + i for i in order)).reshape(len(log), *shape)
 
 
-def united(parts: Sequence[Local]) -> list[tuple[tuple[str, ...], Floats]]:
-    """Log-likelihoods by scope; one within another's scope is added to it, so that their sum is what underflows or not."""
+def united(parts: Sequence[Local]) -> tuple[list[tuple[tuple[str, ...], Floats]], Floats]:
+    """Log-likelihoods by scope, each beside the best of its row, and the sum of these of each row, which all states share.
+
+    One within another's scope is added to it, so that their sum is what underflows or not.
+    """
     found: list[tuple[tuple[str, ...], Floats]] = []
+    common = np.zeros(max([1, *(len(part.log_density) for part in parts)]))
     for part in sorted(parts, key=lambda p: -len(p.scope)):
+        top = part.log_density.max(axis=tuple(range(1, part.log_density.ndim)), keepdims=True)
+        top = np.where(np.isfinite(top), top, 0.0)
+        beside, common = part.log_density - top, common + top.ravel()
         for i, (scope, log) in enumerate(found):
             if set(part.scope) <= set(scope):
-                found[i] = (scope, log + along(part.log_density, part.scope, scope))
+                found[i] = (scope, log + along(beside, part.scope, scope))
                 break
         else:
-            found.append((part.scope, part.log_density))
-    return found
+            found.append((part.scope, beside))
+    return found, common

@@ -245,12 +245,13 @@ class HybridNet(Counted):
     def predict_proba(self, cases: Any, target: str, max_memory: float | None = None) -> Floats:
         """P(target | case) for each row, one column a state; missing cells and missing columns are summed out."""
         self.discrete.states(target)
-        logs = self._rows.log_joint(*self._read(cases, skip=target), target, max_memory)
-        total = logsumexp(logs, axis=1, keepdims=True)
-        if not np.isfinite(total).all():
-            row = int(np.argmin(np.isfinite(total[:, 0])))
+        logs, _ = self._rows.beside_common(*self._read(cases, skip=target), target, max_memory)
+        top = logs.max(axis=1, keepdims=True)
+        if not np.isfinite(top).all():
+            row = int(np.argmin(np.isfinite(top[:, 0])))
             raise ImpossibleEvidence(f"row {row} of the cases has probability zero", (), row)
-        return np.asarray(np.exp(logs - total))
+        shares = np.exp(logs - top)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def predict(self, cases: Any, target: str, max_memory: float | None = None) -> Array:
         """The most probable state of the target for each row."""
@@ -347,7 +348,7 @@ class HybridNet(Counted):
         tables: dict[str, Any] = {n: net._tables[n].reshape(-1, len(net.states(n))) for n in net.nodes}
         states: dict[str, Any] = dict(net._states)
         edges, told = list(net.edges), dict(said)
-        for scope, log in united(parts):
+        for scope, log in united(parts)[0]:
             if scope:
                 node = f"seen {len(told)} {' '.join(net.nodes)}"  # no node is named so
                 like = np.exp(log - log.max()).ravel()
@@ -358,8 +359,8 @@ class HybridNet(Counted):
 
     def _posterior(self, asked: Sequence[str], said: Mapping[str, Any], parts: Sequence[Local]) -> tuple[Factor, float]:
         """P(asked | e) and ln P(e). Where a likelihood underflows beside another's zero, scopes are enumerated in logs."""
-        likelihoods = united(parts)
-        scale = sum(float(log.max()) for _, log in likelihoods)
+        likelihoods, common = united(parts)
+        scale = float(common[0]) + sum(float(log.max()) for _, log in likelihoods)
         net, told = self._with(parts, said)
         probability = net.log_probability(told)
         if probability > -math.inf:
@@ -377,7 +378,7 @@ class HybridNet(Counted):
         total = float(logsumexp(logs))
         values = np.exp(logs - total).sum(axis=tuple(range(len(asked), len(every))))
         states = {n: self.discrete.states(n) for n in asked}
-        return Factor(tuple(asked), states, values), total + self.discrete.log_probability(said)
+        return Factor(tuple(asked), states, values), total + float(common[0]) + self.discrete.log_probability(said)
 
     def _read(self, cases: Any, skip: str = "") -> tuple[Codes, Floats]:
         """Codes of the discrete nodes, −1 where unknown, and numbers of the continuous ones, NaN where unknown."""

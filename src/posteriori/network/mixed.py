@@ -99,6 +99,7 @@ def regressions_of(statistics: Statistics, states: States, how: Smoothing) -> di
     """The regression of every continuous node, its configurations in the order of the states."""
     found: dict[str, Regression] = {}
     families: FamilyMoments = statistics.joints[1]
+    place = {j: k for k, j in enumerate(statistics.where("moments"))}
     for (above, numeric), moments in zip(families.scopes, families.tables):
         node = statistics.schema.names[numeric[-1]]
         if not moments.n.sum() > 0:
@@ -106,5 +107,5 @@ def regressions_of(statistics: Statistics, states: States, how: Smoothing) -> di
         at = np.zeros(1, np.int64)
         for column in (statistics.schema.columns[j] for j in above):
             at = (at[:, None] * len(column.values) + np.array([column.place[s] for s in states[column.name]])).ravel()
-        found[node] = learned(moments.taken(at), how.smoothing)
+        found[node] = learned(moments.taken(at), how.smoothing, statistics.moments.columns([place[numeric[-1]]]))
     return found

@@ -117,14 +117,14 @@ class GaussianNumbers(SemiNaive):
     def _make_hybrid(self) -> HybridNet:
         found, d = self.statistics_, len(self._parents) - 1
         names, sizes = (*found.schema.names, self._class_node), (*found.sizes, found.n_classes)
-        numbers = set(found.where("moments"))
+        numbers = {v: k for k, v in enumerate(found.where("moments"))}
         there = [v for v in range(d + 1) if sizes[v] or v in numbers]
         parents = {v: [p for p in self._parents[v] if p in there] for v in there}
         tables, lines = {}, {}
         for v in there:
             known = len(parents[v]) == len(self._parents[v])  # else no row has all of the family
             if v in numbers:
-                line = learned(self._moments(v, known), self.smoothing)
+                line = learned(self._moments(v, known), self.smoothing, found.moments.columns([numbers[v]]))
                 lines[names[v]] = (line.alpha, line.beta, line.variance)
             else:
                 shape = [sizes[p] for p in (*parents[v], v)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..bayes.densities.gaussian import no_narrower, shared_spread, usual_spread
+from ..bayes.densities.gaussian import ROUNDING, no_narrower, shared_spread, usual_spread
 from ..errors import InvalidNetwork
 from ..statistics import CoMoments, Moments
 from ..structure.dag import Dag
@@ -41,33 +41,36 @@ class Regression:
         return np.asarray(self.alpha[d] + np.einsum("rk,rk->r", self.beta[d], c) + noise)
 
 
-def learned(moments: CoMoments, smoothing: float) -> Regression:
+def learned(moments: CoMoments, smoothing: float, column: Moments) -> Regression:
     """β_d = S_cc⁻¹ S_cx, α_d = x̄_d − β_d·c̄_d, σ²_d = RSS_d/n_d, and no narrower than a Gaussian column of any model is.
 
     Slopes are those of S_d with λ rows of the spread within all configurations. RSS_d is what they leave of S_xx, and
-    σ²_d ≥ ν s²/(n_d + ν), s² the spread left within the configurations (see `bayes.densities.gaussian`). A configuration
-    without rows has the line of all rows.
+    σ²_d ≥ ν s²/(n_d + ν), s² the spread left within the configurations (see `bayes.densities.gaussian`), or where the rows
+    that have the whole family are all alike, that of the `column`, of all its rows. A configuration without rows has the
+    line of all rows; a family without any has the column's mean and spread.
 
     >>> seen = CoMoments(np.array([3.0]), np.array([[1.0, 2.0]]), np.array([[[2.0, 4.0], [4.0, 11.0]]]))
-    >>> found = learned(seen, 0.0)
+    >>> found = learned(seen, 0.0, Moments(np.array([[3.0]]), np.array([[2.0]]), np.array([[11.0]])))
     >>> [part.round(12).tolist() for part in (found.alpha + 0.0, found.beta, found.variance)]
     [[-0.0], [[2.0]], [1.0]]
     """
-    rows, k = moments.n.sum(), moments.mean.shape[1] - 1
-    if rows <= 0:  # nothing is known, and so nothing is told
-        q = len(moments.n)
-        return Regression(np.zeros(q), np.zeros((q, k)), np.ones(q))
+    rows, (q, k) = moments.n.sum(), (len(moments.n), moments.mean.shape[1] - 1)
+    usual, constant = usual_spread(column, FLOOR)
+    if rows <= 0:
+        return Regression(np.full(q, column.pooled().mean[0]), np.zeros((q, k)), np.full(q, usual))
     within, (whole_mean, whole) = moments.c.sum(axis=0), pooled(moments)
     empty = moments.n == 0
     n = np.where(empty, rows, moments.n)
     mean, c = np.where(empty[:, None], whole_mean, moments.mean), np.where(empty[:, None, None], whole, moments.c)
+    c, within, whole = varying(c, mean, n), varying(within, whole_mean, rows), varying(whole, whole_mean, rows)
     beta = slopes(c + smoothing / rows * within)
     left = residual(c, beta)
     line = slopes(whole[None])[0]
     rest = moments.mean[:, -1] - moments.mean[:, :-1] @ line  # where each configuration lies beside the line of all
-    spread, constant = usual_spread(_of_one(moments.n, moments.mean[:, -1], moments.c[:, -1, -1]), FLOOR)
+    spread, alike = usual_spread(_of_one(moments.n, moments.mean[:, -1], moments.c[:, -1, -1]), FLOOR)
     if k:
-        spread = np.where(constant, spread, shared_spread(_of_one(moments.n, rest, np.where(empty, 0.0, left)), FLOOR))
+        spread = shared_spread(_of_one(moments.n, rest, np.where(empty, 0.0, left)), FLOOR)
+    spread = np.where(alike | constant, usual, spread)
     variance = no_narrower((left / n)[:, None], moments.n[:, None], spread, constant)[:, 0]
     variance = np.maximum(variance, LEAST * whole[-1, -1] / rows)
     return Regression(mean[:, -1] - np.einsum("dk,dk->d", beta, mean[:, :-1]), beta, variance)
@@ -80,13 +83,19 @@ def pooled(moments: CoMoments) -> tuple[Floats, Floats]:
     return mean, moments.c.sum(axis=0) + np.einsum("d,di,dj->ij", moments.n, gap, gap)
 
 
+def varying(c: Floats, mean: Floats, n: Floats) -> Floats:
+    """Co-moments without those of columns that are constant but for rounding, whose noise would get slopes."""
+    flat = np.diagonal(c, axis1=-2, axis2=-1) <= np.asarray(n)[..., None] * (ROUNDING * mean) ** 2
+    return np.where(flat[..., :, None] | flat[..., None, :], 0.0, c)
+
+
 def slopes(c: Floats) -> Floats:
-    """S_cc⁻¹ S_cx of each configuration; of parents that tell the same, the shortest."""
-    scale = np.sqrt(np.diagonal(c, axis1=1, axis2=2))
-    scale = np.where(scale > 0, scale, 1.0)
+    """S_cc⁻¹ S_cx of each configuration; of parents that tell the same, the shortest; of one that does not vary, 0."""
+    own = np.sqrt(np.diagonal(c, axis1=1, axis2=2))
+    scale = np.where(own > 0, own, 1.0)
     unit = c / scale[:, :, None] / scale[:, None, :]
     found = np.einsum("dkl,dl->dk", np.linalg.pinv(unit[:, :-1, :-1], rcond=1e-12, hermitian=True), unit[:, :-1, -1])
-    return np.asarray(found * scale[:, -1:] / scale[:, :-1])
+    return np.asarray(np.where(own[:, :-1] > 0, found * scale[:, -1:] / scale[:, :-1], 0.0))
 
 
 def residual(c: Floats, beta: Floats) -> Floats:

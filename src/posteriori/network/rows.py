@@ -35,11 +35,21 @@ class Rows:
             self.logs = {n: np.log(table) for n, table in zip(net.nodes, net._model.tables)}
 
     def log_joint(self, codes: Codes, x: Floats, target: str | None, max_memory: float | None = None) -> Floats:
-        """ln P(target = s, what is known) of each row and state s; without a target of each row, ln P(what is known).
+        """ln P(target = s, what is known) of each row and state s; without a target of each row, ln P(what is known)."""
+        logs, common = self.beside_common(codes, x, target, max_memory)
+        return logs + common.reshape(-1, *(1,) * (logs.ndim - 1))
 
-        `codes` has a column for each discrete node, `x` one for each continuous one; −1 and NaN are unknown.
+    def beside_common(
+        self, codes: Codes, x: Floats, target: str | None, max_memory: float | None = None
+    ) -> tuple[Floats, Floats]:
+        """The same in two parts, the second what the numbers of a row are worth in all states alike, and at their best.
+
+        The logarithm of the density of a number far from all others is so large that beside it the rest loses its digits;
+        where it is as unlikely in every state it tells nothing of them. `codes` has a column for each discrete node, `x`
+        one for each continuous one; −1 and NaN are unknown.
         """
         out = np.empty((len(codes), *(() if target is None else (self.sizes[target],))))
+        common = np.zeros(len(codes))
         holes = np.concatenate([codes < 0, np.isnan(x)], axis=1)
         if target is not None:
             holes[:, self.nodes.index(target)] = True
@@ -53,12 +63,13 @@ class Rows:
                 rows = some[begin : begin + step]
                 told = {self.nodes[i]: codes[rows, i].astype(np.int64) for i in known}
                 numbers = {self.gaussians.nodes[j]: x[rows, j] for j in seen}
-                out[rows] = self._summed_out(self._factors(told, numbers, target), target, max_memory)
-        return out
+                likelihoods, common[rows] = united(self.gaussians.groups(told, numbers))
+                out[rows] = self._summed_out(self._factors(told, likelihoods, target), target, max_memory)
+        return out, common
 
-    def _factors(self, known: Mapping[str, Codes], seen: Mapping[str, Floats], target: str | None) -> list[Logs]:
+    def _factors(self, known: Mapping[str, Codes], likelihoods: Sequence[Logs], target: str | None) -> list[Logs]:
         """The likelihoods of the numbers and the tables that matter: no node without a known one below it does."""
-        found = united(self.gaussians.groups(known, seen))
+        found = list(likelihoods)
         asked = {*known, *(() if target is None else (target,)), *(n for scope, _ in found for n in scope)}
         for node in set[str]().union(*(self.above[n] for n in asked)):
             axes = tuple(n for n in self.families[node] if n not in known)
