@@ -49,6 +49,16 @@ def test_variance_of_both_parts_is_named_where_each_alone_fits(density):
         po.NaiveBayes(density=density).fit(np.vstack([a, b]), [0, 0, 1, 1]).predict_proba(a)
 
 
+@pytest.mark.parametrize("model", [po.GaussianNB(), po.GaussianBayes(shrinkage=0.1)])
+def test_a_matrix_whose_squares_do_not_fit_is_refused_before_it_is_learned(model):
+    a = np.array([[1.2e154, 1], [1.1e154, 2], [1.2e154, 4]])
+    model.fit(np.vstack([a, a]), [0, 0, 0, 1, 1, 1])
+    before = model.predict_proba(a)
+    with pytest.raises(po.errors.BadValue, match="too large for float64"):
+        model.partial_fit(np.vstack([-a, -a]), [0, 0, 0, 1, 1, 1])
+    np.testing.assert_array_equal(model.predict_proba(a), before)
+
+
 @pytest.mark.parametrize("density", ["gaussian", "kernel"])  # bins need no squares, and "auto" takes them
 @given(seed=st.integers(0, 2**32), power=st.integers(-1000, -490))
 def test_spread_below_the_squares_of_floats_is_none(density, seed, power):

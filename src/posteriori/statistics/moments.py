@@ -11,13 +11,13 @@ and of several columns together a matrix that is no covariance.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Bools, Floats
-from ..errors import NotLearned, StatisticsError
+from ..errors import BadValue, NotLearned, StatisticsError
 from ..table.labels import narrowest
 from .span import DIGITS as KNOWN
 from .span import LEAST, Span
@@ -26,6 +26,8 @@ ROUNDING = 1e-9
 SURE = 16.0  # errors that add up over so many calls are still no proof that a row was never there
 ENOUGH = 1e-7  # the error, as a share of the M2 that stays, with which rows may still be forgotten
 NOTHING = 1e-13  # an M2 below this share of the whole column's is as good as none
+Some = TypeVar("Some", "Moments", "CoMoments")
+SQUARES = "the squares of X are too large for float64 (values beyond about 1e150); rescale the columns"
 FAR = "its numbers are so large that their variance overflows; rescale the column"
 FLAT = 1e-9  # the share of a column's variance that stands in for none, of GaussianNB too
 PLACED = 1e-5  # the error of a mean, in standard deviations, with which rows may still be forgotten
@@ -94,10 +96,14 @@ class Moments:
         return np.flatnonzero(~np.isfinite(whole))
 
     def __add__(self, other: Moments) -> Moments:
+        return _finite(self.plus(other))
+
+    def plus(self, other: Moments) -> Moments:
+        """`+`, for those who look for columns that are `too_wide` themselves, and name them."""
         _same_shape(self.mean, other.mean)
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)  # zero + zero is zero
-        with np.errstate(over="ignore", invalid="ignore"):  # `too_wide` tells
+        with np.errstate(over="ignore", invalid="ignore"):
             gap = other.mean - self.mean
             m2 = self.m2 + other.m2 + gap * gap * (self.n * share)
         peak = np.maximum(np.maximum(self.largest, other.largest), m2)
@@ -177,10 +183,10 @@ class CoMoments:
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
         gap = other.mean - self.mean
-        outer = gap[:, :, None] * gap[:, None, :] * (self.n * share)[:, None, None]
-        c = self.c + other.c + outer
+        with np.errstate(over="ignore", invalid="ignore"):
+            c = self.c + other.c + gap[:, :, None] * gap[:, None, :] * (self.n * share)[:, None, None]
         peak = np.maximum(np.maximum(self.largest, other.largest), np.diagonal(c, axis1=1, axis2=2))
-        return CoMoments(n, self.mean + gap * share[:, None], c, both(self.span, other.span), peak)
+        return _finite(CoMoments(n, self.mean + gap * share[:, None], c, both(self.span, other.span), peak))
 
     def __sub__(self, other: CoMoments) -> CoMoments:
         """Without the rows of `other`; refused where they cannot have been learned, or where too little stays to tell."""
@@ -342,6 +348,14 @@ def refuse_lost(lost: Bools) -> None:
             f"these rows cannot be forgotten exactly: attribute {j} of class {c} held numbers so much larger than those "
             "that stay that their spread is lost; fit again on the rows that stay. Nothing was changed"
         )
+
+
+def _finite(moments: Some) -> Some:
+    """Moments as they are, where their squares fit into a float."""
+    squares = moments.m2 if isinstance(moments, Moments) else moments.c
+    if not (np.isfinite(squares).all() and np.isfinite(moments.mean).all()):
+        raise BadValue(SQUARES)
+    return moments
 
 
 def _same_shape(a: Floats, b: Floats) -> None:

@@ -90,7 +90,7 @@ class Statistics:
             raise StatisticsError("the number of rows would not fit into 64 bits")
         cells, words = (other._cells_in(schema, role)[1] for role in ("cells", "words"))
         sample = other.sample and other.spread(schema).sample
-        moments = a.moments + other.moments.among(classes, len(rows))
+        moments = a.moments.plus(other.moments.among(classes, len(rows)))
         for k in moments.too_wide():
             raise BadValue(f"column {schema.names[self.where('moments')[k]]!r}: {FAR}")
         return Statistics(
