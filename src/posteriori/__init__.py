@@ -43,6 +43,7 @@ _HOME: dict[str, str] = {
     "GaussianBayes": "bayes.gaussian_bayes",
     "GaussianNB": "bayes.drop_ins.gaussian_nb",
     "MultinomialNB": "bayes.drop_ins.multinomial_nb",
+    "GaussianMixture": "mixture.gaussian",
     "LinearSVC": "margin.linear_svc",
     "SVC": "margin.svm",
     "SVR": "margin.svr",

@@ -1,0 +1,194 @@
+"""The rows of a Gaussian mixture and the two steps of its EM: what `em.ascend` is given.
+
+A component that no row belongs to any more, or whose covariance has lost its inverse in spite of the floor, has
+collapsed. It begins anew at the row that the others explain worst, as wide as they are, and a warning names it; one that
+collapses too often ends the climb, or, where it only lacks rows, stays with weight zero.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..arrays import Array, Floats
+from ..errors import BadValue, SingularCovariance
+from ..kernels.mixture import mixture_log_joint, mixture_sums
+from ..kernels.naive import normalise
+from .missing import Pattern, pattern_log_joint, pattern_sums, patterns
+from .normals import DEAD, ILL_DEFINED, Normals, Sums, factored, maximise, units
+
+RESTARTS = 3  # of one component in a climb
+FAR = (
+    1e6  # a mean that moved by so many of its variances (squared) is too far for its covariance: the sums are made anew
+)
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A component that began anew: in which turn, and why."""
+
+    turn: int
+    component: int
+    why: str
+
+
+class Climb:
+    """Rows, weights and units; `expect` and `maximise`, the steps."""
+
+    def __init__(self, X: Array, weights: Floats | None, kind: str, floor: float, n_jobs: int | None) -> None:
+        scale = units(X, floor, kind)
+        self.X, self.kind, self.scale, self.unit, self.n_jobs = X, kind, scale, 1.0 / scale, n_jobs
+        self.total = float(len(X))
+        self.weights = None
+        if weights is not None:  # by a power of two, so that neither sums nor squares leave the floats
+            self.weights = weights * np.ldexp(1.0, -np.frexp(weights.max())[1])
+            self.total = float(self.weights.sum())
+        self.floor = floor * self.unit**2
+        self.is_matrix = kind in ("full", "tied")
+        self.whole: Array = X
+        self.patterns: list[Pattern] = []
+        if self.is_matrix and np.isnan(X).any():
+            at, self.patterns = patterns(X, self.unit)
+            self.whole, self._at = np.ascontiguousarray(X[at]), at
+        self.restarts: list[Restart] = []
+        self.turn = 0
+
+    def sums(self, theta: Normals, pivots: Floats, shares: Floats | None = None) -> Sums:
+        """One pass over the rows; `shares` are P(k | x) where they are known."""
+        w, r = self.weights, shares
+        if self.patterns:
+            w = None if w is None else w[self._at]
+            r = None if r is None else r[self._at]
+        ask = (self.whole, w, self.unit, theta.means, theta.factors, theta.log_weights, pivots, r)
+        found = Sums(*mixture_sums(*ask, self.n_jobs), pivots)
+        for pattern in self.patterns:
+            found = found + pattern_sums(theta, pattern, self.weights, self.unit, pivots, shares)
+        return found
+
+    def expect(self, theta: Normals) -> tuple[tuple[Normals, Sums], float]:
+        """(θ and its sums, the mean log-likelihood)."""
+        found = self.sums(theta, theta.means)
+        return (theta, found), found.log_likelihood / self.total
+
+    def maximise(self, expected: tuple[Normals, Sums]) -> Normals:
+        """The best θ for the sums; collapsed components begin anew."""
+        theta, sums = expected
+        self.turn += 1
+        weights, means, covariances = maximise(sums, self.floor, self.kind)
+        if self._is_far(means - sums.pivots, covariances):
+            again = self.sums(theta, np.where(np.isfinite(means), means, sums.pivots))
+            weights, means, covariances = maximise(again, self.floor, self.kind)
+        return self.revived(weights, means, covariances, theta)
+
+    @staticmethod
+    def _is_far(shift: Floats, covariances: Floats) -> bool:
+        variances = covariances if covariances.ndim == 2 else np.diagonal(covariances, axis1=1, axis2=2)
+        return bool((shift * shift > FAR * variances).any())
+
+    def revived(self, weights: Floats, means: Floats, covariances: Floats, before: Normals | None) -> Normals:
+        """θ, after every collapsed component has been given a new place."""
+        factors, singular = factored(covariances)
+        dead = np.flatnonzero(~(weights > DEAD)).tolist()
+        singular = sorted({*singular, *dead})
+        if not singular:
+            return Normals(weights, means, covariances, factors)
+        if self.is_matrix and self.kind == "tied" and len(singular) == len(weights) and not dead:
+            raise SingularCovariance(f"{ILL_DEFINED} (the common covariance has no inverse)")
+        spent = [k for k in singular if sum(r.component == k for r in self.restarts) >= RESTARTS]
+        if any(k not in dead for k in spent) or (spent and before is None):
+            raise SingularCovariance(f"{ILL_DEFINED} (component {', '.join(map(str, spent))})")
+        whole = self._whole_covariance()
+        sound = [k for k in range(len(weights)) if k not in singular]
+        width = covariances[sound].mean(axis=0) if sound else whole
+        width_factor = factored(width[None])[0][0]
+        if sound:
+            rest = Normals(weights[sound] / weights[sound].sum(), means[sound], covariances[sound], factors[sound])
+            worst = np.argsort(self.evidence(rest), kind="stable")
+        else:
+            worst = np.linspace(0, len(self.X) - 1, len(weights)).astype(np.int64)
+        weights, means, covariances = weights.copy(), means.copy(), covariances.copy()
+        taken = 0
+        for k in singular:
+            if k in spent:
+                assert before is not None
+                weights[k], means[k] = 0.0, before.means[k]
+                covariances[k], factors[k] = before.covariances[k], before.factors[k]
+                continue
+            cells = self.X[worst[min(taken, len(worst) - 1)]] * self.unit
+            taken += 1
+            means[k] = np.where(np.isnan(cells), means[sound].mean(axis=0) if sound else 0.0, cells)
+            weights[k], covariances[k], factors[k] = 1.0 / len(weights), width, width_factor
+            why = "no row belonged to it" if k in dead else "its covariance had no inverse"
+            self.restarts.append(Restart(self.turn, k, why))
+            warnings.warn(
+                f"component {k} collapsed in turn {self.turn} ({why}): it begins anew at the row that the others explain "
+                "worst",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return Normals(weights / weights.sum(), means, covariances, factors)
+
+    def _whole_covariance(self) -> Floats:
+        """The covariance of all rows, as wide as a component may begin; without an inverse nothing can be mended."""
+        one = np.ones((len(self.X), 1))
+        sums = self._sums_of(one)
+        covariance = maximise(sums, self.floor, self.kind)[2]
+        if factored(covariance)[1]:
+            raise SingularCovariance(f"{ILL_DEFINED} (a column is constant, or columns depend on each other)")
+        return np.asarray(covariance[0])
+
+    def _sums_of(self, shares: Floats) -> Sums:
+        """The sums of rows whose components are known, around their own means."""
+        K, d = shares.shape[1], self.X.shape[1]
+        mean, variance = self.X[0].astype(np.float64) * self.unit, np.ones(d)
+        if np.isnan(self.X).any():  # what is missing is expected where its column is, as wide as it is
+            cells = self.X.astype(np.float64) * self.unit
+            mean, variance = np.nanmean(cells, axis=0), np.nanvar(cells, axis=0) + self.floor
+        covariance = np.diag(variance) if self.is_matrix else variance
+        factor = np.sqrt(np.where(covariance > 0, 1.0 / np.where(covariance > 0, covariance, 1.0), 0.0))
+        shape = (K, d, d) if self.is_matrix else (K, d)
+        start = Normals(
+            np.full(K, 1.0 / K),
+            np.broadcast_to(mean, (K, d)).copy(),
+            np.broadcast_to(covariance, shape).copy(),
+            np.broadcast_to(np.where(variance > 0, factor, np.eye(d)) if self.is_matrix else factor, shape).copy(),
+        )
+        rough = self.sums(start, start.means, shares)
+        n = np.where(rough.n > 0, rough.n, 1.0)[:, None]
+        means = rough.pivots + rough.first / n
+        return self.sums(replace(start, means=means), means, shares)
+
+    def from_shares(self, shares: Floats) -> tuple[Floats, Floats, Floats]:
+        """(π, μ, Σ) of rows whose components are known, as the start of a climb."""
+        return maximise(self._sums_of(shares), self.floor, self.kind)
+
+    def log_joint(self, theta: Normals) -> Floats:
+        """log π_k + log N(x; k) of each row."""
+        return log_joint(theta, self.X, self.unit, self.n_jobs)
+
+    def evidence(self, theta: Normals) -> Floats:
+        """log P(x) of each row."""
+        return normalise(self.log_joint(theta))[1]
+
+
+def log_joint(theta: Normals, X: Array, unit: Floats, n_jobs: int | None) -> Floats:
+    """log π_k + log N(x; k), a row with missing cells by the cells it has."""
+    if theta.factors.ndim == 3 and np.isnan(X).any():
+        at, found = patterns(X, unit)
+        out = np.empty((len(X), len(theta.means)))
+        out[at] = mixture_log_joint(
+            np.ascontiguousarray(X[at]), unit, theta.means, theta.factors, theta.log_weights, n_jobs
+        )
+        for pattern in found:
+            out[pattern.rows] = pattern_log_joint(theta, pattern, unit)
+        return out
+    return mixture_log_joint(X, unit, theta.means, theta.factors, theta.log_weights, n_jobs)
+
+
+def refuse_overflow(*arrays: Floats) -> None:
+    """Refuse covariances that are too large for a float."""
+    if not all(np.isfinite(a).all() for a in arrays):
+        raise BadValue("the squares of X are too large for float64 (values beyond about 1e150); rescale the columns")

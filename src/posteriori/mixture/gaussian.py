@@ -1,0 +1,438 @@
+"""Gaussian mixtures: P(x) = Σ_k π_k N(x; μ_k, Σ_k), by expectation and maximisation.
+
+Symbols: r[n, k] = P(k | x_n); ℓ = Σ w log P(x) / Σ w, what is climbed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array, Floats, Ints
+from ..em import Ascent, ascend
+from ..errors import BadParameter, BadType, BadValue, ImpossibleEvidence, ModelError
+from ..estimator import N_JOBS, RANDOM_STATE, Estimator, learning
+from ..kernels.naive import normalise
+from ..table.points import Border, read_points
+from ..table.weights import check_weights
+from . import starts
+from .climb import Climb, Restart, log_joint, refuse_overflow
+from .missing import filled, refuse_empty_columns
+from .normals import KINDS, Normals, Sums, by_precisions
+
+BORDER = Border(
+    "a mixture needs numbers",
+    words="encode words as numbers first",
+    floats=(np.float64, np.float32),
+    allow_missing=True,
+)
+PATIENCE = 3  # numbers of components in a row that BIC likes less, after which "auto" looks no further
+
+
+@dataclass
+class Turn:
+    """θ and, once it was seen, the sums of its rows: the next M-step."""
+
+    theta: Normals
+    expected: tuple[Normals, Sums] | None = None
+
+
+Found = tuple[Normals, "Ascent[Turn] | None", list[Restart]]
+
+
+class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
+    r"""P(x) = Σ_k π_k N(x; μ_k, Σ_k), by EM, with scikit-learn's parameters and attributes.
+
+    Rows may have weights and missing cells (NaN): a row is as likely as the cells it has, and what it lacks is expected,
+    with its spread. A component that collapses begins anew and is named in a warning (`restarts_`). Ctrl-C keeps the best.
+
+    Parameters
+    ----------
+    n_components : int or "auto", default=1
+        "auto" takes the number, up to `max_components`, that BIC likes best; `bic_curve_` has them all.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+    tol : float, default=1e-3
+        The climb ends where the mean log-likelihood changes by less.
+    reg_covar : float, default=1e-6
+        The floor: added to every variance.
+    max_iter, n_init, init_params, weights_init, means_init, precisions_init, random_state, warm_start, verbose, \
+        verbose_interval : as in scikit-learn
+    max_components : int, default=10
+        The largest number that "auto" tries.
+    progress : callable, default=None
+        Called with the turn and the mean log-likelihood.
+    n_jobs : int, default=None
+        Threads; they never change a result.
+
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, np.nan]])
+    >>> model = GaussianMixture(2, random_state=0).fit(X)
+    >>> model.means_.round(1).tolist(), model.predict([[0, 0], [np.nan, 3], [12, np.nan]]).tolist()
+    ([[10.0, 3.0], [1.0, 2.0]], [1, 0, 0])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "covariance_type": [StrOptions(set(KINDS))],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "init_params": [StrOptions(set(starts.INITS))],
+        "weights_init": ["array-like", None],
+        "means_init": ["array-like", None],
+        "precisions_init": ["array-like", None],
+        "random_state": RANDOM_STATE,
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
+        "max_components": [Interval(Integral, 1, None, closed="left")],
+        "progress": [callable, None],
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        n_components: int | str = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        weights_init: Any = None,
+        means_init: Any = None,
+        precisions_init: Any = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        verbose_interval: int = 10,
+        max_components: int = 10,
+        progress: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
+        self.precisions_init = precisions_init
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.max_components = max_components
+        self.progress = progress
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("n_components", "max_iter", "n_init", "tol", "reg_covar"):
+            if isinstance(getattr(self, name), bool):
+                raise BadParameter(f"{name} must be a number. Got {getattr(self, name)} instead.")
+        if not np.isfinite(self.tol) or not np.isfinite(self.reg_covar):
+            raise BadParameter(f"tol and reg_covar must be finite. Got {self.tol} and {self.reg_covar} instead.")
+        told = [n for n in ("weights_init", "means_init", "precisions_init") if getattr(self, n) is not None]
+        if told and self.n_components == "auto":
+            raise BadParameter(f"n_components='auto' chooses their number, {told[0]} tells it: give one of them")
+
+    @learning
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GaussianMixture:
+        """Climb from the best of `n_init` starts; y is not used."""
+        self._learn(X, sample_weight)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ints:
+        """Fit, and the likeliest component of each row."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def _learn(self, X: Any, sample_weight: Any) -> None:
+        before = self._before()
+        X = self._open(X, reset=True)
+        n, d = X.shape
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        if weights is not None and (weights == 0).any():
+            X, weights = np.ascontiguousarray(X[weights > 0]), weights[weights > 0]
+        if before is not None and before.means.shape[1] != d:
+            before = None
+        refuse_empty_columns(X)
+        least = 1 if self.n_components == "auto" else int(self.n_components)
+        if n < 2:
+            raise BadValue(f"Found array with {n} sample(s) (shape={(n, d)}) while a minimum of 2 is required.")
+        if len(X) < least:
+            raise BadValue(f"Expected n_samples >= n_components but got n_components = {least}, n_samples = {len(X)}")
+        climb = Climb(X, weights, self.covariance_type, float(self.reg_covar), self.n_jobs)
+        random = _stream(self.random_state)
+        if self.n_components == "auto":
+            self._choose(climb, random, float(n if weights is None else weights.sum()))
+        else:
+            self.__dict__.pop("bic_curve_", None)
+            self._keep(*self._best(climb, int(self.n_components), random, before), climb)
+
+    def _open(self, X: Any, reset: bool) -> Array:
+        if hasattr(X, "tocsr"):
+            raise BadType(f"{type(self).__name__} takes no sparse table: give it X.toarray()")
+        found: Array = read_points(self, X, BORDER, reset=reset)
+        return found
+
+    def _before(self) -> Normals | None:
+        """Where a warm start goes on, in the data's units."""
+        if not (self.warm_start and "converged_" in self.__dict__) or self.n_components == "auto":
+            return None
+        if len(self.means_) != self.n_components or self._kind != self.covariance_type:
+            return None
+        return self._theta(np.ones(self.means_.shape[1]))
+
+    def _best(self, climb: Climb, K: int, random: np.random.RandomState, before: Normals | None = None) -> Found:
+        """(θ, the climb that led there, restarts) of the best start."""
+        best: Found | None = None
+        for number in range(1 if before is not None else self.n_init):
+            self._say(1, f"Initialization {number}")
+            climb.restarts, climb.turn = [], 0
+            start = self._start(climb, K, random) if before is None else _in_units(before, climb)
+            if self.max_iter == 0:
+                best = best or (start, None, climb.restarts)
+                continue
+            found = self._ascend(climb, start)
+            if best is None or best[1] is None or found.objective > best[1].objective:
+                turn = found.parameters
+                assert turn.expected is not None
+                theta = climb.maximise(turn.expected)  # as scikit-learn's last M-step
+                best = theta, found, climb.restarts
+            if found.interrupted:
+                warnings.warn(
+                    f"interrupted in turn {found.turns}: the best so far is kept", ConvergenceWarning, stacklevel=5
+                )
+                break
+        assert best is not None
+        return best
+
+    def _ascend(self, climb: Climb, start: Normals) -> Ascent[Turn]:
+        def expect(turn: Turn) -> tuple[Turn, float]:
+            turn.expected, value = climb.expect(turn.theta)
+            return turn, value
+
+        def maximise(turn: Turn) -> Turn:
+            assert turn.expected is not None
+            return Turn(climb.maximise(turn.expected))
+
+        def told(turn: int, value: float) -> None:
+            if turn % self.verbose_interval == 0:
+                self._say(1, f"  Iteration {turn}" + (f"\t ll {value:.5f}" if self.verbose > 1 else ""))
+            if self.progress is not None:
+                self.progress(turn, value)
+
+        def close(a: float, b: float) -> bool:
+            return abs(b - a) < self.tol
+
+        found = ascend([Turn(start)], expect, maximise, max_iter=self.max_iter, progress=told, close=close)
+        self._say(1, f"Initialization {'converged' if found.converged else 'did not converge'}.")
+        return found
+
+    def _say(self, least: int, text: str) -> None:
+        if self.verbose >= least:
+            print(text)
+
+    def _start(self, climb: Climb, K: int, random: np.random.RandomState) -> Normals:
+        """θ by init_params, but for what was told."""
+        d = climb.X.shape[1]
+        weights = None if self.weights_init is None else starts.told_weights(self.weights_init, K)
+        means = None if self.means_init is None else starts.told_means(self.means_init, K, d) * climb.unit
+        covariances: Floats | None = None
+        factors: Floats | None = None
+        if self.precisions_init is not None:
+            given = starts.told_precisions(self.precisions_init, self.covariance_type, K, d)
+            s = climb.scale
+            covariances, factors = by_precisions(given * (s[:, None] * s if given.ndim == 3 else s * s))
+        if weights is None or means is None or covariances is None:
+            rows = filled(climb.X)
+            if not 2.0**-400 < climb.scale.max() < 2.0**400:  # distances are squared
+                rows = rows * climb.unit.min()
+            found = climb.from_shares(starts.shares(rows, climb.weights, K, self.init_params, random))
+            weights = found[0] if weights is None else weights
+            means = found[1] if means is None else means
+            if covariances is None:
+                return climb.revived(weights, means, found[2], None)
+        assert factors is not None
+        means = np.where(np.isfinite(means), means, np.nanmean(climb.X * climb.unit, axis=0))
+        return Normals(weights, means, covariances, factors)
+
+    def _choose(self, climb: Climb, random: np.random.RandomState, n: float) -> None:
+        """The number of components of least BIC, the smallest of equals."""
+        curve: dict[int, float] = {}
+        best: tuple[int, Found] | None = None
+        most = min(self.max_components, len(climb.X))
+        scale = n / climb.total
+        for K in range(1, most + 1):
+            try:
+                found = self._best(climb, K, random)
+            except ModelError:
+                if best is None:
+                    raise
+                break  # more components than the rows can tell apart
+            value = climb.sums(found[0], found[0].means).log_likelihood * scale
+            curve[K] = -2 * value + n_parameters(self.covariance_type, K, climb.X.shape[1]) * np.log(n)
+            if best is None or curve[K] < curve[best[0]]:
+                best = (K, found)
+            if K - best[0] >= PATIENCE or (found[1] is not None and found[1].interrupted):
+                break
+        assert best is not None
+        self.bic_curve_ = curve
+        self._keep(*best[1], climb)
+
+    def _keep(self, theta: Normals, found: Ascent[Turn] | None, restarts: list[Restart], climb: Climb) -> None:
+        """The fitted attributes, in the data's units and type."""
+        kind, s = self.covariance_type, climb.scale
+        pick: Any = {"tied": 0, "spherical": (slice(None), 0)}.get(kind, slice(None))  # what the type keeps of K alike
+        with np.errstate(over="ignore"):
+            if climb.is_matrix:
+                covariances = (theta.covariances * (s[:, None] * s))[pick]
+                roots = (theta.factors / s[:, None])[pick]
+                precisions = roots @ np.swapaxes(roots, -1, -2)
+            else:
+                covariances, roots = (theta.covariances * (s * s))[pick], (theta.factors / s)[pick]
+                precisions = roots * roots
+        refuse_overflow(covariances, precisions)
+        last = self.__dict__.get("lower_bound_", -np.inf) if self.warm_start else -np.inf
+        self.weights_, self.means_, self.covariances_, self.precisions_, self.precisions_cholesky_ = (
+            np.ascontiguousarray(a, dtype=climb.X.dtype)
+            for a in (theta.weights, theta.means * s, covariances, precisions, roots)
+        )
+        self.n_components_ = len(theta.weights)
+        self.restarts_ = tuple(restarts)
+        self._kind = kind
+        self.converged_ = found is not None and (found.converged or abs(found.trace[0] - last) < self.tol)
+        self.n_iter_ = 0 if found is None else found.turns
+        self.lower_bound_ = -np.inf if found is None else found.objective
+        self.lower_bounds_ = [] if found is None else list(found.trace)
+        if found is not None and not self.converged_ and not found.interrupted:
+            warnings.warn(
+                "Best performing initialization did not converge. Try different init parameters, or increase max_iter, "
+                "tol, or check for degenerate data.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _theta(self, scale: Floats) -> Normals:
+        """θ by the fitted attributes, in units."""
+        kind, (K, d) = self._covariances_like(), self.means_.shape
+        roots = np.asarray(self.precisions_cholesky_, dtype=np.float64)
+        covariances = np.asarray(self.covariances_, dtype=np.float64)
+        if kind == "spherical":
+            roots, covariances = (np.repeat(a[:, None], d, axis=1) for a in (roots, covariances))
+        if kind == "tied":
+            roots, covariances = (np.broadcast_to(a, (K, d, d)) for a in (roots, covariances))
+        if roots.ndim == 3:
+            roots, covariances = roots * scale[:, None], covariances / scale[:, None] / scale
+        else:
+            roots, covariances = roots * scale, covariances / scale / scale
+        weights = np.asarray(self.weights_, dtype=np.float64)
+        means = np.asarray(self.means_, dtype=np.float64) / scale
+        return Normals(weights, means, np.ascontiguousarray(covariances), np.ascontiguousarray(roots))
+
+    def _covariances_like(self) -> str:
+        self._made("checked", lambda: None)
+        if self._kind != self.covariance_type:
+            raise ModelError(
+                f"covariance_type was {self._kind!r} in fit and is {self.covariance_type!r} now: fit again"
+            )
+        return self._kind
+
+    def _log_joint(self, X: Any) -> Floats:
+        """log π_k + log N(x; k) of each row."""
+        check_is_fitted(self, "converged_")
+        X = self._open(X, reset=False)
+        theta = self._theta(np.ones(X.shape[1]))
+        return log_joint(theta, X, np.ones(X.shape[1]), self.n_jobs)
+
+    def predict(self, X: Any) -> Ints:
+        """The likeliest component of each row; the first of equals."""
+        return np.asarray(self._log_joint(X).argmax(axis=1))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(k | x) of each row and component."""
+        shares, evidence = normalise(self._log_joint(X))
+        if (evidence == -np.inf).any():
+            row = int(np.argmax(evidence == -np.inf))
+            raise ImpossibleEvidence(f"row {row} is so far away that no component has a density there above zero")
+        return np.asarray(shares)
+
+    def score_samples(self, X: Any) -> Array:
+        """log P(x) of each row."""
+        return np.asarray(normalise(self._log_joint(X))[1].astype(self.means_.dtype))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of log P(x)."""
+        return float(normalise(self._log_joint(X))[1].mean())
+
+    def bic(self, X: Any) -> float:
+        """−2 Σ log P(x) + (free parameters) · ln n."""
+        evidence = normalise(self._log_joint(X))[1]
+        return float(-2 * evidence.sum() + self._n_parameters() * np.log(len(evidence)))
+
+    def aic(self, X: Any) -> float:
+        """−2 Σ log P(x) + 2 · (free parameters)."""
+        return float(-2 * normalise(self._log_joint(X))[1].sum() + 2 * self._n_parameters())
+
+    def _n_parameters(self) -> int:
+        return n_parameters(self._covariances_like(), *self.means_.shape)
+
+    def sample(self, n_samples: int = 1) -> tuple[Floats, Ints]:
+        """n rows (X, k) drawn from the mixture, component after component."""
+        check_is_fitted(self, "converged_")
+        if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
+            raise BadParameter(
+                f"Invalid value for 'n_samples': {n_samples!r}. The sampling requires at least one sample."
+            )
+        random = _stream(self.random_state)
+        theta = self._theta(np.ones(self.means_.shape[1]))
+        shares = theta.weights / theta.weights.sum()
+        counts = random.multinomial(n_samples, shares)
+        parts = []
+        for mean, factor, count in zip(theta.means, theta.factors, counts):
+            noise = random.standard_normal((count, len(mean)))
+            parts.append(mean + (np.linalg.solve(factor.T, noise.T).T if factor.ndim == 2 else noise / factor))
+        return np.vstack(parts), np.repeat(np.arange(len(counts)), counts)
+
+
+def n_parameters(kind: str, K: int, d: int) -> int:
+    """Free parameters: weights, means, covariances.
+
+    >>> [n_parameters(kind, 2, 5) for kind in KINDS]
+    [41, 26, 21, 13]
+    """
+    covariances = {"full": K * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": K * d, "spherical": K}[kind]
+    return covariances + K * d + K - 1
+
+
+def _in_units(theta: Normals, climb: Climb) -> Normals:
+    s = climb.scale
+    if theta.factors.ndim == 3:
+        return Normals(theta.weights, theta.means / s, theta.covariances / s[:, None] / s, theta.factors * s[:, None])
+    return Normals(theta.weights, theta.means / s, theta.covariances / s / s, theta.factors * s)
+
+
+def _stream(random_state: Any) -> np.random.RandomState:
+    """scikit-learn's stream of random numbers; a Generator gives the seed of one."""
+    if isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(1 << 32))
+    found: np.random.RandomState = check_random_state(random_state)
+    return found

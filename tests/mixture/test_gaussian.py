@@ -1,0 +1,364 @@
+"""Gaussian mixtures: scikit-learn's optimum from the same start, a climb that never falls, and the ends of the data."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture as Peer
+from sklearn.utils.estimator_checks import check_estimator
+
+import posteriori as po
+from posteriori.errors import BadParameter, BadType, BadValue, ModelError, SingularCovariance
+from posteriori.mixture.gaussian import n_parameters
+
+KINDS = ("full", "tied", "diag", "spherical")
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def blobs(separation: float, seed: int = 0, n: int = 300, d: int = 3, K: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, the means they were drawn around)."""
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(K, d)) * separation
+    return np.vstack([rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + m for m in means]), means
+
+
+def told(kind: str, means: np.ndarray) -> dict[str, Any]:
+    """One start for us and for a peer."""
+    K, d = means.shape
+    precisions = {
+        "full": np.array([np.eye(d)] * K),
+        "tied": np.eye(d),
+        "diag": np.ones((K, d)),
+        "spherical": np.ones(K),
+    }
+    return {
+        "n_components": K,
+        "covariance_type": kind,
+        "weights_init": np.full(K, 1 / K),
+        "means_init": means,
+        "precisions_init": precisions[kind],
+    }
+
+
+def quiet(model: Any, *args: Any, **kwargs: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(*args, **kwargs)
+
+
+@each_kind
+@pytest.mark.parametrize("separation", [8.0, 1.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_same_start_has_scikit_learns_end(kind: str, separation: float, seed: int) -> None:
+    X, means = blobs(separation, seed)
+    start = told(kind, means + 0.1)
+    ours = quiet(po.GaussianMixture(tol=1e-9, max_iter=200, **start), X)
+    theirs = quiet(Peer(tol=1e-9, max_iter=200, **start), X)
+    assert ours.n_iter_ == theirs.n_iter_
+    assert ours.converged_ == theirs.converged_
+    for name in ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"):
+        assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-6, atol=1e-6)
+    assert_allclose(ours.lower_bounds_, theirs.lower_bounds_, rtol=1e-9)
+    assert_allclose(ours.score_samples(X), theirs.score_samples(X), rtol=1e-6, atol=1e-8)
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.aic(X) == pytest.approx(theirs.aic(X))
+    assert ours.bic(X) == pytest.approx(theirs.bic(X))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(KINDS),
+    st.integers(0, 10**6),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.booleans(),
+    st.booleans(),
+)
+def test_the_climb_never_falls(kind: str, seed: int, d: int, K: int, weighted: bool, gaps: bool) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, d)) + 2 * rng.integers(0, 3, size=(60, 1))
+    w = rng.uniform(0.1, 3, size=60) if weighted else None
+    if gaps:
+        X[rng.uniform(size=X.shape) < 0.2] = np.nan
+        X[:2] = [np.zeros(d), np.ones(d)]
+    # with its floor at zero the M-step maximises; `random` starts wide, so that nothing collapses in a few turns
+    model = po.GaussianMixture(
+        K, covariance_type=kind, reg_covar=0, max_iter=12, tol=0, init_params="random", random_state=seed
+    )
+    try:
+        quiet(model, X, sample_weight=w)
+    except SingularCovariance:
+        return
+    if not model.restarts_:
+        trace = model.lower_bounds_
+        assert all(b >= a - 1e-9 * (1 + abs(a)) for a, b in itertools.pairwise(trace))
+
+
+@each_kind
+def test_weight_two_is_the_row_twice(kind: str) -> None:
+    X, means = blobs(2.0)
+    times = np.random.default_rng(1).integers(0, 4, size=len(X))
+    start = told(kind, means)
+    a = quiet(po.GaussianMixture(tol=1e-9, max_iter=50, **start), X, sample_weight=times)
+    b = quiet(po.GaussianMixture(tol=1e-9, max_iter=50, **start), np.repeat(X, times, axis=0))
+    for name in ("weights_", "means_", "covariances_", "lower_bounds_"):
+        assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-8, atol=1e-10)
+    for scale in (1e-300, 1e290):
+        c = quiet(po.GaussianMixture(tol=1e-9, max_iter=50, **start), X, sample_weight=times * scale)
+        assert_allclose(c.means_, a.means_, rtol=1e-8)
+
+
+@each_kind
+def test_order_changes_nothing_but_rounding_and_threads_nothing(kind: str) -> None:
+    X, means = blobs(2.0, n=3000)
+    start = told(kind, means)
+    first = quiet(po.GaussianMixture(max_iter=10, **start), X)
+    turned = quiet(po.GaussianMixture(max_iter=10, **start), X[::-1].copy())
+    assert_allclose(turned.means_, first.means_, rtol=1e-9, atol=1e-10)
+    for n_jobs in (1, 2, 3):
+        again = quiet(po.GaussianMixture(max_iter=10, n_jobs=n_jobs, **start), X)
+        assert_array_equal(again.means_, first.means_)
+        assert_array_equal(again.covariances_, first.covariances_)
+        assert again.lower_bounds_ == first.lower_bounds_
+
+
+@each_kind
+@pytest.mark.parametrize("how", ["kmeans", "k-means++", "random", "random_from_data"])
+def test_every_start_finds_separate_groups(kind: str, how: str) -> None:
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [30.0, 0.0], [0.0, 30.0]])
+    X = np.vstack([rng.normal(size=(100, 2)) + c for c in centres])
+    best = quiet(
+        po.GaussianMixture(3, covariance_type=kind, init_params=how, n_init=20, random_state=0, max_iter=500), X
+    )
+    if how != "random" or kind == "full":  # an even start does not tell components apart within a tied width
+        order = np.lexsort(best.means_.round().T)
+        assert_allclose(best.means_[order], centres[np.lexsort(centres.T)], atol=0.5)
+    assert len(best.lower_bounds_) == best.n_iter_
+
+
+@each_kind
+def test_predictions_are_the_densities_of_scipy(kind: str) -> None:
+    X, _ = blobs(2.0)
+    model = quiet(po.GaussianMixture(3, covariance_type=kind, random_state=0), X)
+    sigma = {
+        "full": lambda k: model.covariances_[k],
+        "tied": lambda k: model.covariances_,
+        "diag": lambda k: np.diag(model.covariances_[k]),
+        "spherical": lambda k: model.covariances_[k] * np.eye(3),
+    }[kind]
+    joint = np.column_stack(
+        [np.log(model.weights_[k]) + multivariate_normal(model.means_[k], sigma(k)).logpdf(X) for k in range(3)]
+    )
+    assert_allclose(model.score_samples(X), np.logaddexp.reduce(joint, axis=1), rtol=1e-9)
+    assert_array_equal(model.predict(X), joint.argmax(axis=1))
+    assert model.score(X) == pytest.approx(model.score_samples(X).mean())
+
+
+@each_kind
+def test_auto_finds_the_number_by_bic(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    X = np.vstack([rng.normal(size=(200, 2)) + c for c in ([0, 0], [9, 0], [0, 9])])
+    model = quiet(po.GaussianMixture("auto", covariance_type=kind, random_state=0), X)
+    assert model.n_components_ == 3 == len(model.means_)
+    curve = model.bic_curve_
+    assert min(curve, key=curve.__getitem__) == 3
+    assert curve[3] == pytest.approx(model.bic(X))
+    doubled = quiet(
+        po.GaussianMixture("auto", covariance_type=kind, random_state=0), X, sample_weight=np.full(600, 2.0)
+    )
+    assert doubled.bic_curve_[1] == pytest.approx(
+        quiet(po.GaussianMixture(1, covariance_type=kind), np.tile(X, (2, 1))).bic(np.tile(X, (2, 1)))
+    )
+    with pytest.raises(BadParameter, match="means_init tells it"):
+        po.GaussianMixture("auto", means_init=[[0, 0]]).fit(X)
+
+
+def test_a_warm_start_goes_on() -> None:
+    X, means = blobs(1.0)
+    start = told("full", means)
+    whole = quiet(po.GaussianMixture(max_iter=6, tol=0, **start), X)
+    parts = po.GaussianMixture(max_iter=2, tol=0, warm_start=True, **start)
+    for _ in range(3):
+        quiet(parts, X)
+    assert_allclose(parts.means_, whole.means_, rtol=1e-10)
+    assert parts.lower_bound_ == pytest.approx(whole.lower_bound_)
+
+
+def test_ctrl_c_keeps_the_best_so_far() -> None:
+    X, means = blobs(1.0)
+
+    def stop(turn: int, value: float) -> None:
+        if turn == 4:
+            raise KeyboardInterrupt
+
+    model = po.GaussianMixture(tol=0, max_iter=50, progress=stop, **told("full", means))
+    with pytest.warns(ConvergenceWarning, match="interrupted in turn 4"):
+        model.fit(X)
+    reached = quiet(po.GaussianMixture(tol=0, max_iter=4, **told("full", means)), X)
+    assert_array_equal(model.means_, reached.means_)
+    assert not model.converged_
+
+
+@each_kind
+def test_a_million_identical_points(kind: str) -> None:
+    X = np.full((10**6, 2), 3.25)
+    model = quiet(po.GaussianMixture(2, covariance_type=kind, random_state=0), X)
+    assert_array_equal(model.means_, 3.25)
+    assert_allclose(model.covariances_.max(), 1e-6)
+    assert_allclose(model.weights_.sum(), 1)
+    assert np.isfinite(model.lower_bound_)
+
+
+@each_kind
+def test_one_distinct_point_for_each_component(kind: str) -> None:
+    points = np.array([[0.0, 1.0], [5.0, -2.0], [9.0, 4.0]])
+    model = quiet(po.GaussianMixture(3, covariance_type=kind, random_state=0), np.repeat(points, 20, axis=0))
+    assert_allclose(model.means_[np.argsort(model.means_[:, 0])], points, atol=1e-12)
+    assert_allclose(model.weights_, 1 / 3)
+    assert_allclose(np.diag(model.covariances_[0]) if kind == "full" else model.covariances_.max(), 1e-6)
+
+
+@each_kind
+def test_columns_that_depend_on_each_other(kind: str) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 1))
+    X = np.hstack([x, 2 * x, 1 - x])
+    model = quiet(po.GaussianMixture(2, covariance_type=kind, random_state=0), X)  # the floor makes it regular
+    assert np.isfinite(model.score(X))
+    if kind in ("full", "tied"):
+        with pytest.raises(SingularCovariance, match="increase reg_covar"):
+            quiet(po.GaussianMixture(2, covariance_type=kind, reg_covar=0, random_state=0), X)
+
+
+@each_kind
+def test_unit_noise_at_a_billion(kind: str) -> None:
+    X, means = blobs(4.0)
+    near = quiet(po.GaussianMixture(max_iter=30, **told(kind, means)), X.round(3))
+    far = quiet(po.GaussianMixture(max_iter=30, **told(kind, means + 1e9)), X.round(3) + 1e9)
+    assert_allclose(far.means_ - 1e9, near.means_, atol=1e-5)
+    assert_allclose(far.covariances_, near.covariances_, atol=1e-5)
+    assert far.lower_bound_ == pytest.approx(near.lower_bound_, abs=1e-6)
+
+
+@each_kind
+def test_columns_far_apart_in_scale(kind: str) -> None:
+    X, means = blobs(4.0)
+    scale = np.array([1e140, 1.0, 1e-140]) if kind != "spherical" else np.full(3, 2.0**400)
+    start = told(kind, means)
+    near = quiet(po.GaussianMixture(max_iter=20, reg_covar=0, **start), X)
+    P = start["precisions_init"]
+    start["precisions_init"] = {
+        "full": lambda: P / scale[:, None] / scale,
+        "tied": lambda: P / scale[:, None] / scale,
+        "diag": lambda: P / scale**2,
+        "spherical": lambda: P / scale[0] ** 2,
+    }[kind]()
+    far = quiet(po.GaussianMixture(max_iter=20, reg_covar=0, **start | {"means_init": means * scale}), X * scale)
+    assert_allclose(far.means_ / scale, near.means_, rtol=1e-8)
+    assert_allclose(far.predict_proba(X * scale), near.predict_proba(X), atol=1e-8)
+    with pytest.raises(BadValue, match="too large"):
+        quiet(po.GaussianMixture(2, covariance_type=kind), X * 1e200)
+
+
+@each_kind
+@pytest.mark.parametrize("n", [2, 5])
+def test_as_many_components_as_rows_and_one(kind: str, n: int) -> None:
+    X = np.arange(2.0 * n).reshape(n, 2) ** 2
+    model = quiet(po.GaussianMixture(n, covariance_type=kind, random_state=0), X)
+    assert_allclose(np.sort(model.means_[:, 0]), X[:, 0], atol=1e-6)
+    one = quiet(po.GaussianMixture(1, covariance_type=kind), X)
+    assert_allclose(one.means_[0], X.mean(axis=0))
+    with pytest.raises(BadValue, match="Expected n_samples >= n_components"):
+        po.GaussianMixture(n + 1, covariance_type=kind).fit(X)
+    with pytest.raises(BadValue, match="minimum of 2"):
+        po.GaussianMixture(1, covariance_type=kind).fit(X[:1])
+
+
+@each_kind
+def test_single_precision_is_kept(kind: str) -> None:
+    X, means = blobs(3.0)
+    wide = quiet(po.GaussianMixture(max_iter=20, **told(kind, means)), X)
+    model = quiet(po.GaussianMixture(max_iter=20, **told(kind, means)), X.astype(np.float32))
+    for name in ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"):
+        assert getattr(model, name).dtype == np.float32
+        assert_allclose(getattr(model, name), getattr(wide, name), rtol=1e-4, atol=1e-5)
+    assert model.score_samples(X.astype(np.float32)).dtype == np.float32
+
+
+def test_rubbish_is_refused_by_name_and_changes_nothing() -> None:
+    X, _ = blobs(3.0)
+    model = quiet(po.GaussianMixture(2, random_state=0), X)
+    before = {k: v for k, v in vars(model).items() if k != "_kept"}
+    spoilt = X.copy()
+    spoilt[7, 1] = np.inf
+    with pytest.raises(BadValue, match="row 7, column 1"):
+        model.fit(spoilt)
+    spoilt[:, 1] = np.nan
+    with pytest.raises(BadValue, match="column 1 has no cell"):
+        model.fit(spoilt)
+    with pytest.raises(BadType, match="sparse"):
+        model.fit(sp.csr_matrix(X))
+    with pytest.raises(BadValue, match="weight"):
+        model.fit(X, sample_weight=-np.ones(len(X)))
+    after = {k: v for k, v in vars(model).items() if k != "_kept"}
+    assert before.keys() == after.keys()
+    assert all(before[k] is after[k] for k in before)
+    with pytest.raises(ModelError, match="fit again"):
+        model.set_params(covariance_type="diag").predict(X)
+
+
+@each_kind
+def test_any_memory_is_read(kind: str) -> None:
+    X, means = blobs(3.0)
+    model = po.GaussianMixture(max_iter=5, **told(kind, means))
+    first = quiet(clone(model), X)
+    wide = np.zeros((len(X), 6))
+    wide[:, ::2] = X
+    readonly = X.copy()
+    readonly.flags.writeable = False
+    for other in (np.asfortranarray(X), wide[:, ::2], readonly, X.tolist()):
+        assert_array_equal(quiet(clone(model), other).means_, first.means_)
+    again = pickle.loads(pickle.dumps(first))
+    assert_array_equal(again.predict_proba(X), first.predict_proba(X))
+
+
+@each_kind
+def test_samples_have_the_moments(kind: str) -> None:
+    X, _ = blobs(6.0)
+    model = quiet(po.GaussianMixture(4, covariance_type=kind, random_state=0), X)
+    drawn, of = model.sample(40_000)
+    assert_array_equal(of, np.sort(of))
+    for k in range(4):
+        assert_allclose(drawn[of == k].mean(axis=0), model.means_[k], atol=0.2)
+    assert model.score(drawn) == pytest.approx(model.score(model.set_params(random_state=1).sample(40_000)[0]), abs=0.1)
+    with pytest.raises(BadParameter, match="n_samples"):
+        model.sample(0)
+
+
+def test_free_parameters() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    for kind in KINDS:
+        peer = quiet(Peer(3, covariance_type=kind), X)
+        assert n_parameters(kind, 3, 4) == peer._n_parameters()
+
+
+@each_kind
+def test_check_estimator(kind: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(po.GaussianMixture(covariance_type=kind), on_fail=None)
+    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
+    assert failed == {}
