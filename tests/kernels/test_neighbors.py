@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from posteriori.kernels import neighbors as native
 from posteriori.kernels.reference import neighbors as reference
+from posteriori.neighbors.kdtree import KDTree
+from posteriori.neighbors.search import Products
 
 METRICS = [("euclidean", 2.0), ("manhattan", 1.0), ("chebyshev", 2.0), ("minkowski", 3.0), ("minkowski", 1.5)]
 
@@ -107,3 +111,27 @@ def test_base_instruction_set_agrees(monkeypatch):
     ):
         np.testing.assert_allclose(slow[0], fast[0], rtol=1e-14)
         assert np.array_equal(slow[1], fast[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("in_points", [True, False])
+def test_differences_whose_squares_are_lost_are_found_again(dtype, in_points):
+    """Beside points of ordinary size, one (a point or a query) that is not the origin although its square is nothing."""
+    tiny = dtype(1e-200 if dtype is np.float64 else 1e-30)
+    points = np.array([[1.0, 2.0], [0.0, 0.0], [0.0, tiny if in_points else 0.0]], dtype=dtype)
+    query = np.array([[0.0, 0.0 if in_points else tiny]], dtype=dtype)
+    for engine in (KDTree(points), Products(points, 1)):
+        found = engine.query(query, 3) if isinstance(engine, KDTree) else engine.query(query, 3, None, 1)
+        wanted = np.array([0.0, tiny, np.sqrt(5)] if in_points else [tiny, tiny, np.sqrt(5)], dtype=dtype)
+        np.testing.assert_allclose(found[0][0], wanted, rtol=1e-6)
+        assert found[1][0].tolist() == [1, 2, 0]
+
+
+@given(st.floats(-1e3, 1e3), st.integers(-3, 3), st.sampled_from([np.float64, np.float32]))
+def test_cells_that_are_not_fine_differ_by_what_has_a_square(a, steps, dtype):
+    with np.errstate(under="ignore"):
+        a = b = dtype(a)
+        for _ in range(abs(steps)):
+            b = np.nextafter(b, dtype(np.inf if steps > 0 else -np.inf))
+        if not native.fine(np.array([[a, b]], dtype=dtype)):
+            assert (a == b) == ((a - b) * (a - b) == 0)

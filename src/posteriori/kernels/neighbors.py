@@ -66,6 +66,11 @@ def _search(flat: Flat) -> tuple[Any, ...]:
     return (*flat[:3], *flat[5:])
 
 
+def _team(Q: Floats, n_jobs: int | None) -> int:
+    """Threads for these queries: from a quarter of a millisecond on, a second one is worth its start."""
+    return n_threads(n_jobs, len(Q) * (4 + Q.shape[1]), 1000)
+
+
 def nearest(
     flat: Flat,
     leaf_size: int,
@@ -79,8 +84,7 @@ def nearest(
     """(distance, index), each (m, k), by distance and then by index; row skip[i] is no neighbour of query i."""
     distance = np.empty((len(Q), k), dtype=Q.dtype)
     index = np.empty((len(Q), k), dtype=np.int64)
-    threads = n_threads(n_jobs, len(Q) * Q.shape[1], 3000)
-    native().kdtree_nearest(*_search(flat), leaf_size, Q, skip, METRICS[metric], p, threads, distance, index)
+    native().kdtree_nearest(*_search(flat), leaf_size, Q, skip, METRICS[metric], p, _team(Q, n_jobs), distance, index)
     return distance, index
 
 
@@ -88,9 +92,8 @@ def within(
     flat: Flat, leaf_size: int, Q: Floats, radius: Floats, metric: str, p: float, n_jobs: int | None = None
 ) -> tuple[Ints, Ints, Floats]:
     """(start, index, distance): query i found index[start[i] : start[i+1]], in the tree's order."""
-    threads = n_threads(n_jobs, len(Q) * Q.shape[1], 3000)
     start, index, distance = native().kdtree_within(
-        *_search(flat), leaf_size, Q, radius, METRICS[metric], p, threads, True
+        *_search(flat), leaf_size, Q, radius, METRICS[metric], p, _team(Q, n_jobs), True
     )
     return start, index.astype(np.int64), distance
 
@@ -99,7 +102,7 @@ def count(
     flat: Flat, leaf_size: int, Q: Floats, radius: Floats, metric: str, p: float, n_jobs: int | None = None
 ) -> Ints:
     """How many points are at most radius[i] from query i."""
-    threads = n_threads(n_jobs, len(Q) * Q.shape[1], 3000)
+    threads = _team(Q, n_jobs)
     found = native().kdtree_within(*_search(flat), leaf_size, Q, radius, METRICS[metric], p, threads, False)[0]
     return np.array(found[1:], dtype=np.int64)
 
@@ -138,14 +141,35 @@ def scale_for(lo: Floats, hi: Floats) -> float:
     return float(2.0 ** -min(max(math.frexp(extent)[1], -most), most))
 
 
-def too_far(Q: Floats, scale: float) -> Bools:
-    """The queries so far away that the square of a distance would overflow."""
+def too_far(Q: Floats, scale: float, n_jobs: int | None = None) -> Bools | None:
+    """The queries so far away that the square of a distance would overflow; None where there is none, almost always."""
+    if not len(Q):
+        return None
+    lo, hi, _ = bounds(Q, n_jobs)
     limit = min(2.0 ** (480 if Q.dtype == np.float64 else 55) / scale, float(np.finfo(Q.dtype).max))
+    if max(map(abs, lo.tolist() + hi.tolist())) <= limit:
+        return None
     return np.asarray((np.abs(Q) > limit).any(axis=1), dtype=np.bool_)
 
 
+def fine(X: Floats) -> bool:
+    """Whether a cell is so near to zero, and is not zero, that the square of a difference may be lost.
+
+    Two numbers a ≠ b of at least 2^−420 differ by 2^−473 or more (float32: of 2^−25, by 2^−48), whose square is a number.
+
+    >>> fine(np.array([[0.0, 1.0]])), fine(np.array([[1e-200, 1.0]]))
+    (False, True)
+    """
+    least = 2.0 ** (-420 if X.dtype == np.float64 else -25)
+    parts = (X[b : b + 4096] for b in range(0, len(X), 4096))
+    return any(bool(((np.abs(part) < least) & (part != 0)).any()) for part in parts)
+
+
 class Scaled(NamedTuple):
-    """Points that are searched scaled; `place(rows)` are their coordinates as they are searched, `all()` as they were."""
+    """Points that are searched scaled; `place(rows)` are their coordinates as they are searched, `all()` as they were.
+
+    `fine()` is `fine` of all points as they are searched.
+    """
 
     scale: float
     metric: str
@@ -153,20 +177,21 @@ class Scaled(NamedTuple):
     search: Callable[[Floats], tuple[Floats, Ints]]
     place: Callable[[Ints], Floats]
     all: Callable[[], Floats]
+    fine: Callable[[], bool]
 
     def nearest(self, Q: Floats, k: int, skip: Ints | None) -> tuple[Floats, Ints]:
         """What the search finds, but for the queries whose squares over- or underflow: those by differences."""
         strange = too_far(Q, self.scale)
-        scaled = np.where(strange[:, None], Q.dtype.type(0), Q) if strange.any() else Q
+        scaled = Q if strange is None else np.where(strange[:, None], Q.dtype.type(0), Q)
         scaled = scaled if self.scale == 1 else scaled * Q.dtype.type(self.scale)
         distance, index = self.search(scaled)
-        if self.metric == "euclidean":
-            strange |= self._lost(distance, index, scaled)
+        lost = self._lost(distance, index, scaled) if self.metric == "euclidean" else None
         if self.scale != 1:
             distance /= Q.dtype.type(self.scale)
-        if strange.any():
+        again = [some for some in (strange, lost) if some is not None]
+        if again:
             points = self.all().astype(np.float64)
-            for i in np.flatnonzero(strange):
+            for i in np.flatnonzero(np.any(again, axis=0)):
                 with np.errstate(over="ignore"):
                     D = differences(points, Q[i].astype(np.float64), self.metric, self.p)
                     if skip is not None:
@@ -175,13 +200,15 @@ class Scaled(NamedTuple):
                     distance[i] = D[index[i]].astype(distance.dtype)
         return distance, index
 
-    def _lost(self, distance: Floats, index: Ints, Q: Floats) -> Bools:
+    def _lost(self, distance: Floats, index: Ints, Q: Floats) -> Bools | None:
         """The queries with a neighbour so near that the square of its distance is lost, although they are not one point."""
+        least = 2.0 ** (-480 if Q.dtype == np.float64 else -50)
+        if not len(Q) or not distance[:, 0].min() < least or not (self.fine() or fine(Q)):
+            return None
         lost = np.zeros(len(Q), dtype=np.bool_)
-        near = distance < 2.0 ** (-480 if Q.dtype == np.float64 else -50)
-        if near.any():
-            query, _ = np.nonzero(near)
-            lost[query[(self.place(index[near]) != Q[query]).any(axis=1)]] = True
+        near = distance < least
+        query, _ = np.nonzero(near)
+        lost[query[(self.place(index[near]) != Q[query]).any(axis=1)]] = True
         return lost
 
 

@@ -201,7 +201,8 @@ class KDTree:
         array([[1, 0]])
         """
         rows = self._queries(Q)
-        check_declared({"k": [Integral]}, {"k": k}, "KDTree.query")
+        if type(k) is not int:
+            check_declared({"k": [Integral]}, {"k": k}, "KDTree.query")
         most = len(self) - (skip is not None)
         if not 1 <= k <= most:
             raise ModelError(f"k={k} neighbours of {most} points: k must be at least 1 and at most {most}")
@@ -218,6 +219,7 @@ class KDTree:
             lambda scaled: kernel.nearest(self._flat, self.leaf_size, scaled, k, self.metric, self.p, out, n_jobs),
             self._place,
             lambda: self.data,
+            lambda: self._fine,
         ).nearest(Q, k, skip)
 
     def query_radius(self, Q: ArrayLike, r: ArrayLike, return_distance: bool = False) -> Any:
@@ -258,7 +260,7 @@ class KDTree:
         if rows.shape[1] != self.shape[1]:
             raise BadValue(f"the queries have {rows.shape[1]} columns, the tree was built on {self.shape[1]}")
         rows = np.ascontiguousarray(rows, dtype=self.dtype)
-        if not np.isfinite(rows).all():
+        if len(rows) and not kernel.bounds(rows, self.n_jobs)[2]:
             raise BadValue("the queries hold NaN or infinite cells; a kd-tree needs finite points")
         return rows
 
@@ -281,6 +283,10 @@ class KDTree:
         slot[ids[held]] = held
         return slot
 
+    @cached_property
+    def _fine(self) -> bool:
+        return kernel.fine(self._flat.blocks)
+
     def _place(self, index: Ints) -> Array:
         """The (scaled) coordinates of rows."""
         slot = self._slot[index]
@@ -292,8 +298,8 @@ class KDTree:
 
     def _balls(self, Q: ArrayLike, r: ArrayLike) -> tuple[Array, Array]:
         rows = self._queries(Q)
-        far = kernel.too_far(rows, self._scale)
-        if far.any():
+        far = kernel.too_far(rows, self._scale, self.n_jobs)
+        if far is not None:
             raise BadValue(f"query {int(np.flatnonzero(far)[0])} is too far from the points for a search by radius")
         try:
             with np.errstate(over="ignore"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -78,6 +79,10 @@ class Products:
         self.X = X if self.scale == 1 else X * self.scale
         self.panel = kernel.panel(self.X, lo * self.scale, hi * self.scale, n_jobs)
 
+    @cached_property
+    def fine(self) -> bool:
+        return kernel.fine(self.X)
+
     def query(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
         out = kernel.NO_SKIP if skip is None else np.ascontiguousarray(skip, dtype=np.int32)
         return kernel.Scaled(
@@ -87,6 +92,7 @@ class Products:
             lambda scaled: kernel.brute_nearest(self.X, self.panel, scaled, k, out, n_jobs),
             self.X.__getitem__,
             lambda: self.X / self.scale,
+            lambda: self.fine,
         ).nearest(np.ascontiguousarray(Q, dtype=self.X.dtype), k, skip)
 
 

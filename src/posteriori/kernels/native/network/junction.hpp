@@ -138,6 +138,8 @@ private:
     std::vector<char> good_, recomputed_, affected_, wanted_, wanted_below_;
     std::vector<double> share_;         // a clique's posterior, scaled
     std::vector<Index> stride_;
+    std::vector<char> moved_, marks_;   // of `distribute` and of `mark_affected`, kept so that a question takes no memory
+    std::vector<int> stack_;
     std::vector<int> touched_;          // how often a belief was changed in place since it was multiplied out
     bool impossible_ = false;
     double log_probability_ = 0;

@@ -268,10 +268,10 @@ void State::read_leaf(int c) {
 bool State::distribute() {
     if (impossible_) return false;
     const int m = static_cast<int>(plan_->cliques.size());
-    std::vector<char> moved(m, 0);  // the separator's posterior is new
+    moved_.assign(m, 0);  // the separator's posterior is new
     for (int c = 0; c < m; ++c) {
         const Clique& clique = plan_->cliques[c];
-        if (!(recomputed_[c] || moved[c]) || !wanted_below_[c]) continue;
+        if (!(recomputed_[c] || moved_[c]) || !wanted_below_[c]) continue;
         recomputed_[c] = 0;
         const double* belief = nullptr;
         for (std::size_t j = 0; j < clique.children.size(); ++j) {
@@ -288,8 +288,8 @@ bool State::distribute() {
             } else {
                 message_[0] = 1;
             }
-            moved[child] = separator_cells_[child] != n || !same(message_.data(), posterior, n);
-            if (moved[child]) std::copy(message_.begin(), message_.begin() + n, posterior);
+            moved_[child] = separator_cells_[child] != n || !same(message_.data(), posterior, n);
+            if (moved_[child]) std::copy(message_.begin(), message_.begin() + n, posterior);
             separator_cells_[child] = n;
             read(below.read_message, below, below.fresh, static_cast<int>(below.nodes.size()), posterior);
         }

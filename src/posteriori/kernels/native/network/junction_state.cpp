@@ -112,34 +112,37 @@ void State::change(int v, const double* likelihood) {
 // Who is d-connected to a changed node, by bouncing a ball (Shachter): hard findings stop it, and turn it back at a node
 // that has a finding below.
 void State::mark_affected(const std::vector<int>& changed) {
-    const std::size_t n = plan_->sizes.size();
-    std::vector<char> told(n, 0), seen(2 * n, 0);
-    std::vector<int> stack;
-    for (std::size_t v = 0; v < n; ++v)
-        if (now_.hard[v] >= 0 || !now_.soft[v].empty()) stack.push_back(static_cast<int>(v));
-    while (!stack.empty()) {
-        const int v = stack.back();
-        stack.pop_back();
-        if (told[v]) continue;
-        told[v] = 1;
-        for (int p : plan_->parents[v]) stack.push_back(p);
-    }
+    const int n = static_cast<int>(plan_->sizes.size());
+    // A node gets on the stack once in each way, of which there are three: `marks_` says which it has had.
+    constexpr char kTold = 4;
+    marks_.assign(n, 0);
+    stack_.resize(3 * n);
+    int* top = stack_.data();
+    auto tell = [&](int v) {
+        if (!(marks_[v] & kTold)) {
+            marks_[v] |= kTold;
+            *top++ = v;
+        }
+    };
+    for (int v = 0; v < n; ++v)
+        if (now_.hard[v] >= 0 || !now_.soft[v].empty()) tell(v);
+    while (top != stack_.data())
+        for (int p : plan_->parents[*--top]) tell(p);
     auto visit = [&](int v, int from_parent) {
-        if (!seen[2 * v + from_parent]) {
-            seen[2 * v + from_parent] = 1;
-            stack.push_back(2 * v + from_parent);
+        if (!(marks_[v] & (1 << from_parent))) {
+            marks_[v] |= static_cast<char>(1 << from_parent);
+            *top++ = 2 * v + from_parent;
         }
     };
     for (int v : changed) visit(v, 0);
-    while (!stack.empty()) {
-        const int v = stack.back() / 2, from_parent = stack.back() % 2;
-        stack.pop_back();
+    while (top != stack_.data()) {
+        const int v = *--top / 2, from_parent = *top % 2;
         const bool open = now_.hard[v] < 0;
         if (open) {
             affected_[v] = 1;
             for (int c : plan_->children[v]) visit(c, 1);
         }
-        if (from_parent ? told[v] : open)
+        if (from_parent ? (marks_[v] & kTold) != 0 : open)
             for (int p : plan_->parents[v]) visit(p, 0);
     }
 }
