@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 
+import posteriori as po
 from posteriori.em import TRIAL, ascend
 from posteriori.errors import BadParameter, ModelError
 
@@ -81,3 +83,106 @@ def test_close_says_when_a_climb_has_ended():
     found = ascend([0.0], *halve(3.0), tol=0, close=lambda before, value: abs(value - before) < 0.5)
     assert found.converged
     assert found.trace[-1] - found.trace[-2] < 0.5 <= found.trace[-2] - found.trace[-3]
+
+
+def wobble(theta):
+    """ℓ that falls every third turn, and M that goes on all the same."""
+    return theta, -abs(theta - 10) - (3 if theta % 3 == 2 else 0)
+
+
+def test_where_m_need_not_maximise_the_best_is_kept_and_falls_are_marked():
+    found = ascend([0], wobble, lambda t: t + 1, max_iter=9, climbs=False)
+    assert found.trace == tuple(wobble(t)[1] for t in range(9))
+    assert [turn for turn, what in found.marks if what == "fell"] == [3, 6, 9]
+    assert (found.best, found.parameters, found.objective) == (8, 7, -3)
+    assert ascend([0], wobble, lambda t: t + 1, max_iter=9).turns == 3  # else the first fall is the end
+    calls = itertools.count()
+
+    def interrupted(theta):
+        if next(calls) == 6:
+            raise KeyboardInterrupt
+        return wobble(theta)
+
+    found = ascend([0], interrupted, lambda t: t + 1, climbs=False)
+    assert (found.interrupted, found.parameters) == (True, 4)
+
+
+class TestExpectationMaximization:
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 2, 300)
+    X = (rng.random((300, 6)) < np.where(z[:, None] == 1, 0.8, 0.2)).astype(int)
+    model = po.NaiveBayes(kinds="categorical")
+
+    def test_the_model_stays_as_it_is_and_the_result_has_a_fitted_copy(self):
+        found = po.expectation_maximization(self.model, self.X, n_classes=2, random_state=3)
+        assert not hasattr(self.model, "classes_")
+        assert found.model is found.parameters
+        assert found.converged
+        again = po.expectation_maximization(self.model, self.X, n_classes=2, random_state=3)
+        assert again.trace == found.trace
+
+    def test_warm_start_goes_on_where_a_climb_ended(self):
+        first = po.expectation_maximization(self.model, self.X, n_classes=2, random_state=3, max_iter=4, n_init=1)
+        rest = po.expectation_maximization(self.model, self.X, n_classes=2, start=first.model)
+        whole = po.expectation_maximization(self.model, self.X, n_classes=2, random_state=3, n_init=1)
+        assert rest.trace == pytest.approx(whole.trace[4:], rel=1e-12)
+        told = po.expectation_maximization(self.model, self.X, n_classes=2, start=first.model.predict_proba(self.X))
+        assert told.trace == pytest.approx(rest.trace, rel=1e-12)
+
+    def test_batches_come_near_the_same_top(self):
+        whole = po.expectation_maximization(self.model, self.X, n_classes=2, random_state=0)
+        parts = po.expectation_maximization(
+            self.model, self.X, n_classes=2, random_state=0, batch_size=50, max_iter=40, tol=1e-7
+        )
+        assert parts.objective == max(parts.trace)
+        assert parts.objective == pytest.approx(whole.objective, rel=1e-3)
+        one = po.expectation_maximization(
+            self.model, self.X, n_classes=2, random_state=0, batch_size=300, decay=1.0, max_iter=2, n_init=1
+        )
+        batch = po.expectation_maximization(self.model, self.X, n_classes=2, random_state=0, max_iter=2, n_init=1)
+        assert one.trace == pytest.approx(batch.trace, rel=1e-12)  # the first step from nothing is a whole one
+
+    def test_progress_and_ctrl_c(self):
+        told = []
+
+        def progress(turn, value):
+            told.append(value)
+            if turn == 3:
+                raise KeyboardInterrupt
+
+        found = po.expectation_maximization(
+            self.model, self.X, n_classes=2, n_init=1, random_state=0, progress=progress
+        )
+        assert found.interrupted
+        assert list(found.trace) == told
+        assert found.model.predict_proba(self.X).shape == (300, 2)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"n_init": 0},
+            {"n_init": 1.5},
+            {"batch_size": 0},
+            {"decay": 0.5},
+            {"decay": 2},
+            {"n_classes": 0},
+            {"tol": -1},
+            {"max_iter": 0},
+            {"start": "near"},
+            {"start": np.ones((2, 2))},
+            {"start": -np.ones((300, 2))},
+            {"y": [0, 1] * 150},
+            {"n_classes": None},
+            {"progress": 3},
+        ],
+    )
+    def test_rubbish_is_named(self, wrong):
+        with pytest.raises(BadParameter):
+            po.expectation_maximization(self.model, self.X, **({"n_classes": 2} | wrong))
+
+    def test_only_models_that_count_have_a_hidden_class(self):
+        for other in (po.GaussianNB(), po.BayesNetClassifier(), po.SVC(), 3):
+            with pytest.raises(BadParameter, match="NaiveBayes"):
+                po.expectation_maximization(other, self.X, n_classes=2)
+        with pytest.raises(ModelError, match="as many rows"):
+            po.expectation_maximization(self.model, self.X[:1], n_classes=2)

@@ -37,6 +37,7 @@ _HOME: dict[str, str] = {
     "structural_em": "network.structural",
     "Not": "network.says",
     "networks": "network.networks:",
+    "expectation_maximization": "em",
     "BernoulliNB": "bayes.drop_ins.bernoulli_nb",
     "CategoricalNB": "bayes.drop_ins.categorical_nb",
     "ComplementNB": "bayes.drop_ins.multinomial_nb",

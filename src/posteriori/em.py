@@ -6,16 +6,17 @@ Symbols: θ parameters, S expected statistics, ℓ the objective, log P(data | �
     M   θ' = maximise(S)            counting: the θ that is best for these statistics
 
 ℓ(θ') ≥ ℓ(θ): every turn climbs, to a top that need not be the highest. So several starts each make a few turns, and the
-best of them goes on (Biernacki, Celeux and Govaert, 2003).
+best of them goes on (Biernacki, Celeux and Govaert, 2003). Where M does not maximise ℓ (an average of models, a floor, a
+structure learned anew, a part of the rows) a turn may fall: it is marked, and the best θ is kept.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from .errors import BadParameter, ModelError
 
@@ -23,6 +24,8 @@ Parameters = TypeVar("Parameters")
 Expected = TypeVar("Expected")
 
 TRIAL = 10  # turns that each of several starts makes before the best goes on
+PATIENCE = 10  # turns without a better one after which a climb that may fall is given up
+ROUNDING = 1e-10  # a fall by less than this share of ℓ is none
 
 
 @dataclass(frozen=True)
@@ -30,17 +33,30 @@ class Ascent(Generic[Parameters]):
     """Where the climb ended: θ, ℓ(θ) after every turn of the best start, and why it ended.
 
     `converged` says that the last turn gained next to nothing; else the turns ran out, or Ctrl-C came (`interrupted`).
+    `marks` are the turns, from 1 on, of which something is to be said, with what; θ is that of the turn `best`.
     """
 
     parameters: Parameters = field(repr=False, compare=False)
     trace: tuple[float, ...]
     converged: bool = False
     interrupted: bool = False
+    marks: tuple[tuple[int, str], ...] = ()
+    at: int = -1
+
+    @property
+    def model(self) -> Parameters:
+        """θ, where it is a fitted model."""
+        return self.parameters
 
     @property
     def objective(self) -> float:
         """ℓ(θ)."""
-        return self.trace[-1]
+        return self.trace[self.at]
+
+    @property
+    def best(self) -> int:
+        """The turn, from 1 on, that θ is of: the last one, unless a later one fell."""
+        return self.at + 1 if self.at >= 0 else len(self.trace)
 
     @property
     def turns(self) -> int:
@@ -57,11 +73,13 @@ def ascend(
     max_iter: int = 200,
     progress: Callable[[int, float], Any] | None = None,
     close: Callable[[float, float], bool] | None = None,
+    climbs: bool = True,
 ) -> Ascent[Parameters]:
     """Climb from the best of the starts until a turn gains less than tol·|ℓ|; Ctrl-C keeps the best so far.
 
     `progress` is told the turn and ℓ, which is what is logged or drawn. `close(ℓ before, ℓ)` says when a climb has ended,
-    where tol·|ℓ| is not the measure.
+    where tol·|ℓ| is not the measure. Where M need not maximise ℓ (`climbs` is false) turns that fall are marked and gone
+    on from, and the best θ is kept.
 
     >>> rows = [1.0, 1.2, 5.0, 5.2]                                 # two groups; θ their means, S sums and sizes
     >>> def expect(means):
@@ -74,7 +92,7 @@ def ascend(
     ([1.1, 5.1], True)
     """
     _check(tol, max_iter, progress)
-    ended = close or (lambda before, value: value - before <= tol * abs(value))
+    ended = close or (lambda before, value: (value - before if climbs else abs(value - before)) <= tol * abs(value))
     begun = [Ascent(start, ()) for start in starts]
     if not begun:
         raise ModelError("a climb needs at least one start")
@@ -82,9 +100,9 @@ def ascend(
     try:
         for most in (TRIAL, max_iter) if len(begun) > 1 else (max_iter,):
             for start in begun:
-                for here in _turns(start, expect, maximise, ended, min(most, max_iter)):
+                for here in _turns(start, expect, maximise, ended, min(most, max_iter), climbs):
                     if progress is not None:
-                        progress(here.turns, here.objective)
+                        progress(here.turns, here.trace[-1])
                 best = _better(best, here)
                 here = None
             assert best is not None
@@ -94,7 +112,7 @@ def ascend(
         best = _better(best, here) or (begun[0] if begun[0].trace else None)
         if best is None:
             raise
-        return Ascent(best.parameters, best.trace, best.converged, interrupted=True)
+        return replace(best, interrupted=True)
 
 
 def _better(a: Ascent[Parameters] | None, b: Ascent[Parameters] | None) -> Ascent[Parameters] | None:
@@ -110,23 +128,139 @@ def _turns(
     maximise: Callable[[Expected], Parameters],
     ended: Callable[[float, float], bool],
     most: int,
+    climbs: bool,
 ) -> Iterator[Ascent[Parameters]]:
     """Turn after turn, to `most` of them; θ is told together with its own ℓ, so that the last one told is whole."""
-    theta, trace, done = here.parameters, here.trace, here.converged
+    theta, trace, done, marks = here.parameters, here.trace, here.converged, here.marks
+    kept, at = theta, here.at
     if trace and not done and len(trace) < most:  # to go on from a θ that was seen already
         theta = maximise(expect(theta)[0])
     elif trace:
         yield here
         return
-    while not done and len(trace) < most:
+    while len(trace) < most:
         statistics, value = expect(theta)
         if math.isnan(value) or value == -math.inf:
             raise ModelError("a climb begins where the data are possible; this start rules some of them out")
         done = bool(trace) and ended(trace[-1], value)
+        if trace and value < trace[-1] - ROUNDING * abs(value):
+            marks = (*marks, (len(trace) + 1, "fell"))
+        if climbs:
+            kept = theta
+        elif not trace or value > trace[at]:
+            kept, at = theta, len(trace)
         trace = (*trace, value)
-        yield Ascent(theta, trace, done)
-        if not done:
-            theta = maximise(statistics)
+        tired = not climbs and len(trace) - at > PATIENCE
+        if tired and not done:
+            marks = (*marks, (len(trace), f"no better in {PATIENCE} turns"))
+        yield Ascent(kept, trace, done, False, marks, at)
+        if done or tired:
+            return
+        theta = maximise(statistics)
+
+
+class Hidden(Protocol):
+    """Data in which something is hidden, as a model sees them: what `expectation_maximization` asks a model for."""
+
+    climbs: bool  # whether M maximises ℓ
+
+    def starts(self, n_init: int, random_state: Any) -> Sequence[Any]:
+        """Models to begin with."""
+
+    def started(self, start: Any) -> Any:
+        """The model to begin with, from what the caller gave."""
+
+    def expect(self, model: Any) -> tuple[Any, float]:
+        """(responsibilities, ℓ)."""
+
+    def maximise(self, shares: Any) -> Any:
+        """The model that counting by these responsibilities gives."""
+
+    def sweep(self, state: Any, batch_size: int, decay: float) -> Any:
+        """One pass over the rows by batches: see `expectation_maximization`."""
+
+    def finish(self, model: Any) -> Any:
+        """The model as the caller gets it."""
+
+
+def expectation_maximization(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    n_classes: int | None = None,
+    hard: bool = False,
+    start: Any = None,
+    n_init: int | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    batch_size: int | None = None,
+    decay: float = 0.7,
+    random_state: Any = None,
+    progress: Callable[[int, float], Any] | None = None,
+) -> Ascent[Any]:
+    """A counting classifier learned from rows whose class is hidden: E infers the classes, M counts.
+
+    ℓ is Σ w ln P(y, x) over the rows with a label and Σ w ln P(x) over those without one (`hard`: Σ w max_y ln P(y, x)),
+    with the log prior of θ that the smoothing stands for where M then maximises ℓ: in naive Bayes. Elsewhere (averages as
+    AODE, back-off in TAN and KDB, kernels and bins, batches) a turn may fall: it is marked, and the best model is kept.
+
+    Parameters
+    ----------
+    model : NaiveBayes, TAN, AODE, KDB, SPODE or A2DE
+        What is learned; it stays as it is, the result has a fitted copy (`.model`).
+    X, y : the rows, and the labels of those that have one
+        `model.unlabelled` says what a missing label looks like, `model.unlabelled_weight` what such rows weigh. Without y
+        every class is hidden, and `n_classes` says how many there are: they are called 0, 1, …
+    hard : bool
+        Give each row to its most probable class, as k-means does, rather than to every class by its probability.
+    start : a fitted model, or an array of responsibilities (n, K), optional
+        Where to begin; by default at the rows with labels, or at K rows drawn at random.
+    n_init : int, optional
+        Starts, of which the best goes on: 10 without labels, else 1.
+    tol, max_iter, progress :
+        A turn that gains less than tol·|ℓ| is the last; `progress` is told the turn and ℓ.
+    batch_size : int, optional
+        Learn after every so many rows: statistics move by the step (t + 2)^−`decay` towards those of the batch (Cappé and
+        Moulines, 2009); a turn is one pass. `decay` lies in (½, 1].
+
+    >>> from posteriori import NaiveBayes
+    >>> X = {"a": ["x", "x", "y", "y", "x", "y"] * 4, "b": ["u", "u", "v", "v", "u", "v"] * 4}
+    >>> found = expectation_maximization(NaiveBayes(), X, n_classes=2, random_state=0)
+    >>> (found.model.predict(X)[:6] == found.model.predict(X)[0]).tolist(), found.converged
+    ([True, True, False, False, True, False], True)
+    """
+    _check(tol, max_iter, progress)
+    see = getattr(model, "_hidden", None)
+    if see is None:
+        raise BadParameter(
+            "a hidden class is inferred by the classifiers that count: NaiveBayes, TAN, AODE, KDB, SPODE, A2DE. "
+            f"Got {type(model).__name__} instead."
+        )
+    for name, value, least in (("n_init", n_init, 1), ("batch_size", batch_size, 1), ("n_classes", n_classes, 1)):
+        if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < least):
+            raise BadParameter(f"{name} is a whole number from {least} up, or None. Got {value!r} instead.")
+    if not isinstance(decay, Real) or not 0.5 < float(decay) <= 1:
+        raise BadParameter(f"decay lies above 0.5, up to 1. Got {decay!r} instead.")
+    data: Hidden = see(X, y, sample_weight, n_classes, bool(hard))
+    if start is not None:
+        starts: Sequence[Any] = [data.started(start)]
+    else:
+        starts = data.starts(n_init or (1 if y is not None else TRIAL), random_state)
+    how: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "progress": progress}
+    if batch_size is None:
+        found = ascend(starts, data.expect, data.maximise, climbs=data.climbs, **how)
+        return replace(found, parameters=data.finish(found.parameters))
+    states = [(theta, None, 0) for theta in starts]  # the model, its running statistics, the steps made
+    found = ascend(
+        states,
+        lambda state: (state, data.expect(state[0])[1]),
+        lambda state: data.sweep(state, int(batch_size), float(decay)),
+        climbs=False,
+        **how,
+    )
+    return replace(found, parameters=data.finish(found.parameters[0]))
 
 
 def _check(tol: Any, max_iter: Any, progress: Any) -> None:

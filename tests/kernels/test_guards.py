@@ -72,6 +72,7 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     for columns in (X, list(X.T)):
         naive.count_cells(columns, y, offsets, K)
         naive.count_cells(columns, y, offsets, K, weights)
+        naive.count_cells(columns, y, offsets, K, np.ones((n, K)))
         naive.count_families(columns, [2] * 4, [(0, 1), (2,), (3, 1, 0)])
         naive.log_joint_cells(columns, theta, offsets, start)
         naive.posterior_cells(columns, theta, offsets, np.zeros((n, K)))
@@ -79,6 +80,7 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     naive.posterior(rng.random((n, K)))
     for numbers in (rng.random((n, 3)), rng.random((n, 3)).astype(np.float32), np.asfortranarray(X[:, :3])):
         naive.class_moments(numbers, y, K, weights)
+        naive.class_moments(numbers, y, K, np.ones((n, K)))
         naive.posterior_gaussian(numbers, np.zeros((K, 3)), np.ones((K, 3)), start)
     _densities(rng, y, weights)
     centres = np.sort(rng.random(70))
@@ -99,6 +101,7 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     for way in ("auto", "bitmaps", "scalar"):
         pairs.count_pairs(X, [2] * 4, y, K, way=way)
     pairs.count_pairs(X, [2] * 4, y, K, weights)
+    pairs.count_pairs(X, [2] * 4, y, K, np.ones((n, K)))
     codes = np.ascontiguousarray(X.T)
     bits, logs = families.value_bitmaps(codes, [2] * 4), np.zeros(n + 1)
     for given in ({"weights": weights}, {"bits": bits, "x_log_x": logs, "regret": logs}):

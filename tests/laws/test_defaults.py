@@ -20,6 +20,8 @@ DEFAULTS = {
         class_weight=None,
         max_memory=None,
         n_jobs=None,
+        unlabelled=(),
+        unlabelled_weight=1.0,
     ),
     "AODE": dict(
         min_frequency=30,
@@ -34,6 +36,8 @@ DEFAULTS = {
         class_weight=None,
         max_memory=None,
         n_jobs=None,
+        unlabelled=(),
+        unlabelled_weight=1.0,
     ),
     "BayesNetClassifier": dict(
         structure="hill-climb",
@@ -68,6 +72,8 @@ DEFAULTS = {
         class_weight=None,
         max_memory=None,
         n_jobs=None,
+        unlabelled=(),
+        unlabelled_weight=1.0,
     ),
     "KNeighborsClassifier": dict(
         n_neighbors=5,
@@ -115,6 +121,8 @@ DEFAULTS = {
         variance_floor=0.01,
         ddof=0,
         n_jobs=None,
+        unlabelled=(),
+        unlabelled_weight=1.0,
     ),
     "RiskClassifier": dict(loss=None, reject=None, reject_label=None, calibration=None, cv=None),
     "SPODE": dict(
@@ -130,6 +138,8 @@ DEFAULTS = {
         class_weight=None,
         max_memory=None,
         n_jobs=None,
+        unlabelled=(),
+        unlabelled_weight=1.0,
     ),
     "SVC": dict(
         C=1.0,
@@ -177,6 +187,8 @@ DEFAULTS = {
         class_weight=None,
         max_memory=None,
         n_jobs=None,
+        unlabelled=(),
+        unlabelled_weight=1.0,
     ),
 }
 

@@ -21,7 +21,7 @@ from ..table.schema import Schema
 from .aode import AODE, ROWS
 from .families import draw_from
 from .semi import AT_LEAST_0, SemiNaive
-from .superparents import Places
+from .superparents import Places, reaches
 
 LOOKED_UP = 1 << 24  # pairs of values up to which each has a place in a list
 
@@ -46,7 +46,7 @@ class A2DE(AODE):
     ----------
     min_frequency : float, default 30
         m: how often the values of a pair must have occurred together.
-    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs :
+    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs, unlabelled, unlabelled_weight :
         As in `TAN`.
 
     >>> X = {"a": [0, 0, 1, 1] * 4, "b": [0, 1, 0, 1] * 4, "c": [0, 0, 0, 1] * 4}
@@ -71,6 +71,8 @@ class A2DE(AODE):
         class_weight: Any = None,
         max_memory: float | None = None,
         n_jobs: int | None = None,
+        unlabelled: Any = (),
+        unlabelled_weight: float = 1.0,
     ) -> None:
         super().__init__(
             min_frequency=min_frequency,
@@ -82,6 +84,8 @@ class A2DE(AODE):
             class_weight=class_weight,
             max_memory=max_memory,
             n_jobs=n_jobs,
+            unlabelled=unlabelled,
+            unlabelled_weight=unlabelled_weight,
         )
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
@@ -100,7 +104,7 @@ class A2DE(AODE):
         statistics, lam = self.statistics_, float(self.smoothing)
         K, places = statistics.n_classes, Places(statistics.sizes)
         pairs, triples = statistics.joints
-        used = np.flatnonzero(pairs.counts.table.sum(axis=1) >= self.min_frequency)
+        used = np.flatnonzero(reaches(pairs.counts.table.sum(axis=1), self.min_frequency))
         scope = np.repeat(np.arange(len(pairs.full)), pairs.counts.sizes)[used]
         cell = used - pairs.counts.offsets[scope] if pairs.cells is None else pairs.cells[used]
         refuse_over(

@@ -11,17 +11,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Codes, Floats, Ints
 from ..budget import refuse_over
-from ..errors import StatisticsError
+from ..errors import ModelError, StatisticsError
 from ..kernels.pairs import padded, sum_of_products
 from ..smoothing import share
 from ..statistics.cuts import CodedTable
 from ..statistics.statistics import Statistics
 from ..structure.information import class_information, conditional_information
 from ..structure.structures import naive
+from ..table.rows import Rows
 from .families import Families, draw_from
 from .lazy import RowStore, always, collect_rows, draw_lazily, lazy_log_joint
 from .semi import AT_LEAST_0, SemiNaive
-from .superparents import BLOCK, Places, blocks, conditional_table, set_own, symmetric_counts
+from .superparents import BLOCK, Places, blocks, conditional_table, reaches, set_own, symmetric_counts
 
 ROWS = 1 << 15  # rows scored at a time
 IMPLIED = 1 << 24  # pairs of values looked at together for subsumption
@@ -56,7 +57,7 @@ class AODE(SemiNaive):
     subsumption : int, optional
         Drop x_j from a row where x_i implies it: all rows with x_i have x_j, and there are at least so many of them. Of two
         values that imply each other the later column is dropped. Off by default.
-    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs :
+    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs, unlabelled, unlabelled_weight :
         As in `TAN`; `prior` is used where naive Bayes answers.
 
     >>> X, y = {"a": [0, 0, 1, 1] * 4, "b": [0, 1, 0, 1] * 4}, [0, 1, 1, 0] * 4
@@ -87,6 +88,8 @@ class AODE(SemiNaive):
         class_weight: Any = None,
         max_memory: float | None = None,
         n_jobs: int | None = None,
+        unlabelled: Any = (),
+        unlabelled_weight: float = 1.0,
     ) -> None:
         self.min_frequency = min_frequency
         self.lazy = lazy
@@ -100,6 +103,8 @@ class AODE(SemiNaive):
         self.class_weight = class_weight
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
 
     @property
     def _pairs_counted(self) -> bool:
@@ -107,6 +112,11 @@ class AODE(SemiNaive):
 
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         return found if self._pairs_counted else replace(found, joints=(collect_rows(table, y, weights),))
+
+    def _settled(self, rows: Rows, known: Ints) -> Any:
+        if self.lazy:
+            raise ModelError("lazy=True keeps rows with their classes, which are hidden: fit with lazy=False")
+        return super()._settled(rows, known)
 
     @property
     def _stored(self) -> bool:
@@ -141,7 +151,7 @@ class AODE(SemiNaive):
         statistics, lam = self.statistics_, float(self.smoothing)
         places, K = Places(statistics.sizes), statistics.n_classes
         weight = self._weights_of(statistics)[places.column]
-        used = np.flatnonzero((statistics.cells.table.sum(axis=1) >= self.min_frequency) & (weight > 0))
+        used = np.flatnonzero(reaches(statistics.cells.table.sum(axis=1), self.min_frequency) & (weight > 0))
         refuse_over(
             self.max_memory,
             (len(used) * len(places) * padded(K) + 8 * min(BLOCK, len(used) * len(places) * K)) * 8,
@@ -193,7 +203,9 @@ class AODE(SemiNaive):
         statistics, places = self.statistics_, Places(self.statistics_.sizes)
         one = statistics.cells.table.sum(axis=1)
         implied = np.zeros((len(places), len(places)), dtype=bool)
-        for rows in blocks(np.flatnonzero(one >= max(1, self.subsumption or 0)), len(places) * statistics.n_classes):
+        for rows in blocks(
+            np.flatnonzero(reaches(one, max(1, self.subsumption or 0))), len(places) * statistics.n_classes
+        ):
             implied[rows] = always(symmetric_counts(statistics.joints[0], places, rows).sum(axis=2), one[rows])
         implied &= places.column[:, None] != places.column[None]
         return implied

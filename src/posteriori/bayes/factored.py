@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from ..arrays import Floats, Ints
 from ..errors import ModelError, did_you_mean, listed
@@ -90,7 +91,7 @@ class Factored:
         ddof: int,
         n_jobs: int | None = None,
     ) -> None:
-        self.schema = statistics.schema
+        self.schema, self.smoothing, self.prior = statistics.schema, smoothing, prior
         self.log_prior = log_prior(statistics.rows, prior, smoothing, self.schema.classes)
         self.densities: list[Density] = []
         if statistics.where("cells"):
@@ -133,6 +134,21 @@ class Factored:
         for density in self.densities:
             out = density.add_to(out, frame, seen, n_jobs)
         return np.array(np.broadcast_to(out, (frame.n, len(self.log_prior))), order="C") if out.ndim == 1 else out
+
+    def log_prior_of_theta(self) -> float:
+        """λ Σ ln θ over the tables, and over P(y) where it is smoothed: the log density of the Dirichlets, but a constant.
+
+        Of a Poisson rate r, λ(x̄ ln r − r). Normal columns, kernels and bins have no prior.
+        """
+        found, lam = 0.0, self.smoothing
+        if lam > 0 and isinstance(self.prior, str) and self.prior == "smoothed":
+            found += lam * float(self.log_prior.sum())
+        for density in self.densities if lam > 0 else ():
+            if isinstance(density, Categories | Words | Events):
+                found += lam * float(density.log_theta.sum())
+            elif isinstance(density, Poisson):
+                found += lam * float((xlogy(density.middle, density.rate) - density.rate).sum())
+        return found
 
     def parts(self, frame: Frame) -> Floats:
         """log P(x_j|y) of each column alone, shape (n, d, K), in the order of the schema."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array, Floats
-from ..errors import StatisticsError
+from ..arrays import Array, Floats, Ints
+from ..errors import ModelError, StatisticsError
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import WIDE, Joint, Scope, collect_families, collect_pairs, count_joint
 from ..statistics.statistics import Statistics
 from ..structure.information import barred, class_information, conditional_information
 from ..structure.structures import Structure, by_information, kdb
+from ..table.rows import Rows
 from .choice import CRITERIA, Fold, fewest, folds_of, held_out, prefix_losses
 from .families import Families
 from .semi import AT_LEAST_0, OneStructure, SemiNaive
@@ -49,7 +51,7 @@ class KDB(OneStructure):
         How many folds; the rows are dealt by what they say, so neither their order nor chance plays a part.
     backoff : float, default 5.0
         m, the rows that a back-off counts for.
-    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs :
+    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs, unlabelled, unlabelled_weight :
         As in `TAN`.
 
     >>> X = {"a": [0, 0, 1, 1] * 8, "b": [0, 1, 0, 1] * 8, "noise": [0, 1, 1, 0, 1, 0, 0, 1] * 4}
@@ -82,6 +84,8 @@ class KDB(OneStructure):
         class_weight: Any = None,
         max_memory: float | None = None,
         n_jobs: int | None = None,
+        unlabelled: Any = (),
+        unlabelled_weight: float = 1.0,
     ) -> None:
         self.k = k
         self.select = select
@@ -96,6 +100,8 @@ class KDB(OneStructure):
         self.class_weight = class_weight
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
 
     @property
     def _pairs_counted(self) -> bool:
@@ -123,6 +129,18 @@ class KDB(OneStructure):
         self.structure_ = Structure(kept)
         kept_levels = levels if self.structure_ == structure else levels.take(_rungs(self.structure_), table.sizes)
         return replace(found, joints=(kept_levels,))
+
+    def _settled(self, rows: Rows, known: Ints) -> Any:
+        """Order and parents are learned anew every turn, by all rows; a choice by folds is made by labels, and stays."""
+        chosen = self.select or isinstance(self.k, str)
+        if chosen and not len(known):
+            raise ModelError("select=True and k='auto' choose by rows with labels: tell k where every class is hidden")
+        model = super()._settled(rows, known)
+        if chosen:
+            return model
+        fresh = copy.copy(self)
+        fresh._cuts_kept = model._cuts_kept
+        return fresh
 
     def _levels(self, table: CodedTable, rungs: list[Scope], y: Array, n_classes: int, weights: Floats | None) -> Joint:
         """Counts of each attribute with its first parent, its first two, …"""

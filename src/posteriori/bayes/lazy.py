@@ -17,7 +17,7 @@ from ..statistics.cuts import CodedTable
 from ..table.labels import narrowest
 from ..table.schema import Schema
 from .families import draw_from
-from .superparents import Places
+from .superparents import Places, reaches
 
 if TYPE_CHECKING:
     from .aode import AODE
@@ -125,7 +125,7 @@ def draw_lazily(model: AODE, n: int, rng: np.random.Generator) -> tuple[Array, A
     store: Any = statistics.joints[0]
     where, K = Places(statistics.sizes), len(statistics.rows)
     weight = model._weights_of(statistics)[where.column]
-    frequent = statistics.cells.table.sum(axis=1) >= model.min_frequency
+    frequent = reaches(statistics.cells.table.sum(axis=1), model.min_frequency)
     own = np.where((frequent & (weight > 0))[:, None], weight[:, None] * joint_of_cells(statistics, lam), 0.0)
     if not own.sum() > 0:
         return model.naive_.draw(n, rng)
@@ -164,11 +164,11 @@ def _average(
     use = np.ones(len(seen), dtype=bool)
     if model.subsumption is not None:
         both = pairs.sum(axis=0)
-        implies = always(both, frequency) & (frequency >= max(1, model.subsumption))[:, None]
+        implies = always(both, frequency) & reaches(frequency, max(1, model.subsumption))[:, None]
         np.fill_diagonal(implies, False)
         later = np.tri(len(seen), k=-1, dtype=bool).T
         use = ~(implies & (~implies.T | later)).any(axis=0)
-    parents = np.flatnonzero(use & (frequency >= model.min_frequency) & (weight > 0))
+    parents = np.flatnonzero(use & reaches(frequency, model.min_frequency) & (weight > 0))
     if not len(parents):
         return np.full(pairs.shape[0], np.nan)
     log_theta = log_share(pairs + lam, totals + sizes[seen] * lam, sizes[seen])

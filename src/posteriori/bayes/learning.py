@@ -16,18 +16,16 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..errors import BadParameter, StatisticsError, TableError, UnknownColumn, listed
+from ..errors import BadParameter, ModelError, StatisticsError, TableError, UnknownColumn, listed
 from ..estimator import learning
 from ..kernels.naive import class_rows
 from ..statistics.by_class import ByClass
-from ..table.encode import Seen
-from ..table.frame import Frame, labelled
+from ..table.frame import labelled
 from ..table.labels import as_classes, encode_labels, recoded
-from ..table.rows import open_rows, read_rows
 from ..table.schema import Schema, in_order
 from ..table.weights import check_weights
 from .classifier import BayesClassifier
-from .waiting import Room, row_of, table_of, table_room
+from .waiting import Room
 
 
 class Learner(BayesClassifier):
@@ -66,12 +64,18 @@ class Learner(BayesClassifier):
         """Learn from these rows alone."""
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             del self.__dict__[name]
-        self.__dict__.pop("_waiting", None)
-        self._become(*self._read(X, y, sample_weight, ()))
+        for name in ("_waiting", "_settled_by"):
+            self.__dict__.pop(name, None)
+        self._become(*self._first(X, y, sample_weight))
         return self
+
+    def _first(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array]:
+        """`_read` of the rows that `fit` is given."""
+        return self._read(X, y, sample_weight, ())
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too; new classes are welcome. `classes` declares classes that may come later."""
+        self._refuse_inferred("partial_fit")
         if classes is None and sample_weight is None and self._wait(X, y):
             return self
         return self._learn_too(X, y, sample_weight, classes)
@@ -127,6 +131,7 @@ class Learner(BayesClassifier):
         Values and classes that no remaining row has vanish with them, unless they were declared.
         """
         self._check_fitted()
+        self._refuse_inferred("forget")
         self._refuse_balanced("such rows cannot be forgotten alone")
         found, labels = self._read(X, y, sample_weight, ())
         left = self.statistics_ - found
@@ -139,6 +144,7 @@ class Learner(BayesClassifier):
     def decay(self, factor: float) -> Self:
         """Let the past fade: every row learned so far counts `factor` times from now on."""
         self._check_fitted()
+        self._refuse_inferred("decay")
         if not isinstance(factor, Real) or not 0 < factor <= 1:
             raise BadParameter(f"a decay factor lies in (0, 1]. Got {factor!r} instead.")
         faded = self.statistics_.scaled(factor)
@@ -153,6 +159,8 @@ class Learner(BayesClassifier):
             return NotImplemented
         self._check_fitted()
         other._check_fitted()
+        self._refuse_inferred("+")
+        other._refuse_inferred("+")
         self._check_alike(other)
         both = copy.copy(self)
         both._become(self.statistics_ + other.statistics_, np.concatenate([self.classes_[:0], other.classes_[:0]]))
@@ -182,6 +190,14 @@ class Learner(BayesClassifier):
     def _check_alike(self, other: Self) -> None:
         """Refuse to add models of other columns; schemas do so themselves."""
 
+    def _refuse_inferred(self, what: str) -> None:
+        """After EM the counts of rows without a label hang on all the others: nothing is added to them or taken away."""
+        if "em_" in vars(self):
+            raise ModelError(
+                f"{what} after EM: the classes of unlabelled rows were inferred from all rows together, so that their "
+                "counts change with every other row; fit all rows again"
+            )
+
     def _refuse_balanced(self, way_out: str) -> None:
         if isinstance(vars(self).get("class_weight"), str):
             raise ValueError(f"class_weight='balanced' needs all rows at once: {way_out}")
@@ -191,83 +207,6 @@ class Learner(BayesClassifier):
         """N_y, rows (or weight) of each class."""
         found: Array = self.statistics_.rows
         return found
-
-
-class TableLearner(Learner):
-    """A learner from tables of any kind of columns, matched by name and value."""
-
-    kinds: Any
-    class_weight: Any
-    n_jobs: int | None
-
-    @abstractmethod
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
-        """Statistics of these rows alone; `seen` is told of missing cells."""
-
-    def _open(self, X: Any) -> Frame:
-        """The border of prediction: rows with as many columns as training had, in training's order."""
-        frame = open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self))
-        if frame.n == 0:
-            raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
-        return frame
-
-    def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
-        known, seen = vars(self).get("statistics_"), Seen()
-        rows = read_rows(
-            X,
-            y,
-            sample_weight,
-            who=type(self).__name__,
-            kinds=self.kinds,
-            class_weight=self.class_weight,
-            known=known and known.schema,
-            named=known is None or "feature_names_in_" in vars(self),
-            declared=declared,
-        )
-        found = self._collect(rows.frame, rows.schema, rows.codes, rows.weights, seen)
-        if known is None:
-            self.n_features_in_ = len(rows.schema.columns)
-            if rows.frame.names is not None:
-                self.feature_names_in_ = np.array(rows.frame.names, dtype=object)
-        self._seen = seen
-        return found, rows.labels
-
-    def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
-        return None if self.class_weight is not None else table_room(vars(self)["statistics_"], parameters)
-
-    def _admit(self, room: Room, X: Any, label: Any) -> Any:
-        found = row_of(room, X)
-        if found is None:
-            return None
-        self._seen = Seen(found[1])
-        return found[0]
-
-    def _rows_of(self, room: Room) -> Frame:
-        return table_of(room)
-
-    @property
-    def schema_(self) -> Schema:
-        """The columns and classes, with the values that training had."""
-        found: Schema = self.statistics_.schema
-        return found
-
-    @property
-    def n_missing_(self) -> int:
-        """Missing cells in the rows that were last looked at, in training or prediction."""
-        return int(self._seen.missing)
-
-    @property
-    def n_unseen_(self) -> int:
-        """Cells of the rows last predicted whose value training did not have."""
-        return int(self._seen.unseen)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
 
 class MatrixLearner(Learner):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,17 +12,19 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Floats, Ints
 from ..errors import ModelError, UnknownValue, did_you_mean, listed
-from ..estimator import N_JOBS
-from ..statistics.collect import collect
+from ..estimator import N_JOBS, alike
+from ..statistics.collect import collect, with_values_of
 from ..table.encode import dense
 from ..table.frame import Frame
+from ..table.rows import Rows
 from ..table.schema import Schema
 from . import views
 from .densities import Seen
-from .factored import Factored, RowScorer, choose_densities, kept_for, roles_of
-from .learning import TableLearner
+from .factored import DENSITIES, Factored, RowScorer, choose_densities, kept_for, roles_of
+from .hidden import UNLABELLED
+from .tables import TableLearner
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +56,11 @@ class NaiveBayes(TableLearner):
         Variances are M2/n (maximum likelihood) or M2/(n−1).
     n_jobs : int, optional
         Threads; all cores by default. The result never depends on it.
+    unlabelled : any label, or a tuple of them, default ()
+        The mark of rows without a label (None and NaN: any missing one; −1; "?"), whose classes `fit` infers by EM; `em_`
+        says how. By default no label is such a mark. The density "auto" is then the normal one.
+    unlabelled_weight : float, default 1.0
+        What a row without a label weighs beside one with a label.
 
     Smoothing, prior and the other parameters can be changed after training: what is stored are counts.
 
@@ -70,6 +79,7 @@ class NaiveBayes(TableLearner):
         "variance_floor": [Interval(Real, 0, None, closed="neither")],
         "ddof": [Options(Integral, {0, 1})],
         "n_jobs": N_JOBS,
+        **UNLABELLED,
     }
 
     def __init__(
@@ -83,6 +93,8 @@ class NaiveBayes(TableLearner):
         variance_floor: float = 0.01,
         ddof: int = 0,
         n_jobs: int | None = None,
+        unlabelled: Any = (),
+        unlabelled_weight: float = 1.0,
     ) -> None:
         self.smoothing = smoothing
         self.prior = prior
@@ -93,14 +105,44 @@ class NaiveBayes(TableLearner):
         self.variance_floor = variance_floor
         self.ddof = ddof
         self.n_jobs = n_jobs
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
-        roles = roles_of(choose_densities(schema, self.density))
-        if frame.sparse is not None and not all(
-            r == "events" or (r == "cells" and c.kind == "binary") for r, c in zip(roles, schema.columns)
-        ):
-            frame = dense(frame)
-        return collect(frame, schema, roles, y, weights, self.n_jobs, seen)
+        roles = roles_of(self._densities(schema))
+        return collect(_readable(frame, roles, schema), schema, roles, y, weights, self.n_jobs, seen)
+
+    def _densities(self, schema: Schema) -> tuple[str, ...]:
+        """The densities that the parameters tell, or that EM has settled on under the same parameter."""
+        told, settled = vars(self).get("_settled_by", (None, None))
+        return choose_densities(schema, settled if settled and alike(told, self.density) else self.density)
+
+    def _settled(self, rows: Rows, known: Ints) -> Any:
+        """A density that is left to choose is normal: counting maximises ℓ with it, but hardly with kernels and bins."""
+        columns, model = rows.schema.columns, copy.copy(self)
+        names = ("gaussian" if d == "auto" else d for d in choose_densities(rows.schema, self.density))
+        model._settled_by = self.density, {c.name: d for c, d in zip(columns, names) if d in DENSITIES}
+        return model
+
+    def _prepared(self, frame: Frame, schema: Schema) -> tuple[Frame, Schema]:
+        roles = roles_of(self._densities(schema))
+        frame = replace(_readable(frame, roles, schema), memo={})
+        return frame, with_values_of(frame, schema, roles, self.n_jobs)
+
+    def _taken(self, data: Frame, rows: Array) -> Frame:
+        return data.take_rows(rows)
+
+    def _scored(self, data: Frame) -> Floats:
+        return self.factored_.log_joint(data, Seen(), self.n_jobs)
+
+    def _counted(self, data: Frame, schema: Schema, y: Array, shares: Floats) -> Any:
+        return collect(data, schema, roles_of(self._densities(schema)), y, shares, self.n_jobs)
+
+    def _climbs(self, schema: Schema) -> bool:
+        return not {"gaussian", "kernel", "binned"} & set(self._densities(schema))
+
+    def _log_prior_of_theta(self) -> float:
+        return self.factored_.log_prior_of_theta()
 
     @property
     def factored_(self) -> Factored:
@@ -108,7 +150,7 @@ class NaiveBayes(TableLearner):
         return self._made("factored", self._factored)
 
     def _factored(self) -> Factored:
-        densities = choose_densities(self.schema_, self.density)
+        densities = self._densities(self.schema_)
         if not kept_for(densities, self.statistics_.roles):
             raise ModelError("this density needs other statistics than were collected: fit again")
         return Factored(
@@ -211,3 +253,9 @@ class NaiveBayes(TableLearner):
         from ..report.faces import naive_html
 
         return naive_html(self) if "statistics_" in vars(self) else super()._repr_html_()
+
+
+def _readable(frame: Frame, roles: tuple[str, ...], schema: Schema) -> Frame:
+    """A sparse table stays so where only its stored cells are read."""
+    stays = all(r == "events" or (r == "cells" and c.kind == "binary") for r, c in zip(roles, schema.columns))
+    return dense(frame) if frame.sparse is not None and not stays else frame

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,20 +13,33 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Floats, Ints
 from ..errors import ModelError, UnknownColumn, did_you_mean, listed
 from ..estimator import MAX_MEMORY, N_JOBS
-from ..statistics.collect import collect_coded
-from ..statistics.cuts import MEASURED, METHODS, CodedTable, Cuts, code_known, learn_cuts
+from ..statistics.collect import collect_coded, collect_codes, with_values_of_codes
+from ..statistics.cuts import (
+    MEASURED,
+    METHODS,
+    CodedTable,
+    Cuts,
+    code_known,
+    learn_cuts,
+    local_codes,
+    translated,
+    with_bins,
+)
+from ..statistics.joint import collect_pairs
 from ..statistics.statistics import Statistics
 from ..structure.information import class_information
 from ..structure.structures import Structure
-from ..table.encode import Seen, dense
+from ..table.encode import Coded, Seen, dense
 from ..table.frame import Frame
+from ..table.rows import Rows
 from ..table.schema import Schema
 from . import views
 from .families import Families
-from .learning import TableLearner
+from .hidden import UNLABELLED
+from .tables import TableLearner
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +63,7 @@ class SemiNaive(TableLearner):
         "class_weight": [StrOptions({"balanced"}), Mapping, None],
         "max_memory": MAX_MEMORY,
         "n_jobs": N_JOBS,
+        **UNLABELLED,
     }
     smoothing: float
     prior: Any
@@ -93,6 +109,39 @@ class SemiNaive(TableLearner):
         table, found = collect_coded(frame, schema, cuts, y, weights, *how)
         seen.missing += table.n_missing
         return self._finish(table, found, y, weights)
+
+    def _settled(self, rows: Rows, known: Ints) -> Any:
+        """What the labels chose stays, as it does through `partial_fit`; without labels no column is cut by them."""
+        self._refuse_text(rows.schema)
+        if len(known):
+            model = self._of_known(rows, known)
+            model._cuts_kept = model.statistics_.cuts
+            return model
+        model = copy.copy(self)
+        model.cuts = "quantile" if isinstance(self.cuts, str) and self.cuts == "mdl" else self.cuts
+        frame = dense(rows.frame) if rows.frame.sparse is not None else rows.frame
+        model._cuts_kept = model._first_cuts(frame, rows.schema, np.zeros(frame.n, np.uint8), rows.weights)
+        model.cuts = self.cuts
+        return model
+
+    def _prepared(self, frame: Frame, schema: Schema) -> tuple[Coded, Schema]:
+        frame = dense(frame) if frame.sparse is not None else frame
+        coded, schema = local_codes(frame, self._cuts_kept, self.n_jobs), with_bins(schema, self._cuts_kept)
+        return coded, with_values_of_codes(coded, schema, self.n_jobs)
+
+    def _taken(self, data: Coded, rows: Array) -> Coded:
+        codes = data.codes[rows] if isinstance(data.codes, np.ndarray) else [c[rows] for c in data.codes]
+        return replace(data, codes=codes)
+
+    def _scored(self, data: Coded) -> Floats:
+        return self._score(translated(data, self.schema_))
+
+    def _counted(self, data: Coded, schema: Schema, y: Array, shares: Floats) -> Statistics:
+        table, found = collect_codes(data, schema, y, shares, self.n_jobs, self._cuts_kept)
+        if self._pairs_counted:
+            pairs = collect_pairs(table, y, found.n_classes, shares, self.n_jobs, self.max_memory)
+            found = replace(found, joints=(pairs,))
+        return self._finish(table, found, y, shares)
 
     def _refuse_text(self, schema: Schema) -> None:
         for column in schema.columns:

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Floats, Ints
 from ..budget import refuse_over
-from ..errors import StatisticsError
+from ..errors import ModelError, StatisticsError
 from ..estimator import RANDOM_STATE
 from ..kernels.pairs import leave_one_out, padded
 from ..smoothing import log_theta, share
@@ -21,6 +21,7 @@ from ..statistics.statistics import Statistics
 from ..structure.information import conditional_information
 from ..structure.structures import Structure, naive
 from ..structure.structures import spode as single_parent
+from ..table.rows import Rows
 from .choice import CRITERIA, held_out, leave_out_prior, naive_losses
 from .families import Families
 from .semi import OneStructure, SemiNaive, place_of
@@ -48,7 +49,7 @@ class SPODE(OneStructure):
         What the choice makes small; of equals no super-parent, then the first column.
     random_state : int or RandomState, optional
         For the folds.
-    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs :
+    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs, unlabelled, unlabelled_weight :
         As in `TAN`.
 
     >>> X = {"a": ["p", "p", "q", "q"] * 4, "b": ["u", "v", "u", "v"] * 4, "noise": ["m"] * 8 + ["n"] * 8}
@@ -79,6 +80,8 @@ class SPODE(OneStructure):
         class_weight: Any = None,
         max_memory: float | None = None,
         n_jobs: int | None = None,
+        unlabelled: Any = (),
+        unlabelled_weight: float = 1.0,
     ) -> None:
         self.super_parent = super_parent
         self.folds = folds
@@ -92,11 +95,20 @@ class SPODE(OneStructure):
         self.class_weight = class_weight
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
 
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         if self._fresh:
             self._choose(table, found, found.joints[0], y, weights)
         return found
+
+    def _settled(self, rows: Rows, known: Ints) -> Any:
+        if self.super_parent is None and not len(known):
+            raise ModelError(
+                "a super-parent is chosen by rows with labels: tell super_parent where every class is hidden"
+            )
+        return super()._settled(rows, known)
 
     def _choose(self, table: CodedTable, base: Statistics, pairs: Joint, y: Array, weights: Floats | None) -> None:
         """Set `super_parent_` and the scores of all candidates: the columns, then none."""

@@ -31,6 +31,12 @@ class Places:
         return int(self.first[-1])
 
 
+def reaches(counts: Array, least: float) -> Array:
+    """Whether so many rows were counted; sums of weights that are no whole numbers differ in the last digits."""
+    found: Array = counts >= least * (1 - 1e-9)
+    return found
+
+
 def symmetric_counts(pairs: Joint, places: Places, rows: Ints) -> Floats:
     """N[a, b, y] of some places a against all b; zero where a and b are of one column."""
     sizes, K = places.sizes, pairs.counts.n_classes

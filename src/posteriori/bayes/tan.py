@@ -30,7 +30,7 @@ class TAN(OneStructure):
         Edges of less CMI are left out, so that a forest remains.
     backoff : float, default 5.0
         m of P(x_i|y,x_p) = (N + m·P(x_i|y))/(N_p + m): how many rows the back-off to P(x_i|y) counts for.
-    smoothing, prior, kinds, class_weight, n_jobs :
+    smoothing, prior, kinds, class_weight, n_jobs, unlabelled, unlabelled_weight :
         As in `NaiveBayes`.
     cuts : "mdl", "quantile", "width" or dict
         How numeric columns are cut, or the cuts themselves by column (another model's `cuts_`).
@@ -66,6 +66,8 @@ class TAN(OneStructure):
         class_weight: Any = None,
         max_memory: float | None = None,
         n_jobs: int | None = None,
+        unlabelled: Any = (),
+        unlabelled_weight: float = 1.0,
     ) -> None:
         self.root = root
         self.min_information = min_information
@@ -78,6 +80,8 @@ class TAN(OneStructure):
         self.class_weight = class_weight
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
 
     def _become(self, statistics: Statistics, labels: Array) -> None:
         super()._become(statistics, labels)

@@ -8,16 +8,38 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from . import n_threads, native
-from .naive import _numbers
+from .naive import _numbers, count_cells
 
 
 def histograms(
     X: Array, y: Array, n_classes: int, limit: int, weights: Floats | None = None, n_jobs: int | None = None
 ) -> list[tuple[Array, Floats, int, int]]:
-    """(keys, N[cell, y], level, whether NaN (bit 1) or inf (bit 2) was among the cells) of each column of X."""
+    """(keys, N[cell, y], level, whether NaN (bit 1) or inf (bit 2) was among the cells) of each column of X.
+
+    Weights (n, K) are shares: a row counts w[r, y] in every class y.
+    """
+    if weights is not None and weights.ndim == 2:
+        return _shared_histograms(X, n_classes, limit, weights, n_jobs)
     found: list[Any] = native().histograms(
         _numbers(X), _codes(y), weights, n_classes, limit, n_threads(n_jobs, 10 * X.size)
     )
+    return found
+
+
+def _shared_histograms(
+    X: Array, n_classes: int, limit: int, shares: Floats, n_jobs: int | None
+) -> list[tuple[Array, Floats, int, int]]:
+    """The cells are those of all rows; then each row's shares are added to its cell."""
+    found = []
+    no_class, whole, sign = np.zeros(len(X), np.uint8), shares.sum(axis=1), np.uint64(1 << 63)
+    for j, (keys, _, level, met) in enumerate(histograms(X, no_class, 1, limit, whole, n_jobs)):
+        x = np.ascontiguousarray(X[:, j], dtype=np.float64) + 0.0
+        bits = x.view(np.uint64)
+        own = np.where(bits & sign, ~bits, bits | sign) & ~np.uint64((1 << level) - 1)
+        cells = np.searchsorted(keys, own)
+        cells[~np.isfinite(x) | (whole <= 0)] = len(keys)
+        table = count_cells([cells], no_class, np.array([0, len(keys) + 1]), n_classes, shares, n_jobs)
+        found.append((keys, table[:-1], level, met))
     return found
 
 

@@ -38,9 +38,16 @@ def count_cells(
     weights: Floats | None = None,
     n_jobs: int | None = None,
 ) -> Array:
-    """N[offsets[j] + code, y] = Σ w of the rows with that code in column j and that class; int64 without weights."""
+    """N[offsets[j] + code, y] = Σ w of the rows with that code in column j and that class; int64 without weights.
+
+    Weights (n, K) are shares: a row counts w[r, y] in every class y, and its own class is not asked.
+    """
     columns, n, d = _columns(columns)
     threads = n_threads(n_jobs, n * d)
+    if weights is not None and weights.ndim == 2:
+        table = np.zeros((int(offsets[-1]), n_classes))
+        native().share_cells(columns, offsets, weights, table, n_threads(n_jobs, n * d * (1 + n_classes // 2)))
+        return table
     if weights is None:
         counts = np.zeros((int(offsets[-1]), n_classes), dtype=np.int64)
         native().count_cells(columns, y, offsets, counts, threads)
@@ -69,7 +76,11 @@ def _ends(lengths: Sequence[int]) -> Array:
 
 
 def class_rows(y: Array, n_classes: int, weights: Floats | None = None) -> Array:
-    """N[y]: Σ w of the rows of each class; int64 without weights."""
+    """N[y]: Σ w of the rows of each class; int64 without weights. Weights (n, K) are shares."""
+    if weights is not None and weights.ndim == 2:
+        every = np.broadcast_to(np.uint8(0), len(weights))  # one cell for all rows: their shares in the order they come
+        found: Array = count_cells([every], y, np.array([0, 1]), n_classes, weights)[0]
+        return found
     if weights is not None or len(y) < 1 << 14:
         return np.bincount(y, weights, minlength=n_classes)
     one = np.broadcast_to(np.uint8(0), len(y))  # the classes as a column of one class: bincount copies codes to 64 bits
@@ -131,11 +142,18 @@ def class_moments(
 def class_moments_seen(
     X: Array, y: Array, n_classes: int, weights: Floats | None = None, n_jobs: int | None = None
 ) -> tuple[Floats, Floats, Floats, Floats, Floats, int]:
-    """class_moments as they come out, and whether NaN (bit 1) or inf (bit 2) was among the cells."""
+    """class_moments as they come out, and whether NaN (bit 1) or inf (bit 2) was among the cells.
+
+    Weights (n, K) are shares.
+    """
     X = _numbers(X)
     n, mean, m2, low, high = np.zeros((5, n_classes, X.shape[1]))
     low += np.inf
     high -= np.inf
+    if weights is not None and weights.ndim == 2:
+        threads = n_threads(n_jobs, X.size * n_classes)
+        seen = native().share_moments(X, weights, n, mean, m2, low, high, threads)
+        return n, mean, m2, low, high, seen
     seen = native().class_moments(X, y, weights, n, mean, m2, low, high, n_threads(n_jobs, X.size))
     return n, mean, m2, low, high, seen
 
@@ -207,10 +225,19 @@ def count_sparse(
     """(N, seen): N[j, y] = Σ w·x over the stored cells of a CSR matrix, shape (d, K).
 
     Without data every stored cell is 1; with `above` a cell is 1 above it, else 0. `seen` says whether a negative (bit 1)
-    or a non-finite (bit 2) number was among the data.
+    or a non-finite (bit 2) number was among the data. Weights (n, K) are shares.
     """
     indptr, indices, data = _stored(indptr, indices, data)
     table = np.zeros((n_columns, n_classes))
+    if weights is not None and weights.ndim == 2:
+        seen = 0
+        for c, own in enumerate(np.ascontiguousarray(weights.T)):
+            one, met = count_sparse(
+                indptr, indices, data, n_columns, np.zeros(len(own), np.uint8), 1, own, above, n_jobs
+            )
+            table[:, c] = one[:, 0]
+            seen |= met
+        return table, seen
     threads = n_threads(n_jobs, 4 * len(indices))
     threshold = np.nan if above is None else above
     return table, native().count_sparse(indptr, indices, data, y, weights, table, threshold, threads)

@@ -39,7 +39,8 @@ def count_pairs(
     """N[xi, xj, y] for all pairs i < j, stacked in one table of shape (Σ S_i·S_j, K).
 
     Columns are codes (uint8, 16 or 32, any stride) or the columns of one matrix; S_j stands for missing and leaves the row
-    out of the tables of j. `way` forces bitmaps or increments; left alone, each pair is counted the faster way.
+    out of the tables of j. `way` forces bitmaps or increments; left alone, each pair is counted the faster way. Weights
+    (n, K) are shares: a row counts w[r, y] in every class y, and its own class is not asked.
 
     >>> x = np.array([[0, 1], [1, 1], [0, 2]], dtype=np.uint8)  # 2 is missing
     >>> count_pairs(x, [2, 2], np.array([0, 1, 0], dtype=np.uint8), 2).tolist()
@@ -57,6 +58,8 @@ def count_pairs(
     try:
         if weights is None:
             native().count_pairs(columns, sizes, y, table, _WAYS[way], threads)
+        elif weights.ndim == 2:
+            native().share_pairs(columns, sizes, weights, table, threads)
         else:
             native().weigh_pairs(columns, sizes, y, np.asarray(weights, dtype=np.float64), table, threads)
     except IndexError as out_of_range:

@@ -16,7 +16,7 @@ from ..budget import refuse_over
 from ..errors import BadValue, CountOverflow
 from ..kernels import naive as kernels
 from ..kernels.densities import add_hashes, histograms
-from ..table.encode import Coded, Seen, code_columns, count_words, numbers, seen_columns
+from ..table.encode import Coded, Seen, code_columns, numbers, seen_columns, words_of
 from ..table.frame import Frame
 from ..table.schema import Column, Schema
 from .counts import Counts
@@ -44,7 +44,7 @@ def collect(
     """Statistics of the rows of `frame`, whose classes are `schema.classes[y]`.
 
     The values of the result are the declared ones of `schema` and those that the rows have; `seen` is told of cells that
-    were missing.
+    were missing. Weights (n, K) are shares: a row counts w[r, y] in every class y, and `y` itself is not asked.
     """
     seen = Seen() if seen is None else seen
     n_classes, columns = len(schema.classes), list(schema.columns)
@@ -130,6 +130,37 @@ def collect_codes(
     words = Counts.zero([], n_classes)
     roles = ("cells",) * len(columns)
     return translated(coded, schema), Statistics(schema, roles, rows, counts, words, nothing, (), cuts=cuts)
+
+
+def with_values_of(frame: Frame, schema: Schema, roles: tuple[str, ...], n_jobs: int | None = None) -> Schema:
+    """The schema with the values that the rows have, and the words, all of them declared."""
+    columns = list(schema.columns)
+    named, texts = columns_of(roles, "cells"), columns_of(roles, "words")
+    if frame.sparse is not None:
+        for j in named:
+            columns[j] = Column(columns[j].name, "binary", (0, 1))
+    elif named:
+        _declare(code_columns(frame, named, n_jobs), named, columns, n_jobs)
+    for j in texts:
+        columns[j] = columns[j].with_values(words_of(frame, j)[0])
+    for j in (*named, *texts):
+        columns[j] = replace(columns[j], declared=frozenset(columns[j].values))
+    return replace(schema, columns=tuple(columns))
+
+
+def with_values_of_codes(coded: Coded, schema: Schema, n_jobs: int | None = None) -> Schema:
+    """The same where all columns are coded."""
+    columns = list(schema.columns)
+    _declare(coded, list(range(len(columns))), columns, n_jobs)
+    return replace(schema, columns=tuple(replace(c, declared=frozenset(c.values)) for c in columns))
+
+
+def _declare(coded: Coded, where: list[int], columns: list[Column], n_jobs: int | None) -> None:
+    """Give the columns the values that their codes have."""
+    no_class = np.zeros(len(coded.column(0)), np.uint8)
+    counts = kernels.count_cells(coded.codes, no_class, coded.offsets, 1, n_jobs=n_jobs)
+    for j, column in zip(where, seen_columns(coded, counts[:, 0] != 0, [columns[j] for j in where])[0]):
+        columns[j] = column
 
 
 def count_coded(table: CodedTable, y: Array, n_classes: int, weights: Floats | None) -> tuple[Counts, Array]:
@@ -220,6 +251,9 @@ def _events(
         sums = np.zeros((len(where), n_classes))
         filled = np.nan_to_num(x, nan=0.0)
         for c in range(n_classes):
+            if weights is not None and weights.ndim == 2:
+                sums[:, c] = weights[:, c] @ filled
+                continue
             part = filled[y == c]
             sums[:, c] = part.sum(axis=0) if weights is None else weights[y == c] @ part
     if sums.size and not sums.max() <= (EXACT if whole and weights is None else np.finfo(float).max):
@@ -261,7 +295,7 @@ def _words(
 ) -> list[Counts]:
     found = []
     for j in where:
-        vocabulary, bags = count_words(frame.column(j), frame.name(j))
+        vocabulary, bags = words_of(frame, j)
         sums, _ = kernels.count_sparse(bags.indptr, bags.indices, bags.data, bags.shape[1], y, n_classes, weights)
         columns[j] = columns[j].with_values(vocabulary)
         place = {w: i for i, w in enumerate(columns[j].values)}

@@ -320,6 +320,9 @@ def _count_wide(table: CodedTable, scope: Scope, y: Array, n_classes: int, weigh
         known &= column < table.sizes[j]
         codes = codes * table.sizes[j] + column
     cells, back = np.unique(codes[known], return_inverse=True)
+    if weights is not None and weights.ndim == 2:
+        shares = np.ascontiguousarray(weights[known].T)
+        return cells, np.stack([np.bincount(back, own, minlength=len(cells)) for own in shares], axis=1)
     flat = back * n_classes + y[known]
     found = np.bincount(flat, None if weights is None else weights[known], minlength=len(cells) * n_classes)
     return cells, found.reshape(len(cells), n_classes).astype(np.int64 if weights is None else np.float64, copy=False)
@@ -396,7 +399,8 @@ def collect_triples(
     sizes, d = table.sizes, len(table.sizes)
     refuse_triples(sizes, table.n, n_classes, max_memory)
     scopes = list(itertools.combinations(range(d), 3))
-    if max(cells_of(scopes, sizes), default=0) > WIDE:
+    shared = weights is not None and weights.ndim == 2
+    if shared or max(cells_of(scopes, sizes), default=0) > WIDE:
         return count_joint(table, scopes, y, n_classes, weights, n_jobs)
     like = np.zeros((0, n_classes), np.int64 if weights is None else float)
     out = Joint.of(scopes, [(None, 0)] * len(scopes), sizes, like)

@@ -69,7 +69,9 @@ class Sample:
         cls, hashes: Cells, cells: Callable[[Array], Cells], d: int, y: Array, n_classes: int, weights: Floats | None
     ) -> Sample:
         """The sample of rows by their hashes; `cells` gives the cells of those that are in it."""
-        there = None if weights is None or weights.all() else np.flatnonzero(weights > 0)
+        shared = weights is not None and weights.ndim == 2
+        whole = weights.sum(axis=1) if weights is not None and shared else weights
+        there = None if whole is None or whole.all() else np.flatnonzero(whole > 0)
         some, level = _least(hashes if there is None else hashes[there], d)
         rows = some if there is None else there[some]
         weights = None if weights is None else weights[rows]
@@ -80,6 +82,10 @@ class Sample:
         cls, hashes: Cells, cells: Cells, y: Array, n_classes: int, weights: Floats | None, level: int
     ) -> Sample:
         found, first, back = np.unique(hashes, return_index=True, return_inverse=True)
+        if weights is not None and weights.ndim == 2:
+            shared = np.zeros((len(found), n_classes))
+            np.add.at(shared, back, weights)
+            return cls(found, cells[first], shared, level)
         flat = back.astype(np.int64) * n_classes + y
         table = np.bincount(flat, weights, minlength=len(found) * n_classes).reshape(len(found), n_classes)
         return cls(found, cells[first], table.astype(np.int64) if weights is None else table, level)

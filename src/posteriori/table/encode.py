@@ -63,6 +63,9 @@ class Coded:
 
 def code_columns(frame: Frame, where: Sequence[int], n_jobs: int | None = None) -> Coded:
     """Code the columns `where` of a frame."""
+    if frame.memo is not None:
+        known: Coded = frame.once(("codes", *where), lambda bare: code_columns(bare, where, n_jobs))
+        return known
     whole = frame.matrix is not None and len(where) == frame.d
     if whole and frame.matrix is not None and frame.matrix.dtype.kind in "biu" and frame.matrix.size:
         found = _code_integers(frame.matrix)
@@ -220,6 +223,9 @@ def _sorted_codes(words: list[Any], codes: Array) -> tuple[Sequence[Value], Arra
 
 def numbers(frame: Frame, where: Sequence[int]) -> Array:
     """The columns `where` as a matrix of numbers, missing cells NaN; the caller's own matrix where it is one already."""
+    if frame.memo is not None:
+        known: Array = frame.once(("numbers", *where), lambda bare: numbers(bare, where))
+        return known
     if frame.matrix is not None and frame.matrix.dtype.kind in "biuf":
         part = frame.matrix if len(where) == frame.d else frame.matrix[:, where]
         return part
@@ -275,6 +281,14 @@ def _analyzer() -> Any:
     from sklearn.feature_extraction.text import CountVectorizer
 
     return CountVectorizer().build_analyzer()
+
+
+def words_of(frame: Frame, j: int) -> tuple[list[str], Any]:
+    """`count_words` of a column of a frame."""
+    if frame.memo is not None:
+        known: tuple[list[str], Any] = frame.once(("words", j), lambda bare: words_of(bare, j))
+        return known
+    return count_words(frame.column(j), frame.name(j))
 
 
 def count_words(column: Any, name: str) -> tuple[list[str], Any]:

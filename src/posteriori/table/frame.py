@@ -6,8 +6,8 @@ dates are turned, into days since 1970, so that they are the same numbers wherev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,14 @@ class Frame:
     matrix: Array | None = None
     sparse: Any = None
     columns: tuple[Any, ...] = ()
+    memo: dict[Any, Any] | None = None  # what was made of it, where the same rows are to be read again and again
+
+    def once(self, key: Any, make: Callable[[Frame], Any]) -> Any:
+        """What `make` gives of this frame, kept in its memory."""
+        assert self.memo is not None
+        if key not in self.memo:
+            self.memo[key] = make(replace(self, memo=None))
+        return self.memo[key]
 
     @property
     def d(self) -> int:

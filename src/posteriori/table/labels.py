@@ -8,13 +8,14 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, column_or_1d
 
-from ..arrays import Array, Floats, Ints
+from ..arrays import Array, Bools, Floats, Ints
 from ..errors import BadType, BadValue, UnknownValue, did_you_mean, listed
 from ..kernels.naive import encode_integers
 from .schema import in_order, is_missing
@@ -78,6 +79,48 @@ def encode_labels(y: ArrayLike | None, classes: Array | None = None) -> tuple[Ar
     else:
         raise BadValue(f"Unknown label type: unknown. Labels are numbers, strings or booleans; got {labels.dtype}")
     return (found, codes) if classes is None else (classes, _translate(found, codes, classes))
+
+
+def hidden_labels(y: Any, unlabelled: Any) -> tuple[Array, Bools]:
+    """(labels, which rows have none): a row is unlabelled where its label is the mark, or one of a tuple of marks.
+
+    None and NaN both stand for any missing label, whatever the table makes of it. Where a label is missing some other one
+    stands, so that the rest can be encoded.
+
+    >>> hidden_labels(["a", None, "b"], None)
+    (array(['a', 'a', 'b'], dtype='<U1'), array([False,  True, False]))
+    """
+    marks = unlabelled if isinstance(unlabelled, tuple) else (unlabelled,)
+    missing = any(is_missing(mark) for mark in marks)
+    told = [mark for mark in marks if not is_missing(mark)]
+    masked = np.ma.getmaskarray(y) if missing and isinstance(y, np.ma.MaskedArray) else None
+    listed_ = isinstance(y, list | tuple)
+    if listed_:  # NumPy would make text of a NaN among text
+        labels: Array = np.empty(len(y), dtype=object)
+        labels[:] = [v if np.ndim(v) == 0 else v[0] if len(v) == 1 else v for v in y]
+    else:
+        labels = flat_labels(y.data if masked is not None else y)
+    if labels.dtype.kind in "iufb":
+        hidden = np.isnan(labels) if missing and labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)
+        for mark in told:
+            if isinstance(mark, Real) and isinstance(mark, bool | np.bool_) == (labels.dtype.kind == "b"):
+                hidden |= labels == mark
+    else:
+        hidden = np.fromiter(
+            (missing if is_missing(v) else any(_is_mark(v, mark) for mark in told) for v in labels.tolist()),
+            dtype=bool,
+            count=len(labels),
+        )
+    hidden = hidden if masked is None else hidden | masked.ravel()
+    if hidden.any() and not hidden.all():
+        labels = labels.copy()
+        labels[hidden] = labels[np.argmin(hidden)]
+    return np.asarray(labels.tolist()) if listed_ and not hidden.all() else labels, hidden
+
+
+def _is_mark(label: Any, mark: Any) -> bool:
+    """Whether they are equal, a boolean being no number."""
+    return isinstance(label, bool | np.bool_) == isinstance(mark, bool | np.bool_) and bool(label == mark)
 
 
 def _integral(labels: Array) -> Array:

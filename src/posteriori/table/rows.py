@@ -7,24 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Floats
-from ..errors import TableError
+from ..arrays import Array, Bools, Floats
+from ..errors import BadValue, TableError
 from .frame import Frame, Table, labelled, open_frame
 from .kinds import Kinds, resolve_kinds
-from .labels import encode_labels, recoded
+from .labels import encode_labels, hidden_labels, recoded
 from .schema import Column, Schema, Value
-from .weights import row_weights
+from .weights import check_weights, row_weights
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows that count: none of weight zero. `codes` are places in `schema.classes`; `labels` has the dtype of y."""
+    """Rows that count: none of weight zero. `codes` are places in `schema.classes`; `labels` has the dtype of y.
+
+    Rows without a label, where there are any, are `hidden`, and their codes say nothing.
+    """
 
     frame: Frame
     schema: Schema
     codes: Array
     weights: Floats | None
     labels: Array
+    hidden: Bools | None = None
 
 
 def open_rows(X: Any, known: Schema | None, who: str, named: bool = True) -> Frame:
@@ -64,6 +68,8 @@ def read_rows(
     known: Schema | None = None,
     named: bool = True,
     declared: tuple[Value, ...] = (),
+    unlabelled: Any = (),
+    unlabelled_weight: float = 1.0,
 ) -> Rows:
     """The rows of X with the classes y: checked, coded, weighed.
 
@@ -74,6 +80,7 @@ def read_rows(
     known : the schema of a model that has learned already; its observed values are left out of the rows' schema
     named : whether such a model knows its columns by name
     declared : classes that may come later; all labels must be among them
+    unlabelled, unlabelled_weight : the mark, or the marks, of rows without a label, and what such a row weighs
     """
     kinds = X.schema if kinds is None and isinstance(X, Table) else kinds
     X, y = labelled(X, y)
@@ -81,16 +88,29 @@ def read_rows(
     frame = open_rows(X, known if known is not None else told, who, named)
     if frame.n == 0:
         raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
+    hidden = None
+    if y is not None and not (isinstance(unlabelled, tuple) and not unlabelled):
+        y, hidden = hidden_labels(y, unlabelled)
+        hidden = hidden if hidden.any() else None
+    if hidden is not None and hidden.all():
+        raise BadValue(
+            f"every row is unlabelled ({unlabelled!r}): {who} needs rows of each class. LatentClass finds classes by itself"
+        )
     labels, codes = encode_labels(y)
     if len(codes) != frame.n:
         raise TableError(f"X has {frame.n} rows but y has {len(codes)} labels: inconsistent numbers of samples")
-    weights = row_weights(
-        sample_weight, class_weight, labels, codes, {*declared, *(known.classes if known is not None else ())}
-    )
+    others = {*declared, *(known.classes if known is not None else ())}
+    if hidden is None:
+        weights = row_weights(sample_weight, class_weight, labels, codes, others)
+    else:
+        weights = _with_hidden(sample_weight, class_weight, labels, codes, others, hidden, unlabelled_weight)
     if weights is not None and not weights.all():
         rows = weights > 0
         frame, codes, weights = frame.take_rows(rows), codes[rows], weights[rows]
-        used = np.unique(codes)
+        hidden = hidden[rows] if hidden is not None and hidden[rows].any() else None
+        used = np.unique(codes if hidden is None else codes[~hidden])
+        if hidden is not None:
+            codes = np.where(hidden, used[0], codes)
         labels, codes = labels[used], np.searchsorted(used, codes).astype(codes.dtype)
     if known is not None:
         columns = tuple(c if len(c.values) == len(c.declared) else c.with_values(()) for c in known.columns)
@@ -101,7 +121,29 @@ def read_rows(
         columns = tuple(Column(n, k) for n, k in zip(names, resolve_kinds(frame, kinds)))
     kept = _declared(labels, declared, known, told)
     classes, codes = recoded(labels, codes, declared, kept)
-    return Rows(frame, Schema(columns, classes, kept), codes, weights, labels)
+    if weights is not None and sample_weight is None and class_weight is None and (weights == 1).all():
+        weights = None  # rows without a label that weighed nothing are gone
+    return Rows(frame, Schema(columns, classes, kept), codes, weights, labels, hidden)
+
+
+def _with_hidden(
+    sample_weight: Any,
+    class_weight: Any,
+    labels: Array,
+    codes: Array,
+    others: set[Any],
+    hidden: Bools,
+    unlabelled_weight: float,
+) -> Floats:
+    """The weights of rows some of which have no label: weights of classes are those of the rows with one."""
+    weights = np.ones(len(codes)) if sample_weight is None else check_weights(sample_weight, len(codes))
+    if not weights[~hidden].any():
+        raise BadValue("the rows with a label weigh nothing: no row is left to tell the classes")
+    own = row_weights(weights[~hidden], class_weight, labels, codes[~hidden], others)
+    assert own is not None
+    weights[~hidden] = own
+    weights[hidden] *= float(unlabelled_weight)
+    return check_weights(weights, len(weights))
 
 
 def _declared(

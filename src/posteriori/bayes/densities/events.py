@@ -16,7 +16,7 @@ from ...smoothing import log_theta, log_unseen
 from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
 from ...statistics.counts import Counts
 from ...statistics.statistics import Statistics
-from ...table.encode import count_words, numbers
+from ...table.encode import numbers, words_of
 from ...table.frame import Frame
 from ...table.schema import Schema
 from .base import Seen, mutual_information
@@ -109,7 +109,7 @@ class Words:
 
     def _score(self, frame: Frame, seen: Seen) -> Floats:
         cells = frame.column(self.where[0])
-        vocabulary, bags = count_words(cells, self.column.name)
+        vocabulary, bags = words_of(frame, self.where[0])
         rows = np.array([self.place.get(w, -1) for w in vocabulary], dtype=np.int64)
         table = np.where((rows >= 0)[:, None], self.log_theta[rows] if len(self.place) else 0.0, self.stranger)
         seen.unseen += int(bags[:, np.flatnonzero(rows < 0)].sum())

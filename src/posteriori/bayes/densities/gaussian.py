@@ -115,7 +115,9 @@ class Poisson:
     def __init__(self, where: list[int], names: list[str], moments: Moments, smoothing: float) -> None:
         self.where, self.names = where, names
         pooled = moments.pooled()
-        middle = np.where(pooled.mean > 0, pooled.mean, 0.5 / (pooled.n + 1)) if smoothing > 0 else pooled.mean
+        self.middle = middle = (
+            np.where(pooled.mean > 0, pooled.mean, 0.5 / (pooled.n + 1)) if smoothing > 0 else pooled.mean
+        )
         weight = moments.n + smoothing
         total = moments.n * moments.mean + smoothing * middle
         self.rate = np.where(weight > 0, total / np.where(weight > 0, weight, 1.0), middle)

@@ -22,9 +22,15 @@ def _columns(columns: Sequence[Array] | Array) -> Sequence[Array]:
 def count_cells(
     columns: Sequence[Array] | Array, y: Array, offsets: Array, n_classes: int, weights: Floats | None = None
 ) -> Array:
-    """N[offsets[j] + code, y] = Σ w of the rows with that code in column j and that class; int64 without weights."""
+    """N[offsets[j] + code, y] = Σ w of the rows with that code in column j and that class; int64 without weights.
+
+    Weights (n, K) are shares: a row counts w[r, y] in every class y.
+    """
     table = np.zeros((int(offsets[-1]), n_classes), dtype=np.int64 if weights is None else np.float64)
     for j, codes in enumerate(_columns(columns)):
+        if weights is not None and weights.ndim == 2:
+            np.add.at(table, int(offsets[j]) + codes.astype(np.int64), weights)
+            continue
         size = int(offsets[j + 1] - offsets[j])
         flat = codes.astype(np.int64) * n_classes + y
         counted = np.bincount(flat, weights, minlength=size * n_classes)

@@ -76,6 +76,22 @@ void bind_gaussian(nb::module_& m) {
         nb::arg("mean").noconvert(), nb::arg("m2").noconvert(), nb::arg("low").noconvert(), nb::arg("high").noconvert(),
         nb::arg("threads"));
     m.def(
+        "share_moments",
+        [](Any2 X, InC<double, 2> shares, OutC<double, 2> n, OutC<double, 2> mean, OutC<double, 2> m2, OutC<double, 2> low,
+           OutC<double, 2> high, int threads) {
+            const std::size_t K = n.shape(0);
+            need(shares.shape(0) == X.shape(0) && shares.shape(1) == K, "shares are not (n, K)");
+            for (auto* a : {&n, &mean, &m2, &low, &high}) need(a->shape(1) == X.shape(1) && a->shape(0) == K, "not (K, d)");
+            auto run = [&](const auto& matrix) {
+                nb::gil_scoped_release release;
+                const MomentsOut out{n.data(), mean.data(), m2.data(), low.data(), high.data()};
+                return share_moments(matrix, K, shares.data(), out, threads);
+            };
+            return X.dtype() == nb::dtype<float>() ? run(floats_of(X)) : run(doubles_of(X));
+        },
+        nb::arg("X").noconvert(), nb::arg("shares").noconvert(), nb::arg("n").noconvert(), nb::arg("mean").noconvert(),
+        nb::arg("m2").noconvert(), nb::arg("low").noconvert(), nb::arg("high").noconvert(), nb::arg("threads"));
+    m.def(
         "score_gaussian",
         [](Any2 X, InC<double, 2> mean, InC<double, 2> variance,
            nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, OutC<double, 2> out, bool posterior, int threads) {
@@ -309,6 +325,19 @@ void bind_cells(nb::module_& m) {
         },
         nb::arg("columns"), nb::arg("y").noconvert(), nb::arg("offsets").noconvert(), nb::arg("weights").noconvert(),
         nb::arg("table").noconvert(), nb::arg("threads"));
+    m.def(
+        "share_cells",
+        [](nb::handle columns, InC<std::int64_t, 1> offsets, InC<double, 2> shares, OutC<double, 2> table, int threads) {
+            std::vector<nb::object> held;
+            const Cells cells = cells_of(columns, offsets, held);
+            need(shares.shape(0) == cells.n, "columns and shares differ in length");
+            need(table.shape(0) == cells.total(), "the table does not have the cells of offsets");
+            need(shares.shape(1) == table.shape(1), "shares and table differ in their classes");
+            nb::gil_scoped_release release;
+            share_cells(cells, table.shape(1), shares.data(), table.data(), threads);
+        },
+        nb::arg("columns"), nb::arg("offsets").noconvert(), nb::arg("shares").noconvert(), nb::arg("table").noconvert(),
+        nb::arg("threads"));
     m.def(
         "score_cells",
         [](nb::handle columns, InC<double, 2> theta, InC<std::int64_t, 1> offsets,

@@ -97,6 +97,18 @@ void bind_pairs(nb::module_& m) {
         nb::arg("columns"), nb::arg("sizes"), nb::arg("y").noconvert(), nb::arg("weights").noconvert(),
         nb::arg("table").noconvert(), nb::arg("threads"));
     m.def(
+        "share_pairs",
+        [](const std::vector<AnyCodes>& columns, const std::vector<std::uint32_t>& sizes, InC<double, 2> shares,
+           OutC<double, 2> table, int threads) {
+            const auto list = code_columns(columns, shares.shape(0));
+            check_table(sizes, columns.size(), table);
+            need(shares.shape(1) == table.shape(1), "shares and table differ in their classes");
+            nb::gil_scoped_release release;
+            posteriori::share_pairs(list, sizes, static_cast<std::uint32_t>(table.shape(1)), shares.shape(0), shares.data(),
+                                    table.data(), threads);
+        },
+        nb::arg("columns"), nb::arg("sizes"), nb::arg("shares").noconvert(), nb::arg("table").noconvert(), nb::arg("threads"));
+    m.def(
         "ladder_losses",
         [](const std::vector<AnyCodes>& columns, const std::vector<std::uint32_t>& sizes, const InC<std::int64_t, 1>& ends,
            const InC<std::int32_t, 1>& families, const InC<std::int64_t, 1>& begins, const InC<double, 2>& log_theta,

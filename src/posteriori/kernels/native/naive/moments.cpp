@@ -63,8 +63,9 @@ template <typename T, bool Weighted, bool Masked> struct Block {
     std::size_t count, d;
     const std::uint32_t* y;
     const double* w;
+    std::size_t apart = 1;  // from the weight of a row to that of the next
 
-    double weight(std::size_t r) const { return Weighted ? w[r] : 1.0; }
+    double weight(std::size_t r) const { return Weighted ? w[r * apart] : 1.0; }
 
     void sums(double* __restrict s, double* __restrict n) const {
         for (std::size_t r = 0; r < count; ++r) {
@@ -168,7 +169,7 @@ struct Scratch {
 };
 
 template <typename T, bool Weighted, bool Masked>
-bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Running& into) {
+bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Running& into, std::size_t first = 0) {
     const std::size_t d = block.d;
     scratch.clear(d);
     block.sums(scratch.s.data(), scratch.n.data());
@@ -193,7 +194,7 @@ bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Runnin
             q[j] = std::max(q[j] - off * e[j], 0.0);
             e[j] = off;
         }
-        merge_row(into, k * d, d, At{n, s, e, q, low, high});
+        merge_row(into, (first + k) * d, d, At{n, s, e, q, low, high});
     }
     return true;
 }
@@ -230,11 +231,34 @@ int add_rows(const Matrix<T>& X, const Column& y, std::size_t K, const double* w
     return seen;
 }
 
-}  // namespace
-
+// Rows that belong to every class by shares (n, K): each block as above, class after class while it is in cache.
 template <typename T>
-int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const double* w,
-                  const MomentsOut& out, int threads) {
+int add_shares(const Matrix<T>& X, std::size_t K, const double* shares, std::size_t begin, std::size_t end, std::size_t step,
+               Running& into) {
+    Scratch scratch(1, X.d, step);
+    std::vector<T> turned;
+    int seen = CLEAN;
+    for (std::size_t b = begin; b < end; b += step) {
+        const std::size_t count = std::min(step, end - b);
+        scratch.sort(count);  // all of one class
+        std::ptrdiff_t row;
+        const T* x = X.rows(b, count, turned, &row);
+        bool clean = true;
+        for (std::size_t k = 0; k < K; ++k) {
+            const double* w = shares + b * K + k;
+            const Block<T, true, false> block{x, row, count, X.d, scratch.y.data(), w, K};
+            if (clean && add_block(block, scratch, into, k)) continue;
+            if (clean) seen |= look(x, row, count, X.d);
+            clean = false;  // what one class met, the others will meet
+            add_block(Block<T, true, true>{x, row, count, X.d, scratch.y.data(), w, K}, scratch, into, k);
+        }
+    }
+    return seen;
+}
+
+// The moments of all rows, from `add(begin, end, rows at a time, into)`.
+template <typename T, typename Add>
+int in_chunks(const Matrix<T>& X, std::size_t K, const MomentsOut& out, int threads, const Add& add) {
     const std::size_t size = K * X.d;
     if (!X.n || !size) return CLEAN;
     const std::size_t step = std::clamp<std::size_t>((std::size_t{1} << 18) / (X.d * sizeof(T)), 32, 4096);
@@ -247,8 +271,7 @@ int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const doub
     parallel_for(chunks, threads, [&](std::size_t c) {
         parts[c] = Running(size);
         const std::size_t begin = std::min(X.n, c * share), end = std::min(X.n, begin + share);
-        seen[c] = w ? add_rows<T, true>(X, y, K, w, begin, end, step, parts[c])
-                    : add_rows<T, false>(X, y, K, w, begin, end, step, parts[c]);
+        seen[c] = add(begin, end, step, parts[c]);
     });
     Running& all = parts[0];
     int flags = seen[0];
@@ -266,7 +289,26 @@ int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const doub
     return flags;
 }
 
+}  // namespace
+
+template <typename T>
+int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const double* w, const MomentsOut& out, int threads) {
+    return in_chunks(X, K, out, threads, [&](std::size_t begin, std::size_t end, std::size_t step, Running& into) {
+        return w ? add_rows<T, true>(X, y, K, w, begin, end, step, into)
+                 : add_rows<T, false>(X, y, K, w, begin, end, step, into);
+    });
+}
+
+template <typename T>
+int share_moments(const Matrix<T>& X, std::size_t K, const double* shares, const MomentsOut& out, int threads) {
+    return in_chunks(X, K, out, threads, [&](std::size_t begin, std::size_t end, std::size_t step, Running& into) {
+        return add_shares(X, K, shares, begin, end, step, into);
+    });
+}
+
 template int class_moments<double>(const Matrix<double>&, const Column&, std::size_t, const double*, const MomentsOut&, int);
 template int class_moments<float>(const Matrix<float>&, const Column&, std::size_t, const double*, const MomentsOut&, int);
+template int share_moments<double>(const Matrix<double>&, std::size_t, const double*, const MomentsOut&, int);
+template int share_moments<float>(const Matrix<float>&, std::size_t, const double*, const MomentsOut&, int);
 
 }  // namespace posteriori

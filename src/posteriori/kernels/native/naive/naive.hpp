@@ -66,6 +66,8 @@ constexpr std::int64_t NONE = -1;
 
 void count_cells(const Cells& cells, const Column& y, std::size_t K, std::int64_t* table, int threads);
 void count_cells(const Cells& cells, const Column& y, std::size_t K, const double* w, double* table, int threads);
+// Every row counts shares[row, y] for each class y.
+void share_cells(const Cells& cells, std::size_t K, const double* shares, double* table, int threads);
 // N of each family of columns, the last fastest, at table + starts[f]; codes are below `sizes`.
 void count_families(const std::vector<Column>& columns, const std::int64_t* sizes, std::size_t n,
                     const std::vector<std::vector<int>>& families, const std::int64_t* starts, std::int64_t* table, int threads);
@@ -84,6 +86,8 @@ struct MomentsOut {  // (K, d) each; low and high begin as +∞ and −∞
 };
 template <typename T>
 int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const double* w, const MomentsOut& out, int threads);
+template <typename T>
+int share_moments(const Matrix<T>& X, std::size_t K, const double* shares, const MomentsOut& out, int threads);
 template <typename T>
 std::int64_t score_gaussian(const Matrix<T>& X, const double* mean, const double* variance, std::size_t K,
                             const Scores& to, int threads, int* seen);

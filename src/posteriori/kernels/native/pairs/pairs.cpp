@@ -134,6 +134,22 @@ void count_scalar(const Job& job, const double* weights, std::ptrdiff_t weight_s
     });
 }
 
+// One pair, one block of rows, each of which has a share in every class.
+void add_shares(const TileColumn& a, const TileColumn& b, std::uint32_t size_a, std::uint32_t size_b, std::size_t K,
+                std::size_t rows, const double* shares, double* table) {
+    for (std::size_t r = 0; r < rows; ++r) {
+        if (a.codes[r] >= size_a || b.codes[r] >= size_b) continue;
+        double* to = table + (std::size_t{a.codes[r]} * size_b + b.codes[r]) * K;
+        const double* share = shares + r * K;
+        if (K == 2) {  // spares the loop
+            to[0] += share[0];
+            to[1] += share[1];
+            continue;
+        }
+        for (std::size_t k = 0; k < K; ++k) to[k] += share[k];
+    }
+}
+
 // ---- bitmaps: rows ordered by class within a chunk, one bitmap a value, AND + popcount ----------------------------------
 
 struct Segment {
@@ -365,6 +381,27 @@ void weigh_pairs(const std::vector<Column>& columns, const std::vector<std::uint
                  int threads) {
     const Job job(columns, sizes, y, n_classes, n, PairWay::scalar);
     count_scalar<double, true>(job, weights, weight_stride, table, threads);
+}
+
+void share_pairs(const std::vector<Column>& columns, const std::vector<std::uint32_t>& sizes, std::uint32_t n_classes,
+                 std::size_t n, const double* shares, double* table, int threads) {
+    const Job job(columns, sizes, Column{nullptr, 0, 1}, n_classes, n, PairWay::scalar);
+    const std::size_t d = columns.size(), K = n_classes;
+    const auto tasks = tile_pairs(d);
+    parallel_for(tasks.size(), threads, [&](std::size_t t) {
+        const auto [first_a, first_b] = tasks[t];
+        std::vector<TileColumn> tile_a(kTile), tile_b(first_a == first_b ? 0 : kTile);
+        for (std::size_t begin = 0; begin < n; begin += kScalarRows) {
+            const std::size_t rows = std::min(kScalarRows, n - begin);
+            read_tile(job, first_a, begin, rows, tile_a);
+            if (first_a != first_b) read_tile(job, first_b, begin, rows, tile_b);
+            const auto& other = first_a == first_b ? tile_a : tile_b;
+            for (std::size_t i = first_a; i < std::min(first_a + kTile, d); ++i)
+                for (std::size_t j = std::max(first_b, i + 1); j < std::min(first_b + kTile, d); ++j)
+                    add_shares(tile_a[i - first_a], other[j - first_b], sizes[i], sizes[j], K, rows, shares + begin * K,
+                               table + job.offset(i, j));
+        }
+    });
 }
 
 }  // namespace posteriori

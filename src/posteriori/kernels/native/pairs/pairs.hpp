@@ -22,4 +22,8 @@ void weigh_pairs(const std::vector<Column>& columns, const std::vector<std::uint
                  std::uint32_t n_classes, std::size_t n, const double* weights, std::ptrdiff_t weight_stride,
                  double* table, int threads);
 
+// The same where every row gives shares[row, y] to each class y.
+void share_pairs(const std::vector<Column>& columns, const std::vector<std::uint32_t>& sizes, std::uint32_t n_classes,
+                 std::size_t n, const double* shares, double* table, int threads);
+
 }  // namespace posteriori

@@ -1,0 +1,184 @@
+"""A hidden class: rows some or all of which have no label, as a classifier that counts sees them.
+
+Symbols: n rows, K classes, w weights; r[row, y] responsibilities: P(y|x, θ) where the label is hidden, one or zero where
+it is known; shares w·r, by which `collect` counts every row in every class.
+
+    E   r = P(y|x, θ), or one for the most probable class (hard)
+    M   θ from collect(rows, weights=w·r)
+    ℓ   Σ_known w ln P(y, x) + Σ_hidden w ln P(x) (hard: max_y ln P(y, x)) + the log prior of θ that smoothing stands for
+
+Values are those of all rows from the beginning, so that every turn judges the same model.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from ..arrays import Array, Floats
+from ..em import Ascent, ascend
+from ..errors import BadParameter, ModelError
+from ..estimator import generator
+from ..kernels.naive import normalise
+from ..table.rows import Rows
+
+UNLABELLED: dict[str, list[Any]] = {
+    "unlabelled": [object],  # any label may be the mark
+    "unlabelled_weight": [Interval(Real, 0, None, closed="left")],
+}
+TOL, MAX_ITER = 1e-6, 200  # of `fit`; `expectation_maximization` takes others
+AROUND = 1e-3  # what all rows together weigh beside the K rows that a climb begins with
+
+
+class HiddenClass:
+    """Rows with their labels, where they have one, under one model; see `em.Hidden`."""
+
+    def __init__(self, model: Any, rows: Rows, hard: bool = False) -> None:
+        hidden = np.zeros(rows.frame.n, dtype=bool) if rows.hidden is None else rows.hidden
+        self.hard, self.labels, self.frame = hard, rows.labels, rows.frame
+        self.rng = np.random.default_rng(0)  # of the order in which batches come
+        self.known = np.flatnonzero(~hidden)
+        self.hidden = np.flatnonzero(hidden)
+        self.codes = rows.codes
+        self.weights = np.ones(rows.frame.n) if rows.weights is None else rows.weights
+        self.template = model._settled(rows, self.known)
+        self.data, self.schema = self.template._prepared(rows.frame, rows.schema)
+        self.declared = {c.name: c.declared for c in rows.schema.columns}
+        self.climbs = bool(self.template._climbs(self.schema))
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.schema.classes)
+
+    def shares(self, responsibilities: Floats) -> Floats:
+        """w·r, with what is known in its place; the array is overwritten."""
+        out = responsibilities
+        out *= self.weights[:, None]
+        out[self.known] = 0.0
+        out[self.known, self.codes[self.known]] = self.weights[self.known]
+        return out
+
+    def expect(self, model: Any) -> tuple[Floats, float]:
+        """(w·r, ℓ)."""
+        log_joint = model._scored(self.data)
+        found, value = self._responsibilities(log_joint)
+        value[self.known] = log_joint[self.known, self.codes[self.known]]
+        return self.shares(found), float((self.weights * value).sum()) + float(model._log_prior_of_theta())
+
+    def _responsibilities(self, log_joint: Floats) -> tuple[Floats, Floats]:
+        """(r, ln P(x)), or the most probable class and max_y ln P(y, x)."""
+        if not self.hard:
+            return normalise(log_joint, self.template.n_jobs)
+        each, best = np.arange(len(log_joint)), log_joint.argmax(axis=1)
+        found = np.zeros(log_joint.shape)
+        found[each, best] = 1.0
+        return found, log_joint[each, best]
+
+    def maximise(self, shares: Floats) -> Any:
+        """The model that these shares count to."""
+        model = copy.copy(self.template)
+        model._become(model._counted(self.data, self.schema, self.codes, shares), self.labels)
+        return model
+
+    def climb(self, who: str) -> Ascent[Any]:
+        """What `fit` does: from the rows with labels, until a turn gains next to nothing."""
+        found = ascend(self.starts(1, 0), self.expect, self.maximise, tol=TOL, max_iter=MAX_ITER, climbs=self.climbs)
+        if not (found.converged or found.interrupted or found.turns < MAX_ITER):
+            warnings.warn(
+                f"{who}: EM has not converged after {found.turns} turns; the best model so far is kept",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return found
+
+    def starts(self, n_init: int, random_state: Any) -> list[Any]:
+        """At the rows with labels, and beside them at their answers mixed with chance; without labels at K rows each."""
+        rng = self.rng = generator(random_state)
+        n, K = len(self.weights), self.n_classes
+        if not len(self.known):
+            return [self.maximise(self._drawn(rng)) for _ in range(n_init)]
+        first = self.maximise(self.shares(np.zeros((n, K))))
+        if n_init == 1:
+            return [first]
+        answer = normalise(first._scored(self.data), first.n_jobs)[0]
+        mixed = ((answer + rng.dirichlet(np.ones(K), n)) / 2 for _ in range(n_init - 1))
+        return [first, *(self.maximise(self.shares(r)) for r in mixed)]
+
+    def _drawn(self, rng: np.random.Generator) -> Floats:
+        """Shares of K rows, a class each, and next to nothing of all others, so that no value is without a count."""
+        n, K = len(self.weights), self.n_classes
+        if n < K:
+            raise ModelError(f"{K} classes need at least as many rows. Got {n} instead.")
+        chance = self.weights / self.weights.sum()
+        at = rng.choice(n, K, replace=False, p=chance) if np.count_nonzero(chance) >= K else rng.permutation(n)[:K]
+        out = np.repeat((AROUND / K) * chance[:, None], K, axis=1)
+        out[at, np.arange(K)] += 1.0
+        return out
+
+    def started(self, start: Any) -> Any:
+        """The model that counts by the answers of a fitted model, or by responsibilities that were given."""
+        n, K = len(self.weights), self.n_classes
+        if hasattr(start, "predict_proba"):
+            classes = list(getattr(start, "classes_", []))
+            if classes != list(self.schema.classes):
+                raise BadParameter(f"start has the classes {classes}, the rows {list(self.schema.classes)}")
+            return self.maximise(self.shares(normalise(start._log_joint(self.frame))[0]))
+        try:
+            given = np.array(start, dtype=np.float64)
+        except (TypeError, ValueError):
+            given = np.empty(0)
+        if given.shape != (n, K) or not np.isfinite(given).all() or (given < 0).any():
+            raise BadParameter(
+                f"start is a fitted model, or responsibilities of {n} rows in {K} classes. Got {start!r:.60} instead."
+            )
+        whole = given.sum(axis=1, keepdims=True)
+        return self.maximise(self.shares(given / np.where(whole > 0, whole, 1.0)))
+
+    def sweep(self, state: tuple[Any, Any, int], batch_size: int, decay: float) -> tuple[Any, Any, int]:
+        """(model, running statistics of the hidden rows, steps) after one pass over them, `batch_size` rows at a time.
+
+        S ← (1 − γ) S + γ S_batch·(all rows/those of the batch), γ = (t + 2)^−decay; known rows are counted as they are.
+        """
+        model, running, t = state
+        known = self._part(model, self.known, None)
+        order = self.rng.permutation(self.hidden)
+        total = self.weights[self.hidden].sum()
+        for rows in np.array_split(order, -(-len(order) // batch_size) if len(order) else 0):
+            scored = model._scored(model._taken(self.data, rows))
+            found = self._part(model, rows, self._responsibilities(scored)[0])
+            step, scale = (t + 2.0) ** -decay, total / self.weights[rows].sum()
+            running = found.scaled(scale) if running is None else running.scaled(1 - step) + found.scaled(step * scale)
+            model = copy.copy(model)
+            model._become(running if known is None else known + running, self.labels)
+            t += 1
+        return model, running, t
+
+    def _part(self, model: Any, rows: Array, responsibilities: Floats | None) -> Any:
+        """The statistics of some rows, which are all known (no responsibilities) or all hidden; None of no rows."""
+        if not len(rows):
+            return None
+        if responsibilities is None:
+            shares = np.zeros((len(rows), self.n_classes))
+            shares[np.arange(len(rows)), self.codes[rows]] = self.weights[rows]
+        else:
+            shares = responsibilities * self.weights[rows][:, None]
+        return model._counted(model._taken(self.data, rows), self.schema, self.codes[rows], shares)
+
+    def finish(self, model: Any) -> Any:
+        """The model with values that are there because rows have them."""
+        statistics = model.statistics_
+        columns = tuple(
+            c if c.kind in ("numeric", "count") else replace(c, declared=self.declared[c.name])
+            for c in statistics.schema.columns
+        )
+        model.statistics_ = replace(statistics, schema=replace(statistics.schema, columns=columns))
+        model.__dict__.pop("_kept", None)
+        return model

@@ -1,0 +1,195 @@
+"""Learning from tables: rows of any kind of columns become statistics, matched by name and value."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Floats, Ints
+from ..em import Ascent
+from ..errors import BadParameter, BadValue, TableError
+from ..table.encode import Seen
+from ..table.frame import Frame, open_frame
+from ..table.rows import Rows, open_rows, read_rows
+from ..table.schema import Schema
+from .hidden import HiddenClass
+from .learning import Learner
+from .waiting import Room, row_of, table_of, table_room
+
+
+class TableLearner(Learner):
+    """A learner from tables of any kind of columns, matched by name and value.
+
+    Rows without a label are learned too: by `fit` where y has the mark, and by `expectation_maximization`.
+    """
+
+    kinds: Any
+    class_weight: Any
+    n_jobs: int | None
+    unlabelled: Any = ()
+    unlabelled_weight: float = 1.0
+
+    @abstractmethod
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
+        """Statistics of these rows alone; `seen` is told of missing cells."""
+
+    def _open(self, X: Any) -> Frame:
+        """The border of prediction: rows with as many columns as training had, in training's order."""
+        frame = open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self))
+        if frame.n == 0:
+            raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
+        return frame
+
+    def _first(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array]:
+        rows = self._rows(X, y, sample_weight, ())
+        if rows.hidden is None:
+            return self._count(rows)
+        data = HiddenClass(self, rows)
+        found = data.climb(type(self).__name__)
+        return self._adopt(data.finish(found.parameters), found, rows)
+
+    def _adopt(self, model: Any, found: Ascent[Any], rows: Rows) -> tuple[Any, Array]:
+        """What EM has learned, as this model's own."""
+        own = self._get_param_names()
+        self.__dict__.update({name: value for name, value in vars(model).items() if name not in own})
+        self._named(rows)
+        self._seen = Seen()
+        self.em_ = replace(found, parameters=None)
+        return model.statistics_, rows.labels
+
+    def _hidden(self, X: Any, y: Any, sample_weight: Any, n_classes: int | None, hard: bool) -> HiddenClass:
+        """The rows as `expectation_maximization` asks for them."""
+        if "unlabelled" not in self._get_param_names():
+            raise BadParameter(
+                f"{type(self).__name__} has no hidden class; NaiveBayes, TAN, AODE, KDB, SPODE, A2DE have"
+            )
+        model = copy.copy(self)
+        for name in [n for n in vars(model) if n.endswith("_") or n.startswith("_")]:
+            del model.__dict__[name]  # what was learned
+        model._check_parameters()
+        if (y is None) != (n_classes is not None):
+            raise BadParameter("give y, with labels for some rows at least, or n_classes where no row has one")
+        if y is not None:
+            rows = model._rows(X, y, sample_weight, ())
+        else:
+            rows = model._rows(X, np.zeros(open_frame(X).n), sample_weight, ())
+            names = np.arange(int(n_classes or 0))
+            schema = replace(rows.schema, classes=tuple(names.tolist()), declared_classes=frozenset(names.tolist()))
+            rows = replace(rows, schema=schema, labels=names, hidden=np.ones(rows.frame.n, dtype=bool))
+        return HiddenClass(model, rows, hard)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
+        rows = self._rows(X, y, sample_weight, declared)
+        if rows.hidden is not None:
+            raise BadValue(
+                f"rows without a label ({self.unlabelled!r}) are learned by fit alone, all at once: their classes are "
+                "inferred from all rows together"
+            )
+        return self._count(rows)
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> Rows:
+        known = vars(self).get("statistics_")
+        return read_rows(
+            X,
+            y,
+            sample_weight,
+            who=type(self).__name__,
+            kinds=self.kinds,
+            class_weight=self.class_weight,
+            known=known and known.schema,
+            named=known is None or "feature_names_in_" in vars(self),
+            declared=declared,
+            unlabelled=self.unlabelled,
+            unlabelled_weight=self.unlabelled_weight,
+        )
+
+    def _count(self, rows: Rows) -> tuple[Any, Array]:
+        """(statistics of these rows, their labels)."""
+        known, seen = vars(self).get("statistics_"), Seen()
+        found = self._collect(rows.frame, rows.schema, rows.codes, rows.weights, seen)
+        if known is None:
+            self._named(rows)
+        self._seen = seen
+        return found, rows.labels
+
+    def _named(self, rows: Rows) -> None:
+        self.n_features_in_ = len(rows.schema.columns)
+        if rows.frame.names is not None:
+            self.feature_names_in_ = np.array(rows.frame.names, dtype=object)
+
+    def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
+        plain = self.class_weight is None and self.unlabelled == ()
+        return table_room(vars(self)["statistics_"], parameters) if plain else None
+
+    def _admit(self, room: Room, X: Any, label: Any) -> Any:
+        found = row_of(room, X)
+        if found is None:
+            return None
+        self._seen = Seen(found[1])
+        return found[0]
+
+    def _rows_of(self, room: Room) -> Frame:
+        return table_of(room)
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns and classes, with the values that training had."""
+        found: Schema = self.statistics_.schema
+        return found
+
+    @property
+    def n_missing_(self) -> int:
+        """Missing cells in the rows that were last looked at, in training or prediction."""
+        return int(self._seen.missing)
+
+    @property
+    def n_unseen_(self) -> int:
+        """Cells of the rows last predicted whose value training did not have."""
+        return int(self._seen.unseen)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _settled(self, rows: Rows, known: Ints) -> Any:
+        """The model that every turn begins with: what is chosen but once is chosen, by the labels if there are any."""
+        raise NotImplementedError
+
+    def _of_known(self, rows: Rows, known: Ints) -> Any:
+        """The model of the rows with labels alone."""
+        model, w = copy.copy(self), None if rows.weights is None else rows.weights[known]
+        counted = model._collect(rows.frame.take_rows(known), rows.schema, rows.codes[known], w, Seen())
+        model._become(counted, rows.labels)
+        return model
+
+    def _prepared(self, frame: Frame, schema: Schema) -> tuple[Any, Schema]:
+        """(the rows as `_scored` and `_counted` read them, the schema with the values of all rows)."""
+        raise NotImplementedError
+
+    def _taken(self, data: Any, rows: Array) -> Any:
+        """Some rows of what `_prepared` gives."""
+        raise NotImplementedError
+
+    def _scored(self, data: Any) -> Floats:
+        """log P(y, x) of each row."""
+        raise NotImplementedError
+
+    def _counted(self, data: Any, schema: Schema, y: Array, shares: Floats) -> Any:
+        """The statistics of the rows, each in every class by its shares."""
+        raise NotImplementedError
+
+    def _climbs(self, schema: Schema) -> bool:
+        """Whether counting maximises ℓ, with `_log_prior_of_theta`."""
+        return False
+
+    def _log_prior_of_theta(self) -> float:
+        """The log density of θ under the prior that smoothing stands for, where M maximises ℓ with it."""
+        return 0.0

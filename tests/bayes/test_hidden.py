@@ -1,0 +1,448 @@
+"""Rows without a label: the laws of EM over a hidden class, and what it is for."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import posteriori as po
+from posteriori.em import ROUNDING
+from posteriori.errors import BadParameter, BadValue, ModelError
+from posteriori.statistics.collect import collect, collect_codes
+from posteriori.statistics.joint import collect_pairs, collect_triples
+from posteriori.table.encode import Coded
+from posteriori.table.frame import open_frame
+from posteriori.table.schema import Column, Schema
+
+COLUMNS = (
+    Column("word", "categorical"),
+    Column("bit", "binary"),
+    Column("number", "numeric"),
+    Column("wide", "numeric"),
+)
+SPECTRUM = [po.NaiveBayes, po.TAN, po.AODE, po.KDB, po.SPODE, po.A2DE]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def mixed(rng, n, K=3):
+    """Words, numbers, counts of events and holes, with the class that made them."""
+    z = rng.integers(0, K, n)
+    word = np.array(["red", "green", "blue"], dtype=object)[(z + (rng.random(n) < 0.3)) % 3]
+    word[rng.random(n) < 0.1] = None
+    number = rng.normal(size=n) + 3 * z
+    number[rng.random(n) < 0.1] = np.nan
+    return {"word": word, "bit": rng.random(n) < 0.3 + 0.2 * (z == 1), "number": number, "wide": 1e3 * number**2}, z
+
+
+def bits(rng, n, d=8, p=(0.25, 0.8)):
+    """Binary columns that tell of a class of two."""
+    z = rng.integers(0, 2, n)
+    return (rng.random((n, d)) < np.asarray(p)[z][:, None]).astype(np.uint8), z
+
+
+def monotone(trace):
+    return all(b >= a - ROUNDING * abs(b) for a, b in itertools.pairwise(trace))
+
+
+# ---- counting by shares ------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(seeds, st.sampled_from([1, 2, 3, 5, 20]), st.sampled_from([1, 7, 300, 70_000]), st.booleans())
+def test_hard_shares_are_counting_bit_for_bit(seed, K, n, text):
+    rng = np.random.default_rng(seed)
+    X, _ = mixed(rng, n)
+    roles = ["cells", "cells", "moments", "histogram"]
+    columns = list(COLUMNS)
+    if text:
+        X |= {
+            "said": np.array(["a b", "b c c", "d"], dtype=object)[rng.integers(0, 3, n)],
+            "times": rng.poisson(2.0, n),
+        }
+        columns += [Column("said", "text"), Column("times", "count")]
+        roles += ["words", "events"]
+    y = rng.integers(0, K, n).astype(np.uint8)
+    schema, frame = Schema(tuple(columns), tuple(range(K))), open_frame(X)
+    roles = tuple(roles)
+    plain, one = collect(frame, schema, roles, y), collect(frame, schema, roles, y, np.ones(n))
+    shares = np.zeros((n, K))
+    shares[np.arange(n), y] = 1.0
+    for n_jobs in (1, 3):
+        found = collect(frame, schema, roles, y, shares, n_jobs)
+        assert found == one
+        assert np.array_equal(found.rows, plain.rows)
+        assert (found.cells, found.words, found.histograms) == (plain.cells, plain.words, plain.histograms)
+    weights = rng.random(n) + 0.5
+    one, found = (collect(frame, schema, roles, y, w) for w in (weights, shares * weights[:, None]))
+    assert np.array_equal(one.cells.table, found.cells.table)
+    for part in ("mean", "m2"):
+        np.testing.assert_allclose(getattr(found.moments, part), getattr(one.moments, part), rtol=1e-10, atol=1e-10)
+
+
+@given(seeds, st.sampled_from([2, 3, 7]), st.booleans())
+def test_hard_shares_of_several_columns_are_counting(seed, K, holes):
+    rng = np.random.default_rng(seed)
+    sizes, n = (2, 3, 5, 4), 200
+    codes = [rng.integers(0, s + holes, n).astype(np.uint8) for s in sizes]
+    y = rng.integers(0, K, n).astype(np.uint8)
+    missing = sum(int((c == s).sum()) for c, s in zip(codes, sizes))
+    coded = Coded(tuple(tuple(range(s)) for s in sizes), codes, missing)
+    schema = Schema(
+        tuple(Column(f"x{j}", "categorical", tuple(range(s)), frozenset(range(s))) for j, s in enumerate(sizes)),
+        tuple(range(K)),
+    )
+    shares = np.zeros((n, K))
+    shares[np.arange(n), y] = 1.0
+    table, _ = collect_codes(coded, schema, y, None, 1)
+    for collected in (collect_pairs, collect_triples):
+        assert collected(table, y, K, None, 2, None) == collected(table, y, K, shares, 2, None)
+    soft = rng.dirichlet(np.ones(K), n)
+    tiled, _ = collect_codes(
+        Coded(coded.values, [np.tile(c, K) for c in codes], missing * K),
+        schema,
+        np.repeat(np.arange(K), n).astype(np.uint8),
+        None,
+        1,
+    )
+    wanted = collect_pairs(tiled, np.repeat(np.arange(K), n).astype(np.uint8), K, soft.T.ravel(), 1, None)
+    np.testing.assert_allclose(collect_pairs(table, y, K, soft, 1, None).counts.table, wanted.counts.table, rtol=1e-12)
+
+
+@given(seeds)
+def test_soft_counting_is_every_row_in_every_class(seed):
+    rng = np.random.default_rng(seed)
+    K, n = 3, 150
+    X, _ = mixed(rng, n)
+    roles = ("cells", "cells", "moments", "numbers")
+    schema, soft = Schema(COLUMNS, tuple(range(K))), rng.dirichlet(np.ones(K), n)
+    found = collect(open_frame(X), schema, roles, np.zeros(n, np.uint8), soft)
+    tiled = {name: np.tile(cells, K) for name, cells in X.items()}
+    wanted = collect(open_frame(tiled), schema, roles, np.repeat(np.arange(K), n).astype(np.uint8), soft.T.ravel())
+    for a, b in [(found.rows, wanted.rows), (found.cells.table, wanted.cells.table)]:
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    for part in ("n", "mean", "m2"):
+        np.testing.assert_allclose(getattr(found.moments, part), getattr(wanted.moments, part), rtol=1e-9)
+    np.testing.assert_allclose(found.histograms[0].table, wanted.histograms[0].table, rtol=1e-12)
+    np.testing.assert_allclose(found.sample.table, wanted.sample.table, rtol=1e-12)
+
+
+# ---- the climb ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds, st.sampled_from([0.0, 0.3, 1.0, 5.0]), st.sampled_from([0.1, 1.0, 7.0]), st.booleans(), st.booleans())
+def test_the_objective_of_counts_never_falls(seed, smoothing, weight, hard, weighted):
+    rng = np.random.default_rng(seed)
+    n = 120
+    X, z = bits(rng, n, 5)
+    X = X.astype(object)
+    X[rng.random(X.shape) < 0.1] = None
+    X[:, 4] = rng.integers(0, 4, n)
+    y = np.where(rng.random(n) < 0.2, z, -1)
+    y[:2] = [0, 1]
+    w = rng.random(n) + 0.1 if weighted else None
+    model = po.NaiveBayes(smoothing=smoothing, kinds="categorical", unlabelled=-1, unlabelled_weight=weight)
+    if smoothing == 0:
+        X[:2] = [[0, 0, 0, 0, 0]] * 2  # every value of every column is possible in both classes
+        X, y = (
+            np.vstack([X, [[v] * 5 for v in (0, 1)] * 2, [[0, 0, 0, 0, v] for v in range(4)] * 2]),
+            np.append(y, [0, 0, 1, 1] + [0] * 4 + [1] * 4),
+        )
+        w = None
+    found = po.expectation_maximization(model, X, y, sample_weight=w, hard=hard, tol=1e-9, max_iter=60)
+    assert monotone(found.trace)
+    assert not found.marks
+    assert found.best == found.turns
+
+
+@settings(max_examples=15, deadline=None)
+@given(seeds, st.booleans())
+def test_the_objective_of_words_rates_and_normals_never_falls(seed, hard):
+    rng = np.random.default_rng(seed)
+    X, z = mixed(rng, 300)
+    X["wide"] = np.cbrt(X["number"])  # no class so narrow beside the others that it borrows their width
+    X |= {"said": np.array(["a b", "b c c", "d"], dtype=object)[(z + (rng.random(300) < 0.4)) % 3]}
+    X |= {"times": rng.poisson(1 + z), "rate": rng.poisson(2 * z + 1)}
+    y = np.where(rng.random(300) < 0.2, z, -1)
+    y[:3] = [0, 1, 2]
+    kinds = {"said": "text", "times": "count", "rate": "count"}
+    model = po.NaiveBayes(kinds=kinds, density={"rate": "poisson"}, unlabelled=-1)
+    found = po.expectation_maximization(model, X, y, hard=hard, tol=1e-10, max_iter=40)
+    assert monotone(found.trace)
+
+
+def test_a_class_that_borrows_its_width_is_an_exception_that_is_marked():
+    rng = np.random.default_rng(1_168_567_758)
+    X, z = mixed(rng, 300)
+    y = np.where(rng.random(300) < 0.2, z, -1)
+    found = po.expectation_maximization(po.NaiveBayes(unlabelled=-1), X, y, tol=1e-12)
+    falls = [turn for turn, what in found.marks if what == "fell"]
+    assert falls == [k + 1 for k, (a, b) in enumerate(itertools.pairwise(found.trace), 1) if b < a - ROUNDING * abs(b)]
+    assert found.objective == max(found.trace) == found.trace[found.best - 1]
+
+
+def test_one_turn_by_hand():
+    """An EM step of naive Bayes in plain NumPy: λ-smoothed tables, normal columns, missing cells, weights."""
+    rng = np.random.default_rng(5)
+    n, K, lam, u = 80, 2, 0.7, 0.6
+    z = rng.integers(0, K, n)
+    a, b = (z + (rng.random(n) < 0.3)) % 2, rng.integers(0, 3, n)
+    x = rng.normal(size=n) + 2 * z
+    x[rng.random(n) < 0.2] = np.nan
+    known = rng.random(n) < 0.3
+    known[:4] = True
+    w = rng.random(n) + 0.5
+    w = w * np.where(known, 1.0, u)
+    theta = {}
+
+    def m_step(r):
+        N = r.sum(axis=0)
+        theta["prior"] = (N + lam) / (N.sum() + K * lam)
+        for name, codes, S in (("a", a, 2), ("b", b, 3)):
+            counts = np.stack([r[codes == v].sum(axis=0) for v in range(S)])
+            theta[name] = (counts + lam) / (counts.sum(axis=0) + S * lam)
+        seen = ~np.isnan(x)
+        weight = r[seen].sum(axis=0)
+        theta["mean"] = (r[seen] * x[seen, None]).sum(axis=0) / weight
+        theta["var"] = (r[seen] * (x[seen, None] - theta["mean"]) ** 2).sum(axis=0) / weight
+
+    def e_step():
+        logs = np.log(theta["prior"]) + np.log(theta["a"])[a] + np.log(theta["b"])[b]
+        normal = -0.5 * (np.log(2 * np.pi * theta["var"]) + (x[:, None] - theta["mean"]) ** 2 / theta["var"])
+        logs = logs + np.where(np.isnan(x)[:, None], 0.0, normal)
+        top = np.logaddexp.reduce(logs, axis=1)
+        value = np.where(known, logs[np.arange(n), z], top)
+        prior = lam * (np.log(theta["prior"]).sum() + np.log(theta["a"]).sum() + np.log(theta["b"]).sum())
+        r = np.where(known[:, None], np.eye(K)[z], np.exp(logs - top[:, None]))
+        return w[:, None] * r, (w * value).sum() + prior
+
+    m_step(w[:, None] * np.where(known[:, None], np.eye(K)[z], 0.0))
+    trace = []
+    for _ in range(4):
+        r, value = e_step()
+        trace.append(value)
+        m_step(r)
+    X = {"a": a, "b": b, "x": x}
+    model = po.NaiveBayes(
+        smoothing=lam, kinds={"a": "categorical", "b": "categorical"}, unlabelled=-1, unlabelled_weight=u
+    )
+    y = np.where(known, z, -1)
+    given_weights = np.where(known, w, w / u)
+    found = po.expectation_maximization(model, X, y, sample_weight=given_weights, tol=0, max_iter=4)
+    np.testing.assert_allclose(found.trace, trace, rtol=1e-10)
+    fifth = po.expectation_maximization(model, X, y, sample_weight=given_weights, tol=0, max_iter=5).model
+    np.testing.assert_allclose(fifth.tables_["x"].loc["mean"], theta["mean"], rtol=1e-9)
+    np.testing.assert_allclose(fifth.tables_["b"].to_numpy(), theta["b"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("Model", SPECTRUM)
+def test_weight_two_is_the_row_twice(Model):
+    rng = np.random.default_rng(2)
+    X, z = bits(rng, 150, 4)
+    y = np.where(rng.random(150) < 0.3, z, -1)
+    twice = rng.random(150) < 0.4
+    how = {"kinds": "categorical", "unlabelled": -1}
+    one = Model(**how).fit(X, y, sample_weight=np.where(twice, 2.0, 1.0))
+    two = Model(**how).fit(np.vstack([X, X[twice]]), np.append(y, y[twice]))
+    np.testing.assert_allclose(one.em_.trace, two.em_.trace, rtol=1e-9)
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("Model", SPECTRUM)
+@pytest.mark.parametrize("mark", [None, float("nan"), -1, "?"])
+def test_weight_nothing_is_the_supervised_fit(Model, mark):
+    rng = np.random.default_rng(3)
+    X, z = mixed(rng, 200)
+    known = rng.random(200) < 0.5
+    X["word"][~known] = "only without a label"
+    label = np.array(["p", "q", "r"], dtype=object)[z] if not isinstance(mark, int) else z
+    y = label.copy()
+    y[~known] = mark
+    supervised = Model().fit({k: v[known] for k, v in X.items()}, label[known])
+    found = Model(unlabelled=mark, unlabelled_weight=0).fit(X, y)
+    assert "em_" not in vars(found)
+    assert found.statistics_ == supervised.statistics_
+    assert found.statistics_.rows.dtype == supervised.statistics_.rows.dtype
+    assert found.classes_.tolist() == supervised.classes_.tolist()
+
+
+@pytest.mark.parametrize("Model", SPECTRUM)
+def test_order_and_threads_change_nothing(Model):
+    rng = np.random.default_rng(4)
+    X, z = bits(rng, 400, 5)
+    y = np.where(rng.random(400) < 0.2, z, -1)
+    how = {"kinds": "categorical", "unlabelled": -1}
+    one, order = Model(**how, n_jobs=1).fit(X, y), rng.permutation(400)
+    three, turned = Model(**how, n_jobs=3).fit(X, y), Model(**how, n_jobs=1).fit(X[order], y[order])
+    assert np.array_equal(one.predict_proba(X), three.predict_proba(X))
+    np.testing.assert_allclose(one.predict_proba(X), turned.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("Model", SPECTRUM)
+def test_labels_help_more_with_rows_that_have_none(Model):
+    """Where naive Bayes is true and labels are few, rows without one tell what the columns have to do with each other."""
+    better = 0.0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, z = bits(rng, 1500, 12, (0.35, 0.65))
+        y = np.full(1500, -1)
+        some = np.concatenate([np.flatnonzero(z == k)[:4] for k in (0, 1)])
+        y[some] = z[some]
+        how = {"kinds": "categorical"}
+        semi = Model(**how, unlabelled=-1).fit(X, y)
+        supervised = Model(**how).fit(X[some], z[some])
+        better += (semi.predict(X) == z).mean() - (supervised.predict(X) == z).mean()
+    assert better / 5 > 0.03
+
+
+def test_a_hidden_class_is_found_again_but_for_its_name():
+    rng = np.random.default_rng(0)
+    truth = po.NaiveBayes(kinds="categorical").fit(*bits(rng, 300, 8, (0.15, 0.85)))
+    X, z = truth.sample(2000, random_state=1)
+    found = po.expectation_maximization(po.NaiveBayes(kinds="categorical"), X, n_classes=2, random_state=0)
+    same = (found.model.predict(X) == z).mean()
+    assert max(same, 1 - same) > 0.97
+    named = found.model.predict_proba(X)[:, :: 1 if same > 0.5 else -1]
+    assert np.abs(named - truth.predict_proba(X)).mean() < 0.02
+
+
+# ---- the face ----------------------------------------------------------------------------------------------------------
+
+
+def test_without_the_mark_a_missing_label_stays_an_error():
+    X = {"a": ["x", "y", "x"]}
+    for y in (["p", None, "q"], np.array([0.0, np.nan, 1.0])):
+        for Model in SPECTRUM:
+            with pytest.raises(BadValue, match="Input y contains NaN"):
+                Model().fit(X, y)
+            with pytest.raises(BadValue, match=r"Input y contains NaN.*row 1"):
+                Model(unlabelled="?").fit(X, y)
+
+
+@pytest.mark.parametrize("Model", SPECTRUM)
+def test_nothing_but_unlabelled_rows_points_to_latent_class(Model):
+    with pytest.raises(BadValue, match="LatentClass"):
+        Model(unlabelled=None).fit({"a": ["x", "y"]}, [None, None])
+    with pytest.raises(BadValue, match="weigh nothing"):
+        Model(unlabelled=-1).fit({"a": ["x", "y"]}, [0, -1], sample_weight=[0.0, 1.0])
+
+
+def test_marks_of_many_kinds_are_the_same_rows():
+    import pandas as pd
+    import polars as pl
+
+    X = {"a": ["x", "y", "x", "y", "x", "x"]}
+    wanted = po.NaiveBayes(unlabelled=-1).fit(X, [0, 1, -1, 1, -1, 0])
+    same = [
+        (None, [0, 1, None, 1, None, 0]),
+        (float("nan"), [0, 1, None, 1, float("nan"), 0]),
+        (None, np.array([0, 1, np.nan, 1, np.nan, 0])),
+        (None, pd.Series([0, 1, None, 1, None, 0], dtype="Int64")),
+        (None, pl.Series([0, 1, None, 1, None, 0])),
+        (None, np.ma.masked_array([0, 1, 7, 1, 7, 0], [0, 0, 1, 0, 1, 0])),
+        ((-1, None), np.array([0, 1, -1, 1, None, 0], dtype=object)),
+    ]
+    for mark, y in same:
+        found = po.NaiveBayes(unlabelled=mark).fit(X, y)
+        assert [float(c) for c in found.classes_] == [0.0, 1.0]
+        assert np.array_equal(found.predict_proba(X), wanted.predict_proba(X)), mark
+    text = po.NaiveBayes(unlabelled=float("nan")).fit(X, ["p", "q", float("nan"), "q", float("nan"), "p"])
+    assert text.classes_.tolist() == ["p", "q"]
+    assert np.array_equal(text.predict_proba(X), wanted.predict_proba(X))
+
+
+@pytest.mark.parametrize("Model", SPECTRUM)
+def test_after_em_nothing_is_added_or_taken_away(Model):
+    rng = np.random.default_rng(6)
+    X, z = bits(rng, 60, 4)
+    y = np.where(np.arange(60) < 20, z, -1)
+    model = Model(kinds="categorical", unlabelled=-1).fit(X, y)
+    before = pickle.dumps(model.statistics_)
+    plain = Model(kinds="categorical").fit(X, z)
+    calls = [
+        lambda: model.partial_fit(X, z),
+        lambda: model.partial_fit(X[:1], z[:1]),
+        lambda: model.forget(X[:1], z[:1]),
+        lambda: model.decay(0.5),
+        lambda: model + plain,
+        lambda: plain + model,
+    ]
+    for call in calls:
+        with pytest.raises(ModelError, match="after EM"):
+            call()
+    with pytest.raises(BadValue, match="fit alone"):
+        Model(kinds="categorical", unlabelled=-1).fit(X, z).partial_fit(X, y)
+    with pytest.raises(BadValue, match="unlabelled"):
+        Model(kinds="categorical", unlabelled=-1).fit(X, z).partial_fit(X[:1], [-1])
+    assert pickle.dumps(model.statistics_) == before
+    assert "em_" not in vars(model.fit(X, z))
+    assert "em_" not in vars(Model(kinds="categorical", unlabelled=-1).partial_fit(X, z).partial_fit(X, z))
+
+
+@pytest.mark.parametrize("Model", SPECTRUM)
+def test_a_fitted_model_pickles_clones_and_takes_other_parameters(Model):
+    rng = np.random.default_rng(7)
+    X, z = mixed(rng, 200)
+    y = np.where(rng.random(200) < 0.4, z, -1)
+    model = Model(unlabelled=-1).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.em_ == model.em_
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert "em_" not in vars(clone(model))
+    assert np.isfinite(model.set_params(smoothing=2.0).predict_log_proba(X)).all()
+    assert not any(c.declared for c in model.schema_.columns if c.kind == "categorical")
+    with pytest.raises(BadParameter, match="unlabelled_weight"):
+        Model(unlabelled=-1, unlabelled_weight=-1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("Model", SPECTRUM)
+def test_rubbish_changes_nothing(Model):
+    rng = np.random.default_rng(8)
+    X, z = bits(rng, 60, 3)
+    model = Model(kinds="categorical", unlabelled=-1).fit(X, np.where(np.arange(60) < 20, z, -1))
+    before = model.predict_proba(X)
+    for y, w in [([-1] * 60, None), (z[:5], None), (z, np.full(60, np.nan)), (z * 1.5, None)]:
+        with pytest.raises(ValueError):
+            model.fit(X, y, w)
+        assert np.array_equal(model.predict_proba(X), before)
+        assert "em_" in vars(model)
+
+
+def test_turns_that_run_out_are_told(monkeypatch):
+    import posteriori.bayes.hidden as hidden
+
+    monkeypatch.setattr(hidden, "MAX_ITER", 2)
+    X, z = bits(np.random.default_rng(9), 200, 6)
+    with pytest.warns(ConvergenceWarning, match="NaiveBayes: EM has not converged after 2 turns"):
+        model = po.NaiveBayes(kinds="categorical", unlabelled=-1).fit(X, np.where(np.arange(200) < 6, z, -1))
+    assert model.em_.turns == 2
+
+
+def test_chosen_once_by_labels_or_refused():
+    rng = np.random.default_rng(10)
+    X, z = mixed(rng, 300, 2)
+    y = np.where(rng.random(300) < 0.4, z, -1)
+    part = y >= 0
+    tan = po.TAN(unlabelled=-1).fit(X, y)
+    alone = po.TAN().fit({k: v[part] for k, v in X.items()}, y[part])
+    assert all(np.array_equal(tan.cuts_[name], cut) for name, cut in alone.cuts_.items())
+    assert po.NaiveBayes(unlabelled=-1).fit(X, y).density_ == {"number": "gaussian", "wide": "gaussian"}
+    assert po.KDB(select=True, unlabelled=-1).fit(X, y).selected_
+    with pytest.raises(ModelError, match="lazy"):
+        po.AODE(lazy=True, unlabelled=-1).fit(X, y)
+    for model in (po.KDB(select=True), po.KDB(k="auto"), po.SPODE(), po.AODE(lazy=True)):
+        with pytest.raises(ModelError):
+            po.expectation_maximization(model, X, n_classes=2)
+    for model in (po.KDB(), po.SPODE(super_parent="word"), po.AODE(), po.TAN(), po.A2DE(), po.NaiveBayes()):
+        with warnings.catch_warnings():
+            found = po.expectation_maximization(model, X, n_classes=2, random_state=0, max_iter=30)
+        assert found.model.classes_.tolist() == [0, 1]
+        assert found.objective == max(found.trace)
