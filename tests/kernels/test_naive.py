@@ -158,7 +158,7 @@ def test_no_rows_and_no_columns() -> None:
     assert not np.hstack([n, mean, m2]).any()
 
 
-@given(seeds, st.sampled_from([1, 2, 3, 4, 5, 17]), st.sampled_from([1, 5, 255, 256, 700]))
+@given(seeds, st.sampled_from([1, 2, 3, 4, 5, 15, 16, 17, 203]), st.sampled_from([1, 5, 255, 256, 700]))
 def test_normalise(seed: int, k: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     log_joint = rng.normal(size=(n, k)) * rng.choice([1.0, 100.0, 1e5])
@@ -170,6 +170,8 @@ def test_normalise(seed: int, k: int, n: int) -> None:
     again, row = naive.posterior(log_joint.copy())
     assert_array_equal(again, answer)
     assert row == reference.posterior(log_joint)[1]
+    r = int(rng.integers(n))
+    assert_array_equal(naive.normalise(log_joint[r : r + 1])[0][0], answer[r])
 
 
 def test_exponential_to_the_last_digit() -> None:
@@ -421,6 +423,18 @@ def test_encode_integers(seed: int, dtype: Any) -> None:
         assert_array_equal(got[0], expected[0])
         assert_array_equal(got[1], expected[1])
         assert [a.dtype for a in got] == [a.dtype for a in expected]
+
+
+@pytest.mark.parametrize("odd", [-3, 2, 300, 10**6, -(10**18)])
+@pytest.mark.parametrize("place", [0, 1, 4999, 100_000, 199_998, 199_999])
+def test_a_label_that_no_sample_shows_is_found(odd: int, place: int) -> None:
+    y = np.arange(200_000) % 2
+    y[place] = odd
+    got, expected = naive.encode_integers(y), reference.encode_integers(y)
+    assert (got is None) == (expected is None)
+    if got is not None and expected is not None:
+        assert_array_equal(got[0], expected[0])
+        assert_array_equal(got[1], expected[1])
 
 
 @given(seeds, st.sampled_from([1, 2, 3, 4, 5, 20, 3000]), st.sampled_from(["", "row", "class"]), st.booleans())

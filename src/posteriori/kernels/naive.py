@@ -308,11 +308,20 @@ def column_sums(table: Floats, n_jobs: int | None = None) -> tuple[Floats, Float
 
 
 def encode_integers(y: Array) -> tuple[Array, Array] | None:
-    """(distinct values, codes) of integers that span less than 65536 and 256 + 16 n, in two reads; else None."""
-    threads = n_threads(None, 2 * len(y))
-    ends = native().label_range(y, min(1 << 16, 256 + 16 * len(y)), threads)
-    if ends is None:
-        return None
+    """(distinct values, codes) of integers that span less than 65536 and 256 + 16 n; else None.
+
+    Some labels say where all lie: one read, and two where they were wrong.
+    """
+    threads, most = n_threads(None, 2 * len(y)), min(1 << 16, 256 + 16 * len(y))
+    ends = native().label_range(y[:: 1 + len(y) // 1024], most, 1)
+    try:
+        return ends and _codes_between(y, ends, threads)
+    except IndexError:
+        ends = native().label_range(y, most, threads)
+        return ends and _codes_between(y, ends, threads)
+
+
+def _codes_between(y: Array, ends: tuple[int, int], threads: int) -> tuple[Array, Array]:
     span = ends[1] - ends[0] + 1
     codes = np.empty(len(y), np.uint8 if span <= 256 else np.uint16)
     found = native().label_codes(y, ends[0], span, codes, threads)

@@ -1,4 +1,5 @@
 // Reading columns of codes: the one layout that has a path of its own, and range checks.
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -15,13 +16,16 @@ Cells::Cells(std::vector<Column> given, const std::int64_t* offsets_, std::size_
     }
 }
 
-template <typename C>
-static void read(const Column& y, std::size_t begin, std::size_t count, std::uint32_t* out) {
+template <typename C>  // the greatest class
+static std::uint32_t read(const Column& y, std::size_t begin, std::size_t count, std::uint32_t* out) {
     const unsigned char* p = y.at(begin);
     if (y.stride == sizeof(C))
         for (std::size_t r = 0; r < count; ++r) out[r] = read_code<C>(p + r * sizeof(C));
+    else if (y.stride == 0)
+        std::fill_n(out, count, read_code<C>(p));
     else
         for (std::size_t r = 0; r < count; ++r, p += y.stride) out[r] = read_code<C>(p);
+    return static_cast<std::uint32_t>(greatest<C>(y, begin, y.stride ? count : 1));
 }
 
 void bad_code(std::size_t j, std::uint64_t code, std::size_t size) {
@@ -30,12 +34,11 @@ void bad_code(std::size_t j, std::uint64_t code, std::size_t size) {
 }
 
 void read_classes(const Column& y, std::size_t begin, std::size_t count, std::size_t K, std::uint32_t* out) {
-    if (y.width == 1) read<std::uint8_t>(y, begin, count, out);
-    else if (y.width == 2) read<std::uint16_t>(y, begin, count, out);
-    else read<std::uint32_t>(y, begin, count, out);
-    std::uint32_t top = 0;
-    for (std::size_t r = 0; r < count; ++r) top = out[r] > top ? out[r] : top;
-    if (count && top >= K)
+    if (!count) return;
+    const std::uint32_t top = y.width == 1   ? read<std::uint8_t>(y, begin, count, out)
+                              : y.width == 2 ? read<std::uint16_t>(y, begin, count, out)
+                                             : read<std::uint32_t>(y, begin, count, out);
+    if (top >= K)
         throw std::invalid_argument("y holds class code " + std::to_string(top) + ", but there are " +
                                     std::to_string(K) + " classes");
 }

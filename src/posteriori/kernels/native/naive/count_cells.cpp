@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "naive.hpp"
 #include "threads.hpp"
@@ -135,18 +136,29 @@ class Strips {
     std::size_t block() const { return std::clamp<std::size_t>(std::max(16384 / d, 64 * K), 64, BLOCK); }
 
     void add(std::size_t begin, std::size_t count, const std::uint32_t* y) {
-        std::size_t next[MOST_CLASSES + 1] = {};
-        for (std::size_t r = 0; r < count; ++r) ++next[y[r] + 1];
-        for (std::size_t k = 0; k < K; ++k) next[k + 1] += next[k];
-        const unsigned char* rows[BLOCK];
-        for (std::size_t k = 0; k < K; ++k) rows_of[k] += next[k + 1] - next[k];
-        std::size_t from[MOST_CLASSES + 1];
-        std::copy_n(next, K + 1, from);
-        for (std::size_t r = 0; r < count; ++r) {
-            rows[next[y[r]]++] = row(begin + r);
-            if (begin + count + r < cells.n)  // the next block, which will not be read in the order of memory either
-                for (std::size_t j = 0; j < d; j += 64) __builtin_prefetch(cells.columns[j].at(begin + count + r));
+        constexpr std::size_t PARTS = 4;  // rows of four parts by turns: neighbours of one class would wait for its counter
+        const std::size_t part = (count + PARTS - 1) / PARTS;
+        auto each = [&](auto&& work) {
+            for (std::size_t i = 0; i < part; ++i)
+                for (std::size_t p = 0; p < PARTS; ++p)
+                    if (const std::size_t r = p * part + i; r < count) work(p, r);
+        };
+        std::uint32_t next[PARTS][MOST_CLASSES] = {}, from[MOST_CLASSES + 1], at = 0;
+        each([&](std::size_t p, std::size_t r) { ++next[p][y[r]]; });
+        for (std::size_t k = 0; k < K; ++k) {
+            from[k] = at;
+            for (auto& own : next) at += std::exchange(own[k], at);
+            rows_of[k] += at - from[k];
         }
+        from[K] = at;
+        const unsigned char* rows[BLOCK];
+        const std::ptrdiff_t ahead = static_cast<std::ptrdiff_t>(count) * cells.columns[0].stride;
+        const std::size_t soon = std::min(count, cells.n - begin - count);  // the next block is not read in order either
+        each([&](std::size_t p, std::size_t r) {
+            rows[next[p][y[r]]++] = row(begin + r);
+            if (r < soon)
+                for (std::size_t j = 0; j < d; j += 64) __builtin_prefetch(cells.columns[0].at(begin + r) + ahead + j);
+        });
         for (std::size_t k = 0; k < K; ++k)
             for (Strip& strip : strips)
                 if (from[k + 1] > from[k]) compare(strip, rows + from[k], from[k + 1] - from[k], k);

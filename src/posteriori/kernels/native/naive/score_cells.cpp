@@ -136,39 +136,33 @@ class Lookups {
     std::size_t joined = 0;
 };
 
-[[noreturn]] void find_bad(const Cells& cells, std::size_t from, std::size_t to, std::size_t begin, std::size_t count) {
-    std::size_t j = from;
-    while (j + 1 < to && greatest<std::uint8_t>(cells.columns[j], begin, count) < cells.size(j)) ++j;
-    bad_code(j, greatest<std::uint8_t>(cells.columns[j], begin, count), cells.size(j));
-}
-
 // The places of contiguous rows of bytes, 32 columns at once. `end` is where the matrix ends: a row that is too near is copied.
 template <int Level>
 void find_in_bytes(const Cells& cells, const Strip& strip, std::size_t from, const unsigned char* end, std::size_t begin,
-                   std::size_t count, std::size_t slots, std::uint16_t* out) {
+                   std::size_t count, std::uint16_t* out) {
     const std::size_t width = std::min(STRIP, cells.columns.size() - from);
     const Pairs times0 = strip.times_of[0], times1 = strip.times_of[1], base0 = strip.base_of[0], base1 = strip.base_of[1];
-    const Bytes limit = strip.most;
-    Bytes beyond{};
+    const Pairs odd = times1 - (times0 << 8), base = base0 + base1;  // modulo 2¹⁶: (even + 256 odd) · t₀ + odd · (t₁ − 256 t₀)
+    Bytes top{};
     auto find = [&](const unsigned char* p) {
         const Bytes codes = load_bytes(p);
-        beyond |= reinterpret_cast<Bytes>(codes > limit);
-        const Pairs both = reinterpret_cast<Pairs>(codes);
-        const Pairs first = (both & 255) * times0 + base0, second = (both >> 8) * times1 + base1;
+        top = max_bytes(codes, top);
+        const Pairs both = reinterpret_cast<Pairs>(codes), second = both >> 8;
         if (Level == 1) {
+            const Pairs first = (both & 255) * times0 + base0, last = second * times1 + base1;
             std::memcpy(out, &first, sizeof first);
-            std::memcpy(out + STRIP / 2, &second, sizeof second);
+            std::memcpy(out + STRIP / 2, &last, sizeof last);
             return;
         }
         typedef std::uint32_t Fours __attribute__((vector_size(32)));
-        const Pairs pairs = first + second;
+        const Pairs pairs = both * times0 + second * odd + base;
         const Fours fours = reinterpret_cast<Fours>(pairs);
         const Pairs places = Level == 2 ? pairs : reinterpret_cast<Pairs>((fours & 65535) + (fours >> 16));
         std::memcpy(out, &places, sizeof places);
     };
     const std::ptrdiff_t stride = cells.columns[0].stride;
     const unsigned char* p = cells.columns[from].at(begin);
-    for (std::size_t r = 0; r < count; ++r, p += stride, out += slots) {
+    for (std::size_t r = 0; r < count; ++r, p += stride, out += STRIP) {
         __builtin_prefetch(p + static_cast<std::ptrdiff_t>(BLOCK) * stride);  // of the next block
         if (end - p >= static_cast<std::ptrdiff_t>(STRIP)) {
             find(p);
@@ -178,8 +172,8 @@ void find_in_bytes(const Cells& cells, const Strip& strip, std::size_t from, con
             find(copy);
         }
     }
-    for (std::size_t i = 0; i < sizeof(Bytes); ++i)
-        if (beyond[i]) find_bad(cells, from, from + width, begin, count);
+    for (std::size_t j = 0; j < width; ++j)
+        if (top[j] > strip.most[j]) bad_code(from + j, top[j], cells.size(from + j));
 }
 
 // The places of columns wherever they are.
@@ -202,7 +196,7 @@ void add_column(const Cells& cells, std::size_t j, std::uint32_t times, std::siz
 }
 
 void find_in_columns(const Cells& cells, const Strip& strip, std::size_t from, std::size_t begin, std::size_t count,
-                     std::size_t slots, std::uint32_t* out) {
+                     std::uint32_t* out) {
     for (std::size_t first = 0; first < 4 * strip.fours; first += strip.level) {
         std::uint32_t places[BLOCK];
         std::fill_n(places, count, strip.base[first]);
@@ -215,107 +209,100 @@ void find_in_columns(const Cells& cells, const Strip& strip, std::size_t from, s
             else add_column<std::uint64_t>(cells, j, times, begin, count, places);
         }
         std::uint32_t* to = out + slot(strip.level, first);
-        for (std::size_t r = 0; r < count; ++r) to[r * slots] = places[r];
+        for (std::size_t r = 0; r < count; ++r) to[r * STRIP] = places[r];
     }
 }
 
-// Whole strips without a loop to leave.
-template <typename Work> inline void each_four(std::size_t fours, Work&& work) {
-    if (fours == STRIP / 4)
-        for (std::size_t f = 0; f < STRIP / 4; ++f) work(f);
-    else
-        for (std::size_t f = 0; f < fours; ++f) work(f);
-}
-
-// The sums of a group of columns for Q vectors of classes, added to `sums`, one row of Q after the other.
-template <int Q, typename P>
-void add_up(const Strip* strip, const Strip* end, const double* table, const P* at, std::size_t count, Doubles* sums) {
-    const std::size_t slots = static_cast<std::size_t>(end - strip) * STRIP;
-    for (std::size_t r = 0; r < count; ++r, at += slots, sums += Q) {
-        Doubles group[Q] = {};
-        auto look_up = [&](std::size_t place, int q) { return load4(table + place + 4 * q); };
-        const P* a = at;
-        for (const Strip* s = strip; s < end; ++s, a += STRIP) {
-            constexpr std::size_t H = STRIP / 2;
-            if (s->level == 4)
-                each_four(s->fours, [&](std::size_t f) {
-                    for (int q = 0; q < Q; ++q) group[q] += look_up(a[2 * f], q);
-                });
-            else if (s->level == 2)
-                each_four(s->fours, [&](std::size_t f) {
-                    for (int q = 0; q < Q; ++q) group[q] += look_up(a[2 * f], q) + look_up(a[2 * f + 1], q);
-                });
-            else
-                each_four(s->fours, [&](std::size_t f) {
-                    for (int q = 0; q < Q; ++q)
-                        group[q] += (look_up(a[2 * f], q) + look_up(a[H + 2 * f], q)) +
-                                    (look_up(a[2 * f + 1], q) + look_up(a[H + 2 * f + 1], q));
-                });
-        }
-        for (int q = 0; q < Q; ++q) sums[q] += group[q];
-    }
-}
-
-// A block of rows: start + the groups of columns, Q vectors of classes from class `from` on.
-template <int Q, typename P>
-void score_classes(const Lookups& lookups, const P* at, std::size_t from, std::size_t K, const Scores& to, std::size_t begin,
-                   std::size_t count) {
-    Doubles sums[BLOCK * Q];
-    const std::size_t width = std::min<std::size_t>(4 * Q, K - from);
-    double* flat = reinterpret_cast<double*>(sums);
-    for (std::size_t r = 0; r < count; ++r) {
-        const double* start = to.start + (begin + r) * to.start_stride + from;
-        if (r && !to.start_stride) std::copy_n(sums, Q, sums + r * Q);
+// The sums of the columns of a strip for Q vectors of classes, added to those of the strips before it. Sums lie row by row,
+// `vectors` apart; the first strip of a group begins them.
+template <int Q, int Level, bool Whole, typename P>
+void add_strip(const double* table, const P* at, std::size_t fours, std::size_t count, std::size_t vectors, bool first,
+               Doubles* sums) {
+    constexpr std::size_t H = STRIP / 2;
+    for (std::size_t r = 0; r < count; ++r, at += STRIP, sums += vectors) {
+        Doubles group[Q];
+        for (int q = 0; q < Q; ++q) group[q] = first ? Doubles{} : sums[q];
+        auto add = [&](std::size_t f) {
+            auto entry = [&](std::size_t slot) { return table + at[slot]; };
+            const double *a = entry(2 * f), *b = entry(2 * f + 1), *c = entry(H + 2 * f), *e = entry(H + 2 * f + 1);
+            for (int q = 0; q < Q; ++q) {
+                if (Level == 4) group[q] += load4(a + 4 * q);
+                if (Level == 2) group[q] += load4(a + 4 * q) + load4(b + 4 * q);
+                if (Level == 1) group[q] += (load4(a + 4 * q) + load4(c + 4 * q)) + (load4(b + 4 * q) + load4(e + 4 * q));
+            }
+        };
+        if (Whole)
+            for (std::size_t f = 0; f < STRIP / 4; ++f) add(f);
         else
-            for (std::size_t k = 0; k < 4 * Q; ++k) flat[4 * Q * r + k] = k < width ? start[k] : 0.0;
+            for (std::size_t f = 0; f < fours; ++f) add(f);
+        for (int q = 0; q < Q; ++q) sums[q] = group[q];
     }
-    const Strip *strip = lookups.strips.data(), *last = strip + lookups.strips.size();
-    const double* table = reinterpret_cast<const double*>(lookups.table.data()) + from;
-    for (; strip < last; strip += std::min<std::ptrdiff_t>(GROUP / STRIP, last - strip)) {
-        const Strip* end = strip + std::min<std::ptrdiff_t>(GROUP / STRIP, last - strip);
-        add_up<Q>(strip, end, table, at, count, sums);
-        at += static_cast<std::size_t>(end - strip) * STRIP * BLOCK;
-    }
-    double* out = to.out + begin * K + from;
-    for (std::size_t r = 0; r < count; ++r, out += K)
-        if (from == 0 && 4 * Q <= K * (count - r)) std::memcpy(out, sums + r * Q, sizeof(Doubles) * Q);  // the rest is overwritten
-        else
-            for (std::size_t k = 0; k < width; ++k) out[k] = flat[4 * Q * r + k];
 }
 
+template <int Q, typename P>
+void add_classes(const Strip& strip, const double* table, const P* at, std::size_t count, std::size_t vectors, bool first,
+                 Doubles* sums) {
+    const bool whole = strip.fours == STRIP / 4;
+    const auto add = strip.level == 4   ? (whole ? add_strip<Q, 4, true, P> : add_strip<Q, 4, false, P>)
+                     : strip.level == 2 ? (whole ? add_strip<Q, 2, true, P> : add_strip<Q, 2, false, P>)
+                                        : (whole ? add_strip<Q, 1, true, P> : add_strip<Q, 1, false, P>);
+    add(table, at, strip.fours, count, vectors, first, sums);
+}
+
+// What is there already, the start if nothing else, + the sums of a group, which are vectors. Fewer than four classes are
+// written as a vector where the rows that it touches are yet to come.
+void put(const Scores& to, std::size_t K, std::size_t begin, std::size_t count, bool first, const Doubles* sums) {
+    const std::size_t V = (K + 3) / 4;
+    std::size_t r = 0;
+    if (K < 4 && first && !to.start_stride) {
+        Doubles start{};
+        for (std::size_t k = 0; k < K; ++k) start[k] = to.start[k];
+        for (; K * (count - r) >= 4; ++r) store4(to.out + (begin + r) * K, start + sums[r]);
+    }
+    for (; r < count; ++r) {
+        double* out = to.out + (begin + r) * K;
+        const double* old = first ? to.start + (begin + r) * to.start_stride : out;
+        const double* sum = reinterpret_cast<const double*>(sums + r * V);
+        for (std::size_t k = 0; k < K; ++k) out[k] = old[k] + sum[k];
+    }
+}
+
+// A block of rows: start + the groups of columns.
 template <typename P>
 void score_block(const Cells& cells, const Lookups& lookups, std::size_t K, const Scores& to, std::size_t begin,
-                 std::size_t count, std::vector<P>& at) {
+                 std::size_t count, Doubles* sums) {
     const std::size_t n = lookups.strips.size(), V = lookups.vectors, parts = (V + 3) / 4;
-    const Column& first = cells.columns[0];
-    const unsigned char* end = std::max(first.at(0), first.at(cells.n - 1)) + cells.columns.size();
-    at.resize(n * STRIP * BLOCK);
+    const Column& column = cells.columns[0];
+    const unsigned char* end = std::max(column.at(0), column.at(cells.n - 1)) + cells.columns.size();
+    const double* table = reinterpret_cast<const double*>(lookups.table.data());
+    P at[STRIP * BLOCK];
     for (std::size_t s = 0; s < n; ++s) {
-        const std::size_t group = s / (GROUP / STRIP) * (GROUP / STRIP), slots = std::min(n - group, GROUP / STRIP) * STRIP;
-        P* out = at.data() + group * STRIP * BLOCK + (s - group) * STRIP;
+        const Strip& strip = lookups.strips[s];
         if constexpr (sizeof(P) == 2) {
-            const std::size_t level = lookups.strips[s].level;
-            const auto find = level == 1 ? find_in_bytes<1> : level == 2 ? find_in_bytes<2> : find_in_bytes<4>;
-            find(cells, lookups.strips[s], s * STRIP, end, begin, count, slots, out);
-        } else find_in_columns(cells, lookups.strips[s], s * STRIP, begin, count, slots, out);
-    }
-    for (std::size_t p = 0; p < parts; ++p) {
-        const std::size_t from = p * V / parts;
-        switch ((p + 1) * V / parts - from) {
-            case 1: score_classes<1>(lookups, at.data(), 4 * from, K, to, begin, count); break;
-            case 2: score_classes<2>(lookups, at.data(), 4 * from, K, to, begin, count); break;
-            case 3: score_classes<3>(lookups, at.data(), 4 * from, K, to, begin, count); break;
-            default: score_classes<4>(lookups, at.data(), 4 * from, K, to, begin, count);
+            const auto find = strip.level == 1 ? find_in_bytes<1> : strip.level == 2 ? find_in_bytes<2> : find_in_bytes<4>;
+            find(cells, strip, s * STRIP, end, begin, count, at);
+        } else find_in_columns(cells, strip, s * STRIP, begin, count, at);
+        const bool first = s % (GROUP / STRIP) == 0;
+        for (std::size_t p = 0; p < parts; ++p) {
+            const std::size_t from = p * V / parts;
+            auto add = add_classes<4, P>;
+            switch ((p + 1) * V / parts - from) {
+                case 1: add = add_classes<1, P>; break;
+                case 2: add = add_classes<2, P>; break;
+                case 3: add = add_classes<3, P>; break;
+            }
+            add(strip, table + 4 * from, at, count, V, first, sums + from);
         }
+        if (s + 1 == n || (s + 1) % (GROUP / STRIP) == 0) put(to, K, begin, count, s < GROUP / STRIP, sums);
     }
 }
 
 template <typename P>
 void score_task(const Cells& cells, const Lookups& lookups, std::size_t K, const Scores& to, std::size_t first,
                 std::size_t count) {
-    std::vector<P> at;
+    std::vector<Doubles> sums(BLOCK * lookups.vectors);
     for (std::size_t r = 0; r < count; r += BLOCK)
-        score_block(cells, lookups, K, to, first + r, std::min(BLOCK, count - r), at);
+        score_block<P>(cells, lookups, K, to, first + r, std::min(BLOCK, count - r), sums.data());
 }
 
 }  // namespace
