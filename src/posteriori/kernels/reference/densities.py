@@ -135,10 +135,16 @@ def search_densities(
 
 
 def normal_information(mean: Floats, variance: Floats, prior: Floats) -> Floats:
-    """I(X_j; Y) in nats of normal class densities with means and variances (K, d), by a fine sum over the line."""
+    """I(X_j; Y) in nats of normal class densities with means and variances (K, d), by a fine sum over the line.
+
+    Even steps have all digits of what is smooth; where the classes are too unlike for few of them, each has its own steps.
+    """
     steps, found = np.linspace(-8, 8, max(33, min(801, 8000 // len(mean)))), []
     for m, v in zip(mean.T, variance.T):
         grid = np.unique(m[:, None] + np.sqrt(v)[:, None] * steps)
+        even = 8 * (grid[-1] - grid[0]) / np.sqrt(v.min())
+        if even < len(mean) * len(steps) / 2:
+            grid = np.linspace(grid[0], grid[-1], int(even) + 2)
         log_p = -0.5 * (np.log(2 * np.pi * v) + (grid[:, None] - m) ** 2 / v)
         p = np.exp(log_p) * np.gradient(grid)[:, None] * prior
         p, live = p / p.sum(), p > 0
