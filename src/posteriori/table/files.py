@@ -6,7 +6,6 @@ import codecs
 import contextlib
 import csv
 import gzip
-import io
 import os
 import pathlib
 import re
@@ -16,11 +15,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from ..arrays import Array, Ints
 from ..errors import BadParameter, FormatError, UnknownColumn, did_you_mean, listed
 from .arff import read_arff
+from .plain import is_cell, plain_frame
 
 FORMATS = {
     ".csv": "csv",
@@ -34,18 +31,6 @@ FORMATS = {
     ".arff": "arff",
 }
 # every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
-WIDE, BYTES = 64, 1 << 14  # columns from which the engine costs more than the cells, if each has at most so many bytes
-# after a mark: what may or may not be a number, or begins with a space
-DOUBTFUL = {mark: re.compile(rf"(?i)\{mark}(?:[+-]?(?:0\d|nan|inf|0x)|\+|true|false|\d+_| )") for mark in ",;|\t"}
-# what a cell may begin with if it is DOUBTFUL: surely so, after a sign or a zero, or with the first letter of such a word
-SURELY, AFTER, PERHAPS = 1, 2, 3
-STARTS, SECOND, THIRD = np.zeros((3, 256), np.uint8)
-for _code, _some in ((SURELY, b" +"), (AFTER, b"-0"), (PERHAPS, b"nNiItTfF")):
-    STARTS[list(_some)] = _code
-for _word in (b"nan", b"inf", b"true", b"false"):
-    SECOND[[_word[0], _word[0] - 32]], THIRD[[_word[0], _word[0] - 32]] = _word[1], _word[2]
-DIGITS = np.isin(np.arange(256), list(b"0123456789"))
-LONG = 16  # digits of a whole number that no float may hold: beside an empty cell pandas would round it
 CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 
 
@@ -153,8 +138,8 @@ def query(
     """(the frame, notes) by DuckDB: the whole file, or what a query says of it."""
     import duckdb
 
-    if sql is None and (wide := _wide(file, form, decimal, header)) is not None:
-        return wide, ()
+    if sql is None and (plain := plain_frame(file, form, decimal, header)) is not None:
+        return plain, ()
     quoted = "".join(f"[{c}]" if c in "*?[" else c for c in str(file)).replace("'", "''")  # a path, not a pattern
     with duckdb.connect(":memory:") as engine:
         try:
@@ -191,100 +176,6 @@ def query(
     return found, notes
 
 
-def _wide(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any:
-    """A plain file of very many columns by pandas, since DuckDB takes a millisecond for each; None where it is not plain.
-
-    Plain is: a line of names, as many marks in every line, no quotes, no cell that might or might not be a number.
-    """
-    import pandas as pd
-
-    if form == "parquet":
-        import pyarrow.parquet as pq
-        import pyarrow.types as t
-
-        with contextlib.suppress(OSError, ValueError):
-            schema = pq.read_schema(file)
-            plain = all(
-                t.is_string(x) or t.is_large_string(x) or t.is_integer(x) or t.is_floating(x) for x in schema.types
-            )
-            if len(schema.names) > WIDE and file.stat().st_size <= len(schema.names) * BYTES and plain:
-                table = pq.read_table(file)
-                return None if any(map(_rounded, table.columns)) else table.to_pandas(ignore_metadata=True)
-        return None
-    if form != "csv" or header not in (None, True) or decimal != "." or file.suffix.lower() == ".zst":
-        return None
-    with gzip.open(file) if file.suffix.lower() == ".gz" else open(file, "rb") as source:
-        line = source.readline()  # a file that is not wide may be large: no more of it is read
-        first = line.decode("utf-8-sig").rstrip("\r\n")
-        mark = max(",;|\t", key=first.count)
-        names = first.split(mark)
-        if (
-            len(names) <= WIDE
-            or file.stat().st_size > len(names) * BYTES
-            or len(set(map(str.lower, names))) < len(names)
-            or any(_is_cell(n, ".") or not n or "'" in n or n.count('"') % 2 for n in names)
-        ):
-            return None
-        cells = source.read()
-    if not _is_plain(cells, mark, len(names)):
-        return None
-    data = io.BytesIO(line + cells)
-    found = pd.read_csv(data, sep=mark, keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8-sig")
-    plain = all(dtype.kind in "if" or pd.api.types.is_string_dtype(dtype) for dtype in found.dtypes)
-    return found if plain and len(found) else None
-
-
-def _rounded(column: Any) -> bool:
-    """Whether pandas would round whole numbers, since beside a missing cell they become floats."""
-    import pyarrow.compute as pc
-    import pyarrow.types as t
-
-    if not (column.null_count and t.is_integer(column.type) and column.type.bit_width == 64):
-        return False
-    ends = pc.min_max(column).as_py()
-    return any(v is not None and abs(v) > 2**53 for v in ends.values())
-
-
-def _is_plain(lines: bytes, mark: str, width: int) -> bool:
-    """Whether so many cells stand in every line, without quotes or spaces at their ends, none of them DOUBTFUL."""
-    lines = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
-    lines = lines if lines.endswith(b"\n") else lines + b"\n"
-    if any(odd in lines for odd in (b'"', b"'", b"\r", b"\0")):
-        return False
-    text = np.frombuffer(lines, np.uint8)
-    ends = np.flatnonzero((text == ord(mark)) | (text == ord("\n")))
-    last = np.arange(width - 1, len(ends), width)
-    if len(ends) % width or not np.array_equal(np.flatnonzero(text[ends] == ord("\n")), last):
-        return False
-    if b" " in lines and (text[ends - 1] == ord(" ")).any():
-        return False
-    begins = np.concatenate([[0], ends[:-1] + 1])
-    start = STARTS[text[begins]]
-    if (start == SURELY).any():
-        return False
-
-    def then(at: Ints, by: int) -> Array:  # the bytes after these, in lower case
-        return text[np.minimum(at + by, len(text) - 1)] | 32
-
-    long = begins[ends - begins >= LONG]
-    long = long + (text[long] == ord("-"))
-    for by in range(LONG):
-        long = long[DIGITS[text[long + by]]]
-    if len(long):
-        return False
-    signs = begins[start == AFTER]  # of 0.5 and −0.5 there are many, of 007 few
-    signs = signs + (text[signs] == ord("-"))
-    if ((text[signs] == ord("0")) & (DIGITS[then(signs, 1)] | (then(signs, 1) == ord("x")))).any():
-        return False
-    words = np.concatenate([signs, begins[start == PERHAPS]])
-    for by, following in enumerate((SECOND, THIRD), start=1):
-        words = words[then(words, by) == following[text[words]]]
-    under = np.flatnonzero(text == ord("_")) if b"_" in lines else words[:0]
-    if not len(words) and not DIGITS[text[under - 1]].any():
-        return True
-    return not DOUBTFUL[mark].search(mark + lines.decode().replace("\n", mark))
-
-
 def _csv_source(
     engine: Any, file: pathlib.Path, quoted: str, name: str, decimal: str, header: Any
 ) -> tuple[str, list[str], tuple[str, ...]]:
@@ -303,7 +194,7 @@ def _csv_source(
         if len(before) > 1:  # no title, but a row of another length than those that the engine took for the table
             raise FormatError(f"{name}, line {skip + 1}: {len(line)} cells where line {at} has {len(before)}")
     notes = [f"{skip} lines before the table are left out"] if skip else []
-    if header is None and has_header and any(_is_cell(cell, decimal) for cell in line):
+    if header is None and has_header and any(is_cell(cell, decimal) for cell in line):
         has_header = False
     _refuse_ragged(file, name, [first] if width == 1 else [""] * width)
     if header is None and not has_header:
@@ -336,15 +227,6 @@ def _sql(text: str) -> str:
 def repr_sql(text: str) -> str:
     """Text as SQL writes it."""
     return f"'{_sql(text)}'"
-
-
-def _is_cell(word: str, decimal: str) -> bool:
-    """Whether a word of the first line is a cell and no name: a number, or the sign for a missing one."""
-    try:
-        float(word.replace(decimal, "."))
-    except ValueError:
-        return word.strip() == "?"
-    return True
 
 
 def _first_lines(file: pathlib.Path, skip: int, mark: str, quote: str) -> tuple[list[list[str]], list[str]]:
