@@ -189,3 +189,39 @@ def test_a_walk_ends_where_scores_are_no_numbers(alone, beside, tabu):
     no, asked = np.zeros((3, 3), bool), iter(range(10_000))
     rules = {"required": no, "forbidden": no, "most": 2, "least": 1e-9, "symmetric": False, "orders": 2}
     assert families.climb_asking(ask, [[]] * 3, **rules, tabu=tabu, tell=lambda *_: next(asked, -1) >= 0)[3]
+
+
+def test_states_beyond_all_memory_are_refused():
+    with pytest.raises(ValueError, match="more than 2²⁴"):
+        families.toggle_scores(np.zeros((2, 3), np.uint32), [2**31 - 1] * 2, 0, [], [1], "k2", 0.0)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.sampled_from([1.0, 1e16, 1e300]),
+    tabu=st.sampled_from([0, 1, 7]),
+    orders=st.integers(0, 2),
+    symmetric=st.booleans(),
+)
+@settings(deadline=None)
+def test_a_climb_ends_where_scores_are_noise(seed, size, tabu, orders, symmetric):
+    """Scores that differ from one time to the next, by rounding or altogether, some no numbers: the first known counts."""
+    random, d = np.random.default_rng(seed), int(seed % 4) + 2
+    noise, no = random.choice([1e-16, 1.0]), np.zeros((d, d), dtype=bool)
+    steps = 0
+
+    def ask(v, parents, candidates):
+        found = size * (1 + noise * random.normal(size=1 + len(candidates)))
+        return np.where(random.random(len(found)) < 0.01, random.choice([np.nan, np.inf, -np.inf]), found).tolist()
+
+    def tell(*step):
+        nonlocal steps
+        steps += bool(step)
+        assert steps < 200_000
+        return True
+
+    rules = {"required": no, "forbidden": no, "most": 3, "least": 0.0, "symmetric": symmetric, "tell": tell}
+    parents, own, _, finished = families.climb_asking(
+        ask, [[] for _ in range(d)], tabu=tabu, restarts=1, orders=orders, **rules
+    )
+    assert finished and len(parents) == len(own) == d

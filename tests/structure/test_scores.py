@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import posteriori as po
-from posteriori.errors import BadParameter
+from posteriori.errors import BadParameter, BadValue
 from posteriori.kernels.reference.families import family_counts
 from posteriori.structure.equivalence import equivalent
 from posteriori.structure.scores import EQUIVALENT, SCORES, Scored, log_regret
@@ -173,3 +173,14 @@ def test_what_is_no_score_is_named():
     for ess in (5e-324, 1e-101, 1e101, 1e308):
         with pytest.raises(BadParameter, match="ess is a number from 1e-100 to 1e"):
             Scored(codes, sizes, "bdeu", ess=ess)
+
+
+@pytest.mark.parametrize("score", [s for s in SCORES if s != "fnml"])
+def test_weights_that_no_score_can_hold_are_named(score):
+    rows = {"a": [0, 1, 0, 1], "b": [0, 1, 1, 1], "c": [0, 0, 1, 1]}
+    for size in (1e305, 1e308 / 4.1):
+        with pytest.raises(BadValue, match="overflows; rescale them"):
+            po.learn_structure(rows, score, sample_weight=[size] * 4)
+    for size in (1e300, 1e-300, 5e-324):
+        found = po.learn_structure(rows, score, sample_weight=[size] * 4)
+        assert np.isfinite(found.score) and found.finished

@@ -20,6 +20,7 @@ the same rows.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,13 +29,14 @@ from numbers import Real
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..errors import BadParameter, did_you_mean, listed
+from ..errors import BadParameter, BadValue, did_you_mean, listed
 from ..kernels.families import toggle_scores, value_bitmaps
 
 SCORES = ("loglik", "aic", "bic", "mdl", "bdeu", "k2", "fnml")
 EQUIVALENT = ("loglik", "aic", "bic", "mdl", "bdeu")  # structures of one equivalence class score alike
 MOST_COUNTS = 1 << 24  # N ln N is looked up to here
 EXACT_SUMS = 1000
+LARGEST = sys.float_info.max
 MOST_ESS = 1e100  # beyond it, or below 1/it, shares of it in the cells would leave the range of floats
 
 
@@ -70,6 +72,8 @@ class Scored:
             raise BadParameter(f"ess, the equivalent sample size, is a positive number. Got {self.ess!r} instead.")
         if not 1 / MOST_ESS <= self.ess <= MOST_ESS:
             raise BadParameter(f"ess is a number from {1 / MOST_ESS:g} to {MOST_ESS:g}. Got {self.ess!r} instead.")
+        if self.d * self.m * (1 + math.log(max(self.m, 1.0))) > LARGEST:  # no score is larger
+            raise BadValue(f"the sample weights sum to {self.m:g}: a score of so many rows overflows; rescale them")
         if self.score == "fnml" and self.x_log_x is None:
             raise BadParameter("score 'fnml' counts rows: weights are whole numbers, of 16 million rows at most")
 

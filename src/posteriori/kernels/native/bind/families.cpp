@@ -25,7 +25,7 @@ FamilyData<C> family_data(const InC<C, 2>& codes, const Sizes& sizes, const Size
     const std::size_t n = codes.shape(1);
     need(sizes.size() == codes.shape(0) && states.size() == sizes.size(), "one size a column is needed");
     for (std::size_t j = 0; j < sizes.size(); ++j)
-        need(sizes[j] <= states[j] && states[j] < (std::uint32_t{1} << 31), "a column has fewer states than values");
+        need(sizes[j] <= states[j] && states[j] <= (std::uint32_t{1} << 24), "a column has fewer states than values, or more than 2²⁴");
     need(n < (std::size_t{1} << 31), "more than 2³¹ rows");
     need(!weights || weights->shape(0) == n, "weights and rows have different lengths");
     need(!bits || (bits->shape(0) == posteriori::bitmap_count(states) && bits->shape(1) == posteriori::bitmap_words(n)),

@@ -73,7 +73,9 @@ void Families::learn_pairs() {
         for (int u = v + 1; u < task.d; ++u) {
             const Family& one = at(v, {});
             Family& other = at(u, {});
-            other.toggled[posteriori::at(v)] = seen[posteriori::at(u)][{v}].own = other.own + (one.toggled[posteriori::at(u)] - one.own);
+            double& own = seen[posteriori::at(u)][{v}].own;
+            if (std::isnan(own)) own = other.own + (one.toggled[posteriori::at(u)] - one.own);
+            other.toggled[posteriori::at(v)] = own;
         }
 }
 
@@ -155,6 +157,17 @@ void Climber::load(int v) {
     if (std::isnan(now[at(v)]->own)) families.learn(v, graph.parents[at(v)], *now[at(v)], {});
 }
 
+// Always in the order of the nodes, so that it is a function of the graph alone.
+double Climber::after(const Step& step) const {
+    double sum = 0.0;
+    for (int v = 0; v < task.d; ++v) {
+        const Family& family = *now[at(v)];
+        const bool child = v == step.child, turned = v == step.parent && step.move == Move::turn;
+        sum += child ? family.toggled[at(step.parent)] : turned ? family.toggled[at(step.child)] : family.own;
+    }
+    return sum;
+}
+
 void Climber::rest() {
     score = 0.0;
     for (const Family* family : now) score += family->own;
@@ -189,13 +202,10 @@ std::vector<Step> Climber::choices() {
 void Climber::take(const Step& step) {
     if (step.move == Move::turn) {
         graph.turn(step.parent, step.child);
-        families.at(step.parent, graph.parents[at(step.parent)]).own = now[at(step.parent)]->toggled[at(step.child)];
         load(step.parent);
     } else {
         graph.toggle(step.parent, step.child);
     }
-    const double own = now[at(step.child)]->toggled[at(step.parent)];
-    if (!std::isnan(own)) families.at(step.child, graph.parents[at(step.child)]).own = own;
     load(step.child);
     rest();
     steps.push_back({step.move, step.parent, step.child, step.gain, score});
@@ -223,10 +233,11 @@ void Climber::greedy(int tabu) {
             all.erase(std::remove_if(all.begin(), all.end(), [&](const Step& s) { return std::find(recent.begin(), recent.end(), leads_to(s)) != recent.end(); }), all.end());
         double top = -std::numeric_limits<double>::infinity();
         for (const Step& step : all) top = std::max(top, step.gain);
-        idle = score + top > best_score + task.least ? 0 : idle + 1;
-        if (all.empty() || (tabu ? idle > tabu : top <= task.least)) return;
         const auto first = std::find_if(all.begin(), all.end(), [&](const Step& step) { return step.gain >= top - task.least; });
-        if (first == all.end()) return;  // no gain is a number
+        if (first == all.end()) return;  // there is none, or no gain is a number
+        const double next = after(*first);
+        idle = next > best_score + task.least ? 0 : idle + 1;
+        if (tabu ? idle > tabu : !(top > task.least && next > score)) return;
         here = leads_to(*first);
         recent.push_back(here);
         if (recent.size() > static_cast<std::size_t>(std::max(tabu, 1))) recent.pop_front();

@@ -2,6 +2,12 @@
 //
 // s(v | P) is the score of node v with parents P; a network's is the sum. Scores are asked for a column at a time, all
 // toggles of one family together, and kept as long as the search lasts.
+//
+// A search ends whatever rounding does. The score of a family is the first number that was ever known of it, so that the sum
+// over the nodes, always added in their order, is a function of the graph. Whatever is repeated without a bound asks that a
+// number of this kind rises strictly, and there are finitely many graphs: a greedy step the sum of the graph, a tabu walk that
+// begins to count its idle steps anew the sum of the best, moves in the order the sum of the families at hand, the toggles of
+// one node the score of its family, and orders that are tried anew the sum of the best. Scores that are no numbers rise never.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -117,6 +123,7 @@ class Climber {
     double worth(int u, int v) const { return now[static_cast<std::size_t>(v)]->toggled[static_cast<std::size_t>(u)] - now[static_cast<std::size_t>(v)]->own; }
     void go_on(const Step* step = nullptr);
     void load(int v);
+    double after(const Step& step) const;  // the score of the graph that it leads to
     void rest();
     void take(const Step& step);
     void back();

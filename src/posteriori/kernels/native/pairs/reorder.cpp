@@ -139,8 +139,15 @@ class Reorder {
         for (auto& [v, choice] : plan.families) std::swap(now[at(v)], choice);
     }
 
-    // Moves x, and where that loses nodes it has passed; whether all of it gains. If not, everything is as before.
-    bool moved(int x, double gain, int depth) {
+    double sum() const {
+        double total = 0.0;
+        for (const Choice& choice : now) total += choice.family->own;
+        return total;
+    }
+
+    // Moves x, and where that loses nodes it has passed; whether all of it gains, the sum of the families too, which was
+    // `start`. If not, everything is as before.
+    bool moved(int x, double start, double gain, int depth) {
         for (const bool up : {true, false}) {
             const auto from = static_cast<std::size_t>(std::find(order.begin(), order.end(), x) - order.begin());
             std::fill(before.begin(), before.end(), 0);
@@ -148,10 +155,10 @@ class Reorder {
             Plan plan = up ? earlier(from) : later(from);
             if (plan.families.empty()) continue;
             put(x, plan.place), swap(plan);
-            if (gain + plan.gain > task.least) return true;
+            if (gain + plan.gain > task.least && sum() > start) return true;
             if (depth > 1)
                 for (const auto& family : plan.families)
-                    if (family.first != x && moved(family.first, gain + plan.gain, depth - 1)) return true;
+                    if (family.first != x && moved(family.first, start, gain + plan.gain, depth - 1)) return true;
             put(x, from), swap(plan);
         }
         return false;
@@ -191,7 +198,7 @@ class Reorder {
             for (bool again = true; again;) {
                 again = false;
                 for (int x = 0; x < task.d; ++x)
-                    if (moved(x, 0.0, depth)) follow(), again = true;
+                    if (moved(x, sum(), 0.0, depth)) follow(), again = true;
                 any |= again;
             }
         return any;
