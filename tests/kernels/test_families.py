@@ -91,6 +91,34 @@ def test_bitmaps_change_no_bit(n, missing):
         assert_allclose(plain, expected, rtol=1e-10)
 
 
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(KINDS),
+    missing=st.booleans(),
+    width=st.sampled_from([np.uint8, np.uint16, np.uint32]),
+)
+@settings(max_examples=60)
+def test_families_of_few_cells_are_counted_in_one_table(seed, kind, missing, width):
+    """Many candidates share a pass over the rows, parents that go are summed out, some have more cells than a table."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(60, 9_000)), 9
+    sizes = [*(int(s) for s in rng.integers(1, 6, d - 1)), 70]
+    states = [s + missing for s in sizes]
+    codes = np.array([np.minimum(rng.geometric(0.3, n) - 1, s - 1) for s in states], dtype=width)
+    codes[1] += np.array(missing and rng.random(n) < 0.01, dtype=width)  # beyond the column's states: a row left out
+    child, *others = rng.permutation(d).tolist()
+    parents = others[: int(rng.integers(5))]
+    table = logs(n)
+    regret = rng.random(n + 1) * (np.arange(n + 1) > 0) if kind[0] == "fnml" else None
+    expected = reference.toggle_scores(codes, sizes, child, parents, others, *kind, None, states, regret)
+    how = {"states": states, "x_log_x": table, "regret": regret, "bits": families.value_bitmaps(codes, states)}
+    one, three = (
+        families.toggle_scores(codes, sizes, child, parents, others, *kind, n_jobs=jobs, **how) for jobs in (1, 3)
+    )
+    assert_allclose(one, expected, rtol=1e-9, atol=1e-7)
+    assert (one == three).all()
+
+
 @pytest.mark.parametrize("missing", [0, 1])
 def test_configurations_that_no_table_could_hold(missing):
     rng = np.random.default_rng(0)
@@ -224,4 +252,5 @@ def test_a_climb_ends_where_scores_are_noise(seed, size, tabu, orders, symmetric
     parents, own, _, finished = families.climb_asking(
         ask, [[] for _ in range(d)], tabu=tabu, restarts=1, orders=orders, **rules
     )
-    assert finished and len(parents) == len(own) == d
+    assert finished
+    assert len(parents) == len(own) == d

@@ -183,4 +183,5 @@ def test_weights_that_no_score_can_hold_are_named(score):
             po.learn_structure(rows, score, sample_weight=[size] * 4)
     for size in (1e300, 1e-300, 5e-324):
         found = po.learn_structure(rows, score, sample_weight=[size] * 4)
-        assert np.isfinite(found.score) and found.finished
+        assert np.isfinite(found.score)
+        assert found.finished

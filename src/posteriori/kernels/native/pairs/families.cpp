@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <type_traits>
 
+#include "pairs/dense.hpp"
+#include "pairs/family_score.hpp"
 #include "pairs/popcount.hpp"
-#include "pairs/rising.hpp"
 #include "threads.hpp"
 
 namespace posteriori {
@@ -41,12 +41,6 @@ template <typename C> std::vector<std::int64_t> bitmap_places(const FamilyData<C
     for (std::size_t j = 0; data.bits && j < first.size(); ++j)
         if (data.states[j] <= kNarrow) first[j] = next, next += data.states[j];
     return first;
-}
-
-template <typename C> bool within(const C* x, std::size_t n, std::size_t size) {
-    C top = 0;
-    for (std::size_t i = 0; i < n; ++i) top = x[i] > top ? x[i] : top;
-    return top < size;
 }
 
 // Rows [begin, end) of one value of the child, or a bitmap of them.
@@ -273,7 +267,7 @@ template <typename C, typename N> class Tables {
           s(more < 0 ? 1 : data.states[static_cast<std::size_t>(more)]), x(data.column(child)),
           z(more < 0 ? nullptr : data.column(more)),
           bits(more < 0 ? nullptr : data.bits + static_cast<std::size_t>(first) * words),
-          complete(!z || (data.full.empty() ? within(z, data.n, s) : data.full[static_cast<std::size_t>(more)])) {}
+          complete(!z || data.is_full(more)) {}
 
     template <typename See> void each(See&& see) {
         for (const auto& block : blocks.all) {
@@ -295,74 +289,6 @@ template <typename C, typename N> class Tables {
             std::fill_n(table.begin(), r * s, N{0});
         }
     }
-};
-
-// N ln N by table or by hand; no count leads out of the table.
-struct XLogX {
-    const double* table;
-    double most;
-    double operator()(double n) const {
-        return table ? table[static_cast<std::size_t>(std::min(n, most))] : (n > 0.0 ? n * std::log(n) : 0.0);
-    }
-};
-
-// What the configurations (π, z) of one block add to a score, from N[x][z].
-struct Adder {
-    const Scoring& how;
-    double r, q;  // of the whole family
-    XLogX x_log_x{how.x_log_x, how.most};
-    double a = how.kind == FamilyScore::bdeu ? how.number / (q * r) : 1.0;
-    bool gammas = how.kind == FamilyScore::bdeu || how.kind == FamilyScore::k2;
-    double log_gamma = gammas ? std::lgamma(a) : 0.0, log_gamma_whole = gammas ? std::lgamma(a * r) : 0.0;
-    std::vector<double> whole{};
-    std::vector<std::int32_t> whole_count{};
-
-    // Whole counts whose logarithms are known.
-    double looked_up(const std::int32_t* counts, std::size_t rows, std::size_t columns, std::size_t stride) {
-        whole_count.assign(columns, 0);
-        const auto most = static_cast<std::int32_t>(how.most);
-        double sum = 0.0;
-        for (std::size_t x = 0; x < rows; ++x)
-            for (std::size_t z = 0; z < columns; ++z) {
-                const std::int32_t n = counts[x * stride + z];
-                whole_count[z] += n;
-                sum += how.x_log_x[std::min(n, most)];
-            }
-        for (const auto n : whole_count) {
-            sum -= how.x_log_x[std::min(n, most)];
-            if (how.kind == FamilyScore::fnml) sum -= how.regret[std::min(n, most)];
-        }
-        return sum;
-    }
-
-    // ln Γ(a + n)/Γ(a)
-    double rising(double from, double log_gamma_from, double n) const {
-        if (n == 1.0) return std::log(from);
-        if (n == 2.0 && from < 1e100) return std::log(from * (from + 1.0));
-        return log_rising(from, log_gamma_from, n);
-    }
-
-    template <typename N> double operator()(const N* counts, std::size_t rows, std::size_t columns, std::size_t stride) {
-        if constexpr (std::is_integral_v<N>)
-            if (!gammas && how.x_log_x) return looked_up(counts, rows, columns, stride);
-        whole.assign(columns, 0.0);
-        double sum = 0.0;
-        for (std::size_t x = 0; x < rows; ++x)
-            for (std::size_t z = 0; z < columns; ++z) {
-                const double n = static_cast<double>(counts[x * stride + z]);
-                if (n <= 0.0) continue;
-                whole[z] += n;
-                sum += gammas ? rising(a, log_gamma, n) : x_log_x(n);
-            }
-        for (const double n : whole) {
-            if (n <= 0.0) continue;
-            sum -= gammas ? rising(a * r, log_gamma_whole, n) : x_log_x(n);
-            if (how.kind == FamilyScore::fnml) sum -= how.regret[static_cast<std::size_t>(std::min(n, how.most))];
-        }
-        return sum;
-    }
-
-    double price() const { return how.kind == FamilyScore::penalised ? how.number * q * (r - 1.0) : 0.0; }
 };
 
 // Runs see(task, blocks, candidate, place of its bitmaps) for every candidate that is no parent, and if `own` for none (task 0);
@@ -431,7 +357,13 @@ template <typename C>
 void toggle_scores(const FamilyData<C>& data, int child, const std::vector<int>& parents, const std::vector<int>& candidates,
                    const Scoring& how, double* out, int threads, bool own) {
     const double r = data.sizes[static_cast<std::size_t>(child)];
-    each_candidate(data, child, parents, candidates, threads, own,
+    const auto left = dense_scores(data, child, parents, candidates, how, out, threads, own);
+    if (left.empty()) return;
+    std::vector<int> others;  // those left
+    std::vector<std::size_t> places{0};
+    for (const auto place : left)
+        if (place) others.push_back(candidates[place - 1]), places.push_back(place);
+    each_candidate(data, child, parents, others, threads, left[0] == 0,
                    [&](std::size_t task, const Blocks& blocks, int candidate, std::int64_t place) {
                        Adder add{how, r, blocks.q * (candidate < 0 ? 1.0 : data.states[static_cast<std::size_t>(candidate)])};
                        double sum = 0.0;
@@ -442,13 +374,13 @@ void toggle_scores(const FamilyData<C>& data, int child, const std::vector<int>&
                            Tables<C, double>(data, blocks, child, candidate, place).each(see);
                        else
                            Tables<C, std::int32_t>(data, blocks, child, candidate, place).each(see);
-                       out[task] = sum - add.price();
+                       out[places[task]] = sum - add.price();
                    });
 }
 
 template <typename C> void look_at_columns(FamilyData<C>& data, int threads) {
     std::vector<char> full(data.states.size());
-    parallel_for(full.size(), threads, [&](std::size_t j) { full[j] = within(data.column(static_cast<int>(j)), data.n, data.states[j]); });
+    parallel_for(full.size(), threads, [&](std::size_t j) { full[j] = data.is_full(static_cast<int>(j)); });
     data.full.assign(full.begin(), full.end());
 }
 

@@ -29,6 +29,13 @@ template <typename C> struct FamilyData {
     std::vector<bool> full{};   // columns all of whose codes are states; empty where nobody has looked
 
     const C* column(int j) const { return codes + static_cast<std::size_t>(j) * n; }
+    bool is_full(int j) const {
+        if (!full.empty()) return full[static_cast<std::size_t>(j)];
+        const C* x = column(j);
+        C top = 0;
+        for (std::size_t i = 0; i < n; ++i) top = x[i] > top ? x[i] : top;
+        return top < states[static_cast<std::size_t>(j)];
+    }
 };
 
 // Columns of so few states have a bitmap for each, one after the other; a bitmap has bit r set where row r has that code.

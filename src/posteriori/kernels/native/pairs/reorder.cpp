@@ -4,7 +4,6 @@
 // together they gain. Among many nodes only parents that tell something of a node by themselves are tried.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 #include "pairs/climb.hpp"
@@ -39,26 +38,37 @@ class Reorder {
     std::vector<Nodes> related;      // the parents that are tried
     std::vector<char> is_related;    // [v * d + u]: whether u is one of them
     std::vector<char> before;        // the nodes that may be parents
-    Nodes some, candidates;          // of `improved`
+    Nodes unknown;                   // of `improved`
 
     bool required(int u, int v) const { return climber.required(u, v); }
 
-    // From these parents to better ones among `before`, a toggle at a time.
+    // Those that may be toggled: f(u) of each, a parent once or twice.
+    template <typename F> void each_toggle(int v, const Nodes& parents, F&& f) const {
+        for (const int u : parents)
+            if (!required(u, v)) f(u);
+        if (parents.size() < at(task.most))
+            for (const int u : related[at(v)])
+                if (before[at(u)] && !required(u, v)) f(u);
+    }
+
+    // From these parents to better ones among `before`, a toggle at a time, the first of the best.
     Choice improved(int v, Nodes parents) {
         for (;;) {
-            some.clear(), candidates.clear();
-            if (parents.size() < at(task.most))
-                for (const int u : related[at(v)])
-                    if (before[at(u)]) some.push_back(u);
-            std::set_union(some.begin(), some.end(), parents.begin(), parents.end(), std::back_inserter(candidates));
-            candidates.erase(std::remove_if(candidates.begin(), candidates.end(), [&](int u) { return required(u, v); }), candidates.end());
             Family& family = climber.families.at(v, parents);
-            climber.go_on();
-            climber.families.learn(v, parents, family, candidates);
+            unknown.clear();
+            each_toggle(v, parents, [&](int u) { if (std::isnan(family.toggled[at(u)])) unknown.push_back(u); });
+            if (!unknown.empty() || std::isnan(family.own)) {
+                climber.go_on();
+                std::sort(unknown.begin(), unknown.end());
+                unknown.erase(std::unique(unknown.begin(), unknown.end()), unknown.end());
+                climber.families.learn(v, parents, family, unknown);
+            }
             double top = family.own + task.least;
             int best = -1;
-            for (const int u : candidates)
-                if (family.toggled[at(u)] > top) top = family.toggled[at(u)], best = u;
+            each_toggle(v, parents, [&](int u) {
+                const double score = family.toggled[at(u)];
+                if (score > top || (score == top && u < best)) top = score, best = u;
+            });
             if (best < 0) return {std::move(parents), &family};
             parents = toggled(parents, best);
         }
