@@ -38,6 +38,34 @@ def test_the_truncated_product(seed):
         np.testing.assert_allclose(list(done.marginals()[f"n{u}"].values()), truth, atol=1e-12)
 
 
+@given(seed=seeds)
+def test_several_done_by_chance_then_some_seen(seed):
+    """P(x | do(…), e) ∝ Π_{u not done} θ_u · Π_{v done} p_v(x_v) of the cells that agree with e, by enumeration."""
+    rng = np.random.default_rng(seed)
+    model = random_network(rng, 5)
+    done, given, tables = {}, {}, list(model.tables)
+    for v in rng.permutation(5)[: int(rng.integers(0, 6))].tolist():
+        size = model.sizes[v]
+        chance = rng.dirichlet(np.ones(size)) if rng.random() < 0.5 else np.eye(size)[int(rng.integers(size))]
+        done[f"n{v}"] = {str(k): p for k, p in enumerate(chance)} if chance.max() < 1 else str(int(chance.argmax()))
+        tables[v] = np.tile(chance, len(model.tables[v]) // size)
+    table = enumerated(type(model)(model.sizes, model.parents, tuple(tables)), {})
+    for v in range(5):
+        if rng.random() < 0.3:
+            k = int(np.indices(table.shape)[v].ravel()[rng.choice(table.size, p=table.ravel() / table.sum())])
+            given[f"n{v}"] = str(k)
+            table = table * (np.indices(table.shape)[v] == k)
+    net = named(model).do(done)
+    assert all(net.parents(v) == () for v in done)
+    if table.sum() <= 0:
+        return
+    found = net.marginals(given)
+    for u in range(5):
+        truth = table.sum(axis=tuple(a for a in range(5) if a != u)) / table.sum()
+        np.testing.assert_allclose(list(found[f"n{u}"].values()), truth, atol=1e-9)
+    assert net.log_probability(given) == pytest.approx(np.log(table.sum()), abs=1e-9)
+
+
 def test_seeing_is_not_doing():
     assert ASIA.do({"smoke": "no"}).marginals()["lung"] == pytest.approx(ASIA.marginals({"smoke": "no"})["lung"])
     done = ASIA.do({"lung": "yes"})

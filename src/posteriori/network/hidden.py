@@ -112,7 +112,7 @@ def read_incomplete(
     sample_weight: Any,
     n_jobs: int | None,
 ) -> tuple[States, Codes, Floats | None]:
-    """The states of every node (of a hidden one those told, or as many as told), the rows in their codes, the weights."""
+    """The states of every node (of a hidden one those told, or as many as told), those rows that count, the weights."""
     unseen = hidden_states(dag, hidden)
     seen = [n for n in dag.nodes if n not in unseen]
     try:
@@ -132,7 +132,10 @@ def read_incomplete(
         place = {s: i for i, s in enumerate(states[node])}
         codes = np.array([place.get(v, -1) for v in coded.values[k]] + [-1], np.int32)
         cases[:, dag.index[node]] = codes[coded.column(k)]
-    return states, cases, weights
+    if weights is None:
+        return states, cases, None
+    counts = weights > 0  # a row that counts for nothing may be impossible
+    return states, cases[counts], weights[counts]
 
 
 def hidden_states(dag: Dag, hidden: Any) -> dict[str, tuple[Hashable, ...]]:
