@@ -273,3 +273,35 @@ def test_a_line_between_numbers_is_found_and_helps():
     )
     rows, labels = model.sample(2000, random_state=1)
     assert np.corrcoef(rows["u"][labels == 1], rows["v"][labels == 1])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("continuous", ["cuts", "gaussian"])
+def test_how_it_searches(continuous):
+    """Walks repeat themselves, a line a step names the columns, time may end the search at once."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = {"word": np.where(rng.random(300) < 0.8, y, 1 - y).astype(str), "size": y + rng.normal(size=300)}
+    X["twice"] = 2 * X["size"] + rng.normal(size=300)
+    lines: list[str] = []
+    how = {"tabu": 5, "restarts": 3, "random_state": 0, "progress": lines.append}
+    model = po.BayesNetClassifier(continuous=continuous, search=how).fit(X, y)
+    assert any("step 1: add" in line and {*line.split()} & {*X} for line in lines)
+    assert clone(model).fit(X, y).dag_ == model.dag_
+    assert not po.BayesNetClassifier(continuous=continuous, search={"time_limit": 0}).fit(X, y).dag_.edges
+    with pytest.raises(BadParameter, match="did you mean 'tabu'"):
+        po.BayesNetClassifier(continuous=continuous, search={"tabo": 1}).fit(X, y)
+    with pytest.raises(BadParameter, match="restarts is a whole number"):
+        po.BayesNetClassifier(continuous=continuous, search={"restarts": -1}).fit(X, y)
+
+
+def test_ctrl_c_keeps_the_structure_so_far():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X = {f"x{j}": y + rng.normal(size=200) for j in range(4)}
+
+    def stop(line: str) -> None:
+        if "step 2" in line:
+            raise KeyboardInterrupt
+
+    model = po.BayesNetClassifier(continuous="gaussian", search={"progress": stop}).fit(X, y)
+    assert 1 <= len(model.dag_.edges) <= 2

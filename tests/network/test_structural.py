@@ -106,11 +106,11 @@ def incomplete(seed: int) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
     """Columns that lean on the one before, with holes, and weights, some of them 0, or none."""
     rng = np.random.default_rng(seed)
     n, columns = int(rng.integers(2, 50)), dict[str, np.ndarray]()
+    before: np.ndarray | None = None
     for j in range(int(rng.integers(1, 5))):
         new = rng.integers(0, int(rng.integers(2, 4)), n)
-        if j:
-            new = np.where(rng.random(n) < 0.7, last, new)
-        columns[f"c{j}"], last = new.astype(object), new
+        new = new if before is None else np.where(rng.random(n) < 0.7, before, new)
+        columns[f"c{j}"], before = new.astype(object), new
         columns[f"c{j}"][rng.random(n) < rng.choice([0.0, 0.2, 0.5])] = None
         columns[f"c{j}"][0] = int(new[0])
     weights = rng.choice([0.0, 0.5, 1.0, 2.0], n) if rng.random() < 0.5 else None

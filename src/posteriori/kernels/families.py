@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Bools, Floats
 from . import n_threads, native
 
-__all__ = ["KINDS", "best_network", "climb", "climb_asking", "g_tests", "toggle_scores", "value_bitmaps"]
+__all__ = ["KINDS", "best_network", "climb", "climb_asking", "g_tests", "toggle_scores", "value_bitmaps", "walk"]
 
 KINDS = ("penalised", "bdeu", "k2", "fnml")
 Climbed = tuple[list[list[int]], list[float], list[tuple[int, int, int, float, float]], bool]
@@ -103,13 +104,8 @@ def g_tests(
     return out
 
 
-def climb(
-    codes: Array,
-    sizes: Sequence[int],
+def walk(
     start: Sequence[Sequence[int]],
-    kind: str,
-    number: float,
-    weights: Floats | None = None,
     *,
     required: Bools,
     forbidden: Bools,
@@ -121,19 +117,37 @@ def climb(
     orders: int = 0,
     seed: int = 0,
     tell: Callable[..., bool] | None = None,
+) -> tuple[Any, ...]:
+    """How a network is climbed, whatever the scores: from the parents in `start`, by these rules.
+
+    `required[u, v]` and `forbidden[u, v]` are arrows, `most` the parents of a node, and scores that differ by no more than
+    `least` are equal; `symmetric` says that on no other parents u → v is worth as much as v → u. Where no step gains, nodes
+    are moved in their order, until so many `orders` in a row were in vain. `tell(move, u, v, gain, score)` hears of each
+    step and `tell()` between them; where one is not true, or on Ctrl-C without it, the search ends.
+    """
+    rules = np.ascontiguousarray(required), np.ascontiguousarray(forbidden)
+    steps = tabu, restarts, orders, seed, tell
+    return [sorted(some) for some in start], *rules, most, float(least), symmetric, *steps
+
+
+def climb(
+    codes: Array,
+    sizes: Sequence[int],
+    start: Sequence[Sequence[int]],
+    kind: str,
+    number: float,
+    weights: Floats | None = None,
+    *,
     states: Sequence[int] | None = None,
     x_log_x: Floats | None = None,
     regrets: Sequence[Floats] = (),
     bits: Array | None = None,
     n_jobs: int | None = None,
+    **rules: Any,
 ) -> Climbed:
-    """The parents of the best network met from `start` on, their scores, the steps (move, u, v, gain, score), the end.
+    """The parents of the best network met, their scores, the steps (move, u, v, gain, score), and if it finished.
 
-    Scores are those of `toggle_scores`, `regrets` by child. `required[u, v]` and `forbidden[u, v]` are arrows, `most` the
-    parents of a node, and scores that differ by no more than `least` are equal; `symmetric` says that on no other parents
-    u → v is worth as much as v → u. Where no step gains, nodes are moved in their order, until so many `orders` in a row
-    were in vain. `tell(move, u, v, gain, score)` hears of each step and `tell()` between them; where one is not true, or on
-    Ctrl-C without it, the search ends, which the last of the four then says.
+    Scores are those of `toggle_scores`, `regrets` by child; the rules are those of `walk`.
 
     >>> codes = np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.uint8)
     >>> no = np.zeros((2, 2), bool)
@@ -151,36 +165,14 @@ def climb(
         float(number),
         x_log_x,
         list(regrets),
-        [sorted(some) for some in start],
-        np.ascontiguousarray(required),
-        np.ascontiguousarray(forbidden),
-        most,
-        float(least),
-        symmetric,
-        tabu,
-        restarts,
-        orders,
-        seed,
-        tell,
+        walk(start, **rules),
         n_threads(n_jobs, 1 << 40),
     )
     return found
 
 
 def climb_asking(
-    ask: Callable[[int, list[int], list[int]], Sequence[float]],
-    start: Sequence[Sequence[int]],
-    *,
-    required: Bools,
-    forbidden: Bools,
-    most: int,
-    least: float,
-    symmetric: bool,
-    tabu: int = 0,
-    restarts: int = 0,
-    orders: int = 0,
-    seed: int = 0,
-    tell: Callable[..., bool] | None = None,
+    ask: Callable[[int, list[int], list[int]], Sequence[float]], start: Sequence[Sequence[int]], **rules: Any
 ) -> Climbed:
     """`climb` by scores of another kind: `ask(child, parents, candidates)` gives what `toggle_scores` would.
 
@@ -189,20 +181,7 @@ def climb_asking(
     >>> climb_asking(lambda v, parents, some: [len(parents), *(1 - len(parents) for _ in some)], [[], []], **rules)[0]
     [[], [0]]
     """
-    found: Climbed = native().climb_asking(
-        ask,
-        [sorted(some) for some in start],
-        np.ascontiguousarray(required),
-        np.ascontiguousarray(forbidden),
-        most,
-        float(least),
-        symmetric,
-        tabu,
-        restarts,
-        orders,
-        seed,
-        tell,
-    )
+    found: Climbed = native().climb_asking(ask, walk(start, **rules))
     return found
 
 

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .. import kernels
 from ..arrays import Array, Floats, Ints
 from ..bayes.semi import SemiNaive
-from ..errors import BadParameter, ModelError, StatisticsError, listed
+from ..errors import BadParameter, ModelError, StatisticsError, did_you_mean, listed
 from ..kernels import network as kernel
 from ..kernels.naive import log_joint_cells
 from ..smoothing.theta import family_theta
@@ -44,6 +44,8 @@ from .mixed_scores import PENALISED
 from .numbers import Numbers
 from .weighting import forward_sample
 
+SEARCH = ("tabu", "restarts", "random_state", "time_limit", "progress")
+
 
 class BayesNetClassifier(GaussianNumbers):
     """Classify by a Bayesian network over the attributes and the class, its structure learned or told.
@@ -60,6 +62,9 @@ class BayesNetClassifier(GaussianNumbers):
         Parents besides the class of an attribute in "kdb".
     max_parents : int, optional
         Most parents of a node in the search.
+    search : dict, optional
+        How "hill-climb" searches: `tabu`, `restarts`, `random_state`, `time_limit` and `progress` as in `learn_structure`.
+        At the time limit, or on Ctrl-C, the best structure so far is taken.
     continuous : "cuts" or "gaussian"
         What numbers are: cut into bins, or normal given their parents, linear in those that are numbers too. A number is
         then never the parent of a value or the class, and `net_` is a `HybridNet`. Chosen and kept with the structure.
@@ -82,6 +87,7 @@ class BayesNetClassifier(GaussianNumbers):
         "criterion": [StrOptions(set(SCORES))],
         "k": [Interval(Integral, 0, None, closed="left")],
         "max_parents": [Interval(Integral, 0, None, closed="left"), None],
+        "search": [dict, None],
         "continuous": [StrOptions({"cuts", "gaussian"})],
     }
 
@@ -91,6 +97,7 @@ class BayesNetClassifier(GaussianNumbers):
         criterion: str = "bic",
         k: int = 2,
         max_parents: int | None = None,
+        search: dict[str, Any] | None = None,
         continuous: str = "cuts",
         smoothing: float = 1.0,
         kinds: Any = None,
@@ -104,6 +111,7 @@ class BayesNetClassifier(GaussianNumbers):
         self.criterion = criterion
         self.k = k
         self.max_parents = max_parents
+        self.search = search
         self.continuous = continuous
         self.smoothing = smoothing
         self.kinds = kinds
@@ -115,6 +123,10 @@ class BayesNetClassifier(GaussianNumbers):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        for option in self.search or ():
+            if option not in SEARCH:
+                hint = did_you_mean(option, SEARCH)
+                raise BadParameter(f"the options of search are {listed(SEARCH)}{hint} Got {option!r} instead.")
         if self.continuous == "gaussian" and self.structure == "hill-climb" and self.criterion not in PENALISED:
             raise BadParameter(
                 f"numbers that are not cut are scored by one of {listed(PENALISED)}. Got {self.criterion!r} instead."
@@ -159,7 +171,7 @@ class BayesNetClassifier(GaussianNumbers):
         if isinstance(self.structure, Dag):
             return told_parents(self.structure, names)
         if self.structure == "hill-climb":
-            return self._climbed(table, y, weights)
+            return self._climbed(table, found.schema, y, weights)
         if self.structure == "tan":
             parents = learn_tree(found.cells, found.joints[0], found.schema)[1].parents
         else:
@@ -167,19 +179,18 @@ class BayesNetClassifier(GaussianNumbers):
             parents = kdb(class_information(found.cells), conditional, int(self.k)).parents
         return (*((*ps, d) for ps in parents), ())
 
-    def _climbed(self, table: CodedTable, y: Array, weights: Floats | None) -> Parents:
+    def _climbed(self, table: CodedTable, schema: Schema, y: Array, weights: Floats | None) -> Parents:
         """What greedy search finds; a column of one value tells nothing and stays alone."""
-        d, columns = len(table.sizes), dict[str, Any]()
+        names, columns = [*schema.names, self._class_node], dict[str, Any]()
         for j, size in enumerate(table.sizes):
             codes = np.asarray(table.column(j))
             if size > 1:
-                columns[str(j)] = np.ma.masked_array(codes, codes >= size)
-        columns[str(d)] = y
-        dag = learn_structure(
-            columns, self.criterion, max_parents=self.max_parents, sample_weight=weights, n_jobs=self.n_jobs
-        ).dag
-        found = {int(v): sorted(int(p) for p in dag.parents(v)) for v in dag.nodes}
-        return tuple(tuple(found.get(v, ())) for v in range(d + 1))
+                columns[names[j]] = np.ma.masked_array(codes, codes >= size)
+        columns[self._class_node] = y
+        how: dict[str, Any] = {"max_parents": self.max_parents, "sample_weight": weights, "n_jobs": self.n_jobs}
+        dag = learn_structure(columns, self.criterion, **how, **(self.search or {})).dag
+        place = {name: j for j, name in enumerate(names)}
+        return tuple(tuple(sorted(place[p] for p in dag.parents(n))) if n in columns else () for n in names)
 
     @property
     def blanket_(self) -> list[str]:

@@ -71,6 +71,7 @@ class GaussianNumbers(SemiNaive):
     criterion: str
     k: int
     max_parents: int | None
+    search: Any
     _parents: Parents
     _class_node: str
 
@@ -106,7 +107,9 @@ class GaussianNumbers(SemiNaive):
             discrete_part(self.structure, [names[j] for j in table.where])  # refuses a number above a value
             return told_parents(self.structure, names)
         if self.structure == "hill-climb":
-            return table.climbed(self.criterion, self.max_parents)
+            return table.climbed(
+                self.criterion, self.max_parents, [*names, self._class_node], **dict(self.search or {})
+            )
         return table.under_class(None if self.structure == "tan" else int(self.k))
 
     @property

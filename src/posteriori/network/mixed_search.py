@@ -1,4 +1,4 @@
-"""The structure of a class, values and numbers: greedy by score, Chow and Liu's tree, or up to k parents.
+"""The structure of a class, values and numbers: by steps of a score, Chow and Liu's tree, or up to k parents.
 
 A number is never the parent of a value. For a tree or k parents under the class, I(X_u; X_v | Y) is what u adds to the
 likelihood of v given y, a row; values come before numbers, so that every arrow between them leads to the number.
@@ -6,15 +6,19 @@ likelihood of v given y, a row; values come before numbers, so that every arrow 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from ..arrays import Array, Floats
+from ..estimator import generator
 from ..statistics.cuts import CodedTable
-from ..structure.climb import climb
+from ..structure.climb import check_steps, climb
 from ..structure.rules import Rules
 from ..structure.scores import Scored
 from ..structure.structures import by_information, kdb, tree
-from ..structure.watching import Watch
+from ..structure.watching import Progress, watched
 from ..table.labels import narrowest
 from .mixed_scores import MixedScored
 
@@ -42,15 +46,28 @@ class MixedTable:
         """These columns with a score; the class stands between values and numbers."""
         return MixedScored(Scored(self.codes, self.sizes, score, weights=self.weights), self.x)
 
-    def climbed(self, score: str, max_parents: int | None) -> Parents:
-        """What greedy search finds."""
+    def climbed(
+        self,
+        score: str,
+        max_parents: int | None,
+        names: Sequence[str],
+        *,
+        tabu: int = 0,
+        restarts: int = 0,
+        random_state: Any = None,
+        time_limit: float | None = None,
+        progress: Progress = False,
+    ) -> Parents:
+        """What a search by steps finds, as in `learn_structure`; `names` of the columns, and last of the class."""
+        steps = check_steps(tabu, restarts)
         found = self.scored(score)
         forbidden = np.eye(found.d, dtype=bool)
         forbidden[found.first :, : found.first] = True
         most = found.d if max_parents is None else int(max_parents)
-        names = tuple(str(v) for v in self.nodes)
-        rules = Rules(names, np.zeros((found.d, found.d), dtype=bool), forbidden, most)
-        arrows, _, _ = climb(found, rules, (), Watch(None, None))
+        rules = Rules(tuple(names[v] for v in self.nodes), np.zeros((found.d, found.d), dtype=bool), forbidden, most)
+        seed = int(generator(random_state).integers(1 << 62))
+        with watched(progress, time_limit) as watch:
+            arrows, _, _ = climb(found, rules, (), watch, *steps, seed)
         return self._parents(arrows)
 
     def under_class(self, k: int | None) -> Parents:

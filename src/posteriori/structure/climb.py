@@ -23,11 +23,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..arrays import Floats
+from ..errors import BadParameter
 from ..kernels.families import climb as kernel
 from ..kernels.families import climb_asking
 from .rules import Arrow, Rules
@@ -36,6 +38,7 @@ from .watching import Watch
 
 MOVES = ("add", "delete", "turn")
 EQUAL = 1e-10  # a row
+MOST_STEPS = 500_000
 ORDERS = 6  # in vain, the first of them that of the climb
 
 
@@ -48,6 +51,14 @@ class Step:
     child: str
     gain: float
     score: float
+
+
+def check_steps(tabu: Any, restarts: Any) -> tuple[int, int]:
+    """Both as whole numbers, or an error that names the one that is none."""
+    for what, number in (("tabu", tabu), ("restarts", restarts)):
+        if not isinstance(number, Integral) or isinstance(number, bool) or not 0 <= int(number) <= MOST_STEPS:
+            raise BadParameter(f"{what} is a whole number from 0 to {MOST_STEPS}. Got {number!r} instead.")
+    return int(tabu), int(restarts)
 
 
 class Judge(Protocol):

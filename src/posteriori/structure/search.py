@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..table.encode import code_columns
 from ..table.frame import open_frame
 from ..table.labels import narrowest
 from ..table.weights import check_weights
-from .climb import Step, by_order, climb
+from .climb import Step, by_order, check_steps, climb
 from .dag import Dag
 from .exact import exact
 from .graph import PartialDag, find, find_all
@@ -28,7 +27,6 @@ from .watching import Progress, Watch, watched
 
 METHODS = ("hill-climb", "exact", "chow-liu", "k2", "pc", "mmhc")
 MOST_VALUES = 1 << 12
-MOST_STEPS = 500_000
 
 
 @dataclass(frozen=True)
@@ -104,9 +102,7 @@ def learn_structure(
     if not isinstance(method, str) or method not in METHODS:
         hint = did_you_mean(method, METHODS)
         raise BadParameter(f"method is one of {listed(METHODS)}{hint} Got {method!r} instead.")
-    for what, number in (("tabu", tabu), ("restarts", restarts)):
-        if not isinstance(number, Integral) or isinstance(number, bool) or not 0 <= number <= MOST_STEPS:
-            raise BadParameter(f"{what} is a whole number from 0 to {MOST_STEPS}. Got {number!r} instead.")
+    steps_of = check_steps(tabu, restarts)
     names, scored = coded(data, score, ess, sample_weight, n_jobs)
     rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
     judge = Independence(scored, test, alpha)
@@ -127,7 +123,7 @@ def learn_structure(
                 rules = replace(rules, forbidden=rules.forbidden | ~neighbours(judge, rules, watch))
             begin = rules.start(*_start(rules, scored, start))
             seed = int(generator(random_state).integers(1 << 62))
-            arrows, steps, worth = climb(scored, rules, begin, watch, int(tabu), int(restarts), seed)
+            arrows, steps, worth = climb(scored, rules, begin, watch, *steps_of, seed)
     dag = Dag(names, rules.named(arrows))
     worth = scored.whole(dag.numbered_parents) if worth is None else worth
     found = Learned(dag, worth, tuple(steps), watch.finished)

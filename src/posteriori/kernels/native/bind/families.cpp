@@ -66,29 +66,43 @@ bool goes_on(const nb::object& tell, const posteriori::Step* step) {
 
 using Pairs = InC<bool, 2>;
 
-posteriori::ClimbTask climb_task(const std::vector<Columns>& start, const Pairs& required, const Pairs& forbidden, int most, double least,
-                                 bool symmetric, int tabu, int restarts, int orders, std::uint64_t seed) {
-    const std::size_t d = start.size();
-    for (const auto* rule : {&required, &forbidden}) need(rule->shape(0) == d && rule->shape(1) == d, "rules are of every pair");
-    need(most >= 0 && least >= 0, "most and least are 0 or more");
-    need(orders >= 0 && orders <= 500'000, "orders are 0 to 500,000");
-    need(tabu >= 0 && restarts >= 0 && tabu <= 500'000 && restarts <= 500'000, "tabu and restarts are 0 to 500,000");
-    for (std::size_t v = 0; v < d; ++v) {
-        check_columns(d, static_cast<int>(v), start[v], {});
-        need(std::is_sorted(start[v].begin(), start[v].end(), std::less_equal<>()), "parents are in order, each once");
-    }
-    need(posteriori::Network(start).order().size() == d, "the start has a cycle");
-    return {static_cast<int>(d), {required.data(), required.data() + d * d}, {forbidden.data(), forbidden.data() + d * d}, most, least,
-            symmetric,           tabu, restarts, orders, seed, {}, {}};
-}
+// What `kernels.families.walk` gives.
+struct Walk {
+    std::vector<Columns> start;
+    posteriori::ClimbTask task{};
+    nb::object tell;
 
-nb::tuple climbed(posteriori::ClimbTask& task, const std::vector<Columns>& start, const nb::object& tell) {
+    explicit Walk(const nb::tuple& told) {
+        need(told.size() == 11, "a walk has 11 parts");
+        start = nb::cast<std::vector<Columns>>(told[0]);
+        const std::size_t d = start.size();
+        task.d = static_cast<int>(d);
+        for (const auto& [rule, to] : {std::pair{1, &task.required}, std::pair{2, &task.forbidden}}) {
+            const auto pairs = nb::cast<Pairs>(told[rule], false);
+            need(pairs.shape(0) == d && pairs.shape(1) == d, "rules are of every pair");
+            to->assign(pairs.data(), pairs.data() + d * d);
+        }
+        task.most = nb::cast<int>(told[3]), task.least = nb::cast<double>(told[4]), task.symmetric = nb::cast<bool>(told[5]);
+        task.tabu = nb::cast<int>(told[6]), task.restarts = nb::cast<int>(told[7]), task.orders = nb::cast<int>(told[8]);
+        task.seed = nb::cast<std::uint64_t>(told[9]), tell = nb::borrow(told[10]);
+        need(task.most >= 0 && task.least >= 0, "most and least are 0 or more");
+        for (const int steps : {task.tabu, task.restarts, task.orders})
+            need(steps >= 0 && steps <= 500'000, "tabu, restarts and orders are 0 to 500,000");
+        for (std::size_t v = 0; v < d; ++v) {
+            check_columns(d, static_cast<int>(v), start[v], {});
+            need(std::is_sorted(start[v].begin(), start[v].end(), std::less_equal<>()), "parents are in order, each once");
+        }
+        need(posteriori::Network(start).order().size() == d, "the start has a cycle");
+    }
+};
+
+nb::tuple climbed(Walk& walk) {
     posteriori::Climbed found;
     try {
         nb::gil_scoped_release release;
         posteriori::Often often;
-        task.tell = [&](const posteriori::Step* step) { return (tell.is_none() && !often()) || goes_on(tell, step); };
-        found = posteriori::climb(task, start);
+        walk.task.tell = [&](const posteriori::Step* step) { return (walk.tell.is_none() && !often()) || goes_on(walk.tell, step); };
+        found = posteriori::climb(walk.task, walk.start);
     } catch (const posteriori::Ended&) {  // before the start had a score: there is nothing to give back
         PyErr_SetNone(PyExc_KeyboardInterrupt);
         throw nb::python_error();
@@ -163,28 +177,24 @@ template <typename C> void bind_codes(nb::module_& m) {
     m.def(
         "climb",
         [](const InC<C, 2>& codes, const Sizes& sizes, const Sizes& states, const Numbers& weights, const Bits& bits, int kind,
-           double number, const Numbers& x_log_x, const std::vector<InC<double, 1>>& regrets, const std::vector<Columns>& start,
-           const Pairs& required, const Pairs& forbidden, int most, double least, bool symmetric, int tabu, int restarts,
-           int orders, std::uint64_t seed, const nb::object& tell, int threads) {
+           double number, const Numbers& x_log_x, const std::vector<InC<double, 1>>& regrets, const nb::tuple& told, int threads) {
             auto data = family_data<C>(codes, sizes, states, weights, bits);
             posteriori::look_at_columns(data, 1);
-            need(start.size() == sizes.size() && (regrets.empty() || regrets.size() == sizes.size()), "one entry a column is needed");
-            auto task = climb_task(start, required, forbidden, most, least, symmetric, tabu, restarts, orders, seed);
+            Walk walk(told);
+            need(walk.start.size() == sizes.size() && (regrets.empty() || regrets.size() == sizes.size()), "one entry a column is needed");
             std::vector<Scoring> how;
             for (std::size_t v = 0; v < sizes.size(); ++v)
                 how.push_back(scoring_of(kind, number, x_log_x, regrets.empty() ? Numbers{} : Numbers{regrets[v]}));
-            task.ask = [&](int child, const Columns& parents, const Columns& candidates, bool own, double* out) {
+            walk.task.ask = [&](int child, const Columns& parents, const Columns& candidates, bool own, double* out) {
                 const std::size_t work = data.n * (candidates.size() + 1) / (data.bits ? 4 : 1), grain = 200'000;
                 const int useful = work < 2 * grain ? 1 : static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work / grain));
                 posteriori::toggle_scores(data, child, parents, candidates, how[static_cast<std::size_t>(child)], out, useful, own);
             };
-            return climbed(task, start, tell);
+            return climbed(walk);
         },
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("states"), nb::arg("weights").noconvert().none(),
         nb::arg("bits").noconvert().none(), nb::arg("kind"), nb::arg("number"), nb::arg("x_log_x").noconvert().none(),
-        nb::arg("regrets"), nb::arg("start"), nb::arg("required").noconvert(), nb::arg("forbidden").noconvert(), nb::arg("most"),
-        nb::arg("least"), nb::arg("symmetric"), nb::arg("tabu"), nb::arg("restarts"), nb::arg("orders"), nb::arg("seed"), nb::arg("tell").none(),
-        nb::arg("threads"));
+        nb::arg("regrets"), nb::arg("walk"), nb::arg("threads"));
 }
 
 }  // namespace
@@ -195,14 +205,12 @@ void bind_families(nb::module_& m) {
     bind_codes<std::uint32_t>(m);
     m.def(
         "climb_asking",
-        [](const nb::object& ask, const std::vector<Columns>& start, const Pairs& required, const Pairs& forbidden, int most, double least,
-           bool symmetric, int tabu, int restarts, int orders, std::uint64_t seed, const nb::object& tell) {
-            auto task = climb_task(start, required, forbidden, most, least, symmetric, tabu, restarts, orders, seed);
-            task.ask = asking(ask);
-            return climbed(task, start, tell);
+        [](const nb::object& ask, const nb::tuple& told) {
+            Walk walk(told);
+            walk.task.ask = asking(ask);
+            return climbed(walk);
         },
-        nb::arg("ask"), nb::arg("start"), nb::arg("required").noconvert(), nb::arg("forbidden").noconvert(), nb::arg("most"),
-        nb::arg("least"), nb::arg("symmetric"), nb::arg("tabu"), nb::arg("restarts"), nb::arg("orders"), nb::arg("seed"), nb::arg("tell").none());
+        nb::arg("ask"), nb::arg("walk"));
     m.def(
         "best_network",
         [](const InC<std::uint16_t, 2>& codes, const Sizes& sizes, const InC<std::uint32_t, 1>& weights,
