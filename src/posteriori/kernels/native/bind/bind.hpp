@@ -21,6 +21,7 @@ void bind_pairs(nb::module_& m);
 void bind_families(nb::module_& m);
 void bind_parents(nb::module_& m);
 void bind_margin(nb::module_& m);
+void bind_mixture(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_neighbors(nb::module_& m);
 void bind_network(nb::module_& m);

@@ -19,6 +19,7 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     bind_families(m);
     bind_parents(m);
     bind_margin(m);
+    bind_mixture(m);
     bind_linear(m);
     bind_neighbors(m);
     bind_network(m);

@@ -1,0 +1,98 @@
+"""The compiled turn of EM against its NumPy twin, on both instruction sets and in both precisions."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from posteriori.kernels import mixture
+from posteriori.kernels.reference import mixture as reference
+
+
+@pytest.fixture(params=["best", "base"], autouse=True, scope="module")
+def instruction_set(request):
+    before = mixture.native
+    if request.param == "base":
+        base = importlib.import_module("posteriori.kernels._base")
+        mixture.native = lambda: base
+    yield
+    mixture.native = before
+
+
+def case(seed, n, d, K, full, dtype=np.float64, weighted=False, gaps=False):
+    """The arguments of `mixture_sums`."""
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n, d)) * 3).astype(dtype)
+    if gaps:
+        X[rng.uniform(size=X.shape) < 0.3] = np.nan
+    unit = 2.0 ** rng.integers(-3, 3, size=d)
+    factors = rng.uniform(0.2, 2, size=(K, d))
+    if full:
+        factors = np.array([np.diag(f) + 0.3 * np.triu(rng.normal(size=(d, d)), 1) for f in factors])
+    weights = rng.uniform(0, 2, size=n) if weighted else None
+    means = rng.normal(size=(K, d))
+    return X, weights, unit, means, factors, np.log(rng.dirichlet(np.ones(K))), means + rng.normal(size=(K, d))
+
+
+def compare(args, shares=None):
+    found = mixture.mixture_sums(*args, shares)
+    wanted = reference.mixture_sums(*args, shares)
+    for a, b in zip(found, wanted):
+        assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+    X, _, unit, means, factors, log_weights, _ = args
+    ask = (X, unit, means, factors, log_weights)
+    assert_allclose(mixture.mixture_log_joint(*ask), reference.mixture_log_joint(*ask), rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 300),
+    st.integers(1, 21),
+    st.integers(1, 9),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_one_turn_is_its_twin(seed, n, d, K, full, weighted, gaps):
+    compare(case(seed, n, d, K, full, weighted=weighted, gaps=gaps and not full))
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize(("n", "d", "K"), [(5000, 64, 3), (3000, 1, 70), (0, 3, 2), (1, 1, 1), (20_000, 2, 2)])
+def test_one_turn_is_its_twin_at_the_ends(n, d, K, full):
+    args = case(1, n, d, K, full)
+    compare(args)
+    shares = np.random.default_rng(2).dirichlet(np.ones(K), size=n)
+    compare(args, shares)
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_single_precision_is_read_and_summed_in_double(full):
+    compare(case(3, 1000, 5, 4, full, dtype=np.float32, weighted=True))
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_threads_change_no_bit(full):
+    args = case(4, 30_000, 7, 5, full, weighted=True)
+    first = mixture.mixture_sums(*args, None, 1)
+    for n_jobs in (2, 3, 7):
+        for a, b in zip(mixture.mixture_sums(*args, None, n_jobs), first):
+            assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_component_without_weight_and_rows_far_away(full):
+    X, _, unit, means, factors, log_weights, pivots = case(5, 200, 3, 4, full)
+    log_weights[1] = -np.inf
+    X[0] = 1e6
+    compare((X, None, unit, means, factors, log_weights, pivots))
+    X[1] = 1e200
+    total, n, *_ = mixture.mixture_sums(X, None, unit, means, factors, log_weights, pivots)
+    assert total == -np.inf
+    assert np.isfinite(n).all()
