@@ -142,7 +142,7 @@ def _turns(
         statistics, value = expect(theta)
         if math.isnan(value) or value == -math.inf:
             raise ModelError("a climb begins where the data are possible; this start rules some of them out")
-        done = bool(trace) and ended(trace[-1], value)
+        done = ended(trace[-1] if trace else -math.inf, value)
         if trace and value < trace[-1] - ROUNDING * abs(value):
             marks = (*marks, (len(trace) + 1, "fell"))
         if climbs:

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from posteriori.kernels import densities, families, margin, naive, native, neighbors, network, pairs
+from posteriori.kernels import densities, families, margin, mixture, naive, native, neighbors, network, pairs
 
-MODULES = (densities, families, margin, naive, neighbors, network, pairs)
+MODULES = (densities, families, margin, mixture, naive, neighbors, network, pairs)
 CLASSES = ("JunctionPlan", "JunctionState", "NumericColumns", "Curves")
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
@@ -58,6 +58,7 @@ def valid_calls() -> Calls:
     for kind in (np.float64, np.float32):
         _neighbors(rng, kind)
         _margin(rng, kind)
+        _mixture(rng, kind)
     _network(rng)
     for module in MODULES:
         module.native = native  # type: ignore[attr-defined]
@@ -169,6 +170,20 @@ def _neighbors(rng: np.random.Generator, kind: type) -> None:
         neighbors.nearest(flat, 8, Q, 3, metric, 3.0, skip)
         neighbors.within(flat, 8, Q, np.full(5, 0.3, dtype=kind), metric, 3.0)
     neighbors.brute_nearest(X, neighbors.panel(X, lo, hi), Q, 3, skip)
+
+
+def _mixture(rng: np.random.Generator, kind: type) -> None:
+    n, d, K = 21, 5, 3
+    X, means, weights = rng.random((n, d)).astype(kind), rng.random((K, d)), rng.random(n)
+    for factors in (rng.random((K, d)), np.array([np.eye(d)] * K)):
+        theta = (np.ones(d), means, factors, np.zeros(K))
+        mixture.mixture_log_joint(X, *theta)
+        mixture.mixture_sums(X, weights, *theta, means, rng.random((n, K)))
+    rows = mixture.Nearest(X, weights, np.zeros(d), 1.0, True, None)
+    rows.step(means)
+    rows.step(means)
+    mixture.kmeans_distances(X, np.zeros(d), means, rows.label)
+    mixture.kmeans_candidates(X, np.zeros(d), np.arange(2), weights)
 
 
 def _margin(rng: np.random.Generator, kind: type) -> None:

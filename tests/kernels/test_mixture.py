@@ -96,3 +96,51 @@ def test_a_component_without_weight_and_rows_far_away(full):
     total, n, *_ = mixture.mixture_sums(X, None, unit, means, factors, log_weights, pivots)
     assert total == -np.inf
     assert np.isfinite(n).all()
+
+
+def rows_of(seed, n, d, dtype):
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(n, d)) + 5).astype(dtype), rng.uniform(0, 2, size=n), rng.normal(size=d) + 5
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 700),
+    st.integers(1, 19),
+    st.integers(1, 40),
+    st.sampled_from([np.float32, np.float64]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_steps_of_k_means_are_their_twin(seed, n, d, K, dtype, weighted, bounded, wide):
+    X, w, shift = rows_of(seed, n, d, dtype)
+    rng = np.random.default_rng(seed + 1)
+    if seed % 3 == 0:
+        X = np.round(X)  # ties
+    weights = w if weighted else None
+    rows = mixture.Nearest(X, weights, shift, 0.125, bounded, None)
+    rows.wide = wide
+    centres = X[rng.integers(0, n, size=K)].astype(float) - shift
+    last = None
+    for _ in range(5):
+        changed, sums, sizes = rows.step(centres)
+        label, wanted, wanted_sizes = reference.kmeans_step(X, weights, shift, centres)
+        ours = reference.kmeans_distances(X, shift, centres, rows.label)
+        assert_allclose(ours, reference.kmeans_distances(X, shift, centres, label), rtol=1e-12, atol=1e-12)
+        if seed % 3:
+            assert_array_equal(rows.label, label)
+            assert_allclose(sums, wanted, atol=1e-9)
+            assert_allclose(sizes, wanted_sizes)
+            assert changed == (n if last is None else (label != last).sum())
+            last = label
+        assert_allclose(mixture.kmeans_distances(X, shift, centres, rows.label), ours, atol=1e-12)
+        full = sizes > 0
+        moved = np.where(full[:, None], sums / np.where(full, sizes, 1)[:, None], centres)
+        centres = np.ascontiguousarray((moved + centres) / 2 + 0.01 * rng.normal(size=centres.shape))
+    at = rng.integers(0, n, size=3)
+    closest = rng.uniform(0, 4, size=n)
+    assert_allclose(
+        mixture.kmeans_candidates(X, shift, at, closest), reference.kmeans_candidates(X, shift, at, closest), atol=1e-12
+    )

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +27,7 @@ from . import starts
 from .climb import Climb, Restart, log_joint, refuse_overflow
 from .missing import filled, refuse_empty_columns
 from .normals import KINDS, Normals, Sums, by_precisions
+from .seeds import stream
 
 BORDER = Border(
     "a mixture needs numbers",
@@ -180,7 +180,7 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
         if len(X) < least:
             raise BadValue(f"Expected n_samples >= n_components but got n_components = {least}, n_samples = {len(X)}")
         climb = Climb(X, weights, self.covariance_type, float(self.reg_covar), self.n_jobs)
-        random = _stream(self.random_state)
+        random = stream(self.random_state)
         if self.n_components == "auto":
             self._choose(climb, random, float(n if weights is None else weights.sum()))
         else:
@@ -266,7 +266,7 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
             rows = filled(climb.X)
             if not 2.0**-400 < climb.scale.max() < 2.0**400:  # distances are squared
                 rows = rows * climb.unit.min()
-            found = climb.from_shares(starts.shares(rows, climb.weights, K, self.init_params, random))
+            found = climb.from_shares(starts.shares(rows, climb.weights, K, self.init_params, random, self.n_jobs))
             weights = found[0] if weights is None else weights
             means = found[1] if means is None else means
             if covariances is None:
@@ -402,7 +402,7 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
             raise BadParameter(
                 f"Invalid value for 'n_samples': {n_samples!r}. The sampling requires at least one sample."
             )
-        random = _stream(self.random_state)
+        random = stream(self.random_state)
         theta = self._theta(np.ones(self.means_.shape[1]))
         shares = theta.weights / theta.weights.sum()
         counts = random.multinomial(n_samples, shares)
@@ -428,11 +428,3 @@ def _in_units(theta: Normals, climb: Climb) -> Normals:
     if theta.factors.ndim == 3:
         return Normals(theta.weights, theta.means / s, theta.covariances / s[:, None] / s, theta.factors * s[:, None])
     return Normals(theta.weights, theta.means / s, theta.covariances / s / s, theta.factors * s)
-
-
-def _stream(random_state: Any) -> np.random.RandomState:
-    """scikit-learn's stream of random numbers; a Generator gives the seed of one."""
-    if isinstance(random_state, np.random.Generator):
-        random_state = int(random_state.integers(1 << 32))
-    found: np.random.RandomState = check_random_state(random_state)
-    return found

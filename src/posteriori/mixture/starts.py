@@ -6,18 +6,23 @@ each component; "random" divides every row at random.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array, Floats
 from ..errors import BadValue
+from .kmeans import KMeans
+from .seeds import at_random, plus_plus
 
 INITS = ("kmeans", "k-means++", "random", "random_from_data")
 
 
-def shares(X: Array, weights: Floats | None, K: int, how: str, random: np.random.RandomState) -> Floats:
+def shares(
+    X: Array, weights: Floats | None, K: int, how: str, random: np.random.RandomState, n_jobs: int | None
+) -> Floats:
     """r[n, k], shape (n, K), from a table without missing cells."""
     n = len(X)
     if how == "random":
@@ -25,13 +30,16 @@ def shares(X: Array, weights: Floats | None, K: int, how: str, random: np.random
         return np.asarray(r / r.sum(axis=1, keepdims=True))
     r = np.zeros((n, K))
     if how == "kmeans":
-        labels = KMeans(K, n_init=1, random_state=random).fit(X, sample_weight=weights).labels_
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", ConvergenceWarning
+            )  # fewer different rows than components: the mixture tells
+            labels = KMeans(K, n_init=1, random_state=random, n_jobs=n_jobs).fit(X, sample_weight=weights).labels_
         r[np.arange(n), labels] = 1.0
     elif how == "random_from_data":
-        p = None if weights is None else weights / weights.sum()
-        r[random.choice(n, size=K, replace=False, p=p), np.arange(K)] = 1.0
+        r[at_random(n, weights, K, random), np.arange(K)] = 1.0
     else:
-        r[kmeans_plusplus(X, K, sample_weight=weights, random_state=random)[1], np.arange(K)] = 1.0
+        r[plus_plus(X, weights, K, random, n_jobs), np.arange(K)] = 1.0
     return r
 
 

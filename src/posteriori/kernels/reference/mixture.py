@@ -72,3 +72,23 @@ def mixture_sums(
             first[k] = r[:, k] @ np.where(missing, away, gap)
             second[k] = r[:, k] @ np.where(missing, away**2 + factor**-2.0, gap**2)
     return total, r.sum(axis=0), first, second
+
+
+def kmeans_step(X: Array, weights: Floats | None, shift: Floats, centres: Floats) -> tuple[Array, Floats, Floats]:
+    """(label, S, N): the nearest centre c of x − shift, the first of equals, and the weighted sums and sizes by label."""
+    z = X.astype(np.float64) - shift
+    w = np.ones(len(X)) if weights is None else weights
+    label = ((z[:, None, :] - centres[None]) ** 2).sum(axis=2).argmin(axis=1).astype(np.int32)
+    mine = np.eye(len(centres))[label] * w[:, None]
+    return label, mine.T @ z, mine.sum(axis=0)
+
+
+def kmeans_distances(X: Array, shift: Floats, centres: Floats, label: Array) -> Floats:
+    """‖x − shift − c_label‖² of each row."""
+    return np.asarray(((X.astype(np.float64) - shift - centres[label]) ** 2).sum(axis=1))
+
+
+def kmeans_candidates(X: Array, shift: Floats, candidates: Array, closest: Floats) -> Floats:
+    """min(closest[r], ‖x_r − x_c‖²) of each candidate c and row r, shape (candidates, n)."""
+    z = X.astype(np.float64) - shift
+    return np.asarray(np.minimum(closest, ((z[None] - z[candidates][:, None, :]) ** 2).sum(axis=2)))

@@ -1,9 +1,11 @@
 // Gaussian mixtures and k-means.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <optional>
 
 #include "bind.hpp"
+#include "mixture/kmeans.hpp"
 #include "mixture/normal_sums.hpp"
 
 using namespace posteriori;
@@ -24,6 +26,72 @@ mixture::Components components(std::size_t d, const Doubles& unit, const Table& 
     if (is_full) need(full.shape(0) == K && full.shape(1) == d && full.shape(2) == d, "shapes do not fit: factors are (K, d, d)");
     else need(diagonal.shape(0) == K && diagonal.shape(1) == d, "shapes do not fit: factors are (K, d)");
     return {K, d, is_full, unit.data(), means.data(), is_full ? full.data() : diagonal.data(), log_weights.data()};
+}
+
+template <typename T>
+kmeans::Rows<T> rows_of(const InC<T, 2>& X, const std::optional<Doubles>& weights, const Doubles& shift, double unit) {
+    need(X.shape(1) > 0 && shift.shape(0) == X.shape(1), "shapes do not fit: the shift has an entry for each column");
+    need(!weights || weights->shape(0) == X.shape(0), "shapes do not fit: every row has a weight");
+    return {X.data(), X.shape(0), X.shape(1), shift.data(), weights ? weights->data() : nullptr, unit};
+}
+
+kmeans::Centres centres_of(const Table& C, std::size_t d) {
+    need(C.shape(0) > 0 && C.shape(1) == d, "shapes do not fit: centres are (K, d)");
+    return {C.data(), C.shape(0)};
+}
+
+void need_labels(const std::int32_t* label, std::size_t n, std::size_t K) {
+    for (std::size_t r = 0; r < n; ++r) need(label[r] >= 0 && std::size_t(label[r]) < K, "a label is that of no centre");
+}
+
+template <typename T> void bind_kmeans(nb::module_& m) {
+    m.def(
+        "kmeans_step",
+        [](InC<T, 2> X, std::optional<Doubles> weights, Doubles shift, double unit, Table C, std::optional<Doubles> drift,
+           bool wide, OutC<std::int32_t, 1> label, std::optional<OutC<float, 2>> bounds, OutC<double, 2> S,
+           OutC<double, 1> N, int threads) {
+            const auto rows = rows_of<T>(X, weights, shift, unit);
+            const auto centres = centres_of(C, rows.d);
+            need(label.shape(0) == rows.n, "shapes do not fit: every row has a label");
+            need(!bounds || (bounds->shape(0) == rows.n && bounds->shape(1) == 2), "shapes do not fit: bounds are (n, 2)");
+            need(!drift || drift->shape(0) == centres.K, "shapes do not fit: every centre has a drift");
+            need(S.shape(0) == centres.K && S.shape(1) == rows.d && N.shape(0) == centres.K,
+                 "shapes do not fit: sums are those of K centres");
+            if (drift) need_labels(label.data(), rows.n, centres.K);
+            NoGil release;
+            const auto found = kmeans::step(rows, centres, drift ? drift->data() : nullptr, wide, label.data(),
+                                            bounds ? bounds->data() : nullptr, S.data(), N.data(), threads);
+            return std::make_pair(found.changed, found.settled);
+        },
+        nb::arg("X").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("shift").noconvert(), nb::arg("unit"),
+        nb::arg("C").noconvert(), nb::arg("drift").noconvert().none(), nb::arg("wide"), nb::arg("label").noconvert(),
+        nb::arg("bounds").noconvert().none(), nb::arg("S").noconvert(), nb::arg("N").noconvert(), nb::arg("threads"));
+    m.def(
+        "kmeans_distances",
+        [](InC<T, 2> X, Doubles shift, Table C, InC<std::int32_t, 1> label, OutC<double, 1> out, int threads) {
+            const auto rows = rows_of<T>(X, std::nullopt, shift, 1.0);
+            const auto centres = centres_of(C, rows.d);
+            need(label.shape(0) == rows.n && out.shape(0) == rows.n, "shapes do not fit: every row has a label");
+            need_labels(label.data(), rows.n, centres.K);
+            NoGil release;
+            kmeans::distances(rows, centres, label.data(), out.data(), threads);
+        },
+        nb::arg("X").noconvert(), nb::arg("shift").noconvert(), nb::arg("C").noconvert(), nb::arg("label").noconvert(),
+        nb::arg("out").noconvert(), nb::arg("threads"));
+    m.def(
+        "kmeans_candidates",
+        [](InC<T, 2> X, Doubles shift, InC<std::int64_t, 1> candidate, Doubles closest, OutC<double, 2> out, int threads) {
+            const auto rows = rows_of<T>(X, std::nullopt, shift, 1.0);
+            const std::size_t count = candidate.shape(0);
+            need(closest.shape(0) == rows.n && out.shape(0) == count && out.shape(1) == rows.n,
+                 "shapes do not fit: out is (candidates, n)");
+            for (std::size_t c = 0; c < count; ++c)
+                need(candidate(c) >= 0 && std::size_t(candidate(c)) < rows.n, "a candidate is no row");
+            NoGil release;
+            kmeans::candidates(rows, candidate.data(), count, closest.data(), out.data(), threads);
+        },
+        nb::arg("X").noconvert(), nb::arg("shift").noconvert(), nb::arg("candidate").noconvert(),
+        nb::arg("closest").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
 }
 
 template <typename T> void bind_for(nb::module_& m) {
@@ -65,4 +133,6 @@ template <typename T> void bind_for(nb::module_& m) {
 void bind_mixture(nb::module_& m) {
     bind_for<double>(m);
     bind_for<float>(m);
+    bind_kmeans<double>(m);
+    bind_kmeans<float>(m);
 }

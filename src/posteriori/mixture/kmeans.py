@@ -1,0 +1,367 @@
+"""k-means: hard EM, the limit of a mixture of spheres that shrink together.
+
+Symbols: c centres, a[n] the centre of row n; Σ_n w_n ‖x_n − c_a[n]‖² is what falls (`inertia_`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array, Codes, Floats
+from ..budget import refuse_over
+from ..em import Ascent, ascend
+from ..errors import BadParameter, BadValue
+from ..estimator import N_JOBS, RANDOM_STATE, Estimator, learning
+from ..kernels.mixture import Nearest, kmeans_distances
+from ..table.points import Border, read_points
+from ..table.weights import check_weights
+from .lloyd import Lloyd, Turn, assign
+from .seeds import at_random, plus_plus, stream, told_centres
+
+BORDER = Border(
+    "a distance needs every coordinate",
+    missing="GaussianMixture(covariance_type='spherical') takes missing cells",
+    words="encode words as numbers first",
+    floats=(np.float64, np.float32),
+    large_sparse=False,
+)
+PATIENCE = 3  # passes in batches that find nothing better, after which there are no more
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):  # type: ignore[misc]
+    """K centres with the least Σ w ‖x − c‖², by Lloyd's steps, with scikit-learn's parameters and attributes.
+
+    Labels are exact: products in single precision leave candidates, and differences in double precision settle what is
+    close. A sparse table is made dense (within the memory budget).
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), default="k-means++"
+    n_init : "auto" or int, default="auto"
+        Starts: with "auto" one for k-means++ and told centres, else ten.
+    max_iter : int, default=300
+    tol : float, default=1e-4
+        Steps end where the centres move (squared, summed) by no more than tol times the mean variance of the columns.
+    verbose, random_state, copy_x : as in scikit-learn; X is never written to
+    algorithm : {"auto", "lloyd", "hamerly", "elkan"}, default="auto"
+        "hamerly" keeps bounds and leaves rows alone whose centre cannot have changed; "elkan", scikit-learn's name for
+        exact bounds, takes the same way; "lloyd" looks at every row. "auto" is the faster for the shape. The answer is the
+        same.
+    batch_size : int, default=None
+        Rows of a step, for tables of very many rows: each centre moves to the mean of all rows it was ever given. The best
+        of the passes is kept.
+    progress : callable, default=None
+        Called with the turn and −Σ w ‖x − c‖² / Σ w.
+    n_jobs : int, default=None
+        Threads; they never change a result.
+
+    >>> X = [[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]]
+    >>> model = KMeans(2, random_state=0).fit(X)
+    >>> model.cluster_centers_.tolist(), model.predict([[0, 0], [12, 3]]).tolist()
+    ([[10.0, 2.0], [1.0, 2.0]], [1, 0])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+        "random_state": RANDOM_STATE,
+        "copy_x": ["boolean"],
+        "algorithm": [StrOptions({"auto", "lloyd", "hamerly", "elkan"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
+        "progress": [callable, None],
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        verbose: int = 0,
+        random_state: Any = None,
+        copy_x: bool = True,
+        algorithm: str = "auto",
+        batch_size: int | None = None,
+        progress: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.batch_size = batch_size
+        self.progress = progress
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("n_clusters", "max_iter", "n_init", "tol", "batch_size"):
+            if isinstance(getattr(self, name), bool):
+                raise BadParameter(f"{name} must be a number. Got {getattr(self, name)} instead.")
+        if not np.isfinite(self.tol):
+            raise BadParameter(f"tol must be finite. Got {self.tol} instead.")
+
+    def _open(self, X: Any, reset: bool) -> Array:
+        found = read_points(self, X, BORDER, reset=reset)
+        if not isinstance(found, np.ndarray):
+            refuse_over(None, 8.0 * found.shape[0] * found.shape[1], "the table made dense", "give fewer columns")
+            found = found.toarray()
+        return np.asarray(found)
+
+    @learning
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """The best of `n_init` starts; y is not used."""
+        X = self._open(X, reset=True)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(X))
+        rows, w = X, weights
+        if weights is not None and (weights == 0).any():
+            rows, w = np.ascontiguousarray(X[weights > 0]), weights[weights > 0]
+        if len(rows) < self.n_clusters:
+            raise BadValue(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
+        if w is not None:  # by a power of two: sums stay within the floats
+            exponent = int(np.frexp(w.max())[1])
+            w = np.ldexp(w, -exponent)
+        self._n_init = self._starts()
+        lloyd, random = Lloyd(rows, w, self.n_jobs), stream(self.random_state)
+        best: tuple[float, Floats, Codes, Ascent[Turn]] | None = None
+        for _ in range(self._n_init):
+            centres = self._begin(rows, w, random) - lloyd.shift
+            self._say("Initialization complete")
+            found = self._batches(lloyd, centres, random) if self.batch_size else self._ascend(lloyd, centres)
+            after = found.parameters.after
+            assert after is not None
+            public = (after + lloyd.shift).astype(X.dtype)
+            label, inertia = lloyd.finish(public.astype(np.float64))
+            if best is None or (inertia < best[0] and not _same(label, best[2], self.n_clusters)):
+                best = inertia, public, label, found
+            if found.interrupted:
+                warnings.warn(
+                    f"interrupted in turn {found.turns}: the best so far is kept", ConvergenceWarning, stacklevel=3
+                )
+                break
+        assert best is not None
+        self.inertia_, self.cluster_centers_, self.labels_, found = best
+        if w is not None:
+            self.inertia_ = float(np.ldexp(self.inertia_, exponent))
+        if rows is not X:
+            self.labels_ = assign(X, self.cluster_centers_.astype(np.float64), self.n_jobs)
+        self.n_iter_ = found.turns
+        self.trace_ = found.trace
+        self._n_features_out = self.n_clusters
+        self.__dict__.pop("_sizes", None)
+        distinct = len(np.unique(best[2]))
+        if distinct < self.n_clusters:
+            warnings.warn(
+                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). Possibly due "
+                "to duplicate points in X.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+    def _starts(self) -> int:
+        """How many starts there are; centres that were told are one."""
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            warnings.warn(
+                "algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+        told = not isinstance(self.init, str) and not callable(self.init)
+        if self.n_init == "auto":
+            return 1 if told or (isinstance(self.init, str) and self.init == "k-means++") else 10
+        if told and self.n_init != 1:
+            warnings.warn(
+                f"Explicit initial center position passed: performing only one init in {type(self).__name__} instead of "
+                f"n_init={self.n_init}.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+            return 1
+        return int(self.n_init)
+
+    def _begin(self, X: Array, weights: Floats | None, random: np.random.RandomState) -> Floats:
+        K, d = self.n_clusters, X.shape[1]
+        if isinstance(self.init, str):
+            if self.init == "random":
+                return X[at_random(len(X), weights, K, random)].astype(np.float64)
+            return X[plus_plus(X, weights, K, random, self.n_jobs)].astype(np.float64)
+        return told_centres(self.init(X, K, random_state=random) if callable(self.init) else self.init, K, d)
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            print(text)
+
+    def _ascend(self, lloyd: Lloyd, centres: Floats) -> Ascent[Turn]:
+        """Steps until no label changes, or the centres stay."""
+        here: list[Turn] = []
+        tol = self.tol * lloyd.variance
+        lloyd.begin(self.algorithm, self.n_clusters)
+
+        def expect(turn: Turn) -> tuple[Turn, float]:
+            here[:] = [turn]
+            return lloyd.expect(turn)
+
+        def told(turn: int, value: float) -> None:
+            self._say(f"Iteration {turn - 1}, inertia {-value * lloyd.mass}.")
+            if self.progress is not None:
+                self.progress(turn, value)
+
+        def close(before: float, value: float) -> bool:
+            turn = here[0]
+            assert turn.after is not None
+            if turn.changed == 0:
+                self._say("Converged: strict convergence.")
+                return True
+            moved = float(((turn.after - turn.centres) ** 2).sum())
+            if moved <= tol:
+                self._say(f"Converged: center shift {moved} within tolerance {tol}.")
+            return moved <= tol
+
+        return ascend([Turn(centres)], expect, lloyd.maximise, max_iter=self.max_iter, progress=told, close=close)
+
+    def _batches(self, lloyd: Lloyd, centres: Floats, random: np.random.RandomState) -> Ascent[Turn]:
+        """Passes over the rows in batches, in an order drawn anew for each; the best of them."""
+        assert self.batch_size is not None
+        sizes, trace = np.zeros(len(centres)), []
+        best, least, since, done, interrupted = centres, np.inf, 0, False, False
+        try:
+            for turn in range(1, self.max_iter + 1):
+                before, order = centres, random.permutation(len(lloyd.X))
+                for begin in range(0, len(order), self.batch_size):
+                    at = order[begin : begin + self.batch_size]
+                    w = None if lloyd.weights is None else lloyd.weights[at]
+                    centres, sizes = batch_step(lloyd.X[at], w, lloyd.shift, lloyd.unit, centres, sizes, self.n_jobs)
+                lloyd.begin("lloyd", len(centres))
+                value = -lloyd.expect(Turn(centres))[1]  # of the rows' means, which are no farther than the centres
+                trace.append(-value)
+                if self.progress is not None:
+                    self.progress(turn, -value)
+                since += 1
+                if value < least:
+                    best, least, since = centres, value, 0
+                done = bool(((centres - before) ** 2).sum() <= self.tol * lloyd.variance) or since >= PATIENCE
+                if done:
+                    break
+        except KeyboardInterrupt:
+            if not trace:
+                raise
+            interrupted = True
+        return Ascent(Turn(best, best), tuple(trace), done, interrupted)
+
+    @learning
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """One step with these rows: each centre moves to the mean of all rows it was ever given."""
+        first = "cluster_centers_" not in self.__dict__
+        X = self._open(X, reset=first)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(X))
+        if first:
+            if len(X) < self.n_clusters:
+                raise BadValue(f"n_samples={len(X)} should be >= n_clusters={self.n_clusters}.")
+            centres = self._begin(X, weights, stream(self.random_state))
+            sizes = np.zeros(self.n_clusters)
+        else:
+            if len(self.cluster_centers_) != self.n_clusters:
+                raise BadParameter(f"n_clusters was {len(self.cluster_centers_)} and is {self.n_clusters}: fit again")
+            centres = self.cluster_centers_.astype(np.float64)
+            sizes = self.__dict__.get("_sizes", np.bincount(self.labels_, minlength=self.n_clusters).astype(np.float64))
+        shift = centres.mean(axis=0)
+        reach = float(np.abs(X.astype(np.float64) - shift).max())
+        unit = float(np.ldexp(1.0, -int(np.frexp(reach)[1]))) if 1e-150 < reach < 1e150 else 1.0
+        moved, self._sizes = batch_step(X, weights, shift, unit, centres - shift, sizes, self.n_jobs)
+        self.cluster_centers_ = (moved + shift).astype(X.dtype)
+        self.labels_ = assign(X, self.cluster_centers_.astype(np.float64), self.n_jobs)
+        square = kmeans_distances(X, shift, np.ascontiguousarray(moved), self.labels_, self.n_jobs)
+        self.inertia_ = float(square.sum() if weights is None else (square * weights).sum())
+        self.n_iter_ = 1 if first else self.n_iter_ + 1
+        self.trace_ = ()
+        self._n_features_out, self._n_init = self.n_clusters, 1
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Codes:
+        """Fit, and the centre of each row."""
+        labels: Codes = self.fit(X, sample_weight=sample_weight).labels_
+        return labels
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit, and the distances to the centres."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def _asked(self, X: Any) -> Array:
+        check_is_fitted(self, "cluster_centers_")
+        self._made("checked", lambda: None)
+        return self._open(X, reset=False)
+
+    def predict(self, X: Any) -> Codes:
+        """The nearest centre of each row, the first of equals."""
+        return assign(self._asked(X), np.asarray(self.cluster_centers_, dtype=np.float64), self.n_jobs)
+
+    def transform(self, X: Any) -> Array:
+        """‖x − c‖ of each row and centre."""
+        from sklearn.metrics.pairwise import euclidean_distances
+
+        X = self._asked(X)
+        centres = np.asarray(self.cluster_centers_, dtype=np.float64)
+        shift = centres.mean(axis=0)
+        found = euclidean_distances(X.astype(np.float64) - shift, centres - shift)
+        return np.asarray(found.astype(X.dtype))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """−Σ w ‖x − c‖² for the nearest centres."""
+        X = self._asked(X)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(X))
+        centres = np.asarray(self.cluster_centers_, dtype=np.float64)
+        shift = centres.mean(axis=0)
+        label = assign(X, centres, self.n_jobs)
+        square = kmeans_distances(X, shift, np.ascontiguousarray(centres - shift), label, self.n_jobs)
+        return -float(square.sum() if weights is None else (square * weights).sum())
+
+
+def batch_step(
+    X: Array, weights: Floats | None, shift: Floats, unit: float, centres: Floats, sizes: Floats, n_jobs: int | None
+) -> tuple[Floats, Floats]:
+    """(centres, sizes) after a batch: c + (S − N c) / (size + N). One that never had a row goes to the farthest row."""
+    rows = Nearest(X, weights, shift, unit, False, n_jobs)
+    centres = np.ascontiguousarray(centres)
+    _, sums, here = rows.step(centres)
+    square = kmeans_distances(X, shift, centres, rows.label, n_jobs)
+    sizes = sizes + here
+    moved = centres + (sums - here[:, None] * centres) / np.where(sizes > 0, sizes, 1.0)[:, None]
+    for k, r in zip(np.flatnonzero(sizes == 0), np.argsort(-square, kind="stable")):
+        if square[r] > 0:
+            moved[k] = X[r].astype(np.float64) - shift
+    return moved, sizes
+
+
+def _same(a: Codes, b: Codes, K: int) -> bool:
+    """Whether two labellings are one but for the names."""
+    name = np.full(K, -1, np.int64)
+    name[a] = b
+    return bool((name[a] == b).all())

@@ -1,0 +1,112 @@
+"""The rows of k-means and its two steps: what `em.ascend` is given.
+
+Symbols: z = x − shift; c centres, S and N the weighted sums and sizes of their rows, T = Σ w ‖z‖².
+
+    E   each row to its nearest centre, the first of equals
+    M   c = S / N, and then Σ w ‖z − c‖² = T − Σ_k ‖S_k‖² / N_k, which never grows
+
+A centre without rows is put on the row that is farthest from its own (and the next one on the next).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Array, Codes, Floats
+from ..errors import BadValue
+from ..kernels.mixture import Nearest, kmeans_distances
+from ..kernels.neighbors import bounds
+
+WORTH_BOUNDS = (
+    64  # products of a row with all centres; with fewer, looking costs no more than knowing that one need not
+)
+
+
+@dataclass
+class Turn:
+    """Centres and, once rows were given to them, the centres of these rows."""
+
+    centres: Floats
+    after: Floats | None = None
+    changed: int = 0
+
+
+class Lloyd:
+    """Rows, weights and where distances are measured from."""
+
+    def __init__(self, X: Array, weights: Floats | None, n_jobs: int | None) -> None:
+        self.X, self.weights, self.n_jobs = X, weights, n_jobs
+        lo, hi, _ = bounds(X, n_jobs)
+        lo, hi = lo.astype(np.float64), hi.astype(np.float64)
+        self.shift = lo / 2 + hi / 2
+        reach = float((hi / 2 - lo / 2).max())
+        if reach * np.sqrt(X.shape[1]) > 1e150:
+            raise BadValue(
+                "the squares of X are too large for float64 (values beyond about 1e150); rescale the columns"
+            )
+        self.unit = float(np.ldexp(1.0, -int(np.frexp(reach)[1]))) if reach > 0 else 1.0
+        if reach * reach * self.unit * self.unit == 0 or not np.isfinite(self.unit):
+            self.unit = 1.0
+        one = Nearest(X, None, self.shift, self.unit, False, n_jobs)
+        self.shift = self.shift + one.step(np.zeros((1, X.shape[1])))[1][0] / len(X)  # the mean: nothing cancels in T
+        origin = np.zeros((1, X.shape[1]))
+        square = kmeans_distances(X, self.shift, origin, one.label, n_jobs)
+        self.variance = float(square.sum()) / X.size
+        self.total = float(square.sum() if weights is None else (weights * square).sum())
+        self.mass = float(len(X) if weights is None else weights.sum())
+
+    def begin(self, algorithm: str, K: int) -> None:
+        """Forget the labels of an earlier climb."""
+        bounded = algorithm != "lloyd" and K > 1
+        if algorithm == "auto":
+            bounded = K > 1 and K * self.X.shape[1] >= WORTH_BOUNDS
+        self.nearest = Nearest(self.X, self.weights, self.shift, self.unit, bounded, self.n_jobs)
+
+    def expect(self, turn: Turn) -> tuple[Turn, float]:
+        """Rows to centres, and −Σ w ‖z − c‖² / Σ w for the centres that follow."""
+        turn.changed, sums, sizes = self.nearest.step(turn.centres)
+        self._move_empty(turn.centres, sums, sizes)
+        full = sizes > 0
+        turn.after = np.where(full[:, None], sums / np.where(full, sizes, 1.0)[:, None], turn.centres)
+        explained = float(((sums[full] ** 2).sum(axis=1) / sizes[full]).sum())
+        return turn, -(self.total - explained) / self.mass
+
+    @staticmethod
+    def maximise(turn: Turn) -> Turn:
+        assert turn.after is not None
+        return Turn(turn.after)
+
+    def _move_empty(self, centres: Floats, sums: Floats, sizes: Floats) -> None:
+        empty = np.flatnonzero(sizes == 0)
+        if not len(empty):
+            return
+        label = self.nearest.label
+        square = kmeans_distances(self.X, self.shift, centres, label, self.n_jobs)
+        far = np.argsort(-square, kind="stable")[: len(empty)]
+        for k, r in zip(empty, far):
+            if square[r] == 0:  # more centres than there are different rows
+                return
+            w = 1.0 if self.weights is None else self.weights[r]
+            z = (self.X[r].astype(np.float64) - self.shift) * w
+            sums[label[r]] -= z
+            sizes[label[r]] -= w
+            sums[k], sizes[k] = z, w
+
+    def finish(self, centres: Floats) -> tuple[Codes, float]:
+        """(labels, Σ w ‖x − c‖²) for centres in the data's own place."""
+        label = assign(self.X, centres, self.n_jobs)
+        square = kmeans_distances(self.X, self.shift, np.ascontiguousarray(centres - self.shift), label, self.n_jobs)
+        return label, float(square.sum() if self.weights is None else (self.weights * square).sum())
+
+
+def assign(X: Array, centres: Floats, n_jobs: int | None) -> Codes:
+    """The nearest centre of each row, the first of equals."""
+    lo, hi, _ = bounds(X, n_jobs)
+    shift = centres.mean(axis=0)
+    reach = float(max(np.abs(lo - shift).max(), np.abs(hi - shift).max(), np.abs(centres - shift).max()))
+    unit = float(np.ldexp(1.0, -int(np.frexp(reach)[1]))) if 1e-150 < reach < 1e150 else 1.0
+    rows = Nearest(X, None, shift, unit, False, n_jobs)
+    rows.step(np.ascontiguousarray(centres - shift))
+    return rows.label

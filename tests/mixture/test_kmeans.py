@@ -1,0 +1,270 @@
+"""k-means: the steps of scikit-learn's from the same start, exact labels, and the limit of a mixture that shrinks."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.cluster import KMeans as Peer
+from sklearn.cluster import kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import posteriori as po
+from posteriori.errors import BadParameter, BadValue, MemoryBudgetError
+from posteriori.mixture.seeds import plus_plus
+
+ALGORITHMS = ("auto", "lloyd", "hamerly", "elkan")
+
+
+def blobs(n: int, d: int, K: int, seed: int = 0, apart: float = 2.0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) + apart * rng.normal(size=(K, d))[rng.integers(0, K, n)]
+
+
+def quiet(model: Any, *args: Any, **kwargs: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(*args, **kwargs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 9),
+    st.integers(1, 30),
+    st.sampled_from(ALGORITHMS),
+    st.booleans(),
+    st.sampled_from([0.0, 3.0]),
+)
+def test_the_same_start_has_scikit_learns_end(
+    seed: int, d: int, K: int, algorithm: str, weighted: bool, apart: float
+) -> None:
+    X = blobs(300, d, max(K // 2, 1), seed, apart)
+    w = np.random.default_rng(seed).uniform(0.1, 3, size=300) if weighted else None
+    start = X[:K].copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = po.KMeans(K, init=start, n_init=1, algorithm=algorithm).fit(X, sample_weight=w)
+        theirs = Peer(K, init=start, n_init=1).fit(X, sample_weight=w)
+    assert ours.n_iter_ == theirs.n_iter_
+    assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-9)
+    assert_array_equal(ours.labels_, theirs.labels_)
+    assert ours.inertia_ == pytest.approx(theirs.inertia_)
+    assert ours.score(X, sample_weight=w) == pytest.approx(-ours.inertia_)
+    assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-7)
+    assert_array_equal(ours.predict(X), ours.labels_)
+    assert all(b >= a - 1e-12 * abs(a) for a, b in itertools.pairwise(ours.trace_))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_seeds_are_drawn_as_scikit_learn_draws_them(dtype: type, weighted: bool) -> None:
+    X = blobs(500, 3, 5).astype(dtype)
+    w = np.random.default_rng(0).uniform(size=500) if weighted else None
+    for seed in range(5):
+        ours = plus_plus(X, w, 12, np.random.RandomState(seed))
+        assert_array_equal(ours, kmeans_plusplus(X, 12, sample_weight=w, random_state=seed)[1])
+
+
+def test_the_limit_of_a_mixture_that_shrinks() -> None:
+    """With one sphere, ever smaller, for all components, responsibilities become labels, and EM becomes k-means."""
+    X = blobs(400, 2, 3, seed=4, apart=3.0)
+    start = X[:3].copy()
+    hard = po.KMeans(3, init=start, n_init=1, tol=0).fit(X)
+    gaps = []
+    for variance in (1.0, 0.1, 0.01, 1e-3, 1e-4):
+        means = start
+        for _ in range(hard.n_iter_ + 30):
+            told = {"weights_init": np.full(3, 1 / 3), "means_init": means, "precisions_init": np.full(3, 1 / variance)}
+            soft = quiet(po.GaussianMixture(3, covariance_type="spherical", max_iter=1, **told), X)
+            means = soft.means_
+        gaps.append(np.abs(means - hard.cluster_centers_).max())
+    assert all(b < a for a, b in itertools.pairwise(gaps[:4]))
+    assert gaps[-1] < 1e-3
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_weight_two_is_the_row_twice(algorithm: str) -> None:
+    X = blobs(300, 3, 5)
+    times = np.random.default_rng(1).integers(0, 4, size=300)
+    model = po.KMeans(6, init=X[:6], n_init=1, algorithm=algorithm)
+    a, b = quiet(clone(model), X, sample_weight=times), quiet(clone(model), np.repeat(X, times, axis=0))
+    assert_allclose(a.cluster_centers_, b.cluster_centers_)
+    assert a.inertia_ == pytest.approx(b.inertia_)
+    for scale in (1e-300, 1e290):
+        c = quiet(clone(model), X, sample_weight=times * scale)
+        assert_allclose(c.cluster_centers_, a.cluster_centers_)
+        assert c.inertia_ == pytest.approx(a.inertia_ * scale)
+
+
+@pytest.mark.parametrize("algorithm", ["lloyd", "hamerly"])
+def test_order_changes_nothing_but_rounding_and_threads_nothing(algorithm: str) -> None:
+    X = blobs(20_000, 5, 8)
+    model = po.KMeans(9, init=X[:9], n_init=1, algorithm=algorithm, max_iter=15)
+    first = quiet(clone(model), X)
+    for n_jobs in (1, 2, 3):
+        again = quiet(clone(model).set_params(n_jobs=n_jobs), X)
+        assert_array_equal(again.cluster_centers_, first.cluster_centers_)
+        assert again.inertia_ == first.inertia_
+    turned = quiet(clone(model), X[::-1].copy())
+    assert_allclose(turned.cluster_centers_, first.cluster_centers_, atol=1e-10)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_empty_clusters_are_seeded_anew(algorithm: str) -> None:
+    X = blobs(200, 2, 3)
+    start = np.vstack([X[:3], np.full((3, 2), 1e3) + np.arange(3)[:, None]])
+    model = po.KMeans(6, init=start, n_init=1, algorithm=algorithm).fit(X)
+    assert len(np.unique(model.labels_)) == 6
+    assert (np.abs(model.cluster_centers_) < 50).all()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_ends_of_the_data(algorithm: str) -> None:
+    same = np.full((1_000_000 if algorithm == "auto" else 1000, 2), 3.3)
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\)"):
+        model = po.KMeans(3, random_state=0, algorithm=algorithm).fit(same)
+    assert_allclose(model.cluster_centers_, 3.3)
+    assert model.inertia_ == pytest.approx(0, abs=1e-9)
+    points = np.array([[0.0, 1.0], [5.0, -2.0], [9.0, 4.0]])
+    model = po.KMeans(3, random_state=0, algorithm=algorithm).fit(np.repeat(points, 7, axis=0))
+    assert_allclose(model.cluster_centers_[np.argsort(model.cluster_centers_[:, 0])], points)
+    every = po.KMeans(3, random_state=0, algorithm=algorithm).fit(points)
+    assert every.inertia_ == pytest.approx(0, abs=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        one = po.KMeans(1, algorithm=algorithm).fit(points)
+    assert_allclose(one.cluster_centers_[0], points.mean(axis=0))
+    with pytest.raises(BadValue, match="n_samples=3 should be >= n_clusters=4"):
+        po.KMeans(4, algorithm=algorithm).fit(points)
+
+
+@pytest.mark.parametrize("far", [1e9, -1e6])
+def test_unit_noise_far_away(far: float) -> None:
+    X = blobs(500, 3, 4, apart=6.0).round(3)
+    near = po.KMeans(4, init=X[:4], n_init=1).fit(X)
+    away = po.KMeans(4, init=X[:4] + far, n_init=1).fit(X + far)
+    assert_array_equal(away.labels_, near.labels_)
+    assert_allclose(away.cluster_centers_ - far, near.cluster_centers_, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-30, 1e30, 1e140])
+def test_any_scale(scale: float) -> None:
+    X = blobs(500, 3, 4, apart=6.0)
+    near = po.KMeans(4, init=X[:4], n_init=1).fit(X)
+    away = po.KMeans(4, init=X[:4] * scale, n_init=1).fit(X * scale)
+    assert_array_equal(away.labels_, near.labels_)
+    assert_allclose(away.cluster_centers_ / scale, near.cluster_centers_)
+    assert_array_equal(away.predict(X * scale), near.labels_)
+
+
+def test_squares_beyond_the_floats_are_refused() -> None:
+    with pytest.raises(BadValue, match="too large"):
+        po.KMeans(2).fit(blobs(50, 2, 2) * 1e160)
+
+
+def test_an_outlier_spoils_no_label() -> None:
+    """One row a billion away leaves single precision no digits for the rest: labels are settled in double."""
+    X = np.vstack([blobs(400, 3, 4, apart=6.0), np.full((1, 3), 1e9)])
+    start = np.vstack([X[:4], X[-1:]])
+    ours, theirs = po.KMeans(5, init=start, n_init=1).fit(X), Peer(5, init=start, n_init=1).fit(X)
+    labels = ((X[:, None] - ours.cluster_centers_[None]) ** 2).sum(axis=2).argmin(axis=1)
+    assert_array_equal(ours.labels_, labels)
+    assert ours.inertia_ <= theirs.inertia_ * (1 + 1e-6)
+
+
+def test_single_precision_sparse_tables_and_any_memory() -> None:
+    X = blobs(300, 4, 4, apart=5.0)
+    model = po.KMeans(4, init=X[:4], n_init=1)
+    first = clone(model).fit(X)
+    small = clone(model).fit(X.astype(np.float32))
+    assert small.cluster_centers_.dtype == np.float32
+    assert small.transform(X.astype(np.float32)).dtype == np.float32
+    assert_allclose(small.cluster_centers_, first.cluster_centers_, rtol=1e-5)
+    wide = np.zeros((300, 8))
+    wide[:, ::2] = X
+    readonly = X.copy()
+    readonly.flags.writeable = False
+    for other in (np.asfortranarray(X), wide[:, ::2], readonly, X.tolist(), sp.csr_matrix(X)):
+        assert_array_equal(clone(model).fit(other).labels_, first.labels_)
+    assert_array_equal(first.predict(sp.csr_array(X)), first.labels_)
+    assert_array_equal(pickle.loads(pickle.dumps(first)).predict(X), first.labels_)
+    with pytest.raises(MemoryBudgetError, match="made dense"):
+        po.KMeans(2).fit(sp.csr_matrix(([1.0, 2.0], ([0, 1], [0, 1])), shape=(10**6, 10**7)))
+
+
+def test_rubbish_is_refused_by_name_and_changes_nothing() -> None:
+    X = blobs(50, 2, 2)
+    model = po.KMeans(2, random_state=0).fit(X)
+    before = {k: v for k, v in vars(model).items() if k != "_kept"}
+    spoilt = X.copy()
+    for value, says in ((np.inf, "infinite"), (np.nan, "missing cell")):
+        spoilt[7, 1] = value
+        with pytest.raises(BadValue, match=f"{says}.*row 7, column 1"):
+            model.fit(spoilt)
+    with pytest.raises(BadValue, match="weight"):
+        model.fit(X, sample_weight=-np.ones(50))
+    with pytest.raises(BadParameter, match="n_clusters was 2"):
+        clone(model).fit(X).set_params(n_clusters=3).partial_fit(X)
+    after = {k: v for k, v in vars(model).items() if k != "_kept"}
+    assert all(before[k] is after[k] for k in before)
+
+
+def test_ctrl_c_keeps_the_best_so_far() -> None:
+    X = blobs(500, 2, 20)
+
+    def stop(turn: int, value: float) -> None:
+        if turn == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted in turn 3"):
+        model = po.KMeans(20, init=X[:20], n_init=1, tol=0, progress=stop).fit(X)
+    reached = quiet(po.KMeans(20, init=X[:20], n_init=1, tol=0, max_iter=3), X)
+    assert_array_equal(model.cluster_centers_, reached.cluster_centers_)
+
+
+def test_batches_come_near_and_keep_the_best() -> None:
+    X = blobs(5000, 3, 5, apart=6.0)
+    whole = po.KMeans(5, random_state=0, n_init=5).fit(X)
+    parts = po.KMeans(5, random_state=0, n_init=5, batch_size=200).fit(X)
+    assert parts.inertia_ < 1.05 * whole.inertia_
+    stream = po.KMeans(5, random_state=0)
+    for begin in range(0, 5000, 250):
+        stream.partial_fit(X[begin : begin + 250])
+    assert -stream.score(X) < 1.6 * whole.inertia_
+    assert stream.n_iter_ == 20
+    on = clone(whole).fit(X)
+    on.partial_fit(X[:100])
+    assert np.abs(on.cluster_centers_ - whole.cluster_centers_).max() < 0.5
+
+
+def test_one_batch_is_one_step_of_lloyd() -> None:
+    X = blobs(300, 2, 4)
+    one = quiet(po.KMeans(4, init=X[:4], n_init=1, max_iter=1), X)
+    part = po.KMeans(4, init=X[:4], n_init=1).partial_fit(X)
+    assert_allclose(part.cluster_centers_, one.cluster_centers_)
+
+
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": "weights and repeated rows lead k-means++ to other seeds",
+    "check_sample_weight_equivalence_on_sparse_data": "weights and repeated rows lead k-means++ to other seeds",
+}
+
+
+@pytest.mark.parametrize("algorithm", ["lloyd", "hamerly"])
+def test_check_estimator(algorithm: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(po.KMeans(algorithm=algorithm), expected_failed_checks=EXPECTED, on_fail=None)
+    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
+    assert failed == {}
