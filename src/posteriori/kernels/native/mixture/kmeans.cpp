@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "margin/lanes.hpp"
@@ -62,16 +63,23 @@ template <typename F> struct Packed {
     }
 };
 
+template <typename F> POSTERIORI_INLINE Vec<F> smaller(Vec<F> a, Vec<F> b) {
+#ifdef __AVX2__
+    if constexpr (sizeof(F) == 4) return (Vec<F>)_mm256_min_ps((__m256)a, (__m256)b);
+    else return (Vec<F>)_mm256_min_pd((__m256d)a, (__m256d)b);
+#else
+    return a < b ? a : b;
+#endif
+}
+
 template <typename F> struct Best {
     Vec<F> value, second;
     Int<F> index;
 
-    POSTERIORI_INLINE void see(Vec<F> v, std::size_t k) {
-        const auto less = v < value;
-        const Vec<F> larger_one = larger<F>(v, value);
-        second = larger_one < second ? larger_one : second;
-        value = less ? v : value;
-        index = less ? Int<F>{} + static_cast<typename std::remove_reference<decltype(index[0])>::type>(k) : index;
+    POSTERIORI_INLINE void see(Vec<F> v, Int<F> k) {
+        index = v < value ? k : index;
+        second = smaller<F>(second, larger<F>(v, value));
+        value = smaller<F>(v, value);
     }
 };
 
@@ -82,6 +90,7 @@ POSTERIORI_INLINE void search(const Packed<F>& c, const F* group, std::size_t d,
     const Vec<F> far = spread<F>(std::numeric_limits<F>::infinity());
     a = b = {far, far, Int<F>{}};
     const F* panel = c.panel.data();
+    Int<F> k{};
     for (std::size_t t = 0; t < c.tiles; ++t) {
         const F* h = &c.half[t * 4];
         Vec<F> p0 = spread<F>(h[0]), p1 = p0, q0 = spread<F>(h[1]), q1 = q0, r0 = spread<F>(h[2]), r1 = r0,
@@ -93,14 +102,16 @@ POSTERIORI_INLINE void search(const Packed<F>& c, const F* group, std::size_t d,
             r0 -= panel[2] * x, r1 -= panel[2] * y;
             s0 -= panel[3] * x, s1 -= panel[3] * y;
         }
-        a.see(p0, 4 * t), b.see(p1, 4 * t);
-        a.see(q0, 4 * t + 1), b.see(q1, 4 * t + 1);
-        a.see(r0, 4 * t + 2), b.see(r1, 4 * t + 2);
-        a.see(s0, 4 * t + 3), b.see(s1, 4 * t + 3);
+        a.see(p0, k), b.see(p1, k), k += 1;
+        a.see(q0, k), b.see(q1, k), k += 1;
+        a.see(r0, k), b.see(r1, k), k += 1;
+        a.see(s0, k), b.see(s1, k), k += 1;
     }
 }
 
 template <typename T, typename F> struct Search {
+    static constexpr std::size_t W = WIDTH<F>, G = 2 * W;
+    using Place = std::conditional_t<sizeof(F) == 4, std::int32_t, std::int64_t>;
     const Rows<T>& rows;
     const Centres& centres;
     const Packed<F> packed;
@@ -150,61 +161,92 @@ template <typename T, typename F> struct Search {
         return best;
     }
 
-    // Labels and bounds of the rows listed in `active`; how many had to be settled.
-    std::int64_t look(const std::uint32_t* active, std::size_t count, std::size_t first, F* group, std::int32_t* label,
-                      float* bounds) const {
-        constexpr std::size_t W = WIDTH<F>, G = 2 * W;
+    // Rows of a group, in units, [column][row]; where there are fewer, the last again.
+    void read(const std::uint32_t* active, std::size_t here, std::size_t first, F* __restrict row, F* __restrict group) const {
         const std::size_t d = rows.d;
+        const double* __restrict shift = rows.shift;
+        for (std::size_t i = 0; i < G; ++i) {
+            const T* __restrict x = rows.X + (first + active[std::min(i, here - 1)]) * d;
+            if (d < 8) {
+                for (std::size_t j = 0; j < d; ++j) group[j * G + i] = F((double(x[j]) - shift[j]) * rows.unit);
+                continue;
+            }
+            for (std::size_t j = 0; j < d; ++j) row[j] = F((double(x[j]) - shift[j]) * rows.unit);
+            for (std::size_t j = 0; j < d; ++j) group[j * G + i] = row[j];
+        }
+    }
+
+    // Labels and bounds of the rows listed in `active`; how many had to be settled.
+    std::int64_t look(const std::uint32_t* active, std::size_t count, std::size_t first, F* buffer, std::int32_t* label,
+                      float* bounds) const {
+        const std::size_t d = rows.d;
+        F* group = buffer + d;
         std::int64_t settled = 0;
+        const F factor = F((double(d) + 8) * epsilon), longest = F(packed.longest * (1 + 1e-6));
         for (std::size_t at = 0; at < count; at += G) {
             const std::size_t here = std::min(G, count - at);
-            for (std::size_t i = 0; i < G; ++i) {
-                const T* x = rows.X + (first + active[at + std::min(i, here - 1)]) * d;
-                for (std::size_t j = 0; j < d; ++j) group[j * G + i] = F((double(x[j]) - rows.shift[j]) * rows.unit);
-            }
+            read(active + at, here, first, buffer, group);
             Best<F> pair[2];
             search(packed, group, d, pair[0], pair[1]);
-            Vec<F> norm[2] = {Vec<F>{}, Vec<F>{}};
-            for (std::size_t j = 0; j < d; ++j)
-                for (std::size_t v = 0; v < 2; ++v) {
+            Place index[G], doubts[G];
+            F value[G], second[G], error[G];
+            Int<F> any{};
+            for (std::size_t v = 0; v < 2; ++v) {
+                Vec<F> norm2{};
+                for (std::size_t j = 0; j < d; ++j) {
                     const Vec<F> x = load<F>(group + j * G + v * W);
-                    norm[v] += x * x;
+                    norm2 += x * x;
                 }
+                const Vec<F> size = sqrt_lanes<F>(norm2) + longest, off = factor * size * size;
+                const Int<F> doubt = ~(Int<F>)(pair[v].second - pair[v].value > 2 * off);
+                any |= doubt;
+                std::memcpy(doubts + v * W, &doubt, sizeof doubt);
+                std::memcpy(index + v * W, &pair[v].index, sizeof pair[v].index);
+                store<F>(value + v * W, norm2 + 2 * pair[v].value), store<F>(second + v * W, norm2 + 2 * pair[v].second);
+                store<F>(error + v * W, off);
+            }
+            for (std::size_t i = 0; i < here; ++i) label[first + active[at + i]] = std::int32_t(index[i]);
+            if (bounds) {
+                F upper[G], lower[G];
+                for (std::size_t v = 0; v < G; v += W) {
+                    const Vec<F> off = 6 * load<F>(error + v), zero{};
+                    store<F>(upper + v, sqrt_lanes<F>(larger<F>(load<F>(value + v) + off, zero)));
+                    store<F>(lower + v, sqrt_lanes<F>(larger<F>(load<F>(second + v) - off, zero)));
+                }
+                for (std::size_t i = 0; i < here; ++i) {
+                    float* bound = bounds + 2 * (first + active[at + i]);
+                    bound[0] = float(upper[i]) * (1 + 4e-7f), bound[1] = float(lower[i]) * (1 - 4e-7f);
+                }
+            }
+            bool doubtful = false;
+            for (std::size_t i = 0; i < W; ++i) doubtful |= any[i] != 0;
+            if (!doubtful) continue;
             for (std::size_t i = 0; i < here; ++i) {
-                const Best<F>& best = pair[i / W];
-                const std::size_t lane = i % W, r = first + active[at + i];
-                const double norm2 = norm[i / W][lane], size = std::sqrt(norm2) + packed.longest;
-                const double error = (double(d) + 8) * epsilon * size * size;
-                double nearest = norm2 + 2 * double(best.value[lane]), next = norm2 + 2 * double(best.second[lane]);
-                if (!(next - nearest > 4 * error)) {
-                    label[r] = settle(r, nearest, next);
-                    nearest *= rows.unit * rows.unit, next *= rows.unit * rows.unit;
-                    ++settled;
-                    if (bounds) set(bounds + 2 * r, nearest, next, 0.0);
-                } else {
-                    label[r] = std::int32_t(best.index[lane]);
-                    if (bounds) set(bounds + 2 * r, nearest, next, 2 * error);
-                }
+                if (doubts[i] == 0) continue;
+                const std::size_t r = first + active[at + i];
+                double nearest, next;
+                label[r] = settle(r, nearest, next);
+                ++settled;
+                if (!bounds) continue;
+                bounds[2 * r] = float(rows.unit * std::sqrt(nearest)) * (1 + 4e-7f);
+                bounds[2 * r + 1] = float(rows.unit * std::sqrt(next)) * (1 - 4e-7f);
             }
         }
         return settled;
     }
-
-    static void set(float* bound, double nearest, double next, double error) {
-        bound[0] = float(std::sqrt(std::max(nearest + error, 0.0))) * (1 + 4e-7f);
-        bound[1] = float(std::sqrt(std::max(next - error, 0.0))) * (1 - 4e-7f);
-    }
 };
 
 template <typename T>
-void add_rows(const Rows<T>& rows, std::size_t first, std::size_t count, const std::int32_t* label, double* S, double* N) {
+void add_rows(const Rows<T>& rows, std::size_t first, std::size_t count, const std::int32_t* label, double* __restrict S,
+              double* __restrict N) {
     const std::size_t d = rows.d;
+    const double* __restrict shift = rows.shift;
     for (std::size_t r = first; r < first + count; ++r) {
         const double w = rows.weights ? rows.weights[r] : 1.0;
-        const T* x = rows.X + r * d;
-        double* s = S + std::size_t(label[r]) * d;
+        const T* __restrict x = rows.X + r * d;
+        double* __restrict s = S + std::size_t(label[r]) * d;
         N[label[r]] += w;
-        for (std::size_t j = 0; j < d; ++j) s[j] += w * (double(x[j]) - rows.shift[j]);
+        for (std::size_t j = 0; j < d; ++j) s[j] += w * (double(x[j]) - shift[j]);
     }
 }
 
@@ -221,7 +263,7 @@ Step run(const Rows<T>& rows, const Centres& centres, const double* drift, std::
     parallel_for(parts, threads, [&](std::size_t t) {
         std::vector<double>& sum = sums[t];
         sum.assign(K * (d + 1), 0.0);
-        std::vector<F> group(d * 2 * WIDTH<F>);
+        std::vector<F> group(d * (2 * WIDTH<F> + 1));
         std::uint32_t active[BLOCK];
         std::int32_t before[BLOCK];
         std::int64_t other = 0, doubts = 0;
