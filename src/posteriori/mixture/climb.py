@@ -34,6 +34,9 @@ class Restart:
     component: int
     why: str
 
+    def __str__(self) -> str:
+        return f"component {self.component} began anew: {self.why}"
+
 
 class Climb:
     """Rows, weights and units; `expect` and `maximise`, the steps."""

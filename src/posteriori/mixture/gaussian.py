@@ -318,6 +318,7 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
         )
         self.n_components_ = len(theta.weights)
         self.restarts_ = tuple(restarts)
+        self.marks_ = (() if found is None else found.marks) + tuple((r.turn, str(r)) for r in restarts)
         self._kind = kind
         self.converged_ = found is not None and (found.converged or abs(found.trace[0] - last) < self.tol)
         self.n_iter_ = 0 if found is None else found.turns

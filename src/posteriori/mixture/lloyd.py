@@ -19,9 +19,7 @@ from ..errors import BadValue
 from ..kernels.mixture import Nearest, kmeans_distances
 from ..kernels.neighbors import bounds
 
-WORTH_BOUNDS = (
-    64  # products of a row with all centres; with fewer, looking costs no more than knowing that one need not
-)
+WORTH_BOUNDS = 2048  # products of a row with all centres: with fewer, looking costs no more than the bounds do
 
 
 @dataclass
