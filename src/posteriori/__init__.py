@@ -45,6 +45,7 @@ _HOME: dict[str, str] = {
     "GaussianNB": "bayes.drop_ins.gaussian_nb",
     "MultinomialNB": "bayes.drop_ins.multinomial_nb",
     "GaussianMixture": "mixture.gaussian",
+    "MixtureBayes": "mixture.classifier",
     "KMeans": "mixture.kmeans",
     "LinearSVC": "margin.linear_svc",
     "SVC": "margin.svm",

@@ -179,6 +179,11 @@ def _mixture(rng: np.random.Generator, kind: type) -> None:
         theta = (np.ones(d), means, factors, np.zeros(K))
         mixture.mixture_log_joint(X, *theta)
         mixture.mixture_sums(X, weights, *theta, means, rng.random((n, K)))
+    Z, sigma = X.astype(float), np.array([np.eye(d)] * K)
+    Z[:9, 1], Z[9:, 2:4] = np.nan, np.nan
+    starts = np.array([0, 9, n])
+    mixture.broken_log_joint(Z, starts, means, sigma, np.zeros(K), np.zeros(d))
+    mixture.broken_sums(Z, starts, weights, means, sigma, np.zeros(K), np.zeros(d), means, rng.random((n, K)))
     rows = mixture.Nearest(X, weights, np.zeros(d), 1.0, True, None)
     rows.step(means)
     rows.step(means)

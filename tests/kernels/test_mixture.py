@@ -144,3 +144,28 @@ def test_steps_of_k_means_are_their_twin(seed, n, d, K, dtype, weighted, bounded
     assert_allclose(
         mixture.kmeans_candidates(X, shift, at, closest), reference.kmeans_candidates(X, shift, at, closest), atol=1e-12
     )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 7), st.integers(1, 4), st.booleans(), st.booleans())
+def test_rows_with_missing_cells_are_their_twin(seed, n, d, K, weighted, known):
+    rng = np.random.default_rng(seed)
+    gone = rng.uniform(size=(n, d)) < 0.4
+    gone = gone[np.lexsort(gone.T)]
+    starts = np.concatenate([[0], np.flatnonzero((gone[1:] != gone[:-1]).any(axis=1)) + 1, [n]]).astype(np.int64)
+    Z = np.where(gone, np.nan, rng.normal(size=(n, d)))
+    A = rng.normal(size=(K, d, d))
+    theta = (rng.normal(size=(K, d)), A @ A.transpose(0, 2, 1) + np.eye(d), np.log(rng.dirichlet(np.ones(K))))
+    weights = rng.uniform(size=n) if weighted else None
+    shares = rng.dirichlet(np.ones(K), size=n) if known else None
+    log_unit = rng.normal(size=d)
+    ask = (Z, starts, weights, *theta, log_unit, rng.normal(size=(K, d)), shares)
+    for n_jobs in (1, 3):
+        for a, b in zip(mixture.broken_sums(*ask, n_jobs), reference.broken_sums(*ask)):
+            assert_allclose(a, b, rtol=1e-8, atol=1e-8)
+    assert_allclose(
+        mixture.broken_log_joint(Z, starts, *theta, log_unit),
+        reference.broken_log_joint(Z, starts, *theta, log_unit),
+        rtol=1e-9,
+        atol=1e-9,
+    )

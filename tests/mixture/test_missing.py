@@ -117,18 +117,3 @@ def test_groups_are_found_though_cells_are_missing() -> None:
         model = po.GaussianMixture(2, random_state=0).fit(X)
     agree = (model.predict(X) == of).mean()
     assert max(agree, 1 - agree) > 0.98
-
-
-def test_complete_rows_are_no_special_case() -> None:
-    """The rows of a pattern without gaps have the sums that the kernel gives them."""
-    from posteriori.mixture.missing import Pattern, pattern_log_joint, pattern_sums
-
-    X, w, pi, mu, sigma = case("full")
-    X = np.nan_to_num(X)
-    climb = Climb(X, w, "full", 0.0, None)
-    theta = normals(pi, mu, sigma)
-    pattern = Pattern(np.arange(len(X)), np.arange(4), np.arange(0), X * climb.unit)
-    a, b = climb.sums(theta, mu), pattern_sums(theta, pattern, climb.weights, climb.unit, mu, None)
-    for name in ("log_likelihood", "n", "first", "second"):
-        assert_allclose(getattr(a, name), getattr(b, name), atol=1e-10)
-    assert_allclose(pattern_log_joint(theta, pattern, climb.unit), climb.log_joint(theta))

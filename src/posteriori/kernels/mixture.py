@@ -9,7 +9,15 @@ import numpy as np
 from ..arrays import Array, Codes, Floats, Ints
 from . import n_threads, native
 
-__all__ = ["Nearest", "kmeans_candidates", "kmeans_distances", "mixture_log_joint", "mixture_sums"]
+__all__ = [
+    "Nearest",
+    "broken_log_joint",
+    "broken_sums",
+    "kmeans_candidates",
+    "kmeans_distances",
+    "mixture_log_joint",
+    "mixture_sums",
+]
 
 GRAIN = 500_000  # products that are worth a thread
 NO_MATRIX, NO_DIAGONAL = np.empty((0, 0, 0)), np.empty((0, 0))
@@ -48,6 +56,41 @@ def mixture_sums(
     ask = (X, weights, unit, means, *_factors(factors), log_weights, pivots, shares)
     total: float = native().mixture_sums(*ask, n, first, second, _threads(X, factors, n_jobs))
     return total, n, first, second.reshape(factors.shape)
+
+
+def broken_log_joint(
+    Z: Floats,
+    starts: Ints,
+    means: Floats,
+    covariances: Floats,
+    log_weights: Floats,
+    log_unit: Floats,
+    n_jobs: int | None = None,
+) -> Floats:
+    """log π_k + log N(cells that are there; k) of rows with missing cells, pattern after pattern."""
+    out = np.empty((len(Z), len(means)))
+    threads = n_threads(n_jobs, len(Z) * covariances.size, GRAIN)
+    native().broken_log_joint(Z, starts, means, covariances, log_weights, log_unit, out, threads)
+    return out
+
+
+def broken_sums(
+    Z: Floats,
+    starts: Ints,
+    weights: Floats | None,
+    means: Floats,
+    covariances: Floats,
+    log_weights: Floats,
+    log_unit: Floats,
+    pivots: Floats,
+    shares: Floats | None = None,
+    n_jobs: int | None = None,
+) -> tuple[float, Floats, Floats, Floats]:
+    """(ℓ, N, S, Q) of rows with missing cells, what is missing as it is expected."""
+    n, first, second = np.empty(len(means)), np.empty_like(means), np.empty_like(covariances)
+    ask = (Z, starts, weights, means, covariances, log_weights, log_unit, pivots, shares)
+    total: float = native().broken_sums(*ask, n, first, second, n_threads(n_jobs, len(Z) * covariances.size, GRAIN))
+    return total, n, first, second
 
 
 class Nearest:

@@ -17,7 +17,7 @@ from ..arrays import Array, Floats
 from ..errors import BadValue, SingularCovariance
 from ..kernels.mixture import mixture_log_joint, mixture_sums
 from ..kernels.naive import normalise
-from .missing import Pattern, pattern_log_joint, pattern_sums, patterns
+from .missing import Broken
 from .normals import DEAD, ILL_DEFINED, Normals, Sums, factored, maximise, units
 
 RESTARTS = 3  # of one component in a climb
@@ -52,9 +52,9 @@ class Climb:
         self.floor = floor * self.unit**2
         self.is_matrix = kind in ("full", "tied")
         self.whole: Array = X
-        self.patterns: list[Pattern] = []
+        self.broken: Broken | None = None
         if self.is_matrix and np.isnan(X).any():
-            at, self.patterns = patterns(X, self.unit)
+            at, self.broken = Broken.of(X, self.unit)
             self.whole, self._at = np.ascontiguousarray(X[at]), at
         self.restarts: list[Restart] = []
         self.turn = 0
@@ -62,13 +62,13 @@ class Climb:
     def sums(self, theta: Normals, pivots: Floats, shares: Floats | None = None) -> Sums:
         """One pass over the rows; `shares` are P(k | x) where they are known."""
         w, r = self.weights, shares
-        if self.patterns:
+        if self.broken is not None:
             w = None if w is None else w[self._at]
             r = None if r is None else r[self._at]
         ask = (self.whole, w, self.unit, theta.means, theta.factors, theta.log_weights, pivots, r)
         found = Sums(*mixture_sums(*ask, self.n_jobs), pivots)
-        for pattern in self.patterns:
-            found = found + pattern_sums(theta, pattern, self.weights, self.unit, pivots, shares)
+        if self.broken is not None:
+            found = found + self.broken.sums(theta, self.weights, pivots, shares, self.n_jobs)
         return found
 
     def expect(self, theta: Normals) -> tuple[tuple[Normals, Sums], float]:
@@ -180,13 +180,12 @@ class Climb:
 def log_joint(theta: Normals, X: Array, unit: Floats, n_jobs: int | None) -> Floats:
     """log π_k + log N(x; k), a row with missing cells by the cells it has."""
     if theta.factors.ndim == 3 and np.isnan(X).any():
-        at, found = patterns(X, unit)
+        at, broken = Broken.of(X, unit)
         out = np.empty((len(X), len(theta.means)))
         out[at] = mixture_log_joint(
             np.ascontiguousarray(X[at]), unit, theta.means, theta.factors, theta.log_weights, n_jobs
         )
-        for pattern in found:
-            out[pattern.rows] = pattern_log_joint(theta, pattern, unit)
+        out[broken.rows] = broken.log_joint(theta, n_jobs)
         return out
     return mixture_log_joint(X, unit, theta.means, theta.factors, theta.log_weights, n_jobs)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import DensityMixin
@@ -28,6 +28,9 @@ from .climb import Climb, Restart, log_joint, refuse_overflow
 from .missing import filled, refuse_empty_columns
 from .normals import KINDS, Normals, Sums, by_precisions
 from .seeds import stream
+
+if TYPE_CHECKING:
+    from ..report.svg import Drawing
 
 BORDER = Border(
     "a mixture needs numbers",
@@ -345,8 +348,8 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
             roots, covariances = roots * scale[:, None], covariances / scale[:, None] / scale
         else:
             roots, covariances = roots * scale, covariances / scale / scale
-        weights = np.asarray(self.weights_, dtype=np.float64)
-        means = np.asarray(self.means_, dtype=np.float64) / scale
+        weights = np.ascontiguousarray(self.weights_, dtype=np.float64)
+        means = np.ascontiguousarray(np.asarray(self.means_, dtype=np.float64) / scale)
         return Normals(weights, means, np.ascontiguousarray(covariances), np.ascontiguousarray(roots))
 
     def _covariances_like(self) -> str:
@@ -382,7 +385,7 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of log P(x)."""
-        return float(normalise(self._log_joint(X))[1].mean())
+        return float(self.score_samples(X).mean())
 
     def bic(self, X: Any) -> float:
         """−2 Σ log P(x) + (free parameters) · ln n."""
@@ -396,6 +399,17 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
     def _n_parameters(self) -> int:
         return n_parameters(self._covariances_like(), *self.means_.shape)
 
+    def plot(self, X: Any, columns: tuple[int, int] = (0, 1)) -> Drawing:
+        """Rows in the colours of their responsibilities under the components' ellipses; of one column, the density."""
+        from ..report.mixtures import mixture_drawing
+
+        return mixture_drawing(self, X, columns)
+
+    def _repr_html_(self) -> str:
+        from ..report.mixtures import mixture_html
+
+        return mixture_html(self) if "marks_" in vars(self) else str(super()._repr_html_())
+
     def sample(self, n_samples: int = 1) -> tuple[Floats, Ints]:
         """n rows (X, k) drawn from the mixture, component after component."""
         check_is_fitted(self, "converged_")
@@ -403,10 +417,12 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
             raise BadParameter(
                 f"Invalid value for 'n_samples': {n_samples!r}. The sampling requires at least one sample."
             )
-        random = stream(self.random_state)
+        return self._drawn(int(n_samples), stream(self.random_state))
+
+    def _drawn(self, n: int, random: np.random.RandomState) -> tuple[Floats, Ints]:
         theta = self._theta(np.ones(self.means_.shape[1]))
         shares = theta.weights / theta.weights.sum()
-        counts = random.multinomial(n_samples, shares)
+        counts = random.multinomial(n, shares)
         parts = []
         for mean, factor, count in zip(theta.means, theta.factors, counts):
             noise = random.standard_normal((count, len(mean)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -25,6 +25,9 @@ from ..table.points import Border, read_points
 from ..table.weights import check_weights
 from .lloyd import Lloyd, Turn, assign
 from .seeds import at_random, plus_plus, stream, told_centres
+
+if TYPE_CHECKING:
+    from ..report.svg import Drawing
 
 BORDER = Border(
     "a distance needs every coordinate",
@@ -325,13 +328,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
     def transform(self, X: Any) -> Array:
         """‖x − c‖ of each row and centre."""
-        from sklearn.metrics.pairwise import euclidean_distances
+        from scipy.spatial.distance import cdist
 
         X = self._asked(X)
-        centres = np.asarray(self.cluster_centers_, dtype=np.float64)
-        shift = centres.mean(axis=0)
-        found = euclidean_distances(X.astype(np.float64) - shift, centres - shift)
-        return np.asarray(found.astype(X.dtype))
+        return np.asarray(cdist(X, self.cluster_centers_).astype(X.dtype))
+
+    def plot(self, X: Any, columns: tuple[int, int] = (0, 1)) -> Drawing:
+        """Two columns of the rows in the colours of their centres."""
+        from ..report.mixtures import kmeans_drawing
+
+        return kmeans_drawing(self, X, columns)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """−Σ w ‖x − c‖² for the nearest centres."""

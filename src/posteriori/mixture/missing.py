@@ -16,37 +16,45 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue
+from ..kernels.mixture import broken_log_joint, broken_sums
 from .normals import Normals, Sums
-
-LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """Rows that lack the same cells: which rows, the columns they have and lack, their cells in the model's units."""
+class Broken:
+    """Rows that lack cells, pattern after pattern: which rows, where each pattern begins, their cells in units."""
 
     rows: Ints
-    has: Ints
-    lacks: Ints
+    starts: Ints
     cells: Floats
+    log_unit: Floats
 
+    @classmethod
+    def of(cls, X: Array, unit: Floats) -> tuple[Ints, Broken]:
+        """(the complete rows, the others)."""
+        gone = np.isnan(X)
+        lacks = gone.any(axis=1)
+        broken = np.flatnonzero(lacks)
+        keys, back = np.unique(np.packbits(gone[broken], axis=1), axis=0, return_inverse=True)
+        rows = broken[np.argsort(back.ravel(), kind="stable")]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(back.ravel(), minlength=len(keys)))]).astype(np.int64)
+        cells = np.ascontiguousarray(X[rows].astype(np.float64) * unit)
+        return np.flatnonzero(~lacks), cls(rows, starts, cells, np.log(unit))
 
-def patterns(X: Array, unit: Floats) -> tuple[Ints, list[Pattern]]:
-    """(the complete rows, the patterns of the others)."""
-    gone = np.isnan(X)
-    broken = np.flatnonzero(gone.any(axis=1))
-    whole = np.flatnonzero(~gone.any(axis=1))
-    if not len(broken):
-        return whole, []
-    keys, back = np.unique(np.packbits(gone[broken], axis=1), axis=0, return_inverse=True)
-    order = np.argsort(back.ravel(), kind="stable")
-    ends = np.cumsum(np.bincount(back.ravel(), minlength=len(keys)))
-    found = []
-    for part in np.split(broken[order], ends[:-1]):
-        lacks = gone[part[0]]
-        has = np.flatnonzero(~lacks)
-        found.append(Pattern(part, has, np.flatnonzero(lacks), X[np.ix_(part, has)].astype(np.float64) * unit[has]))
-    return whole, found
+    def log_joint(self, theta: Normals, n_jobs: int | None) -> Floats:
+        """log π_k + log N(x_o; μ_o, Σ_oo) of these rows."""
+        return broken_log_joint(
+            self.cells, self.starts, theta.means, theta.covariances, theta.log_weights, self.log_unit, n_jobs
+        )
+
+    def sums(
+        self, theta: Normals, weights: Floats | None, pivots: Floats, shares: Floats | None, n_jobs: int | None
+    ) -> Sums:
+        """The sums of these rows; `weights` and `shares` are those of all rows."""
+        w = None if weights is None else weights[self.rows]
+        r = None if shares is None else np.ascontiguousarray(shares[self.rows])
+        ask = (self.cells, self.starts, w, theta.means, theta.covariances, theta.log_weights, self.log_unit, pivots, r)
+        return Sums(*broken_sums(*ask, n_jobs), pivots)
 
 
 def refuse_empty_columns(X: Array) -> None:
@@ -54,53 +62,6 @@ def refuse_empty_columns(X: Array) -> None:
     empty = np.isnan(X).all(axis=0)
     if empty.any():
         raise BadValue(f"column {int(np.argmax(empty))} has no cell at all: leave it out")
-
-
-def pattern_log_joint(theta: Normals, pattern: Pattern, unit: Floats) -> Floats:
-    """log π_k + log N(x_o; μ_o, Σ_oo) of the pattern's rows."""
-    return _joint(theta, pattern, unit)[0]
-
-
-def _joint(theta: Normals, pattern: Pattern, unit: Floats) -> tuple[Floats, Floats, Floats]:
-    """(log joint (n, K), gaps z_o − μ_o (K, n, o), L⁻¹ of Σ_oo = L Lᵀ)."""
-    has = pattern.has
-    gap = pattern.cells[None] - theta.means[:, None, has]
-    root = np.linalg.inv(np.linalg.cholesky(theta.covariances[:, has[:, None], has]))
-    y = gap @ root.transpose(0, 2, 1)
-    log_root = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1) + np.log(unit[has]).sum()
-    const = theta.log_weights + log_root - len(has) * LOG_2PI / 2
-    return (const[:, None] - 0.5 * np.einsum("kno,kno->kn", y, y)).T, gap, root
-
-
-def pattern_sums(
-    theta: Normals, pattern: Pattern, weights: Floats | None, unit: Floats, pivots: Floats, shares: Floats | None
-) -> Sums:
-    """The sums of the pattern's rows; `shares` are P(k | x) where they are known."""
-    joint, gap, root = _joint(theta, pattern, unit)
-    has, lacks = pattern.has, pattern.lacks
-    w = np.ones(len(joint)) if weights is None else weights[pattern.rows]
-    total = 0.0
-    if shares is None:
-        top = joint.max(axis=1)
-        r = np.exp(joint - top[:, None])
-        mass = r.sum(axis=1)
-        total = float(w @ (top + np.log(mass)))
-        r = r / mass[:, None]
-    else:
-        r = shares[pattern.rows]
-    r = (r * w[:, None]).T
-    sigma = theta.covariances
-    cross = sigma[:, lacks[:, None], has]
-    B = cross @ root.transpose(0, 2, 1) @ root
-    whole = np.empty((len(r), gap.shape[1], theta.means.shape[1]))
-    away = (theta.means - pivots)[:, None, :]
-    whole[:, :, has] = gap + away[:, :, has]
-    whole[:, :, lacks] = gap @ B.transpose(0, 2, 1) + away[:, :, lacks]
-    n = r.sum(axis=1)
-    second = (whole * r[:, :, None]).transpose(0, 2, 1) @ whole
-    spread = sigma[:, lacks[:, None], lacks] - B @ cross.transpose(0, 2, 1)
-    second[:, lacks[:, None], lacks] += n[:, None, None] * spread
-    return Sums(total, n, np.einsum("kn,knd->kd", r, whole), second, pivots)
 
 
 def filled(X: Array) -> Array:

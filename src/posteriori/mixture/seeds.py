@@ -58,7 +58,7 @@ def at_random(n: int, weights: Floats | None, K: int, random: np.random.RandomSt
 def told_centres(given: Any, K: int, d: int) -> Floats:
     """Centres that were told, as (K, d) floats."""
     try:
-        found = np.array(given, dtype=np.float64)
+        found = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise BadValue(
             f"init must be 'k-means++', 'random', a function or centres of shape {(K, d)}. Got {given!r}"

@@ -84,7 +84,7 @@ def told_precisions(given: Any, kind: str, K: int, d: int) -> Floats:
 def _numbers(given: Any, name: str, shape: tuple[int, ...]) -> Floats:
     told = f"{name.split()[-1].removesuffix('s')}s_init"
     try:
-        found = np.asarray(given, dtype=np.float64)
+        found = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise BadValue(f"{told} should be numbers of shape {shape}, but got {given!r}") from None
     if found.shape != shape:

@@ -74,6 +74,57 @@ def mixture_sums(
     return total, r.sum(axis=0), first, second
 
 
+def broken_row(z: Floats, mean: Floats, sigma: Floats) -> tuple[float, Floats, Floats]:
+    """(log N(z_o), E[z], Cov[z]) of a row that has the cells o and lacks the cells m (NaN).
+
+    B = Σ_mo Σ_oo⁻¹; what is missing is expected at μ_m + B (z_o − μ_o), and varies by Σ_mm − B Σ_om.
+    """
+    o, m = np.flatnonzero(~np.isnan(z)), np.flatnonzero(np.isnan(z))
+    gap = z[o] - mean[o]
+    inverse = np.linalg.inv(sigma[np.ix_(o, o)])
+    B = sigma[np.ix_(m, o)] @ inverse
+    whole, spread = z.copy(), np.zeros_like(sigma)
+    whole[m] = mean[m] + B @ gap
+    spread[np.ix_(m, m)] = sigma[np.ix_(m, m)] - B @ sigma[np.ix_(o, m)]
+    log_det = np.linalg.slogdet(sigma[np.ix_(o, o)])[1] if len(o) else 0.0
+    return float(-0.5 * (len(o) * LOG_2PI + log_det + gap @ inverse @ gap)), whole, spread
+
+
+def broken_log_joint(
+    Z: Floats, starts: Array, means: Floats, covariances: Floats, log_weights: Floats, log_unit: Floats
+) -> Floats:
+    """log π_k + log N(cells that are there; k), shape (n, K); `log_unit` is added for each such cell."""
+    out = np.array([[broken_row(z, m, c)[0] for m, c in zip(means, covariances)] for z in Z])
+    units = np.where(np.isnan(Z), 0.0, log_unit).sum(axis=1)
+    return np.asarray(out.reshape(len(Z), len(means)) + log_weights + units[:, None])
+
+
+def broken_sums(
+    Z: Floats,
+    starts: Array,
+    weights: Floats | None,
+    means: Floats,
+    covariances: Floats,
+    log_weights: Floats,
+    log_unit: Floats,
+    pivots: Floats,
+    shares: Floats | None = None,
+) -> tuple[float, Floats, Floats, Floats]:
+    """(ℓ, N, S, Q) as `mixture_sums` gives them, of rows with missing cells, row by row."""
+    w = np.ones(len(Z)) if weights is None else weights
+    joint = broken_log_joint(Z, starts, means, covariances, log_weights, log_unit)
+    evidence = np.logaddexp.reduce(joint, axis=1)
+    r = (np.exp(joint - evidence[:, None]) if shares is None else shares) * w[:, None]
+    first, second = np.zeros_like(means), np.zeros_like(covariances)
+    for z, share in zip(Z, r):
+        for k in range(len(means)):
+            _, whole, spread = broken_row(z, means[k], covariances[k])
+            gap = whole - pivots[k]
+            first[k] += share[k] * gap
+            second[k] += share[k] * (np.outer(gap, gap) + spread)
+    return float(w @ evidence) if shares is None else 0.0, r.sum(axis=0), first, second
+
+
 def kmeans_step(X: Array, weights: Floats | None, shift: Floats, centres: Floats) -> tuple[Array, Floats, Floats]:
     """(label, S, N): the nearest centre c of x − shift, the first of equals, and the weighted sums and sizes by label."""
     z = X.astype(np.float64) - shift

@@ -6,6 +6,7 @@
 
 #include "bind.hpp"
 #include "mixture/kmeans.hpp"
+#include "mixture/missing.hpp"
 #include "mixture/normal_sums.hpp"
 
 using namespace posteriori;
@@ -128,9 +129,64 @@ template <typename T> void bind_for(nb::module_& m) {
         nb::arg("N").noconvert(), nb::arg("S").noconvert(), nb::arg("Q").noconvert(), nb::arg("threads"));
 }
 
+using Cube = InC<double, 3>;
+
+mixture::Broken broken(const Table& Z, const InC<std::int64_t, 1>& starts) {
+    const std::size_t n = Z.shape(0), count = starts.shape(0);
+    need(Z.shape(1) > 0 && count > 0 && starts(0) == 0 && std::size_t(starts(count - 1)) == n,
+         "shapes do not fit: patterns begin with the first row and end with the last");
+    for (std::size_t p = 0; p + 1 < count; ++p) need(starts(p) < starts(p + 1), "a pattern has a row at least");
+    return {Z.data(), n, Z.shape(1), starts.data(), count - 1};
+}
+
+mixture::Normals normals(std::size_t d, const Table& means, const Cube& sigma, const Doubles& log_weights, const Doubles& log_unit) {
+    const std::size_t K = means.shape(0);
+    need(K > 0 && means.shape(1) == d && sigma.shape(0) == K && sigma.shape(1) == d && sigma.shape(2) == d &&
+             log_weights.shape(0) == K && log_unit.shape(0) == d,
+         "shapes do not fit: components are those of d columns");
+    return {K, means.data(), sigma.data(), log_weights.data(), log_unit.data()};
+}
+
+void bind_missing(nb::module_& m) {
+    m.def(
+        "broken_log_joint",
+        [](Table Z, InC<std::int64_t, 1> starts, Table means, Cube sigma, Doubles log_weights, Doubles log_unit,
+           OutC<double, 2> out, int threads) {
+            const auto rows = broken(Z, starts);
+            const auto theta = normals(rows.d, means, sigma, log_weights, log_unit);
+            need(out.shape(0) == rows.n && out.shape(1) == theta.K, "shapes do not fit: out is (n, K)");
+            NoGil release;
+            mixture::broken_log_joint(rows, theta, out.data(), threads);
+        },
+        nb::arg("Z").noconvert(), nb::arg("starts").noconvert(), nb::arg("means").noconvert(), nb::arg("sigma").noconvert(),
+        nb::arg("log_weights").noconvert(), nb::arg("log_unit").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+    m.def(
+        "broken_sums",
+        [](Table Z, InC<std::int64_t, 1> starts, std::optional<Doubles> weights, Table means, Cube sigma,
+           Doubles log_weights, Doubles log_unit, Table pivots, std::optional<Table> shares, OutC<double, 1> N,
+           OutC<double, 2> S, OutC<double, 3> Q, int threads) {
+            const auto rows = broken(Z, starts);
+            const auto theta = normals(rows.d, means, sigma, log_weights, log_unit);
+            const std::size_t n = rows.n, K = theta.K, d = rows.d;
+            need(!weights || weights->shape(0) == n, "shapes do not fit: every row has a weight");
+            need(!shares || (shares->shape(0) == n && shares->shape(1) == K), "shapes do not fit: shares are (n, K)");
+            need(pivots.shape(0) == K && pivots.shape(1) == d && N.shape(0) == K && S.shape(0) == K && S.shape(1) == d &&
+                     Q.shape(0) == K && Q.shape(1) == d && Q.shape(2) == d,
+                 "shapes do not fit: pivots and sums are those of K components");
+            NoGil release;
+            return mixture::broken_sums(rows, weights ? weights->data() : nullptr, theta, pivots.data(),
+                                        shares ? shares->data() : nullptr, N.data(), S.data(), Q.data(), threads);
+        },
+        nb::arg("Z").noconvert(), nb::arg("starts").noconvert(), nb::arg("weights").noconvert().none(),
+        nb::arg("means").noconvert(), nb::arg("sigma").noconvert(), nb::arg("log_weights").noconvert(),
+        nb::arg("log_unit").noconvert(), nb::arg("pivots").noconvert(), nb::arg("shares").noconvert().none(),
+        nb::arg("N").noconvert(), nb::arg("S").noconvert(), nb::arg("Q").noconvert(), nb::arg("threads"));
+}
+
 }  // namespace
 
 void bind_mixture(nb::module_& m) {
+    bind_missing(m);
     bind_for<double>(m);
     bind_for<float>(m);
     bind_kmeans<double>(m);

@@ -1,0 +1,235 @@
+"""Bayes classification with a mixture of normals in each class.
+
+Symbols: log P(y, x) = log P(y) + log Σ_k π_yk N(x; μ_yk, Σ_yk).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length
+
+from ..arrays import Array, Floats, Ints
+from ..bayes.classifier import BayesClassifier
+from ..bayes.drop_ins.drop_in import array_of
+from ..errors import BadParameter, BadType, BadValue, PosterioriError, UnknownValue, did_you_mean, listed
+from ..estimator import N_JOBS, RANDOM_STATE, learning
+from ..kernels.naive import normalise
+from ..table.frame import labelled
+from ..table.labels import encode_labels
+from ..table.points import read_points
+from ..table.weights import check_weights
+from . import starts
+from .gaussian import BORDER, GaussianMixture
+from .normals import KINDS
+from .seeds import stream
+
+
+class MixtureBayes(BayesClassifier):
+    """log P(y, x) = log P(y) + log Σ_k π_yk N(x; μ_yk, Σ_yk): each class as many-humped as it needs.
+
+    One `GaussianMixture` a class (`mixtures_`), with its missing cells and weights of rows. A class of fewer rows than
+    components has one component a row.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or dict, default=3
+        Components of each class; "auto" lets BIC choose them class by class; a dict tells them by class.
+    covariance_type, tol, reg_covar, max_iter, n_init, init_params, max_components, n_jobs
+        As in `GaussianMixture`.
+    priors : array-like of shape (n_classes,), default=None
+        P(y); None takes the shares of the classes.
+    random_state : int, Generator, RandomState or None
+
+    >>> rng = np.random.default_rng(0)
+    >>> ring = rng.normal(size=(200, 2))
+    >>> ring *= 4 / np.linalg.norm(ring, axis=1, keepdims=True)
+    >>> X = np.vstack([ring + rng.normal(size=(200, 2)) / 2, rng.normal(size=(200, 2)) / 2])
+    >>> model = MixtureBayes({"ring": 6, "middle": 1}, random_state=0).fit(X, ["ring"] * 200 + ["middle"] * 200)
+    >>> model.predict([[0.0, 0.0], [0.0, 4.0], [np.nan, -4.0]]).tolist()
+    ['middle', 'ring', 'ring']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), dict],
+        "covariance_type": [StrOptions(set(KINDS))],
+        "tol": [Interval(Real, 0.0, None, closed="left")],
+        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "init_params": [StrOptions(set(starts.INITS))],
+        "priors": ["array-like", None],
+        "random_state": RANDOM_STATE,
+        "max_components": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        n_components: Any = 3,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        init_params: str = "kmeans",
+        priors: Any = None,
+        random_state: Any = None,
+        max_components: int = 10,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.priors = priors
+        self.random_state = random_state
+        self.max_components = max_components
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("n_components", "max_iter", "n_init", "tol", "reg_covar", "max_components"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or (isinstance(value, Real) and not np.isfinite(float(value))):
+                raise BadParameter(f"{name} must be a finite number. Got {value} instead.")
+        if isinstance(self.n_components, Mapping):
+            for label, k in self.n_components.items():
+                if k != "auto" and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
+                    raise BadParameter(
+                        f"n_components of class {label!r} must be a whole number from 1 up or 'auto'. Got {k!r} instead."
+                    )
+
+    def _open(self, X: Any, reset: bool) -> Array:
+        if hasattr(X, "tocsr"):
+            raise BadType(f"{type(self).__name__} takes no sparse table: give it X.toarray()")
+        found: Array = read_points(self, X, BORDER, reset=reset)
+        return found
+
+    @learning
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MixtureBayes:
+        """A mixture for each class, and the shares of the classes."""
+        X, y = labelled(X, y)
+        points = self._open(X, reset=True)
+        self.classes_, codes = encode_labels(y)
+        check_consistent_length(points, codes)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(points))
+        self.class_count_ = np.bincount(codes, weights, minlength=len(self.classes_)).astype(np.float64)
+        self._prior()
+        counts = self._components()
+        random = stream(self.random_state)
+        self.mixtures_: list[GaussianMixture | None] = []
+        for c, label in enumerate(self.classes_.tolist()):
+            mine = codes == c if weights is None else (codes == c) & (weights > 0)
+            seed = int(random.randint(1 << 31))
+            rows = np.ascontiguousarray(points[mine])
+            if not len(rows):
+                self.mixtures_.append(None)
+                continue
+            w = None if weights is None else weights[mine]
+            self.mixtures_.append(self._mixture(label, rows, w, counts[c], seed))
+        self.n_iter_ = max(m.n_iter_ for m in self.mixtures_ if m is not None)
+        return self
+
+    def _mixture(self, label: Any, rows: Array, weights: Floats | None, k: Any, seed: int) -> GaussianMixture:
+        if len(rows) == 1:  # a normal at this row, as wide as the floor
+            rows, weights, k = np.repeat(rows, 2, axis=0), None, 1
+        model = GaussianMixture(
+            k if k == "auto" else min(int(k), len(rows)),
+            covariance_type=self.covariance_type,
+            tol=self.tol,
+            reg_covar=self.reg_covar,
+            max_iter=self.max_iter,
+            n_init=self.n_init,
+            init_params=self.init_params,
+            random_state=seed,
+            max_components=self.max_components,
+            n_jobs=self.n_jobs,
+        )
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            try:
+                model.fit(rows, sample_weight=weights)
+            except PosterioriError as error:
+                raise type(error)(f"class {label!r}: {error}") from None
+        for one in heard:
+            warnings.warn(f"class {label!r}: {one.message}", one.category, stacklevel=5)
+        return model
+
+    def _components(self) -> list[Any]:
+        """The number of components of each class, or "auto"."""
+        names = self.classes_.tolist()
+        if not isinstance(self.n_components, Mapping):
+            return [self.n_components] * len(names)
+        for label in self.n_components:
+            if label not in names:
+                raise UnknownValue(
+                    f"n_components names no class of y: {label!r}{did_you_mean(label, names)} Classes: {listed(names)}"
+                )
+        lacking = [c for c in names if c not in self.n_components]
+        if lacking:
+            raise BadParameter(f"n_components has no number for class {lacking[0]!r}; classes: {listed(names)}")
+        return [self.n_components[c] for c in names]
+
+    def _prior(self) -> Floats:
+        if self.priors is None:
+            return np.asarray(self.class_count_ / self.class_count_.sum())
+        priors = array_of("priors", self.priors)
+        if priors.shape != self.classes_.shape or (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
+            raise BadValue(
+                f"priors must be {len(self.classes_)} numbers that are not negative and sum to 1; got {priors}"
+            )
+        return priors
+
+    @property
+    def class_prior_(self) -> Floats:
+        """P(y)."""
+        self._check_fitted()
+        return self._prior()
+
+    @property
+    def n_components_(self) -> Ints:
+        """The number of components of each class."""
+        self._check_fitted()
+        return np.array([0 if m is None else len(m.means_) for m in self.mixtures_])
+
+    def _log_joint(self, X: Any) -> Floats:
+        X = self._open(X, reset=False)
+        prior = self._made("prior", self._prior)
+        out = np.full((len(X), len(self.classes_)), -np.inf)
+        for c, model in enumerate(self.mixtures_):
+            if model is not None and prior[c] > 0:
+                out[:, c] = np.log(prior[c]) + normalise(model._log_joint(X))[1]
+        return out
+
+    def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Array]:
+        """n rows (X, y) drawn from P(y) P(x|y)."""
+        self._check_fitted()
+        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+            raise BadParameter(f"n must be a whole number from 1 up. Got {n!r} instead.")
+        random = stream(random_state)
+        prior = self._prior()
+        codes = random.choice(len(prior), size=n, p=prior)
+        X = np.empty((n, self.n_features_in_))
+        for c in np.unique(codes):
+            model = self.mixtures_[c]
+            if model is None:
+                raise BadValue(f"class {self.classes_[c]!r} has no rows of positive weight to draw from")
+            mine = codes == c
+            drawn = model._drawn(int(mine.sum()), random)[0]
+            X[mine] = drawn[random.permutation(len(drawn))]
+        return X, self.classes_[codes]
