@@ -154,7 +154,7 @@ def _turns(
         if tired and not done:
             marks = (*marks, (len(trace), f"no better in {PATIENCE} turns"))
         yield Ascent(kept, trace, done, False, marks, at)
-        if done or tired:
+        if done or tired or len(trace) == most:  # no M-step that nobody sees
             return
         theta = maximise(statistics)
 

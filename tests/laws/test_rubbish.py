@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
 import posteriori as po
 from posteriori.errors import PosterioriError
@@ -214,7 +214,7 @@ for cls in estimators():
     FUNCTIONS[f"{cls.__name__}.predict"] = (model.predict, {"X": X})
     if hasattr(model, "partial_fit"):
         options = {"X": X, "y": Y, "sample_weight": np.ones(len(Y))}
-        options |= {} if is_regressor(model) else {"classes": [0, 1]}
+        options |= {"classes": [0, 1]} if is_classifier(model) else {}
         FUNCTIONS[f"{cls.__name__}.partial_fit"] = (clone(model).partial_fit, options)
     if hasattr(model, "decay"):
         FUNCTIONS[f"{cls.__name__}.decay"] = (model.decay, {"factor": 1.0})

@@ -17,7 +17,7 @@ from ..arrays import Array, Floats
 from ..errors import BadValue, SingularCovariance
 from ..kernels.mixture import mixture_log_joint, mixture_sums
 from ..kernels.naive import normalise
-from .missing import Broken
+from .missing import Broken, has_gaps, refuse_empty_columns
 from .normals import DEAD, ILL_DEFINED, Normals, Sums, factored, maximise, units
 
 RESTARTS = 3  # of one component in a climb
@@ -42,7 +42,10 @@ class Climb:
     """Rows, weights and units; `expect` and `maximise`, the steps."""
 
     def __init__(self, X: Array, weights: Floats | None, kind: str, floor: float, n_jobs: int | None) -> None:
-        scale = units(X, floor, kind)
+        self.gaps = has_gaps(X)
+        if self.gaps:
+            refuse_empty_columns(X)
+        scale = units(X, floor, kind, self.gaps, n_jobs)
         self.X, self.kind, self.scale, self.unit, self.n_jobs = X, kind, scale, 1.0 / scale, n_jobs
         self.total = float(len(X))
         self.weights = None
@@ -53,7 +56,7 @@ class Climb:
         self.is_matrix = kind in ("full", "tied")
         self.whole: Array = X
         self.broken: Broken | None = None
-        if self.is_matrix and np.isnan(X).any():
+        if self.is_matrix and self.gaps:
             at, self.broken = Broken.of(X, self.unit)
             self.whole, self._at = np.ascontiguousarray(X[at]), at
         self.restarts: list[Restart] = []
@@ -78,13 +81,25 @@ class Climb:
 
     def maximise(self, expected: tuple[Normals, Sums]) -> Normals:
         """The best θ for the sums; collapsed components begin anew."""
-        theta, sums = expected
         self.turn += 1
-        weights, means, covariances = maximise(sums, self.floor, self.kind)
-        if self._is_far(means - sums.pivots, covariances):
-            again = self.sums(theta, np.where(np.isfinite(means), means, sums.pivots))
-            weights, means, covariances = maximise(again, self.floor, self.kind)
-        return self.revived(weights, means, covariances, theta)
+        return self.revived(*self._best(expected), expected[0])
+
+    def _best(self, expected: tuple[Normals, Sums]) -> tuple[Floats, Floats, Floats]:
+        """(π, μ, Σ); where a mean moved far, its covariance from sums around where it moved to."""
+        theta, sums = expected
+        found = maximise(sums, self.floor, self.kind)
+        if self._is_far(found[1] - sums.pivots, found[2]):
+            again = self.sums(theta, np.where(np.isfinite(found[1]), found[1], sums.pivots))
+            found = maximise(again, self.floor, self.kind)
+        return found
+
+    def settled(self, expected: tuple[Normals, Sums]) -> Normals:
+        """The last M-step, which nothing follows: where a component would collapse in it, θ as it was seen."""
+        weights, means, covariances = self._best(expected)
+        factors, singular = factored(covariances)
+        if singular or not (weights > DEAD).all():
+            return expected[0]
+        return Normals(weights, means, covariances, factors)
 
     @staticmethod
     def _is_far(shift: Floats, covariances: Floats) -> bool:
@@ -147,7 +162,7 @@ class Climb:
         """The sums of rows whose components are known, around their own means."""
         K, d = shares.shape[1], self.X.shape[1]
         mean, variance = self.X[0].astype(np.float64) * self.unit, np.ones(d)
-        if np.isnan(self.X).any():  # what is missing is expected where its column is, as wide as it is
+        if self.gaps:  # what is missing is expected where its column is, as wide as it is
             cells = self.X.astype(np.float64) * self.unit
             mean, variance = np.nanmean(cells, axis=0), np.nanvar(cells, axis=0) + self.floor
         covariance = np.diag(variance) if self.is_matrix else variance
@@ -179,7 +194,7 @@ class Climb:
 
 def log_joint(theta: Normals, X: Array, unit: Floats, n_jobs: int | None) -> Floats:
     """log π_k + log N(x; k), a row with missing cells by the cells it has."""
-    if theta.factors.ndim == 3 and np.isnan(X).any():
+    if theta.factors.ndim == 3 and has_gaps(X):
         at, broken = Broken.of(X, unit)
         out = np.empty((len(X), len(theta.means)))
         out[at] = mixture_log_joint(

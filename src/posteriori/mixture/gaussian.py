@@ -25,7 +25,7 @@ from ..table.points import Border, read_points
 from ..table.weights import check_weights
 from . import starts
 from .climb import Climb, Restart, log_joint, refuse_overflow
-from .missing import filled, refuse_empty_columns
+from .missing import filled
 from .normals import KINDS, Normals, Sums, by_precisions
 from .seeds import stream
 
@@ -176,7 +176,6 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
             X, weights = np.ascontiguousarray(X[weights > 0]), weights[weights > 0]
         if before is not None and before.means.shape[1] != d:
             before = None
-        refuse_empty_columns(X)
         least = 1 if self.n_components == "auto" else int(self.n_components)
         if n < 2:
             raise BadValue(f"Found array with {n} sample(s) (shape={(n, d)}) while a minimum of 2 is required.")
@@ -218,7 +217,7 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
             if best is None or best[1] is None or found.objective > best[1].objective:
                 turn = found.parameters
                 assert turn.expected is not None
-                theta = climb.maximise(turn.expected)  # as scikit-learn's last M-step
+                theta = climb.settled(turn.expected)  # as scikit-learn's last M-step
                 best = theta, found, climb.restarts
             if found.interrupted:
                 warnings.warn(
@@ -266,7 +265,7 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
             s = climb.scale
             covariances, factors = by_precisions(given * (s[:, None] * s if given.ndim == 3 else s * s))
         if weights is None or means is None or covariances is None:
-            rows = filled(climb.X)
+            rows = filled(climb.X) if climb.gaps else climb.X
             if not 2.0**-400 < climb.scale.max() < 2.0**400:  # distances are squared
                 rows = rows * climb.unit.min()
             found = climb.from_shares(starts.shares(rows, climb.weights, K, self.init_params, random, self.n_jobs))

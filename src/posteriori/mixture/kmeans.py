@@ -216,7 +216,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
             if self.init == "random":
                 return X[at_random(len(X), weights, K, random)].astype(np.float64)
             return X[plus_plus(X, weights, K, random, self.n_jobs)].astype(np.float64)
-        return told_centres(self.init(X, K, random_state=random) if callable(self.init) else self.init, K, d)
+        if not callable(self.init):
+            return told_centres(self.init, K, d)
+        try:
+            found = self.init(X, K, random_state=random)
+        except TypeError as error:
+            raise BadParameter(f"init is called with X, n_clusters and random_state=…: {error}") from error
+        return told_centres(found, K, d)
 
     def _say(self, text: str) -> None:
         if self.verbose:

@@ -57,6 +57,12 @@ class Broken:
         return Sums(*broken_sums(*ask, n_jobs), pivots)
 
 
+def has_gaps(X: Array) -> bool:
+    """Whether a cell is missing; the sum tells at once where none is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
+
+
 def refuse_empty_columns(X: Array) -> None:
     """A column without a single cell has no mean."""
     empty = np.isnan(X).all(axis=0)
@@ -66,5 +72,4 @@ def refuse_empty_columns(X: Array) -> None:
 
 def filled(X: Array) -> Array:
     """X with the mean of its column in each missing cell: for a start alone."""
-    gone = np.isnan(X)
-    return np.where(gone, np.nanmean(X, axis=0), X) if gone.any() else X
+    return np.where(np.isnan(X), np.nanmean(X, axis=0), X)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import SingularCovariance
+from ..kernels.neighbors import bounds
 
 KINDS = ("full", "tied", "diag", "spherical")
 DEAD = 10 * np.finfo(float).eps  # the share of all rows below which a component has none
@@ -62,9 +63,10 @@ class Normals:
             return np.asarray(np.log(self.weights))
 
 
-def units(X: Array, floor: float, kind: str) -> Floats:
+def units(X: Array, floor: float, kind: str, gaps: bool, n_jobs: int | None = None) -> Floats:
     """s: for each column the power of two next to half its range, or to the floor's root; one for all if spherical."""
-    lo, hi = (np.asarray(f(X, axis=0), dtype=np.float64) for f in (np.fmin.reduce, np.fmax.reduce))
+    ends = (np.fmin.reduce(X), np.fmax.reduce(X)) if gaps else bounds(X, n_jobs)[:2]
+    lo, hi = (np.asarray(end, dtype=np.float64) for end in ends)
     half = np.maximum(hi / 2 - lo / 2, np.sqrt(floor))
     half = np.where(half > 0, half, 1.0)
     if kind == "spherical":
