@@ -142,6 +142,33 @@ class TestExpectationMaximization:
         batch = po.expectation_maximization(self.model, self.X, n_classes=2, random_state=0, max_iter=2, n_init=1)
         assert one.trace == pytest.approx(batch.trace, rel=1e-12)  # the first step from nothing is a whole one
 
+    @pytest.mark.parametrize("Model", [po.NaiveBayes, po.TAN, po.AODE, po.KDB])
+    def test_a_stream_is_learned_table_by_table(self, Model):
+        rng = np.random.default_rng(1)
+        z = rng.integers(0, 2, 3000)
+        X = (rng.random((3000, 6)) < np.where(z[:, None] == 1, 0.8, 0.2)).astype(int)
+        model = Model(kinds="categorical", unlabelled=-1)
+        y = np.where(rng.random(3000) < 0.05, z, -1)
+        parts = np.array_split(np.arange(3000), 10)
+        whole = po.expectation_maximization(model, X, y).model
+        found = po.expectation_maximization(model, ((X[p], y[p]) for p in parts))
+        assert len(found.trace) == 9
+        assert "stream" in found.marks[0][1]
+        assert (found.model.predict(X) == whole.predict(X)).mean() > 0.95
+        assert found.model.statistics_.rows.sum() == pytest.approx(3000)
+        hidden = po.expectation_maximization(model, (X[p] for p in parts), n_classes=2, random_state=0).model
+        same = (hidden.predict(X) == z).mean()
+        assert max(same, 1 - same) > 0.9
+
+    def test_a_stream_of_rubbish(self):
+        with pytest.raises(BadParameter, match="at least one table"):
+            po.expectation_maximization(self.model, iter([]), n_classes=2)
+        with pytest.raises(BadParameter, match="as pairs"):
+            po.expectation_maximization(self.model, iter([self.X]), [0, 1])
+        labelled = po.NaiveBayes(kinds="categorical", unlabelled=-1)
+        with pytest.raises(ValueError, match="classes of its first table"):
+            po.expectation_maximization(labelled, iter([(self.X, self.z), (self.X, self.z + 1)]))
+
     def test_progress_and_ctrl_c(self):
         told = []
 

@@ -38,6 +38,7 @@ _HOME: dict[str, str] = {
     "Not": "network.says",
     "networks": "network.networks:",
     "expectation_maximization": "em",
+    "LatentClass": "mixture.latent",
     "BernoulliNB": "bayes.drop_ins.bernoulli_nb",
     "CategoricalNB": "bayes.drop_ins.categorical_nb",
     "ComplementNB": "bayes.drop_ins.multinomial_nb",

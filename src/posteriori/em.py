@@ -142,7 +142,7 @@ def _turns(
         statistics, value = expect(theta)
         if math.isnan(value) or value == -math.inf:
             raise ModelError("a climb begins where the data are possible; this start rules some of them out")
-        done = ended(trace[-1] if trace else -math.inf, value)
+        done = bool(ended(trace[-1] if trace else -math.inf, value))
         if trace and value < trace[-1] - ROUNDING * abs(value):
             marks = (*marks, (len(trace) + 1, "fell"))
         if climbs:
@@ -163,6 +163,7 @@ class Hidden(Protocol):
     """Data in which something is hidden, as a model sees them: what `expectation_maximization` asks a model for."""
 
     climbs: bool  # whether M maximises ℓ
+    weight: float  # of all rows
 
     def starts(self, n_init: int, random_state: Any) -> Sequence[Any]:
         """Models to begin with."""
@@ -178,6 +179,9 @@ class Hidden(Protocol):
 
     def sweep(self, state: Any, batch_size: int, decay: float) -> Any:
         """One pass over the rows by batches: see `expectation_maximization`."""
+
+    def follow(self, model: Any, X: Any, y: Any, t: int, decay: float) -> tuple[Any, float]:
+        """(the model after one more table of a stream, the mean ln P of its rows before)."""
 
     def finish(self, model: Any) -> Any:
         """The model as the caller gets it."""
@@ -220,10 +224,12 @@ def expectation_maximization(
     n_init : int, optional
         Starts, of which the best goes on: 10 without labels, else 1.
     tol, max_iter, progress :
-        A turn that gains less than tol·|ℓ| is the last; `progress` is told the turn and ℓ.
+        A turn that gains less than tol a row is the last, whatever the columns' units; `progress` is told the turn and ℓ.
     batch_size : int, optional
         Learn after every so many rows: statistics move by the step (t + 2)^−`decay` towards those of the batch (Cappé and
-        Moulines, 2009); a turn is one pass. `decay` lies in (½, 1].
+        Moulines, 2009); a turn is one pass. `decay` lies in (½, 1]. Where X is an iterator of tables, or of pairs of a
+        table and its labels, the first is learned as a whole, every other by one such step, and none is kept; the trace
+        then has the mean of ln P over each table before it was learned.
 
     >>> from posteriori import NaiveBayes
     >>> X = {"a": ["x", "x", "y", "y", "x", "y"] * 4, "b": ["u", "u", "v", "v", "u", "v"] * 4}
@@ -243,12 +249,31 @@ def expectation_maximization(
             raise BadParameter(f"{name} is a whole number from {least} up, or None. Got {value!r} instead.")
     if not isinstance(decay, Real) or not 0.5 < float(decay) <= 1:
         raise BadParameter(f"decay lies above 0.5, up to 1. Got {decay!r} instead.")
+    if hasattr(X, "__next__"):
+        if y is not None or sample_weight is not None:
+            raise BadParameter("the tables of a stream bring their labels along, as pairs, and have no weights")
+        first, *labels = _pair(next(X, None))
+        begun = expectation_maximization(
+            model,
+            first,
+            labels[0],
+            n_classes=n_classes,
+            hard=hard,
+            start=start,
+            n_init=n_init,
+            tol=tol,
+            max_iter=max_iter,
+            random_state=random_state,
+            progress=progress,
+        )
+        return _follow(see(first, labels[0], None, n_classes, bool(hard)), begun, X, float(decay), progress)
     data: Hidden = see(X, y, sample_weight, n_classes, bool(hard))
     if start is not None:
         starts: Sequence[Any] = [data.started(start)]
     else:
         starts = data.starts(n_init or (1 if y is not None else TRIAL), random_state)
-    how: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "progress": progress}
+    close = close_by(tol * data.weight)
+    how: dict[str, Any] = {"max_iter": max_iter, "progress": progress, "close": close}
     if batch_size is None:
         found = ascend(starts, data.expect, data.maximise, climbs=data.climbs, **how)
         return replace(found, parameters=data.finish(found.parameters))
@@ -261,6 +286,37 @@ def expectation_maximization(
         **how,
     )
     return replace(found, parameters=data.finish(found.parameters[0]))
+
+
+def close_by(least: float) -> Callable[[float, float], bool]:
+    """Whether ℓ has changed by no more than so much."""
+    return lambda before, value: abs(value - before) <= least
+
+
+def _pair(item: Any) -> tuple[Any, Any]:
+    """(table, labels or None) of an item of a stream."""
+    if item is None:
+        raise BadParameter("a stream needs at least one table")
+    return item if isinstance(item, tuple) and len(item) == 2 else (item, None)
+
+
+def _follow(
+    data: Hidden, begun: Ascent[Any], tables: Iterator[Any], decay: float, progress: Callable[[int, float], Any] | None
+) -> Ascent[Any]:
+    """One step for every table that comes; Ctrl-C keeps what was learned."""
+    model, interrupted = begun.model, False
+    trace: tuple[float, ...] = ()
+    try:
+        for t, item in enumerate(tables):
+            model, value = data.follow(model, *_pair(item), t, decay)
+            trace = (*trace, value)
+            if progress is not None:
+                progress(len(trace), value)
+    except KeyboardInterrupt:
+        interrupted = True
+    if not trace:
+        return begun
+    return Ascent(model, trace, False, interrupted, ((1, "a stream: mean ln P of each table before it was learned"),))
 
 
 def _check(tol: Any, max_iter: Any, progress: Any) -> None:

@@ -47,3 +47,10 @@ def test_parents_weigh_what_they_tell_of_the_class(table):
     expected = [mutual_info_score(X[:, j], y) for j in range(3)]
     assert model._weights_of(model.statistics_) == pytest.approx(expected)
     assert po.AODE().fit(X, y)._weights_of(model.statistics_).tolist() == [1, 1, 1]
+
+
+def test_weights_that_add_up_to_the_frequency_reach_it():
+    X, y = {"a": ["x", "y"] * 300, "b": ["u", "u", "v", "v"] * 150}, [0, 1] * 300
+    tenths = po.AODE(min_frequency=30).fit(X, y, sample_weight=np.full(600, 0.1))
+    assert tenths.statistics_.cells.table.sum(axis=1).min() < 30  # by rounding
+    assert len(tenths._parents.places) == 4

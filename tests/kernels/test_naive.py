@@ -66,6 +66,31 @@ def test_count_cells(case: Any) -> None:
 
 
 @given(coded())
+def test_shares(case: Any) -> None:
+    columns, y, offsets, k, rng = case
+    soft = rng.dirichlet(np.ones(k), len(y))
+    expected = reference.count_cells(columns, y, offsets, k, soft)
+    one = naive.count_cells(columns, y, offsets, k, soft, n_jobs=1)
+    assert_allclose(one, expected, rtol=1e-12, atol=1e-12)
+    for threads in (2, 3):
+        assert_array_equal(naive.count_cells(columns, y, offsets, k, soft, n_jobs=threads), one)
+    hard = np.eye(k)[y]
+    assert_array_equal(naive.count_cells(columns, y, offsets, k, hard), reference.count_cells(columns, y, offsets, k))
+    assert_allclose(naive.class_rows(y, k, soft), soft.sum(axis=0), rtol=1e-12)
+
+
+def test_shares_of_wide_tables_and_bad_codes() -> None:
+    rng = np.random.default_rng(0)
+    n, k = 3000, 7
+    columns = [rng.integers(0, 40_000, n).astype(np.uint32), rng.integers(0, 3, n).astype(np.uint8)] * 2
+    offsets, soft = np.cumsum([0, 40_000, 3, 40_000, 3]), rng.dirichlet(np.ones(k), n)
+    found = naive.count_cells(columns, columns[1], offsets, k, soft, n_jobs=2)
+    assert_allclose(found, reference.count_cells(columns, columns[1], offsets, k, soft), rtol=1e-12)
+    with pytest.raises(ValueError, match="column 0 holds code"):
+        naive.count_cells(columns, columns[1], np.cumsum([0, 100, 3, 40_000, 3]), k, soft)
+
+
+@given(coded())
 def test_class_rows(case: Any) -> None:
     _, y, _, k, rng = case
     assert_array_equal(naive.class_rows(y, k), np.bincount(y, minlength=k))

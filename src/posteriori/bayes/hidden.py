@@ -23,10 +23,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from ..arrays import Array, Floats
-from ..em import Ascent, ascend
-from ..errors import BadParameter, ModelError
+from ..em import Ascent, ascend, close_by
+from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import generator
 from ..kernels.naive import normalise
+from ..table.encode import Seen
+from ..table.frame import open_frame
+from ..table.labels import hidden_labels
 from ..table.rows import Rows
 
 UNLABELLED: dict[str, list[Any]] = {
@@ -42,12 +45,14 @@ class HiddenClass:
 
     def __init__(self, model: Any, rows: Rows, hard: bool = False) -> None:
         hidden = np.zeros(rows.frame.n, dtype=bool) if rows.hidden is None else rows.hidden
-        self.hard, self.labels, self.frame = hard, rows.labels, rows.frame
+        self.hard, self.labels, self.frame, self.rows = hard, rows.labels, rows.frame, rows
         self.rng = np.random.default_rng(0)  # of the order in which batches come
         self.known = np.flatnonzero(~hidden)
         self.hidden = np.flatnonzero(hidden)
         self.codes = rows.codes
         self.weights = np.ones(rows.frame.n) if rows.weights is None else rows.weights
+        self.weight = float(self.weights.sum())
+        self.plain = bool((self.weights == 1.0).all())
         self.template = model._settled(rows, self.known)
         self.data, self.schema = self.template._prepared(rows.frame, rows.schema)
         self.declared = {c.name: c.declared for c in rows.schema.columns}
@@ -61,7 +66,8 @@ class HiddenClass:
     def shares(self, responsibilities: Floats) -> Floats:
         """w·r, with what is known in its place; the array is overwritten."""
         out = responsibilities
-        out *= self.weights[:, None]
+        if not self.plain:
+            out *= self.weights[:, None]
         out[self.known] = 0.0
         out[self.known, self.codes[self.known]] = self.weights[self.known]
         return out
@@ -69,14 +75,15 @@ class HiddenClass:
     def expect(self, model: Any) -> tuple[Floats, float]:
         """(w·r, ℓ)."""
         log_joint = model._scored(self.data)
+        own = log_joint[self.known, self.codes[self.known]]
         found, value = self._responsibilities(log_joint)
-        value[self.known] = log_joint[self.known, self.codes[self.known]]
+        value[self.known] = own
         return self.shares(found), float((self.weights * value).sum()) + float(model._log_prior_of_theta())
 
     def _responsibilities(self, log_joint: Floats) -> tuple[Floats, Floats]:
-        """(r, ln P(x)), or the most probable class and max_y ln P(y, x)."""
+        """(r, ln P(x)), or the most probable class and max_y ln P(y, x); log_joint is overwritten."""
         if not self.hard:
-            return normalise(log_joint, self.template.n_jobs)
+            return normalise(log_joint, self.template.n_jobs, out=log_joint)
         each, best = np.arange(len(log_joint)), log_joint.argmax(axis=1)
         found = np.zeros(log_joint.shape)
         found[each, best] = 1.0
@@ -89,8 +96,15 @@ class HiddenClass:
         return model
 
     def climb(self, who: str) -> Ascent[Any]:
-        """What `fit` does: from the rows with labels, until a turn gains next to nothing."""
-        found = ascend(self.starts(1, 0), self.expect, self.maximise, tol=TOL, max_iter=MAX_ITER, climbs=self.climbs)
+        """What `fit` does: from the rows with labels, until a turn gains less than TOL a row."""
+        found = ascend(
+            self.starts(1, 0),
+            self.expect,
+            self.maximise,
+            max_iter=MAX_ITER,
+            close=close_by(TOL * self.weight),
+            climbs=self.climbs,
+        )
         if not (found.converged or found.interrupted or found.turns < MAX_ITER):
             warnings.warn(
                 f"{who}: EM has not converged after {found.turns} turns; the best model so far is kept",
@@ -161,6 +175,37 @@ class HiddenClass:
             t += 1
         return model, running, t
 
+    def follow(self, model: Any, X: Any, y: Any, t: int, decay: float) -> tuple[Any, float]:
+        """(the model after one more table of a stream, the mean of ln P of its rows before they were learned).
+
+        S ← N'·[(1 − γ) S/N + γ S_table/n], γ = (t + 2)^−decay, of N rows so far, n in the table and N' = N + n.
+        """
+        known = np.asarray(model.classes_)
+        n = open_frame(X).n
+        labels, hidden = (known[:1].repeat(n), np.ones(n, bool)) if y is None else hidden_labels(y, model.unlabelled)
+        if hidden.all():
+            labels = known[:1].repeat(n)
+        rows = model._rows(X, labels, None, ())
+        strange = [c for c in rows.schema.classes if c not in model.schema_.classes]
+        if strange:
+            raise BadValue(f"a stream has the classes of its first table. Got {listed(strange)} instead.")
+        place = {c: k for k, c in enumerate(model.schema_.classes)}
+        codes = np.array([place[c] for c in rows.schema.classes])[rows.codes]
+        schema = replace(rows.schema, classes=model.schema_.classes)
+        own = np.flatnonzero(~hidden)
+        log_joint = model._log_joint(rows.frame)
+        stated = log_joint[own, codes[own]]
+        shares, value = self._responsibilities(log_joint)
+        value[own] = stated
+        shares *= np.where(hidden, model.unlabelled_weight, 1.0)[:, None]
+        shares[own] = np.eye(len(place))[codes[own]]
+        found = model._counted(*model._prepared(rows.frame, schema), codes, shares)
+        before, new, step = model.statistics_.rows.sum(), shares.sum(), (t + 2.0) ** -decay
+        scale = (before + new) / np.array([before, new])
+        after = copy.copy(model)
+        after._become(model.statistics_.scaled((1 - step) * scale[0]) + found.scaled(step * scale[1]), known)
+        return after, float(value.mean())
+
     def _part(self, model: Any, rows: Array, responsibilities: Floats | None) -> Any:
         """The statistics of some rows, which are all known (no responsibilities) or all hidden; None of no rows."""
         if not len(rows):
@@ -181,4 +226,6 @@ class HiddenClass:
         )
         model.statistics_ = replace(statistics, schema=replace(statistics.schema, columns=columns))
         model.__dict__.pop("_kept", None)
+        model._named(self.rows)
+        model._seen = Seen()
         return model

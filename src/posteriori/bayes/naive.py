@@ -110,7 +110,8 @@ class NaiveBayes(TableLearner):
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
         roles = roles_of(self._densities(schema))
-        return collect(_readable(frame, roles, schema), schema, roles, y, weights, self.n_jobs, seen)
+        frame = frame if frame.sparse is None else _readable(frame, roles, schema)
+        return collect(frame, schema, roles, y, weights, self.n_jobs, seen)
 
     def _densities(self, schema: Schema) -> tuple[str, ...]:
         """The densities that the parameters tell, or that EM has settled on under the same parameter."""

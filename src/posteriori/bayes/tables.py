@@ -56,8 +56,6 @@ class TableLearner(Learner):
         """What EM has learned, as this model's own."""
         own = self._get_param_names()
         self.__dict__.update({name: value for name, value in vars(model).items() if name not in own})
-        self._named(rows)
-        self._seen = Seen()
         self.em_ = replace(found, parameters=None)
         return model.statistics_, rows.labels
 

@@ -78,8 +78,7 @@ def _ends(lengths: Sequence[int]) -> Array:
 def class_rows(y: Array, n_classes: int, weights: Floats | None = None) -> Array:
     """N[y]: Σ w of the rows of each class; int64 without weights. Weights (n, K) are shares."""
     if weights is not None and weights.ndim == 2:
-        every = np.broadcast_to(np.uint8(0), len(weights))  # one cell for all rows: their shares in the order they come
-        found: Array = count_cells([every], y, np.array([0, 1]), n_classes, weights)[0]
+        found: Array = np.add.reduce(weights, axis=0)
         return found
     if weights is not None or len(y) < 1 << 14:
         return np.bincount(y, weights, minlength=n_classes)
@@ -107,9 +106,12 @@ def posterior_cells(
     return out, native().score_cells(columns, log_theta, offsets, start, out, True, threads)
 
 
-def normalise(log_joint: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats]:
-    """(posterior, log evidence) of each row; a row of −inf alone has posterior 0 and evidence −inf."""
-    posterior, evidence = np.empty(log_joint.shape), np.empty(len(log_joint))
+def normalise(log_joint: Floats, n_jobs: int | None = None, out: Floats | None = None) -> tuple[Floats, Floats]:
+    """(posterior, log evidence) of each row; a row of −inf alone has posterior 0 and evidence −inf.
+
+    The posterior is written to `out`, which may be log_joint itself.
+    """
+    posterior, evidence = np.empty(log_joint.shape) if out is None else out, np.empty(len(log_joint))
     native().normalise(log_joint, posterior, evidence, n_threads(n_jobs, 4 * log_joint.size))
     return posterior, evidence
 

@@ -48,6 +48,7 @@ def collect(
     """
     seen = Seen() if seen is None else seen
     n_classes, columns = len(schema.classes), list(schema.columns)
+    shared = weights is not None and weights.ndim == 2
     where = {role: found for role in ROLES if (found := columns_of(roles, role))}
     moved, shaped, drawn = (where.get(role, []) for role in ("moments", "histogram", "numbers"))
     named = where.get("cells", []) if frame.sparse is None else []
@@ -55,7 +56,7 @@ def collect(
     salt = dict(zip(hashed, salts([columns[j].name for j in hashed])))
 
     coded = code_columns(frame, named, n_jobs) if named else Coded((), [], 0)
-    codes = [coded.column(k) for k in range(len(named))] if drawn else []
+    sampled_codes = [coded.column(k) for k in range(len(named))] if drawn else []
     measured = [j for j, role in enumerate(roles) if role in NUMERIC]
     x = numbers(frame, measured) if measured else np.zeros((frame.n, 0))
     x_moved, x_shaped, x_drawn = (
@@ -64,8 +65,12 @@ def collect(
     if coded.offsets[-1] * n_classes > SMALL:
         _refuse_wide(frame, coded, named, n_classes)
 
-    rows = kernels.class_rows(y, n_classes, weights)
-    table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs) if named else None
+    codes = coded.upright if shared else coded.codes
+    table = kernels.count_cells(codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs) if named else None
+    if shared and table is not None:
+        rows = table[: coded.offsets[1]].sum(axis=0)  # a row has a value in the first column, or a missing cell
+    else:
+        rows = kernels.class_rows(y, n_classes, weights)
     n, mean, m2, low, high, met = kernels.class_moments_seen(x_moved, y, n_classes, weights, n_jobs)
     drawings = histograms(x_shaped, y, n_classes, most, weights, n_jobs) if shaped else []
     hashes = np.zeros(frame.n if drawn else 0, np.uint64)
@@ -93,7 +98,11 @@ def collect(
     if counted:
         refuse_bad_counts(x[:, counted], [names[k] for k in counted])
     _refuse_infinite(moments, met_too, x, names, [columns[j].name for j in moved])
-    chosen = _sample(x_drawn, drawn, codes, named, coded.values, salt, hashes, y, n_classes, weights) if drawn else None
+    chosen = (
+        _sample(x_drawn, drawn, sampled_codes, named, coded.values, salt, hashes, y, n_classes, weights)
+        if drawn
+        else None
+    )
     return Statistics(united, roles, rows, cells, _joined(words, events, n_classes), moments, kept, sample=chosen)
 
 
@@ -121,8 +130,10 @@ def collect_codes(
 ) -> tuple[CodedTable, Statistics]:
     """Rows that are coded already, in the codes of the values they have and the schema declares; N[y] and N[xj, y]."""
     n_classes = len(schema.classes)
-    table = kernels.count_cells(coded.codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
-    rows = kernels.class_rows(y, n_classes, weights)
+    shared = weights is not None and weights.ndim == 2
+    codes = coded.upright if shared else coded.codes
+    table = kernels.count_cells(codes, y, coded.offsets, n_classes, weights, n_jobs=n_jobs)
+    rows = table[: coded.offsets[1]].sum(axis=0) if shared else kernels.class_rows(y, n_classes, weights)
     columns, places = seen_columns(coded, (table != 0).any(axis=1), schema.columns)
     schema = replace(schema, columns=tuple(columns))
     counts = in_schema(table, places, columns)

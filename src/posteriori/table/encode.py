@@ -50,6 +50,12 @@ class Coded:
         sizes = [len(v) + 1 for v in self.values]
         return np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64)
 
+    @cached_property
+    def upright(self) -> Any:
+        """The codes with every column in one piece, as counting by shares reads them fastest."""
+        matrix = isinstance(self.codes, np.ndarray)
+        return np.asfortranarray(self.codes) if matrix else self.codes
+
     @property
     def columns(self) -> list[Array]:
         """The codes of every column."""

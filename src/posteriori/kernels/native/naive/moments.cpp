@@ -89,7 +89,7 @@ template <typename T, bool Weighted, bool Masked> struct Block {
 
     // Of the rows `order[0 … count)`, all of one class with block mean m, in `Lanes` columns from j on:
     // e = Σ w(x − m), which measures how far m is from the mean; q = Σ w(x − m)²; the least and the greatest x of weight > 0.
-    template <typename Lanes, std::size_t V>
+    template <typename Lanes, std::size_t V, bool Range>
     void squares(const std::uint32_t* order, std::size_t count, std::size_t j, const Found& to) const {
         constexpr std::size_t step = sizeof(Lanes) / sizeof(double);
         Lanes m[V], e[V], q[V], low[V], high[V];
@@ -112,7 +112,7 @@ template <typename T, bool Weighted, bool Masked> struct Block {
                 e[v] += part;
                 q[v] += part * gap;
             }
-            if (Weighted && !(weigh > 0.0)) continue;  // a row of weight 0 is not in the range
+            if (!Range || (Weighted && !(weigh > 0.0))) continue;  // a row of weight 0 is not in the range
             for (std::size_t v = 0; v < V; ++v) {  // NaN is neither less nor greater
                 low[v] = value[v] < low[v] ? value[v] : low[v];
                 high[v] = value[v] > high[v] ? value[v] : high[v];
@@ -122,21 +122,29 @@ template <typename T, bool Weighted, bool Masked> struct Block {
             const std::size_t at = j + v * step;
             std::memcpy(to.e + at, &e[v], sizeof(Lanes));
             std::memcpy(to.q + at, &q[v], sizeof(Lanes));
+            if (!Range) continue;
             std::memcpy(to.low + at, &low[v], sizeof(Lanes));
             std::memcpy(to.high + at, &high[v], sizeof(Lanes));
         }
     }
 
-    // All columns of the rows of one class; the last vector may go over some columns again, to the same end.
-    void squares(const std::uint32_t* order, std::size_t count, const Found& to) const {
+    // All columns of the rows of one class; the last vector may go over some columns again, to the same end. Where the range
+    // is known already it is left as it is.
+    template <bool Range> void squares(const std::uint32_t* order, std::size_t count, const Found& to) const {
         constexpr std::size_t V = 2, tile = 4 * V;
         std::size_t j = 0;
-        if (d == 1) squares<double, 1>(order, count, 0, to);
-        if (d == 2) squares<double, 2>(order, count, 0, to);
-        if (d == 3) squares<double, 3>(order, count, 0, to);
+        if (d == 1) squares<double, 1, Range>(order, count, 0, to);
+        if (d == 2) squares<double, 2, Range>(order, count, 0, to);
+        if (d == 3) squares<double, 3, Range>(order, count, 0, to);
         if (d < 4) return;
-        for (; j + tile <= d; j += tile) squares<Doubles, V>(order, count, j, to);
-        for (; j < d; j += 4) squares<Doubles, 1>(order, count, std::min(j, d - 4), to);
+        for (; j + tile <= d; j += tile) squares<Doubles, V, Range>(order, count, j, to);
+        for (; j < d; j += 4) squares<Doubles, 1, Range>(order, count, std::min(j, d - 4), to);
+    }
+
+    bool all_weigh() const {
+        bool all = true;
+        for (std::size_t r = 0; r < count; ++r) all &= weight(r) > 0.0;
+        return all;
     }
 
     static void read(const T* from, double& to) { to = *from; }
@@ -169,7 +177,8 @@ struct Scratch {
 };
 
 template <typename T, bool Weighted, bool Masked>
-bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Running& into, std::size_t first = 0) {
+bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Running& into, std::size_t first = 0,
+               bool known_range = false) {
     const std::size_t d = block.d;
     scratch.clear(d);
     block.sums(scratch.s.data(), scratch.n.data());
@@ -187,7 +196,9 @@ bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Runnin
     std::size_t begin = 0;
     for (const auto k : scratch.classes) {
         const double *n = scratch.n.data() + k * d, *s = scratch.s.data() + k * d;
-        block.squares(scratch.order.data() + begin, scratch.ends[k] - begin, Found{s, e, q, low, high});
+        const Found found{s, e, q, low, high};
+        if (known_range) block.template squares<false>(scratch.order.data() + begin, scratch.ends[k] - begin, found);
+        else block.template squares<true>(scratch.order.data() + begin, scratch.ends[k] - begin, found);
         begin = scratch.ends[k];
         for (std::size_t j = 0; j < d; ++j) {
             const double off = n[j] > 0.0 ? e[j] / n[j] : 0.0;
@@ -243,14 +254,17 @@ int add_shares(const Matrix<T>& X, std::size_t K, const double* shares, std::siz
         scratch.sort(count);  // all of one class
         std::ptrdiff_t row;
         const T* x = X.rows(b, count, turned, &row);
-        bool clean = true;
+        bool clean = true, ranged = false;  // ranged: the scratch has the range of all rows, for a class with a share in all
         for (std::size_t k = 0; k < K; ++k) {
             const double* w = shares + b * K + k;
             const Block<T, true, false> block{x, row, count, X.d, scratch.y.data(), w, K};
-            if (clean && add_block(block, scratch, into, k)) continue;
-            if (clean) seen |= look(x, row, count, X.d);
-            clean = false;  // what one class met, the others will meet
-            add_block(Block<T, true, true>{x, row, count, X.d, scratch.y.data(), w, K}, scratch, into, k);
+            const bool all = block.all_weigh(), known = all && ranged;
+            if (!clean || !add_block(block, scratch, into, k, known)) {
+                if (clean) seen |= look(x, row, count, X.d);
+                clean = false;  // what one class met, the others will meet
+                add_block(Block<T, true, true>{x, row, count, X.d, scratch.y.data(), w, K}, scratch, into, k, known);
+            }
+            ranged = all;
         }
     }
     return seen;

@@ -1,5 +1,8 @@
-// N[cell, y] by shares: a row gives r[row, y] to every class y at once. Chunks of rows and their order are those of weighted
-// counting (count_cells.cpp), so that a share of one is that row counted, to the last bit.
+// N[cell, y] by shares: a row gives r[row, y] to every class y at once.
+//
+// Neighbouring columns of few values are counted together, as one column of their combined values, and their own counts are
+// summed from it at the end: half or a third of the additions. Sums of whole numbers stay exact, so that shares of one are
+// counting, to the last bit. Rows are dealt to fixed chunks, merged in order: threads change nothing.
 #include <algorithm>
 
 #include "naive.hpp"
@@ -9,85 +12,199 @@
 namespace posteriori {
 namespace {
 
-constexpr std::size_t ROWS = 512;             // rows whose cells are looked up together
-constexpr std::size_t TOGETHER = 8;           // columns: a sum need not wait for the one before it in its own column
-constexpr std::size_t BIG_TABLE = 1u << 19;   // as in count_cells.cpp
+constexpr std::size_t ROWS = 512;            // rows whose cells are looked up together
+constexpr std::size_t TOGETHER = 8;          // groups: a sum need not wait for the one before it in its own group
+constexpr std::size_t COMBINED = 64;         // cells of a group of columns
+constexpr std::size_t BIG_TABLE = 1u << 19;  // numbers above which threads share one table by groups
 
-// Where the cells of a block of one column begin in the table, checked.
-template <typename C>
-void look_up(const Cells& cells, std::size_t j, std::size_t begin, std::size_t count, std::size_t K, std::size_t* at) {
-    const Column& c = cells.columns[j];
-    const std::uint64_t top = greatest<C>(c, begin, count);
-    if (count && top >= cells.size(j)) bad_code(j, top, cells.size(j));
-    const auto first = static_cast<std::size_t>(cells.offsets[j]);
-    const unsigned char* p = c.at(begin);
-    for (std::size_t r = 0; r < count; ++r, p += c.stride) at[r * TOGETHER] = (first + read_code<C>(p)) * K;
-}
-
-// The classes from `k` on, four, two or one at a time.
-template <typename Lanes> inline void add(double* to, Lanes share) {
-    Lanes sum;
-    std::memcpy(&sum, to, sizeof sum);
-    sum += share;
-    std::memcpy(to, &sum, sizeof sum);
-}
 typedef double Two __attribute__((vector_size(16)));
-template <typename Lanes> inline Lanes take(const double* from) {
-    Lanes share;
-    std::memcpy(&share, from, sizeof share);
-    return share;
+
+// Columns that are counted as one: the cells of column j are `step` apart.
+struct Group {
+    std::vector<std::size_t> columns, steps;
+    std::size_t cells = 1, first = 0;  // how many, and where they begin among those of all groups
+};
+
+template <typename F> void by_width(int width, const F& call) {
+    if (width == 1) call(std::uint8_t{});
+    else if (width == 2) call(std::uint16_t{});
+    else if (width == 4) call(std::uint32_t{});
+    else call(std::uint64_t{});
 }
 
-template <typename Lanes>
-void add_lanes(const std::size_t* at, std::size_t columns, std::size_t count, const double* shares, std::size_t K,
-               std::size_t k, double* table) {
-    for (std::size_t r = 0; r < count; ++r) {
-        const Lanes share = take<Lanes>(shares + r * K + k);
-        for (std::size_t c = 0; c < columns; ++c) add(table + at[r * TOGETHER + c] + k, share);
-    }
-}
-
-void add_rows(const Cells& cells, std::size_t from, std::size_t to, std::size_t begin, std::size_t end, const double* shares,
-              std::size_t K, double* table) {
-    std::vector<std::size_t> at(ROWS * TOGETHER);
-    for (std::size_t b = begin; b < end; b += ROWS) {
-        const std::size_t count = std::min(ROWS, end - b);
-        for (std::size_t first = from; first < to; first += TOGETHER) {
-            const std::size_t columns = std::min(TOGETHER, to - first);
-            for (std::size_t c = 0; c < columns; ++c) {
-                const int width = cells.columns[first + c].width;
-                if (width == 1) look_up<std::uint8_t>(cells, first + c, b, count, K, at.data() + c);
-                else if (width == 2) look_up<std::uint16_t>(cells, first + c, b, count, K, at.data() + c);
-                else if (width == 4) look_up<std::uint32_t>(cells, first + c, b, count, K, at.data() + c);
-                else look_up<std::uint64_t>(cells, first + c, b, count, K, at.data() + c);
+// One more than the greatest code of each column, refused where its table does not have it.
+std::vector<std::size_t> used_sizes(const Cells& cells, int threads) {
+    const std::size_t d = cells.columns.size(), blocks = (cells.n + ROWS - 1) / ROWS;
+    const std::size_t tasks = std::min<std::size_t>(static_cast<std::size_t>(std::max(1, threads)), blocks);
+    const bool bytes = cells.row_major && cells.columns[0].width == 1;
+    std::vector<std::vector<std::uint64_t>> tops(tasks, std::vector<std::uint64_t>(d, 0));
+    parallel_for(tasks, threads, [&](std::size_t t) {
+        std::vector<std::uint8_t> most(bytes ? d : 0, 0);
+        for (std::size_t b = blocks * t / tasks; b < blocks * (t + 1) / tasks; ++b) {
+            const std::size_t begin = b * ROWS, count = std::min(ROWS, cells.n - begin);
+            if (bytes) {  // whole rows at a time
+                for (std::size_t r = begin; r < begin + count; ++r) {
+                    const unsigned char* row = cells.columns[0].at(r);
+                    std::uint8_t* top = most.data();
+                    for (std::size_t j = 0; j < d; ++j) top[j] = std::max(top[j], row[j]);
+                }
+                continue;
             }
+            for (std::size_t j = 0; j < d; ++j)
+                by_width(cells.columns[j].width, [&](auto code) {
+                    tops[t][j] = std::max(tops[t][j], greatest<decltype(code)>(cells.columns[j], begin, count));
+                });
+        }
+        std::copy(most.begin(), most.end(), tops[t].begin());
+    });
+    std::vector<std::size_t> sizes(d);
+    for (std::size_t j = 0; j < d; ++j) {
+        std::uint64_t top = 0;
+        for (const auto& found : tops) top = std::max(top, found[j]);
+        if (top >= cells.size(j)) bad_code(j, top, cells.size(j));
+        sizes[j] = static_cast<std::size_t>(top) + 1;
+    }
+    return sizes;
+}
+
+std::vector<Group> groups_of(const std::vector<std::size_t>& sizes) {
+    std::vector<Group> groups;
+    for (std::size_t j = 0; j < sizes.size(); ++j) {
+        if (groups.empty() || groups.back().cells * sizes[j] > COMBINED) groups.emplace_back();
+        Group& group = groups.back();
+        group.columns.push_back(j);
+        group.steps.push_back(group.cells);
+        group.cells *= sizes[j];
+    }
+    for (std::size_t g = 1; g < groups.size(); ++g) groups[g].first = groups[g - 1].first + groups[g - 1].cells;
+    return groups;
+}
+
+class Sharing {
+  public:
+    Sharing(const Cells& cells_, const double* shares_, std::size_t K_, std::vector<Group> groups_)
+        : cells(cells_), shares(shares_), K(K_), stride(K % 4 == 3 ? K + 1 : K), groups(std::move(groups_)) {}
+
+    std::size_t size() const { return (groups.back().first + groups.back().cells) * stride; }
+    std::size_t count() const { return groups.size(); }
+
+    // Adds the shares of some rows to the cells of the groups [from, to).
+    void add(std::size_t from, std::size_t to, std::size_t begin, std::size_t end, double* sums) const {
+        std::vector<std::uint32_t> at(ROWS * TOGETHER);
+        std::vector<double> last;
+        for (std::size_t b = begin; b < end; b += ROWS) {
+            const std::size_t count = std::min(ROWS, end - b);
             const double* own = shares + b * K;
-            std::size_t k = 0;
-            for (; k + 4 <= K; k += 4) add_lanes<Doubles>(at.data(), columns, count, own, K, k, table);
-            for (; k + 2 <= K; k += 2) add_lanes<Two>(at.data(), columns, count, own, K, k, table);
-            for (; k < K; ++k) add_lanes<double>(at.data(), columns, count, own, K, k, table);
+            if (stride != K && b + count == cells.n) {  // four are read where three are left: not beyond the array
+                last.assign(own, own + count * K);
+                last.push_back(0.0);
+                own = last.data();
+            }
+            for (std::size_t g = from; g < to; g += TOGETHER) {
+                const std::size_t some = std::min(TOGETHER, to - g);
+                for (std::size_t c = 0; c < some; ++c) look_up(groups[g + c], b, count, at.data() + c * ROWS);
+                double* tables[TOGETHER];
+                for (std::size_t c = 0; c < some; ++c) tables[c] = sums + groups[g + c].first * stride;
+                std::size_t k = 0;
+                for (; k + 4 <= stride; k += 4) add_lanes<Doubles>(at.data(), some, count, own, k, tables);
+                if (k + 2 <= stride) add_lanes<Two>(at.data(), some, count, own, k, tables), k += 2;
+                if (k < stride) add_lanes<double>(at.data(), some, count, own, k, tables);
+            }
         }
     }
-}
+
+    // The counts of the columns themselves.
+    void put(const double* sums, double* table) const {
+        for (const Group& group : groups)
+            for (std::size_t c = 0; c < group.columns.size(); ++c) {
+                const std::size_t j = group.columns[c], step = group.steps[c];
+                const std::size_t size = (c + 1 < group.columns.size() ? group.steps[c + 1] : group.cells) / step;
+                double* own = table + cells.offsets[j] * static_cast<std::int64_t>(K);
+                for (std::size_t cell = 0; cell < group.cells; ++cell) {
+                    const double* from = sums + (group.first + cell) * stride;
+                    double* to = own + cell / step % size * K;
+                    for (std::size_t k = 0; k < K; ++k) to[k] += from[k];
+                }
+            }
+    }
+
+  private:
+    // The cells of a block of rows among those of their group.
+    void look_up(const Group& group, std::size_t begin, std::size_t count, std::uint32_t* at) const {
+        for (std::size_t c = 0; c < group.columns.size(); ++c) {
+            const Column& column = cells.columns[group.columns[c]];
+            const auto step = static_cast<std::uint32_t>(group.steps[c]);
+            by_width(column.width, [&](auto code) {
+                using C = decltype(code);
+                const unsigned char* p = column.at(begin);
+                if (c == 0 && column.stride == sizeof(C))
+                    for (std::size_t r = 0; r < count; ++r)
+                        at[r] = static_cast<std::uint32_t>(read_code<C>(p + r * sizeof(C))) * step;
+                else if (column.stride == sizeof(C))
+                    for (std::size_t r = 0; r < count; ++r)
+                        at[r] += static_cast<std::uint32_t>(read_code<C>(p + r * sizeof(C))) * step;
+                else if (c == 0)
+                    for (std::size_t r = 0; r < count; ++r, p += column.stride)
+                        at[r] = static_cast<std::uint32_t>(read_code<C>(p)) * step;
+                else
+                    for (std::size_t r = 0; r < count; ++r, p += column.stride)
+                        at[r] += static_cast<std::uint32_t>(read_code<C>(p)) * step;
+            });
+        }
+    }
+
+    template <typename Lanes>
+    void add_lanes(const std::uint32_t* at, std::size_t some, std::size_t count, const double* own, std::size_t k,
+                   double* const* tables) const {
+        if (some == TOGETHER) add_groups<Lanes, TOGETHER>(at, count, own, k, tables);
+        else
+            for (std::size_t c = 0; c < some; ++c) add_groups<Lanes, 1>(at + c * ROWS, count, own, k, tables + c);
+    }
+
+    template <typename Lanes, std::size_t G>
+    void add_groups(const std::uint32_t* at, std::size_t count, const double* own, std::size_t k, double* const* tables) const {
+        double* to[G];
+        for (std::size_t c = 0; c < G; ++c) to[c] = tables[c] + k;
+        for (std::size_t r = 0; r < count; ++r) {
+            Lanes share;
+            std::memcpy(&share, own + r * K + k, sizeof share);
+            for (std::size_t c = 0; c < G; ++c) {
+                Lanes sum;
+                double* cell = to[c] + at[c * ROWS + r] * stride;
+                std::memcpy(&sum, cell, sizeof sum);
+                sum += share;
+                std::memcpy(cell, &sum, sizeof sum);
+            }
+        }
+    }
+
+    const Cells& cells;
+    const double* shares;
+    const std::size_t K, stride;  // a row of a table has room for four classes where there are three
+    const std::vector<Group> groups;
+};
 
 }  // namespace
 
 void share_cells(const Cells& cells, std::size_t K, const double* shares, double* table, int threads) {
-    const std::size_t d = cells.columns.size(), size = cells.total() * K;
-    if (!d || !cells.n || !K) return;
-    if (size > BIG_TABLE) {
-        parallel_for(d, threads, [&](std::size_t j) { add_rows(cells, j, j + 1, 0, cells.n, shares, K, table); });
-        return;
+    if (cells.columns.empty() || !cells.n || !K) return;
+    const Sharing sharing(cells, shares, K, groups_of(used_sizes(cells, threads)));
+    std::vector<std::vector<double>> sums(1);
+    if (sharing.size() > BIG_TABLE) {
+        sums[0].assign(sharing.size(), 0.0);
+        parallel_for(sharing.count(), threads, [&](std::size_t g) { sharing.add(g, g + 1, 0, cells.n, sums[0].data()); });
+    } else {
+        const std::size_t tasks = std::min<std::size_t>(16, (cells.n + 32767) / 32768);
+        const std::size_t share = (cells.n + tasks - 1) / tasks;
+        sums.resize(tasks);
+        parallel_for(tasks, threads, [&](std::size_t t) {
+            sums[t].assign(sharing.size(), 0.0);
+            sharing.add(0, sharing.count(), std::min(cells.n, t * share), std::min(cells.n, (t + 1) * share), sums[t].data());
+        });
+        for (std::size_t t = 1; t < tasks; ++t)
+            for (std::size_t k = 0; k < sums[0].size(); ++k) sums[0][k] += sums[t][k];
     }
-    const std::size_t tasks = std::min<std::size_t>(16, (cells.n + 65535) / 65536), share = (cells.n + tasks - 1) / tasks;
-    std::vector<std::vector<double>> tables(tasks);
-    parallel_for(tasks, threads, [&](std::size_t t) {
-        if (t) tables[t].assign(size, 0.0);
-        add_rows(cells, 0, d, std::min(cells.n, t * share), std::min(cells.n, (t + 1) * share), shares, K,
-                 t ? tables[t].data() : table);
-    });
-    for (std::size_t t = 1; t < tasks; ++t)
-        for (std::size_t k = 0; k < size; ++k) table[k] += tables[t][k];
+    sharing.put(sums[0].data(), table);
 }
 
 }  // namespace posteriori

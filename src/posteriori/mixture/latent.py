@@ -1,0 +1,306 @@
+"""Latent class analysis: P(x) = Σ_y P(y) Π_j P(x_j|y), y never seen: naive Bayes whose classes EM finds.
+
+Symbols: K classes, π_y = P(y), ℓ = Σ w ln P(x), p free parameters, n = Σ w.
+
+    BIC = p ln n − 2ℓ        AIC = 2p − 2ℓ
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array, Floats, Ints
+from ..bayes.densities import Categories, Events, Gaussian, Poisson, Words
+from ..bayes.naive import NaiveBayes
+from ..em import Ascent, expectation_maximization
+from ..errors import BadValue
+from ..estimator import N_JOBS, RANDOM_STATE, Estimator, generator, learning
+from ..statistics.statistics import Statistics
+from ..table.frame import open_frame
+from ..table.schema import Schema
+from ..table.weights import check_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PATIENCE = 3  # numbers of classes in a row that BIC likes less, after which "auto" looks no further
+
+
+class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
+    """Latent class analysis: P(x) = Σ_y P(y) Π_j P(x_j|y) over words, numbers and counts, with missing cells.
+
+    Within a class the columns are independent: words have tables, numbers are normal, counts are Poisson, text is a bag of
+    words. Classes are numbered by their size, the largest first. A missing cell takes no part.
+
+    Parameters
+    ----------
+    n_classes : int or "auto", default 2
+        "auto" takes the number, up to `max_classes`, that BIC likes best; `bic_curve_` has them all.
+    max_classes : int, default 10
+        The largest number that "auto" tries.
+    smoothing : float, default 0.1
+        λ of P(x_j=a|y) = (N_yja + λ)/(N_yj + S_jλ) and of P(y); 0 is maximum likelihood.
+    kinds : str, dict or Schema, optional
+        The kinds of the columns, as in `NaiveBayes`.
+    variance_floor : float, default 0.01
+        As in `NaiveBayes`.
+    n_init : int, default 10
+        Starts, each at K rows drawn at random; the best goes on.
+    start : array of responsibilities (n, K), optional
+        Where to begin instead.
+    tol, max_iter : float and int, default 1e-6 and 500
+        A turn of EM that gains less than tol a row is the last.
+    random_state : int, RandomState or Generator, optional
+        For the starts.
+    progress : callable, optional
+        Called with the turn and ℓ, penalised by λ.
+    n_jobs : int, optional
+        Threads; they never change a result.
+
+    >>> X = {"rain": ["no", "no", "yes", "yes"] * 5, "wet": ["no", "no", "yes", "yes"] * 5}
+    >>> model = LatentClass(2, random_state=0).fit(X)
+    >>> model.predict(X)[:4].tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_classes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "max_classes": [Interval(Integral, 1, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "kinds": [str, Mapping, Schema, None],
+        "variance_floor": [Interval(Real, 0, None, closed="neither")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "start": ["array-like", None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": RANDOM_STATE,
+        "progress": [callable, None],
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        n_classes: Any = 2,
+        *,
+        max_classes: int = 10,
+        smoothing: float = 0.1,
+        kinds: Any = None,
+        variance_floor: float = 0.01,
+        n_init: int = 10,
+        start: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        random_state: Any = None,
+        progress: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.max_classes = max_classes
+        self.smoothing = smoothing
+        self.kinds = kinds
+        self.variance_floor = variance_floor
+        self.n_init = n_init
+        self.start = start
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.progress = progress
+        self.n_jobs = n_jobs
+
+    @learning
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the classes of these rows; y is not used."""
+        for name in [n for n in vars(self) if n.endswith("_")]:
+            del self.__dict__[name]
+        rows = open_frame(X).n
+        weights = None if sample_weight is None else check_weights(sample_weight, rows)
+        at_most = rows if weights is None else int(np.count_nonzero(weights))
+        auto = isinstance(self.n_classes, str)
+        if not auto and at_most < int(self.n_classes):
+            raise BadValue(
+                f"Expected n_samples >= n_classes but got n_classes = {self.n_classes}, n_samples = {at_most}"
+            )
+        rng, curve = generator(self.random_state), {}
+        best, worse = None, 0
+        for k in range(1, min(self.max_classes, at_most) + 1) if auto else (int(self.n_classes),):
+            found = self._climb(X, weights, k, rng)
+            size = float(rows if weights is None else weights.sum())
+            curve[k] = _criterion(found.model, X, weights, np.log(size))
+            if best is None or curve[k] < curve[len(best.model.classes_)]:
+                best, worse = found, 0
+            else:
+                worse += 1
+            if found.interrupted or worse == PATIENCE:
+                break
+        assert best is not None
+        self._keep(best, curve if auto else None)
+        return self
+
+    def _climb(self, X: Any, weights: Floats | None, k: int, rng: np.random.Generator) -> Ascent[NaiveBayes]:
+        """EM with k classes."""
+        inner = NaiveBayes(
+            smoothing=self.smoothing,
+            kinds=self.kinds,
+            density="poisson",
+            variance_floor=self.variance_floor,
+            n_jobs=self.n_jobs,
+        )
+        return expectation_maximization(
+            inner,
+            X,
+            sample_weight=weights,
+            n_classes=k,
+            start=self.start,
+            n_init=int(self.n_init),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=rng,
+            progress=self.progress,
+        )
+
+    def _keep(self, found: Ascent[NaiveBayes], curve: dict[int, float] | None) -> None:
+        model = found.model
+        order = np.argsort(-np.round(model.statistics_.rows, 9), kind="stable")
+        model._become(_in_order(model.statistics_, order), model.classes_)
+        self.model_ = model
+        self.em_: Ascent[Any] = Ascent(None, found.trace, found.converged, found.interrupted, found.marks, found.at)
+        self.classes_, self.converged_, self.n_iter_ = model.classes_, found.converged, found.turns
+        self.n_features_in_ = len(model.schema_)
+        if "feature_names_in_" in vars(model):
+            self.feature_names_in_ = model.feature_names_in_
+        if curve is not None:
+            self.bic_curve_ = curve
+        if not (found.converged or found.interrupted or found.turns < self.max_iter):
+            warnings.warn(
+                f"LatentClass: EM has not converged after {found.turns} turns; the best model so far is kept",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    @property
+    def weights_(self) -> Floats:
+        """P(y) of each class."""
+        return np.exp(self._model().factored_.log_prior)
+
+    def _model(self) -> NaiveBayes:
+        check_is_fitted(self, "model_")
+        found: NaiveBayes = self.model_
+        return found
+
+    def predict(self, X: Any) -> Ints:
+        """The most probable class of each row."""
+        found: Ints = self._model().predict(X)
+        return found
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ints:
+        """Fit, and the most probable class of each row."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(y|x) of each row and class."""
+        return self._model().predict_proba(X)
+
+    def score_samples(self, X: Any) -> Floats:
+        """ln P(x) of each row."""
+        return self._model().score_samples(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The mean of ln P(x) over the rows."""
+        found = self.score_samples(X)
+        weights = np.ones(len(found)) if sample_weight is None else check_weights(sample_weight, len(found))
+        return float((weights * found).sum() / weights.sum())
+
+    @property
+    def n_parameters_(self) -> int:
+        """p, the numbers that were free to choose."""
+        return _free(self._model())
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """p ln n − 2ℓ: less is better."""
+        n = open_frame(X).n
+        weights = None if sample_weight is None else check_weights(sample_weight, n)
+        return _criterion(self._model(), X, weights, np.log(float(n if weights is None else weights.sum())))
+
+    def aic(self, X: Any, sample_weight: Any = None) -> float:
+        """2p − 2ℓ: less is better."""
+        weights = None if sample_weight is None else check_weights(sample_weight, open_frame(X).n)
+        return _criterion(self._model(), X, weights, 2.0)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Array]:
+        """(rows, classes) drawn from the model."""
+        return self._model().sample(n_samples, random_state)
+
+    def profile(self) -> pd.DataFrame:
+        """The classes side by side: their shares, then P(value|class) of every column, or mean and spread of numbers."""
+        import pandas as pd
+
+        tables = dict(self._model().tables_)
+        name = next(iter(tables))
+        prior = tables.pop(name)["P"].to_frame().T
+        prior.index = pd.Index(["share"])
+        parts = {name: prior, **tables}
+        frame = pd.concat([part.set_axis(part.index.astype(object), axis=0) for part in parts.values()], keys=parts)
+        frame.index.names, frame.columns.name = ["column", "value"], "class"
+        return frame
+
+    def plot(self) -> Any:
+        """The profile as a drawing: a bar for each probability, a point with its spread for each mean."""
+        from ..report.profiles import profile_drawing
+
+        return profile_drawing(self._model())
+
+    def _repr_html_(self) -> str:
+        return str(self.plot()._repr_html_()) if "model_" in vars(self) else str(super()._repr_html_())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _free(model: NaiveBayes) -> int:
+    """How many numbers a model of K classes is free to choose; a column that is constant says nothing."""
+    K, found = len(model.classes_), len(model.classes_) - 1
+    for density in model.factored_.densities:
+        if isinstance(density, Categories):
+            found += K * int(np.maximum(density.counts.sizes - 1, 0).sum())
+        elif isinstance(density, Words | Events):
+            found += K * max(len(density.log_theta) - 1, 0)
+        elif isinstance(density, Gaussian):
+            found += 2 * K * len(density.where)
+        elif isinstance(density, Poisson):
+            found += K * len(density.where)
+    return found
+
+
+def _criterion(model: NaiveBayes, X: Any, weights: Floats | None, price: float) -> float:
+    """`price` for each free parameter, less twice the log-likelihood."""
+    found = model.score_samples(X)
+    if weights is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.where(weights > 0, weights * found, 0.0)
+    return float(price * _free(model) - 2 * found.sum())
+
+
+def _in_order(statistics: Statistics, order: Ints) -> Statistics:
+    """The same statistics, class `order[k]` being class k."""
+    return replace(
+        statistics,
+        rows=statistics.rows[order],
+        cells=statistics.cells.taken(order),
+        words=statistics.words.taken(order),
+        moments=statistics.moments.taken(order),
+    )
