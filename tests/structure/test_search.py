@@ -208,7 +208,7 @@ def test_time_ctrl_c_and_progress():
     lines: list[str] = []
     whole = po.learn_structure(data, progress=lines.append)
     assert whole.finished
-    assert len(lines) == len(whole.steps)
+    assert len(lines) >= len(whole.steps)  # steps in vain are shown too
     assert "score" in lines[0]
 
     def stop(line: str) -> None:
@@ -288,6 +288,14 @@ def test_moves_in_the_order_lead_out_of_where_greed_ends():
         assert found.score <= best + 1e-6
     assert min(gaps) > -1e-6
     assert max(gaps) > 1
+
+
+def test_few_nodes_are_searched_from_many_orders():
+    """Rows of asia on which one climb ends 8 and more below the optimum, and plain greed of others above it."""
+    for seed in (0, 1, 2):
+        rows = po.networks.asia().sample(2_000, random_state=seed)
+        best = po.learn_structure(rows, method="exact").score
+        assert po.learn_structure(rows).score == pytest.approx(best)
 
 
 @given(seed=st.integers(0, 10_000), order=st.permutations(range(len(NAMES))))

@@ -14,7 +14,8 @@ Where no step gains, several together may. A node is put elsewhere in a topologi
 it passes, and it itself, takes better parents among those now before it, one toggle at a time, of more than 16 nodes only
 such u as s(v | u) > s(v | ∅). The best place is taken if it gains; if it loses, a node that was passed is moved as well (of
 at most 16 nodes a third too), and all are taken if together they gain. When that ends, arrows that the score cannot tell
-are turned by chance (always the same) and another order is tried, until five in a row were in vain. The trace shows a move
+are turned by chance (always the same) and another order is tried, until five in a row were in vain. Of at most 10 nodes
+the search then begins anew from no arrows, in twelve orders by chance (always the same). The trace shows a move
 as its deletions and additions, of which single ones may lose. Scores of numbers are dear: there steps alone are taken.
 """
 

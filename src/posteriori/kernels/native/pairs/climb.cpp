@@ -265,6 +265,18 @@ void Climber::wander(std::uint64_t& state) {
         }
 }
 
+// From no arrows but the required ones, in an order by chance.
+void Climber::scatter(std::uint64_t& state) {
+    back();
+    for (int v = 0; v < task.d; ++v)
+        for (const int u : Nodes(graph.parents[at(v)]))
+            if (!required(u, v)) {
+                families.learn(v, graph.parents[at(v)], *now[at(v)], {u});
+                take({Move::del, u, v, worth(u, v), 0.0});
+            }
+    if (reorder(next_random(state))) greedy(task.tabu);
+}
+
 // Where no step gains, nodes elsewhere in the order may; in another order of another network of the class too.
 void Climber::settle() {
     greedy(task.tabu);
@@ -287,6 +299,12 @@ Climbed Climber::run() {
         go_on();
         families.learn_pairs();
         settle();
+        std::uint64_t chance = 1;
+        for (int k = 0; task.orders && task.d <= kFewer && k < kScattered; ++k) {
+            const double before = best_score;
+            scatter(chance);
+            if (best_score > before + task.least) settle();
+        }
         std::uint64_t state = task.seed;
         for (int k = 0; k < task.restarts; ++k) shake(std::max(3, task.d / 2), state), settle();
     } catch (const Ended&) {

@@ -55,6 +55,9 @@ struct Climbed {
 // From a network that keeps the rules to the best one met, and the steps to it.
 Climbed climb(const ClimbTask& task, const std::vector<Nodes>& start);
 
+constexpr int kFew = 16;  // nodes, of which all are tried as parents, and three moves are judged together
+constexpr int kFewer = 10, kScattered = 12;  // nodes, of which so many orders by chance are begun from no arrows
+
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 struct Family {
@@ -133,6 +136,7 @@ class Climber {
     void settle();
     bool reorder(std::uint64_t shuffle);
     void wander(std::uint64_t& state);
+    void scatter(std::uint64_t& state);
 
   public:
     Climber(const ClimbTask& task, const std::vector<Nodes>& start);

@@ -11,8 +11,6 @@
 namespace posteriori {
 namespace {
 
-constexpr int kFew = 16;  // nodes, of which all are tried as parents, and three moves are judged together
-
 std::size_t at(int v) { return static_cast<std::size_t>(v); }
 
 struct Choice {
