@@ -43,11 +43,31 @@ def peers(name: str) -> None:
     os.execv(python, [python, *sys.argv])
 
 
-def race(runners: dict[str, Callable[[], object]], repeat: int = 5, budget: float = 60.0) -> dict[str, float]:
+def others() -> float:
+    """CPU seconds that everything but this process has taken so far; 0 where the system does not say."""
+    try:
+        ticks = [int(t) for t in pathlib.Path("/proc/stat").read_text().split()[1:9]]
+    except OSError:
+        return 0.0
+    busy = sum(ticks) - ticks[3] - ticks[4]
+    return busy / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])  # children that have ended are ours
+
+
+def race(
+    runners: dict[str, Callable[[], object]], repeat: int = 5, budget: float = 60.0, tries: int = 3
+) -> dict[str, float]:
     """Best seconds of each runner, taken in turns so that a busy machine is unfair to nobody.
 
-    At most `repeat` rounds, and no new round after `budget` seconds.
+    At most `repeat` rounds, and no new round after `budget` seconds. Where others took a tenth of a core meanwhile, two
+    threads are one and cold caches colder: the race is run again, so many `tries` in all.
     """
+    begin, taken = time.perf_counter(), others()
+    best = _race(runners, repeat, budget)
+    quiet = others() - taken < 0.1 * (time.perf_counter() - begin) + 0.05
+    return best if quiet or tries <= 1 else race(runners, repeat, budget, tries - 1)
+
+
+def _race(runners: dict[str, Callable[[], object]], repeat: int, budget: float) -> dict[str, float]:
     best = dict.fromkeys(runners, float("inf"))
     begin = time.perf_counter()
     for _ in range(repeat):
