@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Ints
+from ..arrays import Array, Bools, Ints
 
 WIDE, LARGE = 64, 1 << 16  # columns, or bytes, from which the engine costs more than a look at the file
 MOST, PIECE = 1 << 28, 1 << 22  # bytes of a file up to which it is looked at, and those that are together
@@ -65,9 +65,13 @@ def plain_frame(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any
             or any(is_cell(n, ".") or not n or "'" in n or n.count('"') % 2 for n in names)
         ):
             return None
+        gaps, m = False, mark.encode()
         while piece := source.read(PIECE):
-            if not is_plain(piece + source.readline(), mark, len(names)):
+            piece += source.readline()
+            if not is_plain(piece, mark, len(names)):
                 return None
+            ends = (m + m, m + b"\n", m + b"\r", b"\n" + m)  # of an empty cell
+            gaps = gaps or piece.startswith(m) or piece.endswith(m) or any(end in piece for end in ends)
     by_pandas = partial(
         pd.read_csv,
         file,
@@ -80,7 +84,9 @@ def plain_frame(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any
     )
     found: Any = by_pandas()
     plain = all(dtype.kind in "if" or pd.api.types.is_string_dtype(dtype) for dtype in found.dtypes)
-    return _whole_text_with_gaps(found, by_pandas) if plain and len(found) else None
+    if not plain or not len(found):
+        return None
+    return _whole_text_with_gaps(found, by_pandas) if gaps else found
 
 
 def _whole_with_gaps(table: Any) -> Any:
@@ -99,7 +105,10 @@ def _whole_with_gaps(table: Any) -> Any:
 def _whole_text_with_gaps(found: Any, again: Callable[..., Any]) -> Any:
     """The same of a text file, where the cells as words (read again) tell 1 from 1.0."""
     floats = np.flatnonzero([dtype.kind == "f" for dtype in found.dtypes])
-    gaps = [j for j in floats.tolist() if _has_gaps(found.iloc[:, j].to_numpy())]
+    some = (
+        floats[b : b + 256] for b in range(0, len(floats), 256)
+    )  # together: a column alone takes as long as a hundred
+    gaps = [int(j) for part in some for j in part[_may_be_whole(found.iloc[:, part].to_numpy())]]
     if gaps:
         words = again(usecols=gaps, dtype=str)
         for i, j in enumerate(gaps):
@@ -108,10 +117,13 @@ def _whole_text_with_gaps(found: Any, again: Callable[..., Any]) -> Any:
     return found
 
 
-def _has_gaps(cells: Array) -> bool:
-    """Whether numbers that may all be whole stand beside missing cells."""
+def _may_be_whole(cells: Array) -> Bools:
+    """The columns in which whole numbers, as far as floats tell, stand beside missing cells."""
     missing = np.isnan(cells)
-    return bool(missing.any() and not missing.all() and (missing | (cells == np.floor(cells))).all())
+    found: Bools = np.asarray(missing.any(axis=0) & ~missing.all(axis=0))
+    if found.any():
+        found[found] = (missing | (cells == np.floor(cells)))[:, found].all(axis=0)
+    return found
 
 
 def is_plain(lines: bytes, mark: str, width: int) -> bool:

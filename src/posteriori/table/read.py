@@ -5,6 +5,7 @@ Every format ends in the same frame: numbers, words, dates as `datetime64`; what
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadParameter, UnknownColumn, did_you_mean, listed
-from .dates import as_dates, date_columns, plain_dates
+from .dates import WRITTEN, as_dates, date_columns, plain_dates
 from .encode import FEW
 from .files import FORMATS, at_hand, from_arff, query
 from .frame import Frame, Table, open_frame
@@ -144,7 +145,12 @@ def _looks_odd(cells: Any, words: tuple[str, ...], decimal: str) -> bool:
         distinct = set((cells if len(cells) <= FEW else cells.unique()).to_pylist()) - {None}
     if not distinct or not all(isinstance(v, str) for v in distinct):
         return False
-    return decimal == "," or any(v in words or v[:1].isdigit() or v[:1] in SIGNS for v in map(str.strip, distinct))
+    plain = set(map(str.strip, distinct))
+    if decimal == "," or not plain.isdisjoint(words):
+        return True
+    one = next(iter(plain))  # all are dates, or numbers with commas, or none of it matters
+    number = one[:1].isdigit() or one[:1] in SIGNS
+    return re.fullmatch(WRITTEN, one) is not None or (number and any("," in v for v in plain))
 
 
 def _looked_at(cells: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, list[str]]:
