@@ -126,7 +126,7 @@ class Curves:
     def score(self, X: Array, at: Ints, start: Floats, n_jobs: int | None = None) -> tuple[Floats, int]:
         """(start + Σ_j ln p(x_j|y), whether NaN (bit 1) or inf (bit 2) was among the cells) of the columns `at` of X."""
         out = np.empty((len(X), self.n_classes))
-        seen: int = self.native.score(_numbers(X), at, start, out, n_threads(n_jobs, 10 * len(X) * len(at)))
+        seen: int = self.native.score(_numbers(X), at, start, out, n_threads(n_jobs, 6 * len(X) * len(at)))
         return out, seen
 
     def parts(self, X: Array, at: Ints) -> Floats:

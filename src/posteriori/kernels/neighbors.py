@@ -59,7 +59,8 @@ def bounds(X: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats, bool]:
 
 def build(X: Floats, scale: float, leaf_size: int, n_jobs: int | None = None) -> Flat:
     """The kd-tree of X·scale."""
-    return Flat(*native().kdtree_build(X, scale, leaf_size, n_threads(n_jobs, X.size, 12_000)))
+    threads = n_threads(n_jobs, len(X) * (12 + X.shape[1]), 50_000)  # dimensions cost less than points
+    return Flat(*native().kdtree_build(X, scale, leaf_size, threads))
 
 
 def _search(flat: Flat) -> tuple[Any, ...]:
