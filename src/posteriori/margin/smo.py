@@ -39,7 +39,7 @@ from .hard import TINY_MARGIN, by_interior, refuse_inseparable, width
 BLOCK, MOST = 512, 2048  # variables of a round: the free ones and some more, within these bounds
 ROUNDS = 6  # times that v is summed anew
 GOAL = 0.2  # share of the gap at which a block is left
-SMALL = 3000  # a problem of at most this many variables is one block
+SMALL, FITTING = 3000, 4500  # a problem of at most so many variables is one block; the latter where there is room
 FEW = 600  # and one of at most this many is not shrunk
 COARSE = 0.75  # share of tol to which a coarse problem is solved, so that the exact v that follows is within tol
 LEFT = 0.8  # shrinking waits until it would leave at most this share of the variables
@@ -216,7 +216,8 @@ def _at_once(left: Problem, room: Array) -> bool:
     """Whether to compute the whole matrix: for a small problem, or where most of it is needed and there is room."""
     n = len(left.p)
     in_use = left.hard or 2 * np.count_nonzero(left.beta) >= n  # less would be memory that is cleared and not read
-    return n <= SMALL or bool(in_use and n * (n + 8) * np.dtype(left.gram.dtype).itemsize <= room.nbytes)
+    fits = n * (n + 8) * np.dtype(left.gram.dtype).itemsize <= room.nbytes
+    return n <= SMALL or bool(fits and (in_use or n <= FITTING))
 
 
 def _solve_whole(left: Problem, clock: _Clock, room: Array) -> Ints | None:
