@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import posteriori as po
 from posteriori.margin import smo
 from posteriori.margin.gram import WholeGram
 from posteriori.margin.smo import Limits, solve
@@ -59,3 +60,20 @@ def test_drift_is_a_rounding_error_a_step():
     one = smo._drift(stand_in, 1)
     assert 0 < one < 1e-12
     assert smo._drift(stand_in, 1000) == pytest.approx(1000 * one)
+
+
+@pytest.mark.parametrize(("fitting", "cache", "whole"), [(1000, 200.0, True), (1000, 1.0, False), (50, 200.0, False)])
+def test_a_middling_problem_is_one_block_where_its_matrix_fits(monkeypatch, fitting, cache, whole):
+    """One block or rounds, as there is room: the same machine to tol."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=600) > 0
+    wanted = po.SVC(tol=1e-5).fit(X, y).decision_function(X)
+    monkeypatch.setattr(smo, "SMALL", 50)
+    monkeypatch.setattr(smo, "FITTING", fitting)
+    asked = []
+    solved = smo._solve_whole
+    monkeypatch.setattr(smo, "_solve_whole", lambda left, *more: asked.append(len(left.p)) or solved(left, *more))
+    found = po.SVC(tol=1e-5, cache_size=cache).fit(X, y).decision_function(X)
+    assert (600 in asked) == whole
+    assert_allclose(found, wanted, atol=1e-3)
