@@ -168,9 +168,13 @@ def test_any_scale(scale: float) -> None:
     assert_array_equal(away.predict(X * scale), near.labels_)
 
 
-def test_squares_beyond_the_floats_are_refused() -> None:
-    with pytest.raises(BadValue, match="too large"):
-        po.KMeans(2).fit(blobs(50, 2, 2) * 1e160)
+@pytest.mark.parametrize(("scale", "says"), [(1e160, "too large"), (1e-160, "too small")])
+def test_squares_beyond_the_floats_are_refused(scale: float, says: str) -> None:
+    X = blobs(50, 2, 2) * scale
+    with pytest.raises(BadValue, match=says):
+        po.KMeans(2).fit(X)
+    with pytest.raises(BadValue, match=says):
+        po.KMeans(2).partial_fit(X)
 
 
 def test_an_outlier_spoils_no_label() -> None:

@@ -56,7 +56,8 @@ class GaussianMixture(DensityMixin, Estimator):  # type: ignore[misc]
     r"""P(x) = Σ_k π_k N(x; μ_k, Σ_k), by EM, with scikit-learn's parameters and attributes.
 
     Rows may have weights and missing cells (NaN): a row is as likely as the cells it has, and what it lacks is expected,
-    with its spread. A component that collapses begins anew and is named in a warning (`restarts_`). Ctrl-C keeps the best.
+    with its spread. A component that collapses begins anew and is named in a warning (`restarts_`); where there are fewer
+    different rows than components, several stand at one place, as wide as the floor. Ctrl-C keeps the best.
 
     Parameters
     ----------

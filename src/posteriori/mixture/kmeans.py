@@ -23,7 +23,7 @@ from ..estimator import N_JOBS, RANDOM_STATE, Estimator, learning
 from ..kernels.mixture import Nearest, kmeans_distances
 from ..table.points import Border, read_points
 from ..table.weights import check_weights
-from .lloyd import Lloyd, Turn, assign
+from .lloyd import Lloyd, Turn, assign, unit_of
 from .seeds import at_random, plus_plus, stream, told_centres
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
             sizes = self.__dict__.get("_sizes", np.bincount(self.labels_, minlength=self.n_clusters).astype(np.float64))
         shift = centres.mean(axis=0)
         reach = float(np.abs(X.astype(np.float64) - shift).max())
-        unit = float(np.ldexp(1.0, -int(np.frexp(reach)[1]))) if 1e-150 < reach < 1e150 else 1.0
+        unit = unit_of(reach, X.shape[1])
         moved, self._sizes = batch_step(X, weights, shift, unit, centres - shift, sizes, self.n_jobs)
         self.cluster_centers_ = (moved + shift).astype(X.dtype)
         self.labels_ = assign(X, self.cluster_centers_.astype(np.float64), self.n_jobs)

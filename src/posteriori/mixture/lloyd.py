@@ -40,13 +40,7 @@ class Lloyd:
         lo, hi = lo.astype(np.float64), hi.astype(np.float64)
         self.shift = lo / 2 + hi / 2
         reach = float((hi / 2 - lo / 2).max())
-        if reach * np.sqrt(X.shape[1]) > 1e150:
-            raise BadValue(
-                "the squares of X are too large for float64 (values beyond about 1e150); rescale the columns"
-            )
-        self.unit = float(np.ldexp(1.0, -int(np.frexp(reach)[1]))) if reach > 0 else 1.0
-        if reach * reach * self.unit * self.unit == 0 or not np.isfinite(self.unit):
-            self.unit = 1.0
+        self.unit = unit_of(reach, X.shape[1])
         one = Nearest(X, None, self.shift, self.unit, False, n_jobs)
         self.shift = self.shift + one.step(np.zeros((1, X.shape[1])))[1][0] / len(X)  # the mean: nothing cancels in T
         origin = np.zeros((1, X.shape[1]))
@@ -97,6 +91,17 @@ class Lloyd:
         label = assign(self.X, centres, self.n_jobs)
         square = kmeans_distances(self.X, self.shift, np.ascontiguousarray(centres - self.shift), label, self.n_jobs)
         return label, float(square.sum() if self.weights is None else (self.weights * square).sum())
+
+
+def unit_of(reach: float, d: int) -> float:
+    """The power of two by which rows that reach so far are about one long; squares that no float holds are refused."""
+    if reach * np.sqrt(d) > 1e150:
+        raise BadValue("the squares of X are too large for float64 (values beyond about 1e150); rescale the columns")
+    if 0 < reach < 1e-150:
+        raise BadValue(
+            "the squares of X are too small for float64 (differences below about 1e-150); rescale the columns"
+        )
+    return float(np.ldexp(1.0, -int(np.frexp(reach)[1]))) if reach > 0 else 1.0
 
 
 def assign(X: Array, centres: Floats, n_jobs: int | None) -> Codes:
