@@ -12,7 +12,7 @@
 namespace posteriori {
 namespace {
 
-constexpr std::size_t ROWS = 512;            // rows whose cells are looked up together
+constexpr std::size_t ROWS = 256;            // rows whose cells are looked up together
 constexpr std::size_t TOGETHER = 8;          // groups: a sum need not wait for the one before it in its own group
 constexpr std::size_t COMBINED = 64;         // cells of a group of columns
 constexpr std::size_t BIG_TABLE = 1u << 19;  // numbers above which threads share one table by groups
@@ -83,9 +83,10 @@ std::vector<Group> groups_of(const std::vector<std::size_t>& sizes) {
 class Sharing {
   public:
     Sharing(const Cells& cells_, const double* shares_, std::size_t K_, std::vector<Group> groups_)
-        : cells(cells_), shares(shares_), K(K_), stride(K % 4 == 3 ? K + 1 : K), groups(std::move(groups_)) {}
+        : cells(cells_), shares(shares_), K(K_), stride(K % 4 == 3 ? K + 1 : K), groups(std::move(groups_)),
+          total(groups.back().first + groups.back().cells) {}
 
-    std::size_t size() const { return (groups.back().first + groups.back().cells) * stride; }
+    std::size_t size() const { return total * stride; }
     std::size_t count() const { return groups.size(); }
 
     // Adds the shares of some rows to the cells of the groups [from, to).
@@ -103,12 +104,10 @@ class Sharing {
             for (std::size_t g = from; g < to; g += TOGETHER) {
                 const std::size_t some = std::min(TOGETHER, to - g);
                 for (std::size_t c = 0; c < some; ++c) look_up(groups[g + c], b, count, at.data() + c * ROWS);
-                double* tables[TOGETHER];
-                for (std::size_t c = 0; c < some; ++c) tables[c] = sums + groups[g + c].first * stride;
                 std::size_t k = 0;
-                for (; k + 4 <= stride; k += 4) add_lanes<Doubles>(at.data(), some, count, own, k, tables);
-                if (k + 2 <= stride) add_lanes<Two>(at.data(), some, count, own, k, tables), k += 2;
-                if (k < stride) add_lanes<double>(at.data(), some, count, own, k, tables);
+                for (; k + 4 <= stride; k += 4) add_lanes<Doubles>(at.data(), g, some, count, own, k, sums);
+                if (k + 2 <= stride) add_lanes<Two>(at.data(), g, some, count, own, k, sums), k += 2;
+                if (k < stride) add_lanes<double>(at.data(), g, some, count, own, k, sums);
             }
         }
     }
@@ -121,14 +120,20 @@ class Sharing {
                 const std::size_t size = (c + 1 < group.columns.size() ? group.steps[c + 1] : group.cells) / step;
                 double* own = table + cells.offsets[j] * static_cast<std::int64_t>(K);
                 for (std::size_t cell = 0; cell < group.cells; ++cell) {
-                    const double* from = sums + (group.first + cell) * stride;
                     double* to = own + cell / step % size * K;
-                    for (std::size_t k = 0; k < K; ++k) to[k] += from[k];
+                    for (std::size_t k = 0; k < K; ++k) to[k] += sums[at(group.first + cell, k)];
                 }
             }
     }
 
   private:
+    // Classes stand four by four, then two, then one: the cells of each few are together, and stay in the first cache.
+    std::size_t at(std::size_t cell, std::size_t k) const {
+        const std::size_t fours = stride / 4 * 4;
+        const std::size_t width = k < fours ? 4 : k < stride / 2 * 2 ? 2 : 1, first = k / width * width;
+        return total * first + cell * width + (k - first);
+    }
+
     // The cells of a block of rows among those of their group.
     void look_up(const Group& group, std::size_t begin, std::size_t count, std::uint32_t* at) const {
         for (std::size_t c = 0; c < group.columns.size(); ++c) {
@@ -154,23 +159,25 @@ class Sharing {
     }
 
     template <typename Lanes>
-    void add_lanes(const std::uint32_t* at, std::size_t some, std::size_t count, const double* own, std::size_t k,
-                   double* const* tables) const {
-        if (some == TOGETHER) add_groups<Lanes, TOGETHER>(at, count, own, k, tables);
+    void add_lanes(const std::uint32_t* where, std::size_t g, std::size_t some, std::size_t count, const double* own,
+                   std::size_t k, double* sums) const {
+        if (some == TOGETHER) add_groups<Lanes, TOGETHER>(where, g, count, own, k, sums);
         else
-            for (std::size_t c = 0; c < some; ++c) add_groups<Lanes, 1>(at + c * ROWS, count, own, k, tables + c);
+            for (std::size_t c = 0; c < some; ++c) add_groups<Lanes, 1>(where + c * ROWS, g + c, count, own, k, sums);
     }
 
     template <typename Lanes, std::size_t G>
-    void add_groups(const std::uint32_t* at, std::size_t count, const double* own, std::size_t k, double* const* tables) const {
+    void add_groups(const std::uint32_t* where, std::size_t g, std::size_t count, const double* own, std::size_t k,
+                    double* sums) const {
+        constexpr std::size_t width = sizeof(Lanes) / sizeof(double);
         double* to[G];
-        for (std::size_t c = 0; c < G; ++c) to[c] = tables[c] + k;
+        for (std::size_t c = 0; c < G; ++c) to[c] = sums + total * k + groups[g + c].first * width;
         for (std::size_t r = 0; r < count; ++r) {
             Lanes share;
             std::memcpy(&share, own + r * K + k, sizeof share);
             for (std::size_t c = 0; c < G; ++c) {
                 Lanes sum;
-                double* cell = to[c] + at[c * ROWS + r] * stride;
+                double* cell = to[c] + where[c * ROWS + r] * width;
                 std::memcpy(&sum, cell, sizeof sum);
                 sum += share;
                 std::memcpy(cell, &sum, sizeof sum);
@@ -182,6 +189,7 @@ class Sharing {
     const double* shares;
     const std::size_t K, stride;  // a row of a table has room for four classes where there are three
     const std::vector<Group> groups;
+    const std::size_t total;  // cells of all groups
 };
 
 }  // namespace
