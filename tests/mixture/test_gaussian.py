@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadType, BadValue, ModelError, SingularCovariance
-from posteriori.mixture.gaussian import n_parameters
+from posteriori.mixture.density import n_parameters
 
 KINDS = ("full", "tied", "diag", "spherical")
 each_kind = pytest.mark.parametrize("kind", KINDS)

@@ -25,7 +25,8 @@ from ..table.labels import encode_labels
 from ..table.points import read_points
 from ..table.weights import check_weights
 from . import starts
-from .gaussian import BORDER, GaussianMixture
+from .density import BORDER
+from .gaussian import GaussianMixture
 from .normals import KINDS
 from .seeds import stream
 
