@@ -91,7 +91,7 @@ def check_declared(constraints: dict[str, list[Any]], values: dict[str, Any], ca
             words = {w for option in allowed if isinstance(option, StrOptions) for w in option.options}
             if isinstance(values.get(name), str) and words and values[name] not in words:
                 hint = hint or did_you_mean(values[name], sorted(words))
-        raise BadParameter(f"{error}{hint}") from None
+        raise BadParameter(f"{str(error).removesuffix('.')}{hint or '.'}") from None
 
 
 class _Kept:

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import posteriori as po
+from posteriori.errors import ModelError
 from posteriori.margin import smo
 from posteriori.margin.gram import WholeGram
 from posteriori.margin.smo import Limits, solve
@@ -77,3 +78,16 @@ def test_a_middling_problem_is_one_block_where_its_matrix_fits(monkeypatch, fitt
     found = po.SVC(tol=1e-5, cache_size=cache).fit(X, y).decision_function(X)
     assert (600 in asked) == whole
     assert_allclose(found, wanted, atol=1e-3)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_multipliers_and_gradients_that_overflow_are_refused(monkeypatch, value):
+    y = np.array([1.0, -1.0])
+    for name in ("beta", "v"):  # either alone is enough
+
+        def spoil(problem, clock, cache, name=name):
+            getattr(problem, name)[0] = value
+
+        monkeypatch.setattr(smo, "_solve_with_shrinking", spoil)
+        with pytest.raises(ModelError, match="the multipliers overflow"), np.errstate(all="ignore"):
+            solve(WholeGram(np.eye(2)), y, np.minimum(0, y), np.maximum(0, y))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, NotLearned, StatisticsError, UnknownColumn, UnknownValue
+from posteriori.structure.dag import Dag
 
 from .making import seeds
 
@@ -225,3 +226,32 @@ def test_words_and_numbers_of_many_declared_states_are_the_same(size):
     found = po.BayesNet.fit(po.Dag("a"), {"a": cells}, states=states)
     assert found == po.BayesNet.fit(po.Dag("a"), {"a": [None if c is None else str(c) for c in cells]}, states=states)
     assert found.statistics.cells.table.sum() == 3
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5]])
+@pytest.mark.parametrize("cells", [["x", "y", "x"], ["x", None, "x"], ["y", "y", "y"]])
+def test_one_node_alone(weights, cells):
+    net = po.BayesNet.fit(Dag("a"), {"a": cells}, smoothing=0.5, states={"a": ["x", "y"]}, sample_weight=weights)
+    mass = {v: sum(w for c, w in zip(cells, weights or [1.0] * 3) if c == v) for v in "xy"}
+    for value, p in net.marginals()["a"].items():
+        assert p == pytest.approx((mass[value] + 0.5) / (sum(mass.values()) + 1), rel=1e-12)
+
+
+@given(st.integers(0, 10**6))
+def test_tables_are_counted_alike_with_and_without_weights(seed):
+    """Whole rows without weights go a way of their own: codes as they came, tables put in order."""
+    rng = np.random.default_rng(seed)
+    d, n = int(rng.integers(1, 5)), int(rng.integers(1, 30))
+    names = [f"v{j}" for j in range(d)]
+    data = {v: rng.choice([3, 1, 7, 2], n) if rng.random() < 0.5 else rng.choice(["b", "a", "c"], n) for v in names}
+    states = {
+        v: [1, 2, 3, 5, 7] if data[v].dtype.kind == "i" else ["a", "b", "c", "z"] for v in names if rng.random() < 0.5
+    }
+    dag = Dag(names, [(u, v) for i, u in enumerate(names) for v in names[i + 1 :] if rng.random() < 0.6])
+    plain = po.BayesNet.fit(dag, data, states=states)
+    weighed = po.BayesNet.fit(dag, data, states=states, sample_weight=np.ones(n))
+    for v in names:
+        assert plain.states(v) == weighed.states(v)
+        np.testing.assert_allclose(plain.cpt(v).values, weighed.cpt(v).values, rtol=1e-12)
+    assert plain.statistics.schema == weighed.statistics.schema
+    np.testing.assert_array_equal(plain.statistics.cells.table, weighed.statistics.cells.table)

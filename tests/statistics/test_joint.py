@@ -158,3 +158,41 @@ def test_models_with_their_columns_in_another_order_add_up(model) -> None:
     both = clone(model).fit(half[0], y[:30]) + clone(model).fit(half[1], y[30:])
     assert (both.predict_proba(X) == whole.predict_proba(X)).all()
     assert Counter(both.statistics_.rows.tolist()) == Counter(whole.statistics_.rows.tolist())
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 5])
+def test_memory_is_asked_for_the_cells_of_narrow_scopes_and_the_rows_of_wide_ones(n_classes):
+    full, n = [3, 40, joint.WIDE, joint.WIDE + 1, 10 * joint.WIDE], joint.WIDE + 7
+    narrow, wide = 3 + 40 + joint.WIDE, (joint.WIDE + 1) + n  # a wide scope has no more cells than rows
+    peak = 8 * (n_classes * narrow + 2 * (n_classes + 2) * wide)
+    joint.refuse_joint(full, n, n_classes, "families", "fewer", peak)
+    with pytest.raises(MemoryBudgetError, match=f"families, {n_classes} classes would take .*; fewer"):
+        joint.refuse_joint(full, n, n_classes, "families", "fewer", peak - 1)
+
+
+def test_more_combinations_than_can_be_numbered_are_refused():
+    joint.refuse_joint([2.0**62 * (1 - 2**-50)], 10, 2, "families", "fewer", None)
+    with pytest.raises(StatisticsError, match=r"more than 2\^62 combinations"):
+        joint.refuse_joint([2.0**61, 2.0**61], 10, 2, "families", "fewer", None)
+
+
+@pytest.mark.parametrize("batch", [1, 50, 10**9])
+def test_scopes_are_counted_alike_however_many_at_a_time(monkeypatch, batch):
+    rng = np.random.default_rng(0)
+    codes, y = rng.integers(0, 4, (60, 4)).astype(np.uint8), rng.integers(0, 2, 60).astype(np.uint8)
+    table, scopes = (
+        CodedTable(codes, (3, 4, 4, 4), n_missing=int((codes[:, 0] == 3).sum())),
+        [(0,), (0, 1), (1, 2, 3), (2, 3), (3,)],
+    )
+    codes[:, 0] = np.minimum(codes[:, 0], 3)  # 3 is missing there
+    monkeypatch.setattr(joint, "BATCH", batch)
+    for wide in (2, 20, 10**6):
+        found = count_joint(table, scopes, y, 2, None, 1, wide)
+        for s, scope in enumerate(scopes):
+            cells = Counter((*codes[i, list(scope)].tolist(), int(y[i])) for i in range(60))
+            dense = np.zeros([*(table.sizes[j] for j in scope), 2], np.int64)
+            for key, k in cells.items():
+                if all(v < table.sizes[j] for v, j in zip(key, scope)):
+                    dense[key] = k
+            assert found.counts.scope(s).sum() == dense.sum()
+            np.testing.assert_array_equal(found.counts.scope(s).sum(axis=0), dense.reshape(-1, 2).sum(axis=0))

@@ -209,3 +209,16 @@ def test_to_networkx() -> None:
     nx = pytest.importorskip("networkx")
     assert nx.is_directed_acyclic_graph(ASIA.to_networkx())
     assert ASIA.moral_graph().to_networkx().has_edge("tub", "lung")
+
+
+@pytest.mark.parametrize("size", [1, 2, 2**31 - 1])
+def test_sizes_of_nodes_are_counts_of_states(size):
+    assert Dag("ab", [("a", "b")]).triangulation({"a": size, "b": 1}).order
+
+
+@pytest.mark.parametrize("size", [0, -1, 2**31, 2.0, "2", None])
+def test_other_sizes_are_refused(size):
+    with pytest.raises(InvalidNetwork, match="sizes is a mapping from each node to its number of states"):
+        Dag("ab", [("a", "b")]).triangulation({"a": size, "b": 1})
+    with pytest.raises(InvalidNetwork, match="sizes is a mapping"):
+        Dag("ab", [("a", "b")]).triangulation([2, size])

@@ -85,3 +85,28 @@ def test_floats_are_whole_numbers_up_to_two_to_the_62():
     for label in (2.0**62, -(2.0**62), 2.0**62.5):
         with pytest.raises(BadValue):
             encode_labels(np.array([label, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "codes"),
+    [
+        (["a", "b"], ["a", "b"], [0, 1]),
+        (["b", "b"], ["a", "b"], [1, 1]),
+        ([2, 1], [0, 1, 2], [2, 1]),
+        ([1.0, 2.0], [1, 2], [0, 1]),
+        (["a", "c"], ["a", "b"], None),  # as many as there are, and others
+        (["c"], ["a", "b"], None),
+        ([3], [1, 2], None),
+        (["1"], [1, 2], None),
+        ([1], ["1", "2"], None),
+    ],
+)
+def test_labels_among_known_classes(y, classes, codes):
+    classes = np.array(classes)
+    if codes is None:
+        with pytest.raises(UnknownValue, match="in y do not exist in the initial classes"):
+            encode_labels(y, classes)
+    else:
+        known, found = encode_labels(y, classes)
+        assert known is classes
+        assert found.tolist() == codes

@@ -58,7 +58,7 @@ def choose_densities(schema: Schema, density: Any) -> tuple[str, ...]:
 
 def _check(density: str, name: str) -> str:
     if density not in DENSITIES:
-        hint = did_you_mean(density, DENSITIES)
+        hint = did_you_mean(density, DENSITIES) or "."
         raise ModelError(f"{name}: a density is one of {listed(DENSITIES)}{hint} Got {density!r} instead.")
     return density
 

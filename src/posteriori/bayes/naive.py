@@ -219,7 +219,7 @@ class NaiveBayes(TableLearner):
     def _class(self, name: Any) -> int:
         classes = self.schema_.classes
         if name not in classes:
-            raise UnknownValue(f"no class {name!r}{did_you_mean(name, classes)} Classes: {listed(classes)}")
+            raise UnknownValue(f"no class {name!r}{did_you_mean(name, classes) or '.'} Classes: {listed(classes)}")
         return classes.index(name)
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:

@@ -265,7 +265,7 @@ def place_of(name: Any, names: tuple[str, ...], what: str) -> int:
     if isinstance(name, int | np.integer) and not isinstance(name, bool) and -len(names) <= name < len(names):
         return int(name) % len(names)
     if name not in names:
-        hint = did_you_mean(name, names)
+        hint = did_you_mean(name, names) or "."
         raise UnknownColumn(f"{what} names no column: {name!r}{hint} Columns: {listed(names)}")
     return names.index(name)
 

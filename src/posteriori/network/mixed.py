@@ -54,7 +54,7 @@ def numbers_of(frame: Frame, nodes: Sequence[str]) -> Floats:
     lacking = [n for n in nodes if n not in place]
     if lacking:
         raise UnknownColumn(
-            f"no column for {listed(lacking)}{did_you_mean(lacking[0], place)} columns: {listed(place)}"
+            f"no column for {listed(lacking)}{did_you_mean(lacking[0], place) or '.'} columns: {listed(place)}"
         )
     x = np.asarray(numbers(frame, [place[n] for n in nodes]), dtype=np.float64)
     if np.isinf(x).any():

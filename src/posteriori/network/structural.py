@@ -99,7 +99,7 @@ def structural_em(
     (1, True)
     """
     if not isinstance(score, str) or score not in PENALISED:
-        hint = did_you_mean(score, PENALISED)
+        hint = did_you_mean(score, PENALISED) or "."
         raise BadParameter(
             f"score is a likelihood less a price: one of {listed(PENALISED)}{hint} Got {score!r} instead."
         )

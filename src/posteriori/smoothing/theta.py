@@ -151,7 +151,7 @@ def _by_class(prior: Mapping[Any, Any], classes: Sequence[Any]) -> list[Any]:
     for name, place in zip(prior, found):
         if place is None:
             raise ModelError(
-                f"prior names {name!r}, which is no class{did_you_mean(name, classes)} Classes: {listed(classes)}"
+                f"prior names {name!r}, which is no class{did_you_mean(name, classes) or '.'} Classes: {listed(classes)}"
             )
     if len(set(found)) < len(classes):
         missing = [c for k, c in enumerate(classes) if k not in found]

@@ -45,7 +45,7 @@ def find_cuts(histogram: Histogram, method: str = "mdl", bins: int = 10) -> Floa
     if method == "width":
         return width_cuts(histogram, bins)
     raise ModelError(
-        f"no way {method!r} to cut a column{did_you_mean(method, METHODS)}; ways: 'mdl', 'quantile', 'width'"
+        f"no way {method!r} to cut a column{did_you_mean(method, METHODS) or '.'} Ways: 'mdl', 'quantile', 'width'"
     )
 
 

@@ -66,7 +66,7 @@ class Scored:
 
     def __post_init__(self) -> None:
         if not isinstance(self.score, str) or self.score not in SCORES:
-            hint = did_you_mean(self.score, SCORES)
+            hint = did_you_mean(self.score, SCORES) or "."
             raise BadParameter(f"score is one of {listed(SCORES)}{hint} Got {self.score!r} instead.")
         if not isinstance(self.ess, Real) or not 0 < self.ess < math.inf:
             raise BadParameter(f"ess, the equivalent sample size, is a positive number. Got {self.ess!r} instead.")

@@ -100,7 +100,7 @@ def learn_structure(
     ((('rain', 'wet'),), 'add')
     """
     if not isinstance(method, str) or method not in METHODS:
-        hint = did_you_mean(method, METHODS)
+        hint = did_you_mean(method, METHODS) or "."
         raise BadParameter(f"method is one of {listed(METHODS)}{hint} Got {method!r} instead.")
     steps_of = check_steps(tabu, restarts)
     names, scored = coded(data, score, ess, sample_weight, n_jobs)

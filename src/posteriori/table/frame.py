@@ -86,10 +86,10 @@ class Frame:
         wanted = set(names)
         extra = [name for name in self.names if name not in wanted]
         if missing:
-            hint = did_you_mean(missing[0], extra)
+            hint = did_you_mean(missing[0], extra) or "."
             raise UnknownColumn(f"missing columns: {listed(missing)}{hint} The table has: {listed(self.names)}")
         if extra:
-            hint = did_you_mean(extra[0], names)
+            hint = did_you_mean(extra[0], names) or "."
             raise UnknownColumn(f"columns not known from training: {listed(extra)}{hint} Expected: {listed(names)}")
         return self.take_columns([place[name] for name in names])
 

@@ -101,7 +101,7 @@ def _place(frame: Frame, key: Any) -> int:
         return int(key) % frame.d
     names = frame.names or tuple(f"x{j}" for j in range(frame.d))
     if key not in names:
-        raise UnknownColumn(f"kinds names no column {key!r}{did_you_mean(key, names)} Columns: {listed(names)}")
+        raise UnknownColumn(f"kinds names no column {key!r}{did_you_mean(key, names) or '.'} Columns: {listed(names)}")
     return names.index(key)
 
 

@@ -95,7 +95,7 @@ def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: 
     if format is not None and (not isinstance(format, str) or format not in set(FORMATS.values())):
         known = sorted(set(FORMATS.values()))
         raise BadParameter(
-            f"format must be one of {listed(known)}{did_you_mean(format, known)} Got {format!r} instead."
+            f"format must be one of {listed(known)}{did_you_mean(format, known) or '.'} Got {format!r} instead."
         )
     if sql is not None and not (isinstance(sql, str) and sql.strip()):
         raise BadParameter(f"sql must be a query, as text. Got {sql!r} instead.")
@@ -193,7 +193,7 @@ def _with_target(
     if target is None:
         return Table(frame, None, _declared(infer_frame(opened, date_columns(frame), None, kinds), values), notes)
     if target not in names:
-        hint = did_you_mean(target, names)
+        hint = did_you_mean(target, names) or "."
         raise UnknownColumn(f"no column {target!r} in {name}{hint} Columns: {listed(names)}{_said(notes)}")
     told = kinds.get(target) if isinstance(kinds, dict) else None
     kinds = {k: v for k, v in kinds.items() if k != target} if isinstance(kinds, dict) else kinds

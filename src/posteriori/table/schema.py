@@ -129,7 +129,9 @@ class Schema:
     def index(self, name: str) -> int:
         """The place of a column."""
         if name not in self._place:
-            raise UnknownColumn(f"no column {name!r}{did_you_mean(name, self.names)} Columns: {listed(self.names)}")
+            raise UnknownColumn(
+                f"no column {name!r}{did_you_mean(name, self.names) or '.'} Columns: {listed(self.names)}"
+            )
         return self._place[name]
 
     def __getitem__(self, name: str) -> Column:
@@ -225,6 +227,6 @@ def _distinct(values: Any, what: str) -> set[Value]:
 def check_kind(kind: str, name: str) -> str:
     """`kind` where it is one, else an error."""
     if not isinstance(kind, str) or kind not in KINDS:
-        hint = did_you_mean(kind, KINDS)
+        hint = did_you_mean(kind, KINDS) or "."
         raise TableError(f"kinds, column {name!r}: a kind is one of {listed(KINDS)}{hint} Got {kind!r} instead.")
     return kind

@@ -65,7 +65,7 @@ def class_weights(
     names = classes.tolist()
     strange = [c for c in class_weight if c not in names and c not in set(known)]
     if strange and any(c not in class_weight for c in names):
-        hint = did_you_mean(strange[0], names)
+        hint = did_you_mean(strange[0], names) or "."
         raise UnknownValue(f"class_weight names no class of y: {listed(strange)}{hint} Classes: {listed(names)}")
     found = np.empty(len(names))
     for k, c in enumerate(names):
