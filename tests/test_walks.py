@@ -18,7 +18,4 @@ def test_few_changes_of_room(name, most):
     spec.loader.exec_module(tracer)
     call = tracer.walks()[name]
     call()
-    functions, files, changes = tracer.walk(call)
-    assert 0 < changes <= most
-    assert files <= 25
-    assert functions <= 85
+    assert 0 < tracer.walk(call)[2] <= most

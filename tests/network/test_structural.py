@@ -187,3 +187,16 @@ def test_a_key_press_keeps_the_best_so_far():
     found = po.structural_em(holes, progress=stop)
     assert len(found.trace) == 1
     assert not found.converged
+
+
+def test_what_is_impossible_is_no_completed_row():
+    model = Numbers((2, 3), ((), (0,)), (np.array([0.25, 0.75]), np.array([0.0, 0.5, 0.5, 1.0, 0.0, 0.0])))
+    rows, mass = completed(
+        model, np.array([[-1, 0], [-1, 1], [0, -1], [-1, -1]], np.int32), np.array([2.0, 1.0, 4.0, 0.0])
+    )
+    assert rows.tolist() == [
+        [0, 1],
+        [0, 2],
+        [1, 0],
+    ]  # x = 0 only with y = 1, 2; x = 1 only with y = 0; no row of weight 0
+    assert mass.tolist() == pytest.approx([3.0, 2.0, 2.0])

@@ -54,3 +54,13 @@ def test_csr_in_any_form_is_scikit_learns(model: str, form: str) -> None:
     assert_allclose(mine.feature_log_prob_, his.feature_log_prob_, rtol=1e-12)
     assert_allclose(mine.predict_joint_log_proba(X), his.predict_joint_log_proba(theirs), rtol=1e-12)
     assert_allclose(mine.predict_proba(X), his.predict_proba(theirs), rtol=1e-10)
+
+
+def test_one_class_without_smoothing_has_nothing_outside():
+    X = np.array([[1, 2], [0, 1]])
+    model = po.ComplementNB(alpha=0.0).fit(X, ["a", "a"])
+    assert (model.feature_log_prob_ == np.inf).all()
+    assert model.predict(X).tolist() == ["a", "a"]
+    assert model.predict_proba(X).tolist() == [[1.0], [1.0]]
+    with pytest.raises(ValueError, match="cannot be normalised: feature 0 never occurs outside it and alpha is 0"):
+        po.ComplementNB(alpha=0.0, norm=True).fit(X, ["a", "a"])

@@ -129,7 +129,7 @@ class ComplementNB(LinearNB):
         smoothing = np.sum(np.broadcast_to(alpha, len(counts.table)))
         own = column_sums(counts.table)[0]
         total = own.sum() - own + smoothing
-        logged, finite = log_share(counts, np.where(total > 0, total, 1.0)[None, :], alpha, by_row=self.feature_all_)
+        logged, finite = log_share(counts, total[None, :], alpha, by_row=self.feature_all_)
         if not self.norm:
             return np.negative(logged, out=logged), finite
         if not finite:
