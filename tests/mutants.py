@@ -398,7 +398,7 @@ BY_HAND: list[tuple[str, str, str]] = [
     ("bayes/factored.py", "codes[k] = self.unseen[k] + missing", "codes[k] = self.unseen[k] + k"),
     ("bayes/spode.py", "self._sums[:, CRITERIA.index(self.criterion)]", "self._sums[:, 0]"),
     ("bayes/kdb.py", "fewest(judged if self.select else judged[:, :, -1:])", "fewest(judged)"),
-    ("bayes/aode.py", "cells.table.sum(axis=1) >= self.min_frequency", "cells.table.sum(axis=1) > self.min_frequency"),
+    ("bayes/superparents.py", "counts >= least * (1 - 1e-9)", "counts > least"),
     ("bayes/drop_ins/multinomial_nb.py", "prior if len(prior) == 1 else np.zeros(len(prior))", "np.zeros(len(prior))"),
     ("structure/structures.py", "key=lambda j: (-strength[i, j], j)", "key=lambda j: (-strength[i, j], -j)"),
     ("structure/structures.py", "DIGITS), kind=\"stable\").tolist()", "DIGITS)[::-1], kind=\"stable\").tolist()"),
