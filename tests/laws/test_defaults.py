@@ -51,6 +51,7 @@ DEFAULTS = {
         bins=10,
         class_weight=None,
         max_memory=None,
+        search=None,
         n_jobs=None,
     ),
     "BernoulliNB": dict(alpha=1.0, force_alpha=True, binarize=0.0, fit_prior=True, class_prior=None),
