@@ -107,6 +107,52 @@ def test_the_climb_never_falls(kind: str, seed: int, d: int, K: int, weighted: b
         assert all(b >= a - 1e-9 * (1 + abs(a)) for a, b in itertools.pairwise(trace))
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(KINDS), st.integers(0, 10_000), st.integers(2, 12), st.integers(1, 4), st.integers(1, 3))
+def test_where_the_floor_makes_a_turn_fall_the_best_is_kept(kind: str, seed: int, n: int, d: int, K: int) -> None:
+    """Few different rows with gaps: a floor that is added anew in every turn outweighs what is seen of a column."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)))
+    X[1:][rng.random((n - 1, d)) < 0.5] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = po.GaussianMixture(min(K, n), covariance_type=kind, random_state=0, tol=1e-6).fit(X)
+    since = model.lower_bounds_[max([r.turn for r in model.restarts_], default=0) :]
+    assert model.lower_bound_ >= max(since) - 1e-9 * abs(max(since))
+    if model.lower_bound_ != model.lower_bounds_[-1]:
+        assert_allclose(model.score(X), model.lower_bound_, rtol=1e-6, atol=1e-6)
+
+
+@each_kind
+@pytest.mark.parametrize("scale", [1e25, 1e-25])
+def test_squares_beyond_single_precision_are_refused(kind: str, scale: float) -> None:
+    X = (np.random.default_rng(0).normal(size=(50, 2)) * scale).astype(np.float32)
+    model = po.GaussianMixture(2, covariance_type=kind, reg_covar=0.0, random_state=0)
+    with pytest.raises(BadValue, match=r"too large for float32.*give X as float64"):
+        model.fit(X)
+    wide = model.fit(X.astype(np.float64))
+    assert np.isfinite(wide.precisions_).all()
+    assert (wide.covariances_ != 0).any()
+
+
+@each_kind
+@pytest.mark.parametrize("how", ["kmeans", "k-means++", "random", "random_from_data"])
+def test_weights_that_vanish_beside_others_are_no_crash(kind: str, how: str) -> None:
+    X, w = np.random.default_rng(0).normal(size=(12, 2)), np.geomspace(1e-320, 1e300, 12)
+    for K in (1, 3, 12):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = po.GaussianMixture(K, covariance_type=kind, init_params=how, random_state=0).fit(X, sample_weight=w)
+        assert np.isfinite(model.score_samples(X)).all()
+
+
+def test_what_is_no_number_is_named_in_a_sentence() -> None:
+    with pytest.raises(BadValue, match=r"row 1, column 0: a mixture needs every cell it has to be finite$"):
+        po.GaussianMixture().fit([[0.0], [np.inf]])
+    with pytest.raises(BadValue, match=r"holds 'x': a mixture needs every cell it has to be a number\. Encode words"):
+        po.GaussianMixture().fit({"a": ["x", "y"]})
+
+
 @each_kind
 def test_weight_two_is_the_row_twice(kind: str) -> None:
     X, means = blobs(2.0)

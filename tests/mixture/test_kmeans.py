@@ -237,6 +237,29 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
     assert_array_equal(model.cluster_centers_, reached.cluster_centers_)
 
 
+@pytest.mark.parametrize("weights", [None, 3.0, "some", 1e-5])
+def test_batches_after_a_fit_weigh_its_rows(weights: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(40, 2)), rng.normal(size=(7, 2)) + 5
+    w = np.ones(40) if weights is None else rng.integers(0, 5, 40) * 1.0 if weights == "some" else np.full(40, weights)
+    model = po.KMeans(1).fit(X, sample_weight=None if weights is None else w).partial_fit(new)
+    assert_allclose(model.cluster_centers_[0], (w @ X + new.sum(axis=0)) / (w.sum() + len(new)), rtol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 20), st.sampled_from(["random", "k-means++"]))
+def test_weights_that_vanish_beside_others_are_no_crash(seed: int, n: int, init: str) -> None:
+    rng = np.random.default_rng(seed)
+    X, w = rng.normal(size=(n, 2)), 10.0 ** rng.uniform(-320, 300, n)
+    w[0] = 1e-320
+    for K in {1, n // 2, n}:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a row that weighs nothing needs no centre
+            model = po.KMeans(max(K, 1), init=init, random_state=0).fit(X, sample_weight=w)
+        assert np.isfinite(model.cluster_centers_).all()
+        assert_array_equal(model.labels_, ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1))
+
+
 def test_batches_come_near_and_keep_the_best() -> None:
     X = blobs(5000, 3, 5, apart=6.0)
     whole = po.KMeans(5, random_state=0, n_init=5).fit(X)

@@ -232,3 +232,8 @@ SPARSE = {
 @parametrize_with_checks([po.LatentClass(random_state=0)], expected_failed_checks=lambda _: SPARSE)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
+
+
+def test_a_start_tells_the_number_that_auto_would_choose() -> None:
+    with pytest.raises(BadParameter, match="give one of them"):
+        po.LatentClass("auto", start=np.ones((4, 2))).fit({"a": ["x", "y"] * 2})

@@ -50,7 +50,8 @@ class Climb:
         self.total = float(len(X))
         self.weights = None
         if weights is not None:  # by a power of two, so that neither sums nor squares leave the floats
-            self.weights = weights * np.ldexp(1.0, -np.frexp(weights.max())[1])
+            scaled = weights * np.ldexp(1.0, -np.frexp(weights.max())[1])
+            self.weights = np.maximum(scaled, np.finfo(np.float64).smallest_subnormal)  # no row is lost
             self.total = float(self.weights.sum())
         self.floor = floor * self.unit**2
         self.is_matrix = kind in ("full", "tied")
@@ -205,7 +206,13 @@ def log_joint(theta: Normals, X: Array, unit: Floats, n_jobs: int | None) -> Flo
     return mixture_log_joint(X, unit, theta.means, theta.factors, theta.log_weights, n_jobs)
 
 
-def refuse_overflow(*arrays: Floats) -> None:
-    """Refuse covariances that are too large for a float."""
-    if not all(np.isfinite(a).all() for a in arrays):
-        raise BadValue("the squares of X are too large for float64 (values beyond about 1e150); rescale the columns")
+def refuse_overflow(*arrays: Array) -> None:
+    """Refuse covariances, or their inverses, that are too large for the type that X has."""
+    if all(np.isfinite(a).all() for a in arrays):
+        return
+    if arrays[0].dtype == np.float32:
+        raise BadValue(
+            "the squares of X, or their inverses, are too large for float32 (values beyond about 1e19 or below 1e-19); "
+            "rescale the columns or give X as float64"
+        )
+    raise BadValue("the squares of X are too large for float64 (values beyond about 1e150); rescale the columns")

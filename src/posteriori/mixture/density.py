@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["BORDER", "KINDS", "Density", "n_parameters"]
 
 BORDER = Border(
-    "a mixture needs numbers",
-    words="encode words as numbers first",
+    "a mixture needs every cell it has",
+    words="Encode words as numbers first",
     floats=(np.float64, np.float32),
     allow_missing=True,
 )

@@ -6,7 +6,7 @@ Symbols: r[n, k] = P(k | x_n); ℓ = Σ w log P(x) / Σ w, what is climbed.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Floats, Ints
-from ..em import Ascent, ascend
+from ..em import ROUNDING, Ascent, ascend
 from ..errors import BadParameter, BadValue, ModelError
 from ..estimator import N_JOBS, RANDOM_STATE, learning
 from ..table.weights import check_weights
@@ -46,6 +46,7 @@ class GaussianMixture(Density):
     Rows may have weights and missing cells (NaN): a row is as likely as the cells it has, and what it lacks is expected,
     with its spread. A component that collapses begins anew and is named in a warning (`restarts_`); where there are fewer
     different rows than components, several stand at one place, as wide as the floor. Ctrl-C keeps the best.
+    The floor may make a turn fall (`marks_`): the best since the last restart is kept.
 
     Parameters
     ----------
@@ -200,7 +201,8 @@ class GaussianMixture(Density):
             if best is None or best[1] is None or found.objective > best[1].objective:
                 turn = found.parameters
                 assert turn.expected is not None
-                theta = climb.settled(turn.expected)  # as scikit-learn's last M-step
+                last = found.best == found.turns  # then one more M-step, as scikit-learn's; else it is known to fall
+                theta = climb.settled(turn.expected) if last else turn.theta
                 best = theta, found, climb.restarts
             if found.interrupted:
                 warnings.warn(
@@ -211,8 +213,15 @@ class GaussianMixture(Density):
         return best
 
     def _ascend(self, climb: Climb, start: Normals) -> Ascent[Turn]:
+        best: tuple[Turn, float, int] | None = None  # since the last restart: θ, ℓ, the turn
+        seen = restarts = 0
+
         def expect(turn: Turn) -> tuple[Turn, float]:
+            nonlocal best, seen, restarts
             turn.expected, value = climb.expect(turn.theta)
+            if best is None or len(climb.restarts) > restarts or value >= best[1] - ROUNDING * abs(value):
+                best, restarts = (turn, value, seen), len(climb.restarts)
+            seen += 1
             return turn, value
 
         def maximise(turn: Turn) -> Turn:
@@ -230,6 +239,8 @@ class GaussianMixture(Density):
 
         found = ascend([Turn(start)], expect, maximise, max_iter=self.max_iter, progress=told, close=close)
         self._say(1, f"Initialization {'converged' if found.converged else 'did not converge'}.")
+        if best is not None and best[2] < found.turns - 1:
+            return replace(found, parameters=best[0], at=best[2])
         return found
 
     def _say(self, least: int, text: str) -> None:
@@ -295,12 +306,13 @@ class GaussianMixture(Density):
             else:
                 covariances, roots = (theta.covariances * (s * s))[pick], (theta.factors / s)[pick]
                 precisions = roots * roots
-        refuse_overflow(covariances, precisions)
+            kept = [
+                np.ascontiguousarray(a, dtype=climb.X.dtype)
+                for a in (theta.weights, theta.means * s, covariances, precisions, roots)
+            ]
+        refuse_overflow(*kept)
         last = self.__dict__.get("lower_bound_", -np.inf) if self.warm_start else -np.inf
-        self.weights_, self.means_, self.covariances_, self.precisions_, self.precisions_cholesky_ = (
-            np.ascontiguousarray(a, dtype=climb.X.dtype)
-            for a in (theta.weights, theta.means * s, covariances, precisions, roots)
-        )
+        self.weights_, self.means_, self.covariances_, self.precisions_, self.precisions_cholesky_ = kept
         self.n_components_ = len(theta.weights)
         self.restarts_ = tuple(restarts)
         self.marks_ = (() if found is None else found.marks) + tuple((r.turn, str(r)) for r in restarts)

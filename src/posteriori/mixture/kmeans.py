@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BORDER = Border(
     "a distance needs every coordinate",
     missing="GaussianMixture(covariance_type='spherical') takes missing cells",
-    words="encode words as numbers first",
+    words="Encode words as numbers first",
     floats=(np.float64, np.float32),
     large_sparse=False,
 )
@@ -150,7 +150,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
             raise BadValue(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
         if w is not None:  # by a power of two: sums stay within the floats
             exponent = int(np.frexp(w.max())[1])
-            w = np.ldexp(w, -exponent)
+            w = np.maximum(np.ldexp(w, -exponent), np.finfo(np.float64).smallest_subnormal)
         self._n_init = self._starts()
         lloyd, random = Lloyd(rows, w, self.n_jobs), stream(self.random_state)
         best: tuple[float, Floats, Codes, Ascent[Turn]] | None = None
@@ -178,7 +178,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         self.n_iter_ = found.turns
         self.trace_ = found.trace
         self._n_features_out = self.n_clusters
-        self.__dict__.pop("_sizes", None)
+        mass = np.bincount(best[2], w, minlength=self.n_clusters).astype(np.float64)  # from which partial_fit goes on
+        self._sizes = mass if w is None else np.ldexp(mass, exponent)
         distinct = len(np.unique(best[2]))
         if distinct < self.n_clusters:
             warnings.warn(
@@ -300,7 +301,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
             if len(self.cluster_centers_) != self.n_clusters:
                 raise BadParameter(f"n_clusters was {len(self.cluster_centers_)} and is {self.n_clusters}: fit again")
             centres = self.cluster_centers_.astype(np.float64)
-            sizes = self.__dict__.get("_sizes", np.bincount(self.labels_, minlength=self.n_clusters).astype(np.float64))
+            sizes = self._sizes
         shift = centres.mean(axis=0)
         reach = float(np.abs(X.astype(np.float64) - shift).max())
         unit = unit_of(reach, X.shape[1])

@@ -23,7 +23,7 @@ from ..arrays import Array, Floats, Ints
 from ..bayes.densities import Categories, Events, Gaussian, Poisson, Words
 from ..bayes.naive import NaiveBayes
 from ..em import Ascent, expectation_maximization
-from ..errors import BadValue
+from ..errors import BadParameter, BadValue
 from ..estimator import N_JOBS, RANDOM_STATE, Estimator, generator, learning
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
@@ -130,6 +130,8 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
             raise BadValue(
                 f"Expected n_samples >= n_classes but got n_classes = {self.n_classes}, n_samples = {at_most}"
             )
+        if auto and self.start is not None:
+            raise BadParameter("n_classes='auto' chooses their number, start tells it: give one of them")
         rng, curve = generator(self.random_state), {}
         best, worse = None, 0
         for k in range(1, min(self.max_classes, at_most) + 1) if auto else (int(self.n_classes),):

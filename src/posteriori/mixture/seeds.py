@@ -50,9 +50,17 @@ def plus_plus(
 
 
 def at_random(n: int, weights: Floats | None, K: int, random: np.random.RandomState) -> Ints:
-    """K different rows, drawn by weight."""
-    p = None if weights is None else weights / weights.sum()
-    return np.asarray(random.choice(n, size=K, replace=False, p=p))
+    """K different rows, drawn by weight; where fewer weigh anything beside the others, all of these and the heaviest left.
+
+    >>> sorted(at_random(4, np.array([0.0, 1.0, 1e-320, 1e-310]), 3, np.random.RandomState(0)).tolist())
+    [1, 2, 3]
+    """
+    if weights is None:
+        return np.asarray(random.choice(n, size=K, replace=False))
+    p = weights / weights.sum()
+    if np.count_nonzero(p) >= K:
+        return np.asarray(random.choice(n, size=K, replace=False, p=p))
+    return np.asarray(np.argsort(-p, kind="stable")[:K])
 
 
 def told_centres(given: Any, K: int, d: int) -> Floats:

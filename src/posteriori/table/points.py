@@ -135,8 +135,8 @@ def _word(frame: Frame, border: Border) -> TableError:
         if cells is None:
             values = [v for v in factorize(frame.column(j), frame.name(j))[0] if _number(v) is None]
             name = frame.name(j) if frame.names is None else repr(frame.name(j))
-            return BadValue(f"column {name} holds {values[0]!r}: {border.needs} as a number. {border.words}".strip())
-    return BadValue(f"{border.needs} as a number. {border.words}".strip())
+            return BadValue(f"column {name} holds {values[0]!r}: {border.needs} to be a number. {border.words}".strip())
+    return BadValue(f"{border.needs} to be a number. {border.words}".strip())
 
 
 def _number(v: Any) -> float | None:
@@ -162,7 +162,7 @@ def _finite(model: Any, X: Any, border: Border, names: Any = None) -> Any:
     place = f"row {row}, column {column if names is None else repr(str(names[column]))}"
     if np.isnan(values.ravel()[at]):
         raise BadValue(f"a missing cell (NaN) in {place}: {border.needs}. {border.missing}".strip())
-    raise BadValue(f"an infinite cell (inf) in {place}: {border.needs}, a finite one")
+    raise BadValue(f"an infinite cell (inf) in {place}: {border.needs} to be finite")
 
 
 def _corners(model: Any, X: Any, border: Border) -> Floats:
