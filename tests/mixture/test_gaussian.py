@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import posteriori as po
 from posteriori.errors import BadParameter, BadType, BadValue, ModelError, SingularCovariance
 from posteriori.mixture.density import n_parameters
+from posteriori.mixture.lloyd import Lloyd, Turn
 
 KINDS = ("full", "tied", "diag", "spherical")
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -257,6 +258,43 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
     reached = quiet(po.GaussianMixture(tol=0, max_iter=4, **told("full", means)), X)
     assert_array_equal(model.means_, reached.means_)
     assert not model.converged_
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_ctrl_c_while_a_start_is_sought_is_heard(n_init: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _ = blobs(1.0)
+    model = po.GaussianMixture(3, n_init=n_init, random_state=0)
+    before = quiet(clone(model).set_params(n_init=1), X)
+    quiet(model, X)
+    kept, step, begun = pickle.dumps(model), Lloyd.expect, []
+
+    def stop(self: Lloyd, turn: Turn) -> tuple[Turn, float]:
+        if self not in begun:
+            begun.append(self)
+        if len(begun) == n_init and self.nearest.before is not None:  # in the second step of the last start
+            raise KeyboardInterrupt
+        return step(self, turn)
+
+    monkeypatch.setattr(Lloyd, "expect", stop)
+    if n_init == 1:  # nothing was found yet
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X)
+        assert pickle.dumps(model) == kept
+    else:
+        with pytest.warns(ConvergenceWarning, match="interrupted in start 2"):
+            model.fit(X)
+        assert model.lower_bound_ >= before.lower_bound_
+
+
+@each_kind
+@pytest.mark.parametrize("how", ["kmeans", "k-means++", "random", "random_from_data"])
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-160])
+def test_rows_that_differ_by_less_than_has_a_square(kind: str, how: str, scale: float) -> None:
+    """The floor is wider than all of them: any start will do, and none is refused."""
+    X = np.random.default_rng(0).normal(size=(30, 2)) * scale
+    model = quiet(po.GaussianMixture(2, covariance_type=kind, init_params=how, random_state=0), X)
+    assert_allclose(model.covariances_[..., 0].max(), 1e-6)
+    assert np.isfinite(model.score_samples(X)).all()
 
 
 @each_kind

@@ -193,7 +193,15 @@ class GaussianMixture(Density):
         for number in range(1 if before is not None else self.n_init):
             self._say(1, f"Initialization {number}")
             climb.restarts, climb.turn = [], 0
-            start = self._start(climb, K, random) if before is None else _in_units(before, climb)
+            try:
+                start = self._start(climb, K, random) if before is None else _in_units(before, climb)
+            except KeyboardInterrupt:
+                if best is None:
+                    raise
+                warnings.warn(
+                    f"interrupted in start {number}: the best so far is kept", ConvergenceWarning, stacklevel=5
+                )
+                break
             if self.max_iter == 0:
                 best = best or (start, None, climb.restarts)
                 continue
@@ -260,8 +268,6 @@ class GaussianMixture(Density):
             covariances, factors = by_precisions(given * (s[:, None] * s if given.ndim == 3 else s * s))
         if weights is None or means is None or covariances is None:
             rows = filled(climb.X) if climb.gaps else climb.X
-            if not 2.0**-400 < climb.scale.max() < 2.0**400:  # distances are squared
-                rows = rows * climb.unit.min()
             found = climb.from_shares(starts.shares(rows, climb.weights, K, self.init_params, random, self.n_jobs))
             weights = found[0] if weights is None else weights
             means = found[1] if means is None else means

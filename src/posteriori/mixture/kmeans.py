@@ -154,6 +154,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         self._n_init = self._starts()
         lloyd, random = Lloyd(rows, w, self.n_jobs), stream(self.random_state)
         best: tuple[float, Floats, Codes, Ascent[Turn]] | None = None
+        stopped = False
         for _ in range(self._n_init):
             centres = self._begin(rows, w, random) - lloyd.shift
             self._say("Initialization complete")
@@ -164,7 +165,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
             label, inertia = lloyd.finish(public.astype(np.float64))
             if best is None or (inertia < best[0] and not _same(label, best[2], self.n_clusters)):
                 best = inertia, public, label, found
-            if found.interrupted:
+            stopped = found.interrupted
+            if stopped:
                 warnings.warn(
                     f"interrupted in turn {found.turns}: the best so far is kept", ConvergenceWarning, stacklevel=3
                 )
@@ -177,6 +179,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
             self.labels_ = assign(X, self.cluster_centers_.astype(np.float64), self.n_jobs)
         self.n_iter_ = found.turns
         self.trace_ = found.trace
+        self._interrupted = stopped
         self._n_features_out = self.n_clusters
         mass = np.bincount(best[2], w, minlength=self.n_clusters).astype(np.float64)  # from which partial_fit goes on
         self._sizes = mass if w is None else np.ldexp(mass, exponent)

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array, Floats
 from ..errors import BadValue
+from ..kernels.neighbors import bounds
 from .kmeans import KMeans
 from .seeds import at_random, plus_plus
 
@@ -25,6 +26,7 @@ def shares(
 ) -> Floats:
     """r[n, k], shape (n, K), from a table without missing cells."""
     n = len(X)
+    X = _in_reach(X, n_jobs)
     if how == "random":
         r = random.uniform(size=(n, K))
         return np.asarray(r / r.sum(axis=1, keepdims=True))
@@ -34,13 +36,24 @@ def shares(
             warnings.simplefilter(
                 "ignore", ConvergenceWarning
             )  # fewer different rows than components: the mixture tells
-            labels = KMeans(K, n_init=1, random_state=random, n_jobs=n_jobs).fit(X, sample_weight=weights).labels_
-        r[np.arange(n), labels] = 1.0
+            found = KMeans(K, n_init=1, random_state=random, n_jobs=n_jobs).fit(X, sample_weight=weights)
+        if found._interrupted:  # a start is not what Ctrl-C is to keep
+            raise KeyboardInterrupt
+        r[np.arange(n), found.labels_] = 1.0
     elif how == "random_from_data":
         r[at_random(n, weights, K, random), np.arange(K)] = 1.0
     else:
         r[plus_plus(X, weights, K, random, n_jobs), np.arange(K)] = 1.0
     return r
+
+
+def _in_reach(X: Array, n_jobs: int | None) -> Array:
+    """The rows where their distances have squares: as they are, or around their middle by a power of two."""
+    lo, hi = (end.astype(np.float64) for end in bounds(X, n_jobs)[:2])
+    exponent = int(np.frexp((hi / 2 - lo / 2).max())[1])
+    if abs(exponent) < (400 if X.dtype == np.float64 else 60):
+        return X
+    return np.asarray(np.ldexp(X - (lo / 2 + hi / 2), -exponent))
 
 
 def told_weights(given: Any, K: int) -> Floats:
