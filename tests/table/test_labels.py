@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 
-from posteriori.errors import BadValue, UnknownValue
-from posteriori.table.labels import encode_labels
+from posteriori.errors import BadParameter, BadValue, UnknownValue
+from posteriori.table.labels import encode_labels, hidden_labels
 
 values = st.one_of(
     st.lists(st.integers(-(2**40), 2**40), min_size=1),
@@ -110,3 +110,10 @@ def test_labels_among_known_classes(y, classes, codes):
         known, found = encode_labels(y, classes)
         assert known is classes
         assert found.tolist() == codes
+
+
+@pytest.mark.parametrize("marks", [[-1], np.array([-1]), {-1}, {-1: 0}, ([-1],), (None, np.array([0]))])
+def test_a_mark_that_can_be_no_label_is_refused(marks: Any) -> None:
+    with pytest.raises(BadParameter, match="a label, or a tuple of labels"):
+        hidden_labels([0, 1, -1], marks)
+    assert hidden_labels([0, 1, -1], (-1, None))[1].tolist() == [False, False, True]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ..arrays import Array, Bools, Floats, Ints
-from ..errors import BadType, BadValue, UnknownValue, did_you_mean, listed
+from ..errors import BadParameter, BadType, BadValue, UnknownValue, did_you_mean, listed
 from ..kernels.naive import encode_integers
 from .schema import in_order, is_missing
 
@@ -91,6 +91,10 @@ def hidden_labels(y: Any, unlabelled: Any) -> tuple[Array, Bools]:
     (array(['a', 'a', 'b'], dtype='<U1'), array([False,  True, False]))
     """
     marks = unlabelled if isinstance(unlabelled, tuple) else (unlabelled,)
+    if any(
+        isinstance(mark, list | set | frozenset | dict) or np.ndim(mark) for mark in marks
+    ):  # no label is one of these
+        raise BadParameter(f"unlabelled is a label, or a tuple of labels. Got {unlabelled!r} instead.")
     missing = any(is_missing(mark) for mark in marks)
     told = [mark for mark in marks if not is_missing(mark)]
     masked = np.ma.getmaskarray(y) if missing and isinstance(y, np.ma.MaskedArray) else None
