@@ -52,6 +52,7 @@ class GaussianMixture(Density):
     ----------
     n_components : int or "auto", default=1
         "auto" takes the number, up to `max_components`, that BIC likes best; `bic_curve_` has them all.
+        A row of weight w counts as w rows: weights that sum to one tell BIC of a single row.
     covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
     tol : float, default=1e-3
         The climb ends where the mean log-likelihood changes by less.

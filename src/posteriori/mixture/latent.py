@@ -46,6 +46,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
     ----------
     n_classes : int or "auto", default 2
         "auto" takes the number, up to `max_classes`, that BIC likes best; `bic_curve_` has them all.
+        A row of weight w counts as w rows: weights that sum to one tell BIC of a single row.
     max_classes : int, default 10
         The largest number that "auto" tries.
     smoothing : float, default 0.1
