@@ -17,11 +17,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
 from ..blas import one_thread
-from ..errors import BadValue, SingularCovariance
+from ..errors import SingularCovariance
 from ..statistics import CoMoments
 from ..statistics.moments import comoments
 from ..table.points import checked_matrix
-from .drop_ins.drop_in import array_of
+from .drop_ins.drop_in import told_priors
 from .learning import MatrixLearner
 
 FLOATS = (np.float64, np.float32)
@@ -105,12 +105,7 @@ class GaussianBayes(MatrixLearner):
         """P(y)."""
         if self.priors is None:
             return self._moments.n / max(float(self._moments.n.sum()), np.finfo(float).tiny)
-        priors = array_of("priors", self.priors)
-        if priors.shape != self.classes_.shape or (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
-            raise BadValue(
-                f"priors must be {len(self.classes_)} numbers that are not negative and sum to 1; got {priors}"
-            )
-        return priors
+        return told_priors(self.priors, self.classes_)
 
     @property
     def means_(self) -> Floats:

@@ -157,9 +157,9 @@ class TableLearner(Learner):
         tags.input_tags.string = True
         return tags
 
+    @abstractmethod
     def _settled(self, rows: Rows, known: Ints) -> Any:
         """The model that every turn begins with: what is chosen but once is chosen, by the labels if there are any."""
-        raise NotImplementedError
 
     def _of_known(self, rows: Rows, known: Ints) -> Any:
         """The model of the rows with labels alone."""
@@ -168,21 +168,21 @@ class TableLearner(Learner):
         model._become(counted, rows.labels)
         return model
 
+    @abstractmethod
     def _prepared(self, frame: Frame, schema: Schema) -> tuple[Any, Schema]:
         """(the rows as `_scored` and `_counted` read them, the schema with the values of all rows)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _taken(self, data: Any, rows: Array) -> Any:
         """Some rows of what `_prepared` gives."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _scored(self, data: Any) -> Floats:
         """log P(y, x) of each row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _counted(self, data: Any, schema: Schema, y: Array, shares: Floats) -> Any:
         """The statistics of the rows, each in every class by its shares."""
-        raise NotImplementedError
 
     def _climbs(self, schema: Schema) -> bool:
         """Whether counting maximises ℓ, with `_log_prior_of_theta`."""

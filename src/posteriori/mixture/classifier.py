@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array, Floats, Ints
 from ..bayes.classifier import BayesClassifier
-from ..bayes.drop_ins.drop_in import array_of
+from ..bayes.drop_ins.drop_in import told_priors
 from ..errors import BadParameter, BadType, BadValue, PosterioriError, UnknownValue, did_you_mean, listed
 from ..estimator import N_JOBS, RANDOM_STATE, learning
 from ..kernels.naive import normalise
@@ -189,12 +189,7 @@ class MixtureBayes(BayesClassifier):
     def _prior(self) -> Floats:
         if self.priors is None:
             return np.asarray(self.class_count_ / self.class_count_.sum())
-        priors = array_of("priors", self.priors)
-        if priors.shape != self.classes_.shape or (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
-            raise BadValue(
-                f"priors must be {len(self.classes_)} numbers that are not negative and sum to 1; got {priors}"
-            )
-        return priors
+        return told_priors(self.priors, self.classes_)
 
     @property
     def class_prior_(self) -> Floats:

@@ -76,6 +76,14 @@ def array_of(name: str, value: Any) -> Floats:
     return found
 
 
+def told_priors(priors: Any, classes: Array) -> Floats:
+    """P(y) as it was told: a share for each class."""
+    found = array_of("priors", priors)
+    if found.shape != classes.shape or (found < 0).any() or not np.isclose(found.sum(), 1.0):
+        raise BadValue(f"priors must be {len(classes)} numbers that are not negative and sum to 1; got {found}")
+    return found
+
+
 def plain(model: Any, X: Any, dtypes: Iterable[Any], reset: bool) -> bool:
     """Whether X is an array that the kernels read as it is, with the columns that were learned.
 
