@@ -117,3 +117,14 @@ def test_a_mark_that_can_be_no_label_is_refused(marks: Any) -> None:
     with pytest.raises(BadParameter, match="a label, or a tuple of labels"):
         hidden_labels([0, 1, -1], marks)
     assert hidden_labels([0, 1, -1], (-1, None))[1].tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("values", [[0, 3, 1], [True, False, True], [0.5, 1.0, 2.0], ["a", "b", "c"], [1, "b", 2.5]])
+def test_a_missing_mark_leaves_the_type_of_the_labels(values):
+    y = np.array([*values, None], dtype=object)
+    labels, hidden = hidden_labels(y, None)
+    assert hidden.tolist() == [False] * 3 + [True]
+    assert labels[:3].tolist() == values
+    assert [type(v) for v in labels[:3].tolist()] == [type(v) for v in values]
+    numbers = len({type(v) for v in values}) == 1 and not isinstance(values[0], str)
+    assert (labels.dtype == object) == (not numbers)  # as scikit-learn's metrics ask of classes_

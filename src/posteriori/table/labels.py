@@ -119,6 +119,8 @@ def hidden_labels(y: Any, unlabelled: Any) -> tuple[Array, Bools]:
     if hidden.any() and not hidden.all():
         labels = labels.copy()
         labels[hidden] = labels[np.argmin(hidden)]
+        if labels.dtype == object and len(kinds := {type(v) for v in labels}) == 1 and issubclass(kinds.pop(), Real):
+            labels = np.asarray(labels.tolist())  # numbers that were objects for the sake of the mark alone
     return np.asarray(labels.tolist()) if listed_ and not hidden.all() else labels, hidden
 
 
