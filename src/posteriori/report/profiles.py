@@ -31,6 +31,7 @@ def _rows(table: Any) -> list[tuple[str, list[tuple[float, float, str]]]]:
     labels = list(table.index)
     if labels == ["mean", "sd"]:
         mean, sd = table.to_numpy()
+        mean = np.where(np.abs(mean) < 1e-3 * sd, 0.0, mean)  # 3e-102 ± 0.05 says less than 0 ± 0.05
         low, high = float((mean - sd).min()), float((mean + sd).max())
         width = high - low if high > low else 1.0
         ends = zip((mean - sd - low) / width, (mean + sd - low) / width, mean, sd)
