@@ -17,6 +17,8 @@ _HOME: dict[str, str] = {
     "TAN": "bayes.tan",
     "Schema": "table.schema",
     "read": "table.read",
+    "load": "store.file",
+    "save": "store.file",
     "Loss": "decision.loss",
     "RiskClassifier": "decision.classifier",
     "bayes_risk": "decision.decide",

@@ -16,9 +16,12 @@ PosterioriError
 │   ├── NotSeparable                 a hard margin on data that no plane separates
 │   ├── NotErgodic                   a Gibbs chain that could not reach every state
 │   ├── Unreliable                   a sampled answer that what was not drawn could turn over
-│   └── InvalidNetwork               a graph or a table that is no Bayesian network
+│   ├── InvalidNetwork               a graph or a table that is no Bayesian network
+│   └── NotStorable (TypeError)      a model, or a part of one, that a model file cannot hold
 ├── LossError (ValueError)           a loss matrix that can be read two ways, or not at all
 ├── FormatError (ValueError)         a file that does not follow its format
+│   └── ModelFileError               a model file that is damaged, of another version, or no model
+├── WriteError (OSError)             a file that could not be written; what was there is as it was
 ├── MemoryBudgetError (MemoryError)  work that would exceed the memory budget, refused before it starts
 └── MissingExtra (ImportError)       an optional dependency that is not installed
 """
@@ -109,12 +112,24 @@ class InvalidNetwork(ModelError):
     """A graph or a table that is no Bayesian network."""
 
 
+class NotStorable(ModelError, TypeError):
+    """A model, or a part of one, that a model file cannot hold."""
+
+
 class LossError(PosterioriError, ValueError):
     """A loss matrix that can be read two ways, or not at all."""
 
 
 class FormatError(PosterioriError, ValueError):
     """A file that does not follow its format."""
+
+
+class ModelFileError(FormatError):
+    """A model file that is damaged, of another version, or no model."""
+
+
+class WriteError(PosterioriError, OSError):
+    """A file that could not be written; what was there is as it was."""
 
 
 class MemoryBudgetError(PosterioriError, MemoryError):

@@ -338,3 +338,10 @@ def test_kernels_far_away_agree():
     model = po.NaiveBayes(density="kernel", prior="uniform").fit([[0.0]] * 5 + [[1.0], [2.0], [3.0]], [0] * 5 + [1] * 3)
     p = model.predict_proba([[1e3], [-1e4]])
     assert p == pytest.approx(np.array([[4 / 10, 6 / 10]] * 2), rel=1e-6)
+
+
+def test_a_prior_by_class_goes_with_densities_that_are_chosen():
+    X = {"wind": np.random.default_rng(0).normal(size=40) ** 2}
+    y = ["in", "out"] * 20
+    told = po.NaiveBayes(prior={"out": 0.9, "in": 0.1}).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(told, po.NaiveBayes(prior=[0.1, 0.9]).fit(X, y).predict_proba(X))

@@ -93,7 +93,7 @@ def _start(
     """ln P^−i(y) + Σ_j ln P^−i(x_ij|y) over the categorical and binary columns, but for what all classes share."""
     own = _own(y, out, statistics.n_classes)
     rows = statistics.rows.astype(np.float64)
-    total = np.tile(log_prior(statistics.rows, prior, smoothing), (len(y), 1))
+    total = np.tile(log_prior(statistics.rows, prior, smoothing, statistics.schema.classes), (len(y), 1))
     added = {"smoothed": smoothing, "empirical": 0.0}.get(prior) if isinstance(prior, str) else None
     with np.errstate(divide="ignore", invalid="ignore"):
         if added is not None:

@@ -6,16 +6,14 @@ are refused before they are held. Every refusal is a FormatError.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import os
 import pathlib
-import secrets
-import stat
 import zlib
 from collections.abc import Callable
 
+from ...drafts import whole_file
 from ...errors import FormatError, did_you_mean, listed
 from . import bif, hugin, uai, xmlbif
 from .text import MAX_BYTES, Description
@@ -96,14 +94,5 @@ def write(network: Description, path: str | os.PathLike[str]) -> None:
     data = render(network, suffix)
     if zipped:
         data = gzip.compress(data, mtime=0)  # the same network gives the same bytes
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with draft.open("xb") as stream:  # a new file: 0666 less the umask
-            stream.write(data)
-        with contextlib.suppress(FileNotFoundError):
-            draft.chmod(stat.S_IMODE(path.stat().st_mode))
-        os.replace(draft, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
-        raise
+    with whole_file(path) as stream:
+        stream.write(data)

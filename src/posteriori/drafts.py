@@ -1,0 +1,69 @@
+"""Files written whole or not at all: a draft beside the file, on the disk before it takes the file's name."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import secrets
+import stat
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from .errors import WriteError
+
+__all__ = ["whole_file"]
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream whose bytes become the file once all of them are on the disk; where anything fails, Ctrl-C too, what was
+    there stays as it was. A link stays a link, and the file keeps its permissions.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as room:
+    ...     file = pathlib.Path(room, "a.txt")
+    ...     with whole_file(file) as stream: _ = stream.write(b"new")
+    ...     file.read_text(), len(list(file.parent.iterdir()))
+    ('new', 1)
+    """
+    named = pathlib.Path(path)
+    target = pathlib.Path(os.path.realpath(named))
+    _refuse(named, target)
+    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
+    try:
+        with draft.open("xb") as stream:  # a new file: 0666 less the umask
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            draft.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(draft, target)
+        _sync_folder(target.parent)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        if isinstance(error, OSError) and not isinstance(error, WriteError):
+            why = error.strerror or str(error)
+            raise WriteError(f"{named} could not be written: {why}; what was there is as it was") from error
+        raise
+
+
+def _refuse(named: pathlib.Path, target: pathlib.Path) -> None:
+    """Names that no file can be written under."""
+    if target.is_dir():
+        raise WriteError(f"{named} is a folder: give the name of a file in it")
+    if target.exists() and not target.is_file():
+        raise WriteError(f"{named} is no regular file")
+    if not target.parent.is_dir():
+        raise WriteError(f"{named} could not be written: there is no folder {named.parent}")
+
+
+def _sync_folder(folder: pathlib.Path) -> None:
+    """The new name on the disk too, where the system lets a folder be opened."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,298 @@
+"""Values ↔ JSON: what JSON has as it is, every other value as {"is": tag, field: value, …}, arrays by their number.
+
+| value | written as |
+|---|---|
+| None, bool, str, whole and finite numbers, list | as JSON has them |
+| nan, ±inf | {"is": "float", "of": "nan"} |
+| tuple, set, frozenset, dict | {"is": "tuple", "of": […]}, a dict as pairs |
+| 16 and more texts, numbers or booleans | {"is": "tuple", "as": "text", …}: an array, not JSON |
+| arrays | {"is": "array", "at": 3}; texts and objects {"is": "objects", …} |
+| plain values (`plain`), our classes (`forms`) | {"is": "date", "of": "2024-01-01"}, {"is": "Counts", "table": …} |
+
+Reading is bottom up: `json` hands over every object as soon as it is closed, and it becomes its value there and then.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..arrays import Array
+from ..errors import ModelFileError, NotStorable
+from ..table.schema import in_order
+from .container import DTYPES, OBJECT, Budget, parse
+from .forms import form_of, form_tagged
+from .plain import PLAIN, read_plain, write_plain
+
+__all__ = ["Reader", "Writer"]
+
+MANY = 16  # items from which a list of one type is an array
+LARGE = 1 << 14  # bits of a whole number: more digits than Python reads from a text
+BULK: dict[type, tuple[str, Any]] = {int: ("int", np.int64), float: ("float", np.float64), bool: ("bool", np.bool_)}
+BOXES: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
+
+
+class Writer:
+    """Values to JSON; `arrays` grows with the arrays that it meets.
+
+    >>> Writer().text((1, float("inf")))
+    '{"is":"tuple","of":[1,{"is":"float","of":"inf"}]}'
+    """
+
+    def __init__(self) -> None:
+        self.arrays: list[Array] = []
+        self._where: list[str] = []
+
+    def text(self, value: Any) -> str:
+        """The JSON of a value."""
+        return json.dumps(self.value(value), separators=(",", ":"), allow_nan=False)
+
+    def value(self, value: Any) -> Any:
+        """A value in JSON's own types."""
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if kind is int:
+            return value if value.bit_length() < LARGE else self._refuse(value, "so large a number")
+        if kind is float:
+            return value if math.isfinite(value) else {"is": "float", "of": repr(value)}
+        if kind in (list, tuple):
+            return self._box(kind.__name__, value)
+        if kind in (set, frozenset):
+            return self._box(kind.__name__, list(in_order(value)))
+        if kind is dict:
+            return {"is": "dict", "of": [[self.value(k), self._at(str(k), v)] for k, v in value.items()]}
+        if kind is np.ndarray:
+            return self._array(value)
+        if kind.__name__ in SPARSE and kind is SPARSE[kind.__name__]:
+            parts = {name: self._at(name, getattr(value, name)) for name in ("data", "indices", "indptr")}
+            return {"is": kind.__name__, "shape": list(map(int, value.shape)), **parts}
+        plain = write_plain(value)
+        if plain is not None:
+            return plain
+        form = form_of(kind)
+        if form is None:
+            return self._refuse(value, f"{_article(value)} {kind.__module__}.{kind.__qualname__}")
+        return {"is": form.tag} | {name: self._at(name, part) for name, part in form.take(value).items()}
+
+    def _at(self, name: str, value: Any) -> Any:
+        """A part of a value; errors name the way to it."""
+        self._where.append(name)
+        found = self.value(value)
+        self._where.pop()
+        return found
+
+    def _refuse(self, value: Any, what: str) -> Any:
+        where = ".".join(self._where) or "the model"
+        hint = ""
+        if callable(value):
+            hint = "; a file holds no code: give the parameter a name or a number, or None, before saving"
+        elif hasattr(value, "get_params"):
+            hint = "; only estimators and networks of posteriori itself are held, no subclasses and no other library's"
+        raise NotStorable(f"{where}: a model file cannot hold {what}{hint}")
+
+    def _box(self, name: str, items: Sequence[Any]) -> Any:
+        types = set(map(type, items)) if len(items) >= MANY else set()
+        if types == {str}:
+            bits = [s.encode("utf-8", "surrogatepass") for s in items]
+            ends = np.cumsum([len(b) for b in bits], dtype=np.int64)
+            text = np.frombuffer(b"".join(bits), np.uint8)
+            return {"is": name, "as": "text", "ends": self._array(ends), "of": self._array(text)}
+        if len(types) == 1 and (found := BULK.get(next(iter(types)))):
+            try:
+                return {"is": name, "as": found[0], "of": self._array(np.array(items, found[1]))}
+            except OverflowError:
+                pass  # numbers beyond 64 bits stay as they are
+        written = [self._at(str(k), v) for k, v in enumerate(items)]
+        return written if name == "list" else {"is": name, "of": written}
+
+    def _array(self, array: Array) -> Any:
+        dtype = array.dtype.newbyteorder("=")
+        if dtype.kind in "UO":
+            shape = {"shape": list(array.shape), "of": self._box("list", array.ravel().tolist())}
+            return (
+                {"is": "objects", **shape}
+                if dtype.kind == "O"
+                else {"is": "texts", "width": dtype.itemsize // 4, **shape}
+            )
+        how: dict[str, Any] = {}
+        if array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous:
+            array, how = array.T, {"order": "F"}
+        array = np.ascontiguousarray(array, dtype=dtype)
+        if dtype.kind in "mM":
+            array, how = array.view(np.int64), {**how, "as": dtype.str[1:]}
+        if dtype.kind == "S":
+            array, how = array.view(np.uint8), {**how, "as": dtype.str[1:]}
+        if array.dtype.name not in DTYPES:
+            return self._refuse(array, f"an array of {dtype}")
+        self.arrays.append(array)
+        return {"is": "array", "at": len(self.arrays) - 1, **how}
+
+
+def _article(value: Any) -> str:
+    return "the function or class" if callable(value) and not hasattr(value, "get_params") else "an object of type"
+
+
+class Reader:
+    """JSON to values; every array is used once."""
+
+    def __init__(self, arrays: Sequence[Array], budget: Budget) -> None:
+        self._arrays: list[Array | None] = list(arrays)
+        self._budget = budget
+
+    def value(self, text: str) -> Any:
+        """The value of a text."""
+        found = parse(text, "the model", object_pairs_hook=self._object)
+        left = [k for k, a in enumerate(self._arrays) if a is not None]
+        if left:
+            raise ModelFileError(f"array {left[0]} belongs to no value")
+        return found
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> Any:
+        fields = dict(pairs)
+        if len(fields) < len(pairs) or not pairs or pairs[0][0] != "is" or not isinstance(fields["is"], str):
+            raise ModelFileError("an object of the model must begin with its tag, and name a field once")
+        tag = fields.pop("is")
+        how = READ.get(tag)
+        if how is not None:
+            return how(self, tag, fields)
+        if tag in PLAIN:
+            return read_plain(tag, fields)
+        form = form_tagged(tag)
+        if form is None:
+            raise ModelFileError(f"nothing is called {tag!r:.50} here: was the file saved by a newer posteriori?")
+        return form.make(fields)
+
+    def _float(self, tag: str, fields: dict[str, Any]) -> float:
+        (text,) = take(tag, fields, "of")
+        if text not in ("nan", "inf", "-inf"):
+            raise ModelFileError(f"{text!r:.50} is no number")
+        return float(text)
+
+    def _box(self, tag: str, fields: dict[str, Any]) -> Any:
+        items = self._bulk(tag, fields) if "as" in fields else take(tag, fields, "of")[0]
+        if not isinstance(items, list):
+            raise ModelFileError(f"a {tag} must hold a list")
+        found = BOXES[tag](items)
+        if len(found) < len(items):
+            raise ModelFileError(f"a {tag} must hold every item once")
+        return found
+
+    def _bulk(self, tag: str, fields: dict[str, Any]) -> list[Any]:
+        kind = fields.pop("as")
+        if kind == "text":
+            ends, text = take(tag, fields, "ends", "of")
+            needs = ends, text
+            if not all(type(a) is np.ndarray and a.ndim == 1 for a in needs) or (ends.dtype, text.dtype) != (
+                np.dtype(np.int64),
+                np.dtype(np.uint8),
+            ):
+                raise ModelFileError("texts are bytes, and where each ends")
+            if (np.diff(ends, prepend=0) < 0).any() or (int(ends[-1]) if len(ends) else 0) != len(text):
+                raise ModelFileError("texts must end one after another, the last where their bytes do")
+            self._budget.spend(OBJECT * len(ends) + 4 * len(text), "a list of texts")
+            whole, at = text.tobytes(), ends.tolist()
+            return [whole[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *at], at)]
+        (array,) = take(tag, fields, "of")
+        wanted = next((dtype for name, dtype in BULK.values() if name == kind), None)
+        if wanted is None or type(array) is not np.ndarray or array.ndim != 1 or array.dtype != wanted:
+            raise ModelFileError(f"a {tag} of {kind!r:.20} must be one array of such")
+        self._budget.spend(OBJECT // 2 * len(array), "a list of numbers")
+        found: list[Any] = array.tolist()
+        return found
+
+    def _dict(self, tag: str, fields: dict[str, Any]) -> dict[Any, Any]:
+        (pairs,) = take(tag, fields, "of")
+        if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
+            raise ModelFileError("a dict must be a list of pairs")
+        if not all(isinstance(k, Hashable) for k, _ in pairs):
+            raise ModelFileError("the key of a dict must not change")
+        found = dict(map(tuple, pairs))
+        if len(found) < len(pairs):
+            raise ModelFileError("a dict must have every key once")
+        return found
+
+    def _array(self, tag: str, fields: dict[str, Any]) -> Array:
+        order, as_ = fields.pop("order", None), fields.pop("as", None)
+        (at,) = take(tag, fields, "at")
+        if type(at) is not int or not 0 <= at < len(self._arrays) or (array := self._arrays[at]) is None:
+            raise ModelFileError(f"there is no array {at!r:.20}, or it is used twice")
+        self._arrays[at] = None
+        if as_ is not None:
+            array = _viewed(array, as_)
+        if order is not None and (order != "F" or array.ndim < 2):
+            raise ModelFileError(f"an array has no order {order!r:.20}")
+        return array if order is None else array.T
+
+    def _objects(self, tag: str, fields: dict[str, Any]) -> Array:
+        shape, items = take(tag, fields, "shape", "of")
+        made = np.empty(_count(shape, items), dtype=object)
+        made[:] = items
+        return made.reshape(shape)
+
+    def _texts(self, tag: str, fields: dict[str, Any]) -> Array:
+        width, shape, items = take(tag, fields, "width", "shape", "of")
+        _count(shape, items)
+        if type(width) is not int or not 0 <= width < 1 << 24 or not all(type(s) is str for s in items):
+            raise ModelFileError("an array of texts must hold texts, and say how wide they are")
+        self._budget.spend(4 * width * len(items), "an array of texts")
+        if max(map(len, items), default=0) > width or any(s.endswith("\0") for s in items):
+            raise ModelFileError("a text is wider than its array says")
+        return np.array(items, dtype=f"<U{width}").reshape(shape)
+
+    def _sparse(self, tag: str, fields: dict[str, Any]) -> Any:
+        shape, data, indices, indptr = take(tag, fields, "shape", "data", "indices", "indptr")
+        arrays = all(type(a) is np.ndarray and a.ndim == 1 for a in (data, indices, indptr))
+        if not arrays or not _is_shape(shape) or len(shape) != 2 or data.dtype.kind not in "fiub":
+            raise ModelFileError("a sparse matrix must have a shape, numbers and their places")
+        if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64) or len(indptr) != shape[0] + 1:
+            raise ModelFileError(
+                "the places of a sparse matrix must be numbers, and one more row ends than it has rows"
+            )
+        found = SPARSE[tag]((data, indices, indptr), shape=tuple(shape), copy=False)
+        found.check_format(full_check=True)
+        return found
+
+
+def take(tag: str, fields: dict[str, Any], *names: str) -> list[Any]:
+    """The fields of a value, which must be these."""
+    if set(fields) != set(names):
+        raise ModelFileError(f"a {tag!r} must have the fields {list(names)}; got {list(fields)!r:.100}")
+    return [fields[n] for n in names]
+
+
+def _is_shape(shape: Any) -> bool:
+    return isinstance(shape, list) and len(shape) <= 8 and all(type(n) is int and 0 <= n < 1 << 48 for n in shape)
+
+
+def _count(shape: Any, items: Any) -> int:
+    if not _is_shape(shape) or not isinstance(items, list) or math.prod(shape) != len(items):
+        raise ModelFileError("an array must have as many items as its shape says")
+    return len(items)
+
+
+def _viewed(array: Array, as_: Any) -> Array:
+    """Whole numbers as moments in time, bytes as texts of bytes."""
+    if not isinstance(as_, str) or as_[:1] not in ("M", "m", "S") or len(as_) > 12:
+        raise ModelFileError(f"an array cannot be read as {as_!r:.20}")
+    dtype = np.dtype(f"<{as_}" if as_[0] != "S" else as_)
+    if array.dtype != (np.uint8 if as_[0] == "S" else np.int64) or not dtype.itemsize or array.ndim == 0:
+        raise ModelFileError(f"an array of {array.dtype} cannot be read as {as_!r:.20}")
+    return array.view(dtype)
+
+
+READ: dict[str, Callable[[Reader, str, dict[str, Any]], Any]] = {
+    "float": Reader._float,
+    **dict.fromkeys(BOXES, Reader._box),
+    "dict": Reader._dict,
+    "array": Reader._array,
+    "objects": Reader._objects,
+    "texts": Reader._texts,
+    **dict.fromkeys(SPARSE, Reader._sparse),
+}

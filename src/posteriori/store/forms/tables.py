@@ -1,0 +1,104 @@
+"""Schemas, column by column under each other: names, kinds, sizes, then all values; and what pandas' values are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import NotStorable
+from ...table.schema import KINDS, Column, Schema, is_missing
+from .form import Form, anything, ints, need, numbers, text, tuple_of, word
+from .form import nothing as none
+
+SPECS = {
+    "names": tuple_of(text),
+    "kinds": tuple_of(word(*KINDS)),
+    "sizes": ints(1, 0),
+    "values": anything,
+    "declared": numbers("?", 1),
+    "classes": anything,
+    "declared_classes": anything,
+    "target": text | none,
+    "notes": tuple_of(text),
+}
+
+
+def take(schema: Schema) -> dict[str, Any]:
+    """The fields of a schema."""
+    columns = schema.columns
+    for c in columns:
+        if not c.declared <= set(c.values):
+            raise NotStorable(f"column {c.name!r} declares values that it does not have")
+    return {
+        "names": schema.names,
+        "kinds": schema.kinds,
+        "sizes": np.array([len(c.values) for c in columns], dtype=np.int64),
+        "values": tuple(v for c in columns for v in c.values),
+        "declared": np.array([v in c.declared for c in columns for v in c.values], dtype=np.bool_),
+        "classes": schema.classes,
+        "declared_classes": schema.declared_classes,
+        "target": schema.target,
+        "notes": schema.notes,
+    }
+
+
+def build(fields: dict[str, Any]) -> Schema:
+    """The schema of its fields."""
+    need(set(fields) == set(SPECS), f"a Schema must have the fields {list(SPECS)}")
+    names, kinds, sizes, values = (fields[n] for n in ("names", "kinds", "sizes", "values"))
+    declared, classes, told = fields["declared"], fields["classes"], fields["declared_classes"]
+    need(type(values) is tuple and type(classes) is tuple and type(told) is frozenset, "values and classes are tuples")
+    need(len(names) == len(kinds) == len(sizes), "a schema must say the name, the kind and the size of every column")
+    need(
+        sizes.sum(dtype=np.float64) == len(values) == len(declared),
+        "a schema must have as many values as its sizes say",
+    )
+    columns, end = [], 0
+    for name, kind, size in zip(names, kinds, sizes.tolist()):
+        begin, end = end, end + size
+        mine = values[begin:end]
+        some = declared[begin:end]
+        need(is_distinct(mine), f"column {name!r:.50} must have different values, none of them missing")
+        columns.append(Column(name, kind, mine, frozenset(v for v, d in zip(mine, some.tolist()) if d)))
+    need(is_distinct(classes) and is_distinct(told), "classes must be different, none of them missing")
+    return Schema(tuple(columns), classes, told, fields["target"], fields["notes"])
+
+
+def is_distinct(values: Any) -> bool:
+    """Whether no value is missing or there twice."""
+    return len(set(values)) == len(values) and not any(map(is_missing, values))
+
+
+def _interval(fields: dict[str, Any]) -> Any:
+    return pd.Interval(fields["left"], fields["right"], fields["closed"])
+
+
+def _period(fields: dict[str, Any]) -> Any:
+    return pd.Period(ordinal=fields["ordinal"], freq=fields["freqstr"])
+
+
+def _read(*names: str) -> Any:
+    return lambda held: {n: getattr(held, n) for n in names}
+
+
+FORMS = {
+    "Schema": Form("Schema", Schema, SPECS, take, build, lambda made: None),
+    "Interval": Form(
+        "Interval",
+        pd.Interval,
+        {"left": anything, "right": anything, "closed": text},
+        _read("left", "right", "closed"),
+        _interval,
+        lambda made: None,
+    ),
+    "Period": Form(
+        "Period",
+        pd.Period,
+        {"ordinal": anything, "freqstr": text},
+        _read("ordinal", "freqstr"),
+        _period,
+        lambda made: None,
+    ),
+}
