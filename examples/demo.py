@@ -28,7 +28,7 @@ def melons() -> None:
     p = {str(c): round(float(q), 4) for c, q in zip(model.classes_, model.predict_proba(melon)[0])}
     print(f"\nthe first melon: {melon}\nP(good | melon) = {p}")
     print("\nwhy (log-odds by attribute):")
-    print(model.explain(melon).to_string(index=False, float_format="{:+.2f}".format))
+    print(model.explain(melon))
     model.forget(table.X[10:], table.y[10:])
     again = po.NaiveBayes(kinds=table.schema).fit(table.X[:10], table.y[:10])
     same = np.allclose(model.predict_proba(table.X), again.predict_proba(table.X))

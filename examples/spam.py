@@ -105,7 +105,7 @@ for name, decision in (("most probable class", by_argmax), ("least risk", carefu
     print(f"{name}: mean loss {po.mean_loss(y_new, decision, loss):.2f}")
 
 print("\nwhy the garden prize is in doubt:")
-print(model.explain({name: column[-2:-1] for name, column in X_new.items()}).round(2).to_string(index=False))
+print(model.explain({name: column[-2:-1] for name, column in X_new.items()}))
 
 # A correction is one more row; a mistake in the training data is taken out again, exactly.
 model.partial_fit({name: column[-2:-1] for name, column in X_new.items()}, ["ham"])

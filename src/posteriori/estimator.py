@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,7 +20,20 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, Str
 
 from .errors import BadParameter, did_you_mean
 
-__all__ = ["MAX_MEMORY", "N_JOBS", "RANDOM_STATE", "Estimator", "alike", "check_declared", "generator", "learning"]
+if TYPE_CHECKING:
+    from .explain.explanation import Explanation
+
+__all__ = [
+    "MAX_MEMORY",
+    "N_JOBS",
+    "RANDOM_STATE",
+    "Estimator",
+    "Explains",
+    "alike",
+    "check_declared",
+    "generator",
+    "learning",
+]
 
 T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -63,6 +76,35 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         state = dict(super().__getstate__())
         state.pop("_kept", None)
         return state
+
+
+class Explains:
+    """A classifier that says why."""
+
+    def _own_rows(self) -> Any:
+        """Rows of the table it learned from, as they came, where it keeps some."""
+        return None
+
+    def explain(
+        self,
+        row: Any,
+        target: Any = None,
+        against: Any = None,
+        *,
+        loss: Any = None,
+        reject: float | None = None,
+        background: Any = None,
+        fixed: Sequence[str] = (),
+        changes: int = 3,
+    ) -> Explanation:
+        """Why: the log-odds of `target` against `against` for one row, attribute by attribute, strongest first.
+
+        And what would have to be different for another decision: see `posteriori.explain.why.explain`.
+        """
+        from .explain.why import explain
+
+        how: dict[str, Any] = {"loss": loss, "reject": reject, "background": background}
+        return explain(self, row, target, against, **how, fixed=fixed, changes=changes)
 
 
 def generator(random_state: Any) -> np.random.Generator:

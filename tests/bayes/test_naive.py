@@ -173,7 +173,7 @@ def test_poisson_and_kernel_by_hand():
     y = np.array([0, 0, 0, 0, 1, 1, 1])
     model = po.NaiveBayes(smoothing=0, kinds="count", density="poisson").fit(hits[:, None], y)
     expected = np.array([poisson.logpmf(4, 1.5), poisson.logpmf(4, 8.0)])
-    assert model._parts(np.array([[4]]))[0, 0] == pytest.approx(expected)
+    assert model._log_parts(np.array([[4]]))[1][0, 0] == pytest.approx(expected)
     v = np.array([0.0, 1.0, 1.5, 4.0, 5.0])
     k = np.array([0, 0, 0, 1, 1])
     model = po.NaiveBayes(density="kernel").fit(v[:, None], k)
@@ -182,13 +182,13 @@ def test_poisson_and_kernel_by_hand():
         own = v[k == c]
         base = norm.pdf(0.7, v.mean(), v.std())  # one row of the column over all classes
         by_hand = (norm.pdf(0.7, own, h[c]).sum() + base) / (len(own) + 1)
-        assert np.exp(model._parts(np.array([[0.7]]))[0, 0, c]) == pytest.approx(by_hand)
+        assert np.exp(model._log_parts(np.array([[0.7]]))[1][0, 0, c]) == pytest.approx(by_hand)
 
 
 def test_explain_adds_up_to_the_log_odds():
     frame = pd.DataFrame({"c": RNG.choice(["a", "b"], 80), "v": X[:, 0]})
     model = po.NaiveBayes().fit(frame, np.array(["p", "q", "r"])[Y])
-    why = model.explain(frame.iloc[[0]], target="p", against="r")
+    why = model.explain(frame.iloc[[0]], target="p", against="r").frame()
     log_p = model.predict_log_proba(frame.iloc[[0]])[0]
     assert why["log_odds"].sum() == pytest.approx(log_p[0] - log_p[2])
     assert why["column"].tolist()[0] == "(prior)"

@@ -65,7 +65,7 @@ def test_melons_printed_figures():
     no, yes = np.exp(model.predict_joint_log_proba(first))[0]
     assert yes == pytest.approx(0.052, abs=5e-4)
     assert no == pytest.approx(6.80e-5, rel=1e-2)  # the printed product is of rounded factors
-    parts = np.exp(model._parts(first))[0]
+    parts = np.exp(model._log_parts(first)[1])[0]
     assert parts[6] == pytest.approx([1.203, 1.959], abs=1e-3)
     assert parts[7] == pytest.approx([0.066, 0.788], abs=1e-3)
 

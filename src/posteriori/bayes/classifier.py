@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats
 from ..errors import ImpossibleEvidence
-from ..estimator import Estimator
+from ..estimator import Estimator, Explains
 from ..kernels.naive import normalise, posterior
 from ..table.frame import ScoresTables
 
 
-class BayesClassifier(ScoresTables, ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
+class BayesClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     """A classifier by P(y|x) = P(y, x) / Σ_y P(y, x); a model gives `_log_joint` and the rest follows."""
 
     classes_: Array
@@ -31,6 +31,14 @@ class BayesClassifier(ScoresTables, ClassifierMixin, Estimator, ABC):  # type: i
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         """(P(y|x), first row that no class allows or −1); a model that has a faster way gives its own."""
         return posterior(self._log_joint(X))
+
+    def _log_parts(self, X: Any) -> tuple[Floats, Floats] | None:
+        """(log P(y), log P(x_j|y, …) of each row, column and class) where log P(y, x) is their sum, else None."""
+        return None
+
+    def _log_without(self, X: Any) -> Floats | None:
+        """log P(y, x without x_j) of each row, column and class, where the model knows it without a missing cell."""
+        return None
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """log P(y, x) of each row and class."""

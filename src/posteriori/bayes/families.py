@@ -201,6 +201,16 @@ class Families:
             steps.append(np.where(climbing[:, None], found, steps[-1]))
         return steps
 
+    def parts(self, table: CodedTable) -> Floats | None:
+        """log P(x_j | y, parents of j) of each row, column and class; None where a missing cell is summed out."""
+        if self.exact and not table.whole and any(self.structure.parents):
+            return None
+        used = range(len(self.sizes)) if self.used is None else self.used
+        out = np.zeros((table.n, len(self.sizes), len(self.log_prior)))
+        for j in used:
+            out[:, j] = self.ladder(table, j)[-1]
+        return out
+
     def _summed_out(self, table: CodedTable) -> Floats:
         """Messages from the leaves to the roots: m_j[v] = ln Σ_x θ_j[v, x] Π over children of their m[x].
 

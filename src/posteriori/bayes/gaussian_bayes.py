@@ -47,6 +47,13 @@ class Normal:
             out[begin : begin + BLOCK] = np.einsum("jr,jr->r", z, z)
         return np.asarray(-0.5 * (len(self.mean) * np.log(2 * np.pi) + log_det + out))
 
+    def log_given_others(self, X: Array) -> Floats:
+        """ln p(x_j | the other columns), shape (n, d): with P = Σ⁻¹ its variance is 1/P_jj, its gap (P(x − μ))_j/P_jj."""
+        inverse = solve_triangular(self.factor, np.eye(len(self.mean)), lower=True, check_finite=False)
+        precision = inverse.T @ inverse
+        pull, own = (X - self.mean) / self.scale @ precision, np.diag(precision)
+        return np.asarray(-0.5 * (np.log(2 * np.pi / own) + pull**2 / own) - np.log(self.scale))
+
     def sample(self, n: int, random: np.random.RandomState) -> Floats:
         """μ + s · L z with z standard normal."""
         return self.mean + self.scale * (random.standard_normal((n, len(self.mean))) @ self.factor.T)
@@ -178,13 +185,32 @@ class GaussianBayes(MatrixLearner):
         return [n if isinstance(n, Normal) else None for n in normals], log_prior
 
     def _log_joint(self, X: Any) -> Floats:
-        X = self._border(X, reset=False)
+        return self._scores(self._border(X, reset=False))
+
+    def _scores(self, X: Array) -> Floats:
         normals, log_prior = self._densities()
         out = np.full((len(X), len(normals)), -np.inf)
         with one_thread(X.size * X.shape[1] * len(normals)):
             for y, normal in enumerate(normals):
                 if normal is not None:
                     out[:, y] = log_prior[y] + normal.log_density(X)
+        return out
+
+    def _log_parts(self, X: Any) -> tuple[Floats, Floats] | None:
+        if self.covariance not in ("diag", "spherical"):
+            return None
+        return self._densities()[1], self._given_others(self._border(X, reset=False))
+
+    def _log_without(self, X: Any) -> Floats:
+        X = self._border(X, reset=False)
+        return np.asarray(self._scores(X)[:, None] - self._given_others(X))
+
+    def _given_others(self, X: Array) -> Floats:
+        """ln p(x_j | y, the other columns), shape (n, d, K)."""
+        out = np.full((*X.shape, len(self.classes_)), -np.inf)
+        for y, normal in enumerate(self._densities()[0]):
+            if normal is not None:
+                out[:, :, y] = normal.log_given_others(X)
         return out
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Array]:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from ..arrays import Array, Floats, Ints
-from ..errors import ModelError, UnknownValue, did_you_mean, listed
+from ..errors import ModelError
 from ..estimator import N_JOBS, alike
 from ..statistics.collect import collect, with_values_of
 from ..table.encode import dense
@@ -195,32 +195,8 @@ class NaiveBayes(TableLearner):
             for r, c in zip(self.statistics_.roles, self.schema_.columns)
         )
 
-    def _parts(self, X: Any) -> Floats:
-        """log P(x_j|y) of each row, column and class."""
-        return self.factored_.parts(self._opened(X))
-
-    def explain(self, row: Any, target: Any = None, against: Any = None) -> pd.DataFrame:
-        """Why: the log-odds of `target` against `against`, attribute by attribute, strongest first.
-
-        ln P(t|x)/P(a|x) = ln P(t)/P(a) + Σ_j ln P(x_j|t)/P(x_j|a). By default the most probable class against the next.
-        """
-        self._check_fitted()
-        parts = self._parts(row)
-        if len(parts) != 1:
-            raise ValueError(f"explain takes one row. Got {len(parts)} instead.")
-        order = np.argsort(-self._log_joint(row)[0], kind="stable")
-        t = int(order[0]) if target is None else self._class(target)
-        rest = [int(c) for c in order if c != t]
-        if not rest:
-            raise ModelError("a model of one class has nothing to weigh it against")
-        a = rest[0] if against is None else self._class(against)
-        return views.explanation(self, self._open(row), parts[0], t, a)
-
-    def _class(self, name: Any) -> int:
-        classes = self.schema_.classes
-        if name not in classes:
-            raise UnknownValue(f"no class {name!r}{did_you_mean(name, classes) or '.'} Classes: {listed(classes)}")
-        return classes.index(name)
+    def _log_parts(self, X: Any) -> tuple[Floats, Floats]:
+        return self.factored_.log_prior, self.factored_.parts(self._opened(X))
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, Array]:
         """(rows, classes) drawn from the model: y ~ P(y), then x_j ~ P(x_j|y)."""

@@ -170,10 +170,14 @@ class SemiNaive(TableLearner):
         """Where every numeric column is cut; fit another model with `cuts=` these to add the two."""
         return {n: c for n, c in zip(self.schema_.names, self.statistics_.cuts) if c is not None}
 
-    def _log_joint(self, X: Any) -> Floats:
+    def _coded(self, X: Any) -> CodedTable:
+        """The border of prediction: rows as codes."""
         frame = self._open(X)
         frame = dense(frame) if frame.sparse is not None else frame
-        table = code_known(frame, self.schema_, self.statistics_.cuts, self.n_jobs)
+        return code_known(frame, self.schema_, self.statistics_.cuts, self.n_jobs)
+
+    def _log_joint(self, X: Any) -> Floats:
+        table = self._coded(X)
         out = self._score(table)
         self._seen = Seen(table.n_missing, table.n_unseen)
         return out
@@ -255,6 +259,10 @@ class OneStructure(SemiNaive):
 
     def _score(self, table: CodedTable) -> Floats:
         return self.families_.log_joint(table, self.n_jobs)
+
+    def _log_parts(self, X: Any) -> tuple[Floats, Floats] | None:
+        parts = self.families_.parts(self._coded(X))
+        return None if parts is None else (self.families_.log_prior, parts)
 
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         return self.families_.draw(n, rng)

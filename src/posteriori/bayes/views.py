@@ -1,4 +1,4 @@
-"""What a naive Bayes model shows: tables, ranks, intervals, explanations. No arithmetic of the model lives here."""
+"""What a naive Bayes model shows: tables, ranks, intervals. No arithmetic of the model lives here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..table.frame import Frame
 from .densities import Categories
 from .densities.choice import CANDIDATES
 from .factored import DENSITIES, USUAL
@@ -91,30 +90,6 @@ def credible_intervals(model: NaiveBayes, level: float) -> pd.DataFrame:
             for k, column in enumerate(density.columns):
                 add(column.name, column.values, density.counts.scope(k).astype(float), classes)
     return pd.DataFrame(rows, columns=["column", "value", "class", "mean", "low", "high"])
-
-
-def explanation(model: NaiveBayes, frame: Frame, parts: Floats, t: int, a: int) -> pd.DataFrame:
-    """Prior and attributes with what each adds to the log-odds of class t against class a; their sum is the whole."""
-    import pandas as pd
-
-    names, classes = model.schema_.names, model.schema_.classes
-    with np.errstate(invalid="ignore"):
-        odds = np.nan_to_num(parts[:, t] - parts[:, a], nan=0.0, posinf=np.inf, neginf=-np.inf)
-        start = model.factored_.log_prior[t] - model.factored_.log_prior[a]
-    cells = [_cell(frame, j) for j in range(len(names))]
-    order = np.argsort(-np.abs(odds), kind="stable")
-    return pd.DataFrame(
-        {
-            "column": ["(prior)", *(names[j] for j in order)],
-            "value": pd.Series([None, *(cells[j] for j in order)], dtype=object),
-            "log_odds": [start, *odds[order]],
-        }
-    ).rename_axis(index=f"{classes[t]!r} against {classes[a]!r}")
-
-
-def _cell(frame: Frame, j: int) -> Any:
-    value = frame.column(j)[0]
-    return value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
 
 
 def drawn(model: NaiveBayes, columns: dict[int, NDArray[Any]]) -> Any:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from ..arrays import Array, Floats
 from ..errors import LossError, ModelError
-from ..estimator import Estimator, learning
+from ..estimator import Estimator, Explains, learning
 from ..table.frame import Table, labelled
 from .curve import RiskCoverage, reject_price, risk_coverage
 from .decide import bayes_risk, decide, mean_loss, risk
@@ -33,7 +33,7 @@ def _has_log_proba(self: RiskClassifier) -> bool:
     return hasattr(getattr(self, "estimator_", self.estimator), "predict_log_proba")
 
 
-class RiskClassifier(ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: ignore[misc]
+class RiskClassifier(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: ignore[misc]
     """h*(x) = argmin_a Σ_y λ[a, y] P(y|x) over the posterior of any scikit-learn classifier.
 
     `loss` and `reject` are read when predicting: change them with `set_params` and no refit is needed.

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Floats, Ints
 from ..errors import ModelError, NotSeparable, TableError
-from ..estimator import learning
+from ..estimator import Explains, learning
 from ..table.frame import ScoresTables
 from ..table.labels import encode_labels
 from .gram import KernelFunction
@@ -52,7 +52,7 @@ def _gives_posteriors(self: SVC) -> bool:
     return True
 
 
-class SVC(ScoresTables, ClassifierMixin, KernelMachine):  # type: ignore[misc]
+class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """Support vector classifier: min ½‖w‖² + Σ C_i ξ_i with y_i(wᵀφ(x_i) + b) ≥ 1 − ξ_i, ξ ≥ 0.
 
     Parameters
@@ -274,6 +274,10 @@ class SVC(ScoresTables, ClassifierMixin, KernelMachine):  # type: ignore[misc]
         return self._kernel.sums(X[rows], ready, beta[None], self.n_jobs)[:, 0] + machine.b
 
     @available_if(_gives_posteriors)  # type: ignore[untyped-decorator]
+    def _own_rows(self) -> Any:
+        kept = self.support_vectors_
+        return kept if isinstance(kept, np.ndarray) and kept.size else None
+
     def predict_proba(self, X: Any) -> Floats:
         """P(y | x): Platt's sigmoid of f; of several classes, coupled pairs ("ovo") or normalised sigmoids ("ovr")."""
         decisions = self._machine_decisions(X)

@@ -15,14 +15,15 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, listed
-from ..estimator import learning
+from ..estimator import Explains, learning
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import encode_labels, read_targets
 from .base import Neighbors
 from .loo import error_curve, squared_curve
+from .metrics import Space
 
 
-class KNeighborsClassifier(ScoresTables, ClassifierMixin, Neighbors):  # type: ignore[misc]
+class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors):  # type: ignore[misc]
     """P(y=c|x) = (k_c + λ)/(k + Kλ): the class that most of the k nearest rows have.
 
     Majority vote is the least empirical risk under zero-one loss; other losses through `decide` and `RiskClassifier`. A row
@@ -112,6 +113,10 @@ class KNeighborsClassifier(ScoresTables, ClassifierMixin, Neighbors):  # type: i
 
     def _curve(self, distance: Floats, index: Array, most: int) -> Floats:
         return error_curve(distance, index, self._codes, len(self.classes_), self.weights, self._weight, most)
+
+    def _own_rows(self) -> Any:
+        as_they_came = isinstance(self._space, Space) and self._space.map is None
+        return self._store.rows if as_they_came else None
 
     def predict_proba(self, X: Any) -> Floats:
         """P(y=c|x) = (k_c + λ)/(k + Kλ), k_c and k weighted where the neighbours are."""

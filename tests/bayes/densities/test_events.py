@@ -42,7 +42,7 @@ def test_every_view_follows_from_theta(smoothing):
 def test_parts_sum_to_the_log_odds():
     model = events(0.5)
     row = [[2, 0, 1]]
-    told = model.explain(row, 0, 1).set_index("column")["log_odds"]
+    told = model.explain(row, 0, 1).frame().set_index("column")["log_odds"]
     assert told.sum() == pytest.approx(np.subtract(*model.predict_log_proba(row)[0]))
     assert told["x1"] == 0.0  # what did not happen says nothing
 
@@ -53,7 +53,7 @@ def test_an_impossible_event_is_told_apart_from_one_that_did_not_happen():
         joint = model.predict_joint_log_proba(form(np.array([[1, 1], [1, 0]])))
         assert np.isneginf(joint[0, 0])
         assert np.isfinite(joint[[0, 1, 1], [1, 0, 1]]).all()
-    told = model.explain([[1, 1]], 1, 0).set_index("column")["log_odds"]
+    told = model.explain([[1, 1]], 1, 0).frame().set_index("column")["log_odds"]
     assert told["x1"] == np.inf
 
 

@@ -26,7 +26,7 @@ def test_rates_draw_the_class_towards_the_mean_of_all():
     rate = rates(X)
     for j in range(2):
         assert model.tables_[f"x{j}"].loc["rate"].to_numpy() == pytest.approx(rate[:, j])
-    odds = model.explain([[4, 2]], 0, 1).set_index("column")["log_odds"]
+    odds = model.explain([[4, 2]], 0, 1).frame().set_index("column")["log_odds"]
     for j, x in enumerate((4, 2)):
         assert odds[f"x{j}"] == pytest.approx(poisson.logpmf(x, rate[0, j]) - poisson.logpmf(x, rate[1, j]))
 

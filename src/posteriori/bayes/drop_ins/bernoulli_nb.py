@@ -137,6 +137,15 @@ class BernoulliNB(LinearNB):
         cells[::2], cells[1::2] = self._log_theta(0)[0], self._log_theta(1)[0]
         return cells, np.arange(0, len(cells) + 1, 2), self.class_log_prior_
 
+    def _log_parts(self, X: Any) -> tuple[Floats, Floats]:
+        self._log_joint(X)  # its checks
+        X = self._border(X, reset=False)
+        x = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)[:, :, None]
+        x = (x > self.binarize).astype(np.float64) if self.binarize is not None else x
+        with np.errstate(invalid="ignore"):
+            one, zero = (np.where(p > 0, p * self._log_theta(v)[0], 0.0) for p, v in ((x, 1), (1 - x, 0)))
+        return self.class_log_prior_, one + zero
+
     def _score(self, X: Any, wanted: bool) -> tuple[Floats, int]:
         X = self._border(X, reset=False)
         linear = self._ready()  # parameters are checked

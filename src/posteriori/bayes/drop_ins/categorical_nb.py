@@ -160,6 +160,13 @@ class CategoricalNB(DiscreteNB):
             self._refuse_unknown(X)
             raise
 
+    def _log_parts(self, X: Any) -> tuple[Floats, Floats]:
+        X = self._border(X, reset=False)
+        self._refuse_unknown(X)
+        log_theta, offsets, log_prior = self._ready()
+        parts: Floats = log_theta[X + offsets[:-1]]
+        return log_prior, parts
+
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         X = self._border(X, reset=False)
         try:

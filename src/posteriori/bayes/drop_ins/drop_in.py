@@ -288,11 +288,21 @@ class Linear:
 class LinearNB(DiscreteNB):
     """A model whose scores are linear in x, and how it answers."""
 
+    feature_log_prob_: Any
+
     def _log_joint(self, X: Any) -> Floats:
         return self._score(X, False)[0]
 
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         return self._score(X, True)
+
+    def _log_parts(self, X: Any) -> tuple[Floats, Floats]:
+        self._log_joint(X)  # its checks
+        X = self._border(X, reset=False)
+        x = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)[:, :, None]
+        with np.errstate(invalid="ignore"):
+            parts = np.where(x > 0, x * self.feature_log_prob_.T, 0.0)
+        return self._ready().start[: len(self.classes_)], parts
 
     def _score(self, X: Any, wanted: bool) -> tuple[Floats, int]:
         """(log joint, or the posterior if wanted, first row that no class allows or −1)."""

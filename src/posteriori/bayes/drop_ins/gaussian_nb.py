@@ -129,6 +129,13 @@ class GaussianNB(DropIn):
             validate_data(self, X, reset=False)
         return out, row
 
+    def _log_parts(self, X: Any) -> tuple[Floats, Floats]:
+        self._log_joint(X)  # its checks
+        mean, variance, log_prior, _ = self._ready()
+        gap = np.asarray(self._border(X, reset=False), dtype=np.float64)[:, None] - mean
+        parts = -0.5 * (np.log(2 * np.pi * variance) + gap * gap / variance)
+        return log_prior, np.swapaxes(parts, 1, 2)
+
     def _log_joint(self, X: Any) -> Floats:
         return self._score(X, False)[0]
 

@@ -1,0 +1,1 @@
+"""Why, and what would have to be different: one answer taken apart, attribute by attribute."""

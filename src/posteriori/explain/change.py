@@ -1,0 +1,232 @@
+"""The least change of a row that changes the decision.
+
+Least is: of the fewest attributes; then by the smallest move, a number's being measured by its column's range and any other
+change counting as a whole range. One attribute: every candidate is tried. Several: for each rival class, the change that
+moves ln P(rival|x)/P(decided|x) most is added until the decision turns, and what was not needed is taken back. Of a naive
+model this finds the fewest attributes under zero-one loss, of others a good set, not always the least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..statistics.moments import Moments
+from ..statistics.statistics import Statistics
+from ..table.frame import open_frame
+from .explanation import Change
+from .rows import Case
+from .weigh import kept_rows, odds
+
+GRID = 25  # values of a number that are tried
+MOST_TRIED = 6000  # rows judged at a time; of wide tables the weakest attributes are then left as they are
+MOST_CHANGED = 5  # attributes
+MOST_RIVALS = 5
+
+Values = dict[int, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """How the model decides over rows: ln P(y|x) of each, and the place of the action taken."""
+
+    case: Case
+    ask: Callable[[Any], tuple[Floats, Ints]]
+    decided: int
+
+    def __call__(self, changes: Sequence[Values]) -> tuple[Floats, Ints]:
+        return self.ask(self.case.copies(changes))
+
+    def turned(self, changes: Sequence[Values]) -> Any:
+        """Whether each change turns the decision."""
+        return self(changes)[1] != self.decided
+
+
+def least_changes(
+    judge: Judge, choices: list[list[Any]], strength: Floats, best: int, actions: Sequence[Any], most: int
+) -> tuple[Change, ...]:
+    """Up to `most` changes of one attribute, least first; else one of several; none where nothing that was tried turns it.
+
+    `best` is the class that the decision rests on, `strength` orders the attributes of wide tables.
+    """
+    order = np.argsort(-np.abs(strength), kind="stable")
+    room, columns = MOST_TRIED, list[int]()
+    for j in order:
+        if choices[j] and (room := room - len(choices[j])) >= 0:
+            columns.append(int(j))
+    singles = [{j: v} for j in columns for v in choices[j]]
+    if not singles:
+        return ()
+    logs, acts = judge(singles)
+    turning: dict[int, list[tuple[Any, float]]] = {}
+    for change, act, sure in zip(singles, acts, logs.max(axis=1)):
+        if act != judge.decided:
+            ((j, value),) = change.items()
+            turning.setdefault(j, []).append((value, float(sure)))
+    if turning:
+        found = _nearest(judge, {}, turning, choices)
+        moves = sorted(found, key=lambda j: found[j][0])[:most]
+        return tuple(_told(judge, {j: found[j][1]}, actions) for j in moves)
+    rivals = [int(c) for c in np.argsort(-logs.max(axis=0), kind="stable") if c != best][:MOST_RIVALS]
+    sets = [s for rival in rivals if (s := _gathered(judge, singles, logs, rival, best)) is not None]
+    if not sets:
+        return ()
+    values = min(sets, key=len)
+    for j in [j for j in values if judge.case.measured(j) and not judge.case.missing(j)]:
+        rest = {k: v for k, v in values.items() if k != j}
+        values = rest | {j: _nearest(judge, rest, {j: [(values[j], 0.0)]}, choices)[j][1]}
+    return (_told(judge, values, actions),)
+
+
+def _gathered(judge: Judge, singles: list[Values], logs: Floats, rival: int, best: int) -> Values | None:
+    """Changes that speak for the rival, strongest first, until the decision turns; those not needed taken back."""
+    values: Values = {}
+    for _ in range(MOST_CHANGED):
+        gain = odds(logs, rival, best)
+        free = [i for i, s in enumerate(singles) if not s.keys() & values.keys()]
+        if not free:
+            return None
+        values = values | singles[max(free, key=lambda i: gain[i])]
+        if judge.turned([values])[0]:
+            break
+        logs = judge([values | s for s in singles])[0]
+    else:
+        return None
+    for j in list(values):
+        fewer = {k: v for k, v in values.items() if k != j}
+        if fewer and judge.turned([fewer])[0]:
+            values = fewer
+    return values
+
+
+def _nearest(
+    judge: Judge, rest: Values, turning: dict[int, list[tuple[Any, float]]], tried: list[list[Any]]
+) -> dict[int, tuple[tuple[float, float], Any]]:
+    """Of each column ((size of the move, how unsure it leaves the decision), the value nearest to its own that turns it).
+
+    `turning` holds values that do, each with how sure the decision then is.
+    """
+    case, found, ends = judge.case, dict[int, Any](), dict[int, tuple[float, float]]()
+    for j, values in turning.items():
+        if case.measured(j) and not case.missing(j):
+            own = float(case.cells[j])
+            ends[j] = own, min((float(v) for v, _ in values), key=lambda v: abs(v - own))
+        else:
+            value, sure = max(values, key=lambda pair: pair[1])
+            found[j] = (1.0, -sure), value
+    for _ in range(14 if ends else 0):  # the first of seven points between that turns it, again and again
+        points = {j: np.linspace(*ends[j], 9)[1:-1] for j in ends}
+        hits = judge.turned([rest | {j: float(p)} for j in ends for p in points[j]]).reshape(len(ends), -1)
+        for (j, between), hit in zip(points.items(), hits):
+            first = int(hit.argmax()) if hit.any() else len(between)
+            ends[j] = between[first - 1] if first else ends[j][0], between[first] if hit.any() else ends[j][1]
+    for j, (_, to) in ends.items():
+        own, width = float(case.cells[j]), max(map(float, tried[j])) - min(map(float, tried[j]))
+        value = _short(
+            judge, rest, j, own, float(to), width, whole=all(float(v).is_integer() for v in (own, *tried[j]))
+        )
+        found[j] = (abs(value - own) / width if width else 1.0, 0.0), value
+    return found
+
+
+def _short(judge: Judge, rest: Values, j: int, own: float, to: float, width: float, whole: bool) -> float:
+    """A number of few digits at or beyond `to`, seen from `own`, that turns the decision too."""
+    beyond = math.ceil if to > own else math.floor
+    tries = [float(beyond(to))] if whole else [_rounded(to, beyond, width, digits) for digits in range(6)]
+    good = [v for v, ok in zip(tries, judge.turned([rest | {j: v} for v in tries])) if ok]
+    near = [v for v in good if abs(v - own) <= 1.25 * abs(to - own)]
+    return (near or good[-1:] or [to])[0]
+
+
+def _rounded(value: float, beyond: Callable[[float], int], width: float, digits: int) -> float:
+    unit = 10.0 ** (math.floor(math.log10(width or abs(value) or 1.0)) - digits)
+    steps = value / unit
+    return beyond(steps) * unit if math.isfinite(steps) else value
+
+
+def _told(judge: Judge, values: Values, actions: Sequence[Any]) -> Change:
+    case = judge.case
+    logs, acts = judge([values])
+    moved = {case.names[j]: (None if case.missing(j) else case.cells[j], v) for j, v in values.items()}
+    return Change(moved, actions[int(acts[0])], float(np.exp(logs[0].max())))
+
+
+def choices_of(model: Any, case: Case, background: Any, fixed: Sequence[int]) -> list[list[Any]]:
+    """Of each column the other values that are tried: categories, or a grid over the range that its numbers have."""
+    ranges = _ranges(model, case, background)
+    found: list[list[Any]] = []
+    for j, cell in enumerate(case.cells):
+        values: list[Any] = []
+        if j in fixed:
+            pass
+        elif case.measured(j):
+            if ranges[j] is not None:
+                low, high = ranges[j]
+                values = np.unique(np.linspace(low, high, GRID)).tolist()
+                if float(low).is_integer() and float(high).is_integer() and _is_whole(cell):
+                    values = sorted({float(round(v)) for v in values})
+        elif case.schema is not None and case.schema.columns[j].kind in ("categorical", "binary"):
+            values = list(case.schema.columns[j].values)
+        found.append([v for v in values if case.missing(j) or v != cell])
+    return found
+
+
+def _is_whole(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, int | float) and math.isfinite(cell) and float(cell).is_integer())
+
+
+def _ranges(model: Any, case: Case, background: Any) -> list[Any]:
+    """(least, greatest) of each column of numbers, from the background or from what the model has learned."""
+    rows = background if background is not None else kept_rows(model)
+    if rows is not None:
+        frame = open_frame(rows)
+        frame = frame.matched(case.names) if frame.names is not None else frame
+        return [_range(frame.column(j)) if case.measured(j) else None for j in range(len(case.cells))]
+    out: list[Any] = [None] * len(case.cells)
+    statistics = getattr(model, "statistics_", None)
+    for j, cut in enumerate(getattr(statistics, "cuts", ())):
+        if cut is not None and len(cut):
+            width = (float(cut[-1]) - float(cut[0])) / max(len(cut) - 1, 1) or abs(float(cut[0])) or 1.0
+            out[j] = float(cut[0]) - width, float(cut[-1]) + width
+    for moments, where in _moments(statistics):
+        if moments.span is not None:
+            ends = moments.span.low.min(axis=0), moments.span.high.max(axis=0)
+            for j, low, high in zip(where, *ends):
+                out[j] = (float(low), float(high)) if low <= high else None
+    for mean, spread in _normals(model):
+        for j, own in enumerate(out):
+            low, high = mean[j] - 3 * spread[j], mean[j] + 3 * spread[j]
+            out[j] = (low, high) if own is None else (min(low, own[0]), max(high, own[1]))
+    return out
+
+
+def _moments(statistics: Any) -> list[tuple[Moments, Sequence[int]]]:
+    """The moments that a model keeps, and of which columns."""
+    if isinstance(statistics, Statistics):
+        return [(statistics.moments, statistics.where("moments"))]
+    table = getattr(statistics, "table", None)
+    return [(table, range(table.mean.shape[1]))] if isinstance(table, Moments) else []
+
+
+def _normals(model: Any) -> list[tuple[list[float], list[float]]]:
+    """(means, standard deviations) of the normals that a model of points is made of."""
+    if hasattr(model, "_matrices"):
+        return [(m.tolist(), np.sqrt(np.diag(c)).tolist()) for m, c in zip(model.means_, model._matrices())]
+    if hasattr(model, "mixtures_"):
+        known = [m for m in model.mixtures_ if m is not None]
+        return [(mean.tolist(), np.zeros(len(mean)).tolist()) for m in known for mean in m.means_]
+    return []
+
+
+def _range(column: Any) -> Any:
+    try:
+        numbers = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    numbers = numbers[np.isfinite(numbers)]
+    return (float(numbers.min()), float(numbers.max())) if len(numbers) else None

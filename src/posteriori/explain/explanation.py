@@ -1,0 +1,126 @@
+"""The answer to "why?": a value that prints as bars, and the least changes that would have changed the decision."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WAYS = {
+    "sum": "what each attribute says adds up",
+    "absence": "what each attribute adds to all the others, had it been unknown",
+    "average": "what each attribute adds to all the others, had it been any of the background's values",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one attribute of a row says: the log-odds that its value adds."""
+
+    column: str
+    value: Any
+    log_odds: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """Other values of some attributes of a row, the decision that they lead to, and its probability."""
+
+    values: dict[str, tuple[Any, Any]]  # column → (what it is, what it would have to be)
+    decision: Any
+    probability: float
+
+    def __str__(self) -> str:
+        moved = [f"{shown(name)}: {shown(old)} → {shown(new)}" for name, (old, new) in self.values.items()]
+        return f"{', '.join(moved)} gives {shown(self.decision)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """ln P(target|x)/P(against|x) = prior + Σ parts + together.
+
+    `together` is 0 where the model is a sum; elsewhere it is what the attributes say only jointly. `parts` come strongest
+    first. `risk` has the conditional risk of every action; `changes` the least changes that would change the decision,
+    least first.
+    """
+
+    target: Any
+    against: Any
+    way: str
+    prior: float
+    parts: tuple[Part, ...]
+    together: float
+    posterior: dict[Any, float]
+    risk: dict[Any, float]
+    decision: Any
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def log_odds(self) -> float:
+        """ln P(target|x)/P(against|x)."""
+        return self.prior + sum(p.log_odds for p in self.parts) + self.together
+
+    def frame(self) -> pd.DataFrame:
+        """Prior and attributes as a table; the log-odds add up to the whole."""
+        import pandas as pd
+
+        rows = [("(prior)", None, self.prior), *((p.column, p.value, p.log_odds) for p in self.parts)]
+        rows += [("(together)", None, self.together)] if self.way != "sum" else []
+        names, values, odds = zip(*rows)
+        table = {"column": names, "value": pd.Series(values, dtype=object), "log_odds": odds}
+        return pd.DataFrame(table).rename_axis(index=f"{self.target!r} against {self.against!r}")
+
+    def strongest(self, most: int) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+        """(the attributes that say the most, the others): those that would be printed as 0.00 are among the others."""
+        n = sum(abs(p.log_odds) >= 0.005 for p in self.parts[:most])
+        return self.parts[:n], self.parts[n:]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, most: int = 12, width: int = 24) -> str:
+        """Bars to the right speak for the target, to the left against it; the weakest attributes in one line."""
+        told, rest = self.strongest(most)
+        rows = [("(prior)", self.prior), *((f"{shown(p.column)} = {shown(p.value)}", p.log_odds) for p in told)]
+        rows += [(f"({len(rest)} other{'s' * (len(rest) > 1)})", sum(p.log_odds for p in rest))] if rest else []
+        rows += [("(together)", self.together)] if self.way != "sum" else []
+        top = max([abs(v) for _, v in rows if math.isfinite(v)], default=0.0) or 1.0
+        wide = max(len(name) for name, _ in rows)
+        lines = [
+            f"{shown(self.decision)}: P({shown(self.target)}) = {self.posterior[self.target]:.4g}, "
+            f"log-odds against {shown(self.against)} {self.log_odds:+.2f}; {WAYS[self.way]}"
+        ]
+        lines += [f"  {name:<{wide}} {value:+7.2f}  {_bar(value / top, width)}" for name, value in rows]
+        lines += [f"  otherwise if {change}" for change in self.changes]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        from ..report.explanations import explanation_html
+
+        return explanation_html(self)
+
+
+def shown(value: Any) -> str:
+    """A value as a person reads it, on one line, with nothing in it that a terminal would obey.
+
+    >>> shown(0.30000000000000004), shown("a\\x1b[2J\\nb"), shown(None)
+    ('0.3', 'a\\\\x1b[2J\\\\nb', '(missing)')
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "(missing)"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        return listed(value)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
+def _bar(share: float, width: int) -> str:
+    half = width // 2
+    n = half if not math.isfinite(share) else round(half * min(abs(share), 1.0))
+    return f"{'█' * n:>{half}}│" if share < 0 else f"{'':>{half}}│{'█' * n}"

@@ -1,0 +1,117 @@
+"""What each attribute says for one class against another: ln P(t|x)/P(a|x), taken apart.
+
+    sum      ln P(t)/P(a) + Σ_j ln P(x_j|t, …)/P(x_j|a, …), for a model that is such a product; the parts add up
+    absence  ln P(t|x)/P(a|x) − ln P(t|x₋ⱼ)/P(a|x₋ⱼ): the weight of x_j as evidence beside all the others, x₋ⱼ being the
+             row without x_j, for a model that can leave a cell out
+    average  the same, for a model that cannot: P(y|x₋ⱼ) is the mean of P(y|x) over the values of x_j in a background
+
+What remains of the log-odds, with the prior, is what the attributes say together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from ..arrays import Floats
+from ..errors import ModelError
+from .rows import Case
+
+MOST_BACKGROUND = 200  # rows that the average runs over
+LEAST = 1e-3  # a probability below this weighs as this one where it is no product: a vote of none is no proof
+
+
+def log_posterior(model: Any, X: Any) -> Floats:
+    """ln P(y|x), by the model's own logarithms where it has them; votes and the like are floored."""
+    if hasattr(model, "predict_log_proba"):
+        found = np.asarray(model.predict_log_proba(X), dtype=np.float64)
+    else:
+        with np.errstate(divide="ignore"):
+            found = np.log(np.asarray(model.predict_proba(X), dtype=np.float64))
+    return np.maximum(found, np.log(LEAST)) if floored(model) else found
+
+
+def floored(model: Any) -> bool:
+    """Whether a model's zeros are shares of few votes, rather than logarithms that it stands for."""
+    return not hasattr(model, "_log_joint")
+
+
+def odds(logs: Floats, t: int, a: int) -> Floats:
+    """log P(t) − log P(a), 0 where neither is possible."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(logs[..., t] - logs[..., a], nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
+def weigh(model: Any, case: Case, background: Any, t: int, a: int) -> tuple[str, float, Floats, float]:
+    """(the way, prior log-odds, log-odds of each column, what they say together only)."""
+    found = model._log_parts(case.row) if hasattr(model, "_log_parts") else None
+    if found is not None:
+        log_prior, parts = found
+        return "sum", float(odds(log_prior, t, a)), odds(parts[0], t, a), 0.0
+    if case.sparse:
+        raise ModelError(f"{type(model).__name__} explains a row of a dense table: give it row.toarray()")
+    whole = float(odds(log_posterior(model, case.copies([{}])), t, a)[0])
+    if background is None and (without := _without(model, case)) is not None:
+        way, rest = "absence", odds(without, t, a)
+    else:
+        way, rest = "average", odds(_averaged(model, case, _background(model, background)), t, a)
+    prior = float(odds(_log_prior(model), t, a))
+    with np.errstate(invalid="ignore"):
+        parts = np.nan_to_num(whole - rest, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        together = np.nan_to_num(whole - prior - parts.sum(), nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return way, prior, parts, float(together)
+
+
+def _without(model: Any, case: Case) -> Floats | None:
+    """ln P(y|x₋ⱼ) of each column, from a model that can leave a cell out."""
+    own = model._log_without(case.row) if hasattr(model, "_log_without") else None
+    if own is not None:
+        found: Floats = own[0]
+        return found
+    if not get_tags(model).input_tags.allow_nan or not hasattr(model, "_log_parts"):
+        return None  # a foreign model that allows NaN takes it for a value, which says something of its own
+    return log_posterior(model, case.copies([{j: None} for j in range(len(case.cells))]))
+
+
+def _averaged(model: Any, case: Case, cells: list[list[Any]]) -> Floats:
+    """ln of the mean of P(y|x) over the background's values of each column."""
+    out = np.empty((len(case.cells), len(model.classes_)))
+    for j, values in enumerate(cells):
+        logs = log_posterior(model, case.copies([{j: v} for v in values]))
+        out[j] = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
+    return out
+
+
+def _background(model: Any, background: Any) -> list[list[Any]]:
+    """Of each column, the values that it is replaced by: of the rows given, or of those that the model keeps."""
+    from ..table.frame import open_frame
+
+    kept = background if background is not None else kept_rows(model)
+    if kept is None:
+        raise ModelError(
+            f"{type(model).__name__} cannot leave an attribute out: give background=, some rows whose values to put there"
+        )
+    frame = open_frame(kept)
+    names = getattr(model, "feature_names_in_", None)
+    frame = frame.matched(tuple(map(str, names))) if names is not None and frame.names is not None else frame
+    rows = np.unique(np.linspace(0, frame.n - 1, min(frame.n, MOST_BACKGROUND)).astype(np.int64))
+    part = frame.take_rows(rows)
+    return [[getattr(v, "as_py", lambda v=v: v)() for v in part.column(j)] for j in range(part.d)]
+
+
+def kept_rows(model: Any) -> Any:
+    """The rows that a model keeps, where they are rows of its table as it came: neighbours, support vectors."""
+    return model._own_rows() if hasattr(model, "_own_rows") else None
+
+
+def _log_prior(model: Any) -> Floats:
+    """ln P(y) as far as the model tells it; else nothing is known, and every class is alike."""
+    for name in ("class_prior_", "class_count_"):
+        found = getattr(model, name, None)
+        if found is not None:
+            share = np.asarray(found, dtype=np.float64)
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(share / share.sum()))
+    return np.zeros(len(model.classes_))

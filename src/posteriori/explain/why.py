@@ -1,0 +1,135 @@
+"""`explain`: one row, one answer, its reasons and what would have to be different."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+
+from ..arrays import Floats, Ints
+from ..decision.decide import best_action, risk
+from ..decision.loss import as_loss
+from ..errors import ModelError, UnknownColumn, UnknownValue, did_you_mean, listed
+from .change import Judge, choices_of, least_changes
+from .explanation import Change, Explanation, Part
+from .rows import Case
+from .weigh import log_posterior, weigh
+
+
+def explain(
+    model: Any,
+    row: Any,
+    target: Any = None,
+    against: Any = None,
+    *,
+    loss: Any = None,
+    reject: float | None = None,
+    background: Any = None,
+    fixed: Sequence[str] = (),
+    changes: int = 3,
+) -> Explanation:
+    """Why the model answers as it does for one row: see `weigh` for the three ways, `change` for what would turn it.
+
+    Parameters
+    ----------
+    target, against : classes, by default the most probable and the next
+    loss, reject : as in `RiskClassifier`, whose own are taken where the model is one
+    background : rows whose values stand in for an attribute of a model that cannot leave one out, and give its range
+    fixed : columns that no change may touch
+    changes : how many changes to look for at most; 0 looks for none
+
+    >>> from posteriori import NaiveBayes
+    >>> model = NaiveBayes().fit({"sky": ["blue", "blue", "grey", "grey"], "wind": ["no", "no", "no", "yes"]}, [1, 1, 0, 0])
+    >>> why = explain(model, {"sky": "blue", "wind": "no"})
+    >>> [(p.column, round(p.log_odds, 3)) for p in why.parts], str(why.changes[0])
+    ([('sky', 1.099), ('wind', 0.405)], 'sky: blue → grey gives 0')
+    """
+    if not hasattr(model, "predict_proba"):
+        raise ModelError(f"{type(model).__name__} has no posterior to explain: it has no predict_proba")
+    if hasattr(model, "_check_fitted"):
+        model._check_fitted()
+    inner, classes = _inner(model), list(np.asarray(model.classes_).tolist())
+    if hasattr(model, "loss_"):
+        if loss is not None or reject is not None:
+            raise ModelError("a RiskClassifier has its loss and reject already: change them with set_params")
+        known, actions = model.loss_, list(model.actions_.tolist())
+    else:
+        known = as_loss(loss, model.classes_).over(model.classes_)
+        known = known if reject is None else known.with_reject(reject)
+        actions = list(known.labels(None).tolist())
+    if len(classes) < 2:
+        raise ModelError("a model of one class has nothing to weigh it against")
+    case = Case(inner, row)
+    logs = log_posterior(inner, case.row if case.sparse else case.copies([{}]))
+    order = np.argsort(-logs[0], kind="stable")
+    t = int(order[0]) if target is None else _place(classes, target)
+    rest = [int(c) for c in order if c != t]
+    a = rest[0] if against is None else _place(classes, against)
+
+    def ask(X: Any) -> tuple[Floats, Ints]:
+        found = log_posterior(inner, X)
+        return found, np.asarray(best_action(_shares(found), known))
+
+    posterior = _shares(logs)
+    risks = np.asarray(risk(posterior, known, classes=model.classes_))[0]
+    decided = int(best_action(posterior, known)[0])
+    way, prior, parts, together = weigh(inner, case, background, t, a)
+    held = _places(case, fixed)
+    found: tuple[Change, ...] = ()
+    if changes and not case.sparse:
+        choices = choices_of(inner, case, background, held)
+        found = least_changes(Judge(case, ask, decided), choices, parts, int(order[0]), actions, changes)
+    ranked = np.argsort(-np.abs(parts), kind="stable")
+    cells = _cells(case, ranked)
+    return Explanation(
+        classes[t],
+        classes[a],
+        way,
+        prior,
+        tuple(
+            Part(case.names[j], cell, float(parts[j])) for j, cell in zip(ranked, cells) if parts[j] or not case.sparse
+        ),
+        together,
+        dict(zip(classes, posterior[0].tolist())),
+        dict(zip(actions, risks.tolist())),
+        actions[decided],
+        found,
+    )
+
+
+def _shares(logs: Floats) -> Floats:
+    found = np.exp(logs)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def _inner(model: Any) -> Any:
+    """The classifier inside a `RiskClassifier` or a frozen one: its reasons are theirs."""
+    while True:
+        if hasattr(model, "_fitted") and hasattr(model, "loss_"):
+            model = model._fitted()
+        elif isinstance(model, FrozenEstimator):
+            model = model.estimator
+        else:
+            return model
+
+
+def _cells(case: Case, order: Ints) -> list[Any]:
+    if not case.sparse:
+        return [case.cells[j] for j in order]
+    dense = np.asarray(case.row.toarray())[0]
+    return [dense[j].item() for j in order]
+
+
+def _place(classes: list[Any], name: Any) -> int:
+    if name not in classes:
+        raise UnknownValue(f"no class {name!r}{did_you_mean(name, classes) or '.'} Classes: {listed(classes)}")
+    return classes.index(name)
+
+
+def _places(case: Case, fixed: Sequence[str]) -> list[int]:
+    for name in fixed:
+        if name not in case.names:
+            raise UnknownColumn(f"fixed names no column: {name!r}{did_you_mean(name, case.names) or '.'}")
+    return [case.names.index(name) for name in fixed]

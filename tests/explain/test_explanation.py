@@ -1,0 +1,56 @@
+"""How an explanation looks in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from posteriori.explain.explanation import Change, Explanation, Part, shown
+
+
+def made(n: int = 3, way: str = "sum", **more) -> Explanation:
+    parts = tuple(Part(f"c{j}", j, (-1.0) ** j / (j + 1)) for j in range(n))
+    return Explanation("yes", "no", way, 0.5, parts, 0.0, {"yes": 0.7, "no": 0.3}, {"yes": 0.3}, "yes", **more)
+
+
+def test_bars_point_to_the_side_they_speak_for():
+    lines = made().text(width=20).splitlines()
+    assert [line.index("│") for line in lines[1:]] == [lines[1].index("│")] * 4
+    assert lines[2].endswith("│██████████")  # the strongest fills its half
+    assert "█████│" in lines[3]
+
+
+def test_what_is_left_out_is_counted():
+    text = made(9).text(most=4)
+    assert "(5 others)" in text
+    assert "(1 other)" in made(5).text(most=4)
+    rest = sum(p.log_odds for p in made(9).parts[4:])
+    assert f"{rest:+.2f}" in text
+
+
+def test_infinite_odds_fill_the_bar():
+    found = Explanation("a", "b", "sum", 0.0, (Part("x", 1, np.inf), Part("z", 1, -1.0)), 0.0, {"a": 1.0}, {}, "a")
+    assert "+inf" in found.text()
+    assert "█" in found.text()
+    assert "nan" not in found._repr_html_()
+
+
+def test_together_is_told_where_the_parts_are_no_sum():
+    assert "(together)" in made(way="absence").text()
+    assert "(together)" in made(way="absence")._repr_html_()
+    assert "(together)" not in made().text()
+    assert made(way="absence").frame()["column"].tolist()[-1] == "(together)"
+
+
+def test_a_change_is_a_sentence():
+    change = Change({"age": (57, 49), "sex": (None, "f")}, "no", 0.6)
+    assert str(change) == "age: 57 → 49, sex: (missing) → f gives no"
+    assert "otherwise if age" in made(changes=(change,)).text()
+    assert "<li><bdi>age" in made(changes=(change,))._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "(missing)"), (np.nan, "(missing)"), (1.25, "1.25"), ("a\tb", "a\\tb")]
+)
+def test_shown(value, text):
+    assert shown(value) == text
