@@ -33,6 +33,7 @@ _HOME: dict[str, str] = {
     "BayesNet": "network.bayesnet",
     "HybridNet": "network.hybrid",
     "BayesNetClassifier": "network.classifier",
+    "compare": "leaderboard.compare",
     "Dag": "structure.dag",
     "arc_confidence": "structure.trust",
     "compare_structures": "structure.comparison",

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+import posteriori as po
 from posteriori.table.frame import open_frame
 
 TABLE = pa.table({"a": [1, 2], "b": ["p", "q"]})
@@ -49,3 +50,11 @@ def test_columns_in_another_order_are_the_same_columns(source):
     )
     np.testing.assert_array_equal(cells, x[:, [2, 0, 1]])
     assert frame.take_columns([0, 1, 2]) is frame
+
+
+def test_rows_of_a_view_of_strings_can_be_taken():
+    """polars gives its strings so: rows of weight zero were an error of Arrow's."""
+    polars = pytest.importorskip("polars")
+    X, y = polars.DataFrame({"a": ["x", "y", "x", None]}), [0, 1, 0, 1]
+    weighted = po.NaiveBayes().fit(X, y, sample_weight=[1, 1, 0, 1])
+    assert weighted.statistics_.rows.tolist() == [1, 2]

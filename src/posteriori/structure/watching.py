@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
-from ..errors import BadParameter, MissingExtra
+from ..errors import BadParameter
 
 Progress = bool | Callable[[str], Any]
 
@@ -52,10 +52,8 @@ def watched(progress: Progress, limit: float | None) -> Iterator[Watch]:
     elif callable(progress):
         yield Watch(progress, limit)
     elif progress is True:
-        try:
-            from rich.console import Console
-        except ImportError:
-            raise MissingExtra("progress=True needs rich: pip install 'posteriori[progress]'") from None
+        from rich.console import Console
+
         with Console(stderr=True).status("…") as line:
             yield Watch(line.update, limit)
     else:

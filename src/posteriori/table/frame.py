@@ -75,7 +75,7 @@ class Frame:
             part = self.sparse[rows]
             return Frame(part.shape[0], self.names, sparse=part)
         index = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return Frame(len(index), self.names, columns=tuple(c.take(index) for c in self.columns))
+        return Frame(len(index), self.names, columns=tuple(_taken(c, index) for c in self.columns))
 
     def matched(self, names: tuple[str, ...]) -> Frame:
         """The columns in the order of `names`, matched by name; what is missing or extra is named."""
@@ -321,6 +321,13 @@ def _categories(cells: Any, name: str) -> Any:
     missing = codes < 0 if codes.min(initial=0) < 0 else None
     words = _arrow(cells.categories, name)
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), words, ordered=cells.ordered, safe=False)
+
+
+def _taken(column: Any, index: Array) -> Any:
+    """Some cells of a column; Arrow takes none of a view of strings, as polars has them."""
+    if not isinstance(column, np.ndarray) and str(column.type) in ("string_view", "binary_view"):
+        column = column.cast("large_string" if str(column.type) == "string_view" else "large_binary")
+    return column.take(index)
 
 
 def _arrow(cells: Any, name: str) -> Any:

@@ -1,0 +1,120 @@
+"""What goes wrong is one line on stderr and an exit code; Ctrl-C is heard even where a search keeps what it has so far.
+
+Exit codes: 0 done · 1 an error of the program itself · 2 wrong options · 3 a file that cannot be read · 4 a table that
+cannot be used · 5 a model that cannot be made, read or used so · 6 an output that cannot be written · 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, cast
+
+import typer
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+WRONG_OPTIONS, NO_FILE, NO_TABLE, NO_MODEL, NO_OUTPUT, INTERRUPTED = 2, 3, 4, 5, 6, 130
+
+
+class OutputError(Exception):
+    """An output that cannot be written."""
+
+
+class UsageError(Exception):
+    """Options that do not go together."""
+
+
+class _Interrupt:
+    """Whether Ctrl-C was pressed since the command began."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+
+    def press(self, *_: Any) -> None:
+        self.pressed = True
+        raise KeyboardInterrupt
+
+    def check(self, *_: Any) -> None:
+        """Raise where Ctrl-C was heard by a search that went on with what it had."""
+        if self.pressed:
+            raise KeyboardInterrupt
+
+
+interrupt = _Interrupt()
+
+
+def guarded(command: Command) -> Command:
+    """A command whose errors are one line and an exit code; with --debug they are tracebacks."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        interrupt.pressed = False
+        with _hearing():
+            try:
+                command(*args, **options)
+                interrupt.check()
+            except KeyboardInterrupt:
+                say("interrupted: nothing was written")
+                raise typer.Exit(INTERRUPTED) from None
+            except BrokenPipeError:  # `posteriori … | head`: the reader has enough
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                raise typer.Exit(0) from None
+            except (typer.Exit, typer.BadParameter):
+                raise
+            except Exception as error:
+                if options.get("debug"):
+                    raise
+                code = code_of(error)
+                more = " (an error of the program: --debug shows where)" if code == 1 else ""
+                say(f"error: {sentence(error)}{more}")
+                raise typer.Exit(code) from None
+
+    return cast(Command, run)
+
+
+def code_of(error: BaseException) -> int:
+    """The exit code of an error."""
+    from .. import errors as e
+
+    kinds: tuple[tuple[Any, int], ...] = (
+        ((UsageError, e.BadParameter), WRONG_OPTIONS),
+        (OutputError, NO_OUTPUT),
+        (e.FormatError, NO_FILE),
+        ((e.TableError, e.LossError), NO_TABLE),
+        ((e.PosterioriError, MemoryError), NO_MODEL),
+        (OSError, NO_FILE),
+    )
+    return next((code for kind, code in kinds if isinstance(error, kind)), 1)
+
+
+def sentence(error: BaseException) -> str:
+    """An error as one line."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'the file'}: {error.strerror}"
+    text = " ".join(str(error).split())
+    return text or type(error).__name__
+
+
+def say(text: str) -> None:
+    """A line on stderr, whatever it holds."""
+    from .plain import plain
+
+    print(plain(text), file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _hearing() -> Iterator[None]:
+    """Ctrl-C goes to `interrupt` while a command runs."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, interrupt.press)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

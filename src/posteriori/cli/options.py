@@ -1,0 +1,26 @@
+"""Options that several commands share, described once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    str, typer.Argument(help="CSV, Parquet, JSON lines or ARFF file (.gz too); - is stdin.", metavar="DATA")
+]
+Target = Annotated[str, typer.Option("--target", "-t", help="The column to be foretold.", metavar="COLUMN")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", help="A column's kind: categorical, binary, count, numeric or text.", metavar="COLUMN=KIND"),
+]
+Bins = Annotated[int | None, typer.Option("--bins", min=2, help="Cut a numeric target into so many classes.")]
+LossFile = Annotated[str | None, typer.Option("--loss", help="CSV of costs: a row a decision, a column a true class.")]
+Reject = Annotated[float | None, typer.Option("--reject", help="The price of leaving a row undecided.")]
+Cv = Annotated[int | None, typer.Option("--cv", min=2, help="Folds (10; 5 above 5,000 rows).")]
+TimeLimit = Annotated[float | None, typer.Option("--time-limit", min=0, help="Seconds for the leaderboard.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the folds and of models that draw.")]
+Sql = Annotated[str | None, typer.Option("--sql", help="A query over the file, named this.", metavar="QUERY")]
+Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback where something goes wrong.")]

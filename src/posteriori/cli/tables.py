@@ -1,0 +1,185 @@
+"""Files as a command reads them: kinds and why, what is left out and why, dates as columns, a target cut into bins."""
+
+from __future__ import annotations
+
+import itertools
+import pathlib
+import sys
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
+from ..table.frame import Table
+from ..table.read import read
+from ..table.schema import KINDS, Schema
+from .plain import plain
+from .render import line, pairs
+
+MOST_SHOWN = 30  # columns that a summary lists
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table read for a command: the rows, and sentences about what was done to them."""
+
+    name: str
+    table: Table
+    notes: tuple[str, ...]
+    rows_left_out: int
+
+
+def told_kinds(options: list[str] | None) -> dict[str, str]:
+    """`--kind age=numeric` as a dict.
+
+    >>> told_kinds(["age=numeric"])
+    {'age': 'numeric'}
+    """
+    kinds = {}
+    for option in options or []:
+        name, equals, kind = option.rpartition("=")
+        if not equals or not name:
+            raise BadParameter(f"--kind is written column=kind, as in --kind age=numeric. Got {option!r} instead.")
+        if kind not in KINDS:
+            raise BadParameter(f"--kind {option}: a kind is one of {listed(KINDS)}{did_you_mean(kind, KINDS) or '.'}")
+        kinds[name] = kind
+    return kinds
+
+
+def open_table(
+    path: str, target: str, kinds: dict[str, str], bins: int | None = None, sql: str | None = None, **options: Any
+) -> Source:
+    """Read a file (or stdin, "-") for training: classes in the target, ids left out, dates as columns."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        told = {**kinds, target: "numeric"} if bins else kinds
+        table = read(_source(path), target, told, sql, **options)
+    said = [str(w.message) for w in heard if issubclass(w.category, UserWarning)]
+    if not len(table):
+        raise BadValue(f"{path} has no rows" + (f" with a {target!r}" if said else ""))
+    table, cut = _classes(table, target, bins)
+    table, without = _without_ids(table, kinds)
+    notes = [*table.notes, *cut, *(s for s in said if "looks like an id" not in s), *without]
+    return Source(path, table, tuple(notes), 0)
+
+
+def _source(path: str) -> Any:
+    return sys.stdin.buffer if path == "-" else pathlib.Path(path)
+
+
+def _classes(table: Table, target: str, bins: int | None) -> tuple[Table, list[str]]:
+    """The table with a target of classes; a quantity is cut into bins of equal share, if it is told so."""
+    if table.task != "regression":
+        if len(table.schema.classes) < 2:
+            raise BadValue(
+                f"the target {target!r} has one class only, {table.schema.classes[0]!r}: there is nothing to tell apart"
+            )
+        return table, []
+    values = len(np.unique(table.y))
+    if bins is None:
+        raise BadValue(
+            f"the target {target!r} is a number with {values} different values, not a class: --bins 4 cuts it into four "
+            f"classes of equal share, --kind {target}=categorical takes each number as a class; po.KNeighborsRegressor and "
+            "po.SVR foretell the number itself"
+        )
+    y, labels = binned(table.y, bins)
+    if len(labels) < 2:
+        raise BadValue(f"the target {target!r} cannot be cut into {bins} bins: nearly all rows have one value")
+    schema = replace(table.schema, classes=tuple(labels), declared_classes=frozenset(labels))
+    fewer = f" ({bins} asked: equal numbers stay together)" if len(labels) < bins else ""
+    said = f"{target}: cut into {len(labels)} classes of nearly equal share{fewer}: {', '.join(labels)}"
+    return Table(table.X, y, schema, table.notes, "classification"), [said]
+
+
+def binned(y: Any, bins: int) -> tuple[Any, list[str]]:
+    """(labels, classes in order) of numbers cut at their quantiles; equal numbers are never parted.
+
+    >>> binned(np.array([1.0, 2.0, 3.0, 4.0]), 2)[1]
+    ['1: up to 2', '2: above 2']
+    """
+    inner = np.quantile(y, np.arange(1, bins) / bins, method="inverted_cdf")
+    edges = [float(e) for e in np.unique(inner) if e < y.max()]
+    digits = len(str(len(edges) + 1))
+    said = [f"{e:.6g}" for e in edges]
+    names = (
+        [f"up to {said[0]}", *(f"{a} to {b}" for a, b in itertools.pairwise(said)), f"above {said[-1]}"]
+        if edges
+        else ["all"]
+    )
+    labels = [f"{i:0{digits}d}: {name}" for i, name in enumerate(names, start=1)]
+    return np.array(labels, dtype=object)[np.searchsorted(edges, y, side="left")], labels
+
+
+def _without_ids(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
+    """The table without columns that number or name the rows, unless their kind is told."""
+    gone, said = [], []
+    for column in table.schema.columns:
+        cells = table.X[column.name]
+        if column.name in told or column.kind not in ("categorical", "numeric") or len(table) < 20:
+            continue
+        values = int(cells.nunique())
+        if values < 0.95 * len(table):
+            continue
+        if column.kind == "categorical":
+            gone.append(column.name)
+            said.append(
+                f"{column.name}: left out, {values} different values in {len(table)} rows name the rows (an id)"
+            )
+        elif _whole(cells) and float(cells.max() - cells.min()) < 1.1 * len(table):
+            gone.append(column.name)
+            said.append(f"{column.name}: left out, it numbers the rows (an id)")
+    said = [f"{note}; --kind {name}=… keeps it" for note, name in zip(said, gone)]
+    return (without(table, gone), said) if gone else (table, [])
+
+
+def without(table: Table, names: list[str]) -> Table:
+    """The table without some of its columns."""
+    kept = [j for j, c in enumerate(table.schema.columns) if c.name not in names]
+    if not kept:
+        raise UnknownColumn(f"no column is left to learn from: {listed(names)} are left out")
+    notes = table.schema.notes
+    schema = replace(
+        table.schema,
+        columns=tuple(table.schema.columns[j] for j in kept),
+        notes=tuple(notes[j] for j in kept) if len(notes) == len(table.schema.columns) else notes,
+    )
+    return replace(table, X=table.X.drop(columns=names), schema=schema)
+
+
+def _whole(cells: Any) -> bool:
+    x = cells.dropna().to_numpy()
+    return bool(x.dtype.kind in "iu" or (x.dtype.kind == "f" and np.isfinite(x).all() and (x == np.floor(x)).all()))
+
+
+def say_table(out: Console, source: Source) -> None:
+    """The summary: target and classes, every column's kind and why, what was left out."""
+    table, schema = source.table, source.table.schema
+    labels, counts = np.unique(np.asarray(table.y, dtype=str), return_counts=True)
+    shares = ", ".join(f"{plain(c)} {n:,} ({n / len(table):.0%})" for c, n in list(zip(labels, counts))[:8])
+    more = f", … ({len(labels)} in all)" if len(labels) > 8 else ""
+    line(out, f"{source.name}: {len(table):,} rows, {len(schema)} columns", "bold")
+    line(out, f"target {schema.target}: {shares}{more}")
+    line(out)
+    notes = schema.notes if len(schema.notes) == len(schema) else [""] * len(schema)
+    rows = [_row_of(c, note) for c, note in zip(schema.columns, notes)]
+    pairs(out, rows[:MOST_SHOWN], ("column", "kind", "why"))
+    if len(rows) > MOST_SHOWN:
+        kinds = [c.kind for c in schema.columns[MOST_SHOWN:]]
+        told = ", ".join(f"{kinds.count(kind):,} {kind}" for kind in KINDS if kind in kinds)
+        line(out, f"… and {len(kinds):,} more: {told}", "dim")
+    for note in source.notes:
+        line(out, note, "yellow")
+    line(out)
+
+
+def _row_of(column: Any, note: str) -> tuple[str, str, str]:
+    why = note.removeprefix(f"{column.name}: {column.kind} ").removeprefix("(").removesuffix(")")
+    return column.name, column.kind, why
+
+
+def schema_of(table: Table) -> Schema:
+    """The schema of a table that was read."""
+    return table.schema

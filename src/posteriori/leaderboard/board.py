@@ -1,0 +1,174 @@
+"""The leaderboard: a value that sorts itself, and shows itself as text, as a frame, in a notebook and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCORES = ("log_loss", "error", "brier", "calibration_error", "cost", "fit_seconds", "row_microseconds")
+HEADS = {
+    "log_loss": "log loss",
+    "error": "error",
+    "brier": "Brier",
+    "calibration_error": "calib.",
+    "cost": "cost",
+    "fit_seconds": "fit s",
+    "row_microseconds": "µs/row",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A model of the leaderboard: its scores fold by fold, or why it has none."""
+
+    name: str
+    says: str
+    estimator: Any = field(repr=False)
+    status: str = "finished"  # finished, failed or skipped
+    reason: str = ""
+    folds: dict[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+    ours: bool = True
+
+    def mean(self, score: str) -> float:
+        """The mean over the folds; NaN where there is none."""
+        found = self.folds.get(score, ())
+        return float(np.mean(found)) if found else math.nan
+
+    def sd(self, score: str) -> float:
+        """The standard deviation over the folds (ddof = 1); NaN of fewer than two."""
+        found = self.folds.get(score, ())
+        return float(np.std(found, ddof=1)) if len(found) > 1 else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Leaderboard:
+    """What `compare` gives: rows in order of `by`, the best first; then those that failed or were skipped, with reasons.
+
+    Each score is the mean ± sd over the folds: `log_loss` in nats, `brier` between 0 and 2, `calibration_error` over 15
+    bins of confidence, `cost` what the decisions of least risk really cost, `row_microseconds` the time to predict a row.
+    """
+
+    rows: tuple[Row, ...]
+    by: str
+    n_folds: int
+    n_rows: int
+    classes: tuple[Any, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Row:
+        from ..errors import UnknownValue, did_you_mean, listed
+
+        for row in self.rows:
+            if row.name == name:
+                return row
+        names = [row.name for row in self.rows]
+        raise UnknownValue(f"no model {name!r}{did_you_mean(name, names) or '.'} Models: {listed(names, most=30)}")
+
+    @property
+    def finished(self) -> tuple[Row, ...]:
+        """The rows that have scores, the best first."""
+        return tuple(row for row in self.rows if row.status == "finished")
+
+    @property
+    def best(self) -> Row:
+        """The best row. `best.estimator` is unfitted: fit it on all rows."""
+        if not self.finished:
+            from ..errors import ModelError
+
+            reasons = "; ".join(f"{row.name}: {row.reason}" for row in self.rows)
+            raise ModelError(f"no model was scored ({reasons})")
+        return self.finished[0]
+
+    def frame(self) -> pd.DataFrame:
+        """A pandas table: a row a model, mean and sd of each score, status and reason."""
+        import pandas as pd
+
+        return pd.DataFrame([_flat(row, self.scores) for row in self.rows])
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The scores that were measured."""
+        met = {name for row in self.finished for name in row.folds}
+        return tuple(name for name in SCORES if name in met)
+
+    def to_json(self) -> str:
+        """All of it but the estimators, fold by fold; NaN is null."""
+        rows = [{**_flat(row, self.scores), "folds": {k: list(v) for k, v in row.folds.items()}} for row in self.rows]
+        told = {
+            "by": self.by,
+            "folds": self.n_folds,
+            "rows": self.n_rows,
+            "classes": [v.item() if isinstance(v, np.generic) else v for v in self.classes],
+            "notes": list(self.notes),
+            "models": rows,
+        }
+        return json.dumps(_plain(told), ensure_ascii=False, allow_nan=False, default=str)
+
+    def __str__(self) -> str:
+        return "\n".join(text_lines(self))
+
+    def _repr_html_(self) -> str:
+        from ..report.boards import board_html
+
+        return board_html(self)
+
+
+def cell(row: Row, score: str, spread: bool = True) -> str:
+    """A score as a table shows it: mean ± sd, with as many digits as it deserves."""
+    mean, sd = row.mean(score), row.sd(score)
+    if math.isnan(mean):
+        return "–"
+    digits = 3
+    if score in ("fit_seconds", "row_microseconds"):  # two digits that count
+        digits = min(3, max(0, 1 - math.floor(math.log10(mean)))) if mean > 0 else 1
+    said = f"{mean:.{digits}f}"
+    if not spread or math.isnan(sd):
+        return said
+    short = f"{sd:.{digits}f}"
+    return f"{said} ±{short.removeprefix('0') if digits else short}"
+
+
+def text_lines(board: Leaderboard) -> Iterator[str]:
+    """The board as plain text."""
+    heads = ["model", *(HEADS[s] for s in board.scores)]
+    cells = [[row.name, *(cell(row, s) for s in board.scores)] for row in board.finished]
+    widths = [max(map(len, column)) for column in zip(heads, *cells)]
+    for line in (heads, *cells):
+        yield "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:]))]).rstrip()
+    for row in board.rows:
+        if row.status != "finished":
+            yield f"{row.name}: {row.status}, {row.reason}"
+    for row in board.finished:
+        yield from (f"{row.name}: {note}" for note in row.notes)
+    yield from board.notes
+
+
+def _flat(row: Row, scores: tuple[str, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {"model": row.name, "says": row.says, "status": row.status, "reason": row.reason}
+    for score in scores:
+        found[score], found[f"{score}_sd"] = row.mean(score), row.sd(score)
+    return {**found, "notes": "; ".join(row.notes)}
+
+
+def _plain(value: Any) -> Any:
+    """NaN and infinity as null, which JSON has."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
