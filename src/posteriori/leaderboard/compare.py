@@ -66,7 +66,7 @@ def compare(
     >>> [row.name for row in board]
     ['gaussian', 'naive', 'baseline']
     >>> round(board.best.mean("error"), 2)
-    0.02
+    0.03
     """
     X, y = labelled(X, y)
     given = kinds if kinds is not None else X.schema.kinds if isinstance(X, Table) else None
