@@ -36,7 +36,7 @@ def test_calibration_error_is_the_sum_over_bins(seed, n, k):
     confidence, hit = p.max(axis=1), (p.argmax(axis=1) == y).astype(float)
     total = 0.0
     for b in range(15):
-        inside = (confidence >= b / 15) & ((confidence < (b + 1) / 15) | (b == 14))
+        inside = (confidence > b / 15) & (confidence <= (b + 1) / 15)
         if inside.any():
             gap = np.average(hit[inside], weights=w[inside]) - np.average(confidence[inside], weights=w[inside])
             total += w[inside].sum() / w.sum() * abs(gap)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..decision.calibrate import reliability
 from ..decision.decide import best_action
 from ..decision.loss import Loss
 from ..errors import BadValue
 
 LEAST = float(np.finfo(np.float64).eps)  # a probability below it counts as it: 36.04 nats, and not infinity
-BINS = 15
 
 
 def log_loss(p: Floats, y: Ints, w: Floats) -> float:
@@ -42,15 +42,8 @@ def brier(p: Floats, y: Ints, w: Floats) -> float:
 
 
 def calibration_error(p: Floats, y: Ints, w: Floats) -> float:
-    """Σ_b W_b/W |accuracy_b − confidence_b| over 15 equal bins of the confidence max_y p[i, y].
-
-    >>> calibration_error(np.array([[0.8, 0.2]] * 5), np.array([0, 0, 0, 0, 1]), np.ones(5))
-    0.0
-    """
-    confidence, hit = p.max(axis=1), p.argmax(axis=1) == y
-    at = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-    gap = np.bincount(at, w * (hit - confidence), minlength=BINS)
-    return float(np.abs(gap).sum() / w.sum())
+    """Σ_b W_b/W |accuracy_b − confidence_b| over 15 equal bins of the confidence: `po.calibration_error` of the top label."""
+    return reliability(p, y, sample_weight=w).error
 
 
 def cost(p: Floats, y: Ints, w: Floats, loss: Loss) -> float:
