@@ -42,7 +42,7 @@ def brier(p: Floats, y: Ints, w: Floats) -> float:
 
 
 def calibration_error(p: Floats, y: Ints, w: Floats) -> float:
-    """Σ_b W_b/W |accuracy_b − confidence_b| over 15 equal bins of the confidence: `po.calibration_error` of the top label."""
+    """Σ_b W_b/W |accuracy_b − confidence_b| over 15 equal bins: `po.calibration_error` of the top label."""
     return reliability(p, y, sample_weight=w).error
 
 
