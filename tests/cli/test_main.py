@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import posteriori as po
 from posteriori.cli.main import app
 
 
@@ -55,3 +56,27 @@ def test_a_misspelt_target_is_one_line_with_the_nearest_match(data):
     assert done.exit_code == 4
     assert "did you mean 'class'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_train_saves_the_best_that_a_file_holds_and_says_what_next(data, monkeypatch):
+    monkeypatch.chdir(data.parent)
+    done = run("train", "data.csv", "-t", "class", "--cv", 2)
+    assert done.exit_code == 0, done.output
+    assert "posteriori predict data.posteriori" in done.stdout
+    model = po.load(data.parent / "data.posteriori")
+    assert model.kinds.target == "class"
+    assert model.predict({"a": [3.0], "b": [1]}).tolist() == ["yes"]
+
+
+def test_train_of_a_named_model_needs_no_leaderboard(data, tmp_path):
+    done = run("train", data, "-t", "class", "-m", "tan", "-o", tmp_path / "m.posteriori", "--json")
+    told = json.loads(done.stdout)
+    assert (told["model"], told["leaderboard"]) == ("tan", None)
+    assert type(po.load(tmp_path / "m.posteriori")).__name__ == "TAN"
+
+
+@pytest.mark.parametrize(("model", "code"), [("forest", 5), ("naiv", 5)])
+def test_models_that_no_file_holds_are_named(data, model, code):
+    done = run("train", data, "-t", "class", "-m", model)
+    assert done.exit_code == code
+    assert "naive" in done.stderr

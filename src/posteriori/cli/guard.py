@@ -83,7 +83,8 @@ def code_of(error: BaseException) -> int:
 
     kinds: tuple[tuple[Any, int], ...] = (
         ((UsageError, e.BadParameter), WRONG_OPTIONS),
-        (OutputError, NO_OUTPUT),
+        ((OutputError, e.WriteError), NO_OUTPUT),
+        (e.ModelFileError, NO_MODEL),
         (e.FormatError, NO_FILE),
         ((e.TableError, e.LossError), NO_TABLE),
         ((e.PosterioriError, MemoryError), NO_MODEL),

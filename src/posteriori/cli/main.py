@@ -39,6 +39,40 @@ def start(
     """Bayes classifiers, the whole spectrum: from a file to a decision."""
 
 
+@app.command(epilog=CODES)
+@guarded
+def train(
+    data: o.Data,
+    target: o.Target,
+    output: Annotated[str | None, typer.Option("--output", "-o", help="The model file (DATA.posteriori).")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="This one, not the best: naive, spode, tan, aode, a2de, kdb or network."),
+    ] = None,
+    kind: o.Kinds = None,
+    bins: o.Bins = None,
+    sql: o.Sql = None,
+    loss: o.LossFile = None,
+    reject: o.Reject = None,
+    cv: o.Cv = None,
+    time_limit: o.TimeLimit = None,
+    seed: o.Seed = 0,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Compare every model, fit the best on all rows and save it.
+
+    \b
+    Example:
+      posteriori train heart.csv --target disease
+      posteriori train heart.csv -t disease --loss costs.csv --reject 0.2 -o heart.posteriori
+    """
+    from .train import run_train
+
+    run_train(data, target, output, model, kind, bins, sql, loss, reject, cv, time_limit, seed, json, quiet)
+
+
 @app.command(name="compare", epilog=CODES)
 @guarded
 def compare(

@@ -114,11 +114,22 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[Any], None]]:
         yield follow
 
 
+@contextlib.contextmanager
+def busy(text: str, quiet: bool) -> Iterator[None]:
+    """A line that turns while something is done, where stderr is a terminal."""
+    err = console(stderr=True)
+    if quiet or not err.is_terminal:
+        yield
+        return
+    with err.status(Text(plain(text))):
+        yield
+
+
 def duration(seconds: float) -> str:
     """Seconds as a person says them.
 
     >>> duration(0.4), duration(75), duration(7300)
-    ('1 s', '1 min 15 s', '2 h 2 min')
+    ('1 s', '1 min 15 s', '2 h 1 min')
     """
     whole = max(1, round(seconds))
     if whole < 60:

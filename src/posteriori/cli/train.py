@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import pathlib
+import shlex
+import warnings
 from typing import Any
 
-from ..leaderboard.board import Leaderboard
+from ..decision.classifier import RiskClassifier
+from ..errors import ModelError, NotStorable, WriteError, did_you_mean, listed
+from ..leaderboard.board import HEADS, Leaderboard, Row
 from ..leaderboard.compare import compare
-from .render import board_table, console, line, progress_bar
+from ..leaderboard.lineup import Task, lineup
+from ..store.file import save
+from .guard import interrupt
+from .plain import plain
+from .render import board_table, busy, console, line, progress_bar
 from .tables import Source, open_table, say_table, told_kinds
+
+# models whose whole knowledge is one table's counts: what a file holds, can learn more, and forget
+DIRECT = ("naive", "spode", "tan", "aode", "a2de", "kdb", "network")
 
 
 def leaderboard(source: Source, quiet: bool, **options: Any) -> Leaderboard:
@@ -44,3 +57,133 @@ def say_board(out: Any, board: Leaderboard) -> None:
     by = {"log_loss": "log loss", "cost": "what the decisions cost"}[board.by]
     line(out, f"{board.n_folds} folds, the same for all, sorted by {by}: mean ± sd over the folds", "bold")
     board_table(out, board)
+    line(out)
+
+
+def run_train(
+    data: str,
+    target: str,
+    output: str | None,
+    model: str | None,
+    kinds: list[str] | None,
+    bins: int | None,
+    sql: str | None,
+    loss: str | None,
+    reject: float | None,
+    cv: int | None,
+    time_limit: float | None,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Read, compare, fit the best (or the one that is named) on all rows, save."""
+    path = output_path(data, output)
+    if model is not None and model not in DIRECT:
+        _refuse_model(model)
+    out, silent = console(), as_json or quiet
+    source = open_table(data, target, told_kinds(kinds), bins, sql)
+    if not silent:
+        say_table(out, source)
+    board = None
+    if model is None or cv is not None or time_limit is not None:
+        names = None if model is None else ["baseline", model]
+        options: dict[str, Any] = {"loss": loss, "reject": reject, "cv": cv, "time_limit": time_limit, "seed": seed}
+        board = leaderboard(source, silent, models=names, **options)
+        if not silent:
+            say_board(out, board)
+    name = model or _best(board)
+    if board is not None and model is None and not silent:
+        _say_choice(out, board, name)
+    with busy(f"fitting {name} on all {len(source.table):,} rows", silent):
+        fitted = fit(name, source, loss, reject, seed)
+    interrupt.check()
+    save(fitted, path)
+    if as_json:
+        print(json.dumps(_told(source, board, name, path), ensure_ascii=False, default=str))
+    elif not quiet:
+        line(out, f"{name} on all {len(source.table):,} rows → {path}", "bold")
+        line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv")
+
+
+def output_path(data: str, output: str | None) -> pathlib.Path:
+    """Where the model goes, `data.posteriori` unless told; refused now and not after the work, if it cannot be written."""
+    name = "stdin" if data == "-" else pathlib.Path(data).name.split(".")[0] or "model"
+    path = pathlib.Path(output) if output else pathlib.Path(f"{name}.posteriori")
+    if path.is_dir():
+        raise WriteError(f"{path} is a folder: give the name of a file in it")
+    if not path.parent.is_dir():
+        raise WriteError(f"{path} could not be written: there is no folder {path.parent}")
+    return path
+
+
+def _refuse_model(model: str) -> None:
+    known = lineup()
+    if model in known:
+        raise NotStorable(
+            f"a model file holds the models that count ({listed(DIRECT)}); {model!r} takes part in the leaderboard only"
+        )
+    raise ModelError(f"no model {model!r}{did_you_mean(model, DIRECT) or '.'} Models: {listed(DIRECT)}")
+
+
+def _best(board: Leaderboard | None) -> str:
+    assert board is not None
+    named = [row.name for row in board.finished if row.name in DIRECT]
+    if not named:
+        reasons = "; ".join(f"{row.name}: {row.reason}" for row in board.rows if row.name in DIRECT)
+        raise ModelError(f"no model of the spectrum could be scored ({reasons})")
+    return named[0]
+
+
+def _say_choice(out: Any, board: Leaderboard, name: str) -> None:
+    """Why this one, where another stands above it."""
+    best, own = board.best, board[name]
+    if best.name != name:
+        line(
+            out,
+            f"{best.name} is ahead of {name} (by {HEADS[board.by]}: {_figure(best, board.by)}, {_figure(own, board.by)}); "
+            f"a model file holds the models that count: {', '.join(DIRECT)}",
+            "yellow",
+        )
+    if own.mean(board.by) >= board["baseline"].mean(board.by):
+        line(
+            out, f"{name} is no better than always the commonest class: the columns tell little of the target", "yellow"
+        )
+
+
+def _figure(row: Row, score: str) -> str:
+    return f"{row.mean(score):.3f}"
+
+
+def fit(name: str, source: Source, loss: str | None, reject: float | None, seed: int) -> Any:
+    """The model on all rows; with costs it decides by them from now on."""
+    table = source.table
+    schema = table.schema
+    task = Task(len(table), schema.kinds, schema.names, len(schema.classes), seed)
+    model = lineup()[name].make(task).set_params(kinds=schema)
+    if loss is not None or reject is not None:
+        model = RiskClassifier(model, loss=loss, reject=reject)
+        model.set_params(loss=None if loss is None else _loss(loss, schema.classes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said in the summary, or by the leaderboard
+        return model.fit(table.X, table.y)
+
+
+def _loss(path: str, classes: tuple[Any, ...]) -> Any:
+    """The costs of a file, in memory: the model must not need the file."""
+    from ..decision.loss import as_loss
+
+    return as_loss(path, classes).over(list(classes))
+
+
+def _told(source: Source, board: Leaderboard | None, name: str, path: pathlib.Path) -> dict[str, Any]:
+    schema = source.table.schema
+    return {
+        "model": name,
+        "path": str(path),
+        "rows": len(source.table),
+        "target": schema.target,
+        "classes": [str(c) for c in schema.classes],
+        "columns": [{"name": c.name, "kind": c.kind} for c in schema.columns],
+        "notes": [plain(note) for note in source.notes],
+        "leaderboard": None if board is None else json.loads(board.to_json()),
+    }
