@@ -144,3 +144,10 @@ def test_the_callers_arrays_are_his(case, kind, dtype, weights):
     for model, was in zip(models, before):
         for a, b in zip((model.predict(asked), *model.kneighbors(asked), *model.kneighbors()), was):
             np.testing.assert_array_equal(a, b)
+
+
+def test_vdm_takes_booleans_as_values():
+    y = ["p", "q", "p", "q"]
+    tables = [pd.DataFrame({"a": a}) for a in ([True, False, False, False], ["y", "n", "n", "n"])]
+    flags, words = (po.KNeighborsClassifier(1, metric="vdm", kinds="categorical").fit(X, y) for X in tables)
+    np.testing.assert_array_equal(flags._store.rows, words._store.rows)

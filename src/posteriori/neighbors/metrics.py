@@ -254,7 +254,8 @@ def value_tables(frame: Frame, y: Array | None, places: dict[int, dict[Any, int]
     tables = {}
     for j, place in places.items():
         given = model.tables_[f"x{j}"]
-        joint = np.array([given.loc[v].to_numpy() * prior for v in place]).reshape(len(place), len(prior))
+        at = {v: k for k, v in enumerate(given.index)}  # pandas takes a boolean label for a mask
+        joint = given.to_numpy()[[at[v] for v in place]].reshape(len(place), len(prior)) * prior
         posterior = joint / joint.sum(axis=1, keepdims=True)
         tables[j] = np.vstack([posterior, prior, prior])
     return tables

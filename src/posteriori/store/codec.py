@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arrays import Array
-from ..errors import ModelFileError, NotStorable
+from ..errors import ModelFileError, NotStorable, PosterioriError
 from ..table.schema import in_order
 from .container import DTYPES, OBJECT, Budget, parse
 from .forms import form_of, form_tagged
@@ -35,6 +35,7 @@ MANY = 16  # items from which a list of one type is an array
 LARGE = 1 << 14  # bits of a whole number: more digits than Python reads from a text
 BULK: dict[type, tuple[str, Any]] = {int: ("int", np.int64), float: ("float", np.float64), bool: ("bool", np.bool_)}
 BOXES: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+REFUSALS = (PosterioriError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)  # of a constructor
 SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 
 
@@ -70,6 +71,8 @@ class Writer:
             return {"is": "dict", "of": [[self.value(k), self._at(str(k), v)] for k, v in value.items()]}
         if kind is np.ndarray:
             return self._array(value)
+        if isinstance(value, np.dtype) and value.name in DTYPES:
+            return {"is": "dtype", "of": value.name}
         if kind.__name__ in SPARSE and kind is SPARSE[kind.__name__]:
             parts = {name: self._at(name, getattr(value, name)) for name in ("data", "indices", "indptr")}
             return {"is": kind.__name__, "shape": list(map(int, value.shape)), **parts}
@@ -124,7 +127,7 @@ class Writer:
         how: dict[str, Any] = {}
         if array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous:
             array, how = array.T, {"order": "F"}
-        array = np.ascontiguousarray(array, dtype=dtype)
+        array = np.asarray(array, dtype=dtype, order="C")
         if dtype.kind in "mM":
             array, how = array.view(np.int64), {**how, "as": dtype.str[1:]}
         if dtype.kind == "S":
@@ -159,15 +162,17 @@ class Reader:
         if len(fields) < len(pairs) or not pairs or pairs[0][0] != "is" or not isinstance(fields["is"], str):
             raise ModelFileError("an object of the model must begin with its tag, and name a field once")
         tag = fields.pop("is")
-        how = READ.get(tag)
-        if how is not None:
-            return how(self, tag, fields)
-        if tag in PLAIN:
-            return read_plain(tag, fields)
-        form = form_tagged(tag)
-        if form is None:
-            raise ModelFileError(f"nothing is called {tag!r:.50} here: was the file saved by a newer posteriori?")
-        return form.make(fields)
+        try:
+            if tag in READ:
+                return READ[tag](self, tag, fields)
+            form = None if tag in PLAIN else form_tagged(tag)
+            if form is None and tag not in PLAIN:
+                raise ModelFileError(f"nothing is called {tag!r:.50} here: was the file saved by a newer posteriori?")
+            return read_plain(tag, fields) if form is None else form.make(fields)
+        except ModelFileError:
+            raise
+        except REFUSALS as error:
+            raise ModelFileError(f"no {tag} can be made of this: {str(error)[:200]}") from error
 
     def _float(self, tag: str, fields: dict[str, Any]) -> float:
         (text,) = take(tag, fields, "of")
@@ -175,10 +180,18 @@ class Reader:
             raise ModelFileError(f"{text!r:.50} is no number")
         return float(text)
 
+    def _dtype(self, tag: str, fields: dict[str, Any]) -> Any:
+        (name,) = take(tag, fields, "of")
+        if not isinstance(name, str) or name not in DTYPES:
+            raise ModelFileError(f"{name!r:.50} is no dtype")
+        return np.dtype(name)
+
     def _box(self, tag: str, fields: dict[str, Any]) -> Any:
         items = self._bulk(tag, fields) if "as" in fields else take(tag, fields, "of")[0]
         if not isinstance(items, list):
             raise ModelFileError(f"a {tag} must hold a list")
+        if tag in ("set", "frozenset") and not all(isinstance(item, Hashable) for item in items):
+            raise ModelFileError(f"an item of a {tag} must not change")
         found = BOXES[tag](items)
         if len(found) < len(items):
             raise ModelFileError(f"a {tag} must hold every item once")
@@ -291,6 +304,7 @@ READ: dict[str, Callable[[Reader, str, dict[str, Any]], Any]] = {
     "float": Reader._float,
     **dict.fromkeys(BOXES, Reader._box),
     "dict": Reader._dict,
+    "dtype": Reader._dtype,
     "array": Reader._array,
     "objects": Reader._objects,
     "texts": Reader._texts,

@@ -12,7 +12,7 @@ from ..drafts import whole_file
 from ..errors import FormatError, ModelFileError, NotStorable, PosterioriError, did_you_mean
 from .codec import Reader, Writer
 from .container import Budget, arrays_of, entries_of, pack, parse, split
-from .forms import HOME
+from .forms import PUBLIC
 from .summary import summary
 
 __all__ = ["FORMAT", "SUFFIX", "describe", "load", "save"]
@@ -47,8 +47,8 @@ def to_bytes(model: Any) -> list[Any]:
     """The parts of a model's file."""
     from .. import __version__
 
-    if type(model).__name__ not in HOME:
-        known = did_you_mean(type(model).__name__, HOME)
+    if type(model).__name__ not in PUBLIC:
+        known = did_you_mean(type(model).__name__, PUBLIC)
         raise NotStorable(
             f"a model file holds estimators, networks and schemas of posteriori. Got {type(model).__qualname__!r} "
             f"instead{known or '.'}"
@@ -86,7 +86,7 @@ def from_bytes(data: bytearray, name: str = "the file") -> Any:
         arrays = arrays_of(data, begin, head, text, entries)
         with np.errstate(all="ignore"):
             model = Reader(arrays, Budget(len(data))).value(text)
-        if type(model).__name__ != found.get("class") or type(model).__name__ not in HOME:
+        if type(model).__name__ != found.get("class") or type(model).__name__ not in PUBLIC:
             raise ModelFileError(f"it says that it holds a {found.get('class')!r:.50}, but it does not")
         if summary(model) != found.get("summary"):
             raise ModelFileError("its summary is that of another model")

@@ -11,7 +11,7 @@ import importlib
 
 from .form import Form
 
-__all__ = ["HOME", "form_of", "form_tagged"]
+__all__ = ["HOME", "PUBLIC", "form_of", "form_tagged"]
 
 _TAGS = {
     "tables": ("Schema", "Interval", "Period"),
@@ -20,8 +20,23 @@ _TAGS = {
         *("Statistics", "ByClass"),
     ),
     "bayes": ("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB", "Structure", "Ascent"),
+    "drop_ins": ("CategoricalNB", "BernoulliNB", "MultinomialNB", "ComplementNB", "GaussianNB", "GaussianBayes"),
+    "mixtures": ("GaussianMixture", "KMeans", "MixtureBayes", "LatentClass", "Restart"),
+    "margins": ("SVC", "SVR", "LinearSVC", "Kernel", "KernelSpec", "Part", "Expansion"),
+    "neighbors": ("KDTree", "KNeighborsClassifier", "KNeighborsRegressor", "Space", "Mixed"),
+    "networks": ("Dag", "BayesNet", "HybridNet", "BayesNetClassifier", "Smoothing"),
+    "decisions": ("Loss", "RiskClassifier", "FrozenEstimator"),
 }
 HOME = {tag: module for module, tags in _TAGS.items() for tag in tags}
+
+
+PUBLIC = (  # what a file can be of: the rest are parts
+    *("Schema", "Loss", "RiskClassifier", "KDTree", "Dag", "BayesNet", "HybridNet", "BayesNetClassifier"),
+    *("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB"),
+    *("CategoricalNB", "BernoulliNB", "MultinomialNB", "ComplementNB", "GaussianNB", "GaussianBayes"),
+    *("GaussianMixture", "KMeans", "MixtureBayes", "LatentClass"),
+    *("SVC", "SVR", "LinearSVC", "KNeighborsClassifier", "KNeighborsRegressor"),
+)
 
 
 def form_tagged(tag: str) -> Form | None:

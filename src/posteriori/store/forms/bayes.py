@@ -30,6 +30,7 @@ from .form import (
     needs,
     of,
     real,
+    same_classes,
     text,
     tuple_of,
     value,
@@ -59,11 +60,6 @@ def learned(model: Any) -> Statistics:
     if "feature_names_in_" in vars(model):
         need(model.feature_names_in_.tolist() == list(schema.names), "feature_names_in_ must be the columns' names")
     return found
-
-
-def same_classes(classes: Any, named: tuple[Any, ...]) -> None:
-    """`classes_` is what the schema says."""
-    need(classes.ndim == 1 and classes.tolist() == list(named), "classes_ must be the classes of the schema")
 
 
 def _naive(model: NaiveBayes) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ModelFileError, NotStorable, PosterioriError
+from ...errors import ModelFileError, NotStorable
 from ...estimator import Estimator
 
 __all__ = ["Form", "Spec", "estimator", "need", "value"]
@@ -40,7 +40,7 @@ def _plain(*kinds: type) -> Callable[[Any], bool]:
 anything = Spec("anything", lambda v: True)
 nothing = Spec("nothing", lambda v: v is None)
 text = Spec("a text", _plain(str))
-flag = Spec("true or false", _plain(bool))
+flag = Spec("true or false", _plain(bool, np.bool_))
 whole = Spec("a whole number", lambda v: type(v) is int and -(1 << 63) <= v < 1 << 63)
 real = Spec("a number", lambda v: type(v) in (int, float, np.float64, np.float32))
 finite = Spec("a finite number", lambda v: real.test(v) and bool(np.isfinite(v)))
@@ -136,13 +136,8 @@ class Form:
             need(spec is not None, f"a {self.tag} has no field {name!r:.50}")
             assert spec is not None
             need(spec.test(held), f"{self.tag}.{name} must be {spec.text}; got {_shown(held)}")
-        try:
-            made = self.build(fields)
-            self.check(made)
-        except ModelFileError:
-            raise
-        except (PosterioriError, ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
-            raise ModelFileError(f"{self.tag}: {str(error)[:300]}") from error
+        made = self.build(fields)
+        self.check(made)
         return made
 
 
@@ -169,6 +164,7 @@ def value(cls: type, check: Callable[[Any], None] = _any, /, **specs: Spec) -> F
     return Form(cls.__name__, cls, specs, take, build, check)
 
 
+OUTPUT = {"_sklearn_output_config": dict_of(text, text)}  # what `set_output` has told
 REMADE = frozenset({"_kept", "_waiting"})  # attributes that follow from the others
 
 
@@ -185,8 +181,8 @@ def estimator(
     `check` sees a fitted one. `remade` are attributes that follow from others, `fresh` those that begin anew in a fitted
     model. An attribute that is in no list is an error when saving: nothing is left behind unseen.
     """
-    names = [n for n in cls._get_param_names()]  # type: ignore[attr-defined]
-    specs = {**dict.fromkeys(names, anything), **state}
+    names = list(cls._get_param_names())  # type: ignore[attr-defined]
+    specs = {**dict.fromkeys(names, anything), **state, **OUTPUT}
     known = {*specs, *remade, *fresh, *REMADE}
 
     def take(model: Any) -> Fields:
@@ -222,3 +218,16 @@ def needs(model: Any, *names: str) -> None:
     """Refuse a fitted model without these attributes."""
     for name in names:
         need(name in vars(model), f"a fitted {type(model).__name__} must have {name!r}")
+
+
+def same_classes(classes: Any, named: tuple[Any, ...]) -> None:
+    """`classes_` is what the schema says."""
+    need(classes.ndim == 1 and classes.tolist() == list(named), "classes_ must be the classes of the schema")
+
+
+def named_columns(model: Any) -> None:
+    """`feature_names_in_`, where it is there, names every column."""
+    names = vars(model).get("feature_names_in_")
+    if names is not None:
+        fits = names.dtype == object and names.shape == (model.n_features_in_,) and all(type(n) is str for n in names)
+        need(fits, "feature_names_in_ must be the name of every column")

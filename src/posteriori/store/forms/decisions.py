@@ -1,0 +1,52 @@
+"""Losses, and classifiers that decide by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.frozen import FrozenEstimator
+
+from ...decision.classifier import RiskClassifier
+from ...decision.loss import Loss
+from ...errors import NotStorable
+from ...estimator import Estimator
+from .form import Fields, Form, anything, array, estimator, flag, floats, natural, need, value
+from .form import nothing as none
+
+
+def _risk(model: RiskClassifier) -> None:
+    fitted = vars(model).get("estimator_")
+    need(isinstance(fitted, Estimator) or fitted is None, "estimator_ must be an estimator of posteriori")
+    if fitted is not None:
+        need(hasattr(fitted, "predict_proba") and hasattr(fitted, "classes_"), "estimator_ must be a fitted classifier")
+        _ = model.actions_  # refuses a loss of other classes
+
+
+def _frozen(held: Any) -> Fields:
+    if not isinstance(held.estimator, Estimator):
+        raise NotStorable(
+            f"a FrozenEstimator of {type(held.estimator).__qualname__!r} cannot be held: a model file has estimators of "
+            "posteriori alone"
+        )
+    return {"estimator": held.estimator}
+
+
+FORMS = {
+    form.tag: form
+    for form in (
+        value(Loss, matrix=floats(2), classes=array | none, actions=array | none, reject=flag),
+        Form(
+            "FrozenEstimator",
+            FrozenEstimator,
+            {"estimator": anything},
+            _frozen,
+            lambda fields: FrozenEstimator(**fields),
+            lambda held: need(isinstance(held.estimator, Estimator), "a frozen estimator must be one of posteriori"),
+        ),
+        estimator(
+            RiskClassifier,
+            _risk,
+            {"estimator_": anything, "n_features_in_": natural(), "feature_names_in_": array},
+        ),
+    )
+}
