@@ -273,11 +273,11 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
         ready = self._kernel.ready(X[support], self.n_jobs)
         return self._kernel.sums(X[rows], ready, beta[None], self.n_jobs)[:, 0] + machine.b
 
-    @available_if(_gives_posteriors)  # type: ignore[untyped-decorator]
     def _own_rows(self) -> Any:
         kept = self.support_vectors_
         return kept if isinstance(kept, np.ndarray) and kept.size else None
 
+    @available_if(_gives_posteriors)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """P(y | x): Platt's sigmoid of f; of several classes, coupled pairs ("ovo") or normalised sigmoids ("ovr")."""
         decisions = self._machine_decisions(X)
