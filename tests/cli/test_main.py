@@ -6,27 +6,9 @@ import json
 import subprocess
 import sys
 
-import numpy as np
-import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import posteriori as po
-from posteriori.cli.main import app
-
-
-@pytest.fixture
-def data(tmp_path):
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 80)
-    path = tmp_path / "data.csv"
-    frame = pd.DataFrame({"a": rng.normal(size=80) + y, "b": np.where(rng.random(80) < 0.7, y, 1 - y)})
-    frame.assign(**{"class": np.array(["no", "yes"])[y]}).to_csv(path, index=False)
-    return path
-
-
-def run(*words, **options):
-    return CliRunner().invoke(app, [str(w) for w in words], **options)
 
 
 def test_help_loads_nothing_heavy():
@@ -38,7 +20,7 @@ def test_help_loads_nothing_heavy():
     assert not heavy & {name.split(".")[0] for name in out.splitlines()[-1].split()}
 
 
-def test_compare_prints_a_leaderboard(data):
+def test_compare_prints_a_leaderboard(run, data):
     done = run("compare", data, "--target", "class", "--model", "naive", "--model", "tan", "--cv", 3)
     assert done.exit_code == 0, done.output
     assert "a       numeric" in done.stdout
@@ -46,29 +28,29 @@ def test_compare_prints_a_leaderboard(data):
     assert "naive" in done.stdout
 
 
-def test_compare_in_json(data):
+def test_compare_in_json(run, data):
     done = run("compare", data, "-t", "class", "-m", "naive", "--cv", 3, "--json")
     assert json.loads(done.stdout)["models"][0]["model"] == "naive"
 
 
-def test_a_misspelt_target_is_one_line_with_the_nearest_match(data):
+def test_a_misspelt_target_is_one_line_with_the_nearest_match(run, data):
     done = run("compare", data, "-t", "clas")
     assert done.exit_code == 4
     assert "did you mean 'class'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_train_saves_the_best_that_a_file_holds_and_says_what_next(data, monkeypatch):
+def test_train_saves_the_best_that_a_file_holds_and_says_what_next(run, data, monkeypatch):
     monkeypatch.chdir(data.parent)
     done = run("train", "data.csv", "-t", "class", "--cv", 2)
     assert done.exit_code == 0, done.output
     assert "posteriori predict data.posteriori" in done.stdout
     model = po.load(data.parent / "data.posteriori")
     assert model.kinds.target == "class"
-    assert model.predict({"a": [3.0], "b": [1]}).tolist() == ["yes"]
+    assert model.predict({"a": [3.0], "b": [1], "c": ["x"], "stage": [1]}).tolist() == ["yes"]
 
 
-def test_train_of_a_named_model_needs_no_leaderboard(data, tmp_path):
+def test_train_of_a_named_model_needs_no_leaderboard(run, data, tmp_path):
     done = run("train", data, "-t", "class", "-m", "tan", "-o", tmp_path / "m.posteriori", "--json")
     told = json.loads(done.stdout)
     assert (told["model"], told["leaderboard"]) == ("tan", None)
@@ -76,7 +58,7 @@ def test_train_of_a_named_model_needs_no_leaderboard(data, tmp_path):
 
 
 @pytest.mark.parametrize(("model", "code"), [("forest", 5), ("naiv", 5)])
-def test_models_that_no_file_holds_are_named(data, model, code):
+def test_models_that_no_file_holds_are_named(run, data, model, code):
     done = run("train", data, "-t", "class", "-m", model)
     assert done.exit_code == code
     assert "naive" in done.stderr

@@ -475,3 +475,16 @@ def test_a_row_is_a_row_whatever_sign_it_begins_with(rows):
 )
 def test_an_open_file_without_a_name_is_known_by_its_first_bytes(text):
     assert po.read(io.BytesIO(text.encode())).X.to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("1,2,x,9", "line 7431: 4 cells where the header has 3: after 'c' comes '9'"),
+     ("1,2", "line 7431: 2 cells where the header has 3: there is none for 'c'; the last is '2'")],
+)  # fmt: skip
+def test_an_uneven_line_far_down_is_named_with_its_cell(tmp_path, line, said):
+    rows = ["a,b,c", *(f"{i},{i / 2},w{i % 3}" for i in range(10_000))]
+    rows[7430] = line
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    with pytest.raises(FormatError, match=said):
+        po.read(tmp_path / "t.csv")

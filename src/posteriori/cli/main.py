@@ -50,6 +50,7 @@ def train(
         typer.Option("--model", "-m", help="This one, not the best: naive, spode, tan, aode, a2de, kdb or network."),
     ] = None,
     kind: o.Kinds = None,
+    missing: o.Missing = None,
     bins: o.Bins = None,
     sql: o.Sql = None,
     loss: o.LossFile = None,
@@ -70,7 +71,7 @@ def train(
     """
     from .train import run_train
 
-    run_train(data, target, output, model, kind, bins, sql, loss, reject, cv, time_limit, seed, json, quiet)
+    run_train(data, target, output, model, kind, missing, bins, sql, loss, reject, cv, time_limit, seed, json, quiet)
 
 
 @app.command(name="compare", epilog=CODES)
@@ -79,6 +80,7 @@ def compare(
     data: o.Data,
     target: o.Target,
     kind: o.Kinds = None,
+    missing: o.Missing = None,
     bins: o.Bins = None,
     sql: o.Sql = None,
     model: Annotated[list[str] | None, typer.Option("--model", "-m", help="Only this one (may be repeated).")] = None,
@@ -100,9 +102,197 @@ def compare(
     from .train import run_compare
 
     run_compare(
-        data, target, kind, bins, sql, model, json, quiet,
+        data, target, kind, missing, bins, sql, model, json, quiet,
         loss=loss, reject=reject, cv=cv, time_limit=time_limit, seed=seed,
     )  # fmt: skip
+
+
+@app.command(epilog=CODES)
+@guarded
+def predict(
+    model: o.ModelFile,
+    data: o.Data,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help=".csv, .tsv, .jsonl or .parquet; else stdout.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="csv, tsv, jsonl or parquet; else by the ending.")
+    ] = None,
+    loss: o.LossFile = None,
+    reject: o.Reject = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Copy the columns of the input too.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="No apostrophe before text that a spreadsheet would run.")] = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Posterior, decision and expected loss of every row, streamed.
+
+    \b
+    Example:
+      posteriori predict heart.posteriori new.csv -o answers.csv
+      zcat big.csv.gz | posteriori predict heart.posteriori - --format jsonl
+    """
+    from .predict import run_predict
+
+    run_predict(model, data, output, format, loss, reject, keep, raw, quiet)
+
+
+@app.command(epilog=CODES)
+@guarded
+def explain(
+    model: o.ModelFile,
+    data: o.Data,
+    row: Annotated[int, typer.Option("--row", min=1, help="The row, from 1, without the line of names.")] = 1,
+    of: Annotated[str | None, typer.Option("--class", help="Weigh this class, not the most probable.")] = None,
+    against: Annotated[str | None, typer.Option("--against", help="Against this one, not the next.")] = None,
+    json: o.Json = False,
+    debug: o.Debug = False,
+) -> None:
+    """Why a row is decided as it is, and the least change that would change it.
+
+    \b
+    Example:
+      posteriori explain heart.posteriori new.csv --row 7
+    """
+    from .explain import run_explain
+
+    run_explain(model, data, row, of, against, json)
+
+
+@app.command(epilog=CODES)
+@guarded
+def inspect(model: o.ModelFile, json: o.Json = False, debug: o.Debug = False) -> None:
+    """What is in a model file: classes, columns, values, costs, versions.
+
+    \b
+    Example:
+      posteriori inspect heart.posteriori
+    """
+    from .counts import run_inspect
+
+    run_inspect(model, json)
+
+
+@app.command(epilog=CODES)
+@guarded
+def learn(
+    model: o.ModelFile,
+    data: o.Data,
+    output: o.NewModel = None,
+    target: o.OwnTarget = None,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Add the rows of a file to what a model has counted.
+
+    \b
+    Example:
+      posteriori learn heart.posteriori this_month.csv
+    """
+    from .counts import run_update
+
+    run_update(model, data, target, output, False, quiet)
+
+
+@app.command(epilog=CODES)
+@guarded
+def forget(
+    model: o.ModelFile,
+    data: o.Data,
+    output: o.NewModel = None,
+    target: o.OwnTarget = None,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Take rows out of a model again, exactly; refused if they were never learned.
+
+    \b
+    Example:
+      posteriori forget heart.posteriori withdrawn.csv
+    """
+    from .counts import run_update
+
+    run_update(model, data, target, output, True, quiet)
+
+
+@app.command(epilog=CODES)
+@guarded
+def merge(
+    models: Annotated[list[str], typer.Argument(help="Model files of one kind.", metavar="MODEL...")],
+    output: Annotated[str, typer.Option("--output", "-o", help="The model file of them all.")],
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """The model of several tables, as if one had learned them together.
+
+    \b
+    Example:
+      posteriori merge north.posteriori south.posteriori -o both.posteriori
+    """
+    from .counts import run_merge
+
+    run_merge(models, output, quiet)
+
+
+@app.command(epilog=CODES)
+@guarded
+def query(
+    network: Annotated[str, typer.Argument(help="A network: BIF, XMLBIF, NET, UAI (.gz too), or a model file.")],
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option("--evidence", "-e", help="What is known (may be repeated).", metavar="NODE=STATE"),
+    ] = None,
+    target: Annotated[str | None, typer.Option("--target", "-t", help="Only this node.", metavar="NODE")] = None,
+    next: Annotated[bool, typer.Option("--next", help="The question that tells most of the target.")] = False,
+    json: o.Json = False,
+    debug: o.Debug = False,
+) -> None:
+    """Ask a network: the probabilities of its nodes given what is known.
+
+    \b
+    Example:
+      posteriori query asia.bif --evidence xray=yes --target lung --next
+    """
+    from .network import run_query
+
+    run_query(network, evidence, target, next, json)
+
+
+@app.command(epilog=CODES)
+@guarded
+def structure(
+    data: o.Data,
+    score: Annotated[str, typer.Option("--score", help="bic, aic, bdeu, k2, fnml or mdl.")] = "bic",
+    svg: Annotated[str | None, typer.Option("--svg", help="Draw it to this file.")] = None,
+    dot: Annotated[str | None, typer.Option("--dot", help="Write it for Graphviz.")] = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", help="The fitted network (.bif, .net, …).")] = None,
+    seed: o.Seed = 0,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Learn from a table who depends on whom, and draw it.
+
+    \b
+    Example:
+      posteriori structure survey.csv --svg survey.svg -o survey.bif
+    """
+    from .network import run_structure
+
+    run_structure(data, score, svg, dot, output, seed, quiet)
+
+
+@app.command(epilog=CODES)
+@guarded
+def demo(debug: o.Debug = False) -> None:
+    """The whole way on a table of 569 tumours: train with costs, explain a decision.
+
+    \b
+    Example:
+      posteriori demo
+    """
+    from .demo import run_demo
+
+    run_demo()
 
 
 def main() -> None:

@@ -14,6 +14,9 @@ Kinds = Annotated[
     list[str] | None,
     typer.Option("--kind", help="A column's kind: categorical, binary, count, numeric or text.", metavar="COLUMN=KIND"),
 ]
+Missing = Annotated[
+    list[str] | None, typer.Option("--missing", help="A word that stands for a missing cell (may be repeated).")
+]
 Bins = Annotated[int | None, typer.Option("--bins", min=2, help="Cut a numeric target into so many classes.")]
 LossFile = Annotated[str | None, typer.Option("--loss", help="CSV of costs: a row a decision, a column a true class.")]
 Reject = Annotated[float | None, typer.Option("--reject", help="The price of leaving a row undecided.")]
@@ -24,3 +27,6 @@ Sql = Annotated[str | None, typer.Option("--sql", help="A query over the file, n
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback where something goes wrong.")]
+ModelFile = Annotated[str, typer.Argument(help="A model file that `posteriori train` wrote.", metavar="MODEL")]
+NewModel = Annotated[str | None, typer.Option("--output", "-o", help="Write here, not over the model file.")]
+OwnTarget = Annotated[str | None, typer.Option("--target", "-t", help="The column of classes, if not the model's own.")]

@@ -30,7 +30,7 @@ def line(out: Console, text: object = "", style: str | None = None, indent: int 
     from rich.padding import Padding
 
     shown = Text(plain(text), style=style or "")
-    out.print(Padding(shown, (0, 0, 0, indent)) if indent else shown)
+    out.print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
 
 
 def pairs(out: Console, rows: Sequence[tuple[str, ...]], heads: tuple[str, ...], right: tuple[int, ...] = ()) -> None:

@@ -13,9 +13,10 @@ import numpy as np
 from rich.console import Console
 
 from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
+from ..table.dates import PARTS, date_part
 from ..table.frame import Table
 from ..table.read import read
-from ..table.schema import KINDS, Schema
+from ..table.schema import KINDS, Column
 from .plain import plain
 from .render import line, pairs
 
@@ -29,7 +30,6 @@ class Source:
     name: str
     table: Table
     notes: tuple[str, ...]
-    rows_left_out: int
 
 
 def told_kinds(options: list[str] | None) -> dict[str, str]:
@@ -61,9 +61,11 @@ def open_table(
     if not len(table):
         raise BadValue(f"{path} has no rows" + (f" with a {target!r}" if said else ""))
     table, cut = _classes(table, target, bins)
-    table, without = _without_ids(table, kinds)
-    notes = [*table.notes, *cut, *(s for s in said if "looks like an id" not in s), *without]
-    return Source(path, table, tuple(notes), 0)
+    refuse_words(table, path, kinds)
+    table, gone = _without_ids(table, kinds)
+    table, dates = _with_dates(table, kinds)
+    notes = [*table.notes, *cut, *(s for s in said if "looks like an id" not in s), *gone, *dates]
+    return Source(path, table, tuple(notes))
 
 
 def _source(path: str) -> Any:
@@ -135,6 +137,73 @@ def _without_ids(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
     return (without(table, gone), said) if gone else (table, [])
 
 
+def _with_dates(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
+    """The table with year, month, weekday and hour of its dates as columns, those that differ at all; and what it says."""
+    X, columns, notes, said = table.X, list(table.schema.columns), list(table.schema.notes), []
+    for name in [c.name for c in columns if X[c.name].dtype.kind == "M" and c.name not in told]:
+        made = []
+        for part in PARTS:
+            cells = date_part(X[name], part)
+            values = {v for v in cells if v is not None}
+            if len(values) < 2 or f"{name}.{part}" in X.columns:
+                continue
+            few = () if part == "year" else tuple(sorted(values))
+            X = X.assign(**{f"{name}.{part}": cells if few else cells.astype(float)})
+            columns.append(Column(f"{name}.{part}", "categorical" if few else "numeric", few, frozenset(few)))
+            notes.append(f"{name}.{part}: {columns[-1].kind} (of the date {name})")
+            made.append(part)
+        first = X[name].min()
+        said.append(f"{name}: dates from {first:%Y-%m-%d} on, as days" + (f", and {', '.join(made)}" if made else ""))
+    schema = replace(table.schema, columns=tuple(columns), notes=tuple(notes))
+    return (replace(table, X=X, schema=schema), said) if said else (table, [])
+
+
+ODD = 0.01  # words among numbers: so few of them are mistakes, and more are values
+
+
+def refuse_words(table: Table, path: str, told: dict[str, str]) -> None:
+    """A column of numbers but for a few words is a mistake in the file: its line, column and first such word are named."""
+    import pandas as pd
+
+    for column in table.schema.columns:
+        cells = table.X[column.name]
+        wanted = told.get(column.name) in ("numeric", "count")
+        if cells.dtype.kind in "biufM" or not (wanted or (column.kind == "categorical" and column.name not in told)):
+            continue
+        values = pd.Series(cells.dropna().unique())
+        numbers = pd.to_numeric(values, errors="coerce")
+        odd = set(values[numbers.isna()])
+        at = cells.isin(odd).to_numpy()
+        if at.any() and (wanted or (len(values) > 20 and at.sum() <= max(1.0, ODD * len(cells)))):
+            row = int(at.argmax())
+            word = str(cells.iloc[row])
+            raise BadValue(
+                f"{path}, {_line(path, column.name, word, row)}, column {column.name!r}: {word!r:.60} is no number, and "
+                f"{int((~at).sum()):,} other cells are; mend it, --missing {word!r} reads it as missing, "
+                f"--kind {column.name}=categorical takes all as words"
+            )
+
+
+def _line(path: str, column: str, word: str, row: int) -> str:
+    """The line of a text file in which a column has this word, or the row where there are no lines."""
+    import csv
+
+    if path == "-" or not path.lower().endswith((".csv", ".tsv", ".txt", ".data")):
+        return f"row {row + 1}"
+    with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:
+        head = text.readline()
+        mark = max(",;|\t", key=head.count)
+        text.seek(0)
+        rows = csv.reader(text, delimiter=mark)
+        names = next(rows, [])
+        if column in names:
+            at = names.index(column)
+            for cells in rows:
+                if len(cells) > at and cells[at] == word:
+                    return f"line {rows.line_num}"
+    return f"row {row + 1}"
+
+
 def without(table: Table, names: list[str]) -> Table:
     """The table without some of its columns."""
     kept = [j for j, c in enumerate(table.schema.columns) if c.name not in names]
@@ -178,8 +247,3 @@ def say_table(out: Console, source: Source) -> None:
 def _row_of(column: Any, note: str) -> tuple[str, str, str]:
     why = note.removeprefix(f"{column.name}: {column.kind} ").removeprefix("(").removesuffix(")")
     return column.name, column.kind, why
-
-
-def schema_of(table: Table) -> Schema:
-    """The schema of a table that was read."""
-    return table.schema

@@ -33,6 +33,7 @@ def run_compare(
     data: str,
     target: str,
     kinds: list[str] | None,
+    missing: list[str] | None,
     bins: int | None,
     sql: str | None,
     models: list[str] | None,
@@ -41,7 +42,7 @@ def run_compare(
     **options: Any,
 ) -> None:
     """The leaderboard alone."""
-    source = open_table(data, target, told_kinds(kinds), bins, sql)
+    source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None)
     out = console()
     if not (as_json or quiet):
         say_table(out, source)
@@ -66,6 +67,7 @@ def run_train(
     output: str | None,
     model: str | None,
     kinds: list[str] | None,
+    missing: list[str] | None,
     bins: int | None,
     sql: str | None,
     loss: str | None,
@@ -81,7 +83,7 @@ def run_train(
     if model is not None and model not in DIRECT:
         _refuse_model(model)
     out, silent = console(), as_json or quiet
-    source = open_table(data, target, told_kinds(kinds), bins, sql)
+    source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None)
     if not silent:
         say_table(out, source)
     board = None

@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Array, Floats
 
 WRITTEN = r"\d{4}[-/]\d{2}[-/]\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?"  # year first: no doubt
+PARTS = ("year", "month", "weekday", "hour")  # besides the day itself: what a date is like
 DAY = 86_400_000_000  # microseconds
 
 
@@ -67,3 +68,16 @@ def plain_dates(cells: Any) -> Any:
     """Dates and times as microseconds of UTC, without a zone: what every format can hold."""
     cells = cells.dt.tz_convert("UTC").dt.tz_localize(None) if getattr(cells.dt, "tz", None) is not None else cells
     return cells.astype("datetime64[us]")
+
+
+def date_part(cells: Any, part: str) -> Any:
+    """The year, month (1 to 12), weekday (0, Monday, to 6) or hour of a pandas column of dates; None where it is missing.
+
+    >>> import pandas as pd
+    >>> date_part(pd.Series(pd.to_datetime(["2026-11-17", None])), "weekday").tolist()
+    [1, None]
+    """
+    found = getattr(cells.dt, "day_of_week" if part == "weekday" else part)
+    made = np.empty(len(found), dtype=object)
+    made[:] = [None if v != v else int(v) for v in found.tolist()]
+    return made

@@ -32,6 +32,7 @@ FORMATS = {
 }
 # every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
 CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
+AS_WORDS = "nullstr='', comment='', all_varchar=true"
 
 
 @contextlib.contextmanager
@@ -144,7 +145,7 @@ def query(
     with duckdb.connect(":memory:") as engine:
         try:
             if form == "csv":
-                source, names, notes = _csv_source(engine, file, quoted, name, decimal, header)
+                source, names, notes = csv_source(engine, file, quoted, name, decimal, header)
             else:
                 source, names, notes = f"read_{form}('{quoted}')", [], ()
             engine.execute(f"CREATE VIEW this AS FROM {source}")
@@ -156,6 +157,8 @@ def query(
                 "json": "JSON with an object for each row",
                 "csv": "a CSV file",
             }
+            if form == "csv" and not isinstance(header, Sequence):
+                _refuse_uneven(file, name)
             raise FormatError(f"{name} cannot be read as {what[form]}") from error
         if sql is not None:
             known = [row[0] for row in engine.execute("DESCRIBE this").fetchall()]
@@ -176,11 +179,14 @@ def query(
     return found, notes
 
 
-def _csv_source(
-    engine: Any, file: pathlib.Path, quoted: str, name: str, decimal: str, header: Any
+def csv_source(
+    engine: Any, file: pathlib.Path, quoted: str, name: str, decimal: str, header: Any, words: bool = False
 ) -> tuple[str, list[str], tuple[str, ...]]:
-    """(what DuckDB reads, the names as the file has them, notes); the engine knows no two names that differ by case."""
-    options = f"{CSV_OPTIONS}, decimal_separator='{decimal}'"
+    """(what DuckDB reads, the names as the file has them, notes); the engine knows no two names that differ by case.
+
+    With `words` every cell is one, and the file is not looked through for the types of its columns.
+    """
+    options = f"{AS_WORDS if words else CSV_OPTIONS}, decimal_separator='{decimal}'"
     told = "" if header is None else f", header={'true' if header is True else 'false'}"
     sniffed = engine.execute(
         "SELECT Delimiter, Quote, Escape, SkipRows, HasHeader, len(Columns), Columns[1].name "
@@ -250,6 +256,28 @@ def _refuse_ragged(file: pathlib.Path, name: str, names: list[str]) -> None:
                 for line, row in enumerate(csv.reader(text, delimiter=mark), start=2):
                     if row and len(row) != len(header):
                         raise FormatError(f"{name}, line {line}: {len(row)} cells where the header has {len(header)}")
+
+
+def _refuse_uneven(file: pathlib.Path, name: str) -> None:
+    """What the engine cannot read: the first line that is shorter or longer than the header is named, with its cell."""
+    if file.suffix.lower() == ".zst":
+        return
+    with _opened(file) as text:
+        first = text.readline()
+        mark = max(",;|\t", key=first.count)
+        text.seek(0)
+        rows = csv.reader(text, delimiter=mark)
+        try:
+            header = next(rows, [])
+            for row in rows:
+                if row and len(row) != len(header) > 1:
+                    what = f"after {header[-1]!r} comes {row[len(header)]!r:.60}" if len(row) > len(header) else ""
+                    what = what or f"there is none for {header[len(row)]!r}; the last is {row[-1]!r:.60}"
+                    raise FormatError(
+                        f"{name}, line {rows.line_num}: {len(row)} cells where the header has {len(header)}: {what}"
+                    )
+        except csv.Error as error:
+            raise FormatError(f"{name}, line {rows.line_num}: {error}") from None
 
 
 def _true_names(file: pathlib.Path, form: str, names: list[str]) -> list[str]:

@@ -1,0 +1,108 @@
+"""`learn`, `forget` and `merge`: what models that count can do after training. `inspect`: what is in a file."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import numpy as np
+
+from ..decision.classifier import RiskClassifier
+from ..errors import ModelError
+from ..store.file import describe, load, save
+from .guard import interrupt
+from .models import inner, open_model, schema_of, target_of
+from .plain import cut
+from .render import console, line, pairs
+from .stream import batches
+
+MOST_SHOWN = 40  # columns
+
+
+def run_update(model_file: str, data: str, target: str | None, output: str | None, forget: bool, quiet: bool) -> None:
+    """Learn the rows of a file too, or take them out again; the model file changes at the end or not at all."""
+    model = open_model(model_file)
+    counting, n = inner(model), 0
+    if not hasattr(counting, "forget"):
+        raise ModelError(
+            f"a {type(counting).__name__} keeps no counts: it can neither learn more nor forget; train it again"
+        )
+    with batches(data, schema_of(model), target_of(model, target), schema_of(model).classes) as rows:
+        for batch in rows:
+            interrupt.check()
+            step = counting.forget if forget else counting.partial_fit
+            step(batch.columns, _labels(batch.labels, counting.classes_))
+            n += len(batch)
+    interrupt.check()
+    save(model, output or model_file)
+    if not quiet:
+        did = "forgotten" if forget else "learned"
+        line(console(), f"{n:,} rows {did}, {_rows(counting)} in all → {output or model_file}")
+
+
+def _labels(labels: Any, known: Any) -> Any:
+    """Labels in the type that the model's own have, where that holds them."""
+    cells = labels.tolist() if isinstance(labels, np.ndarray) else labels.to_pylist()
+    return np.array(cells) if len({type(c) for c in cells}) == 1 else np.array(cells, dtype=object)
+
+
+def _rows(model: Any) -> str:
+    return f"{float(np.sum(model.class_count_)):,.10g}"
+
+
+def run_merge(files: list[str], output: str, quiet: bool) -> None:
+    """The sum of several models: what one would have learned from all their rows."""
+    models = [open_model(file) for file in files]
+    total = inner(models[0])
+    for file, model in zip(files[1:], models[1:]):
+        if type(inner(model)) is not type(total) or not hasattr(total, "forget"):
+            raise ModelError(
+                f"{files[0]} holds a {type(total).__name__}, {file} a {type(inner(model)).__name__}: only models of one "
+                "kind, that count, can be merged"
+            )
+        total = total + inner(model)
+    merged: Any = total
+    if isinstance(models[0], RiskClassifier):
+        merged = copy.copy(models[0])
+        merged.estimator_ = total
+    save(merged, output)
+    if not quiet:
+        line(console(), f"{len(files)} models, {_rows(total)} rows in all → {output}")
+
+
+def run_inspect(model_file: str, as_json: bool) -> None:
+    """What a file says of itself, and what the model has learned."""
+    head = describe(model_file)
+    if as_json:
+        print(json.dumps(head, ensure_ascii=False, default=str))
+        return
+    model, out = load(model_file), console()
+    counting = inner(model) if hasattr(model, "predict_proba") else model
+    line(out, f"{model_file}: {type(counting).__name__}", "bold")
+    line(out, f"format {head.get('format')}, written by posteriori {head.get('library')}")
+    if hasattr(counting, "schema_"):
+        _say_schema(out, counting)
+    if isinstance(model, RiskClassifier):
+        line(out, "decides by")
+        out.print(str(model.loss_), markup=False)
+
+
+def _say_schema(out: Any, model: Any) -> None:
+    schema = model.schema_
+    total = float(np.sum(model.class_count_))
+    target = getattr(getattr(model, "kinds", None), "target", None)
+    line(out, f"{_rows(model)} rows, {len(schema)} columns" + (f", target {target}" if target else ""))
+    line(out)
+    shares = [
+        (str(c), f"{float(n):,.10g}", f"{float(n) / total:.1%}") for c, n in zip(schema.classes, model.class_count_)
+    ]
+    pairs(out, shares[:MOST_SHOWN], ("class", "rows", "share"), right=(1, 2))
+    line(out)
+    rows = [
+        (c.name, c.kind, cut(", ".join(map(str, c.values[:8])), 60) + ("…" if len(c.values) > 8 else ""))
+        for c in schema.columns
+    ]
+    pairs(out, rows[:MOST_SHOWN], ("column", "kind", "values"))
+    if len(rows) > MOST_SHOWN:
+        line(out, f"… and {len(rows) - MOST_SHOWN:,} more columns", "dim")

@@ -1,0 +1,54 @@
+"""Model files as commands use them: the counting model inside, its schema, its target, the loss it decides by."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+from ..decision.classifier import RiskClassifier
+from ..decision.loss import Loss, as_loss
+from ..errors import ModelError, ModelFileError
+from ..store.file import load
+from ..table.schema import Schema
+
+
+def open_model(path: str) -> Any:
+    """A classifier from a model file; a network file or something else is named."""
+    if pathlib.Path(path).suffix.lower() in (".bif", ".xmlbif", ".net", ".uai", ".csv", ".parquet"):
+        raise ModelFileError(
+            f"{path} is no model file; `posteriori train` makes one, `posteriori query` asks a network"
+        )
+    model = load(path)
+    if not hasattr(inner(model), "predict_proba"):
+        raise ModelError(f"{path} holds a {type(model).__name__}, which is no classifier")
+    return model
+
+
+def inner(model: Any) -> Any:
+    """The model that counts, inside a `RiskClassifier` or itself."""
+    return model.estimator_ if isinstance(model, RiskClassifier) else model
+
+
+def schema_of(model: Any) -> Schema:
+    """The columns and classes of a model."""
+    found: Schema | None = getattr(inner(model), "schema_", None)
+    if found is None:
+        raise ModelError(f"a {type(inner(model)).__name__} keeps no schema: use it from Python")
+    return found
+
+
+def target_of(model: Any, told: str | None = None) -> str:
+    """The name of the column that the model foretells."""
+    kinds = getattr(inner(model), "kinds", None)
+    found = told or (kinds.target if isinstance(kinds, Schema) else None)
+    if found is None:
+        raise ModelError("the model file does not say which column it foretells: give --target")
+    return str(found)
+
+
+def loss_of(model: Any, loss: str | None, reject: float | None) -> Loss:
+    """The loss to decide by: told now, else the model's own, else zero-one; with the price of rejecting."""
+    classes = inner(model).classes_
+    own = model.loss_ if isinstance(model, RiskClassifier) else None
+    found = own if loss is None and own is not None else as_loss(loss, classes).over(classes)
+    return found if reject is None else found.without_reject().with_reject(reject)

@@ -1,0 +1,186 @@
+"""`query` a network, learn the `structure` of a table."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import warnings
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from ..drafts import whole_file
+from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
+from .plain import cut, plain
+from .render import busy, console, line
+
+BAR = 30
+
+
+def run_query(network: str, evidence: list[str] | None, target: str | None, ask_next: bool, as_json: bool) -> None:
+    """P(state | evidence) as bars; with --next the question that tells most of the target."""
+    net = open_network(network)
+    found = told_evidence(net, evidence)
+    if ask_next and target is None:
+        raise BadParameter("--next needs a --target: the question that tells most of what?")
+    if target is not None and target not in net.nodes:
+        raise UnknownColumn(f"no node {target!r}{did_you_mean(target, net.nodes) or '.'} Nodes: {listed(net.nodes)}")
+    shown = net.marginals(found)
+    worth = net.value_of_information(target, found) if ask_next and target is not None else {}
+    if as_json:
+        chosen = {target: shown[target]} if target else shown
+        states = {n: {str(s): p for s, p in marginal.items()} for n, marginal in chosen.items()}
+        told = {
+            "evidence": {n: str(s) for n, s in found.items()},
+            "probability": net.probability(found),
+            "nodes": states,
+        }
+        print(json.dumps({**told, **({"next": worth} if ask_next else {})}, ensure_ascii=False))
+        return
+    out = console()
+    if found:
+        said = ", ".join(f"{n} = {s}" for n, s in found.items())
+        line(out, f"given {said} (probability {net.probability(found):.4g})", "bold")
+    for node in [target] if target else [n for n in net.nodes if n not in found]:
+        _bars(out, node, shown[node])
+    if ask_next:
+        _say_next(out, target, worth)
+
+
+def open_network(path: str) -> Any:
+    """A network from a file of any format, or from a model file."""
+    if path.endswith(".posteriori"):
+        from ..store.file import load
+
+        net = load(path)
+        net = getattr(net, "net_", net)
+        if not hasattr(net, "marginals"):
+            raise BadValue(f"{path} holds a {type(net).__name__}, which is no network")
+        return net
+    from ..network.bayesnet import BayesNet
+
+    return BayesNet.read(path)
+
+
+def told_evidence(net: Any, options: list[str] | None) -> dict[str, Any]:
+    """`--evidence xray=yes` as findings; a state may be written as a number where the network has numbers."""
+    found: dict[str, Any] = {}
+    for option in options or []:
+        node, equals, state = option.partition("=")
+        if not equals:
+            raise BadParameter(f"--evidence is written node=state, as in --evidence xray=yes. Got {option!r} instead.")
+        if node not in net.nodes:
+            raise UnknownColumn(f"no node {node!r}{did_you_mean(node, net.nodes) or '.'} Nodes: {listed(net.nodes)}")
+        states = net.states(node)
+        by_text = {str(s): s for s in states}
+        if state not in by_text:
+            hint = did_you_mean(state, by_text) or "."
+            raise BadValue(f"{node!r} has no state {state!r}{hint} States: {listed(by_text)}")
+        if node in found:
+            raise BadParameter(f"--evidence tells {node!r} twice")
+        found[node] = by_text[state]
+    return found
+
+
+def _bars(out: Any, node: str, states: dict[Any, float]) -> None:
+    line(out, node, "bold")
+    wide = min(max(len(plain(s)) for s in states), 30)
+    room = max(min(BAR, out.width - wide - 12), 5)
+    for state, p in states.items():
+        full = round(p * room * 8)
+        bar = "█" * (full // 8) + (" ▏▎▍▌▋▊▉"[full % 8] if full % 8 else "")
+        text = Text(f"  {cut(state, wide):<{wide}} ")
+        text.append(f"{bar:<{room}}", "cyan")
+        text.append(f" {p:7.2%}")
+        out.print(text, no_wrap=True, overflow="crop")
+
+
+def _say_next(out: Any, target: str | None, worth: dict[str, float]) -> None:
+    line(out)
+    if not worth or next(iter(worth.values())) < 1e-12:
+        line(out, f"nothing that could be asked tells more of {target}")
+        return
+    first = next(iter(worth))
+    line(out, f"ask next: {first} (tells {worth[first]:.4f} nats of {target} on average)", "bold")
+    for node, nats in list(worth.items())[1:6]:
+        line(out, f"then: {node} ({nats:.4f})", "dim")
+
+
+def run_structure(
+    data: str,
+    score: str,
+    svg: str | None,
+    dot: str | None,
+    output: str | None,
+    seed: int,
+    quiet: bool,
+) -> None:
+    """Learn who depends on whom; print it, draw it, save the network."""
+    from ..network.bayesnet import BayesNet
+    from ..structure.search import learn_structure
+    from ..table.read import read
+
+    out = console()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = read("/dev/stdin" if data == "-" else data)
+    frame = _cut_numbers(table, out, quiet)
+    with busy(f"searching over {len(frame.columns)} columns", quiet):
+        dag = learn_structure(frame, score=score, random_state=seed).dag
+    if not quiet:
+        line(out, f"{data}: {len(frame):,} rows; {len(dag.nodes)} nodes, {len(dag.edges)} arrows by {score}", "bold")
+        for node in dag.nodes:
+            parents = dag.parents(node)
+            line(out, f"{node} ← {', '.join(parents)}" if parents else f"{node}", indent=2)
+    if svg is not None:
+        from ..report.svg import draw_graph
+
+        _write(svg, str(draw_graph(dag.nodes, dag.edges)), out, quiet)
+    if dot is not None:
+        _write(dot, to_dot(dag), out, quiet)
+    if output is not None:
+        net = BayesNet.fit(dag, frame)
+        net.write(output)
+        if not quiet:
+            line(out, f"network → {output}; next: posteriori query {output}")
+
+
+def _cut_numbers(table: Any, out: Any, quiet: bool) -> Any:
+    """The table with numbers cut into four bins of equal share: a network here has states."""
+    from .tables import binned
+
+    X, cut_ones = table.X.copy(), []
+    for column in table.schema.columns:
+        if column.kind in ("numeric", "count"):
+            cells = X[column.name].astype(float)
+            known = cells.notna().to_numpy()
+            made = np.array(cells, dtype=object)
+            made[known], _ = binned(cells.to_numpy()[known], 4)
+            made[~known] = None
+            X[column.name] = made
+            cut_ones.append(column.name)
+    if cut_ones and not quiet:
+        line(
+            out,
+            f"cut into four bins of equal share: {', '.join(cut_ones[:12])}{', …' if len(cut_ones) > 12 else ''}",
+            "dim",
+        )
+    return X
+
+
+def to_dot(dag: Any) -> str:
+    r"""A graph in Graphviz's language; names are quoted, whatever they hold."""
+
+    def name(n: str) -> str:
+        return '"' + str(n).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    lines = [f"  {name(n)};" for n in dag.nodes] + [f"  {name(a)} -> {name(b)};" for a, b in dag.edges]
+    return "digraph {\n" + "\n".join(lines) + "\n}\n"
+
+
+def _write(path: str, text: str, out: Any, quiet: bool) -> None:
+    with whole_file(pathlib.Path(path)) as stream:
+        stream.write(text.encode())
+    if not quiet:
+        line(out, f"drawing → {path}")

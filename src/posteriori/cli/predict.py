@@ -1,0 +1,180 @@
+"""`posteriori predict`: rows in, posteriors and decisions out, a batch at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import pathlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..decision.decide import best_action, risk
+from ..decision.loss import Loss
+from ..drafts import whole_file
+from ..errors import BadParameter, listed
+from .guard import interrupt, say
+from .models import inner, loss_of, open_model, schema_of
+from .plain import FORMULA
+from .stream import Batch, batches
+
+FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+
+
+def run_predict(
+    model_file: str,
+    data: str,
+    output: str | None,
+    form: str | None,
+    loss: str | None,
+    reject: float | None,
+    keep: bool,
+    raw: bool,
+    quiet: bool,
+) -> None:
+    """Decide every row of a file."""
+    model = open_model(model_file)
+    price = loss_of(model, loss, reject)
+    form = _form(output, form)
+    schema, n, undecided, missing, unseen = schema_of(model), 0, 0, 0, 0
+    with batches(data, schema) as rows, _opened(output) as stream, _writer(stream, form, raw) as write:
+        for batch in rows:
+            interrupt.check()
+            answers = _answers(model, batch, price)
+            if keep:
+                names = batch.raw.schema.names
+                answers = {**{n: batch.raw.column(n) for n in names if n not in answers}, **answers}
+            write(answers)
+            n += len(batch)
+            undecided += int(np.sum(answers["rejected"]))
+            missing += int(getattr(inner(model), "n_missing_", 0))
+            unseen += int(getattr(inner(model), "n_unseen_", 0))
+        if n == 0:
+            write(_empty(model, price))
+    if not quiet:
+        said = (
+            f"{n:,} rows, {undecided:,} rejected; {missing:,} cells missing, {unseen:,} with values unseen in training"
+        )
+        say(said if output is None else f"{said} → {output}")
+
+
+def _answers(model: Any, batch: Batch, loss: Loss) -> dict[str, Any]:
+    """The columns of the output for a batch."""
+    counting = inner(model)
+    posterior = np.asarray(counting.predict_proba(batch.columns))
+    at = best_action(posterior, loss)
+    costs = risk(posterior, loss, classes=counting.classes_)
+    rejected = at == len(loss.matrix) - 1 if loss.reject else np.zeros(len(batch), dtype=bool)
+    found: dict[str, Any] = {"row": np.arange(batch.first + 1, batch.first + 1 + len(batch))}
+    found["decision"] = loss.labels()[at]
+    found["expected_loss"] = costs[np.arange(len(at)), at]
+    found["rejected"] = rejected
+    return found | {f"P({c})": posterior[:, k] for k, c in enumerate(counting.classes_.tolist())}
+
+
+def _empty(model: Any, loss: Loss) -> dict[str, Any]:
+    names = ["row", "decision", "expected_loss", "rejected", *(f"P({c})" for c in inner(model).classes_.tolist())]
+    return {name: np.zeros(0) for name in names}
+
+
+def _form(output: str | None, form: str | None) -> str:
+    known = sorted(set(FORMATS.values()))
+    if form is not None and form not in known:
+        raise BadParameter(f"--format is one of {listed(known)}. Got {form!r} instead.")
+    found = form or FORMATS.get(pathlib.Path(output or "x.csv").suffix.lower())
+    if found is None:
+        raise BadParameter(f"{output}: cannot tell the format by the ending; --format is one of {listed(known)}")
+    if found == "parquet" and output is None:
+        raise BadParameter("Parquet cannot be written to stdout: give -o answers.parquet")
+    return found
+
+
+@contextlib.contextmanager
+def _opened(output: str | None) -> Iterator[Any]:
+    """A stream of bytes: stdout, or a file that is there whole or not at all."""
+    if output is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with whole_file(output) as stream:
+            yield stream
+
+
+@contextlib.contextmanager
+def _writer(stream: Any, form: str, raw: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+    if form == "parquet":
+        with _parquet(stream) as write:
+            yield write
+    elif form == "jsonl":
+        yield lambda columns: stream.write(_json_lines(columns).encode())
+    else:
+        begun: list[bool] = []
+
+        def write(columns: dict[str, Any]) -> None:
+            stream.write(_csv_lines(columns, "\t" if form == "tsv" else ",", not begun, raw).encode())
+            begun.append(True)
+
+        yield write
+
+
+def _cells(column: Any) -> list[Any]:
+    found: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+    return found
+
+
+def _csv_lines(columns: dict[str, Any], mark: str, head: bool, raw: bool) -> str:
+    out = io.StringIO()
+    write = csv.writer(out, delimiter=mark, lineterminator="\n")
+    if head:
+        write.writerow([name if raw else harmless(name) for name in columns])
+    shown = [_cells(column) for column in columns.values()]
+    if not raw:
+        shown = [[harmless(v) if isinstance(v, str) else v for v in cells] for cells in shown]
+    write.writerows(zip(*shown))
+    return out.getvalue()
+
+
+def harmless(text: str) -> str:
+    """Text that no spreadsheet runs: what begins as a formula does, and is no number, gets an apostrophe before it.
+
+    >>> harmless("=cmd()"), harmless("-1.5"), harmless("-"), harmless("no")
+    ("'=cmd()", '-1.5', '-', 'no')
+    """
+    if len(text) < 2 or not text.startswith(FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return "'" + text
+    return text
+
+
+def _json_lines(columns: dict[str, Any]) -> str:
+    names, shown = list(columns), [_cells(column) for column in columns.values()]
+    lines = (json.dumps(dict(zip(names, row)), ensure_ascii=False, default=str) for row in zip(*shown))
+    return "".join(f"{line}\n" for line in lines)
+
+
+@contextlib.contextmanager
+def _parquet(stream: Any) -> Iterator[Callable[[dict[str, Any]], None]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    held: list[Any] = []
+
+    def write(columns: dict[str, Any]) -> None:
+        made = {name: c if isinstance(c, pa.Array) else pa.array(_cells(c)) for name, c in columns.items()}
+        table = pa.table({n: c.cast(pa.string()) if pa.types.is_null(c.type) else c for n, c in made.items()})
+        if not held:
+            held.append(pq.ParquetWriter(stream, table.schema))
+        held[0].write_table(table.cast(held[0].schema))
+
+    try:
+        yield write
+    finally:
+        for writer in held:
+            writer.close()

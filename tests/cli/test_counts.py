@@ -1,0 +1,82 @@
+"""learn, forget, merge, inspect: counts come and go exactly, and a file changes whole or not at all."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import posteriori as po
+
+
+def half(path, frame):
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_learning_and_forgetting_is_never_having_learned(run, data, model, tmp_path):
+    X = po.read(data, target="class").X
+    before = po.load(model).predict_proba(X)
+    more = half(tmp_path / "more.csv", pd.read_csv(data)[:30])
+    done = run("learn", model, more)
+    assert done.exit_code == 0, done.output
+    assert "30 rows learned, 110 in all" in done.stdout
+    assert not np.allclose(po.load(model).predict_proba(X), before)
+    assert "30 rows forgotten, 80 in all" in run("forget", model, more).stdout
+    assert np.allclose(po.load(model).predict_proba(X), before, rtol=1e-9)
+
+
+def test_forgetting_what_was_not_learned_changes_nothing(run, data, model, tmp_path):
+    bytes_before = model.read_bytes()
+    strange = pd.read_csv(data)[:3].assign(c="never")
+    done = run("forget", model, half(tmp_path / "no.csv", strange))
+    assert (done.exit_code, len(done.stderr.splitlines())) == (5, 1)
+    assert model.read_bytes() == bytes_before
+
+
+def test_halves_merge_to_the_whole(run, data, tmp_path):
+    table, parts = pd.read_csv(data), []
+    for name, part in (("l", table[:40]), ("r", table[40:])):
+        path = half(tmp_path / f"{name}.csv", part)
+        parts.append(tmp_path / f"{name}.posteriori")
+        told = ["--kind", "b=binary", "--kind", "stage=categorical", "--kind", "c=categorical"]
+        assert run("train", path, "-t", "class", "-m", "tan", "-o", parts[-1], *told).exit_code == 0
+    out = tmp_path / "both.posteriori"
+    done = run("merge", *parts, "-o", out)
+    if done.exit_code == 0:  # trees of halves may differ, and then cannot be added
+        assert "80 rows in all" in done.stdout
+    else:
+        assert done.exit_code == 5
+        assert not out.exists()
+    same = run("merge", parts[0], parts[0], "-o", out)
+    assert "2 models, 80 rows in all" in same.stdout
+
+
+def test_models_of_two_kinds_cannot_be_merged(run, data, model, tmp_path):
+    other = tmp_path / "t.posteriori"
+    run("train", data, "-t", "class", "-m", "tan", "-o", other)
+    done = run("merge", model, other, "-o", tmp_path / "c.posteriori")
+    assert done.exit_code == 5
+    assert "NaiveBayes" in done.stderr
+    assert not (tmp_path / "c.posteriori").exists()
+
+
+def test_inspect_shows_classes_and_columns(run, model):
+    done = run("inspect", model)
+    assert done.exit_code == 0, done.output
+    for said in ("NaiveBayes", "target class", "80 rows", "categorical", "x, y, z"):
+        assert said in done.stdout
+    assert json.loads(run("inspect", model, "--json").stdout)["class"] == "NaiveBayes"
+
+
+@pytest.mark.parametrize("what", [b"", b"not a model", b"\x00" * 100])
+def test_a_file_that_is_no_model_is_one_line(run, data, tmp_path, what):
+    bad = tmp_path / "bad.posteriori"
+    bad.write_bytes(what)
+    for words in (("inspect", bad), ("predict", bad, data), ("learn", bad, data)):
+        done = run(*words)
+        assert (done.exit_code, len(done.stderr.splitlines())) == (5, 1), done.output
+    assert run("predict", data, data).exit_code == 5
+    assert run("predict", tmp_path / "none.posteriori", data).exit_code == 3

@@ -1,0 +1,117 @@
+"""predict: what comes out is what the model says, whatever the format, in any batches."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import posteriori as po
+from posteriori.cli import stream
+from posteriori.cli.predict import harmless
+
+
+def answers(text):
+    return pd.read_csv(io.StringIO(text), keep_default_na=False)
+
+
+def test_answers_are_those_of_the_model(run, data, model):
+    done = run("predict", model, data)
+    assert done.exit_code == 0, done.output
+    found, table = answers(done.stdout), po.read(data, target="class")
+    p = po.load(model).predict_proba(table.X)
+    assert np.allclose(found[["P(no)", "P(yes)"]], p)
+    assert found["decision"].tolist() == po.load(model).predict(table.X).tolist()
+    assert np.allclose(found["expected_loss"], 1 - p.max(axis=1))
+    assert found["row"].tolist() == list(range(1, 81))
+    assert "80 rows, 0 rejected; 0 cells missing" in done.stderr
+
+
+def test_batches_change_nothing(run, data, model, monkeypatch):
+    whole = run("predict", model, data).stdout
+    monkeypatch.setattr(stream, "BATCH", 7)
+    monkeypatch.setattr(stream.batches.__wrapped__, "__defaults__", (None, (), 7))
+    assert run("predict", model, data).stdout == whole
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_formats_hold_the_same(run, data, model, tmp_path, ending):
+    out = tmp_path / f"out.{ending}"
+    assert run("predict", model, data, "-o", out, "--keep").exit_code == 0
+    if ending == "parquet":
+        found = pd.read_parquet(out)
+    elif ending == "jsonl":
+        found = pd.DataFrame([json.loads(line) for line in out.read_text().splitlines()])
+    else:
+        found = pd.read_csv(out, sep="\t" if ending == "tsv" else ",")
+    assert list(found.columns[:5]) == ["a", "b", "c", "stage", "class"]
+    assert np.allclose(found["P(no)"].astype(float), answers(run("predict", model, data).stdout)["P(no)"])
+    assert not list(tmp_path.glob(".out*"))
+
+
+def test_parquet_and_stdin_in(run, data, model, tmp_path):
+    pd.read_csv(data).to_parquet(tmp_path / "d.parquet")
+    from_text = run("predict", model, data).stdout
+    assert run("predict", model, tmp_path / "d.parquet").stdout == from_text
+    assert run("predict", model, "-", input=data.read_bytes()).stdout == from_text
+
+
+def test_missing_and_unseen_are_counted(run, data, model, tmp_path):
+    (tmp_path / "new.csv").write_text("c,b,a,stage\nx,1,?,2\nnever,,0.5,9\n")
+    done = run("predict", model, tmp_path / "new.csv")
+    assert done.exit_code == 0, done.output
+    assert "2 cells missing, 2 with values unseen" in done.stderr
+
+
+def test_costs_and_rejecting(run, data, tmp_path):
+    (tmp_path / "costs.csv").write_text("decided\\truth,no,yes\nno,0,10\nyes,1,0\n")
+    assert run("train", data, "-t", "class", "-m", "naive", "-o", tmp_path / "p.posteriori").exit_code == 0
+    done = run("predict", tmp_path / "p.posteriori", data, "--loss", tmp_path / "costs.csv", "--reject", 0.3)
+    found = answers(done.stdout)
+    assert {"yes", "reject"} <= set(found["decision"])
+    assert found["expected_loss"].max() <= 0.3 + 1e-12
+    assert (found["decision"] == "reject").equals(found["rejected"])
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("a,b,stage\n1,1,1\n", 4, "lacks columns that the model has: 'c'"),
+        ("a,b,c,stage\n1,1,x,1\n12x,1,x,1\n", 4, "row 2, column 'a': '12x' is no number"),
+        ("", 3, "is empty"),
+        ("a,b,c,stage\n1,1,x\n1,1,x,1,5\n", 3, "line"),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(run, model, tmp_path, text, code, said):
+    (tmp_path / "new.csv").write_text(text)
+    out = tmp_path / "out.csv"
+    done = run("predict", model, tmp_path / "new.csv", "-o", out)
+    assert (done.exit_code, len(done.stderr.splitlines())) == (code, 1), done.output
+    assert said in done.stderr
+    assert not out.exists()
+
+
+def test_no_rows_give_a_line_of_names(run, model, tmp_path):
+    (tmp_path / "new.csv").write_text("a,b,c,stage\n")
+    done = run("predict", model, tmp_path / "new.csv")
+    assert done.stdout == "row,decision,expected_loss,rejected,P(no),P(yes)\n"
+
+
+def test_formulas_come_out_as_text(run, tmp_path):
+    frame = pd.DataFrame({"x": [0.0, 1.0] * 20, "y": ["=cmd|'/c calc'!A0", "<script>alert(1)</script>"] * 20})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    model = tmp_path / "m.posteriori"
+    assert run("train", tmp_path / "d.csv", "-t", "y", "-m", "naive", "-o", model).exit_code == 0
+    rows = list(csv.reader(io.StringIO(run("predict", model, tmp_path / "d.csv", "--keep").stdout)))
+    assert "'=cmd|'/c calc'!A0" in rows[1]
+    assert "<script>alert(1)</script>" in rows[2]
+    raw = list(csv.reader(io.StringIO(run("predict", model, tmp_path / "d.csv", "--raw").stdout)))
+    assert "=cmd|'/c calc'!A0" in raw[1]
+
+
+def test_harmless_keeps_numbers_and_single_marks():
+    assert [harmless(t) for t in ("-1", "+", "@me", "-5 to 3", "")] == ["-1", "+", "'@me", "'-5 to 3", ""]

@@ -1,0 +1,204 @@
+"""Files as people have them: each fault is one line that names its place, and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import posteriori as po
+from posteriori.cli.tables import binned
+
+GOOD = ["a,b,class", *(f"{i % 7}.5,{'xyz'[i % 3]},{'no' if i % 2 else 'yes'}" for i in range(40))]
+
+
+def lines(edit=None, n=None):
+    found = list(GOOD)
+    if edit:
+        edit(found)
+    return "\n".join(found[:n]) + "\n"
+
+
+def put(at, text):
+    return lambda found: found.__setitem__(at, text)
+
+
+FAULTS = {
+    "more cells": (lines(put(30, "1.5,x,no,9")), 3, "line 31"),
+    "fewer cells": (lines(put(30, "1.5,x")), 3, "line 31"),
+    "no target": (lines(put(0, "a,b,klass")), 4, "did you mean 'klass'"),
+    "two names": (lines(put(0, "a,a,class")), 4, "duplicate columns: 'a'"),
+    "one class": ("a,class\n" + "1.5,no\n" * 30, 4, "one class only"),
+    "no rows": ("a,b,class\n", 4, "has no rows"),
+    "empty": ("", 3, "is empty"),
+    "no labels": ("a,class\n" + "1.5,\n" * 30, 4, "no rows"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe" * 30, 3, "is not utf-8 text"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_one_line_and_nothing_is_written(run, tmp_path, fault):
+    content, code, said = FAULTS[fault]
+    path = tmp_path / "t.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = run("train", path, "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori")
+    assert (done.exit_code, len(done.stderr.splitlines())) == (code, 1), done.output
+    assert said in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["t.csv"]
+    assert "Traceback" not in done.output
+
+
+def test_a_word_among_numbers_is_named_by_line_column_and_value(run, tmp_path):
+    rows = ["a,class", *(f"{i}.25,{i % 2}" for i in range(10_000))]
+    rows[7430] = "12x,0"
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    done = run("train", tmp_path / "t.csv", "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori")
+    assert done.exit_code == 4
+    assert "line 7431, column 'a': '12x' is no number" in done.stderr
+    done = run(
+        "train", tmp_path / "t.csv", "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori", "--missing", "12x"
+    )
+    assert done.exit_code == 0, done.output
+
+
+def test_a_folder_a_missing_file_and_one_that_may_not_be_read(run, tmp_path, data):
+    assert run("compare", tmp_path, "-t", "class").exit_code == 3
+    done = run("compare", tmp_path / "dat.csv", "-t", "class")
+    assert (done.exit_code, "did you mean 'data.csv'" in done.stderr) == (3, True)
+    data.chmod(0)
+    if not os.access(data, os.R_OK):
+        done = run("compare", data, "-t", "class")
+        assert (done.exit_code, "Permission denied" in done.stderr) == (3, True)
+
+
+def test_a_model_that_cannot_be_written_is_said_before_the_work(run, data, tmp_path):
+    done = run("train", data, "-t", "class", "-o", tmp_path / "no" / "m.posteriori")
+    assert (done.exit_code, len(done.stderr.splitlines())) == (6, 1)
+    assert run("train", data, "-t", "class", "-o", tmp_path).exit_code == 6
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_disk_is_one_line(run, data, model, monkeypatch):
+    real = os.fsync
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    before = model.read_bytes()
+    done = run("train", data, "-t", "class", "-m", "naive", "-o", model)
+    monkeypatch.setattr(os, "fsync", real)
+    assert (done.exit_code, "No space left" in done.stderr) == (6, True), done.output
+    assert model.read_bytes() == before
+    assert not list(model.parent.glob(".m.*"))
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(run, tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbf" + lines().encode())
+    done = run("train", tmp_path / "t.csv", "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori", "--json")
+    assert json.loads(done.stdout)["columns"][0]["name"] == "a"
+
+
+def test_ids_are_left_out_and_said_unless_their_kind_is_told(run, data, tmp_path):
+    frame = pd.read_csv(data)
+    frame.insert(0, "serial", range(1000, 1000 + len(frame)))
+    frame.insert(0, "name", [f"person {i}" for i in range(len(frame))])
+    frame.to_csv(data, index=False)
+    words = ("train", data, "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori")
+    done = run(*words)
+    assert "name: left out" in done.stdout
+    assert "serial: left out" in done.stdout
+    assert po.load(tmp_path / "m.posteriori").schema_.names == ("a", "b", "c", "stage")
+    run(*words, "--kind", "serial=numeric")
+    assert "serial" in po.load(tmp_path / "m.posteriori").schema_.names
+
+
+def test_rows_without_a_label_are_left_out_and_said(run, data, tmp_path):
+    frame = pd.read_csv(data)
+    frame.loc[[3, 5], "class"] = None
+    frame.to_csv(data, index=False)
+    done = run("train", data, "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori")
+    assert "2 rows have no 'class'" in done.stdout
+
+
+def test_a_quantity_is_no_class_until_it_is_cut(run, data, tmp_path):
+    words = ("train", data, "-t", "a", "-m", "naive", "-o", tmp_path / "m.posteriori")
+    done = run(*words)
+    assert done.exit_code == 4
+    assert "--bins 4" in done.stderr
+    assert run(*words, "--bins", 3).exit_code == 0
+    model = po.load(tmp_path / "m.posteriori")
+    assert len(model.classes_) == 3
+    assert model.class_count_.tolist() == [27, 27, 26]
+
+
+def test_bins_keep_equal_numbers_together_and_stand_in_order():
+    y = np.array([0.0] * 50 + list(range(1, 51)))
+    labels, classes = binned(y, 4)
+    assert len(classes) == 3
+    assert classes == sorted(classes)
+    assert len(set(labels[:50])) == 1
+    many = binned(np.arange(100.0), 12)[1]
+    assert many == sorted(many)
+
+
+def test_dates_become_columns_and_come_back_in_prediction(run, tmp_path):
+    days = pd.date_range("2024-01-01", periods=200, freq="D")
+    frame = pd.DataFrame({"when": days.strftime("%Y-%m-%d"), "y": np.where(days.day_of_week >= 5, "rest", "work")})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    model = tmp_path / "m.posteriori"
+    done = run("train", tmp_path / "d.csv", "-t", "y", "-m", "naive", "-o", model)
+    assert done.exit_code == 0, done.output
+    assert "when.weekday" in done.stdout
+    assert "dates from 2024-01-01 on" in done.stdout
+    new = pd.DataFrame({"when": ["2024-07-27", "2024-07-29"]})  # a Saturday, a Monday
+    new.to_csv(tmp_path / "n.csv", index=False)
+    found = run("predict", model, tmp_path / "n.csv").stdout.splitlines()
+    assert [line.split(",")[1] for line in found[1:]] == ["rest", "work"]
+
+
+def test_ten_thousand_columns(run, tmp_path):
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.integers(0, 2, (30, 10_000)), columns=[f"c{j}" for j in range(10_000)])
+    wide["class"] = ["a", "b"] * 15
+    wide.to_csv(tmp_path / "w.csv", index=False)
+    done = run("train", tmp_path / "w.csv", "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori")
+    assert done.exit_code == 0, done.output
+    assert "and 9,970 more" in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["a", "a=number", "=numeric"])
+def test_kinds_that_are_none(run, data, kind):
+    done = run("train", data, "-t", "class", "--kind", kind)
+    assert done.exit_code == 2
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_strange_text_comes_out_as_text(run, tmp_path):
+    strange = ["[red]no[/red]", "<script>", "\x1b[31mred", "中文", "🙂", "\u202eevil", "a\nb", "=cmd"]
+    frame = pd.DataFrame({"[bold]x": np.arange(80) % 5, "text\x1b[2J": strange * 10, "y": strange * 10})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = run("compare", tmp_path / "t.csv", "-t", "y", "-m", "naive", "-m", "baseline", "--cv", 2)
+    assert done.exit_code == 0, done.output
+    assert "\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout
+    for said in ("[red]no[/red]", "<script>", "\\x1b[31mred", "中文", "[bold]x", "a\\nb"):
+        assert said in done.stdout, said
+
+
+def test_a_query_over_the_file(run, data, tmp_path):
+    done = run("train", data, "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori", "--json",
+               "--sql", "SELECT a, class FROM this LIMIT 50")  # fmt: skip
+    assert json.loads(done.stdout)["rows"] == 50
+
+
+def test_json_lines_and_parquet_in(run, data, tmp_path):
+    frame = pd.read_csv(data)
+    frame.to_parquet(tmp_path / "d.parquet")
+    frame.to_json(tmp_path / "d.jsonl", orient="records", lines=True)
+    for path in (tmp_path / "d.parquet", tmp_path / "d.jsonl"):
+        done = run("train", path, "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori", "--json")
+        assert json.loads(done.stdout)["rows"] == 80, done.output
