@@ -28,3 +28,15 @@ def test_intervals_are_quantiles_of_the_beta_margins(level):
         assert [row["mean"], row["low"], row["high"]] == pytest.approx(
             [posterior.mean(), *posterior.ppf([tail, 1 - tail])]
         )
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.5, 1.0])
+def test_the_mean_of_an_interval_is_the_model_s_own_probability(smoothing):
+    """Also in a class that has no cell of a column, where every value is alike."""
+    X = {"sky": ["blue", "grey", None, None], "wind": ["weak", "weak", "strong", "weak"]}
+    model = po.NaiveBayes(smoothing=smoothing, prior="smoothed").fit(X, [0, 0, 1, 1])
+    tables = model.tables_
+    for row in model.credible_intervals(0.5).itertuples(index=False):
+        if row[0] in X:
+            assert row.mean == pytest.approx(tables[row.column].loc[row.value, row[2]])
+            assert row.low <= row.mean <= row.high

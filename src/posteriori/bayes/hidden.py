@@ -27,6 +27,7 @@ from ..em import Ascent, ascend, close_by
 from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import generator
 from ..kernels.naive import normalise
+from ..smoothing import share
 from ..table.encode import Seen
 from ..table.frame import open_frame
 from ..table.labels import hidden_labels
@@ -153,8 +154,7 @@ class HiddenClass:
             raise BadParameter(
                 f"start is a fitted model, or responsibilities of {n} rows in {K} classes. Got {start!r:.60} instead."
             )
-        whole = given.sum(axis=1, keepdims=True)
-        return self.maximise(self.shares(given / np.where(whole > 0, whole, 1.0)))
+        return self.maximise(self.shares(share(given, given.sum(axis=1, keepdims=True))))
 
     def sweep(self, state: tuple[Any, Any, int], batch_size: int, decay: float) -> tuple[Any, Any, int]:
         """(model, running statistics of the hidden rows, steps) after one pass over them, `batch_size` rows at a time.

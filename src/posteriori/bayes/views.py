@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
+from ..smoothing import theta
 from .densities import Categories
 from .densities.choice import CANDIDATES
 from .factored import DENSITIES, USUAL
@@ -77,12 +78,11 @@ def credible_intervals(model: NaiveBayes, level: float) -> pd.DataFrame:
 
     def add(column: str, values: Any, counts: Floats, labels: Any) -> None:
         total = counts.sum(axis=0)
-        a, b = counts + lam, total - counts + (len(counts) - 1) * lam
-        theta = a / np.where(a + b > 0, a + b, 1.0)
+        a, b, mean = counts + lam, total - counts + (len(counts) - 1) * lam, theta(counts, lam, axis=0)
         low = np.where(a > 0, beta.ppf(tail, np.maximum(a, 1e-12), np.maximum(b, 1e-12)), 0.0)
         high = np.where(b > 0, beta.ppf(1 - tail, np.maximum(a, 1e-12), np.maximum(b, 1e-12)), 1.0)
         for i, value in enumerate(values):
-            rows.extend((column, value, c, theta[i, k], low[i, k], high[i, k]) for k, c in enumerate(labels))
+            rows.extend((column, value, c, mean[i, k], low[i, k], high[i, k]) for k, c in enumerate(labels))
 
     add(class_key(model), classes, np.asarray(model.class_count_, dtype=float)[:, None], [None])
     for density in model.factored_.densities:

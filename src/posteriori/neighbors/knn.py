@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, listed
 from ..estimator import Explains, learning
+from ..smoothing import share
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import encode_labels, read_targets
 from .base import Neighbors
@@ -123,9 +124,7 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
         index, w = self._weighted(X)
         K = len(self.classes_)
         counted = votes(index, w, self._codes, K) + self.smoothing
-        total = counted.sum(axis=1, keepdims=True)
-        shared: Floats = np.where(total > 0, counted / np.where(total > 0, total, 1.0), 1 / K)
-        return shared
+        return share(counted, counted.sum(axis=1, keepdims=True), K)
 
     def predict(self, X: Any) -> Array:
         """The class of the most votes; the first of equals."""

@@ -24,7 +24,7 @@ import numpy as np
 
 from ...arrays import Array, Floats, Ints
 from ...kernels import densities as kernels
-from ...smoothing import log_prior
+from ...smoothing import log_prior, share
 from ...statistics.sample import value_cells
 from ...statistics.statistics import Statistics
 from .curves import packed
@@ -119,7 +119,7 @@ def _cells_less(
     counts = statistics.cells.scope(k)[code] - own
     total = statistics.cells.scope(k).sum(axis=0) - own
     whole = total + len(known) * smoothing
-    found = np.where(whole > 0, np.log((counts + smoothing) / whole), -np.log(len(known)))
+    found = np.log(share(counts + smoothing, whole, len(known)))
     if unseen == "missing":
         declared = np.array([v in column.declared for v in column.values])[code]
         there &= declared | (counts.sum(axis=1) > 0)

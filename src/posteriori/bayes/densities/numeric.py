@@ -16,6 +16,7 @@ import numpy as np
 
 from ...arrays import Array, Floats
 from ...kernels.naive import kernel_tree, log_kernel_sums
+from ...smoothing import share, theta
 from ...statistics import Moments
 from ...statistics.cuts import find_cuts
 from ...statistics.histogram import Histogram
@@ -34,7 +35,7 @@ class KernelDensity:
         by_class = histogram.table.T.astype(np.float64, order="C")
         by_class[~by_class.any(axis=1)] = by_class.sum(axis=0)  # a class with no cell: the column over all classes
         total = by_class.sum(axis=1)
-        shares = by_class / np.where(total > 0, total, 1.0)[:, None]
+        shares = share(by_class, total[:, None])
         live = [np.flatnonzero(p) for p in shares]
         # the values that each class has, and the share of each among the rows of the class
         self.centres = [histogram.centres[v] for v in live]
@@ -132,10 +133,8 @@ class Binned:
         bins = np.searchsorted(self.cuts, histogram.values, side="right")
         self.table = np.zeros((len(self.cuts) + 1, histogram.table.shape[1]))
         np.add.at(self.table, bins, histogram.table)
-        total = self.table.sum(axis=0) + len(self.table) * smoothing
         with np.errstate(divide="ignore"):
-            theta = np.where(total > 0, (self.table + smoothing) / np.where(total > 0, total, 1.0), 1 / len(self.table))
-            self.log_theta = np.log(theta)
+            self.log_theta = np.log(theta(self.table, smoothing, axis=0))
         values = histogram.values if len(histogram.values) else np.zeros(1)
         self.edges = np.concatenate([values[:1], self.cuts, values[-1:]])
 
