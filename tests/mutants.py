@@ -218,10 +218,10 @@ def judges_of(edit: Edit, known: dict[str, dict[str, Any]], own_only: bool) -> t
     mirrors = [f"{own.parent}/test_{own.stem}.py", f"{own.parent}/test_{own.stem}s.py", f"src/posteriori/{edit.file}"]
     chosen, spent, by_cost = list[str](), 0.0, []
     for test, k in known.items():
-        run = [f for f in k["ran"] if f == here or (not edit.inside and f.startswith(here))]
-        names = {n for f in run for n in k["ran"][f]} if edit.inside or test != DEFAULTS else set(k["seconds"])
-        cost = sum(k["seconds"][n] for n in names)
-        by_cost.append((test not in mirrors, cost, sorted(names, key=k["seconds"].__getitem__)))
+        run = [here] if edit.inside else [f for f in k["ran"] if f.startswith(here)]
+        names = {n for f in run for n in k["ran"].get(f, ())} if edit.inside or test != DEFAULTS else {*k["seconds"]}
+        seconds = sorted((k["seconds"][n], n) for n in names)
+        by_cost.append((test not in mirrors, sum(s for s, _ in seconds), [n for _, n in seconds]))
     for foreign, seconds, names in sorted(by_cost):
         if spent < ENOUGH and not (foreign and own_only):
             chosen, spent = chosen + names, spent + seconds

@@ -29,7 +29,7 @@ BLOCK = 1 << 14  # rows worked on at once
 SHARP = 1e-5  # what may be unknown of a variance given the other columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Normal:
     """N(μ, Σ) in the form that densities and samples need."""
 

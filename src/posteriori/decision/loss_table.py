@@ -30,7 +30,7 @@ _WORDS = {
 _OTHER = {"actions": "truth", "truth": "actions"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Grid:
     """Cells with what is known of both axes: labels, and whether the rows are the actions or the truth."""
 

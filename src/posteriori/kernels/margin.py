@@ -49,7 +49,7 @@ class KernelSpec(NamedTuple):
     degree: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Packed:
     """Rows laid out for the block kernels: `panels` (⌈n/width⌉, d, width), `norms` ‖x‖² padded with zeros, and n."""
 
@@ -212,7 +212,7 @@ class Epoch(NamedTuple):
     bottom: float = -np.inf
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Descent:
     """Dual coordinate descent under way: see `reference.margin.descend` for the letters."""
 

@@ -93,7 +93,7 @@ def spec_of(model: Any, name: str, X: Any, weight: Floats | None = None) -> Kern
     return KernelSpec(kind, scale, float(model.coef0), int(model.degree) if kind == "polynomial" else 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
     """A kernel function made ready for one training set: its numbers, the point rows are measured from, its precision."""
 

@@ -46,7 +46,7 @@ AS_GOOD = 0.8  # share of its rows with which a scale still serves
 PATIENCE = 2**28  # cells that one call may visit: some tenths of a second, so that Ctrl-C is obeyed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plane:
     """w̃, and how it was come by."""
 

@@ -133,7 +133,7 @@ class Settings:
         return Limits(self.tol, steps, np.inf if self.max_seconds is None else self.max_seconds, interrupted)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Machine:
     """f(x) = Σ β_i K(x_i, x) + b over training rows `rows`."""
 
@@ -216,7 +216,7 @@ def warn_unfinished(machines: Sequence[Machine], settings: Settings, name: str) 
 # More than two classes: the machines of one-vs-one and one-vs-rest, and scikit-learn's layout of their coefficients.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Split:
     """A two-class problem: `rows`, and for each whether it is on the positive side."""
 
@@ -242,7 +242,7 @@ def splits(codes: Ints, n_classes: int, scheme: str) -> list[Split]:
     return out
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Expansion:
     """The machines over one list of support vectors, sorted by class: coef (machines or K−1, support)."""
 

@@ -45,7 +45,7 @@ def read_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, I
     return X, codes, weight, of_class
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Merged:
     """Distinct rows: `first[g]` is a row of group g; `group[i]` (−1: weight 0) and `share[i]` place original row i."""
 

@@ -58,7 +58,7 @@ class Limits:
     interrupted: threading.Event = field(default_factory=threading.Event)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Solution:
     """β, v and b where the solver stopped, the gap there, and the work it took."""
 
@@ -70,7 +70,7 @@ class Solution:
     converged: bool
 
 
-@dataclass
+@dataclass(eq=False)
 class Problem:
     """The variables in play: all of them, or those that shrinking left."""
 

@@ -29,7 +29,7 @@ from .seeds import stream
 PATIENCE = 3  # numbers of components in a row that BIC likes less, after which "auto" looks no further
 
 
-@dataclass
+@dataclass(eq=False)
 class Turn:
     """θ and, once it was seen, the sums of its rows: the next M-step."""
 

@@ -22,7 +22,7 @@ from ..kernels.neighbors import bounds
 WORTH_BOUNDS = 2048  # products of a row with all centres: with fewer, looking costs no more than the bounds do
 
 
-@dataclass
+@dataclass(eq=False)
 class Turn:
     """Centres and, once rows were given to them, the centres of these rows."""
 

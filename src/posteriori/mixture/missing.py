@@ -20,7 +20,7 @@ from ..kernels.mixture import broken_log_joint, broken_sums
 from .normals import Normals, Sums
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Broken:
     """Rows that lack cells, pattern after pattern: which rows, where each pattern begins, their cells in units."""
 

@@ -28,7 +28,7 @@ ILL_DEFINED = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sums:
     """What one pass over the rows gives: ℓ, N, S and Q around the pivots."""
 
@@ -48,7 +48,7 @@ class Sums:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Normals:
     """θ: weights (K,), means (K, d), covariances and factors (K, d, d), or (K, d) of their diagonals."""
 

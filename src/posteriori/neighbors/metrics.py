@@ -58,7 +58,7 @@ def metric_named(metric: str, p: float) -> tuple[str, float]:
     return name, float(p)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Space:
     """Where rows are compared: L_p by name after x → x·map (a scale a column, or a matrix)."""
 

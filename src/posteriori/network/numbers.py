@@ -23,7 +23,7 @@ from ..structure.separation import reversed_rows, topological
 Likelihoods = Mapping[int, ArrayLike]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Numbers:
     """P(x) = Π_v θ_v[x_pa(v), x_v]: sizes, parents and tables, already known to be valid (acyclic, rows sum to one).
 

@@ -40,7 +40,7 @@ def seeds(random_state: RandomState, n: int) -> NDArray[np.uint64]:
     return np.asarray(random_state.generate_state(n, np.uint64), np.uint64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sampled:
     """Marginals by sampling. `error` bounds |estimate − truth| of all of them at once with 99% confidence, as far as the
     sample can tell; `ess` is the number of independent draws that would know as much.

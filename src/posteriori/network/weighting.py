@@ -132,7 +132,7 @@ LEAST_LOG = -690.0  # of a cell that is not zero: raised to this, a bound stays 
 MOST_UNSEEN = 0.5  # of the posterior; more makes an answer worthless
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Proposal:
     """Nodes in the order they are drawn, each with its terms; the first `counted` make q, the others are barren."""
 

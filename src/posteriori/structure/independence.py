@@ -74,7 +74,7 @@ class Independence:
         return np.where(p > 0, p - self.alpha, -g - 1.0)
 
 
-@dataclass
+@dataclass(eq=False)
 class Separated:
     """Who stays joined; of the pairs that do not, the set that separates them and how well."""
 
@@ -114,7 +114,7 @@ def skeleton(judge: Judge, rules: Rules, watch: Watch) -> Separated:
     return found
 
 
-@dataclass
+@dataclass(eq=False)
 class Pattern:
     """A graph of which some edges have a direction: into[u, v] for u → v; both for an edge that has none."""
 

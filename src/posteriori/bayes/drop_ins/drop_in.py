@@ -239,7 +239,7 @@ def log_share(
     return log_counts(counts.table, counts.offsets, alpha, below, by_row, by_class)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Linear:
     """Weights (d, K), their start (K,) and its lost digits; where some are infinite, `hits` of them beside, to (d, 2K)."""
 

@@ -24,7 +24,7 @@ LONGEST_NAME = 1000
 Fail = Callable[[str], NoReturn]
 
 
-@dataclass
+@dataclass(eq=False)
 class Description:
     """States, parents and tables by name; a table is flat, parents slowest in their order, the node itself fastest.
 
