@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadValue, UnknownColumn
+from posteriori.network import structural
 from posteriori.network.numbers import Numbers
 from posteriori.network.structural import completed
 
@@ -55,11 +56,20 @@ def test_completed_rows_are_weighed_by_their_posterior(seed):
         assert found.get(full, 0.0) == pytest.approx(want.get(full, 0.0), abs=1e-12)
 
 
-def test_rows_with_too_many_ways_are_drawn_from_the_same_posterior():
+def test_rows_with_too_many_ways_are_drawn_from_the_same_posterior(monkeypatch):
     net = po.networks.asia()
-    cases = np.full((1, 8), -1, np.int32)
-    cases[0, net.dag.index["xray"]] = 0
-    rows, mass = completed(net._model, cases, None, draws=40_000, seed=1)
+    cases = np.full((2, 8), -1, np.int32)
+    cases[:, net.dag.index["xray"]] = 0
+    _, shares = completed(net._model, cases[:1], None, draws=3, seed=1)
+    assert len(set(shares.round(12))) > 3  # 128 ways are few: all are looked at
+    monkeypatch.setattr(structural, "MOST_WAYS", 128)
+    assert np.array_equal(completed(net._model, cases[:1], None, draws=3, seed=1)[1], shares)
+    monkeypatch.setattr(structural, "MOST_WAYS", 127)
+    rows, mass = completed(net._model, cases[:1], None, draws=40_000, seed=1)
+    again, others = (completed(net._model, cases[:1], None, 40, seed)[0] for seed in (1, 2))
+    assert not np.array_equal(again, others)
+    two = completed(net._model, np.vstack([cases[:1], np.full((1, 8), -1, np.int32)]), np.array([2.0, 3.0]), 40, 1)
+    assert two[1].sum() == pytest.approx(5)
     assert mass.sum() == pytest.approx(1)
     lung = net.dag.index["lung"]
     want = net.query("lung", {"xray": net.states("xray")[0]}).values[0]

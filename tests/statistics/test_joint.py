@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 
 import numpy as np
@@ -15,7 +16,7 @@ import posteriori as po
 from posteriori.errors import MemoryBudgetError, NotLearned, StatisticsError
 from posteriori.statistics import joint
 from posteriori.statistics.cuts import CodedTable
-from posteriori.statistics.joint import Joint, collect_pairs, collect_triples, count_joint
+from posteriori.statistics.joint import Joint, collect_pairs, collect_triples, count_joint, refuse_triples
 
 
 @st.composite
@@ -196,3 +197,14 @@ def test_scopes_are_counted_alike_however_many_at_a_time(monkeypatch, batch):
                     dense[key] = k
             assert found.counts.scope(s).sum() == dense.sum()
             np.testing.assert_array_equal(found.counts.scope(s).sum(axis=0), dense.reshape(-1, 2).sum(axis=0))
+
+
+@given(st.lists(st.integers(1, 5), min_size=3, max_size=5), st.integers(1, 3))
+def test_triples_are_refused_at_the_bytes_that_they_take(sizes, n_classes):
+    """All triples, and those that begin with one column beside them, eight bytes a class."""
+    cells = {t: math.prod(sizes[j] for j in t) for t in itertools.combinations(range(len(sizes)), 3)}
+    most = max(sum(n for t, n in cells.items() if t[0] == j) for j in range(len(sizes)))
+    whole = 8 * n_classes * (sum(cells.values()) + most)
+    refuse_triples(sizes, 10, n_classes, whole)
+    with pytest.raises(MemoryBudgetError, match=f"triple counts of {len(sizes)} columns, {n_classes} classes"):
+        refuse_triples(sizes, 10, n_classes, whole - 1)

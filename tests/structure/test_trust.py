@@ -31,6 +31,9 @@ def test_shares_of_samples():
     assert found != po.arc_confidence(table(), n=30, random_state=1, score="aic")
     frame = found.table()
     assert frame["strength"].is_monotonic_decreasing
+    assert frame["strength"].nunique() > 1
+    assert frame.index.tolist() == list(range(len(frame)))
+    assert (frame["direction"] >= 0.5).all()
     assert len(frame) == len({frozenset(arrow) for arrow in found.arrows})
     assert {frozenset(e) for e in found.averaged(0.9).edges} <= {frozenset(e) for e in found.averaged(0.1).edges}
 

@@ -88,6 +88,10 @@ def line_by_line(text: str, mark: str, width: int) -> bool:
 )
 @example([["1", "2", "nan"]], ",", "\n", False, 3)
 @example([["1", "2", "0"]], ",", "\n", False, 3)
+@example([["1", "2", "-"]], ",", "\n", True, 3)
+@example([["1", "2", "-n"]], ",", "\n", True, 3)
+@example([["1", "2", "i"]], ",", "\n", True, 3)
+@example([["1", "2", ""]], ",", "\n", True, 3)
 def test_plain_is_what_it_is_line_by_line(rows, mark, end, last, width):
     text = end.join(mark.join(row) for row in rows) + (end if last else "")
     assert is_plain(text.encode(), mark, width) == line_by_line(text, mark, width)

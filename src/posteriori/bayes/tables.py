@@ -71,11 +71,11 @@ class TableLearner(Learner):
         model._check_parameters()
         if (y is None) != (n_classes is not None):
             raise BadParameter("give y, with labels for some rows at least, or n_classes where no row has one")
-        if y is not None:
+        if n_classes is None:
             rows = model._rows(X, y, sample_weight, ())
         else:
             rows = model._rows(X, np.zeros(open_frame(X).n), sample_weight, ())
-            names = np.arange(int(n_classes or 0))
+            names = np.arange(int(n_classes))
             schema = replace(rows.schema, classes=tuple(names.tolist()), declared_classes=frozenset(names.tolist()))
             rows = replace(rows, schema=schema, labels=names, hidden=np.ones(rows.frame.n, dtype=bool))
         return HiddenClass(model, rows, hard)

@@ -30,7 +30,7 @@ class Rare(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Numbers:
     where: list[int]
     median: Floats

@@ -267,7 +267,7 @@ def _round(left: Problem, chosen: Ints, block: Array, cache: RowCache, clock: _C
     left.beta[chosen] = beta
     moved = chosen[step != 0]
     _carry(left, moved, step[step != 0], cache)
-    return len(moved) > 0
+    return bool(len(moved))
 
 
 def _carry(left: Problem, moved: Ints, step: Floats, cache: RowCache) -> None:

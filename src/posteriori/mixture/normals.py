@@ -68,7 +68,6 @@ def units(X: Array, floor: float, kind: str, gaps: bool, n_jobs: int | None = No
     ends = (np.fmin.reduce(X), np.fmax.reduce(X)) if gaps else bounds(X, n_jobs)[:2]
     lo, hi = (np.asarray(end, dtype=np.float64) for end in ends)
     half = np.maximum(hi / 2 - lo / 2, np.sqrt(floor))
-    half = np.where(half > 0, half, 1.0)
     if kind == "spherical":
         half = np.full_like(half, half.max())
     return np.asarray(np.ldexp(1.0, np.frexp(half)[1]))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlogy
 
 from ..arrays import Codes, Floats
 from ..errors import BadParameter, did_you_mean, listed
@@ -171,8 +171,7 @@ def _tables(
             if added := how.pseudo_count(theta.size):  # ℓ has the prior in it, s has not
                 value -= added * float(np.log(theta).sum())
     else:
-        with np.errstate(divide="ignore"):
-            value = sum(float((n * np.where(n > 0, np.log(t), 0.0)).sum()) for n, t in zip(rows.complete, tables))
+        value = sum(float(xlogy(n, t).sum()) for n, t in zip(rows.complete, tables))
     price = price_of(score, float(len(cases) if weights is None else weights.sum())) or 0.0
     value -= price * sum(t.size - len(t) for t in tables)
     return _Found(dag, dict(zip(dag.nodes, tables, strict=True)), value, rows.numbers(tables))

@@ -86,8 +86,8 @@ def _bits(arrows: Bools) -> list[int]:
 
 def _cells(scored: Scored, arities: Sequence[int]) -> Floats:
     """What a cell of N rows adds: with the child among its columns, then without, for each number of values of a child."""
-    n = np.arange(round(scored.m) + 1, dtype=np.float64)
     assert scored.x_log_x is not None
+    n = np.arange(len(scored.x_log_x), dtype=np.float64)  # 0 … m rows
     if scored.score == "k2":
         return np.stack([gammaln(1 + n), *(gammaln(r + n) - gammaln(r) for r in arities)])
     return np.stack([scored.x_log_x, *(scored.x_log_x + scored.regret(r) for r in arities)])

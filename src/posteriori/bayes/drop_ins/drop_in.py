@@ -70,7 +70,7 @@ def array_of(name: str, value: Any) -> Floats:
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.zeros(0)
+        found = np.array([])
     if not found.size or not np.isfinite(found).all():
         raise BadParameter(f"{name} must be finite numbers. Got {value!r} instead.")
     return found
