@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,9 +11,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import posteriori as po
-from posteriori.bayes.densities.curves import Curves
+from posteriori.bayes.densities.curves import Curves, packed
 from posteriori.kernels import densities as native
 from posteriori.kernels.reference import densities as reference
+
+
+@pytest.fixture(params=["_base", "_avx2"])
+def instruction_set(request, monkeypatch):
+    base = importlib.import_module("posteriori.kernels._base")
+    if request.param == "_avx2" and not base.supports_avx2():
+        pytest.skip("this machine has no AVX2")
+    chosen = importlib.import_module(f"posteriori.kernels.{request.param}")
+    monkeypatch.setattr("posteriori.kernels.densities.native", lambda: chosen)
+
 
 KINDS = (np.float64, np.float32, np.int16, np.uint8)
 
@@ -64,7 +76,7 @@ def test_cuts(counts):
     assert np.array_equal(native.mdl_cuts(counts), reference.mdl_cuts(counts))
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.37, 300.0, 1e6])
+@pytest.mark.parametrize("scale", [1.0, 0.37, 12.0, 300.0, 1e6])
 @pytest.mark.parametrize("seed", range(20))
 def test_cuts_of_parted_classes(seed, scale):
     rng = np.random.default_rng(seed)
@@ -90,11 +102,12 @@ def test_search(seed):
     assert native.search_densities(*args) == reference.search_densities(*args)
 
 
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("shape", ["binned", "kernel", "mixed"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(16))
 def test_curves_are_the_densities_they_are_made_from(shape, seed, monkeypatch):
     rng = np.random.default_rng(seed)
-    n, k = int(rng.integers(2, 400)), int(rng.integers(1, 7))
+    n, k = int(rng.integers(2, 400 if seed < 12 else 4000)), int(rng.integers(1, 7))
     y = rng.integers(0, k, n)
     x = rng.normal(size=n) * rng.choice([1e-3, 1.0, 1e5]) + 3.0 * y * (seed % 2)
     x = [x, np.exp(2 * x / np.abs(x).max() * 8), np.round(x, 1), np.where(rng.random(n) < 0.05, 1e9, x)][seed % 4]
@@ -115,6 +128,23 @@ def test_curves_are_the_densities_they_are_made_from(shape, seed, monkeypatch):
     np.testing.assert_array_equal(
         model.predict_joint_log_proba(asked[:, None]), model._log_joint(asked[:, None].copy("F"))
     )
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("light", [1.0, 1e-3, 1e-12, 1e-300])
+@pytest.mark.parametrize("gap", [1.0, 1e3, 1e9])
+def test_curves_of_clusters_far_apart_whose_weights_differ(light, gap, monkeypatch):
+    """No one centre can stand for all: the nearest may weigh least, and points lie thousands of widths apart."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 300)
+    x = rng.normal(size=300) + gap * rng.choice([0, 1, 1.5], 300)
+    weights = np.where(rng.random(300) < 0.5, 1.0, light)
+    monkeypatch.setattr("posteriori.bayes.factored.choose", lambda *_: ["kernel"])
+    model = po.NaiveBayes().fit(x[:, None], y, sample_weight=weights)
+    curves = model.factored_.densities[0]
+    asked = np.concatenate([x, rng.uniform(-2 * gap, 4 * gap, 500), x + rng.normal(size=300) * 4])[:, None]
+    frame = model._opened(asked)
+    np.testing.assert_allclose(curves.parts(frame), curves.column(0).parts(frame), rtol=1e-11, atol=1e-6)
 
 
 @pytest.mark.parametrize("density", ["binned", "kernel", "auto"])
@@ -154,3 +184,38 @@ def test_information_of_curves(density):
     prior = np.array([0.5, 0.2, 0.3])
     wanted = [curves.column(k).information(prior)[0] for k in range(6)]
     np.testing.assert_allclose(curves.information(prior), wanted, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("rows", [1, 15, 64, 65, 700])
+@pytest.mark.parametrize("shape", ["normal", "long tail", "few values", "weights"])
+def test_rows_left_out_in_blocks(rows, shape, monkeypatch):
+    """What a row is told does not depend on the rows of its block, on threads or, but for rounding, on instructions."""
+    rng = np.random.default_rng(rows)
+    y = rng.integers(0, 3, rows).astype(np.uint8)
+    X = rng.normal(size=(rows, 4)) + y[:, None]
+    X = {"long tail": np.exp(4 * X), "few values": np.round(X)}.get(shape, X)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    weights = rng.choice([1e-300, 0.3, 1.0, 2.0, 1e8], rows) if shape == "weights" else None
+    stats = po.NaiveBayes().fit(X, y, sample_weight=weights).statistics_
+    K = stats.n_classes
+    columns = packed(stats, [0, 1, 2, 3], 1.0, 0.01, 0)
+    code = np.unique(y, return_inverse=True)[1]
+    out = np.ones(rows) if weights is None else np.minimum(weights, 1.0)
+    share = np.log(rng.dirichlet(np.ones(K), rows))
+
+    def left_out(some, jobs=1):
+        x, n = X[some].T.copy(), len(X[some])
+        rows = code[some].copy(), out[some].copy(), np.full(n, 0.5), share[some].copy()
+        return native.left_out(columns, x, *rows, 1e4, 700.0, jobs)
+
+    every = left_out(slice(None))
+    assert np.isfinite(every).all()
+    assert np.array_equal(every, left_out(slice(None), 3))
+    for some in (slice(0, rows, 2), slice(rows // 2, rows)):
+        np.testing.assert_allclose(
+            left_out(some), every[:, :, some], rtol=1e-4, atol=1e-4
+        )  # other pieces of the kernels
+        np.testing.assert_allclose(left_out(some)[:, [0, 2]], every[:, [0, 2]][:, :, some], rtol=1e-12, atol=1e-12)
+    monkeypatch.setattr(native, "native", lambda: importlib.import_module("posteriori.kernels._base"))
+    columns = packed(stats, [0, 1, 2, 3], 1.0, 0.01, 0)
+    np.testing.assert_allclose(left_out(slice(None)), every, rtol=1e-7, atol=1e-7)

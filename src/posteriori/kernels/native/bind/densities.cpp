@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -81,20 +82,18 @@ void bind_left_out(const Columns& columns, InC<double, 2> x, InC<std::uint32_t, 
     need(log_share.shape(0) == R && log_share.shape(1) == K, "log_share is not (R, K)");
     need(parts.shape(0) == d && parts.shape(1) == 5 && parts.shape(2) == R && parts.shape(3) == K, "parts is not (d, 5, R, K)");
     for (std::size_t i = 0; i < R; ++i) need(y(i) < K && turn(i) >= 0.0 && turn(i) < 1.0, "a row has another class, or turn");
-    for (std::size_t j = 0; j < d; ++j) {  // a row that the histogram does not have cannot be taken away
-        const Histo h = columns.column(j);
-        for (std::size_t i = 0; i < R; ++i) {
-            if (x(j, i) != x(j, i)) continue;
-            const auto at = std::upper_bound(h.values, h.values + h.V, x(j, i)) - h.values;
-            need(at > 0 && h.table[static_cast<std::size_t>(at - 1) * K + y(i)] > 0.0, "a row is not in its histogram");
-        }
+    std::vector<double> per_share(R * K);
+    std::vector<char> sound(d, 1);
+    for (std::size_t i = 0; i < R * K; ++i) per_share[i] = std::exp(-log_share.data()[i]);
+    {
+        nb::gil_scoped_release release;
+        const Sampled rows{y.data(), out.data(), turn.data(), log_share.data(), per_share.data(), R, K, worst, std::exp(-worst)};
+        parallel_for(d, threads, [&](std::size_t j) {
+            sound[j] = left_out(columns.column(j), columns.of(j), x.data() + j * R, rows, columns.how(), folded,
+                                parts.data() + j * 5 * R * K);
+        });
     }
-    nb::gil_scoped_release release;
-    const Sampled rows{y.data(), out.data(), turn.data(), log_share.data(), R, K};
-    parallel_for(d, threads, [&](std::size_t j) {
-        left_out(columns.column(j), columns.of(j), x.data() + j * R, rows, columns.how(), folded, worst,
-                 parts.data() + j * 5 * R * K);
-    });
+    for (std::size_t j = 0; j < d; ++j) need(sound[j], "a row is not in its histogram");
 }
 
 std::vector<std::int64_t> bind_search(InC<double, 2> start, InC<double, 4> parts, InC<std::uint32_t, 1> y,

@@ -4,12 +4,26 @@
 #include <limits>
 
 #include "densities.hpp"
+#include "vec_math.hpp"
 
 namespace posteriori {
 namespace {
 
+constexpr std::size_t BATCH = Pieces::BATCH;
 constexpr double ROWS = 1.0, ROUNDING = 1e-14, LEAST = 1e-290, TINY = std::numeric_limits<double>::min(), NEVER = -std::numeric_limits<double>::infinity();
 const double LOG_2PI = std::log(2.0 * std::acos(-1.0));
+
+inline Doubles greater(Doubles a, Doubles b) { return a > b ? a : b; }
+inline Doubles lesser(Doubles a, Doubles b) { return a < b ? a : b; }
+
+// ln(exp a + exp b); −∞ where both are.
+inline Doubles log_of_both(Doubles a, Doubles b) {
+    const Doubles top = greater(a, b);
+    Doubles gap = lesser(a, b) - top;
+    gap = gap > all4(-746.0) ? gap : all4(-746.0);  // also where both are −∞
+    exp4<1>(&gap);
+    return top + log4(gap + 1.0);
+}
 
 double variance_of(const Moment& m, double ddof) { return m.n > ddof ? m.m2 / (m.n - ddof) : 0.0; }
 
@@ -47,6 +61,16 @@ void Normals::log_density(double x, double* out) const {
     for (std::size_t c = 0; c < mean.size(); ++c) {
         const double gap = x - mean[c];
         out[c] = -0.5 * (LOG_2PI + std::log(variance[c]) + gap * gap / variance[c]);
+    }
+}
+
+void Normals::log_densities(const double* x, double* out) const {
+    for (std::size_t c = 0; c < mean.size(); ++c) {
+        const double first = LOG_2PI + std::log(variance[c]);
+        for (std::size_t i = 0; i < BATCH; i += 4) {
+            const Doubles gap = load4(x + i) - mean[c];
+            store4(out + c * BATCH + i, -0.5 * (gap * gap / variance[c] + first));
+        }
     }
 }
 
@@ -136,6 +160,21 @@ double Kernels::log_sum(std::size_t c, double x) const {
     return kernel_sum(x, own.v.data(), own.w.data(), own.v.size(), own.h, own.tree.data());
 }
 
+void Kernels::log_sums(std::size_t c, const double* x, double* out) const {
+    const Class& own = classes[c];
+    if (own.sums.together(x, out)) return;
+    bool known[BATCH], all = true;
+    for (std::size_t i = 0; i < BATCH; ++i) {
+        double found[4] = {};
+        known[i] = own.sums.add(own.sums.find(x[i]), x[i], found);
+        out[i] = found[0], all = all && known[i];
+    }
+    if (all) return;
+    double rest[BATCH];
+    kernel_sums_together(x, own.v.data(), own.w.data(), own.v.size(), own.h, own.tree.data(), rest);
+    for (std::size_t i = 0; i < BATCH; ++i) out[i] = known[i] ? out[i] : rest[i];
+}
+
 double Kernels::narrowest() const {
     double least = classes[0].h;
     for (const auto& c : classes) least = std::min(least, c.h);
@@ -157,6 +196,20 @@ void Kernels::log_density(double x, double* out) const {
     }
 }
 
+void Kernels::log_densities(const double* x, double* out) const {
+    Doubles base[BATCH / 4];
+    for (std::size_t i = 0; i < BATCH; i += 4) {
+        const Doubles gap = load4(x + i) - mean;
+        base[i / 4] = -0.5 * (gap * gap / variance + (LOG_2PI + std::log(variance)));
+    }
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+        double* own = out + c * BATCH;
+        log_sums(c, x, own);
+        for (std::size_t i = 0; i < BATCH; i += 4)
+            store4(own + i, log_of_both(load4(own + i) + classes[c].log_near, base[i / 4] + classes[c].log_far));
+    }
+}
+
 double odds(double* log_p, const double* log_share, std::size_t K) {
     double top = NEVER, sum = 0.0;
     for (std::size_t k = 0; k < K; ++k) top = std::max(top, log_p[k] + log_share[k]);
@@ -175,6 +228,34 @@ void mixture(const double* a, const double* b, const double* c, std::size_t K, d
         const double top = std::max(a[k], std::max(b[k], c[k]));
         out[k] = top == NEVER ? NEVER
                               : top + std::log((std::exp(a[k] - top) + std::exp(b[k] - top) + std::exp(c[k] - top)) / 3.0);
+    }
+}
+
+void odds_of_many(double* log_p, const double* log_share, std::size_t K, double* total) {
+    for (std::size_t i = 0; i < BATCH; i += 4) {
+        Doubles top = all4(NEVER), sum{};
+        for (std::size_t k = 0; k < K; ++k) top = greater(load4(log_p + k * BATCH + i) + log_share[k], top);
+        const Doubles shift = top > all4(NEVER) ? top : Doubles{};
+        for (std::size_t k = 0; k < K; ++k) {
+            Doubles e = load4(log_p + k * BATCH + i) + log_share[k] - shift;
+            exp4<1>(&e);
+            sum += e;
+        }
+        const Doubles all = top > all4(NEVER) ? top + log4(greater(sum, all4(TINY))) : top;
+        for (std::size_t k = 0; k < K; ++k)
+            store4(log_p + k * BATCH + i, all > all4(NEVER) ? load4(log_p + k * BATCH + i) - all : Doubles{});
+        store4(total + i, all);
+    }
+}
+
+void mixture_of_many(const double* a, const double* b, const double* c, std::size_t K, const double* log_p, double* out) {
+    for (std::size_t at = 0; at < K * BATCH; at += 4) {
+        const Doubles top = greater(load4(a + at), greater(load4(b + at), load4(c + at)));
+        const Doubles shift = top > all4(NEVER) ? top : Doubles{};
+        Doubles e[3] = {load4(a + at) - shift, load4(b + at) - shift, load4(c + at) - shift};
+        exp4<3>(e);
+        const Doubles mean = greater((e[0] + e[1] + e[2]) / 3.0, all4(TINY));
+        store4(out + at, (top > all4(NEVER) ? shift + log4(mean) : top) + load4(log_p + at % BATCH));
     }
 }
 

@@ -15,15 +15,15 @@
 namespace posteriori {
 namespace {
 
-constexpr std::size_t TERMS = 8, MOST = 4096, BLOCK = 256;
+constexpr std::size_t TERMS = 8, MOST = 4096, BLOCK = 256, BATCH = Pieces::BATCH;
 constexpr int DEEPEST = 48;
 constexpr double GOOD = 5e-7, BETTER = 1.5e-7, NEVER = -std::numeric_limits<double>::infinity();
-constexpr double BETWEEN[] = {-1.0, -0.71, 0.0, 0.38, 0.92, 1.0};  // where a piece is tried
+constexpr std::array<double, BATCH - TERMS> BETWEEN = {-1.0, -0.71, -0.2, 0.0, 0.38, 0.65, 0.92, 1.0};  // where a piece is tried
 
 // The points of a piece, and the matrix from the values there to the coefficients.
 struct Points {
     std::array<double, TERMS> t;
-    std::array<std::array<double, TERMS>, TERMS> to;
+    std::array<std::array<double, TERMS>, TERMS> to;  // from the value at point i (first) to coefficient k
     Points() {
         for (std::size_t i = 0; i < TERMS; ++i) t[i] = std::cos(std::acos(-1.0) * (static_cast<double>(i) + 0.5) / TERMS);
         for (std::size_t i = 0; i < TERMS; ++i) {  // Lagrange's polynomial of point i, multiplied out
@@ -36,7 +36,7 @@ struct Points {
                 for (std::size_t k = ++degree; k > 0; --k) product[k] = (product[k - 1] - t[j] * product[k]) * scale;
                 product[0] *= -t[j] * scale;
             }
-            for (std::size_t k = 0; k < TERMS; ++k) to[k][i] = product[k];
+            to[i] = product;
         }
     }
 };
@@ -62,7 +62,7 @@ Pieces::Pieces(const Values& values, std::size_t K, std::vector<double> ends, do
     std::sort(ends.begin(), ends.end());
     ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
     if (ends.size() < 2 || !std::isfinite(ends.back() - ends.front())) return;
-    std::vector<double> one(TERMS * padded_);
+    std::vector<double> one(TERMS * padded_), at((K_ + 1) * BATCH);
     struct Open { double a, b; int depth; };
     std::vector<Open> open;
     for (std::size_t i = ends.size() - 1; i-- > 0;) open.push_back({ends[i], ends[i + 1], 0});
@@ -73,9 +73,11 @@ Pieces::Pieces(const Values& values, std::size_t K, std::vector<double> ends, do
         const double middle = a + (b - a) / 2;
         bool fits = terms_ == 1;
         if (terms_ == 1) {
-            values(a, one.data());
+            std::fill(at.begin(), at.begin() + BATCH, a);
+            values(at.data(), at.data() + BATCH);
+            for (std::size_t y = 0; y < K_; ++y) one[y] = at[(y + 1) * BATCH];
         } else if (edges_.size() + open.size() < MOST) {
-            fits = fitted(values, a, b, one.data());
+            fits = fitted(values, a, b, at.data(), one.data());
             if (!fits && depth < DEEPEST && a < middle && middle < b) {
                 open.push_back({middle, b, depth + 1});
                 open.push_back({a, middle, depth + 1});
@@ -99,36 +101,52 @@ Pieces::Pieces(const Values& values, std::size_t K, std::vector<double> ends, do
     }
 }
 
-// The polynomials of one piece, or false where they are not good enough.
-bool Pieces::fitted(const Values& values, double a, double b, double* c) const {
+// The polynomials of one piece, or false where they are not good enough; `x` has room for the points and what is said of them.
+bool Pieces::fitted(const Values& values, double a, double b, double* x, double* c) const {
     const Points& p = points();
-    const double middle = a + (b - a) / 2, half = (b - a) / 2;
-    std::vector<double> at(TERMS * K_), tried(K_);
-    auto value = [&](double t, double* out) {  // at the upper end the next piece begins
-        values(std::clamp(middle + t * half, a, std::nextafter(b, a)), out);
-    };
-    for (std::size_t i = 0; i < TERMS; ++i) value(p.t[i], at.data() + i * K_);
+    const double middle = a + (b - a) / 2, half = (b - a) / 2, last = std::nextafter(b, a);  // at b the next piece begins
+    for (std::size_t i = 0; i < BATCH; ++i)
+        x[i] = std::clamp(middle + (i < TERMS ? p.t[i] : BETWEEN[i - TERMS]) * half, a, last);
+    values(x, x + BATCH);
     std::fill_n(c, TERMS * padded_, 0.0);
     for (std::size_t y = 0; y < K_; ++y) {
-        if (at[y] == NEVER) {  // impossible here, as a bin is
-            for (std::size_t i = 0; i < TERMS; ++i)
-                if (at[i * K_ + y] != NEVER) return false;
+        const double* at = x + (y + 1) * BATCH;
+        if (at[0] == NEVER) {  // impossible here, as a bin is
+            for (std::size_t i = 0; i < BATCH; ++i)
+                if (at[i] != NEVER) return false;
             c[y] = NEVER;
             continue;
         }
-        for (std::size_t k = 0; k < TERMS; ++k)
-            for (std::size_t i = 0; i < TERMS; ++i) c[k * padded_ + y] += p.to[k][i] * at[i * K_ + y];
-        if (!std::isfinite(c[y])) return false;
-    }
-    for (const double t : BETWEEN) {
-        value(t, tried.data());
-        for (std::size_t y = 0; y < K_; ++y) {
-            double sum = 0.0;
-            for (std::size_t k = TERMS; k-- > 1;) sum = (sum + c[k * padded_ + y]) * t;
-            if (c[y] == NEVER ? tried[y] != NEVER : !(std::fabs(c[y] + sum - tried[y]) < good_)) return false;
+        Doubles low{}, high{};
+        for (std::size_t i = 0; i < TERMS; ++i) low += load4(&p.to[i][0]) * at[i], high += load4(&p.to[i][4]) * at[i];
+        for (std::size_t k = 0; k < 4; ++k) c[k * padded_ + y] = low[k], c[(k + 4) * padded_ + y] = high[k];
+        for (std::size_t i = 0; i < BATCH - TERMS; i += 4) {
+            const Doubles t = load4(&BETWEEN[i]);
+            Doubles sum{};
+            for (std::size_t k = TERMS; k-- > 1;) sum = (sum + (k < 4 ? low[k] : high[k - 4])) * t;
+            sum = sum + low[0] - load4(at + TERMS + i);
+            for (std::size_t j = 0; j < 4; ++j)
+                if (!(std::fabs(sum[j]) < good_)) return false;
         }
     }
     return true;
+}
+
+bool Pieces::together(const double* x, double* out) const {
+    const std::uint32_t p = find(x[0]);
+    if (p == nowhere || scale_[p] != scale_[p]) return false;
+    const double* c = coefficients_.data() + p * terms_ * padded_;
+    Doubles low = load4(x), high = low;
+    for (std::size_t i = 0; i < BATCH; i += 4) {
+        const Doubles four = load4(x + i), t = (four - middle_[p]) * scale_[p];
+        low = four < low ? four : low, high = four > high ? four : high;
+        Doubles sum{};
+        for (std::size_t k = TERMS; k-- > 1;) sum = (sum + c[k * padded_]) * t;
+        store4(out + i, sum + c[0]);
+    }
+    bool inside = true;
+    for (std::size_t j = 0; j < 4; ++j) inside = inside && low[j] >= edges_[p] && high[j] < edges_[p + 1];
+    return inside;
 }
 
 std::uint32_t Pieces::find(double x) const {
@@ -160,8 +178,8 @@ void Kernels::make_pieces(double low, double high, double good, double asked) {
     for (auto& own : classes) {
         const double least = own.v.front() - 2.0 * own.h, most = own.v.back() + 2.0 * own.h;
         if (!((most - least) / own.h * 15.0 < asked)) continue;
-        const Pieces::Values sum = [&own](double x, double* out) {
-            *out = kernel_sum(x, own.v.data(), own.w.data(), own.v.size(), own.h, own.tree.data());
+        const Pieces::Values sum = [&own](const double* x, double* out) {
+            kernel_sums_together(x, own.v.data(), own.w.data(), own.v.size(), own.h, own.tree.data(), out);
         };
         std::vector<double> ends{low, high};
         for (const double end : even_ends(least, most, 1.5 * own.h, 512))
@@ -185,7 +203,7 @@ Curve::Curve(Shape shape, const Histo& h, const Moment* moments, const double* l
     ends.insert(ends.end(), {least - reach, most + reach});
     ends.insert(ends.end(), bins_.cuts.begin(), bins_.cuts.end());
     kernels_.make_pieces(least - reach, most + reach, BETTER, -NEVER);
-    pieces_ = Pieces([this](double x, double* out) { exact(x, out); }, K_, ends, shape_ == Shape::binned ? 0.0 : GOOD);
+    pieces_ = Pieces([this](const double* x, double* out) { together(x, out); }, K_, ends, shape_ == Shape::binned ? 0.0 : GOOD);
 }
 
 void Curve::exact(double x, double* out) const {
@@ -205,6 +223,26 @@ void Curve::exact(double x, double* out) const {
         mixture(binned, kernel, normal, K_, out);
         for (std::size_t k = 0; k < K_; ++k) out[k] += log_p;
     }
+}
+
+// As `exact`, of several points.
+void Curve::together(const double* x, double* out) const {
+    std::vector<double> said(shape_ == Shape::mixed ? 3 * K_ * BATCH : 0);
+    double* binned = shape_ == Shape::mixed ? said.data() : out;
+    if (shape_ != Shape::kernel)
+        for (std::size_t i = 0; i < BATCH; ++i) {
+            const double* theta = bins_.log_theta.data() + bins_.of(x[i]) * K_;
+            for (std::size_t k = 0; k < K_; ++k) binned[k * BATCH + i] = theta[k];
+        }
+    if (shape_ == Shape::kernel) return kernels_.log_densities(x, out);
+    if (shape_ == Shape::binned) return;
+    double *kernel = binned + K_ * BATCH, *normal = kernel + K_ * BATCH, log_p[BATCH], unused[BATCH];
+    kernels_.log_densities(x, kernel);
+    normals_.log_densities(x, normal);
+    odds_of_many(binned, log_share_.data(), K_, unused);
+    odds_of_many(normal, log_share_.data(), K_, unused);
+    odds_of_many(kernel, log_share_.data(), K_, log_p);
+    mixture_of_many(binned, kernel, normal, K_, log_p, out);
 }
 
 void Curve::add(const double* x, std::ptrdiff_t step, std::size_t count, double* out, int* seen) const {

@@ -3,7 +3,6 @@
 // N·Ent(S) = N log2 N − Σ_y N_y log2 N_y. From one boundary to the next a cell goes from the right side to the left one, and
 // only the terms of the classes that it holds change; where the best cut is, its price is taken afresh.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -12,67 +11,100 @@
 namespace posteriori {
 namespace {
 
-constexpr std::size_t KNOWN = 1 << 12;
-
 double times_log2(double x) { return x > 0.0 ? x * std::log2(x) : 0.0; }
 
-struct Logs {  // x log2 x of small whole numbers
-    std::array<double, KNOWN> known;
-    Logs() {
-        for (std::size_t i = 0; i < KNOWN; ++i) known[i] = times_log2(static_cast<double>(i));
-    }
-    double operator()(double x) const {
-        if (x < static_cast<double>(KNOWN)) {
-            const auto i = static_cast<std::int64_t>(x);
-            if (static_cast<double>(i) == x) return known[static_cast<std::size_t>(std::max<std::int64_t>(i, 0))];
-        }
-        return times_log2(x);
-    }
-};
+template <std::size_t SIZE> const double* known_logs() {
+    static const std::vector<double> known = [] {
+        std::vector<double> made(SIZE);
+        for (std::size_t i = 0; i < SIZE; ++i) made[i] = times_log2(static_cast<double>(i));
+        return made;
+    }();
+    return known.data();
+}
+
+// x log2 x of the whole numbers up to `most`, or nothing where those are too many.
+const double* logs_up_to(double most) {
+    constexpr std::size_t FEW = 1 << 12, MANY = 1 << 17;
+    return most < FEW ? known_logs<FEW>() : most < MANY ? known_logs<MANY>() : nullptr;
+}
 
 struct Splitter {
     const Sparser& N;
     std::size_t K;
-    const Logs& logs;
     std::vector<double> left, right, cost;
+    const double* logs = nullptr;  // where all counts are whole numbers, as they mostly are
+    std::vector<std::uint32_t> whole, here, rest;
 
-    Splitter(const Sparser& counts, std::size_t classes, const Logs& logarithms)
-        : N(counts), K(classes), logs(logarithms), left(K), right(K) {}
+    Splitter(const Sparser& counts, std::size_t classes) : N(counts), K(classes), left(K), right(K), here(K), rest(K) {
+        double total = 0.0;
+        bool is_whole = true;
+        for (const double n : N.n) total += n;
+        if (const double* known = logs_up_to(total)) {
+            for (const double n : N.n) is_whole &= static_cast<double>(static_cast<std::int32_t>(n)) == n;
+            if (is_whole) logs = known, whole.assign(N.n.begin(), N.n.end());
+        }
+    }
 
-    double bits(const std::vector<double>& n) const {
+    static double bits(const std::vector<double>& n) {
         double total = 0.0, sum = 0.0;
-        for (const double one : n) total += one, sum += logs(one);
-        return std::max(logs(total) - sum, 0.0);
+        for (const double one : n) total += one, sum += times_log2(one);
+        return std::max(times_log2(total) - sum, 0.0);
     }
 
     // Before which cell of a … b − 1 to cut, or a where no cut pays.
     std::size_t best(std::size_t a, std::size_t b) {
         if (b - a < 2) return a;
         sides(a, a, b);
-        double rest = 0.0, of_right = 0.0;
-        for (const double one : right) rest += one, of_right += logs(one);
-        const double n = rest;
+        double n = 0.0;
+        for (const double one : right) n += one;
         if (n <= 1.0) return a;
-        const double uncut = std::max(logs(n) - of_right, 0.0);
-        double here = 0.0, of_left = 0.0, least = std::numeric_limits<double>::infinity();
+        const double uncut = bits(right);
         cost.resize(b - a);
-        for (std::size_t v = a; v + 1 < b; ++v) {
-            for (std::size_t e = N.first[v]; e < N.first[v + 1]; ++e) {
-                double &l = left[N.y[e]], &r = right[N.y[e]];
-                of_left -= logs(l), of_right -= logs(r);
-                l += N.n[e], r = std::max(r - N.n[e], 0.0);
-                of_left += logs(l), of_right += logs(r);
-                here += N.n[e], rest -= N.n[e];
-            }
-            const double at = std::max(logs(here) - of_left, 0.0) + std::max(logs(std::max(rest, 0.0)) - of_right, 0.0);
-            cost[v - a] = at;
-            least = std::min(least, at);
-        }
+        const double least = logs ? costs_of_whole(a, b) : costs(a, b, n);
         std::size_t at = a;
         while (!(cost[at - a] <= least + 1e-9 * std::max(1.0, uncut))) ++at;  // the lowest of equals
         ++at;
         sides(a, at, b);
         return pays(n, uncut) ? at : a;
+    }
+
+    // What it costs to cut behind each of the cells a … b − 2, and the least of that; `right` is what they hold.
+    double costs(std::size_t a, std::size_t b, double rest) {
+        double here = 0.0, of_left = 0.0, of_right = 0.0, least = std::numeric_limits<double>::infinity();
+        for (const double one : right) of_right += times_log2(one);
+        for (std::size_t v = a; v + 1 < b; ++v) {
+            for (std::size_t e = N.first[v]; e < N.first[v + 1]; ++e) {
+                double &l = left[N.y[e]], &r = right[N.y[e]];
+                of_left -= times_log2(l), of_right -= times_log2(r);
+                l += N.n[e], r = std::max(r - N.n[e], 0.0);
+                of_left += times_log2(l), of_right += times_log2(r);
+                here += N.n[e], rest -= N.n[e];
+            }
+            cost[v - a] = std::max(times_log2(here) - of_left, 0.0) + std::max(times_log2(rest) - of_right, 0.0);
+            least = std::min(least, cost[v - a]);
+        }
+        return least;
+    }
+
+    // The same of whole numbers, whose logarithms are known.
+    double costs_of_whole(std::size_t a, std::size_t b) {
+        double gone = 0.0, of_right = 0.0, least = std::numeric_limits<double>::infinity();
+        std::uint32_t on_left = 0, on_right = 0;
+        for (std::size_t k = 0; k < K; ++k) {
+            here[k] = 0, rest[k] = static_cast<std::uint32_t>(right[k]);
+            on_right += rest[k], of_right += logs[rest[k]];
+        }
+        for (std::size_t v = a; v + 1 < b; ++v) {
+            for (std::size_t e = N.first[v]; e < N.first[v + 1]; ++e) {
+                const std::uint32_t y = N.y[e], n = whole[e], l = here[y], r = rest[y];
+                gone += (logs[l + n] - logs[l]) - (logs[r] - logs[r - n]);  // Σ over the classes of both sides
+                here[y] = l + n, rest[y] = r - n;
+                on_left += n, on_right -= n;
+            }
+            cost[v - a] = logs[on_left] + logs[on_right] - (of_right + gone);
+            least = std::min(least, cost[v - a]);
+        }
+        return least;
     }
 
     // The counts of cells a … at − 1 and of at … b − 1.
@@ -114,8 +146,7 @@ Sparser without_zeros(const double* table, std::size_t V, std::size_t K) {
 }
 
 std::vector<std::size_t> mdl_cuts(const Sparser& N, std::size_t K) {
-    static const Logs logs;
-    Splitter splitter(N, K, logs);
+    Splitter splitter(N, K);
     std::vector<std::size_t> found;
     std::vector<std::pair<std::size_t, std::size_t>> open{{0, N.cells()}};
     while (!open.empty()) {

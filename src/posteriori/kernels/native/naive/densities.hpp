@@ -50,7 +50,8 @@ struct Settings {
 // K functions of x in pieces: polynomials where they are good to `good`, nothing where halving did not help.
 class Pieces {
 public:
-    using Values = std::function<void(double, double*)>;
+    static constexpr std::size_t BATCH = KERNEL_BATCH;  // points at a time, of which the K values are asked: (K, BATCH)
+    using Values = std::function<void(const double*, double*)>;
     Pieces() = default;
     // Between the first and the last of `ends`, and never across one; where `good` is 0 they are constant.
     Pieces(const Values& values, std::size_t K, std::vector<double> ends, double good);
@@ -59,9 +60,11 @@ public:
     static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
     std::uint32_t find(double x) const;
     bool add(std::uint32_t piece, double x, double* out) const;
+    // The values of a single function at BATCH points, where one piece has them all.
+    bool together(const double* x, double* out) const;
 
 private:
-    bool fitted(const Values& values, double a, double b, double* coefficients) const;
+    bool fitted(const Values& values, double a, double b, double* room, double* coefficients) const;
     std::size_t K_ = 0, padded_ = 0, terms_ = 0;
     double good_ = 0.0;
     std::vector<double> edges_, middle_, scale_, coefficients_;
@@ -94,7 +97,9 @@ struct Kernels {
     // Sums of kernels in pieces between `low` and `high`, good to `good`, where those are fewer than the questions.
     void make_pieces(double low, double high, double good, double asked);
     double log_sum(std::size_t c, double x) const;
+    void log_sums(std::size_t c, const double* x, double* out) const;  // of Pieces::BATCH points, best near each other
     void log_density(double x, double* out) const;
+    void log_densities(const double* x, double* out) const;  // (K, BATCH)
     double narrowest() const;
     double widest() const;
 };
@@ -105,6 +110,7 @@ struct Normals {
     Normals() = default;
     Normals(const Moment* m, std::size_t K, double floor, double ddof);
     void log_density(double x, double* out) const;
+    void log_densities(const double* x, double* out) const;  // (K, BATCH)
 };
 struct Spread {
     Moment pooled;
@@ -117,15 +123,20 @@ Spread usual_spread(const Moment& pooled, double within, double floor);
 // ln P_m(y|x)/P(y) of ln p_m(x|y), in place, and ln p_m(x); of three densities, the logarithm of their mean.
 double odds(double* log_p, const double* log_share, std::size_t K);
 void mixture(const double* a, const double* b, const double* c, std::size_t K, double* out);
+// The same of Pieces::BATCH points, (K, BATCH); the mixture with ln p(x) added.
+void odds_of_many(double* log_p, const double* log_share, std::size_t K, double* total);
+void mixture_of_many(const double* a, const double* b, const double* c, std::size_t K, const double* log_p, double* out);
 
 // Rows of a sample and what of them is taken away; `parts` is (candidates, R, K): bins, kernels, a normal, mixed, none.
 struct Sampled {
     const std::uint32_t* y;
-    const double *out, *turn, *log_share;
+    const double *out, *turn, *log_share, *per_share;  // per_share: exp(−log_share)
     std::size_t R, K;
+    double worst, least;  // least: exp(−worst)
 };
-void left_out(const Histo& column, const Moment* moments, const double* x, const Sampled& rows, const Settings& how,
-              double folded, double worst, double* parts);
+// False where a row is not in its histogram, and so cannot be taken away.
+bool left_out(const Histo& column, const Moment* moments, const double* x, const Sampled& rows, const Settings& how,
+              double folded, double* parts);
 
 // The candidate of each of d columns by coordinate search; `start` (R, K), `parts` (d, M, R, K), `errors` (M,).
 struct Search {
@@ -144,6 +155,7 @@ class Curve {
 public:
     Curve(Shape shape, const Histo& column, const Moment* moments, const double* log_share, const Settings& how);
     void exact(double x, double* out) const;  // (K,)
+    void together(const double* x, double* out) const;  // of Pieces::BATCH points, (K, BATCH)
     // Added to rows of K rounded up to four; NaN adds nothing.
     void add(const double* x, std::ptrdiff_t step, std::size_t count, double* out, int* seen) const;
     double information(const double* prior) const;  // I(X;Y) in nats

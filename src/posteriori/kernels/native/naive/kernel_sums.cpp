@@ -12,13 +12,14 @@
 
 #include "naive.hpp"
 #include "threads.hpp"
-#include "vec.hpp"
+#include "vec_math.hpp"
 
 namespace posteriori {
 namespace {
 
-constexpr std::size_t LEAF = 32, BLOCK = 256;
+constexpr std::size_t LEAF = 16, BLOCK = 256;
 constexpr double REACH = 4.0, WIDEST = 8.0;  // of |u t|, and of |t| where moments are kept
+constexpr double TINY = std::numeric_limits<double>::min(), MOST = std::numeric_limits<double>::max();
 const double LEAST = std::log(1e-9);
 
 struct Node {
@@ -38,14 +39,12 @@ void add_moments(const double* v, const double* w, std::size_t count, double cen
         for (std::size_t i = 0; i < LEAF; ++i) g[i] = -0.5 * t[i] * t[i];
         exp_all(g, LEAF);
         for (std::size_t i = 0; i < LEAF; ++i) g[i] = i < some ? g[i] * (w[from + i] / whole) : 0.0;
-        for (std::size_t i = 0; i < LEAF; i += 16) {
-            Doubles a = load4(g + i), b = load4(g + i + 4), c = load4(g + i + 8), d = load4(g + i + 12);
-            const Doubles ta = load4(t + i), tb = load4(t + i + 4), tc = load4(t + i + 8), td = load4(t + i + 12);
-            for (std::size_t k = 0; k < KERNEL_TERMS; ++k) {
-                sums[k] += (a + b) + (c + d);
-                const double next = 1.0 / static_cast<double>(k + 1);
-                a *= ta * next, b *= tb * next, c *= tc * next, d *= td * next;
-            }
+        Doubles a = load4(g), b = load4(g + 4), c = load4(g + 8), d = load4(g + 12);
+        const Doubles ta = load4(t), tb = load4(t + 4), tc = load4(t + 8), td = load4(t + 12);
+        for (std::size_t k = 0; k < KERNEL_TERMS; ++k) {
+            sums[k] += (a + b) + (c + d);
+            const double next = 1.0 / static_cast<double>(k + 1);
+            a *= ta * next, b *= tb * next, c *= tc * next, d *= td * next;
         }
     }
     for (std::size_t k = 0; k < KERNEL_TERMS; ++k) M[k] = (sums[k][0] + sums[k][1]) + (sums[k][2] + sums[k][3]);
@@ -109,6 +108,109 @@ struct Query {
     }
 };
 
+// The same for points that lie near each other, which go down the tree together, four in a vector. A node is left out, or taken
+// by its moments, where that is right for all of them. Exponents are relative to those of the centre nearest to their middle:
+// then what a node can add is convex in x, and the lowest and the highest point tell; or, where points are too far apart for
+// that, of the centre nearest to each.
+struct Together {
+    static constexpr std::size_t VECTORS = KERNEL_BATCH / 4;
+    const Query& q;
+    const double per_h;
+    Doubles x[VECTORS], u0[VECTORS], centre[VECTORS], weight[VECTORS], log_weight[VECTORS], sum[VECTORS];
+    double low, high;
+    bool common;
+
+    Together(const Query& query, const double* points) : q(query), per_h(1.0 / q.h), low(points[0]), high(points[0]) {
+        for (std::size_t i = 0; i < KERNEL_BATCH; ++i) low = std::min(low, points[i]), high = std::max(high, points[i]);
+        for (std::size_t i = 0; i < VECTORS; ++i) x[i] = load4(points + 4 * i);
+    }
+
+    // Whether all sums could be taken so; else they are to be taken one by one.
+    bool take(bool all_from_one, double* out) {
+        common = all_from_one;
+        const std::size_t middle = nearest(low + 0.5 * (high - low));
+        for (std::size_t i = 0; i < VECTORS; ++i) {
+            for (std::size_t j = 0; j < 4; ++j) {
+                const std::size_t near = common ? middle : nearest(x[i][j]);
+                centre[i][j] = q.v[near], weight[i][j] = q.w[near];
+            }
+            u0[i] = (x[i] - centre[i]) * per_h, log_weight[i] = log4(weight[i]), sum[i] = Doubles{};
+            for (std::size_t j = 0; j < 4; ++j)
+                if (!(u0[i][j] * u0[i][j] <= MOST) || !(weight[i][j] >= TINY)) return false;
+        }
+        below(Node{0, 0});
+        for (std::size_t i = 0; i < VECTORS; ++i) {
+            for (std::size_t j = 0; j < 4; ++j)
+                if (!(sum[i][j] >= TINY && sum[i][j] <= MOST)) return false;
+            store4(out + 4 * i, log_weight[i] - 0.5 * u0[i] * u0[i] + log4(sum[i]));
+        }
+        return true;
+    }
+
+    std::size_t nearest(double point) const {
+        const auto right = static_cast<std::size_t>(std::lower_bound(q.v, q.v + q.n, point) - q.v);
+        if (right == 0 || (right < q.n && q.v[right] - point <= point - q.v[right - 1])) return right;
+        return right - 1;
+    }
+
+    // The most that centres between `first` and `last` can add: ½(u0² − u²) + the logarithm of their weight as a share.
+    double at_most(double first, double last, double log_sum) const {
+        if (common) {
+            const double c = centre[0][0], a = (low - std::clamp(low, first, last)) * per_h, a0 = (low - c) * per_h;
+            const double b = (high - std::clamp(high, first, last)) * per_h, b0 = (high - c) * per_h;
+            return 0.5 * std::max((a0 - a) * (a0 + a), (b0 - b) * (b0 + b)) + (log_sum - log_weight[0][0]);
+        }
+        Doubles most = all4(-MOST);
+        for (std::size_t i = 0; i < VECTORS; ++i) {
+            const Doubles over = x[i] - last, under = x[i] - first;
+            const Doubles u = (over > Doubles{} ? over : under < Doubles{} ? under : Doubles{}) * per_h;
+            const Doubles one = 0.5 * (u0[i] - u) * (u0[i] + u) + (log_sum - log_weight[i]);
+            most = one > most ? one : most;
+        }
+        return std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
+    }
+
+    void below(Node node) {
+        const double* row = q.tree + node.at() * KERNEL_ROW;
+        const std::size_t begin = node.begin(q.n), end = node.end(q.n);
+        const double most = at_most(q.v[begin], q.v[end - 1], row[2]);
+        if (most < LEAST) return;
+        const double furthest = std::max(std::fabs(low - row[0]), std::fabs(high - row[0])) * per_h;
+        if (row[1] <= WIDEST && furthest * row[1] <= REACH + std::max(0.0, -most - 1.5) / 5.0) return add_moments_of(row);
+        if (node.level < q.levels) return below({node.level + 1, 2 * node.i}), below({node.level + 1, 2 * node.i + 1});
+        for (std::size_t i = begin; i < end; ++i) {
+            if (at_most(q.v[i], q.v[i], row[2]) < LEAST) continue;
+            Doubles e[VECTORS];
+            exponents(q.v[i], e);
+            for (std::size_t j = 0; j < VECTORS; ++j) sum[j] += e[j] * (q.w[i] / weight[j]);
+        }
+    }
+
+    // exp of ½(u0² − u²), u being from c; what is too large becomes infinite.
+    void exponents(double c, Doubles* e, double log_sum = 0.0, const Doubles* less = nullptr) const {
+        for (std::size_t j = 0; j < VECTORS; ++j) {
+            e[j] = 0.5 * (c - centre[j]) * per_h * (u0[j] + (x[j] - c) * per_h);
+            if (less) e[j] += log_sum - less[j];
+            e[j] = e[j] < all4(1000.0) ? e[j] : all4(1000.0);
+        }
+        for (std::size_t j = 0; j < VECTORS; j += 2) exp4<2>(e + j);
+    }
+
+    void add_moments_of(const double* row) {
+        const double* M = row + 3;
+        Doubles u[VECTORS], square[VECTORS], even[VECTORS], odd[VECTORS], e[VECTORS];
+        for (std::size_t j = 0; j < VECTORS; ++j) {
+            u[j] = (x[j] - row[0]) * per_h, square[j] = u[j] * u[j];
+            even[j] = all4(M[KERNEL_TERMS - 2]), odd[j] = all4(M[KERNEL_TERMS - 1]);
+        }
+        for (std::size_t k = KERNEL_TERMS - 2; k > 0; k -= 2)
+            for (std::size_t j = 0; j < VECTORS; ++j)
+                even[j] = even[j] * square[j] + M[k - 2], odd[j] = odd[j] * square[j] + M[k - 1];
+        exponents(row[0], e, row[2], log_weight);
+        for (std::size_t j = 0; j < VECTORS; ++j) sum[j] += e[j] * (even[j] + u[j] * odd[j]);
+    }
+};
+
 }  // namespace
 
 std::size_t kernel_levels(std::size_t n) {
@@ -139,6 +241,14 @@ void kernel_tree(const double* v, const double* w, std::size_t n, double h, doub
 
 double kernel_sum(double x, const double* v, const double* w, std::size_t n, double h, const double* tree) {
     return Query{v, w, tree, n, kernel_levels(n), h}(x);
+}
+
+void kernel_sums_together(const double* x, const double* v, const double* w, std::size_t n, double h, const double* tree,
+                          double* out) {
+    const Query query{v, w, tree, n, kernel_levels(n), h};
+    Together all(query, x);
+    if (all.take(true, out) || all.take(false, out)) return;
+    for (std::size_t i = 0; i < KERNEL_BATCH; ++i) out[i] = query(x[i]);
 }
 
 void kernel_sums(const double* x, std::size_t queries, const double* v, const double* w, std::size_t n, double h,

@@ -6,26 +6,10 @@
 
 #include "naive.hpp"
 #include "threads.hpp"
-#include "vec.hpp"
+#include "vec_math.hpp"
 
 namespace posteriori {
 namespace {
-
-// x = 2^e · (1 + f) with √½ <= 1 + f < √2 and ln(1 + f) = f − f²/2 + s·(f²/2 + R(s²)), s = f/(2 + f), R the rest of 2·artanh(s)
-// by the polynomial nearest to it there: within one unit of the last place. For x in the normal range.
-inline Doubles log4(Doubles x) {
-    constexpr std::int64_t HALF = 0x3fe6a09e667f3bcd, ONE = 0x3ff0000000000000;  // √½ and 1
-    typedef std::uint64_t Words __attribute__((vector_size(32)));
-    const Longs bits = reinterpret_cast<Longs>(x) + (ONE - HALF);
-    const Longs power = reinterpret_cast<Longs>(reinterpret_cast<Words>(bits) >> 52) | 0x4330000000000000;  // 2^52 + e + 1023
-    const Doubles e = reinterpret_cast<Doubles>(power) - (0x1p52 + 1023.0);
-    const Doubles f = reinterpret_cast<Doubles>((bits & 0x000fffffffffffff) + HALF) - 1.0;
-    const Doubles s = f / (f + 2.0), z = s * s, w = z * z, half = f * f * 0.5;
-    const Doubles odd = ((w * 0x1.2b5900de53b32p-3 + 0x1.7462b51cb66b1p-3) * w + 0x1.2492492df281ap-2) * w + 0x1.5555555555558p-1;
-    const Doubles even = (w * 0x1.39fe51a7c18f9p-3 + 0x1.c71c62e3f11e6p-3) * w + 0x1.99999999952d7p-2;
-    const Doubles rest = odd * z + even * w;
-    return e * 0x1.62e42fee00000p-1 - ((half - (s * (half + rest) + e * 0x1.a39ef35793c76p-33)) - f);
-}
 
 // out = ln x − below, vectors of a group of four rows; apart from everything else, so that all constants stay in registers.
 // Tables of words are nearly empty: sixteen equal numbers have one logarithm, often that of the sixteen before.

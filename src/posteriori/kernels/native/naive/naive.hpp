@@ -97,6 +97,10 @@ constexpr std::size_t KERNEL_TERMS = 24, KERNEL_ROW = KERNEL_TERMS + 3;
 std::size_t kernel_levels(std::size_t n);
 void kernel_tree(const double* v, const double* w, std::size_t n, double h, double* tree, int threads);
 double kernel_sum(double x, const double* v, const double* w, std::size_t n, double h, const double* tree);
+// Of KERNEL_BATCH points, best near each other.
+constexpr std::size_t KERNEL_BATCH = 16;
+void kernel_sums_together(const double* x, const double* v, const double* w, std::size_t n, double h, const double* tree,
+                          double* out);
 void kernel_sums(const double* x, std::size_t queries, const double* v, const double* w, std::size_t n, double h,
                  const double* tree, double* out, int threads);
 

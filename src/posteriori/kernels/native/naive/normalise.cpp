@@ -6,40 +6,13 @@
 
 #include "naive.hpp"
 #include "threads.hpp"
-#include "vec.hpp"
+#include "vec_math.hpp"
 
 namespace posteriori {
 namespace {
 
 constexpr double NEVER = -std::numeric_limits<double>::infinity();
 constexpr std::size_t MOST_FEW = 16;
-typedef std::uint64_t Words __attribute__((vector_size(32)));
-
-// exp(x) = 2^m · exp(r) with m = round(x / ln 2) and |r| <= ln 2 / 2, the latter by its series up to r¹³/13!, its even and its
-// odd terms apart. 2^m is applied in two halves, so that results below the normal range are rounded once, and −inf gives
-// exactly 0. Several vectors go side by side: one would wait for its own steps.
-template <int U> inline void exp4(Doubles* x) {
-    const double magic = 0x1.8p52 + 2046;  // adding it rounds to an integer m and leaves m + 2 · 1023 in the low bits
-    Doubles sum[U], m[U], r[U], square[U], even[U], odd[U];
-    auto each = [](auto&& step) { for (int u = 0; u < U; ++u) step(u); };
-    each([&](int u) { x[u] = x[u] < all4(-746.0) ? all4(-746.0) : x[u]; });
-    each([&](int u) { sum[u] = x[u] * 0x1.71547652b82fep0 + magic; });
-    each([&](int u) { m[u] = sum[u] - magic; });
-    each([&](int u) { r[u] = (x[u] - m[u] * 0x1.62e42fefa0000p-1) - m[u] * 0x1.cf79abc9e3b3ap-40; });
-    each([&](int u) { square[u] = r[u] * r[u]; });
-    each([&](int u) { even[u] = all4(1.0 / 479001600.0); });
-    each([&](int u) { odd[u] = all4(1.0 / 6227020800.0); });
-    for (const double c : {1.0 / 3628800.0, 1.0 / 40320.0, 1.0 / 720.0, 1.0 / 24.0, 0.5})
-        each([&](int u) { even[u] = even[u] * square[u] + c; });
-    for (const double c : {1.0 / 39916800.0, 1.0 / 362880.0, 1.0 / 5040.0, 1.0 / 120.0, 1.0 / 6.0})
-        each([&](int u) { odd[u] = odd[u] * square[u] + c; });
-    each([&](int u) {
-        const Words bits = reinterpret_cast<Words>(sum[u]), half = bits >> 1, other = bits - half;
-        const Doubles p = (odd[u] * r[u] + even[u]) * square[u] + r[u] + 1.0;
-        x[u] = p * reinterpret_cast<Doubles>(half << 52) * reinterpret_cast<Doubles>(other << 52);
-    });
-}
-
 constexpr std::size_t ROWS = 256;      // most rows of a block
 constexpr std::size_t NUMBERS = 2048;  // of a block, which stays in the first cache
 
