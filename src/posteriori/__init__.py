@@ -19,6 +19,7 @@ _HOME: dict[str, str] = {
     "read": "table.read",
     "load": "store.file",
     "save": "store.file",
+    "sql": "store.sql.query",
     "Loss": "decision.loss",
     "RiskClassifier": "decision.classifier",
     "bayes_risk": "decision.decide",

@@ -158,7 +158,9 @@ def asked(model):
         rows = pd.DataFrame(P, columns=names)
     if not names:
         width = model.n_features_in_ if hasattr(model, "n_features_in_") else 3
-        rows = {2: np.arange(8).reshape(4, 2), 3: P, 4: C, 90: P[:, :1] * P[:, 0]}[width]
+        rows = {2: np.arange(8).reshape(4, 2), 3: P, 4: C, 90: P[:, :1] * P[:, 0]}.get(
+            width, np.zeros((4, min(width, 99)))
+        )
         if isinstance(model, po.KNeighborsClassifier) and model.metric == "jaccard":
             rows = P > 0
     ways = ["predict_proba", "decision_function", "predict", "transform", "score_samples", "predict_joint_log_proba"]

@@ -74,7 +74,9 @@ class Writer:
         if isinstance(value, np.dtype) and value.name in DTYPES:
             return {"is": "dtype", "of": value.name}
         if kind.__name__ in SPARSE and kind is SPARSE[kind.__name__]:
-            parts = {name: self._at(name, getattr(value, name)) for name in ("data", "indices", "indptr")}
+            end = int(value.indptr[-1])  # what stands behind is no part of the table
+            held = {"data": value.data[:end], "indices": value.indices[:end], "indptr": value.indptr}
+            parts = {name: self._at(name, part) for name, part in held.items()}
             return {"is": kind.__name__, "shape": list(map(int, value.shape)), **parts}
         plain = write_plain(value)
         if plain is not None:

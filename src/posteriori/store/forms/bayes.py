@@ -7,6 +7,7 @@ from typing import Any
 
 from ...bayes.a2de import A2DE
 from ...bayes.aode import AODE
+from ...bayes.factored import DENSITIES
 from ...bayes.kdb import KDB
 from ...bayes.lazy import RowStore
 from ...bayes.naive import NaiveBayes
@@ -64,6 +65,9 @@ def learned(model: Any) -> Statistics:
 
 def _naive(model: NaiveBayes) -> None:
     need(not learned(model).joints, "naive Bayes counts no pairs")
+    told = vars(model).get("_settled_by", (None, {}))
+    need(len(told) == 2 and type(told[1]) is dict, "the densities that EM settled on must be named by column")
+    need(all(d in DENSITIES for d in told[1].values()), "the densities that EM settled on must be known")
 
 
 def coded(model: Any) -> Statistics:

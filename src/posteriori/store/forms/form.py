@@ -144,7 +144,7 @@ class Form:
 def _shown(held: Any) -> str:
     if isinstance(held, np.ndarray):
         return f"an array of {held.dtype}, shape {held.shape}"
-    return f"{held!r:.50}"
+    return f"{held!r:.50}" if type(held) in (str, int, float, bool) else type(held).__name__
 
 
 def _any(made: Any) -> None:

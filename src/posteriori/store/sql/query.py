@@ -1,0 +1,156 @@
+"""`sql`: a query that gives every row of a table its posterior and its decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...bayes.aode import AODE
+from ...bayes.naive import NaiveBayes
+from ...bayes.spode import SPODE
+from ...bayes.tan import TAN
+from ...decision.classifier import RiskClassifier
+from ...decision.loss import Loss, as_loss
+from ...errors import BadParameter, NotStorable, did_you_mean, listed
+from .dialects import DIALECTS, LOW, Dialect
+from .scores import exp_of, scores_of
+
+__all__ = ["sql"]
+
+KNOWN = (NaiveBayes, TAN, SPODE, AODE)
+
+
+def sql(
+    model: Any,
+    table: str | Sequence[str],
+    dialect: str = "duckdb",
+    *,
+    keep: Iterable[str] | None = None,
+    loss: Any = None,
+    reject_label: Any = None,
+) -> str:
+    """A query that scores a table inside a database: P(y|x) of every class, and the decision of least risk.
+
+    Parameters
+    ----------
+    model : a fitted `NaiveBayes`, `TAN`, `SPODE` or `AODE`, or a `RiskClassifier` of one
+    table : the table's name, or its parts: ("schema", "table")
+    dialect : "duckdb", "postgres" or "spark"
+    keep : columns of the table that come along; those of the model by default
+    loss : λ as `decide` takes it; adds the least risk as the column "risk"
+    reject_label : as in `decide`
+
+    Missing and unseen values count as they do for the model. A row that the model would refuse (no class allows it, a
+    number is infinite) gets NULLs. Densities by kernels have no short query: the error names the column.
+
+    >>> import duckdb
+    >>> from posteriori import NaiveBayes
+    >>> model = NaiveBayes().fit({"sky": ["blue", "grey", "grey"]}, ["out", "in", "in"])
+    >>> weather = duckdb.sql("SELECT 'blue' AS sky")
+    >>> duckdb.sql(sql(model, "weather")).df().round(6).to_dict("records")
+    [{'sky': 'blue', 'P(in)': 0.36, 'P(out)': 0.64, 'decision': 'out'}]
+    """
+    d = _dialect(dialect)
+    if isinstance(model, RiskClassifier):
+        if loss is not None:
+            raise BadParameter("a RiskClassifier has its own loss: give one of the two")
+        loss, reject_label, model = model.loss_, model.reject_label, model._fitted()
+        model = getattr(model, "estimator", model) if type(model).__name__ == "FrozenEstimator" else model
+    if type(model) not in KNOWN:
+        names = listed([k.__name__ for k in KNOWN])
+        raise NotStorable(f"queries are made of {names}. Got {type(model).__name__!r} instead.")
+    model._check_fitted()
+    names, classes = model.schema_.names, model.classes_.tolist()
+    _refuse_alike(names, d)
+    kept = list(names if keep is None else keep)
+    scores = scores_of(model, d)
+    source = ".".join(map(d.column, [table] if isinstance(table, str) else table))
+    ks, xs, ls, ps = (
+        [f"{c}{i}" for i in range(n)] for c, n in zip("kxlp", (len(kept), len(names), *[len(classes)] * 2))
+    )
+    read = [f"{d.column(c)} AS {k}" for c, k in zip(kept, ks)] + [f"{e} AS {x}" for e, x in zip(scores.read, xs)]
+    steps = [read]
+    steps += [["*", *(f"{e} AS {name}" for name, e in step.items())] for step in scores.steps if step]
+    steps += [[*ks, *(f"{e} AS {l}" for e, l in zip(scores.joint, ls))]]
+    steps += _posterior(ks, ls, ps, d)
+    shown = _named(kept, [f"P({c})" for c in classes], loss is not None)
+    columns = [*ks, *ps, *_decision(ls, ps, classes, loss, reject_label, d)]
+    steps += [[f"{c} AS {d.column(n)}" for c, n in zip(columns, shown)]]
+    return _chained(steps, source)
+
+
+def _posterior(ks: list[str], ls: list[str], ps: list[str], d: Dialect) -> list[list[str]]:
+    """exp(l − top)/Σ, NULL where no class allows the row."""
+    top = f"GREATEST({', '.join(ls)})" if len(ls) > 1 else ls[0]
+    impossible = d.number(LOW / 10)
+    shares = [f"CASE WHEN top IS NULL THEN NULL ELSE {exp_of(f'{l} - top', d)} END AS e{i}" for i, l in enumerate(ls)]
+    total = " + ".join(f"e{i}" for i in range(len(ls)))
+    return [
+        [*ks, *ls, f"CASE WHEN {top} < {impossible} THEN NULL ELSE {top} END AS top"],
+        [*ks, *ls, "top", *shares],
+        [*ks, *ls, "top", *(f"e{i} / ({total}) AS {p}" for i, p in enumerate(ps))],
+    ]
+
+
+def _decision(ls: list[str], ps: list[str], classes: list[Any], loss: Any, label: Any, d: Dialect) -> list[str]:
+    """The action of least risk, the first of equals, and what it risks; without a loss the likeliest class."""
+    if loss is None:
+        return [_first(ls, _labels(classes, d), ">=")]
+    priced: Loss = as_loss(loss, classes).over(classes, absent=True)
+    risks = []
+    for row in priced.matrix:
+        terms = [f"{d.number(v)} * {p}" for v, p in zip(row, ps) if v]
+        risks.append(f"({' + '.join(terms) or d.number(0.0)})")
+    least = f"LEAST({', '.join(risks)})" if len(risks) > 1 else risks[0]
+    known = f"CASE WHEN top IS NULL THEN NULL ELSE {least} END"
+    return [_first(risks, _labels(priced.labels(label).tolist(), d), "<="), known]
+
+
+def _first(terms: list[str], labels: list[str], beats: str) -> str:
+    """The label of the first term that no other beats."""
+    some = "".join(
+        f" WHEN {' AND '.join([f'{t} {beats} {o}' for o in terms[k + 1 :]] or ['TRUE'])} THEN {labels[k]}"
+        for k, t in enumerate(terms)
+    )
+    return f"CASE WHEN top IS NULL THEN NULL{some} END"
+
+
+def _labels(labels: list[Any], d: Dialect) -> list[str]:
+    """Labels of one type; as texts where their types differ."""
+    kinds = {type(v) for v in labels}
+    same = len(kinds) == 1 or kinds <= {int, float}
+    return [d.literal(v if same else str(v), "the classes") for v in labels]
+
+
+def _named(kept: list[str], posteriors: list[str], risk: bool) -> list[str]:
+    """The names of the columns that come out, every one once."""
+    out: list[str] = []
+    for name in [*kept, *posteriors, "decision", *(["risk"] if risk else [])]:
+        while name.casefold() in {n.casefold() for n in out}:
+            name += "_"
+        out.append(name)
+    return out
+
+
+def _chained(steps: list[list[str]], source: str) -> str:
+    """One query of steps, each of which reads the one before."""
+    froms = [source, *(f"step{i}" for i in range(len(steps) - 1))]
+    texts = [f"SELECT {', '.join(columns)} FROM {name}" for columns, name in zip(steps, froms)]
+    parts = [f"step{i} AS ({text})" for i, text in enumerate(texts[:-1])]
+    return "WITH " + ",\n".join(parts) + "\n" + texts[-1]
+
+
+def _dialect(name: Any) -> Dialect:
+    if not isinstance(name, str) or name not in DIALECTS:
+        hint = did_you_mean(name, DIALECTS) or "."
+        raise BadParameter(f"dialect must be one of {listed(DIALECTS)}{hint} Got {name!r} instead.")
+    return DIALECTS[name]
+
+
+def _refuse_alike(names: Sequence[str], d: Dialect) -> None:
+    """Where case does not count, two columns must differ in more."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name) if d.folds else name
+        if other != name:
+            raise NotStorable(f"columns {other!r} and {name!r} are one in {d.name}, where case does not count")

@@ -1,0 +1,279 @@
+"""ln P(y, x) in SQL, for naive Bayes, trees and averages of one-dependence estimators.
+
+Every expression reads `x0, x1, …`: of a column with values its code, of a measured one its number; NULL is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, Floats
+from ...bayes.aode import AODE, joint_of_cells
+from ...bayes.densities import Categories, Curves, Events, Gaussian, Poisson
+from ...bayes.densities.mixed import LeftOut
+from ...bayes.densities.numeric import Binned
+from ...bayes.families import Families, Rung
+from ...bayes.naive import NaiveBayes
+from ...bayes.superparents import Places, conditional_table, reaches
+from ...errors import NotStorable
+from ...smoothing import log_theta
+from ...statistics.cuts import Cuts
+from ...table.schema import Column
+from .dialects import LOW, Dialect
+
+__all__ = ["Scores", "scores_of"]
+
+
+@dataclass
+class Scores:
+    """Columns of the first step (`read`), steps between (`steps`), and ln P(y, x) of every class (`joint`)."""
+
+    read: list[str]
+    joint: list[str]
+    steps: list[dict[str, str]] = field(default_factory=list)
+
+
+def scores_of(model: Any, dialect: Dialect) -> Scores:
+    """The expressions of a model."""
+    if isinstance(model, NaiveBayes):
+        return _naive(model, dialect)
+    if type(model) is AODE:
+        return _averaged(model, dialect)
+    return _tree(model, dialect)
+
+
+# Cells
+
+
+def codes(column: Column, cut: Any, name: str, d: Dialect, strange: str = "NULL") -> str:
+    """The code of a cell: by its value, or by its bin; `strange` for a value that training did not have."""
+    what = f"column {column.name!r:.50}"
+    if cut is not None:
+        number = d.measured(name)
+        bins = "".join(f" WHEN {number} < {d.number(t)} THEN {k}" for k, t in enumerate(cut.tolist()))
+        return f"CASE WHEN {number} IS NULL THEN NULL{bins} ELSE {len(cut)} END"
+    if not column.values:
+        return f"CASE WHEN {name} IS NULL THEN NULL ELSE {strange} END"
+    cell = d.cast(name, column.values, what)
+    some = "".join(f" WHEN {d.literal(v, what)} THEN {k}" for k, v in enumerate(column.values))
+    return f"CASE WHEN {cell} IS NULL THEN NULL ELSE CASE {cell}{some} ELSE {strange} END END"
+
+
+def looked_up(code: str, numbers: Array, d: Dialect, missing: str = "0") -> str:
+    """The number of a code."""
+    if not len(numbers):
+        return missing
+    some = "".join(f" WHEN {k} THEN {d.number(v)}" for k, v in enumerate(numbers))
+    return f"CASE {code}{some} ELSE {missing} END"
+
+
+def summed(terms: Sequence[str]) -> str:
+    return " + ".join(f"({t})" for t in terms) if terms else "0"
+
+
+def log_sum(terms: Sequence[str], d: Dialect) -> str:
+    """ln Σ exp of some names."""
+    if len(terms) == 1:
+        return terms[0]
+    top = f"GREATEST({', '.join(terms)})"
+    return f"{top} + ln({' + '.join(exp_of(f'{t} - {top}', d) for t in terms)})"
+
+
+def exp_of(term: str, d: Dialect) -> str:
+    """exp, 0 where it would underflow (an error in PostgreSQL)."""
+    return f"CASE WHEN {term} < -700 THEN {d.number(0.0)} ELSE exp({term}) END"
+
+
+# Naive Bayes
+
+
+def _naive(model: NaiveBayes, d: Dialect) -> Scores:
+    found, schema = model.factored_, model.schema_
+    names = [d.column(n) for n in schema.names]
+    read, K = [""] * len(names), len(found.log_prior)
+    terms: list[list[str]] = [[d.number(p)] for p in found.log_prior]
+    for density in found.densities:
+        for k, j in enumerate(density.where):
+            how = _DENSITIES.get(type(density))
+            if how is None:
+                raise NotStorable(
+                    f"column {schema.names[j]!r:.50} is text, and words are not counted in SQL: leave the column out"
+                )
+            read[j], said = how(density, k, schema.columns[j], names[j], f"x{j}", d)
+            for y in range(K):
+                terms[y].append(said[y])
+    return Scores(read, [summed(t) for t in terms])
+
+
+Said = tuple[str, list[str]]  # the cell, and what it adds to each class
+
+
+def _categories(density: Categories, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
+    table = np.vstack([density.rows_of(k, density.log_theta), density.log_unseen[k]])
+    cell = codes(column, None, name, d, strange=str(len(column.values)))
+    return cell, [looked_up(x, table[:, y], d) for y in range(table.shape[1])]
+
+
+def _guarded(x: str, term: str, d: Dialect, least: float = -1e308) -> str:
+    """What a number adds: nothing where it is missing, ln 0 where the model would refuse it."""
+    fits = f"{x} >= {d.number(least)} AND {x} <= {d.number(1e308)}"
+    return f"CASE WHEN {x} IS NULL THEN 0 WHEN {fits} THEN {term} ELSE {d.number(LOW)} END"
+
+
+def _gaussian(density: Gaussian, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
+    said = []
+    for mean, variance in zip(density.mean[:, k], density.variance[:, k]):
+        z = f"({x} - {d.number(mean)}) / {d.number(np.sqrt(variance))}"
+        far = f"LEAST({d.number(1e149)}, GREATEST({d.number(-1e149)}, {z}))"
+        said.append(_guarded(x, f"{d.number(-0.5 * np.log(2 * np.pi * variance))} - 0.5 * ({far}) * ({far})", d))
+    return d.measured(name), said
+
+
+def _curves(density: Curves, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
+    held = density.column(k)
+    K = density.statistics.n_classes
+    if isinstance(held, LeftOut):
+        return d.measured(name), [_guarded(x, "0", d)] * K
+    if not isinstance(held, Binned):
+        raise NotStorable(
+            f"column {column.name!r:.50} has the density {density.shapes[k]!r}, a sum over training's values that no short "
+            "query is: model.set_params(density='gaussian') or 'binned' needs no rows again"
+        )
+    said = []
+    for y in range(K):
+        ends = "".join(f" WHEN {x} < {d.number(t)} THEN {d.number(v)}" for t, v in zip(held.cuts, held.log_theta[:, y]))
+        last = d.number(held.log_theta[-1, y])
+        said.append(_guarded(x, f"CASE{ends} ELSE {last} END" if ends else last, d))
+    return d.measured(name), said
+
+
+def _events(density: Events, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
+    return d.measured(name), [_guarded(x, _times(x, v, d), d, 0.0) for v in density.log_theta[k]]
+
+
+def _poisson(density: Poisson, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
+    with np.errstate(divide="ignore"):
+        logs = np.log(density.rate[:, k])
+    return d.measured(name), [
+        _guarded(x, f"{_times(x, v, d)} - {d.number(rate)}", d, 0.0) for v, rate in zip(logs, density.rate[:, k])
+    ]
+
+
+def _times(x: str, log_p: float, d: Dialect) -> str:
+    """x·ln p, with 0·ln 0 = 0."""
+    if np.isneginf(log_p):
+        return f"CASE WHEN {x} = 0 THEN 0 ELSE {d.number(LOW)} END"
+    return f"{x} * {d.number(log_p)}"
+
+
+_DENSITIES: dict[type, Callable[..., Said]] = {
+    Categories: _categories,
+    Gaussian: _gaussian,
+    Curves: _curves,
+    Events: _events,
+    Poisson: _poisson,
+}
+
+
+# One parent at most
+
+
+def _coded(model: Any, d: Dialect) -> list[str]:
+    cuts: Cuts = model.statistics_.cuts
+    return [codes(c, cut, d.column(c.name), d) for c, cut in zip(model.schema_.columns, cuts)]
+
+
+def _tree(model: Any, d: Dialect) -> Scores:
+    """Messages from the leaves to the roots, as `Families` sends them: a cell that is missing is summed out."""
+    found: Families = model.families_
+    parents, K = found.structure.parents, len(found.log_prior)
+    scores = Scores(_coded(model, d), [])
+    inner: dict[tuple[int, int, int], list[str]] = {}  # (column, its value, class) → what its children say
+    roots: list[list[str]] = [[d.number(p)] for p in found.log_prior]
+    for j in reversed(found.structure.order):
+        table = _logs(found.tables[j] if parents[j] else found.tables[j][None])
+        step: dict[str, str] = {}
+        for v in range(len(table)):
+            for y in range(K):
+                name, children = f"m{j}_{v}_{y}", [inner.get((j, x, y), []) for x in range(table.shape[1])]
+                step[name] = _message(f"x{j}", table[v, :, y], children, d)
+                if parents[j]:
+                    inner.setdefault((parents[j][0], v, y), []).append(name)
+                else:
+                    roots[y].append(name)
+        scores.steps.append(step)
+    scores.joint = [summed(terms) for terms in roots]
+    return scores
+
+
+def _message(x: str, theta: Array, children: list[list[str]], d: Dialect) -> str:
+    """ln Σ_x θ[x]·Π of what the children say of x: of the value that is there, or over all of them."""
+    if not len(theta):
+        return "0"
+    each = [" + ".join([d.number(t), *names]) for t, names in zip(theta, children)]
+    some = "".join(f" WHEN {k} THEN {term}" for k, term in enumerate(each))
+    blank = log_sum([f"({t})" for t in each], d) if any(children) else d.number(float(np.logaddexp.reduce(theta)))
+    return f"CASE {x}{some} ELSE {blank} END"
+
+
+def _logs(table: Any) -> Floats:
+    if isinstance(table, Rung):
+        raise NotStorable("a family has so many combinations of values that no query holds its table")
+    return np.asarray(np.where(np.isneginf(table), LOW, table))
+
+
+# Averaged one-dependence estimators
+
+
+def _averaged(model: AODE, d: Dialect) -> Scores:
+    """ln of the weighted mean over the super-parents that are there and frequent; naive Bayes where there is none."""
+    if model._stored or model.subsumption is not None:
+        why = "keeps rows (lazy=True)" if model._stored else "drops values that follow from others (subsumption)"
+        raise NotStorable(f"this AODE {why}, which no query does: fit with lazy=False and subsumption=None")
+    statistics, lam = model.statistics_, float(model.smoothing)
+    places, K, n = Places(statistics.sizes), statistics.n_classes, len(statistics.sizes)
+    weight = model._weights_of(statistics)
+    used = np.flatnonzero(
+        reaches(statistics.cells.table.sum(axis=1), model.min_frequency) & (weight[places.column] > 0)
+    )
+    with np.errstate(divide="ignore"):
+        theta = np.log(conditional_table(statistics.joints[0], places, used, lam)[:, :, :K])
+        own = np.log(weight[places.column][used, None] * joint_of_cells(statistics, lam)[used])
+    rows = {i: [r for r, a in enumerate(used) if places.column[a] == i] for i in range(n)}
+    rows = {i: mine for i, mine in rows.items() if mine}
+    step: dict[str, str] = {}
+    for i, mine in rows.items():
+        for y in range(K):
+            some = ""
+            for r in mine:
+                terms = [d.number(own[r, y])]
+                for j in range(n):
+                    if j != i:
+                        at = slice(places.first[j], places.first[j + 1])
+                        terms.append(looked_up(f"x{j}", theta[r, at, y], d))
+                some += f" WHEN {places.value[used[r]]} THEN {summed(terms)}"
+            step[f"s{i}_{y}"] = f"CASE x{i}{some} ELSE {d.number(2 * LOW)} END"
+        known = ", ".join(str(places.value[used[r]]) for r in mine)
+        step[f"w{i}"] = f"CASE WHEN x{i} IN ({known}) THEN {d.number(weight[i])} ELSE {d.number(0.0)} END"
+    base = log_theta(statistics.cells, lam)
+    prior = model.naive_.log_prior
+    alone = [
+        summed(
+            [d.number(prior[y])]
+            + [looked_up(f"x{j}", base[places.first[j] : places.first[j + 1], y], d) for j in range(n)]
+        )
+        for y in range(K)
+    ]
+    if not rows:
+        return Scores(_coded(model, d), alone)
+    mass = " + ".join(f"w{i}" for i in rows)
+    joint = [
+        f"CASE WHEN {mass} > 0 THEN {log_sum([f's{i}_{y}' for i in rows], d)} - ln(GREATEST({mass}, {d.number(1e-300)})) "
+        f"ELSE {alone[y]} END"
+        for y in range(K)
+    ]
+    return Scores(_coded(model, d), joint, [step])
