@@ -125,6 +125,27 @@ def busy(text: str, quiet: bool) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def byte_bar(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr that follows the bytes of a file, with the time left."""
+    err = console(stderr=True)
+    if quiet or not err.is_terminal:
+        yield lambda done, size: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("counting"),
+        BarColumn(bar_width=None),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, size: bar.update(task, completed=done, total=size)
+
+
 def duration(seconds: float) -> str:
     """Seconds as a person says them.
 

@@ -168,9 +168,12 @@ def as_values(cells: Any, values: Sequence[Any]) -> Any:
     """
     import pyarrow.types as t
 
-    if not (t.is_string(cells.type) or t.is_large_string(cells.type) or t.is_string_view(cells.type)):
+    if t.is_dictionary(cells.type):
+        coded = cells
+    elif t.is_string(cells.type) or t.is_large_string(cells.type) or t.is_string_view(cells.type):
+        coded = cells.cast("large_string").dictionary_encode()
+    else:
         return cells if not t.is_temporal(cells.type) else cells.cast("string")
-    coded = cells.cast("large_string").dictionary_encode()
     words = coded.dictionary.to_pylist()
     meant = np.empty(len(words) + 1, dtype=object)
     meant[:-1] = [_meant(word, values) for word in words]

@@ -68,6 +68,19 @@ def open_table(
     return Source(path, table, tuple(notes))
 
 
+def open_head(file: Any, target: str, kinds: dict[str, str], missing: list[str] | None) -> Source:
+    """What the first rows of a file say of its columns; of its classes they say only what they are made of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = read(file, target, kinds, missing=missing or None)
+    if table.task == "regression":
+        _classes(table, target, None)
+    refuse_words(table, file.name, kinds)
+    table, gone = _without_ids(table, kinds)
+    table, dates = _with_dates(table, kinds)
+    return Source(file.name, table, (*table.notes, *gone, *dates))
+
+
 def _source(path: str) -> Any:
     return sys.stdin.buffer if path == "-" else pathlib.Path(path)
 
@@ -223,13 +236,14 @@ def _whole(cells: Any) -> bool:
     return bool(x.dtype.kind in "iu" or (x.dtype.kind == "f" and np.isfinite(x).all() and (x == np.floor(x)).all()))
 
 
-def say_table(out: Console, source: Source) -> None:
+def say_table(out: Console, source: Source, streamed: int | None = None) -> None:
     """The summary: target and classes, every column's kind and why, what was left out."""
     table, schema = source.table, source.table.schema
     labels, counts = np.unique(np.asarray(table.y, dtype=str), return_counts=True)
     shares = ", ".join(f"{plain(c)} {n:,} ({n / len(table):.0%})" for c, n in list(zip(labels, counts))[:8])
     more = f", … ({len(labels)} in all)" if len(labels) > 8 else ""
-    line(out, f"{source.name}: {len(table):,} rows, {len(schema)} columns", "bold")
+    said = f"{len(table):,} rows" if streamed is None else f"{streamed:,} rows, kinds by the first {len(table):,}"
+    line(out, f"{source.name}: {said}, {len(schema)} columns", "bold")
     line(out, f"target {schema.target}: {shares}{more}")
     line(out)
     notes = schema.notes if len(schema.notes) == len(schema) else [""] * len(schema)

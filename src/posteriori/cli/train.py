@@ -14,9 +14,10 @@ from ..leaderboard.board import HEADS, Leaderboard, Row
 from ..leaderboard.compare import compare
 from ..leaderboard.lineup import Task, lineup
 from ..store.file import save
+from .bulk import fit_bulk, is_bulk
 from .guard import interrupt
 from .plain import plain
-from .render import board_table, busy, console, line, progress_bar
+from .render import board_table, busy, byte_bar, console, line, progress_bar
 from .tables import Source, open_table, say_table, told_kinds
 
 # models whose whole knowledge is one table's counts: what a file holds, can learn more, and forget
@@ -83,6 +84,8 @@ def run_train(
     if model is not None and model not in DIRECT:
         _refuse_model(model)
     out, silent = console(), as_json or quiet
+    if model == "naive" and is_bulk(data) and not (bins or sql or cv or time_limit is not None):
+        return _train_bulk(data, target, path, told_kinds(kinds), missing, loss, reject, as_json, quiet)
     source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None)
     if not silent:
         say_table(out, source)
@@ -104,6 +107,38 @@ def run_train(
         print(json.dumps(_told(source, board, name, path), ensure_ascii=False, default=str))
     elif not quiet:
         line(out, f"{name} on all {len(source.table):,} rows → {path}", "bold")
+        line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv")
+
+
+def _train_bulk(
+    data: str,
+    target: str,
+    path: pathlib.Path,
+    kinds: dict[str, str],
+    missing: list[str] | None,
+    loss: str | None,
+    reject: float | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Naive Bayes from a file that is never held whole."""
+    out = console()
+    with byte_bar(quiet or as_json) as told:
+        fitted, source = fit_bulk(data, target, kinds, missing, told)
+    rows = int(fitted.class_count_.sum())
+    model: Any = fitted
+    if loss is not None or reject is not None:
+        model = RiskClassifier(
+            fitted, loss=None if loss is None else _loss(loss, fitted.schema_.classes), reject=reject
+        )
+        model.estimator_ = fitted
+    interrupt.check()
+    save(model, path)
+    if as_json:
+        print(json.dumps({**_told(source, None, "naive", path), "rows": rows}, ensure_ascii=False, default=str))
+    elif not quiet:
+        say_table(out, source, rows)
+        line(out, f"naive on all {rows:,} rows, streamed → {path}", "bold")
         line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv")
 
 

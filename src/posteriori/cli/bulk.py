@@ -1,0 +1,244 @@
+"""Naive Bayes from a file of any size: the head of the file says what the columns are, then blocks are counted and merged.
+
+A block is a piece of text that ends with a line; threads parse and count blocks of their own, and the counts are added in
+the order of the file, so that neither threads nor the size of a block changes the model.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pathlib
+import re
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..bayes.naive import NaiveBayes
+from ..errors import BadValue, FormatError
+from ..kernels import n_threads
+from ..table.dates import PARTS, date_part
+from ..table.files import csv_source
+from ..table.read import MISSING
+from ..table.schema import Column, Schema
+from .guard import interrupt
+from .stream import as_values
+from .tables import Source, open_head
+
+LARGE = 64 << 20  # bytes of text from which it pays
+HEAD, BLOCK = 8 << 20, 16 << 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the cells of a file are read: its names in order, the mark between cells, the schema and the labels' values."""
+
+    name: str
+    names: list[str]
+    mark: str
+    quote: str | bool
+    skip: int  # lines before the first row
+    schema: Schema
+    target: str
+    classes: tuple[Any, ...]
+    dates: frozenset[str]
+
+
+def is_bulk(path: str) -> bool:
+    """Whether a file is plain text, and so large that it is better never held whole."""
+    file = pathlib.Path(path)
+    return path != "-" and file.suffix.lower() in (".csv", ".tsv") and file.is_file() and file.stat().st_size >= LARGE
+
+
+def fit_bulk(
+    path: str, target: str, kinds: dict[str, str], missing: list[str] | None, told: Callable[[int, int], Any]
+) -> tuple[NaiveBayes, Source]:
+    """(the model, what its head said): `told` hears the bytes that are counted, and all there are."""
+    source = open_head(_Head(path), target, kinds, missing)
+    plan = _plan(path, source, target)
+    size, done, merged = os.path.getsize(path), 0, None
+    workers = n_threads(None, 1 << 30)
+    waiting: deque[tuple[int, Future[NaiveBayes | None]]] = deque()
+    with ThreadPoolExecutor(workers) as team:
+        try:
+            for first, block in _blocks(path, plan):
+                waiting.append((len(block), team.submit(partial(_counted, plan, tuple(missing or ())), first, block)))
+                del block
+                while len(waiting) > workers:
+                    merged, done = _add(merged, waiting.popleft(), done)
+                    told(done, size)
+            while waiting:
+                merged, done = _add(merged, waiting.popleft(), done)
+                told(done, size)
+        except BaseException:
+            team.shutdown(wait=False, cancel_futures=True)
+            raise
+    if merged is None:
+        raise BadValue(f"{path} has no rows with a {target!r}")
+    if len(merged.classes_) < 2:
+        raise BadValue(
+            f"the target {target!r} has one class only, {merged.classes_[0]!r}: there is nothing to tell apart"
+        )
+    merged.set_params(n_jobs=None)
+    return merged, source
+
+
+def _add(merged: NaiveBayes | None, next_one: tuple[int, Future[Any]], done: int) -> tuple[NaiveBayes | None, int]:
+    interrupt.check()
+    size, found = next_one
+    part = found.result()
+    if part is not None:
+        merged = part if merged is None else merged + part
+    return merged, done + size
+
+
+class _Head(io.BytesIO):
+    """The first lines of a file under its own name."""
+
+    def __init__(self, path: str) -> None:
+        with open(path, "rb") as file:
+            piece = file.read(HEAD)
+        super().__init__(piece[: piece.rfind(b"\n") + 1] or piece)
+        self.name = path
+
+
+def _plan(path: str, source: Source, target: str) -> Plan:
+    import duckdb
+
+    head, table = _Head(path), source.table
+    with tempfile.TemporaryDirectory() as room, duckdb.connect(":memory:") as engine:
+        file = pathlib.Path(room, f"head{pathlib.Path(path).suffix}")
+        file.write_bytes(head.getvalue())
+        read, names, _ = csv_source(engine, file, str(file).replace("'", "''"), path, ".", None)
+    has = re.search(r"delim='((?:[^']|'')*)', header=(true|false), skip=(\d+)(?:, quote='((?:[^']|'')*)')?", read)
+    assert has is not None
+    mark, header, skip, quote = has[1].replace("''", "'"), has[2] == "true", int(has[3]), has[4]
+    dates = frozenset(str(n) for n in table.X.columns if table.X[n].dtype.kind == "M")
+    columns = tuple(_open(c) for c in table.schema.columns)
+    schema = Schema(columns, target=target)
+    known = tuple(np.unique(table.y).tolist()) if table.y.dtype != object else tuple(sorted(set(map(str, table.y))))
+    quoted: str | bool = quote.replace("''", "'") if quote else False
+    return Plan(path, names, mark, quoted, skip + header, schema, target, known, dates)
+
+
+def _open(column: Column) -> Column:
+    """A column of which only the head is known: its kind stays, its values are those that the rows will have."""
+    kind = "categorical" if column.kind == "binary" else column.kind
+    return Column(column.name, kind, column.values, frozenset())
+
+
+def _blocks(path: str, plan: Plan) -> Iterator[tuple[int, bytes]]:
+    """(line of the file, text) of pieces that end with a line; a line inside quotation marks does not end."""
+    mark = plan.quote.encode() if isinstance(plan.quote, str) else b""
+    with open(path, "rb") as file:
+        for _ in range(plan.skip):
+            file.readline()
+        line, rest = plan.skip + 1, b""
+        while piece := file.read(BLOCK):
+            piece = rest + piece
+            end = piece.rfind(b"\n") + 1
+            while mark and end and piece.count(mark, 0, end) % 2:
+                end = piece.rfind(b"\n", 0, end - 1) + 1
+            if end:
+                yield line, piece[:end]
+                line += piece.count(b"\n", 0, end)
+            rest = piece[end:]
+        if rest.strip():
+            yield line, rest
+
+
+def _counted(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> NaiveBayes | None:
+    """The model of a block; None where none of its rows has a label."""
+    import pyarrow as pa
+
+    table = _parsed(plan, missing, first, block)
+    labels = as_values(_words(table.column(plan.target)), plan.classes)
+    kept = np.array([v is not None for v in labels.tolist()])
+    if not kept.any():
+        return None
+    if not kept.all():
+        table, labels = table.filter(pa.array(kept)), labels[kept]
+    columns = {c.name: _column(plan, c, table) for c in plan.schema.columns}
+    labels = np.array(labels.tolist()) if len({type(v) for v in set(labels.tolist())}) == 1 else labels
+    bare = replace(plan.schema, columns=tuple(replace(c, values=()) for c in plan.schema.columns))
+    return NaiveBayes(kinds=bare, n_jobs=1).fit(pa.table(columns), labels)
+
+
+def _parsed(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> Any:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    words = pa.dictionary(pa.int32(), pa.string())
+    kinds = {c.name: c.kind for c in plan.schema.columns}
+    types = {n: words if kinds.get(n) not in ("numeric", "count") else pa.float64() for n in plan.names}
+    types |= {n: pa.string() for n, kind in kinds.items() if kind == "text"} | {
+        n: pa.timestamp("us") for n in plan.dates
+    }
+    wanted = {*kinds, *plan.dates, plan.target} & set(plan.names)
+    try:
+        return pc.read_csv(
+            pa.BufferReader(block),
+            read_options=pc.ReadOptions(column_names=plan.names, use_threads=False, block_size=len(block) + 1),
+            parse_options=pc.ParseOptions(
+                delimiter=plan.mark, quote_char=plan.quote, newlines_in_values=bool(plan.quote), double_quote=True
+            ),
+            convert_options=pc.ConvertOptions(
+                column_types=types,
+                include_columns=[n for n in plan.names if n in wanted],
+                null_values=list({*MISSING, *missing}),
+            ),
+        ).combine_chunks()
+    except pa.ArrowInvalid as error:
+        raise _named(plan, first, str(error)) from None
+
+
+def _named(plan: Plan, first: int, said: str) -> FormatError:
+    """Arrow's error with the line of the file, the column and the cell."""
+    row = re.search(r"Row #(\d+)", said)
+    column = re.search(r"In CSV column #(\d+)", said)
+    value = re.search(r"invalid value '(.*)'", said, re.S)
+    cells = re.search(r"Expected (\d+) columns, got (\d+)", said)
+    line = f"line {first + int(row[1]) - 1}" if row else f"after line {first}"
+    if cells:
+        return FormatError(f"{plan.name}, {line}: {cells[2]} cells where the header has {cells[1]}")
+    if column and value:
+        name = plan.names[int(column[1])]
+        return FormatError(
+            f"{plan.name}, {line}, column {name!r}: {value[1]!r:.60} is no number, as the first rows have there; mend it, "
+            f"--missing {value[1]!r:.60} reads it as missing, --kind {name}=categorical takes all as words"
+        )
+    return FormatError(f"{plan.name}, {line}: {said.splitlines()[0][:200]}")
+
+
+def _words(column: Any) -> Any:
+    """A column of words, an empty one being missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = column.chunk(0) if column.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
+    at = pc.index(cells.dictionary, "").as_py()
+    if at >= 0:
+        indices = pc.if_else(pc.equal(cells.indices, at), None, cells.indices)
+        cells = pa.DictionaryArray.from_arrays(indices, cells.dictionary)
+    return cells
+
+
+def _column(plan: Plan, column: Column, table: Any) -> Any:
+    stem, _, part = column.name.rpartition(".")
+    if column.name not in plan.names and part in PARTS and stem in plan.dates:
+        found = date_part(table.column(stem).to_pandas(), part)
+        return found if column.kind == "categorical" else found.astype(float)
+    cells = table.column(column.name)
+    if column.kind != "categorical":
+        return cells
+    return as_values(_words(cells), column.values) if column.values and _numbers(column) else _words(cells)
+
+
+def _numbers(column: Column) -> bool:
+    return not any(isinstance(v, str) for v in column.values)
