@@ -2,9 +2,9 @@
 
     python benchmarks/bench_train.py [rows] [--file big.csv] [--turns 1]
 
-The file has 10 numeric and 10 string columns (5 to 50 words each) and three classes. The peer is
-`pandas.read_csv` + `OrdinalEncoder` + `CategoricalNB` for the words and `GaussianNB` for the numbers. Each runs in a process of
-its own, whose wall time and peak memory are printed; by turns, the best of each.
+The file has 10 numeric and 10 string columns (5 to 50 words each) and three classes. The peer is `pandas.read_csv`, then
+`OrdinalEncoder` and `CategoricalNB` for the words and `GaussianNB` for the numbers. Each runs in a process of its own;
+its wall time and peak memory are printed; by turns, the best of each.
 """
 
 from __future__ import annotations
