@@ -17,6 +17,7 @@ _HOME: dict[str, str] = {
     "TAN": "bayes.tan",
     "Schema": "table.schema",
     "read": "table.read",
+    "write_report": "report.page",
     "load": "store.file",
     "save": "store.file",
     "sql": "store.sql.query",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.decision.curve import reject_price, risk_coverage
+from posteriori.decision.curve import cost_curve, reject_price, risk_coverage
 
 
 @pytest.mark.parametrize("n", [3, 7, 10, 30, 49])
@@ -44,3 +44,26 @@ def test_each_point_is_the_mean_loss_of_the_rows_it_decides(cells, data):
         inside = least <= price + 1e-9
         assert coverage == pytest.approx(inside.mean())
         assert risk == pytest.approx(wrong[inside].mean())
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=12), st.data())
+def test_the_mean_of_a_cost_curve_is_half_the_brier_score(cells, data):
+    """∫ c[p ≥ c] dc = p²/2 of a false alarm, ∫ (1 − c)[p < c] dc = (1 − p)²/2 of a miss."""
+    p = np.array(cells) / 20
+    y = np.array(data.draw(st.lists(st.integers(0, 1), min_size=len(p), max_size=len(p))))
+    curve = cost_curve(np.column_stack([1 - p, p]), y, 1, points=4001)
+    area = float(np.mean((curve.cost[1:] + curve.cost[:-1]) / 2))
+    assert area == pytest.approx(float(np.mean((p - y) ** 2)) / 2, abs=1e-3)
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=12), st.data())
+def test_a_cost_curve_counts_mistakes_at_their_price(cells, data):
+    p = np.array(cells) / 20
+    y = np.array(data.draw(st.lists(st.integers(0, 1), min_size=len(p), max_size=len(p))))
+    curve = cost_curve(np.column_stack([1 - p, p]), y, 1, points=11)
+    for c, cost, always, never in zip(curve.share, curve.cost, curve.always, curve.never):
+        said = p >= c
+        wanted = c * np.mean(said & (y == 0)) + (1 - c) * np.mean(~said & (y == 1))
+        assert cost == pytest.approx(wanted)
+        assert always == pytest.approx(c * np.mean(y == 0))
+        assert never == pytest.approx((1 - c) * np.mean(y == 1))

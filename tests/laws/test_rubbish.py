@@ -117,6 +117,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "mean_loss": (po.mean_loss, {**TOLD, "reject_label": "?", "sample_weight": [1.0, 2.0]}),
     "risk_coverage": (po.risk_coverage, {**SEEN, "y": ["ham", "spam"]}),
     "reject_price": (po.reject_price, {**SEEN, "y": ["ham", "spam"], "coverage": 0.5}),
+    "reliability": (
+        po.reliability,
+        {k: SEEN[k] for k in ("posterior", "classes")} | {"y": ["ham", "spam"], "target": "ham", "bins": 5},
+    ),
+    "calibration_error": (
+        po.calibration_error,
+        {k: SEEN[k] for k in ("posterior", "classes")}
+        | {"y": ["ham", "spam"], "bins": 5, "sample_weight": [1.0, 2.0]},
+    ),
     "reject_price of a risk": (po.reject_price, {**SEEN, "risk": 0.5}),
     "Loss": (po.Loss, {"matrix": [[0, 1], [1, 0]], "classes": [0, 1], "actions": ["a", "b"], "reject": False}),
     "Loss.zero_one": (po.Loss.zero_one, {"classes": 2}),

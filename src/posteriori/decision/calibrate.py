@@ -6,6 +6,7 @@ the first with 0. Of the top label p = max_y P(y|x) and h = [the label is right]
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,7 @@ def reliability(
     if target is None:
         top = rows.argmax(axis=1)
         return _binned(rows[np.arange(len(rows)), top], top == truth, weights, _checked_bins(bins))
-    at = position(target, labels)
+    at = position(target, labels) if isinstance(target, Hashable) else None
     if at is None:
         raise UnknownValue(f"no class {target!r}{did_you_mean(target, labels) or '.'} Classes: {listed(labels)}")
     return _binned(rows[:, at], truth == at, weights, _checked_bins(bins))

@@ -1,4 +1,4 @@
-"""What rejection buys: risk against coverage, and the price that gives a wanted coverage or a wanted risk.
+"""What rejection buys: risk against coverage, the price that gives a wanted coverage or risk; what one class costs.
 
 Symbols: r(x) = min_a R(a|x) the risk of the best action; at price c a row is rejected where r(x) > c (Chow's rule).
 """
@@ -87,6 +87,42 @@ def reject_price(
     here = curve.price[at]
     beyond = curve.price[at + 1] if at + 1 < len(curve.price) else here + 2 * _blur(curve.price)
     return float((here + beyond) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class CostCurve:
+    """Mean costs where a false alarm costs `share` and a miss 1 − `share`: of deciding by the posterior, always, never."""
+
+    share: Floats
+    cost: Floats
+    always: Floats
+    never: Floats
+
+
+def cost_curve(posterior: Any, y: Any, target: Any, *, classes: Any = None, points: int = 101) -> CostCurve:
+    """cost(c) = c P(said, not so) + (1 − c) P(so, not said), where the class is said if P(target|x) ≥ c: the least risk.
+
+    Over all c the mean cost is half the Brier score of the class, ½ mean (P(target|x) − [y = target])².
+
+    >>> curve = cost_curve([[0.8, 0.2], [0.3, 0.7]], [0, 1], 1, points=3)
+    >>> curve.share.tolist(), curve.cost.tolist()
+    ([0.0, 0.5, 1.0], [0.0, 0.0, 0.0])
+    """
+    rows, known = meet(posterior, None, classes)
+    if rows.ndim != 2 or not len(rows):
+        raise BadValue(f"a cost curve needs rows; got a posterior of shape {rows.shape}")
+    labels = known.classes if known.classes is not None else np.arange(rows.shape[1])
+    truth = match_labels(y, labels, "y")
+    if len(truth) != len(rows):
+        raise BadValue(f"y has {len(truth)} rows, the posterior {len(rows)}")
+    at = int(match_labels([target], labels, "target")[0])
+    p, so = rows[:, at], truth == at
+    share = np.linspace(0.0, 1.0, points)
+    alarms, found = np.sort(p[~so]), np.sort(p[so])
+    false_alarm = (len(alarms) - np.searchsorted(alarms, share, side="left")) / len(p)
+    missed = np.searchsorted(found, share, side="left") / len(p)
+    common = float(so.mean())
+    return CostCurve(share, share * false_alarm + (1 - share) * missed, share * (1 - common), (1 - share) * common)
 
 
 def _covering(curve: RiskCoverage, coverage: float) -> int:

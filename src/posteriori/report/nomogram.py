@@ -1,0 +1,280 @@
+"""A nomogram: points for every value, read off by eye and added up; the sum leads to the probability.
+
+Symbols: t target, a the class it is weighed against; w_j(v) = ln P(v|t)/P(v|a). Points of v = (w_j(v) − min w_j)/unit, the
+attribute that tells most having 100. ln P(t|x)/P(a|x) = ln P(t)/P(a) + Σ min w_j + unit · (sum of the points).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Floats
+from .charts import picture, text, tick_text, ticks, word
+from .markup import cut, esc
+from .whatif import Attribute, WhatIf
+
+MOST_DRAWN = 16  # attributes
+MOST_LABELS = 14  # of an attribute
+FEW_STEPS = 8  # stretches of a number's line, each of one worth, that are named like values
+FAR = 12.0  # nats that a value may be worth in the drawing
+SHARES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One attribute: what each of its values says, in nats, the least first being 0 points."""
+
+    name: str
+    labels: tuple[str | None, ...]
+    numbers: Floats | None
+    odds: Floats  # w_j(v), held within ±FAR of what is usual
+
+    @property
+    def low(self) -> float:
+        """The least of its values and of "unknown", which says 0."""
+        return min(float(self.odds.min()), 0.0)
+
+    @property
+    def range(self) -> float:
+        """From the least to the most."""
+        return max(float(self.odds.max()), 0.0) - self.low
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """All attributes of a nomogram for t against a, the most telling first."""
+
+    target: Any
+    against: Any
+    axes: tuple[Axis, ...]
+    start: float  # ln P(t)/P(a) + Σ_j min w_j: the log-odds of no points
+    unit: float  # nats a point
+
+    def log_odds(self, points: float) -> float:
+        """What a sum of points means."""
+        return self.start + self.unit * points
+
+    def points(self, log_odds: float) -> float:
+        """The sum of points that means these log-odds."""
+        return (log_odds - self.start) / self.unit
+
+
+def scales(table: WhatIf, target: int, against: int, most: int = MOST_DRAWN) -> Scales:
+    """The nomogram of a model whose attributes add up; values that rule a class out are drawn as worth `FAR` nats."""
+    found = [_axis(a, target, against) for a in table.attributes]
+    found.sort(key=lambda axis: -axis.range)
+    drawn = tuple(axis for axis in found[:most] if axis.range > 1e-9)
+    unit = max((axis.range for axis in drawn), default=1.0) / 100
+    prior = _far(table.log_prior[target] - table.log_prior[against])
+    start = prior + sum(axis.low for axis in drawn)
+    return Scales(table.classes[target], table.classes[against], drawn, start, unit)
+
+
+def _axis(a: Attribute, t: int, r: int) -> Axis:
+    with np.errstate(invalid="ignore"):
+        odds = np.nan_to_num(a.log_p[:, t] - a.log_p[:, r], nan=0.0, posinf=np.inf, neginf=-np.inf)
+    labels, grid = a.labels, a.numbers
+    if grid is not None and a.share is not None and len(grid) > 8:  # where the rows are, not the last tail
+        beyond = np.cumsum(a.share)
+        first, last = np.searchsorted(beyond, [0.004, 0.996])
+        keep = slice(max(int(first) - 1, 0), min(int(last) + 2, len(grid)))
+        odds, labels, grid = odds[keep], labels[keep], grid[keep]
+    odds = np.clip(odds, -FAR, FAR)
+    if grid is not None and len(starts := np.flatnonzero(np.abs(np.diff(odds, prepend=np.inf)) > 1e-9)) <= FEW_STEPS:
+        ends = [*(starts[1:] - 1).tolist(), len(grid) - 1]  # bins: the same over whole stretches
+        told = [labels[i] if i == k else f"{labels[i]} – {labels[k]}" for i, k in zip(starts.tolist(), ends)]
+        return Axis(a.name, tuple(told), None, odds[starts])
+    return Axis(a.name, labels, grid, odds)
+
+
+def _far(value: float) -> float:
+    return float(np.clip(np.nan_to_num(value, nan=0.0), -2 * FAR, 2 * FAR))
+
+
+def nomogram_svg(found: Scales, wide: bool) -> str:
+    """The nomogram for print and for the eye; `wide` has names beside the lines, else they stand above."""
+    width, left = (880.0, 206.0) if wide else (352.0, 12.0)
+    right = width - (24.0 if wide else 14.0)
+    room = right - left
+
+    def at(points: float) -> float:
+        return left + room * points / 100
+
+    body: list[str] = []
+    y = 20.0 if wide else 30.0
+    body.append(_title("scale_points", 14.0 if wide else left, y + 4 if wide else y - 16, wide))
+    body.append(_ruler([(at(p), f"{p}") for p in range(0, 101, 10 if wide else 20)], (left, right), y, at, 5, wide))
+    top = y
+    y += 34
+    rows: list[str] = []
+    for axis in found.axes:
+        if not wide:
+            y += 14
+        curve = axis.numbers is not None and not _monotone(axis.odds)
+        drawn, tall = (_curve if curve else _line)(axis, found, at, y, left, wide)
+        label = cut(axis.name, 24 if wide else 44)
+        place = (14.0, y + (tall / 2 if curve else 4)) if wide else (left, y - 10 - _above(axis, found, at))
+        rows.append(f"<g><title>{esc(axis.name)}</title>{text(*place, label, anchor='start', style='name')}</g>{drawn}")
+        y += tall + (24 if wide else 30)
+    body += [f'<path class="grid" d="M{at(p):.1f},{top:.0f}V{y - 20:.0f}"/>' for p in range(0, 101, 10 if wide else 20)]
+    body += rows
+    drawn, y = _foot(found, y + (10 if wide else 20), left, right, wide)
+    return picture(
+        "".join(body) + drawn, "chart_nomogram", width, y + 20, " nomogram" + (" wide" if wide else " narrow")
+    )
+
+
+def _title(key: str, x: float, y: float, wide: bool, *parts: Any) -> str:
+    return word(x, y, key, *parts, anchor="start", style="name strong")
+
+
+def _ruler(marks: list[tuple[float, str]], ends: tuple[float, float], y: float, at: Any, small: int, wide: bool) -> str:
+    body = [f'<path class="rule strong" d="M{ends[0]:.1f},{y:.1f}H{ends[1]:.1f}"/>']
+    for x, told in marks:
+        body.append(f'<path class="rule" d="M{x:.1f},{y:.1f}v-5"/>')
+        body.append(text(x, y - 8, told, style="tick"))
+    return "".join(body)
+
+
+def _monotone(odds: Floats) -> bool:
+    steps = np.diff(odds)
+    blur = 0.02 * float(np.ptp(odds))
+    return bool((steps >= -blur).all() or (steps <= blur).all())
+
+
+def _marked(axis: Axis, found: Scales) -> list[tuple[float, str | None]]:
+    """(points, label) of what is marked on a line: values, round numbers of a grid, and the unknown."""
+    points = (axis.odds - axis.low) / found.unit
+    if axis.numbers is None:
+        marks = [(float(p), label) for p, label in zip(points, axis.labels)]
+        if len(marks) > MOST_LABELS:  # the ends and some between
+            order = np.argsort(points, kind="stable")
+            kept = {int(order[i]) for i in np.linspace(0, len(order) - 1, MOST_LABELS).astype(int)}
+            marks = [(p, label if i in kept else None) for i, (p, label) in enumerate(marks)]
+        return marks
+    grid = axis.numbers
+    some = [v for v in ticks(float(grid[0]), float(grid[-1]), 7) if grid[0] <= v <= grid[-1]] or [float(grid[0])]
+    return [(float(np.interp(v, grid, points)), tick_text(v, some)) for v in some]
+
+
+Placed = list[tuple[float, str | None, int]]
+
+
+def _levels(axis: Axis, found: Scales, at: Any) -> Placed:
+    """(x, label, level) of the marks: 0 just above the line, 1 just below, 2 and 3 farther; −1 where there is no room."""
+    ends = [-math.inf] * 4
+    placed: Placed = []
+    for points, label in sorted(_marked(axis, found), key=lambda m: m[0]):
+        x = at(points)
+        if label is None:
+            placed.append((x, None, -1))
+            continue
+        short = label if len(label) <= 18 else label[:17] + "…"
+        half = 3.1 * sum(2 if ord(c) > 0x2E80 else 1 for c in short) + 3
+        begin = max(x - half, at(0) - 8)
+        level = next((k for k in range(4) if ends[k] <= begin), -1)
+        if level >= 0:
+            ends[level] = begin + 2 * half
+        placed.append((x, label, level))
+    return placed
+
+
+def _above(axis: Axis, found: Scales, at: Any) -> float:
+    """Room that labels take above the line."""
+    if axis.numbers is not None and not _monotone(axis.odds):
+        return 0.0
+    levels = [level for _, _, level in _levels(axis, found, at)]
+    return 26.0 if 2 in levels else 13.0
+
+
+def _line(axis: Axis, found: Scales, at: Any, y: float, left: float, wide: bool) -> tuple[str, float]:
+    """A straight line with its values."""
+    placed = _levels(axis, found, at)
+    levels = {level for _, _, level in placed}
+    drop = 13.0 if 2 in levels else 0.0
+    y += drop + (0 if wide else _above(axis, found, at) - drop - 4)
+    first, last = min(x for x, _, _ in placed), max(x for x, _, _ in placed)
+    zero = at(-axis.low / found.unit)
+    first, last = min(first, zero), max(last, zero)
+    body = [f'<path class="rule strong" d="M{first:.1f},{y:.1f}H{last:.1f}"/>']
+    body.append(f'<circle class="unknown" cx="{zero:.1f}" cy="{y:.1f}" r="3"/>')
+    shift = {0: -7.0, 1: 16.0, 2: -19.0, 3: 28.0}
+    for x, label, level in placed:
+        if level < 0:
+            body.append(f'<path class="rule thin" d="M{x:.1f},{y:.1f}v-4"><title>{esc(label or "")}</title></path>')
+            continue
+        up = level % 2 == 0
+        body.append(f'<path class="rule" d="M{x:.1f},{y:.1f}v{-4 if up else 4}"/>')
+        short = cut(label, 18)
+        half = 3.1 * len(short)
+        x = max(x, at(0) - 8 + half) if x - half < at(0) - 8 else x
+        body.append(f"<g><title>{esc(label)}</title>{text(x, y + shift[level], short, style='value')}</g>")
+    below = 28.0 if 3 in levels else 16.0 if 1 in levels else 4.0
+    return "".join(body), drop + below + (0 if wide else _above(axis, found, at) - drop - 4)
+
+
+def _curve(axis: Axis, found: Scales, at: Any, y: float, left: float, wide: bool) -> tuple[str, float]:
+    """A number that speaks for the target in the middle and against it at the ends, or the like: value upright, points
+    across."""
+    assert axis.numbers is not None
+    tall, grid = 66.0, axis.numbers
+    low, high = float(grid[0]), float(grid[-1])
+    points = (axis.odds - axis.low) / found.unit
+    xs = [at(float(p)) for p in points]
+
+    def up(v: float) -> float:
+        return y + tall - tall * (v - low) / ((high - low) or 1.0)
+
+    zero = at(-axis.low / found.unit)
+    begin, end = min(*xs, zero), max(*xs, zero)
+    body = []
+    marks = ticks(low, high, 3)
+    for v in marks:
+        body.append(f'<path class="grid dotted" d="M{begin:.1f},{up(v):.1f}H{end:.1f}"/>')
+        tip = (begin - 6, "end") if begin - 30 > left - 20 else (end + 6, "start")
+        body.append(text(tip[0], up(v) + 4, tick_text(v, marks), anchor=tip[1], style="value"))
+    body.append(f'<path class="unknown-line" d="M{zero:.1f},{y:.1f}v{tall:.1f}"/>')
+    path = "M" + "L".join(f"{x:.1f},{up(float(v)):.1f}" for x, v in zip(xs, grid))
+    body.append(f'<path class="line accent" d="{path}"/>')
+    return "".join(body), tall
+
+
+def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tuple[str, float]:
+    """The sum of the points, and below it the probability that it means."""
+    most = sum(axis.range for axis in found.axes) / found.unit or 100.0
+    low, high = _useful(found, most)
+    room = right - left
+
+    def at(points: float) -> float:
+        return left + room * (points - low) / ((high - low) or 1.0)
+
+    body = [f'<path class="rule thin" d="M{14.0 if wide else left:.0f},{y - 12:.1f}H{right:.1f}"/>']
+    y += 16 if wide else 28
+    body.append(_title("scale_total", 14.0 if wide else left, y + 4 if wide else y - 20, wide))
+    marks = ticks(low, high, 12 if wide else 5)
+    body.append(_ruler([(at(v), tick_text(v, marks)) for v in marks], (left, right), y, at, 5, wide))
+    y += 36 if wide else 52
+    body.append(_title("scale_probability", 14.0 if wide else left, y + 4 if wide else y - 20, wide, found.target))
+    shares, end = [], -math.inf
+    for p in SHARES:
+        x = at(found.points(math.log(p / (1 - p))))
+        told = f"{p:.1%}" if p in (0.001, 0.999) else f"{p:.0%}"
+        if left - 1 <= x <= right + 1 and x - end > 6.6 * len(told) + 5:
+            shares.append((x, told))
+            end = x
+    body.append(_ruler(shares, (left, right), y, at, 5, wide))
+    return "".join(body), y
+
+
+def _useful(found: Scales, most: float) -> tuple[float, float]:
+    """The sums of points that matter: those where the probability is neither 0 nor 1, within what can be reached."""
+    edge = math.log(0.9995 / 0.0005)
+    low, high = max(0.0, found.points(-edge)), min(most, found.points(edge))
+    if high - low < 1e-6 * (abs(low) + abs(high) + 1):
+        return 0.0, most
+    step = 10.0 ** math.floor(math.log10((high - low) / 4))
+    return max(0.0, math.floor(low / step) * step), math.ceil(high / step) * step

@@ -1,0 +1,196 @@
+"""The report: one offline HTML file, whatever the data; see `write_report`."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+import pathlib
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata, resources
+from typing import Any
+
+from ..drafts import whole_file
+from .cases import cases
+from .chooser import decide
+from .evidence import Evidence, gather
+from .markup import cut, data_block, esc, name, percent, say
+from .sections import board, data, glance, note, section, table, trust
+from .words import WORDS
+
+LARGEST = 5_000_000  # bytes of a report
+MOST_LINES = 40  # of warnings, parameters, hashes
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    leaderboard: Any = None,
+    chosen: str | None = None,
+    posterior: Any = None,
+    loss: Any = None,
+    reject: float | None = None,
+    title: str | None = None,
+    with_rows: bool = False,
+    warnings: Sequence[str] = (),
+    hashes: Mapping[str, str] | None = None,
+    folds: int = 5,
+    seed: int = 0,
+) -> pathlib.Path:
+    """Write a report about a fitted classifier: one HTML file under 5 MB that needs no network, whatever the data.
+
+    Parameters
+    ----------
+    path : the file; it is written whole or not at all
+    model : a fitted classifier with `predict_proba`; a `RiskClassifier` brings its loss
+    X, y : the rows that it was trained on, or the table that `read` gave
+    leaderboard : what `compare` gave, shown with the row `chosen` marked
+    posterior : P(y|x) of every row by a model that had not seen it, optional
+        By default from `folds` folds, in which the model is trained anew.
+    loss, reject : as in `RiskClassifier`
+    with_rows : whether cells of single rows may be part of the report
+    warnings : sentences for the reader
+    hashes : what → SHA-256
+
+    >>> import tempfile, posteriori as po
+    >>> X, y = {"sky": ["blue", "grey"] * 10, "wind": [1.0, 5.0] * 10}, ["out", "in"] * 10
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(folder + "/report.html", po.NaiveBayes().fit(X, y), X, y).name
+    'report.html'
+    """
+    e = gather(model, X, y, posterior, loss, reject, with_rows, folds, seed)
+    text = page(e, leaderboard, chosen, title, warnings, hashes or {})
+    with whole_file(path) as stream:
+        stream.write(text.encode("utf-8"))
+    return pathlib.Path(path)
+
+
+def page(
+    e: Evidence,
+    leaderboard: Any,
+    chosen: str | None,
+    title: str | None,
+    warnings: Sequence[str],
+    hashes: Mapping[str, str],
+) -> str:
+    """The whole text of the report."""
+    kind = type(e.inner).__name__
+    chooser, block = decide(e)
+    parts = [
+        ("glance", glance(e)),
+        ("decide", chooser),
+        ("trust", trust(e)),
+        ("board", board(leaderboard, chosen)),
+        ("cases", cases(e)),
+        ("data", data(e)),
+        ("structure", structure(e)),
+        ("policy", policy(e)),
+        ("warnings", _warnings(warnings)),
+        ("settings", fine_print(e, hashes)),
+    ]
+    parts = [(key, body) for key, body in parts if body]
+    links = "".join(f'<li><a href="#{key}">{say(key)}</a></li>' for key, _ in parts)
+    head = cut(title or e.target, 120)
+    script, style = _static("page.js"), _static("page.css")
+    rules = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    facts = " · ".join(
+        [say("rows", f"{e.frame.n:,}"), say("columns", f"{e.frame.d:,}"), say("classes", len(e.classes))]
+    )
+    words = data_block("words", {k: list(v) for k, v in WORDS.items()})
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{rules}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="robots" content="noindex">\n'
+        f'<meta name="referrer" content="no-referrer">\n<title>{html.escape(head)}</title>\n'
+        f"<style>{style}</style>\n</head>\n"
+        f'<body>\n<a class="skip" href="#main">{say("skip")}</a>\n<header><div class="bar">'
+        f'<span class="brand">posteriori <span>{say("report")}</span></span><span class="tools">'
+        f'<button type="button" id="language" lang="zh" data-w="language">{WORDS["language"][0]}</button>'
+        f'<button type="button" id="theme" data-l="theme" aria-label="{WORDS["theme"][0]}">◐</button></span></div>'
+        f'<h1><bdi>{html.escape(head)}</bdi></h1><p class="lead">{say("lead", kind, e.target)}</p>'
+        f'<p class="facts">{facts}</p></header>\n<nav data-l="contents" aria-label="Contents"><ul>{links}</ul></nav>\n'
+        f'<main id="main">\n{"".join(body for _, body in parts)}\n</main>\n<footer>{say("offline", tag="p")}'
+        f"{say('with_rows' if e.with_rows else 'without_rows', tag='p')}</footer>\n"
+        f"{words}{block}\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _static(file: str) -> str:
+    return resources.files(__package__).joinpath("static", file).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """What the page's own policy lets run: this text and no other."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def structure(e: Evidence) -> str:
+    """The dependence graph of a model that has one."""
+    from .dependence import dependence_svg
+    from .graphs import star_svg
+
+    model = e.inner
+    if hasattr(model, "edges_") and hasattr(model, "schema_") and hasattr(model, "_edge_weights"):
+        return section(
+            "structure", note("structure_how"), f'<div class="graph">{unstyled(dependence_svg(model))}</div>'
+        )
+    if e.survey.columns and e.survey.columns[0].information is not None:
+        shown = [(c.name, c.information or 0.0) for c in e.survey.columns[:14]]
+        drawing = star_svg(e.target, shown)
+        return section("structure", note("structure_naive", len(shown)), f'<div class="graph">{drawing}</div>')
+    return ""
+
+
+def unstyled(svg: str) -> str:
+    """A drawing without its own style, which the page's policy forbids; the page's sheet does the same."""
+    return svg.replace('style="max-width:100%;height:auto" ', "")
+
+
+def policy(e: Evidence) -> str:
+    """What happens to missing cells and to values that training did not have."""
+    model, told = e.inner, []
+    ours = type(model).__module__.startswith("posteriori.")
+    if hasattr(model, "families_") and getattr(model.families_, "exact", False):
+        told.append(say("policy_summed"))
+    else:
+        told.append(say("policy_missing" if ours and hasattr(model, "schema_") else "policy_pipeline"))
+    if ours and hasattr(model, "schema_"):
+        told.append(say("policy_unseen_mass" if getattr(model, "unseen", "") == "mass" else "policy_unseen_missing"))
+    told.append(say("policy_data", percent(e.survey.missing)))
+    return section("policy", f'<ul class="plain">{"".join(f"<li>{t}</li>" for t in told)}</ul>')
+
+
+def _warnings(warnings: Sequence[str]) -> str:
+    lines = "".join(f"<li>{esc(w, 600)}</li>" for w in warnings[:MOST_LINES])
+    more = note("more_lines", len(warnings) - MOST_LINES) if len(warnings) > MOST_LINES else ""
+    return section("warnings", f'<ul class="plain warn">{lines}</ul>{more}' if lines else note("no_warnings"))
+
+
+def fine_print(e: Evidence, hashes: Mapping[str, str]) -> str:
+    """Parameters, versions, hashes, the time."""
+    params = sorted(e.model.get_params(deep=False).items()) if hasattr(e.model, "get_params") else []
+    rows = [[f"<code>{esc(k)}</code>", f"<code>{esc(repr(v), 120)}</code>"] for k, v in params[:MOST_LINES]]
+    settings = table([say("parameter"), say("value")], rows, "settings") if rows else ""
+    versions = {"python": platform.python_version()}
+    for package in ("posteriori", "numpy", "scipy", "scikit-learn"):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    told = [[esc(k), esc(v)] for k, v in versions.items()]
+    body = settings + say("versions", tag="h3") + table([say("model"), say("value")], told, "settings")
+    if hashes:
+        lines = [[name(k), f"<code>{esc(v, 80)}</code>"] for k, v in list(hashes.items())[:MOST_LINES]]
+        body += say("hashes", tag="h3") + table([say("value"), "SHA-256"], lines, "settings hashes")
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return section("settings", body, note("made", made))

@@ -1,0 +1,268 @@
+"""The sections of the report, each a string of HTML: what is measured is in `evidence`, what is drawn in `charts`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..decision.calibrate import reliability
+from ..decision.curve import cost_curve, risk_coverage
+from ..decision.loss import Loss
+from .charts import SERIES, Line, curves_chart, free_chart, legend, reliability_chart, spread_chart, thinned
+from .evidence import Evidence
+from .markup import esc, figure, name, percent, say
+from .survey import class_order
+
+MOST_CONFUSED = 12  # classes of the confusion matrix
+MOST_CARDS = 12  # columns whose spread is drawn
+
+
+def section(identity: str, *body: str) -> str:
+    """A landmark with its heading."""
+    head = say(identity, tag="h2", more=f' id="{identity}-h"')
+    return f'<section id="{identity}" aria-labelledby="{identity}-h">{head}{"".join(body)}</section>'
+
+
+def note(key: str, *parts: Any) -> str:
+    """A sentence below a heading."""
+    return say(key, *parts, tag="p", more=' class="how"')
+
+
+def card(key: str, how: str, *body: str) -> str:
+    """A figure with its title and what it means."""
+    return f'<figure class="card">{say(key, tag="h3")}{"".join(body)}<figcaption>{how}</figcaption></figure>'
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], style: str = "", caption: str = "") -> str:
+    """A table whose first column names its rows; it scrolls by itself where it is wider than the page."""
+    top = "".join(f'<th scope="col">{h}</th>' for h in heads)
+    body = "".join(f'<tr><th scope="row">{r[0]}</th>{"".join(f"<td>{c}</td>" for c in r[1:])}</tr>' for r in rows)
+    told = f"<caption>{caption}</caption>" if caption else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="group"><table class="{style}">{told}<thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def glance(e: Evidence) -> str:
+    """The figures that matter, each beside who always says the commonest class."""
+    common = e.classes[int(np.bincount(e.y, minlength=len(e.classes)).argmax())]
+    shown = [("error", percent(e.scores["error"]), percent(e.baseline["error"]))]
+    shown.append(("log_loss", figure(e.scores["log_loss"]), figure(e.baseline["log_loss"])))
+    priced = e.loss.reject or not _zero_one(e)
+    if priced:
+        shown.insert(0, ("cost", figure(e.scores["cost"]), figure(e.baseline["cost"])))
+    tiles = [
+        f'<div class="tile"><dt>{say(key)}</dt><dd>{esc(value)}</dd>{say("baseline", common, base, tag="small")}</div>'
+        for key, value, base in shown
+    ]
+    tiles.append(f'<div class="tile"><dt>{say("calibration")}</dt><dd>{percent(e.scores["calibration"])}</dd></div>')
+    if e.loss.reject:
+        price = say("of_rejected", f"{e.reject:.6g}", tag="small")
+        tiles.append(
+            f'<div class="tile"><dt>{say("rejected")}</dt><dd>{percent(e.scores["rejected"])}</dd>{price}</div>'
+        )
+    honest = note("folds" if e.unseen else "resubstitution")
+    return section("glance", f'<dl class="tiles">{"".join(tiles)}</dl>', honest)
+
+
+def _zero_one(e: Evidence) -> bool:
+    m = e.loss.matrix
+    return m.shape[0] == m.shape[1] and bool((m == 1 - np.eye(len(m))).all())
+
+
+def trust(e: Evidence) -> str:
+    """Confusion, reliability, ROC, precision and recall, cost, risk and coverage."""
+    count = np.bincount(e.y, minlength=len(e.classes))
+    order = [c for c in class_order(count, SERIES) if 0 < count[c] < len(e.y)]
+    if len(order) == 2 and len(e.classes) == 2:
+        order = [1]  # the other class is its mirror image
+    key = legend([str(e.classes[c]) for c in order])
+    some = note("classes_left", len(order), len(e.classes)) if len(e.classes) > SERIES else ""
+    cards = [_reliability(e)]
+    if order:
+        cards += [_roc(e, order, key), _pr(e, order, key), _cost(e, order, key)]
+    cards.append(_coverage(e))
+    return section("trust", some, f'<div class="cards">{_confusion(e)}{"".join(cards)}</div>')
+
+
+def _confusion(e: Evidence) -> str:
+    """Counts and shares of the true class; the shade is the share."""
+    K, A = len(e.classes), len(e.loss.matrix)
+    counts = np.bincount(e.y * A + e.decided, minlength=K * A).reshape(K, A)
+    rows, columns = _groups(counts.sum(axis=1), K), _groups(counts.sum(axis=0), A, keep=e.loss.reject)
+    heads = [f"{say('truth')} \\ {say('decided')}"]
+    for group in columns:
+        last = e.loss.reject and group == [A - 1]
+        heads.append(say("leave") if last else name(e.actions[group[0]]) if len(group) == 1 else _others(group))
+    lines = []
+    for group in rows:
+        total = counts[group].sum()
+        line = [name(e.classes[group[0]]) if len(group) == 1 else _others(group)]
+        for col in columns:
+            n = int(counts[np.ix_(group, col)].sum())
+            share = n / total if total else 0.0
+            right = len(group) == len(col) == 1 and group[0] == col[0] < K
+            shade = f' class="{"hit" if right else "miss"} q{math.ceil(share * 8)}"'
+            line.append(f"<span{shade}>{n:,}<small>{percent(share, 0) if n else ''}</small></span>")
+        lines.append(line)
+    body = table(heads, lines, "confusion")
+    large = " wide" if len(columns) > 3 else ""
+    how = f"<figcaption>{say('confusion_how')}</figcaption>"
+    return f'<figure class="card{large}">{say("confusion", tag="h3")}{body}{how}</figure>'
+
+
+def _others(group: list[int]) -> str:
+    return say("other_classes", len(group))
+
+
+def _groups(count: Any, n: int, keep: bool = False) -> list[list[int]]:
+    """Each of the commonest alone, all others together."""
+    if n <= MOST_CONFUSED:
+        return [[i] for i in range(n)]
+    held = [n - 1] if keep else []
+    alone = class_order(np.asarray(count)[: n - len(held)], MOST_CONFUSED - 1)
+    rest = [i for i in range(n - len(held)) if i not in alone]
+    return [*([i] for i in alone), rest, *([i] for i in held)]
+
+
+def _reliability(e: Evidence) -> str:
+    bins = 10 if len(e.y) < 2000 else 15
+    if len(e.classes) == 2:
+        found = reliability(e.posterior, e.y, 1, bins=bins)
+        how = say("reliability_of", e.classes[1])
+    else:
+        found, how = reliability(e.posterior, e.y, bins=bins), say("reliability_how")
+    return card("reliability", how, reliability_chart(found))
+
+
+def _roc(e: Evidence, order: list[int], key: str) -> str:
+    from sklearn.metrics import auc, roc_curve
+
+    lines: list[Line] = []
+    told = []
+    for k, c in enumerate(order):
+        wrong, right, _ = roc_curve(e.y == c, e.posterior[:, c])
+        lines.append((*thinned(wrong, right), f"s{k}"))
+        told.append(figure(float(auc(wrong, right))))
+    guess: Line = ([0.0, 1.0], [0.0, 1.0], "aside")
+    chart = curves_chart(lines, "axis_false", "axis_true", "chart_roc", [guess])
+    return card("roc", say("roc_how") + " " + say("area", ", ".join(told)), chart, key)
+
+
+def _pr(e: Evidence, order: list[int], key: str) -> str:
+    from sklearn.metrics import average_precision_score, precision_recall_curve
+
+    lines: list[Line] = []
+    asides: list[Line] = []
+    told = []
+    for k, c in enumerate(order):
+        precision, recall, _ = precision_recall_curve(e.y == c, e.posterior[:, c])
+        lines.append((*thinned(recall[::-1], precision[::-1]), f"s{k}"))
+        told.append(figure(float(average_precision_score(e.y == c, e.posterior[:, c]))))
+        share = float(np.mean(e.y == c))
+        if len(order) <= 2:
+            asides.append(([0.0, 1.0], [share, share], f"aside s{k}"))
+    chart = curves_chart(lines, "axis_recall", "axis_precision", "chart_pr", asides)
+    return card("pr", say("pr_how") + " " + say("area", ", ".join(told)), chart, key)
+
+
+def _cost(e: Evidence, order: list[int], key: str) -> str:
+    lines: list[Line] = []
+    for k, c in enumerate(order):
+        found = cost_curve(e.posterior, e.y, c)
+        share = found.share.tolist()
+        lines.append((share, found.cost.tolist(), f"s{k}"))
+        lines.append((share, np.minimum(found.always, found.never).tolist(), f"aside s{k}"))
+    return card(
+        "cost_curve", say("cost_curve_how"), free_chart(lines, "axis_cost_share", "axis_cost", "chart_cost"), key
+    )
+
+
+def _coverage(e: Evidence) -> str:
+    curve = risk_coverage(e.posterior, Loss(e.loss.matrix, reject=e.loss.reject), e.y)
+    xs, ys = thinned(
+        np.concatenate([curve.coverage[:1] * 0, curve.coverage]), np.concatenate([curve.risk[:1], curve.risk])
+    )
+    lines: list[Line] = [(xs, ys, "s0")]
+    if e.reject is not None:
+        covered = 1 - e.scores["rejected"]
+        lines.append(([covered, covered], [0.0, max(ys)], "aside"))
+    chart = free_chart(lines, "axis_coverage", "axis_risk", "chart_coverage")
+    return card("coverage", say("coverage_how") + " " + say("area", figure(curve.area)), chart)
+
+
+def data(e: Evidence) -> str:
+    """The spread of the most telling columns, then all columns as a table."""
+    s = e.survey
+    order = class_order(s.class_count, SERIES)
+    key = legend([str(e.classes[c]) for c in order])
+    some = note("classes_left", len(order), len(e.classes)) if len(e.classes) > len(order) else ""
+    cards = "".join(
+        f'<figure class="spread-card"><h3>{name(c.name)}</h3>{spread_chart(c, order)}</figure>'
+        for c in [c for c in s.columns if c.table is not None and len(c.table)][:MOST_CARDS]
+    )
+    known = any(c.information is not None for c in s.columns)
+    dense = any(c.density for c in s.columns)
+    heads = [
+        "column",
+        "kind",
+        "missing",
+        "values",
+        *(["density"] if dense else []),
+        *(["information"] if known else []),
+    ]
+    rows = []
+    for c in s.columns:
+        line = [
+            name(c.name),
+            say(f"kind_{c.kind}"),
+            percent(c.missing),
+            "" if c.n_values is None else f"{c.n_values:,}",
+        ]
+        line += [esc(c.density)] if dense else []
+        line += [figure(c.information or 0.0)] if known else []
+        rows.append(line)
+    left = note("columns_left", f"{s.left_out:,}") if s.left_out else ""
+    listing = table([say(h) for h in heads], rows, "numbers")
+    shares = [
+        [name(e.classes[c]), f"{int(s.class_count[c]):,}", percent(float(s.class_count[c]) / s.n)]
+        for c in class_order(s.class_count, 20)
+    ]
+    classes = table([say("class_shares"), say("count"), "%"], shares, "numbers")
+    return section(
+        "data", note("data_how"), some, key, f'<div class="spreads">{cards}</div>',
+        f"<details><summary>{say('all_columns')}</summary>{listing}{left}{classes}</details>",
+    )  # fmt: skip
+
+
+def board(leaderboard: Any, chosen: str | None) -> str:
+    """The leaderboard, best first; below it who has no scores, and why."""
+    if leaderboard is None:
+        return ""
+    keys = {"log_loss": "log_loss", "error": "error", "brier": "brier", "calibration_error": "calibration", "cost": "cost",
+            "fit_seconds": "fit_seconds", "row_microseconds": "row_microseconds"}  # fmt: skip
+    scores = [s for s in leaderboard.scores if s in keys]
+    lines, out = [], []
+    for row in list(leaderboard.rows)[:60]:
+        if row.status != "finished":
+            out.append(f"<li>{name(row.name)}: {esc(row.reason, 300)}</li>")
+            continue
+        mark = f' <em class="mark">{say("chosen")}</em>' if row.name == chosen else ""
+        cells = [_scored(row, s) for s in scores]
+        lines.append([name(row.name) + mark, *cells])
+    rest = len(leaderboard.rows) - 60
+    more = note("more_models", rest) if rest > 0 else ""
+    failed = f'<h3>{say("not_scored")}</h3><ul class="plain">{"".join(out)}</ul>' if out else ""
+    body = table([say("model"), *(say(keys[s]) for s in scores)], lines, "numbers board")
+    return section("board", note("board_how"), body, more, failed)
+
+
+def _scored(row: Any, score: str) -> str:
+    mean, sd = row.mean(score), row.sd(score)
+    timed = score in ("fit_seconds", "row_microseconds")
+    told, spread = (f"{mean:.2g}", f"{sd:.1g}") if timed else (figure(mean), figure(sd))
+    return told + (f"<small> ±{spread}</small>" if math.isfinite(sd) else "")

@@ -1,0 +1,254 @@
+"""The report as text: one file, small whatever the data, nothing of a row in it, nothing from the data that is not text."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import posteriori as po
+from posteriori.errors import BadValue, ModelError, UnknownValue, WriteError
+from posteriori.report.markup import cut, data_block, fill, say
+from posteriori.report.page import LARGEST, write_report
+from posteriori.report.words import WORDS
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    "=cmd|' /C calc'!A0",
+    "\"quoted\" 'twice' `thrice`",
+    "two\nlines\rand\ttabs",
+    "中文列名",
+    "🙂 emoji 👩‍👩‍👧",
+    "עברית \u202e reversed \u2067isolate",
+    "{0} {1} &amp; &lt;",
+    "-->]]><!--",
+    "\x00\x1b[31m\ud800",
+]
+
+
+def weather(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = pd.DataFrame(
+        {
+            "sky": np.array(["blue", "grey"])[np.where(rng.random(n) < 0.8, y, 1 - y)],
+            "warm": rng.normal(15 + 4 * y, 3).round(2),
+            "wind": rng.choice(["none", "some", "much"], n),
+        }
+    )
+    return X, np.array(["in", "out"])[y]
+
+
+class Tags(HTMLParser):
+    """Elements and their attributes; whether every one that is opened is closed."""
+
+    VOID = frozenset({"meta", "input", "br", "img", "link", "path", "circle", "rect"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.found = [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID or tag in ("path", "circle"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def written(tmp_path, model, X, y, **more):
+    return write_report(tmp_path / "report.html", model, X, y, **more).read_text(encoding="utf-8")
+
+
+def test_a_report_is_one_well_formed_file_that_asks_for_nothing(tmp_path):
+    X, y = weather()
+    text = written(tmp_path, po.NaiveBayes().fit(X, y), X, y, title="weather.csv")
+    tags = Tags(text)
+    assert tags.open == []
+    assert not [t for t, a in tags.found if t in ("img", "link", "iframe", "object") or "src" in a or "style" in a]
+    assert not [a for _, attrs in tags.found for a in attrs if a.startswith("on")]
+    assert all(a["href"].startswith("#") for t, a in tags.found if t == "a")
+    identities = [a["id"] for _, a in tags.found if "id" in a]
+    assert len(set(identities)) == len(identities)
+    assert [f.name for f in tmp_path.iterdir()] == ["report.html"]
+    rules = next(a["content"] for t, a in tags.found if t == "meta" and a.get("http-equiv"))
+    assert rules.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in rules
+
+
+def test_every_word_is_said_in_both_languages_with_the_same_gaps(tmp_path):
+    for key, (english, chinese) in WORDS.items():
+        assert english, key
+        assert chinese, key
+        assert set(re.findall(r"\{\d\}", english)) == set(re.findall(r"\{\d\}", chinese)), key
+    X, y = weather()
+    text = written(tmp_path, po.NaiveBayes().fit(X, y), X, y)
+    used = {a[k] for _, a in Tags(text).found for k in ("data-w", "data-l") if k in a}
+    assert used <= set(WORDS)
+
+
+def hostile_table():
+    rng = np.random.default_rng(0)
+    n = 30 * len(HOSTILE)
+    columns = {}
+    for name in HOSTILE:
+        cells = np.empty(n, dtype=object)
+        cells[:] = rng.choice(np.array(HOSTILE, dtype=object), n)
+        columns[name] = cells
+    labels = np.empty(n, dtype=object)
+    labels[:] = (HOSTILE[:3] * n)[:n]
+    return columns, labels
+
+
+@pytest.mark.parametrize("with_rows", [False, True])
+def test_whatever_the_data_says_comes_out_as_text(tmp_path, with_rows):
+    columns, labels = hostile_table()
+    columns = {k.replace("\ud800", "?"): v for k, v in columns.items()}
+    for v in columns.values():
+        v[v == HOSTILE[-1]] = "\x00\x1b[31m"  # Arrow takes no half of a pair
+    model = po.NaiveBayes().fit(columns, labels)
+    text = written(
+        tmp_path, model, columns, labels, with_rows=with_rows, title=HOSTILE[0], warnings=HOSTILE,
+        hashes={HOSTILE[1]: "0" * 64}, reject=0.2,
+    )  # fmt: skip
+    plain = written(tmp_path, po.NaiveBayes().fit(*weather()), *weather())
+    tags = Tags(text)
+    assert tags.open == []
+    assert {t for t, _ in tags.found} <= {t for t, _ in Tags(plain).found} | {"em"}
+    assert text.count("<script") == plain.count("<script") == 3
+    assert html.escape(HOSTILE[0]) in text
+    assert "\x00" not in text
+    assert "\x1b" not in text
+    block = json.loads(re.search(r'id="model">(.*?)</script>', text, re.S)[1])
+    assert block["classes"] == sorted(HOSTILE[:3])
+
+
+def canaries(n=200):
+    """A table in which every row has cells that no other row has."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, n)
+    X = pd.DataFrame(
+        {
+            "who": [f"canary-{i:04d}" for i in range(n)],
+            "exact": 1000.123456 + np.arange(n) * 7.000321 + rng.normal(0, 1, n),
+            "extreme": np.where(np.arange(n) == 17, 987654.321, rng.normal(y, 1)),
+            "group": rng.choice(["many", "others"], n),
+        }
+    )
+    X.loc[5, "group"] = "only-once"
+    return X, np.array(["ill", "well"])[y]
+
+
+@pytest.mark.parametrize(
+    "model", [po.NaiveBayes(), po.NaiveBayes(density="kernel"), po.NaiveBayes(density="gaussian"), po.TAN(), po.AODE()],
+    ids=["auto", "kernel", "gaussian", "TAN", "AODE"],
+)  # fmt: skip
+def test_no_cell_of_a_row_is_in_a_report_without_rows(tmp_path, model):
+    X, y = canaries()
+    text = written(tmp_path, model.fit(X, y), X, y)
+    assert "canary" not in text
+    assert "only-once" not in text
+    assert "987654" not in text
+    assert not [v for v in X["exact"] if f"{v:.5f}" in text or f"{v:.3f}" in text]
+    assert "many" in text
+
+
+def test_a_report_with_rows_has_them(tmp_path):
+    X, y = canaries()
+    text = written(tmp_path, po.NaiveBayes().fit(X, y), X, y, with_rows=True)
+    assert re.search(r"who = canary-\d{4}", text)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "k", "long"),
+    [(400, 3000, 3, 10), (900, 60, 300, 3000), (60, 40, 2, 100_000)],
+    ids=["wide", "many", "long"],
+)
+def test_a_report_is_small_whatever_the_data(tmp_path, n, d, k, long):
+    rng = np.random.default_rng(0)
+    y = np.array([f"class {i % k} " + "ж" * long for i in range(n)])
+    numbers = {f"n{j} " + "ש" * long: rng.normal(size=n) for j in range(d // 2)}
+    words = {f"w{j} " + "中" * long: rng.choice([f"{v}" + "🙂" * long for v in "abcd"], n) for j in range(d - d // 2)}
+    X = numbers | words
+    model = po.NaiveBayes(density="gaussian").fit(X, y)
+    posterior = rng.dirichlet(np.ones(k), n)
+    path = write_report(tmp_path / "r.html", model, X, y, posterior=posterior, warnings=["w" * 10_000] * 1000)
+    assert path.stat().st_size < LARGEST
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        po.NaiveBayes(), po.TAN(), po.AODE(), po.KDB(), po.SPODE(), po.BayesNetClassifier(),
+        po.RiskClassifier(po.NaiveBayes(), loss={"in": 1, "out": 5}, reject=0.4),
+    ],
+    ids=lambda m: type(m).__name__,
+)  # fmt: skip
+def test_every_kind_of_model_has_a_report(tmp_path, model):
+    X, y = weather()
+    text = written(tmp_path, model.fit(X, y), X, y)
+    assert Tags(text).open == []
+    assert type(getattr(model, "estimator", model)).__name__ in text
+
+
+def test_scikit_learn_s_models_have_one_too(tmp_path):
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    text = written(tmp_path, LogisticRegression().fit(X, y), X, y)
+    assert Tags(text).open == []
+    assert "LogisticRegression" in text
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 9])
+def test_few_rows(tmp_path, n):
+    X = {"a": ["u", "v"] * n, "b": np.arange(2.0 * n), "none": [np.nan] * (2 * n), "same": [1.0] * (2 * n)}
+    y = ["p", "q"] * n
+    assert Tags(written(tmp_path, po.NaiveBayes().fit(X, y), X, y)).open == []
+
+
+def test_one_row_of_a_class_and_columns_far_apart(tmp_path):
+    X = {"tiny": [1e-150, 2e-150, 3e-150] * 9, "huge": [1e150, -1e150, 5e149] * 9, "word": ["a", "b", "c"] * 9}
+    y = ["p", "q"] * 13 + ["alone"]
+    for model in (po.NaiveBayes(density="gaussian"), po.NaiveBayes(smoothing=0.0, density="gaussian"), po.TAN()):
+        assert Tags(written(tmp_path, model.fit(X, y), X, y, posterior=np.full((27, 3), 1 / 3))).open == []
+
+
+def test_what_is_refused(tmp_path):
+    X, y = weather()
+    model = po.NaiveBayes().fit(X, y)
+    path = tmp_path / "r.html"
+    with pytest.raises(BadValue, match="the posterior has the shape"):
+        write_report(path, model, X, y, posterior=np.ones((3, 2)) / 2)
+    with pytest.raises(BadValue, match="120 rows, y 119"):
+        write_report(path, model, X, y[:-1])
+    with pytest.raises(UnknownValue, match="holds 'snow'"):
+        write_report(path, model, X, ["snow"] * 120)
+    with pytest.raises(ModelError, match="predict_proba"):
+        write_report(path, po.KMeans().fit(X[["warm"]]), X, y)
+    with pytest.raises(WriteError, match="folder"):
+        write_report(tmp_path, model, X, y)
+    assert not path.exists()
+
+
+def test_markup_is_not_read_twice():
+    assert fill("{0} and {1}", ["{1}", "{0}"]) == "{1} and {0}"
+    assert "&lt;b&gt;" in say("rows", "<b>")
+    assert cut("\ud800") == "\\ud800"
+    block = data_block("x", {"a": "</script><!--\u2028\ud800"})
+    assert block.count("</script>") == 1
+    assert json.loads(block[block.index(">") + 1 : block.rindex("<")])["a"] == "</script><!--\u2028\ud800"
