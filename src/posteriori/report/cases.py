@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from ..arrays import Floats, Ints
+from ..arrays import Ints
+from ..errors import PosterioriError
+from ..explain.explanation import Explanation
+from ..explain.why import explain
 from .charts import bars_chart
 from .evidence import Evidence
 from .markup import cut, percent, say
@@ -21,6 +24,7 @@ FEWEST = 3
 MOST_CLASSES = 3  # that have a typical case
 MOST_ROWS = 2  # of a kind, with rows
 MOST_BARS = 8
+MEAN_OVER, MOST_AVERAGED = 60, 60  # rows and columns of a model whose attributes are averaged over, one by one
 
 
 def cases(e: Evidence) -> str:
@@ -70,48 +74,58 @@ def _card(e: Evidence, key: str, parts: tuple[Any, ...], rows: Ints) -> str:
     truth = e.y[rows]
     rest = [c for c in np.argsort(-said, kind="stable").tolist() if c != t]
     a = int(np.bincount(truth[truth != t]).argmax()) if key == "wrong" and (truth != t).any() else rest[0]
-    reasons = reasons_of(e, rows, t, a)
-    if reasons is None:
+    found = explained(e, rows, t, a)
+    if not found:
         return ""
-    prior, odds, together = reasons
-    order = np.argsort(-np.abs(odds), kind="stable")
-    bars = [(WORDS["prior"][0], prior)]
-    bars += [(_called(e, int(j), rows), float(odds[j])) for j in order[:MOST_BARS]]
+    odds = {p.column: 0.0 for why in found for p in why.parts}
+    for why in found:
+        for p in why.parts:
+            odds[p.column] += _held(p.log_odds) / len(found)
+    order = sorted(odds, key=lambda column: -abs(odds[column]))
+    cells = {p.column: p.value for p in found[0].parts} if e.with_rows and len(rows) == 1 else {}
+    bars = [(WORDS["prior"][0], _held(found[0].prior))]
+    bars += [(_called(column, cells), odds[column]) for column in order[:MOST_BARS]]
     if len(order) > MOST_BARS:
-        bars.append((f"(+{len(order) - MOST_BARS})", float(odds[order[MOST_BARS:]].sum())))
-    if abs(together) > 1e-9:
-        bars.append((WORDS["together"][0], together))
-    if len(rows) > 1:
-        told = say("case_mean", len(rows))
-    else:
+        bars.append((f"(+{len(order) - MOST_BARS})", sum(odds[column] for column in order[MOST_BARS:])))
+    if found[0].way != "sum":
+        bars.append((WORDS["together"][0], sum(_held(why.together) for why in found) / len(found)))
+    told, change = say("case_mean", len(rows)), ""
+    if len(rows) == 1:
         told = f"{say('case_row', int(rows[0]))}: " + say(
             "case_told", e.classes[truth[0]], e.actions[e.decided[rows[0]]], percent(float(said[t]))
         )
+        change = say("case_change", found[0].changes[0], tag="p", more=' class="small"') if found[0].changes else ""
     how = say("for_against", e.classes[t], e.classes[a])
     return (
         f'<figure class="card">{say(key, *parts, tag="h3")}<p class="small">{told}</p>{bars_chart(bars, "chart_case")}'
-        f"<figcaption>{how}</figcaption></figure>"
+        f"{change}<figcaption>{how}</figcaption></figure>"
     )
 
 
-def _called(e: Evidence, j: int, rows: Ints) -> str:
-    title = cut(e.frame.name(j), 40)
-    return f"{title} = {cut(cell(e, int(rows[0]), j), 24)}" if e.with_rows and len(rows) == 1 else title
+def _held(odds: float) -> float:
+    """Log-odds that can be added up and drawn: what rules a class out counts as 50 nats."""
+    return float(np.clip(odds, -50.0, 50.0))
 
 
-def cell(e: Evidence, row: int, j: int) -> Any:
-    """One cell as Python has it."""
-    value = e.frame.column(j)[row]
-    return value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
+def _called(column: str, cells: dict[str, Any]) -> str:
+    return f"{cut(column, 40)} = {cut(cells[column], 24)}" if column in cells else cut(column, 40)
 
 
-def reasons_of(e: Evidence, rows: Sequence[int] | Ints, t: int, a: int) -> tuple[float, Floats, float] | None:
-    """(prior, what each attribute adds, what they add only together) to ln P(t|x)/P(a|x), the mean of some rows."""
-    model = e.inner
-    if not hasattr(model, "_parts"):
-        return None
-    parts = model._parts(_safe_indexing(e.X, np.asarray(rows)))
-    with np.errstate(invalid="ignore"):
-        odds = np.nan_to_num(parts[:, :, t] - parts[:, :, a], nan=0.0, posinf=50.0, neginf=-50.0).mean(axis=0)
-    prior = model.factored_.log_prior
-    return float(np.nan_to_num(prior[t] - prior[a], posinf=50.0, neginf=-50.0)), odds, 0.0
+def explained(e: Evidence, rows: Ints, t: int, a: int) -> list[Explanation]:
+    """Why the model answers as it does, row by row; nothing where it gives no reasons, or where that would take long."""
+    if not hasattr(e.inner, "_log_parts") and e.frame.d > MOST_AVERAGED:
+        return []
+    background = _safe_indexing(e.X, np.linspace(0, e.frame.n - 1, min(e.frame.n, MEAN_OVER)).astype(int))
+    changes = int(e.with_rows and len(rows) == 1)
+    try:
+        with catch_warnings():
+            simplefilter("ignore")
+            return [
+                explain(
+                    e.inner, _safe_indexing(e.X, [int(r)]), e.classes[t], e.classes[a],
+                    background=None if hasattr(e.inner, "_log_parts") else background, changes=changes,
+                )
+                for r in rows
+            ]  # fmt: skip
+    except PosterioriError:
+        return []

@@ -182,6 +182,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "case_mean": ("mean of {0} rows", "{0} 行的平均"),
     "case_row": ("row {0}", "第 {0} 行"),
     "case_told": ("truth {0}, decided {1}, P = {2}", "真实 {0}，决策 {1}，P = {2}"),
+    "case_change": ("Otherwise if {0}", "若改为：{0}"),
     "for_against": ("for {0} (right) or {1} (left)", "支持 {0}（右）或 {1}（左）"),
     "prior": ("(prior)", "（先验）"),
     "others": ("({0} others)", "（其余 {0} 个）"),
