@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 import io
+import os
+import tempfile
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -214,8 +216,14 @@ FUNCTIONS |= {
         lambda **options: po.loss_scorer(**options)(po.GaussianNB().fit(X, Y), X, Y),
         {"loss": [[0, 1], [1, 0]], "classes": [0, 1], "reject_label": "?"},
     ),
+    "write_report": (
+        lambda **options: po.write_report(os.path.join(tempfile.gettempdir(), "posteriori-rubbish.html"), **options),
+        {"model": po.NaiveBayes().fit({"a": ["u", "v"] * 4}, [0, 1] * 4), "X": {"a": ["u", "v"] * 4}, "y": [0, 1] * 4,
+         "posterior": np.full((8, 2), 0.5), "leaderboard": None, "loss": None, "reject": 0.4, "title": "t",
+         "with_rows": False, "warnings": ["w"], "hashes": {"a": "b"}, "folds": 2, "seed": 0},
+    ),
     "Not": (lambda state: po.networks.asia().query("lung", {"smoke": po.Not(state)}), {"state": "yes"}),
-}
+}  # fmt: skip
 for cls in estimators():
     model = make(cls)
     model.fit(X, Y)

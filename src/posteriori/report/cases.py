@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -10,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from ..arrays import Ints
 from ..errors import PosterioriError
-from ..explain.explanation import Explanation
+from ..explain.weigh import odds
 from ..explain.why import explain
 from .charts import bars_chart
 from .evidence import Evidence
@@ -24,6 +25,7 @@ FEWEST = 3
 MOST_CLASSES = 3  # that have a typical case
 MOST_ROWS = 2  # of a kind, with rows
 MOST_BARS = 8
+MOST_NATS = 50.0
 MEAN_OVER, MOST_AVERAGED = 60, 60  # rows and columns of a model whose attributes are averaged over, one by one
 
 
@@ -74,27 +76,25 @@ def _card(e: Evidence, key: str, parts: tuple[Any, ...], rows: Ints) -> str:
     truth = e.y[rows]
     rest = [c for c in np.argsort(-said, kind="stable").tolist() if c != t]
     a = int(np.bincount(truth[truth != t]).argmax()) if key == "wrong" and (truth != t).any() else rest[0]
-    found = explained(e, rows, t, a)
-    if not found:
+    alone = e.with_rows and len(rows) == 1
+    found = explained(e, rows, t, a, change=alone)
+    if found is None:
         return ""
-    odds = {p.column: 0.0 for why in found for p in why.parts}
-    for why in found:
-        for p in why.parts:
-            odds[p.column] += _held(p.log_odds) / len(found)
-    order = sorted(odds, key=lambda column: -abs(odds[column]))
-    cells = {p.column: p.value for p in found[0].parts} if e.with_rows and len(rows) == 1 else {}
-    bars = [(WORDS["prior"][0], _held(found[0].prior))]
-    bars += [(_called(column, cells), odds[column]) for column in order[:MOST_BARS]]
+    weights = dict(sorted(found.parts.items(), key=lambda part: -abs(part[1])))
+    order = list(weights)
+    cells = {c: cell(e, int(rows[0]), e.place[c]) for c in order[:MOST_BARS]} if alone else {}
+    bars = [(WORDS["prior"][0], found.prior)]
+    bars += [(_called(column, cells), weights[column]) for column in order[:MOST_BARS]]
     if len(order) > MOST_BARS:
-        bars.append((f"(+{len(order) - MOST_BARS})", sum(odds[column] for column in order[MOST_BARS:])))
-    if found[0].way != "sum":
-        bars.append((WORDS["together"][0], sum(_held(why.together) for why in found) / len(found)))
+        bars.append((f"(+{len(order) - MOST_BARS})", sum(weights[column] for column in order[MOST_BARS:])))
+    if found.together:
+        bars.append((WORDS["together"][0], found.together))
     told, change = say("case_mean", len(rows)), ""
     if len(rows) == 1:
         told = f"{say('case_row', int(rows[0]))}: " + say(
             "case_told", e.classes[truth[0]], e.actions[e.decided[rows[0]]], percent(float(said[t]))
         )
-        change = say("case_change", found[0].changes[0], tag="p", more=' class="small"') if found[0].changes else ""
+        change = say("case_change", found.change, tag="p", more=' class="small"') if found.change else ""
     how = say("for_against", e.classes[t], e.classes[a])
     return (
         f'<figure class="card">{say(key, *parts, tag="h3")}<p class="small">{told}</p>{bars_chart(bars, "chart_case")}'
@@ -102,30 +102,57 @@ def _card(e: Evidence, key: str, parts: tuple[Any, ...], rows: Ints) -> str:
     )
 
 
-def _held(odds: float) -> float:
-    """Log-odds that can be added up and drawn: what rules a class out counts as 50 nats."""
-    return float(np.clip(odds, -50.0, 50.0))
+def _held(log_odds: Any) -> float:
+    """Log-odds that can be added up and drawn: what rules a class out counts as so many nats."""
+    return float(np.clip(log_odds, -MOST_NATS, MOST_NATS))
 
 
 def _called(column: str, cells: dict[str, Any]) -> str:
     return f"{cut(column, 40)} = {cut(cells[column], 24)}" if column in cells else cut(column, 40)
 
 
-def explained(e: Evidence, rows: Ints, t: int, a: int) -> list[Explanation]:
-    """Why the model answers as it does, row by row; nothing where it gives no reasons, or where that would take long."""
-    if not hasattr(e.inner, "_log_parts") and e.frame.d > MOST_AVERAGED:
-        return []
-    background = _safe_indexing(e.X, np.linspace(0, e.frame.n - 1, min(e.frame.n, MEAN_OVER)).astype(int))
-    changes = int(e.with_rows and len(rows) == 1)
+def cell(e: Evidence, row: int, j: int) -> Any:
+    """One cell as Python has it."""
+    value = e.frame.column(j)[row]
+    return value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
+
+
+@dataclass(frozen=True, eq=False)
+class Reasons:
+    """ln P(t|x)/P(a|x) = prior + Σ parts + together, the mean over some rows; the least change that turns a decision."""
+
+    prior: float
+    parts: dict[str, float]
+    together: float = 0.0
+    change: str = ""
+
+
+def explained(e: Evidence, rows: Ints, t: int, a: int, change: bool) -> Reasons | None:
+    """The mean of what `explain` says of the rows; None where the model gives no reasons, or where that would take long."""
+    few, X = e.frame.d <= MOST_AVERAGED, _safe_indexing(e.X, rows)
     try:
         with catch_warnings():
             simplefilter("ignore")
-            return [
-                explain(
-                    e.inner, _safe_indexing(e.X, [int(r)]), e.classes[t], e.classes[a],
-                    background=None if hasattr(e.inner, "_log_parts") else background, changes=changes,
-                )
-                for r in rows
-            ]  # fmt: skip
+            sums = e.inner._log_parts(X) if hasattr(e.inner, "_log_parts") else None
+            if sums is not None and not (change and few):
+                prior, parts = sums
+                mean = np.clip(odds(parts, t, a), -MOST_NATS, MOST_NATS).mean(axis=0)
+                return Reasons(_held(odds(prior, t, a)), dict(zip(e.names, mean.tolist())))
+            return _each(e, rows, t, a, change) if few else None
     except PosterioriError:
-        return []
+        return None
+
+
+def _each(e: Evidence, rows: Ints, t: int, a: int, change: bool) -> Reasons:
+    """Row by row, with a background for models that cannot leave an attribute out."""
+    some = np.linspace(0, e.frame.n - 1, min(e.frame.n, MEAN_OVER)).astype(int)
+    background = None if hasattr(e.inner, "_log_parts") else _safe_indexing(e.X, some)
+    options: dict[str, Any] = {"background": background, "changes": int(change)}
+    found = [explain(e.inner, _safe_indexing(e.X, [int(r)]), e.classes[t], e.classes[a], **options) for r in rows]
+    parts = dict.fromkeys(e.names, 0.0)
+    for why in found:
+        for p in why.parts:
+            parts[p.column] = parts.get(p.column, 0.0) + _held(p.log_odds) / len(found)
+    together = sum(_held(why.together) for why in found) / len(found)
+    told = str(found[0].changes[0]) if change and found[0].changes else ""
+    return Reasons(_held(found[0].prior), parts, together, told)

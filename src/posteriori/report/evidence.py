@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from ..arrays import Floats, Ints
 from ..decision.calibrate import calibration_error
-from ..decision.decide import best_action
+from ..decision.decide import best_action, meet
 from ..decision.loss import Loss, as_loss
 from ..errors import BadValue, ModelError
 from ..table.frame import Frame, columns_of, labelled, open_frame
@@ -45,6 +45,16 @@ class Evidence:
     def inner(self) -> Any:
         """The classifier itself: what a `RiskClassifier` decides by."""
         return self.model._fitted() if hasattr(self.model, "loss_") else self.model
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns by name, as the model calls them."""
+        return tuple(self.frame.name(j) for j in range(self.frame.d))
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Where each column stands."""
+        return {n: j for j, n in enumerate(self.names)}
 
     @cached_property
     def survey(self) -> Survey:
@@ -119,7 +129,7 @@ def gather(
         found = _unseen(model, columns, y, codes, classes, kinds, frame, folds, seed)
         unseen = found is not None
         posterior = model.predict_proba(columns) if found is None else found
-    posterior = np.asarray(posterior, dtype=np.float64)
+    posterior = meet(posterior, None, None)[0]
     if posterior.shape != (len(codes), len(classes)):
         raise BadValue(f"the posterior has the shape {posterior.shape}, where {(len(codes), len(classes))} is needed")
     target = (getattr(schema, "target", None) if schema is not None else None) or getattr(y, "name", None) or "class"

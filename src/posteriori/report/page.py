@@ -8,12 +8,14 @@ import html
 import os
 import pathlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata, resources
+from numbers import Integral
 from typing import Any
 
 from ..drafts import whole_file
+from ..errors import BadParameter
 from .cases import cases
 from .chooser import decide
 from .evidence import Evidence, gather
@@ -64,11 +66,41 @@ def write_report(
     ...     write_report(folder + "/report.html", po.NaiveBayes().fit(X, y), X, y).name
     'report.html'
     """
-    e = gather(model, X, y, posterior, loss, reject, with_rows, folds, seed)
+    _check(leaderboard, title, with_rows, warnings, hashes, folds, seed)
+    e = gather(model, X, y, posterior, loss, reject, with_rows, int(folds), int(seed))
     text = page(e, leaderboard, chosen, title, warnings, hashes or {})
     with whole_file(path) as stream:
         stream.write(text.encode("utf-8"))
     return pathlib.Path(path)
+
+
+def _check(*told: Any) -> None:
+    """What the report is told beside the model and its rows."""
+    whole = "a whole number"
+    wanted: list[tuple[str, str, Callable[[Any], bool]]] = [
+        (
+            "leaderboard",
+            "what compare gave, or None",
+            lambda v: v is None or (hasattr(v, "rows") and hasattr(v, "scores")),
+        ),
+        ("title", "text, or None", lambda v: v is None or isinstance(v, str)),
+        ("with_rows", "True or False", lambda v: isinstance(v, bool)),
+        (
+            "warnings",
+            "a list of sentences",
+            lambda v: isinstance(v, list | tuple) and all(isinstance(w, str) for w in v),
+        ),
+        ("hashes", "a dict of text, or None", lambda v: v is None or isinstance(v, Mapping)),
+        ("folds", f"{whole} from 2 up", lambda v: _whole(v, 2)),
+        ("seed", f"{whole} from 0 up", lambda v: _whole(v, 0)),
+    ]
+    for (what, needed, good), value in zip(wanted, told, strict=True):
+        if not good(value):
+            raise BadParameter(f"{what} must be {needed}. Got {value!r} instead.")
+
+
+def _whole(value: Any, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def page(
