@@ -405,6 +405,30 @@ def test_score_sparse(case: Any, matrix: bool, impossible: bool, above: float | 
     assert_array_equal(alone, got[:1])
 
 
+@pytest.mark.parametrize("posterior", [False, True])
+@pytest.mark.parametrize("k", [4101, 4224])
+def test_classes_of_a_large_table_in_parts(k: int, posterior: bool) -> None:
+    """Rows that are many enough for a pass of each part of the classes have the bits that they have alone."""
+    rng = np.random.default_rng(k)
+    d, n, each = 1200, 110, 45
+    indptr, indices = np.arange(0, n * each + 1, each), rng.integers(0, d, n * each)
+    data, table, start = rng.random(n * each), rng.normal(size=(d, k)), rng.normal(size=(n, k))
+    low = rng.normal(size=k) * 1e-17
+    found = [naive.score_sparse(indptr, indices, data, table, start, low, None, posterior, jobs)[0] for jobs in (1, 3)]
+    assert_array_equal(*found)
+    for r in (0, 57, n - 1):
+        own = slice(indptr[r], indptr[r + 1])
+        alone, _, _ = naive.score_sparse(
+            indptr[:2], indices[own], data[own], table, start[r : r + 1], low, None, posterior
+        )
+        assert_array_equal(alone[0], found[0][r])
+    data[7 * each] = np.nan
+    assert naive.score_sparse(indptr, indices, data, table, start, low, None, posterior)[2] == naive.NOT_FINITE
+    indices[8 * each] = d
+    with pytest.raises(ValueError, match="row 8 of the CSR matrix"):
+        naive.score_sparse(indptr, indices, data, table, start, low, None, posterior)
+
+
 @pytest.mark.parametrize("k", [1, 3, 5, 40])
 @pytest.mark.parametrize("cells", [60, 2000, 100_000])
 def test_sparse_sums_keep_their_digits(k: int, cells: int) -> None:

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t ROWS = 256;   // most rows of a task
 constexpr std::size_t VECTORS = 8;  // vectors of four classes whose sums stay in registers
+constexpr std::size_t LARGE = std::size_t{1} << 25, OFTEN = 4, LONG = 40;  // bytes of a table; cells a column, cells a row
 constexpr std::size_t FAR = 16;     // cells from asking for a row of the table to reading it
 
 // Cells of one row; `known` of them, from the first on, have indices that may be used to ask for memory in advance.
@@ -129,29 +130,35 @@ template <int Q> struct Few {
     }
 };
 
-// One row of more classes, in parts of up to eight vectors. A group is then few enough cells for the first part to find its
-// rows of the table in the cache still when it comes to the last.
+// One row of more classes, in parts of up to eight vectors, of which one is taken or all. Where all are, a group is few enough
+// cells for the first part to find its rows of the table in the cache still when it comes to the last. The sums of a class are
+// the same in both.
 class Many {
   public:
-    explicit Many(std::size_t K) : vectors((K + 3) / 4), sums(vectors), lost(vectors) {}
+    static std::size_t parts_of(std::size_t K) { return ((K + 3) / 4 + VECTORS - 1) / VECTORS; }
+    explicit Many(std::size_t K) : Many(K, 0, parts_of(K)) {}
+    Many(std::size_t K, std::size_t first_part, std::size_t last_part)
+        : vectors((K + 3) / 4), parts(parts_of(K)), first(first_part), last(last_part), sums(vectors), lost(vectors) {}
 
     template <typename I>
     void operator()(const Terms<I>& terms, const Wide& table, const double* start, const double* low, double* out) {
-        const std::size_t group = terms.count > 4096 ? 4 : 16, parts = (vectors + VECTORS - 1) / VECTORS;
+        const std::size_t group = terms.count > 4096 ? 4 : 16, begin = edge(first), end = edge(last);
         auto place = [&](std::size_t v) { return v + 1 < vectors ? 4 * v : table.K - 4; };
-        for (std::size_t v = 0; v < vectors; ++v) {
+        for (std::size_t v = begin; v < end; ++v) {
             sums[v] = load4(start + place(v));
             lost[v] = low ? load4(low + place(v)) : Doubles{};
         }
         for (std::size_t i = 0; i < terms.count; i += group)
-            for (std::size_t p = 0; p < parts; ++p) {
-                const std::size_t from = p * vectors / parts, to = (p + 1) * vectors / parts;
+            for (std::size_t p = first; p < last; ++p) {
+                const std::size_t from = edge(p), to = edge(p + 1);
                 add_part(to - from, terms.part(i, group), table, 4 * from, place(to - 1), &sums[from], &lost[from]);
             }
-        for (std::size_t v = 0; v < vectors; ++v) store4(out + place(v), rounded(sums[v], lost[v]));
+        for (std::size_t v = begin; v < end; ++v) store4(out + place(v), rounded(sums[v], lost[v]));
     }
 
   private:
+    std::size_t edge(std::size_t part) const { return part * vectors / parts; }
+
     template <typename I>
     static void add_part(std::size_t width, const Terms<I>& terms, const Wide& table, std::size_t first, std::size_t last,
                          Doubles* sums, Doubles* lost) {
@@ -164,7 +171,7 @@ class Many {
         }
     }
 
-    const std::size_t vectors;
+    const std::size_t vectors, parts, first, last;
     std::vector<Doubles> sums, lost;
 };
 
@@ -211,9 +218,18 @@ std::int64_t score_sparse(const Sparse<I>& X, const double* weights, std::size_t
     const Narrow narrow(weights, K, K < 4 ? X.d : 0);
     std::vector<int> states(tasks, SOUND);
     std::vector<std::int64_t> impossible(tasks, NONE);
+    // a table larger than the caches, of which each row is asked for often: all rows for some classes, then for the next ones
+    const std::size_t parts = Many::parts_of(K);
+    const bool by_parts = parts > 1 && X.d * K * sizeof(double) > LARGE && stored > OFTEN * X.d && stored > LONG * X.n;
+    if (by_parts)
+        parallel_for(parts * tasks, threads, [&](std::size_t task) {
+            const std::size_t part = task / tasks, first = task % tasks * share, last = std::min(X.n, first + share);
+            const int state = score_rows(X, wide, Many(K, part, part + 1), to, first, last);
+            if (part == 0) states[task] = state;
+        });
     parallel_for(tasks, threads, [&](std::size_t t) {
         const std::size_t first = t * share, last = std::min(X.n, first + share);
-        states[t] = K == 2  ? score_rows(X, wide, Two(), to, first, last)
+        if (!by_parts) states[t] = K == 2  ? score_rows(X, wide, Two(), to, first, last)
                     : K < 4 ? score_rows(X, narrow, Few<1>(), to, first, last)
                             : score_wide(X, wide, to, first, last);
         double* out = to.out + first * K;
