@@ -80,3 +80,38 @@ def test_a_file_that_is_no_model_is_one_line(run, data, tmp_path, what):
         assert (done.exit_code, len(done.stderr.splitlines())) == (5, 1), done.output
     assert run("predict", data, data).exit_code == 5
     assert run("predict", tmp_path / "none.posteriori", data).exit_code == 3
+
+
+def test_neighbours_are_a_file_that_predicts_and_cannot_count(run, data, tmp_path):
+    path = tmp_path / "k.posteriori"
+    assert run("train", data, "-t", "class", "-m", "knn", "-o", path).exit_code == 0
+    assert run("predict", path, data).exit_code == 0
+    assert run("inspect", path).exit_code == 0
+    done = run("learn", path, data)
+    assert (done.exit_code, "keeps no counts" in done.stderr) == (5, True)
+
+
+def test_costs_stay_with_the_model(run, data, tmp_path):
+    (tmp_path / "costs.csv").write_text("decided\\truth,no,yes\nno,0,10\nyes,1,0\n")
+    path = tmp_path / "r.posteriori"
+    words = ("-m", "naive", "--loss", tmp_path / "costs.csv", "--reject", 0.3, "-o", path)
+    assert run("train", data, "-t", "class", *words).exit_code == 0
+    (tmp_path / "costs.csv").unlink()
+    done = run("predict", path, data)
+    assert "reject" in done.stdout
+    assert "reject" in run("inspect", path).stdout
+    assert run("explain", path, data, "--row", 2).exit_code == 0
+
+
+def test_sql_scores_in_the_database_as_the_model_does(run, data, tmp_path):
+    import duckdb
+
+    path = tmp_path / "t.posteriori"
+    assert run("train", data, "-t", "class", "-m", "tan", "-o", path).exit_code == 0
+    query = run("sql", path, "--table", "rows").stdout
+    rows = pd.read_csv(data)
+    with duckdb.connect() as engine:
+        engine.register("rows", rows)
+        found = engine.execute(query).df()
+    assert np.allclose(found["P(no)"], po.load(path).predict_proba(rows.drop(columns="class"))[:, 0])
+    assert run("sql", path, "--dialect", "mysql").exit_code == 2

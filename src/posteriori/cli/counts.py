@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..decision.classifier import RiskClassifier
+from ..drafts import whole_file
 from ..errors import ModelError
 from ..store.file import describe, load, save
+from ..store.sql.query import sql
 from .guard import interrupt
 from .models import inner, open_model, schema_of, target_of
 from .plain import cut
@@ -71,6 +73,16 @@ def run_merge(files: list[str], output: str, quiet: bool) -> None:
         line(console(), f"{len(files)} models, {_rows(total)} rows in all → {output}")
 
 
+def run_sql(model_file: str, table: str, dialect: str, output: str | None) -> None:
+    """The model as a query."""
+    query = sql(open_model(model_file), table.split(".") if "." in table else table, dialect)
+    if output is None:
+        print(query)
+    else:
+        with whole_file(output) as stream:
+            stream.write(f"{query}\n".encode())
+
+
 def run_inspect(model_file: str, as_json: bool) -> None:
     """What a file says of itself, and what the model has learned."""
     head = describe(model_file)
@@ -81,7 +93,7 @@ def run_inspect(model_file: str, as_json: bool) -> None:
     counting = inner(model) if hasattr(model, "predict_proba") else model
     line(out, f"{model_file}: {type(counting).__name__}", "bold")
     line(out, f"format {head.get('format')}, written by posteriori {head.get('library')}")
-    if hasattr(counting, "schema_"):
+    if hasattr(counting, "predict_proba"):
         _say_schema(out, counting)
     if isinstance(model, RiskClassifier):
         line(out, "decides by")
@@ -89,20 +101,21 @@ def run_inspect(model_file: str, as_json: bool) -> None:
 
 
 def _say_schema(out: Any, model: Any) -> None:
-    schema = model.schema_
-    total = float(np.sum(model.class_count_))
+    schema = schema_of(model)
     target = getattr(getattr(model, "kinds", None), "target", None)
-    line(out, f"{_rows(model)} rows, {len(schema)} columns" + (f", target {target}" if target else ""))
+    rows = f"{_rows(model)} rows, " if hasattr(model, "class_count_") else ""
+    line(out, f"{rows}{len(schema)} columns" + (f", target {target}" if target else ""))
     line(out)
-    shares = [
-        (str(c), f"{float(n):,.10g}", f"{float(n) / total:.1%}") for c, n in zip(schema.classes, model.class_count_)
-    ]
-    pairs(out, shares[:MOST_SHOWN], ("class", "rows", "share"), right=(1, 2))
-    line(out)
-    rows = [
+    if hasattr(model, "class_count_"):
+        total = float(np.sum(model.class_count_))
+        counts = zip(schema.classes, model.class_count_)
+        shares = [(str(c), f"{float(n):,.10g}", f"{float(n) / total:.1%}") for c, n in counts]
+        pairs(out, shares[:MOST_SHOWN], ("class", "rows", "share"), right=(1, 2))
+        line(out)
+    columns = [
         (c.name, c.kind, cut(", ".join(map(str, c.values[:8])), 60) + ("…" if len(c.values) > 8 else ""))
         for c in schema.columns
     ]
-    pairs(out, rows[:MOST_SHOWN], ("column", "kind", "values"))
-    if len(rows) > MOST_SHOWN:
-        line(out, f"… and {len(rows) - MOST_SHOWN:,} more columns", "dim")
+    pairs(out, columns[:MOST_SHOWN], ("column", "kind", "values"))
+    if len(columns) > MOST_SHOWN:
+        line(out, f"… and {len(columns) - MOST_SHOWN:,} more columns", "dim")

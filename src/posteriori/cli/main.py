@@ -47,7 +47,9 @@ def train(
     output: Annotated[str | None, typer.Option("--output", "-o", help="The model file (DATA.posteriori).")] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help="This one, not the best: naive, spode, tan, aode, a2de, kdb or network."),
+        typer.Option(
+            "--model", "-m", help="This one, not the best: naive, spode, tan, aode, a2de, kdb, network or knn."
+        ),
     ] = None,
     kind: o.Kinds = None,
     missing: o.Missing = None,
@@ -279,6 +281,26 @@ def structure(
     from .network import run_structure
 
     run_structure(data, score, svg, dot, output, seed, quiet)
+
+
+@app.command(epilog=CODES)
+@guarded
+def sql(
+    model: o.ModelFile,
+    table: Annotated[str, typer.Option("--table", help="The table to be scored, schema.table too.")] = "data",
+    dialect: Annotated[str, typer.Option("--dialect", help="duckdb, postgres or spark.")] = "duckdb",
+    output: Annotated[str | None, typer.Option("--output", "-o", help="Write the query here, not to stdout.")] = None,
+    debug: o.Debug = False,
+) -> None:
+    """The query that scores a table inside a database: naive, tan, spode and aode.
+
+    \b
+    Example:
+      posteriori sql heart.posteriori --table patients --dialect postgres > score.sql
+    """
+    from .counts import run_sql
+
+    run_sql(model, table, dialect, output)
 
 
 @app.command(epilog=CODES)

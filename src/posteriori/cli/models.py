@@ -31,7 +31,8 @@ def inner(model: Any) -> Any:
 
 def schema_of(model: Any) -> Schema:
     """The columns and classes of a model."""
-    found: Schema | None = getattr(inner(model), "schema_", None)
+    kinds = getattr(inner(model), "kinds", None)
+    found: Schema | None = getattr(inner(model), "schema_", kinds if isinstance(kinds, Schema) else None)
     if found is None:
         raise ModelError(f"a {type(inner(model)).__name__} keeps no schema: use it from Python")
     return found

@@ -20,8 +20,8 @@ from .plain import plain
 from .render import board_table, busy, byte_bar, console, line, progress_bar
 from .tables import Source, open_table, say_table, told_kinds
 
-# models whose whole knowledge is one table's counts: what a file holds, can learn more, and forget
-DIRECT = ("naive", "spode", "tan", "aode", "a2de", "kdb", "network")
+# models that read the table as it is: what a file holds
+DIRECT = ("naive", "spode", "tan", "aode", "a2de", "kdb", "network", "knn")
 
 
 def leaderboard(source: Source, quiet: bool, **options: Any) -> Leaderboard:
@@ -156,9 +156,7 @@ def output_path(data: str, output: str | None) -> pathlib.Path:
 def _refuse_model(model: str) -> None:
     known = lineup()
     if model in known:
-        raise NotStorable(
-            f"a model file holds the models that count ({listed(DIRECT)}); {model!r} takes part in the leaderboard only"
-        )
+        raise NotStorable(f"a model file holds {listed(DIRECT)}; {model!r} takes part in the leaderboard only")
     raise ModelError(f"no model {model!r}{did_you_mean(model, DIRECT) or '.'} Models: {listed(DIRECT)}")
 
 
@@ -178,7 +176,7 @@ def _say_choice(out: Any, board: Leaderboard, name: str) -> None:
         line(
             out,
             f"{best.name} is ahead of {name} (by {HEADS[board.by]}: {_figure(best, board.by)}, {_figure(own, board.by)}); "
-            f"a model file holds the models that count: {', '.join(DIRECT)}",
+            f"a model file holds {', '.join(DIRECT)}",
             "yellow",
         )
     if own.mean(board.by) >= board["baseline"].mean(board.by):
