@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
@@ -284,3 +285,19 @@ def test_what_read_gives_brings_labels_and_kinds(tmp_path):
     table = po.read(tmp_path / "t.csv", target="class")
     board = po.compare(table, models=["naive"], cv=3)
     assert board["naive"].estimator.kinds["n"] == "categorical"
+
+
+class Slow(DummyClassifier):
+    """Never ends by itself."""
+
+    def fit(self, X, y, sample_weight=None):
+        while True:
+            time.sleep(0.01)
+
+
+def test_the_time_limit_ends_a_fit_that_would_not():
+    start = time.monotonic()
+    board = po.compare(*mixed(), {"baseline": "baseline", "naive": "naive", "slow": Slow()}, cv=3, time_limit=6)
+    assert time.monotonic() - start < 20
+    assert (board["slow"].status, board["naive"].status) == ("skipped", "finished")
+    assert "fold 1 of 3 took more" in board["slow"].reason

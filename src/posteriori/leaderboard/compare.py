@@ -58,7 +58,8 @@ def compare(
     sample_weight : weights of rows, in training and in every score; models that take none are skipped
     kinds : as `NaiveBayes` takes them
     time_limit : seconds, optional
-        Looked at between fits. Models that would not finish are skipped.
+        Models that would not finish are skipped. It is looked at between fits, and in the main thread within them, between
+        calls of compiled code.
     progress : function of a `Progress`, called before each fit
 
     >>> from sklearn.datasets import load_iris

@@ -7,6 +7,8 @@ first. Models run one after another, each with all cores, so that their times ar
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import time
 import warnings
 from collections import Counter
@@ -151,6 +153,8 @@ class Runner:
                 warnings.simplefilter("always")
                 with _own_threads(fold.data.n * len(fold.data.kinds)):
                     found = self._scored(fold, loss)
+        except TimeOver:
+            raise
         except Exception as error:
             first = str(error).strip().splitlines()[0] if str(error).strip() else "no message"
             self.stop("failed", f"fold {at + 1}: {type(error).__name__}: {first}")
@@ -211,6 +215,33 @@ def _scored_labels(said: Any, fold: Fold, loss: Loss | None) -> dict[str, float]
     return found
 
 
+class TimeOver(Exception):
+    """The time limit ended in the middle of a fit."""
+
+
+@contextlib.contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    """`TimeOver` when the time is over, as soon as Python gets a word in: between the calls of compiled code.
+
+    Only the main thread can be called so; elsewhere the time is looked at between fits alone.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not (main and np.isfinite(seconds) and hasattr(signal, "setitimer")):
+        yield
+        return
+
+    def ring(*_: Any) -> None:
+        raise TimeOver
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @contextlib.contextmanager
 def _own_threads(cells: int) -> Iterator[None]:
     """One thread of OpenMP and BLAS for a small table."""
@@ -256,7 +287,13 @@ class Race:
                     runner.stop("skipped", f"the time limit of {self.limit:g} s was over after {f} of {self.k} folds")
                     continue
                 self._tell(runner, f)
-                runner.run(fold, f, self.loss)
+                share = left / (self.k - f)  # what takes longer would not finish, had it all the time that is left
+                try:
+                    with alarm(np.inf if runner.entry.name == "baseline" else share):
+                        runner.run(fold, f, self.loss)
+                except TimeOver:
+                    why = f"fold {f + 1} of {self.k} took more than {share:.2g} s, its share of the time limit"
+                    runner.stop("skipped", f"{why} of {self.limit:g} s")
             if f == 0 and self.limit is not None:
                 self._keep_what_fits(self.limit - (time.monotonic() - start))
 
