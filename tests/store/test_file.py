@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import pathlib
 import pickle
 import re
+import resource
+import signal
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 import safetensors.numpy
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
 from posteriori.errors import ModelFileError, NotStorable, WriteError
 from posteriori.store.file import describe, from_bytes, to_bytes
 from posteriori.store.forms import PUBLIC
 
+from .data.make import ROWS
 from .models import ALL, BY_CLASS, COUNTS, ESTIMATORS, C, P, T, X, Z, asked, made, y
 
 
@@ -174,3 +181,73 @@ def test_every_truncation_is_noticed():
             from_bytes(data[:end])
     with pytest.raises(ModelFileError):
         from_bytes(data + b"\0")
+
+
+DATA = pathlib.Path(__file__).parent / "data"
+
+
+@pytest.mark.parametrize("name", ["naive", "tan", "risk"])
+def test_files_of_format_1_are_read(name):
+    model = po.load(DATA / f"{name}-1.posteriori")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = model.predict_proba(ROWS)
+    np.testing.assert_allclose(found, json.loads((DATA / "posteriors-1.json").read_text())[name], rtol=1e-12)
+    assert describe(DATA / f"{name}-1.posteriori")["format"] == 1
+
+
+def test_a_network_of_format_1_is_read():
+    assert po.load(DATA / "asia-1.posteriori") == po.networks.asia()
+
+
+def test_another_format_says_what_to_do(monkeypatch):
+    monkeypatch.setattr("posteriori.store.file.FORMAT", 2)
+    newer = written(po.NaiveBayes())
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError, match=r"format 2 of posteriori .*; this one reads up to 1: install"):
+        from_bytes(newer)
+    monkeypatch.setattr("posteriori.store.file.FORMAT", 0)
+    with pytest.raises(ModelFileError, match="no format 0"):
+        from_bytes(written(po.NaiveBayes()))
+
+
+def test_an_error_says_which_version_wrote_the_file(monkeypatch):
+    monkeypatch.setattr(po, "__version__", "7.7")
+    data = written(made("naive"))
+    monkeypatch.undo()
+    from_bytes(bytearray(data))  # another version is no error in itself
+    data[-1] ^= 1
+    with pytest.raises(ModelFileError, match=r"SHA-256.*posteriori '7.7' wrote it"):
+        from_bytes(data)
+
+
+def test_the_same_model_gives_the_same_bytes():
+    assert written(made("naive")) == written(made("naive"))
+    model = made("naive")
+    before = written(model)
+    model.predict(X)
+    assert written(model) == before
+
+
+@pytest.mark.parametrize("model", [po.RiskClassifier(LogisticRegression()), po.SVC(kernel=lambda a, b: a @ b.T)])
+def test_what_is_not_ours_is_named(model, tmp_path):
+    with pytest.raises(NotStorable, match=r"estimator: .*LogisticRegression|kernel: .*function"):
+        po.save(model, tmp_path / "a.posteriori")
+    with pytest.raises(NotStorable):
+        po.save(model.fit([[0.0], [1.0]], [0, 1]), tmp_path / "a.posteriori")
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    file, old = tmp_path / "a.posteriori", made("naive")
+    po.save(old, file)
+    before, limit = file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    quiet = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))
+    try:
+        with pytest.raises(WriteError, match="could not be written"):
+            po.save(old, file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, quiet)
+    assert file.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["a.posteriori"]

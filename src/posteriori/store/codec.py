@@ -266,13 +266,15 @@ class Reader:
         arrays = all(type(a) is np.ndarray and a.ndim == 1 for a in (data, indices, indptr))
         if not arrays or not _is_shape(shape) or len(shape) != 2 or data.dtype.kind not in "fiub":
             raise ModelFileError("a sparse matrix must have a shape, numbers and their places")
-        if indices.dtype != indptr.dtype or indices.dtype not in (np.int32, np.int64) or len(indptr) != shape[0] + 1:
-            raise ModelFileError(
-                "the places of a sparse matrix must be numbers, and one more row ends than it has rows"
-            )
-        found = SPARSE[tag]((data, indices, indptr), shape=tuple(shape), copy=False)
-        found.check_format(full_check=True)
-        return found
+        typed = indices.dtype == indptr.dtype and indices.dtype in (np.int32, np.int64)
+        if not typed or len(indptr) != shape[0] + 1 or len(data) != len(indices):
+            raise ModelFileError("the places of a sparse matrix must be whole numbers, one for every cell")
+        # scipy itself looks no further where the last row ends at 0, and then reads what is not there
+        if indptr[0] != 0 or indptr[-1] != len(data) or (indptr[1:] < indptr[:-1]).any():
+            raise ModelFileError("the rows of a sparse matrix must end one after another")
+        if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
+            raise ModelFileError("a sparse matrix has a cell in a column that is not there")
+        return SPARSE[tag]((data, indices, indptr), shape=tuple(shape), copy=False)
 
 
 def take(tag: str, fields: dict[str, Any], *names: str) -> list[Any]:
