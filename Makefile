@@ -56,8 +56,9 @@ wheel: setup     ## sdist, a wheel from it, and tests of that wheel in a clean e
 sanitize:        ## kernel tests under the address and undefined-behaviour sanitizers
 	PYTHON=$(PYTHON) bash tests/kernels/sanitize.sh
 
-fuzz: setup      ## the long runs of the property tests
+fuzz: setup      ## the long runs of the property tests, and 200,000 model files that nobody saved
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n 2 tests/laws tests/kernels
+	$(BIN)/python -m tests.store.fuzz 200000
 
 mutants: setup   ## how many small faults the tests would not notice
 	$(BIN)/python tests/mutants.py

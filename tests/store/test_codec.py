@@ -133,6 +133,25 @@ def test_sparse_tables_come_back(kind):
     assert (found != table).nnz == 0
 
 
+def test_sparse_tables_that_reach_beyond_their_cells_are_refused():
+    writer = Writer()
+    text = writer.text(sp.csr_matrix(np.eye(3, 5)))
+    data, indices, indptr = writer.arrays
+    bad = [
+        (data, indices, [0, 9, 9, 0]),
+        (data, indices, [0, 2, 1, 3]),
+        (data, indices, [1, 1, 2, 3]),
+        (data, indices, [0, 1, 2, 2]),
+        (data, [0, 1, 5], indptr),
+        (data, [0, -1, 2], indptr),
+        (data[:2], indices, indptr),
+    ]
+    for cells, at, ends in bad:
+        arrays = [cells, np.array(at, np.int32), np.array(ends, np.int32)]
+        with pytest.raises(ModelFileError, match="sparse"):
+            Reader(arrays, Budget(1000)).value(text)
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(), st.lists, max_leaves=60

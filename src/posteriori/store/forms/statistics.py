@@ -113,6 +113,16 @@ def fits(joint: Any, sizes: list[int], K: int, numeric: set[int]) -> None:
             need(len(table.n) == math.prod(sizes[j] for j in above) * K, "co-moments must be of all configurations")
 
 
+def _holds(histogram: Histogram, cells: Any) -> bool:
+    """Whether every number of a sample is in a cell of the histogram."""
+    x = np.ascontiguousarray(cells).view(np.float64)
+    x = x[~np.isnan(x)]
+    if not len(histogram.values):
+        return not len(x)
+    at = np.searchsorted(histogram.values, x, side="right") - 1
+    return bool((at >= 0).all() and (not histogram.exact or (histogram.values[at] == x).all()))
+
+
 def _statistics(held: Statistics) -> None:
     schema, K, d = held.schema, len(held.schema.classes), len(held.schema)
     sizes = [len(c.values) for c in schema.columns]
@@ -138,6 +148,11 @@ def _statistics(held: Statistics) -> None:
     if held.sample is not None:
         need(held.sample.cells.shape[1] == len(held.sampled), "a sample must have the cells of its columns")
         need(held.sample.n_classes == K, "a sample must be of the classes of the schema")
+        at = {j: k for k, j in enumerate(where["histogram"])}
+        for k, j in enumerate(held.sampled):
+            if j in at:
+                known = _holds(held.histograms[at[j]], held.sample.cells[:, k])
+                need(known, "the rows of a sample must be in its histogram")
     numeric = set(where["moments"])
     for joint in held.joints:
         fits(joint, sizes, K, numeric)
