@@ -16,6 +16,7 @@ _HOME: dict[str, str] = {
     "SPODE": "bayes.spode",
     "TAN": "bayes.tan",
     "Schema": "table.schema",
+    "plot": "report.plot:",
     "read": "table.read",
     "write_report": "report.page",
     "load": "store.file",

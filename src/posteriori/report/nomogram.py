@@ -54,6 +54,12 @@ class Scales:
     start: float  # ln P(t)/P(a) + Σ_j min w_j: the log-odds of no points
     unit: float  # nats a point
 
+    def stretch(self, axis: Axis) -> tuple[float, float, float]:
+        """The points of "unknown", of the least and of the most that an attribute can have."""
+        zero = -axis.low / self.unit
+        points = (axis.odds - axis.low) / self.unit
+        return zero, min(zero, float(points.min())), max(zero, float(points.max()))
+
     def log_odds(self, points: float) -> float:
         """What a sum of points means."""
         return self.start + self.unit * points
@@ -114,7 +120,7 @@ def nomogram_svg(found: Scales, wide: bool) -> str:
     for axis in found.axes:
         if not wide:
             y += 14
-        curve = axis.numbers is not None and not _monotone(axis.odds)
+        curve = axis.numbers is not None and not monotone(axis.odds)
         drawn, tall = (_curve if curve else _line)(axis, found, at, y, left, wide)
         label = cut(axis.name, 24 if wide else 44)
         place = (14.0, y + (tall / 2 if curve else 4)) if wide else (left, y - 10 - _above(axis, found, at))
@@ -140,7 +146,8 @@ def _ruler(marks: list[tuple[float, str]], ends: tuple[float, float], y: float, 
     return "".join(body)
 
 
-def _monotone(odds: Floats) -> bool:
+def monotone(odds: Floats) -> bool:
+    """Whether a number always speaks the more for one class the larger it is, but for a wrinkle."""
     steps = np.diff(odds)
     blur = 0.02 * float(np.ptp(odds))
     return bool((steps >= -blur).all() or (steps <= blur).all())
@@ -164,7 +171,7 @@ def _marked(axis: Axis, found: Scales) -> list[tuple[float, str | None]]:
 Placed = list[tuple[float, str | None, int]]
 
 
-def _levels(axis: Axis, found: Scales, at: Any) -> Placed:
+def levels(axis: Axis, found: Scales, at: Any) -> Placed:
     """(x, label, level) of the marks: 0 just above the line, 1 just below, 2 and 3 farther; −1 where there is no room."""
     ends = [-math.inf] * 4
     placed: Placed = []
@@ -185,21 +192,18 @@ def _levels(axis: Axis, found: Scales, at: Any) -> Placed:
 
 def _above(axis: Axis, found: Scales, at: Any) -> float:
     """Room that labels take above the line."""
-    if axis.numbers is not None and not _monotone(axis.odds):
+    if axis.numbers is not None and not monotone(axis.odds):
         return 0.0
-    levels = [level for _, _, level in _levels(axis, found, at)]
-    return 26.0 if 2 in levels else 13.0
+    return 26.0 if any(level == 2 for _, _, level in levels(axis, found, at)) else 13.0
 
 
 def _line(axis: Axis, found: Scales, at: Any, y: float, left: float, wide: bool) -> tuple[str, float]:
     """A straight line with its values."""
-    placed = _levels(axis, found, at)
-    levels = {level for _, _, level in placed}
-    drop = 13.0 if 2 in levels else 0.0
+    placed = levels(axis, found, at)
+    used = {level for _, _, level in placed}
+    drop = 13.0 if 2 in used else 0.0
     y += drop + (0 if wide else _above(axis, found, at) - drop - 4)
-    first, last = min(x for x, _, _ in placed), max(x for x, _, _ in placed)
-    zero = at(-axis.low / found.unit)
-    first, last = min(first, zero), max(last, zero)
+    zero, first, last = (at(points) for points in found.stretch(axis))
     body = [f'<path class="rule strong" d="M{first:.1f},{y:.1f}H{last:.1f}"/>']
     body.append(f'<circle class="unknown" cx="{zero:.1f}" cy="{y:.1f}" r="3"/>')
     shift = {0: -7.0, 1: 16.0, 2: -19.0, 3: 28.0}
@@ -213,7 +217,7 @@ def _line(axis: Axis, found: Scales, at: Any, y: float, left: float, wide: bool)
         half = 3.1 * len(short)
         x = max(x, at(0) - 8 + half) if x - half < at(0) - 8 else x
         body.append(f"<g><title>{esc(label)}</title>{text(x, y + shift[level], short, style='value')}</g>")
-    below = 28.0 if 3 in levels else 16.0 if 1 in levels else 4.0
+    below = 28.0 if 3 in used else 16.0 if 1 in used else 4.0
     return "".join(body), drop + below + (0 if wide else _above(axis, found, at) - drop - 4)
 
 
@@ -246,7 +250,7 @@ def _curve(axis: Axis, found: Scales, at: Any, y: float, left: float, wide: bool
 def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tuple[str, float]:
     """The sum of the points, and below it the probability that it means."""
     most = sum(axis.range for axis in found.axes) / found.unit or 100.0
-    low, high = _useful(found, most)
+    low, high = useful(found, most)
     room = right - left
 
     def at(points: float) -> float:
@@ -270,7 +274,7 @@ def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tup
     return "".join(body), y
 
 
-def _useful(found: Scales, most: float) -> tuple[float, float]:
+def useful(found: Scales, most: float) -> tuple[float, float]:
     """The sums of points that matter: those where the probability is neither 0 nor 1, within what can be reached."""
     edge = math.log(0.9995 / 0.0005)
     low, high = max(0.0, found.points(-edge)), min(most, found.points(edge))

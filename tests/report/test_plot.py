@@ -1,0 +1,99 @@
+"""Figures: what is drawn is what was measured, on the caller's axes or on new ones; no matplotlib is one clear sentence."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import posteriori as po
+from posteriori.errors import MissingExtra, ModelError, UnknownValue
+
+X = {
+    "sky": ["blue", "grey", "grey", "blue", "$x$", "grey"] * 12,
+    "wind": np.arange(72.0) % 7,
+    "hill": np.concatenate([np.random.default_rng(0).normal(0, 1, 36), np.random.default_rng(1).normal(0, 4, 36)]),
+}
+Y = ["in", "out", "out", "in", "in", "out"] * 6 + ["out"] * 36
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield
+    plt.close("all")
+
+
+def texts(ax):
+    return [t.get_text() for t in ax.texts]
+
+
+def test_a_nomogram_names_values_and_leads_to_the_probability():
+    model = po.NaiveBayes(density="gaussian").fit(X, Y)
+    ax = po.plot.nomogram(model, "in", "out")
+    ax.figure.canvas.draw()
+    told = texts(ax)
+    assert {"Points", "Total points", "P(in)", "sky", "blue", "grey", r"\$x\$"} <= set(told)
+    assert po.plot.nomogram(model, ax=ax) is ax
+
+
+def test_a_nomogram_of_what_does_not_add_up_is_refused():
+    with pytest.raises(ModelError, match="take NaiveBayes"):
+        po.plot.nomogram(po.TAN().fit({k: X[k] for k in ("sky", "wind")}, Y))
+    model = po.NaiveBayes().fit(X, Y)
+    with pytest.raises(UnknownValue, match="holds 'inn'"):
+        po.plot.nomogram(model, "inn")
+    with pytest.raises(ModelError, match="two classes"):
+        po.plot.nomogram(model, "in", "in")
+    with pytest.raises(ModelError, match="one class"):
+        po.plot.nomogram(po.NaiveBayes().fit({"a": ["u", "v"]}, [1, 1]))
+
+
+def test_reliability_draws_its_bins():
+    posterior, y = [[0.9, 0.1], [0.8, 0.2], [0.4, 0.6], [0.45, 0.55]], [0, 0, 1, 0]
+    ax = po.plot.reliability(posterior, y, bins=4)
+    found = po.reliability(posterior, y, bins=4)
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), np.column_stack([found.said, found.came]))
+    assert "P(1)" in po.plot.reliability(posterior, y, 1).get_xlabel()
+
+
+def test_risk_and_coverage_as_measured():
+    posterior, y = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [0, 1, 1]
+    ax = po.plot.risk_coverage(posterior, y=y)
+    curve = po.risk_coverage(posterior, y=y)
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), np.column_stack([curve.coverage, curve.risk]))
+    assert len(po.plot.risk_coverage(posterior).lines) == 1
+
+
+def test_the_posterior_of_a_row():
+    model = po.NaiveBayes().fit(X, Y)
+    row = {"sky": ["blue"], "wind": [3.0], "hill": [0.1]}
+    ax = po.plot.posterior(model, row)
+    widths = sorted(bar.get_width() for bar in ax.patches)
+    np.testing.assert_allclose(widths, sorted(model.predict_proba(row)[0]))
+    with pytest.raises(ModelError, match="one row"):
+        po.plot.posterior(model, X)
+
+
+@pytest.mark.parametrize("model", [po.NaiveBayes(), po.TAN(), po.BayesNetClassifier()], ids=lambda m: type(m).__name__)
+def test_structures(model):
+    some = {k: X[k] for k in ("sky", "wind")}
+    told = texts(po.plot.structure(model.fit(some, Y)))
+    assert {"sky", "wind"} <= set(told)
+
+
+def test_networks_have_a_structure_and_neighbours_have_none():
+    assert "lung" in texts(po.plot.structure(po.networks.asia()))
+    with pytest.raises(ModelError, match="no structure"):
+        po.plot.structure(po.KNeighborsClassifier().fit(np.eye(6), [0, 1] * 3))
+
+
+def test_without_matplotlib_there_is_one_clear_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingExtra, match=r"posteriori\[plot\]"):
+        po.plot.posterior(po.NaiveBayes().fit(X, Y), {"sky": ["blue"], "wind": [3.0], "hill": [0.1]})
