@@ -95,7 +95,7 @@ def test_a_model_that_is_no_sum_has_no_tables():
     assert what_if(po.KNeighborsClassifier().fit(X[["size"]], y)) is None
 
 
-def test_values_of_few_rows_are_not_named_unless_rows_may_be_shown_or_they_were_declared():
+def test_values_of_few_rows_are_not_named_unless_rows_may_be_shown():
     X = {"who": ["ann", "bob"] * 10 + ["secret"] * (FEWEST_ROWS - 1)}
     y = ["a", "b"] * 11
     model = po.NaiveBayes().fit(X, y)
@@ -103,7 +103,7 @@ def test_values_of_few_rows_are_not_named_unless_rows_may_be_shown_or_they_were_
     assert what_if(model).attributes[0].hidden == 1
     assert what_if(model, with_rows=True).attributes[0].labels == ("ann", "bob", "secret")
     told = po.Schema.declare({"who": ["ann", "bob", "secret"]})
-    assert what_if(po.NaiveBayes(kinds=told).fit(X, y)).attributes[0].labels == ("ann", "bob", "secret")
+    assert what_if(po.NaiveBayes(kinds=told).fit(X, y)).attributes[0].labels == ("ann", "bob", None)
 
 
 def test_columns_that_say_nothing_or_are_too_many_are_listed():

@@ -60,6 +60,10 @@ def train(
     cv: o.Cv = None,
     time_limit: o.TimeLimit = None,
     seed: o.Seed = 0,
+    report: Annotated[str | None, typer.Option("--report", help="Write a report too: one HTML file.")] = None,
+    with_rows: Annotated[
+        bool, typer.Option("--with-rows", help="Rows of the data may be shown in the report.")
+    ] = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -69,11 +73,14 @@ def train(
     \b
     Example:
       posteriori train heart.csv --target disease
-      posteriori train heart.csv -t disease --loss costs.csv --reject 0.2 -o heart.posteriori
+      posteriori train heart.csv -t disease --loss costs.csv --reject 0.2 -o heart.posteriori --report heart.html
     """
     from .train import run_train
 
-    run_train(data, target, output, model, kind, missing, bins, sql, loss, reject, cv, time_limit, seed, json, quiet)
+    run_train(
+        data, target, output, model, kind, missing, bins, sql, loss, reject, cv, time_limit, seed, json, quiet,
+        report=report, with_rows=with_rows,
+    )  # fmt: skip
 
 
 @app.command(name="compare", epilog=CODES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pathlib
 import shlex
@@ -78,13 +79,18 @@ def run_train(
     seed: int,
     as_json: bool,
     quiet: bool,
+    report: str | None = None,
+    with_rows: bool = False,
 ) -> None:
-    """Read, compare, fit the best (or the one that is named) on all rows, save."""
+    """Read, compare, fit the best (or the one that is named) on all rows, save, report."""
     path = output_path(data, output)
+    page = None if report is None else output_path(data, report)
+    if page is not None and page.resolve() == path.resolve():
+        raise WriteError(f"the model and its report would both be {path}: give them different names")
     if model is not None and model not in DIRECT:
         _refuse_model(model)
     out, silent = console(), as_json or quiet
-    if model == "naive" and is_bulk(data) and not (bins or sql or cv or time_limit is not None):
+    if model == "naive" and is_bulk(data) and not (bins or sql or cv or time_limit is not None or page):
         return _train_bulk(data, target, path, told_kinds(kinds), missing, loss, reject, as_json, quiet)
     source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None)
     if not silent:
@@ -103,10 +109,16 @@ def run_train(
         fitted = fit(name, source, loss, reject, seed)
     interrupt.check()
     save(fitted, path)
+    if page is not None:
+        with busy("writing the report", silent):
+            report_on(page, fitted, source, board, name, seed, with_rows, {pathlib.Path(data): "data", path: "model"})
     if as_json:
-        print(json.dumps(_told(source, board, name, path), ensure_ascii=False, default=str))
+        told = _told(source, board, name, path)
+        print(json.dumps({**told, "report": None if page is None else str(page)}, ensure_ascii=False, default=str))
     elif not quiet:
         line(out, f"{name} on all {len(source.table):,} rows → {path}", "bold")
+        if page is not None:
+            line(out, f"report → {page}", "bold")
         line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv")
 
 
@@ -140,6 +152,34 @@ def _train_bulk(
         say_table(out, source, rows)
         line(out, f"naive on all {rows:,} rows, streamed → {path}", "bold")
         line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv")
+
+
+def report_on(
+    page: pathlib.Path,
+    fitted: Any,
+    source: Source,
+    board: Leaderboard | None,
+    name: str,
+    seed: int,
+    with_rows: bool,
+    files: dict[pathlib.Path, str],
+) -> None:
+    """The report of a model: judged on folds again, so that each row is judged by a model that had not seen it."""
+    from ..report.page import write_report
+
+    hashes = {f"{what}: {file.name}": _sha256(file) for file, what in files.items() if file.is_file()}
+    table = source.table
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        write_report(
+            page, fitted, table.X, table.y, leaderboard=board, chosen=name, title=source.name, seed=seed,
+            with_rows=with_rows, warnings=[*source.notes], hashes=hashes,
+        )  # fmt: skip
+
+
+def _sha256(file: pathlib.Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def output_path(data: str, output: str | None) -> pathlib.Path:

@@ -114,7 +114,8 @@ def gather(
     frame = open_frame(columns)
     if len(codes) != frame.n or not len(codes):
         raise BadValue(f"a report needs rows, each with its class: X has {frame.n} rows, y {len(codes)}")
-    schema = getattr(model, "schema_", None) or getattr(X, "schema", None)
+    inner = model._fitted() if hasattr(model, "loss_") else model
+    schema = getattr(inner, "schema_", None) or getattr(X, "schema", None)
     kinds = schema.kinds if schema is not None else resolve_kinds(frame, None)
     frame = frame.matched(schema.names) if schema is not None and frame.names is not None else frame
     if hasattr(model, "loss_"):

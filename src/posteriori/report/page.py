@@ -208,10 +208,16 @@ def _warnings(warnings: Sequence[str]) -> str:
     return section("warnings", f'<ul class="plain warn">{lines}</ul>{more}' if lines else note("no_warnings"))
 
 
+def _parameter(value: Any) -> str:
+    """A parameter as text; of one that may hold values of the data (a schema, a dict) only what it is."""
+    plain = value is None or isinstance(value, str | bool | int | float) or value == ()
+    return repr(value) if plain else type(value).__name__
+
+
 def fine_print(e: Evidence, hashes: Mapping[str, str]) -> str:
     """Parameters, versions, hashes, the time."""
-    params = sorted(e.model.get_params(deep=False).items()) if hasattr(e.model, "get_params") else []
-    rows = [[f"<code>{esc(k)}</code>", f"<code>{esc(repr(v), 120)}</code>"] for k, v in params[:MOST_LINES]]
+    params = sorted(e.model.get_params(deep=True).items()) if hasattr(e.model, "get_params") else []
+    rows = [[f"<code>{esc(k)}</code>", f"<code>{esc(_parameter(v), 120)}</code>"] for k, v in params[:MOST_LINES]]
     settings = table([say("parameter"), say("value")], rows, "settings") if rows else ""
     versions = {"python": platform.python_version()}
     for package in ("posteriori", "numpy", "scipy", "scikit-learn"):

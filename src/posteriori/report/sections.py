@@ -110,7 +110,7 @@ def _confusion(e: Evidence) -> str:
             line.append(f"<span{shade}>{n:,}<small>{percent(share, 0) if n else ''}</small></span>")
         lines.append(line)
     body = table(heads, lines, "confusion")
-    large = " wide" if len(columns) > 3 else ""
+    large = " wide" if len(columns) > 2 else ""
     how = f"<figcaption>{say('confusion_how')}</figcaption>"
     return f'<figure class="card{large}">{say("confusion", tag="h3")}{body}{how}</figure>'
 

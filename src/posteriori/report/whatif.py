@@ -18,6 +18,7 @@ from ..arrays import Floats
 from ..bayes.naive import NaiveBayes
 from ..bayes.semi import OneStructure
 from ..table.frame import Frame
+from .markup import cut
 
 POINTS = 60  # of a grid
 MOST_NUMBERS = 60_000  # that a page carries
@@ -103,7 +104,7 @@ def _of_naive(model: NaiveBayes, most: int, least: int) -> WhatIf | None:
             found.append(Attribute(column.name, labels, grid, table, share=_density(stats, j, grid)))
             continue
         counts = stats.cells.scope(stats.where("cells").index(j)).sum(axis=1).astype(float)
-        named = _named(column, counts, least)
+        named = _named(column.values, counts, least)
         found.append(Attribute(column.name, named, None, table, share=_shares(counts)))
     kept = {j for j, _, _ in chosen}
     rest = tuple(schema.names[j] for j in range(len(schema)) if j not in kept)
@@ -119,7 +120,7 @@ def _of_forest(model: OneStructure, least: int) -> WhatIf | None:
     found = []
     for j, (column, cut) in enumerate(zip(schema.columns, stats.cuts)):
         counts = stats.cells.scope(j).sum(axis=1).astype(float)
-        labels = bin_labels(cut) if cut is not None else _named(column, counts, least)
+        labels = bin_labels(cut) if cut is not None else _named(column.values, counts, least)
         parents = families.structure.parents[j]
         parent = parents[0] if parents else None
         found.append(Attribute(column.name, labels, None, families.tables[j], parent, _shares(counts)))
@@ -148,11 +149,9 @@ def _blank(kind: str, n: int) -> Any:
     return np.full(n, np.nan) if kind in ("numeric", "count") else np.full(n, None, dtype=object)
 
 
-def _named(column: Any, counts: Floats, least: int) -> tuple[str | None, ...]:
-    """Values as text; those of fewer than `least` rows are not named unless they were declared."""
-    from .markup import cut
-
-    return tuple(cut(v) if c >= least or v in column.declared else None for v, c in zip(column.values, counts.tolist()))
+def _named(values: tuple[Any, ...], counts: Floats, least: int) -> tuple[str | None, ...]:
+    """Values as text; those of fewer than `least` rows are not named, declared or not: a schema may come from the rows."""
+    return tuple(cut(v) if c >= least else None for v, c in zip(values, counts.tolist()))
 
 
 def _shares(counts: Any) -> Floats:
