@@ -118,9 +118,9 @@ def _of_forest(model: OneStructure, least: int) -> WhatIf | None:
     if cells * K > MOST_NUMBERS or 0 in sizes:
         return None
     found = []
-    for j, (column, cut) in enumerate(zip(schema.columns, stats.cuts)):
+    for j, (column, cuts) in enumerate(zip(schema.columns, stats.cuts)):
         counts = stats.cells.scope(j).sum(axis=1).astype(float)
-        labels = bin_labels(cut) if cut is not None else _named(column.values, counts, least)
+        labels = bin_labels(cuts) if cuts is not None else _named(column.values, counts, least)
         parents = families.structure.parents[j]
         parent = parents[0] if parents else None
         found.append(Attribute(column.name, labels, None, families.tables[j], parent, _shares(counts)))
