@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BadParameter, did_you_mean, listed
-from .folds import Stratified
+from .calibrated import Calibrated
 from .prepare import Prepare
 
 
@@ -73,7 +73,7 @@ def lineup() -> dict[str, Entry]:
         Entry("bagging", "bagged trees", _bagging, _wide, ours=False),
         Entry("forest", "random forest", _forest, _wide, ours=False),
         Entry("adaboost", "AdaBoost of stumps", _adaboost, _wide, ours=False),
-        Entry("boosting", "histogram gradient boosting", _boosting, _wide, ours=False),
+        Entry("boosting", "histogram gradient boosting", _boosting, _no_text, ours=False),
         Entry("perceptron", "perceptron", _perceptron, _wide, ours=False),
         Entry("mlp", "small neural network", _mlp, _wide, ours=False),
     )
@@ -210,7 +210,7 @@ def _perceptron(task: Task) -> Any:
 def _mlp(task: Task) -> Any:
     from sklearn.neural_network import MLPClassifier
 
-    return points(task, MLPClassifier((32,), early_stopping=task.n >= 1000, random_state=task.seed))
+    return points(task, MLPClassifier((32,), max_iter=500, early_stopping=task.n >= 1000, random_state=task.seed))
 
 
 def points(task: Task, model: Any, view: str = "one-hot") -> Any:
@@ -221,9 +221,7 @@ def points(task: Task, model: Any, view: str = "one-hot") -> Any:
 
 
 def _sigmoid(model: Any, task: Task) -> Any:
-    from sklearn.calibration import CalibratedClassifierCV
-
-    return CalibratedClassifierCV(model, method="sigmoid", cv=Stratified(3, task.seed), ensemble=False)
+    return Calibrated(model, task.seed)
 
 
 def _numbers_only(task: Task) -> str:
@@ -247,7 +245,7 @@ def _searched(task: Task) -> str:
 
 def _no_text(task: Task) -> str:
     words = [str(name) for name, kind in task.told.items() if kind == "text"]
-    return f"takes no text ({listed(words, most=2)})" if words else ""
+    return f"takes no text ({listed(words, most=2)})" if words else _wide(task)
 
 
 def _near(task: Task) -> str:

@@ -199,7 +199,7 @@ class Runner:
     def row(self, k: int) -> Row:
         if self.status == "finished" and self.done < k:
             self.stop("skipped", f"the time was over after {self.done} of {k} folds")
-        notes = tuple(f"{said} ({n} of {k} folds)" for said, n in sorted(self.warned.items()))
+        notes = tuple(f"{said} ({n} of {k} folds)" for said, n in self.warned.most_common(3))
         folds = {name: tuple(values) for name, values in self.scores.items()}
         e = self.entry
         return Row(e.name, e.says, clone(self.model), self.status, self.reason, folds, notes, e.ours)

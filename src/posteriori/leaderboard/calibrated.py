@@ -1,0 +1,77 @@
+"""A posterior for models that have only margins: a sigmoid of the margins, fitted on rows that they did not learn.
+
+Symbols: s(x) the margins, P(y|x) ∝ exp(a_y · s(x) + b_y), Platt's sigmoid where there are two classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from ..arrays import Array, Floats
+from .folds import Stratified
+
+
+class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier with a `decision_function`, its margins on three inner folds turned into a posterior.
+
+    A class that an inner fold lacks has the least margin there, so that no class is too small.
+
+    >>> from sklearn.linear_model import Perceptron
+    >>> X, y = [[-2.0], [-1.0], [-1.5], [1.0], [2.0], [1.5]], ["a", "a", "a", "b", "b", "b"]
+    >>> Calibrated(Perceptron()).fit(X, y).predict([[-1.0], [3.0]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(self, estimator: Any, seed: int = 0) -> None:
+        self.estimator = estimator
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """The classifier on all rows, the sigmoid on its margins for rows of inner folds."""
+        from sklearn.linear_model import LogisticRegression
+
+        X, y = _points(X), np.asarray(y)
+        self.classes_ = np.unique(y)
+        margins = np.full((len(y), len(self.classes_)), np.nan)
+        for train, test in Stratified(3, self.seed).split(X, y):
+            if len(np.unique(y[train])) > 1:
+                fitted = clone(self.estimator).fit(X[train], y[train], **_weighed(sample_weight, train))
+                margins[test] = self._margins(fitted, X[test])
+        known = np.flatnonzero(np.isfinite(margins).all(axis=1))
+        self.estimator_ = clone(self.estimator).fit(X, y, **_weighed(sample_weight, slice(None)))
+        self.sigmoid_ = LogisticRegression(max_iter=1000).fit(
+            margins[known], y[known], **_weighed(sample_weight, known)
+        )
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(y|x) of the margins; a class that no inner fold could test has none."""
+        X = _points(X)
+        found = np.zeros((X.shape[0], len(self.classes_)))
+        found[:, np.searchsorted(self.classes_, self.sigmoid_.classes_)] = self.sigmoid_.predict_proba(
+            self._margins(self.estimator_, X)
+        )
+        return found
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def _margins(self, fitted: Any, X: Any) -> Floats:
+        """A margin for every class; two classes have one, with both signs."""
+        found = np.asarray(fitted.decision_function(X), dtype=np.float64)
+        found = np.column_stack([-found, found]) if found.ndim == 1 else found
+        whole = np.repeat(found.min(axis=1, keepdims=True) - 1.0, len(self.classes_), axis=1)
+        whole[:, np.searchsorted(self.classes_, fitted.classes_)] = found
+        return whole
+
+
+def _points(X: Any) -> Any:
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def _weighed(weights: Any, rows: Any) -> dict[str, Any]:
+    return {} if weights is None else {"sample_weight": np.asarray(weights)[rows]}
