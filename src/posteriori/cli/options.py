@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 Data = Annotated[
-    str, typer.Argument(help="CSV, Parquet, JSON lines or ARFF file (.gz too); - is stdin.", metavar="DATA")
+    str, typer.Argument(help="CSV, Parquet, JSON lines, ARFF, DuckDB or SQLite file; - is stdin.", metavar="DATA")
 ]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column to be foretold.", metavar="COLUMN")]
 Kinds = Annotated[

@@ -45,8 +45,8 @@ def batches(
 
     source: Any = sys.stdin.buffer if path == "-" else path
     with at_hand(source, "utf-8", None) as (file, name, form), duckdb.connect(":memory:") as engine:
-        if form == "arff":
-            raise FormatError(f"{name}: rows of ARFF files are not streamed; save it as CSV or Parquet")
+        if form not in ("csv", "parquet", "json"):
+            raise FormatError(f"{name}: rows of such a file are not streamed; save them as CSV or Parquet")
         quoted = "".join(f"[{c}]" if c in "*?[" else c for c in str(file)).replace("'", "''")
         try:
             if form == "csv":

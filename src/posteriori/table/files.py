@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import BadParameter, FormatError, UnknownColumn, did_you_mean, listed
 from .arff import read_arff
+from .databases import DATABASES
 from .plain import is_cell, plain_frame
 
 FORMATS = {
@@ -29,6 +30,7 @@ FORMATS = {
     ".jsonl": "json",
     ".ndjson": "json",
     ".arff": "arff",
+    **DATABASES,
 }
 # every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
 CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
@@ -51,7 +53,7 @@ def at_hand(source: Any, encoding: str, format: str | None) -> Iterator[tuple[pa
         if file.stat().st_size == 0:
             raise FormatError(f"{name} is empty")
         form = format or _format(file, name)
-        if form != "parquet":
+        if form != "parquet" and form not in DATABASES.values():
             file = _as_utf8(file, name, encoding, pathlib.Path(room))
         yield file, name, form
 

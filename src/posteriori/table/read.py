@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadParameter, UnknownColumn, did_you_mean, listed
+from .databases import DATABASES, from_database
 from .dates import WRITTEN, as_dates, date_columns, plain_dates
 from .encode import FEW
 from .files import FORMATS, at_hand, from_arff, query
@@ -38,7 +39,7 @@ def read(
     header: bool | Sequence[str] | None = None,
     format: str | None = None,
 ) -> Table:
-    """Read a file (CSV, Parquet, JSON lines, ARFF; `.gz` too), look at every cell once and decide the schema.
+    """Read a file (CSV, Parquet, JSON lines, ARFF, `.gz` too; a database), look at every cell once, decide the schema.
 
     Parameters
     ----------
@@ -50,7 +51,8 @@ def read(
     kinds : str or dict, optional
         Kinds that are told and not inferred.
     sql : str, optional
-        A query over the file, named `this`: `read("big.parquet", sql="SELECT * FROM this WHERE year = 2026")`.
+        A query over the file, named `this`: `read("big.parquet", sql="SELECT * FROM this WHERE year = 2026")`; of a
+        database (`.duckdb`, `.sqlite`, `.db`) over its own tables; where there is but one it may be left out.
     encoding : str
         Of a text file; any that Python knows.
     missing : str or list of str, optional
@@ -60,7 +62,7 @@ def read(
         The decimal mark of a CSV file.
     header : bool or list of str, optional
         Whether the first line of a CSV file has the names, or the names; unless told, it has where it looks like it.
-    format : "csv", "parquet", "json" or "arff", optional
+    format : "csv", "parquet", "json", "arff", "duckdb" or "sqlite", optional
         Unless told, the ending says.
 
     >>> import io
@@ -73,6 +75,8 @@ def read(
     with at_hand(path, encoding, format) as (file, name, form):
         if form == "arff":
             frame, values, notes = from_arff(file, name, sql)
+        elif form in DATABASES.values():
+            (frame, notes), values = from_database(file, name, form, sql), {}
         else:
             frame, notes = query(file, name, form, sql, decimal, header)
             values = {}
