@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
-from posteriori.errors import ModelFileError, NotStorable, WriteError
+from posteriori.errors import ModelError, ModelFileError, NotStorable, WriteError
 from posteriori.store.file import describe, from_bytes, to_bytes
 from posteriori.store.forms import PUBLIC
 
@@ -251,3 +251,26 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
         signal.signal(signal.SIGXFSZ, quiet)
     assert file.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["a.posteriori"]
+
+
+def test_what_was_set_after_fitting_is_kept():
+    lazy = made("lazy").set_params(lazy=False)
+    assert from_bytes(written(lazy)).get_params() == lazy.get_params()
+    nearest = made("nearest").set_params(metric="manhattan")
+    with pytest.raises(ModelError, match="fit again"):
+        written(nearest)
+
+
+def test_a_loss_in_a_file_comes_along(tmp_path):
+    (tmp_path / "loss.csv").write_text("decided,in,out,off\nin,0,5,1\nout,1,0,1\noff,1,1,0\n")
+    model = po.RiskClassifier(po.NaiveBayes(), loss=str(tmp_path / "loss.csv")).fit(X, y)
+    data = written(model)
+    (tmp_path / "loss.csv").unlink()
+    twin = from_bytes(data)
+    assert twin.loss_.matrix.tolist() == [[0, 1, 5], [1, 0, 1], [1, 1, 0]]
+    assert model.loss == str(tmp_path / "loss.csv")
+
+
+def test_set_output_comes_along():
+    model = po.KMeans(2, random_state=0).set_output(transform="pandas").fit(P)
+    assert isinstance(from_bytes(written(model)).transform(P), pd.DataFrame)

@@ -14,7 +14,8 @@ from .form import Form
 __all__ = ["HOME", "PUBLIC", "form_of", "form_tagged"]
 
 _TAGS = {
-    "tables": ("Schema", "Interval", "Period"),
+    "tables": ("Schema",),
+    "frames": ("Interval", "Period"),
     "statistics": (
         *("Counts", "Moments", "CoMoments", "Span", "Histogram", "Sample", "Joint", "RowStore", "FamilyMoments"),
         *("Statistics", "ByClass"),

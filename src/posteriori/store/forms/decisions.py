@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import os
+from dataclasses import replace
 from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 
 from ...decision.classifier import RiskClassifier
-from ...decision.loss import Loss
+from ...decision.loss import Loss, as_loss
 from ...errors import NotStorable
 from ...estimator import Estimator
 from .form import Fields, Form, anything, array, estimator, flag, floats, natural, need, value
@@ -22,6 +25,21 @@ def _risk(model: RiskClassifier) -> None:
         _ = model.actions_  # refuses a loss of other classes
 
 
+def _risk_of(model: RiskClassifier) -> Fields:
+    """A loss that is the name of a file becomes what the file says: a model file needs no other."""
+    if isinstance(model.loss, str | os.PathLike):
+        model = copy.copy(model)
+        model.loss = as_loss(model.loss, ())
+    if "estimator_" in vars(model):
+        _ = model.actions_  # what could not be loaded is not saved
+    return _RISK.take(model)
+
+
+def _risk_made(fields: Fields) -> Any:
+    need(not isinstance(fields.get("loss"), str), "a loss must be numbers, not the name of a file")
+    return _RISK.build(fields)
+
+
 def _frozen(held: Any) -> Fields:
     if not isinstance(held.estimator, Estimator):
         raise NotStorable(
@@ -31,6 +49,9 @@ def _frozen(held: Any) -> Fields:
     return {"estimator": held.estimator}
 
 
+_RISK = estimator(
+    RiskClassifier, _risk, {"estimator_": anything, "n_features_in_": natural(), "feature_names_in_": array}
+)
 FORMS = {
     form.tag: form
     for form in (
@@ -43,10 +64,6 @@ FORMS = {
             lambda fields: FrozenEstimator(**fields),
             lambda held: need(isinstance(held.estimator, Estimator), "a frozen estimator must be one of posteriori"),
         ),
-        estimator(
-            RiskClassifier,
-            _risk,
-            {"estimator_": anything, "n_features_in_": natural(), "feature_names_in_": array},
-        ),
+        replace(_RISK, take=_risk_of, build=_risk_made),
     )
 }

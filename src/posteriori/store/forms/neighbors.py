@@ -77,6 +77,7 @@ def _rows_of(model: Any) -> Fields:
         raise NotStorable(f"metric_params: a model file holds {sorted(TOLD)}. Got {strange[0]!r} instead.")
     fields: Fields = _FORMS[type(model)].take(model)
     if "_store" in vars(model):
+        model._same_metric()  # else the rows could not be indexed again
         fields["_rows"] = model._store.rows
     return fields
 

@@ -1,11 +1,10 @@
-"""Schemas, column by column under each other: names, kinds, sizes, then all values; and what pandas' values are."""
+"""Schemas, column by column under each other: names, kinds, sizes, then all values."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import NotStorable
 from ...table.schema import KINDS, Column, Schema, is_missing
@@ -71,34 +70,4 @@ def is_distinct(values: Any) -> bool:
     return len(set(values)) == len(values) and not any(map(is_missing, values))
 
 
-def _interval(fields: dict[str, Any]) -> Any:
-    return pd.Interval(fields["left"], fields["right"], fields["closed"])
-
-
-def _period(fields: dict[str, Any]) -> Any:
-    return pd.Period(ordinal=fields["ordinal"], freq=fields["freqstr"])
-
-
-def _read(*names: str) -> Any:
-    return lambda held: {n: getattr(held, n) for n in names}
-
-
-FORMS = {
-    "Schema": Form("Schema", Schema, SPECS, take, build, lambda made: None),
-    "Interval": Form(
-        "Interval",
-        pd.Interval,
-        {"left": anything, "right": anything, "closed": text},
-        _read("left", "right", "closed"),
-        _interval,
-        lambda made: None,
-    ),
-    "Period": Form(
-        "Period",
-        pd.Period,
-        {"ordinal": anything, "freqstr": text},
-        _read("ordinal", "freqstr"),
-        _period,
-        lambda made: None,
-    ),
-}
+FORMS = {"Schema": Form("Schema", Schema, SPECS, take, build, lambda made: None)}

@@ -76,7 +76,7 @@ def sql(
     shown = _named(kept, [f"P({c})" for c in classes], loss is not None)
     columns = [*ks, *ps, *_decision(ls, ps, classes, loss, reject_label, d)]
     steps += [[f"{c} AS {d.column(n)}" for c, n in zip(columns, shown)]]
-    return _chained(steps, source)
+    return _chained(steps, source, d)
 
 
 def _posterior(ks: list[str], ls: list[str], ps: list[str], d: Dialect) -> list[list[str]]:
@@ -132,11 +132,14 @@ def _named(kept: list[str], posteriors: list[str], risk: bool) -> list[str]:
     return out
 
 
-def _chained(steps: list[list[str]], source: str) -> str:
+def _chained(steps: list[list[str]], source: str, d: Dialect) -> str:
     """One query of steps, each of which reads the one before."""
     froms = [source, *(f"step{i}" for i in range(len(steps) - 1))]
     texts = [f"SELECT {', '.join(columns)} FROM {name}" for columns, name in zip(steps, froms)]
-    parts = [f"step{i} AS ({text})" for i, text in enumerate(texts[:-1])]
+    how = (
+        "AS MATERIALIZED" if d.name == "postgres" else "AS"
+    )  # else it writes every step into the next, again and again
+    parts = [f"step{i} {how} ({text})" for i, text in enumerate(texts[:-1])]
     return "WITH " + ",\n".join(parts) + "\n" + texts[-1]
 
 
