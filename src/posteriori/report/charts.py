@@ -69,11 +69,14 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 def tick_text(value: float, marks: Sequence[float]) -> str:
     """A mark with the digits that its neighbours ask for."""
     size = max(map(abs, marks))
-    if size >= 1e5 or 0 < size < 1e-3:
+    if size >= 1e7 or 0 < size < 1e-3:
         return f"{value:.3g}"
+    if size >= 1e4:
+        return f"{value:,.0f}"
     gaps = [b - a for a, b in itertools.pairwise(marks)]
-    digits = max(0, -math.floor(math.log10(min(gaps)) + 1e-9)) if gaps else 2
-    return f"{value:.{min(digits, 6)}f}"
+    if not gaps:
+        return f"{value:.6g}"
+    return f"{value:.{min(max(0, -math.floor(math.log10(min(gaps)) + 1e-9)), 6)}f}"
 
 
 class Plane:

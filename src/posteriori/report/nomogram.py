@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from .charts import picture, text, tick_text, ticks, word
+from .charts import picture, text, text_width, tick_text, ticks, word
 from .markup import cut, esc
 from .whatif import Attribute, WhatIf
 
@@ -111,34 +111,32 @@ def nomogram_svg(found: Scales, wide: bool) -> str:
         return left + room * points / 100
 
     body: list[str] = []
-    y = 20.0 if wide else 30.0
-    body.append(_title("scale_points", 14.0 if wide else left, y + 4 if wide else y - 16, wide))
-    body.append(_ruler([(at(p), f"{p}") for p in range(0, 101, 10 if wide else 20)], (left, right), y, at, 5, wide))
-    top = y
-    y += 34
+    y = 20.0 if wide else 36.0
+    body.append(_title("scale_points", 14.0 if wide else left, y + 4 if wide else y - 21))
+    body.append(_ruler([(at(p), f"{p}") for p in range(0, 101, 10 if wide else 20)], (left, right), y))
+    top, y = y, y + 12
     rows: list[str] = []
     for axis in found.axes:
-        if not wide:
-            y += 14
+        head = 0.0 if wide else 16.0  # a name above its line
         curve = axis.numbers is not None and not monotone(axis.odds)
-        drawn, tall = (_curve if curve else _line)(axis, found, at, y, left, wide)
-        label = cut(axis.name, 24 if wide else 44)
-        place = (14.0, y + (tall / 2 if curve else 4)) if wide else (left, y - 10 - _above(axis, found, at))
-        rows.append(f"<g><title>{esc(axis.name)}</title>{text(*place, label, anchor='start', style='name')}</g>{drawn}")
-        y += tall + (24 if wide else 30)
-    body += [f'<path class="grid" d="M{at(p):.1f},{top:.0f}V{y - 20:.0f}"/>' for p in range(0, 101, 10 if wide else 20)]
+        drawn, middle, end = (_curve if curve else _line)(axis, found, at, y + head, wide)
+        place = (14.0, middle + 4) if wide else (left, y + 10)
+        label = text(*place, cut(axis.name, 22 if wide else 44), anchor="start", style="name")
+        rows.append(f"<g><title>{esc(axis.name)}</title>{label}</g>{drawn}")
+        y = end + (10 if wide else 14)
+    body += [f'<path class="grid" d="M{at(p):.1f},{top:.0f}V{y - 4:.0f}"/>' for p in range(0, 101, 10 if wide else 20)]
     body += rows
-    drawn, y = _foot(found, y + (10 if wide else 20), left, right, wide)
+    drawn, y = _foot(found, y + 18, left, right, wide)
     return picture(
         "".join(body) + drawn, "chart_nomogram", width, y + 20, " nomogram" + (" wide" if wide else " narrow")
     )
 
 
-def _title(key: str, x: float, y: float, wide: bool, *parts: Any) -> str:
+def _title(key: str, x: float, y: float, *parts: Any) -> str:
     return word(x, y, key, *parts, anchor="start", style="name strong")
 
 
-def _ruler(marks: list[tuple[float, str]], ends: tuple[float, float], y: float, at: Any, small: int, wide: bool) -> str:
+def _ruler(marks: list[tuple[float, str]], ends: tuple[float, float], y: float) -> str:
     body = [f'<path class="rule strong" d="M{ends[0]:.1f},{y:.1f}H{ends[1]:.1f}"/>']
     for x, told in marks:
         body.append(f'<path class="rule" d="M{x:.1f},{y:.1f}v-5"/>')
@@ -180,9 +178,9 @@ def levels(axis: Axis, found: Scales, at: Any) -> Placed:
         if label is None:
             placed.append((x, None, -1))
             continue
-        short = label if len(label) <= 18 else label[:17] + "…"
-        half = 3.1 * sum(2 if ord(c) > 0x2E80 else 1 for c in short) + 3
-        begin = max(x - half, at(0) - 8)
+        short = cut(label, 18)
+        half = text_width(short) / 2 + 3
+        begin = _inside(x, half, at) - half
         level = next((k for k in range(4) if ends[k] <= begin), -1)
         if level >= 0:
             ends[level] = begin + 2 * half
@@ -190,19 +188,16 @@ def levels(axis: Axis, found: Scales, at: Any) -> Placed:
     return placed
 
 
-def _above(axis: Axis, found: Scales, at: Any) -> float:
-    """Room that labels take above the line."""
-    if axis.numbers is not None and not monotone(axis.odds):
-        return 0.0
-    return 26.0 if any(level == 2 for _, _, level in levels(axis, found, at)) else 13.0
+def _inside(x: float, half: float, at: Any) -> float:
+    """The middle of a label that keeps within the picture."""
+    return float(max(min(x, at(100) + 12 - half), at(0) - 10 + half))
 
 
-def _line(axis: Axis, found: Scales, at: Any, y: float, left: float, wide: bool) -> tuple[str, float]:
-    """A straight line with its values."""
+def _line(axis: Axis, found: Scales, at: Any, y: float, wide: bool) -> tuple[str, float, float]:
+    """(a straight line with its values, where it lies, where its labels end); `y` is the top of its room."""
     placed = levels(axis, found, at)
     used = {level for _, _, level in placed}
-    drop = 13.0 if 2 in used else 0.0
-    y += drop + (0 if wide else _above(axis, found, at) - drop - 4)
+    y += 29.0 if 2 in used else 17.0
     zero, first, last = (at(points) for points in found.stretch(axis))
     body = [f'<path class="rule strong" d="M{first:.1f},{y:.1f}H{last:.1f}"/>']
     body.append(f'<circle class="unknown" cx="{zero:.1f}" cy="{y:.1f}" r="3"/>')
@@ -211,40 +206,36 @@ def _line(axis: Axis, found: Scales, at: Any, y: float, left: float, wide: bool)
         if level < 0:
             body.append(f'<path class="rule thin" d="M{x:.1f},{y:.1f}v-4"><title>{esc(label or "")}</title></path>')
             continue
-        up = level % 2 == 0
-        body.append(f'<path class="rule" d="M{x:.1f},{y:.1f}v{-4 if up else 4}"/>')
+        body.append(f'<path class="rule" d="M{x:.1f},{y:.1f}v{4 if level % 2 else -4}"/>')
         short = cut(label, 18)
-        half = 3.1 * len(short)
-        x = max(x, at(0) - 8 + half) if x - half < at(0) - 8 else x
-        body.append(f"<g><title>{esc(label)}</title>{text(x, y + shift[level], short, style='value')}</g>")
-    below = 28.0 if 3 in used else 16.0 if 1 in used else 4.0
-    return "".join(body), drop + below + (0 if wide else _above(axis, found, at) - drop - 4)
+        said = text(_inside(x, text_width(short) / 2, at), y + shift[level], short, style="value")
+        body.append(f"<g><title>{esc(label)}</title>{said}</g>")
+    return "".join(body), y, y + (30.0 if 3 in used else 18.0 if 1 in used else 5.0)
 
 
-def _curve(axis: Axis, found: Scales, at: Any, y: float, left: float, wide: bool) -> tuple[str, float]:
-    """A number that speaks for the target in the middle and against it at the ends, or the like: value upright, points
-    across."""
+def _curve(axis: Axis, found: Scales, at: Any, y: float, wide: bool) -> tuple[str, float, float]:
+    """The same of a number that speaks for the target in the middle and against it at the ends, or the like: value upright,
+    points across."""
     assert axis.numbers is not None
+    y += 8
     tall, grid = 66.0, axis.numbers
     low, high = float(grid[0]), float(grid[-1])
-    points = (axis.odds - axis.low) / found.unit
-    xs = [at(float(p)) for p in points]
+    xs = [at(float(p)) for p in (axis.odds - axis.low) / found.unit]
 
     def up(v: float) -> float:
         return y + tall - tall * (v - low) / ((high - low) or 1.0)
 
-    zero = at(-axis.low / found.unit)
-    begin, end = min(*xs, zero), max(*xs, zero)
     body = []
-    marks = ticks(low, high, 3)
+    marks = ticks(low, high, 4)
     for v in marks:
-        body.append(f'<path class="grid dotted" d="M{begin:.1f},{up(v):.1f}H{end:.1f}"/>')
-        tip = (begin - 6, "end") if begin - 30 > left - 20 else (end + 6, "start")
-        body.append(text(tip[0], up(v) + 4, tick_text(v, marks), anchor=tip[1], style="value"))
+        body.append(f'<path class="grid dotted" d="M{at(0):.1f},{up(v):.1f}H{at(100):.1f}"/>')
+        x, h = (at(0) - 6, up(v) + 4) if wide else (at(100), up(v) - 3)
+        body.append(text(x, h, tick_text(v, marks), anchor="end", style="value"))
+    zero = at(-axis.low / found.unit)
     body.append(f'<path class="unknown-line" d="M{zero:.1f},{y:.1f}v{tall:.1f}"/>')
     path = "M" + "L".join(f"{x:.1f},{up(float(v)):.1f}" for x, v in zip(xs, grid))
     body.append(f'<path class="line accent" d="{path}"/>')
-    return "".join(body), tall
+    return "".join(body), y + tall / 2, y + tall + 4
 
 
 def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tuple[str, float]:
@@ -258,11 +249,11 @@ def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tup
 
     body = [f'<path class="rule thin" d="M{14.0 if wide else left:.0f},{y - 12:.1f}H{right:.1f}"/>']
     y += 16 if wide else 28
-    body.append(_title("scale_total", 14.0 if wide else left, y + 4 if wide else y - 20, wide))
+    body.append(_title("scale_total", 14.0 if wide else left, y + 4 if wide else y - 21))
     marks = ticks(low, high, 12 if wide else 5)
-    body.append(_ruler([(at(v), tick_text(v, marks)) for v in marks], (left, right), y, at, 5, wide))
+    body.append(_ruler([(at(v), tick_text(v, marks)) for v in marks], (left, right), y))
     y += 36 if wide else 52
-    body.append(_title("scale_probability", 14.0 if wide else left, y + 4 if wide else y - 20, wide, found.target))
+    body.append(_title("scale_probability", 14.0 if wide else left, y + 4 if wide else y - 21, found.target))
     shares, end = [], -math.inf
     for p in SHARES:
         x = at(found.points(math.log(p / (1 - p))))
@@ -270,7 +261,7 @@ def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tup
         if left - 1 <= x <= right + 1 and x - end > 6.6 * len(told) + 5:
             shares.append((x, told))
             end = x
-    body.append(_ruler(shares, (left, right), y, at, 5, wide))
+    body.append(_ruler(shares, (left, right), y))
     return "".join(body), y
 
 
