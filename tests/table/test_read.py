@@ -488,3 +488,19 @@ def test_an_uneven_line_far_down_is_named_with_its_cell(tmp_path, line, said):
     (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
     with pytest.raises(FormatError, match=said):
         po.read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("at", [2, 431])
+def test_a_quote_that_never_ends_is_named_by_its_line(tmp_path, at):
+    lines = [f"{i % 7},{i % 3},{'xy'[i % 2]}" for i in range(500)]
+    lines[at - 2] = '1,"2,x'
+    file = tmp_path / "open.csv"
+    file.write_text("a,b,class\n" + "\n".join(lines) + "\n")
+    with pytest.raises(FormatError, match=rf"open.csv, line {at}: the quote that begins '\"2' never ends"):
+        po.read(file, target="class")
+
+
+def test_inches_and_closed_quotes_are_no_fault(tmp_path):
+    file = tmp_path / "inch.csv"
+    file.write_text("size,b,class\n" + "".join(f'{i % 5}" x 3",{i % 3},{"xy"[i % 2]}\n' for i in range(40)))
+    assert po.read(file, target="class").X["size"].iloc[1] == '1" x 3"'

@@ -197,6 +197,8 @@ def csv_source(
     mark, quote, _, skip, has_header, width, first = sniffed
     if file.suffix.lower() == ".zst":
         return f"read_csv('{quoted}', {options}{told})", [], ()
+    if quote == "(empty)":
+        _refuse_open_quote(file, name, mark)
     skipped, line = _first_lines(file, int(skip), mark, quote)
     for at, before in enumerate(skipped, start=1):
         if len(before) > 1:  # no title, but a row of another length than those that the engine took for the table
@@ -246,6 +248,19 @@ def _first_lines(file: pathlib.Path, skip: int, mark: str, quote: str) -> tuple[
     if line:
         line[0] = line[0].lstrip("\ufeff")
     return skipped, line
+
+
+def _refuse_open_quote(file: pathlib.Path, name: str, mark: str) -> None:
+    """The engine takes a file in which one quote never closes for one without quotes: say where it opens instead."""
+    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
+    with opener(file, "rb") as raw:
+        if not any(b'"' in piece for piece in iter(lambda: raw.read(1 << 20), b"")):
+            return
+    with _opened(file) as text:
+        for at, line in enumerate(text, start=1):
+            for cell in line.rstrip("\r\n").split(mark) if '"' in line else ():
+                if cell.startswith('"') and not (len(cell) > 1 and cell.endswith('"')):
+                    raise FormatError(f"{name}, line {at}: the quote that begins {cell!r:.60} never ends")
 
 
 def _refuse_ragged(file: pathlib.Path, name: str, names: list[str]) -> None:
