@@ -214,6 +214,31 @@ def test_scikit_learn_s_models_have_one_too(tmp_path):
     assert "LogisticRegression" in text
 
 
+def test_tables_of_every_kind(tmp_path):
+    """Sparse counts, text alone, booleans as classes, one class, actions that are no classes, a column of one value."""
+    from scipy import sparse
+
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    counts = sparse.csr_matrix(rng.poisson(1 + y[:, None], (60, 5)))
+    said = np.array(["good fun", "bad luck"])[y]
+    cases = [
+        (po.NaiveBayes(), counts, y),
+        (po.MultinomialNB(), counts, y),
+        (po.NaiveBayes(kinds={"said": "text"}), {"said": said}, y),
+        (po.NaiveBayes(), {"a": rng.choice(["u", "v"], 60)}, y == 1),
+        (po.NaiveBayes(), {"a": ["u"] * 60}, y),
+        (po.NaiveBayes(), {"a": ["u", "v"] * 30}, ["only"] * 60),
+        (po.GaussianNB(), rng.normal(size=(60, 3)), y),
+    ]
+    for model, X, labels in cases:
+        assert Tags(written(tmp_path, model.fit(X, labels), X, labels)).open == []
+    loss = po.Loss([[0, 5], [2, 1], [9, 9]], classes=["no", "yes"], actions=["wait", "treat", "yes"])
+    X, labels = {"a": rng.choice(["u", "v"], 60)}, np.array(["no", "yes"])[y]
+    text = written(tmp_path, po.NaiveBayes().fit(X, labels), X, labels, loss=loss, reject=3.0)
+    assert "treat" in text
+
+
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
 def test_few_rows(tmp_path, n):
     X = {"a": ["u", "v"] * n, "b": np.arange(2.0 * n), "none": [np.nan] * (2 * n), "same": [1.0] * (2 * n)}

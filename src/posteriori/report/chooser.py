@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..bayes.naive import NaiveBayes
+from ..errors import PosterioriError
 from .evidence import Evidence
 from .markup import cut, data_block, esc, name, say
 from .nomogram import MOST_DRAWN, nomogram_svg, scales
@@ -24,7 +26,8 @@ def decide(e: Evidence) -> tuple[str, str]:
     if table is None and (other := _stand_in(e)) is not None:
         table, told = what_if(other, with_rows=e.with_rows), note("stand_in", kind)
     if table is None or len(e.classes) < 2:
-        return section("decide", note("not_additive", kind)), ""
+        silent = isinstance(e.inner, NaiveBayes) and len(e.classes) > 1
+        return section("decide", note("nothing_to_choose" if silent else "not_additive", kind)), ""
     controls = "".join(_control(j, a) for j, a in enumerate(table.attributes))
     hidden = sum(a.hidden for a in table.attributes)
     foot = note("rare_hidden", f"{hidden:,}") if hidden else ""
@@ -51,9 +54,6 @@ def _some(key: str, names: tuple[str, ...]) -> str:
 
 def _stand_in(e: Evidence) -> Any:
     """Naive Bayes on the same rows, or nothing where these are no table that it takes."""
-    from ..bayes.naive import NaiveBayes
-    from ..errors import PosterioriError
-
     names = e.frame.names if e.frame.names is not None else [f"x{j}" for j in range(e.frame.d)]
     try:
         kinds = dict(zip(names if e.frame.names is not None else range(e.frame.d), e.kinds))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..decision.calibrate import reliability
 from ..decision.curve import cost_curve, risk_coverage
-from ..decision.loss import Loss
+from ..table.labels import position
 from .charts import SERIES, Line, curves_chart, free_chart, legend, reliability_chart, spread_chart, thinned
 from .evidence import Evidence
 from .markup import esc, figure, name, percent, say
@@ -105,7 +105,9 @@ def _confusion(e: Evidence) -> str:
         for col in columns:
             n = int(counts[np.ix_(group, col)].sum())
             share = n / total if total else 0.0
-            right = len(group) == len(col) == 1 and group[0] == col[0] < K
+            right = (
+                len(group) == len(col) == 1 and position(e.classes[group[0]], e.actions[: A - e.loss.reject]) == col[0]
+            )
             shade = f' class="{"hit" if right else "miss"} q{math.ceil(share * 8)}"'
             line.append(f"<span{shade}>{n:,}<small>{percent(share, 0) if n else ''}</small></span>")
         lines.append(line)
@@ -183,7 +185,8 @@ def _cost(e: Evidence, order: list[int], key: str) -> str:
 
 
 def _coverage(e: Evidence) -> str:
-    curve = risk_coverage(e.posterior, Loss(e.loss.matrix, reject=e.loss.reject), e.y)
+    known = np.asarray(e.model.classes_)
+    curve = risk_coverage(e.posterior, e.loss, known[e.y], classes=known)
     xs, ys = thinned(
         np.concatenate([curve.coverage[:1] * 0, curve.coverage]), np.concatenate([curve.risk[:1], curve.risk])
     )

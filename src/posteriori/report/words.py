@@ -46,6 +46,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "What {0} says is no sum over attributes, or its tables are too large for a page: there is nothing to choose here.",
         "{0} 的结论不是各属性之和，或其表太大，无法放入页面：这里没有可选择的内容。",
     ),
+    "nothing_to_choose": (
+        "{0} has no column here whose values could be listed: texts are not chosen from.",
+        "{0} 没有可以列出取值的列：文本无法选择。",
+    ),
     "stand_in": (
         "{0} is no sum over attributes, so this section shows naive Bayes, trained on the same rows; it may "
         "decide otherwise.",
