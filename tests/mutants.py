@@ -37,7 +37,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "src" / "posteriori"
 KEPT = ROOT / "build" / "mutants"
-DEFAULTS = "tests/laws/test_defaults.py"  # reads signatures, and so runs no line of them
+READERS = ("tests/laws/test_defaults.py", "tests/laws/test_values.py")  # of declarations, which they do not run
 ENOUGH = 20.0  # seconds of tests; who outlives them lives
 QUIET = ["-q", "-p", "no:xdist", f"--rootdir={ROOT}", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
@@ -219,7 +219,7 @@ def judges_of(edit: Edit, known: dict[str, dict[str, Any]], own_only: bool) -> t
     chosen, spent, by_cost = list[str](), 0.0, []
     for test, k in known.items():
         run = [here] if edit.inside else [f for f in k["ran"] if f.startswith(here)]
-        names = {n for f in run for n in k["ran"].get(f, ())} if edit.inside or test != DEFAULTS else {*k["seconds"]}
+        names = {n for f in run for n in k["ran"].get(f, ())} if edit.inside or test not in READERS else {*k["seconds"]}
         seconds = sorted((k["seconds"][n], n) for n in names)
         by_cost.append((test not in mirrors, sum(s for s, _ in seconds), [n for _, n in seconds]))
     for foreign, seconds, names in sorted(by_cost):

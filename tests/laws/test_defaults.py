@@ -6,6 +6,7 @@ import inspect
 import operator
 
 import pytest
+from sklearn.utils._param_validation import Interval
 
 import posteriori as po
 
@@ -306,3 +307,37 @@ def test_defaults(name: str) -> None:
 def test_no_model_is_forgotten() -> None:
     models = {name for name in po._HOME if hasattr(getattr(po, name), "get_params")}
     assert models == set(DEFAULTS)
+
+
+AT_LEAST_0, AT_LEAST_1, ABOVE_0 = "[0.0, inf)", "[1, inf)", "(0.0, inf)"
+BOUNDS = {  # of a parameter that is a number, whichever model has it
+    **dict.fromkeys(["alpha", "backoff", "binarize", "epsilon", "gamma", "max_seconds", "min_frequency"], AT_LEAST_0),
+    **dict.fromkeys(["reg_covar", "smoothing", "unlabelled_weight", "var_smoothing"], AT_LEAST_0),
+    **dict.fromkeys(["batch_size", "bins", "max_classes", "max_components", "min_categories", "n_classes"], AT_LEAST_1),
+    **dict.fromkeys(["n_clusters", "n_components", "n_init", "n_neighbors", "verbose_interval"], AT_LEAST_1),
+    **dict.fromkeys(["cache_size", "intercept_scaling", "max_memory", "p", "sigma", "variance_floor"], ABOVE_0),
+    **dict.fromkeys(["k", "max_parents", "subsumption"], "[0, inf)"),
+    **dict.fromkeys(["coef0", "min_information", "reject"], "(-inf, inf)"),
+    "C": "(0.0, inf]",
+    "ddof": "[0, 1]",
+    "degree": "[0, 2147483647]",
+    "folds": "[2, inf)",
+    "leaf_size": "[1, 1048576]",
+    "max_iter": AT_LEAST_1,
+    "n_jobs": "(-inf, -1] or [1, inf)",
+    "shrinkage": "[0.0, 1.0]",
+    "tol": AT_LEAST_0,
+}
+OTHER_BOUNDS = {
+    ("GaussianMixture", "max_iter"): "[0, inf)",
+    **{(name, "max_iter"): "[-1, inf)" for name in ("SVC", "SVR")},
+    **{(name, "tol"): ABOVE_0 for name in ("LinearSVC", "SVC", "SVR")},
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_bounds(name: str) -> None:
+    """What a parameter may be is part of a model's face too, as far as its last allowed number."""
+    for key, allowed in getattr(getattr(po, name), "_parameter_constraints", {}).items():
+        if intervals := [str(c).split("range ")[1] for c in allowed if isinstance(c, Interval)]:
+            assert " or ".join(intervals) == OTHER_BOUNDS.get((name, key), BOUNDS.get(key)), key

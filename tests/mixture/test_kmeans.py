@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadValue, MemoryBudgetError
+from posteriori.mixture.kmeans import _same
 from posteriori.mixture.seeds import plus_plus
 
 ALGORITHMS = ("auto", "lloyd", "hamerly", "elkan")
@@ -295,3 +296,15 @@ def test_check_estimator(algorithm: str) -> None:
         results = check_estimator(po.KMeans(algorithm=algorithm), expected_failed_checks=EXPECTED, on_fail=None)
     failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
     assert failed == {}
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.permutations(range(4)), st.data())
+def test_two_labellings_are_one_but_for_the_names(a, names, data):
+    a = np.array(a, dtype=np.int32)
+    renamed = np.array(names, dtype=np.int32)[a]
+    assert _same(a, renamed, 4)
+    at = data.draw(st.integers(0, len(a) - 1))
+    other = a.copy()
+    other[at] = (other[at] + 1) % 4
+    groups = {frozenset(np.flatnonzero(a == k).tolist()) for k in a.tolist()}
+    assert _same(a, other, 4) == all(len({other[i] for i in group}) == 1 for group in groups)
