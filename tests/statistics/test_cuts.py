@@ -126,3 +126,12 @@ def test_empty_column_and_bad_methods():
 def test_a_table_is_whole_when_no_cell_is_missing_or_unseen(missing, unseen):
     table = CodedTable(np.zeros((3, 2), np.uint8), (2, 2), missing, unseen)
     assert table.whole == (missing == unseen == 0)
+
+
+@pytest.mark.parametrize("cuts", [quantile_cuts, width_cuts])
+def test_there_is_at_least_one_bin(cuts):
+    found = Histogram.of(np.arange(5.0), np.zeros(5, np.uint8), 1)
+    assert cuts(found, 1).tolist() == []
+    for bins in (0, -1):
+        with pytest.raises(ModelError, match=f"bins must be at least 1, got {bins}"):
+            cuts(found, bins)
