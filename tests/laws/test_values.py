@@ -24,6 +24,7 @@ WORKING = {  # what a loop changes as it goes
     "mixture.lloyd.Turn",
     "network.formats.text.Description",
     "report.dependence.Picture",
+    "store.sql.scores.Scores",
     "structure.independence.Pattern",
     "structure.independence.Separated",
     "table.encode.Seen",
@@ -43,9 +44,7 @@ def dataclasses_of_the_library():
 def test_a_value_is_frozen_and_two_can_be_compared(name, found):
     assert found.__dataclass_params__.frozen == (name not in WORKING)
     types = " ".join(str(field.type) for field in dataclasses.fields(found))
-    if not inspect.isfunction(found.__eq__):  # equal to itself alone
-        assert ARRAYS.search(types) or "Any" in types
-    elif "<string>" in inspect.unwrap(found.__eq__).__code__.co_filename:  # made by the decorator
+    if inspect.isfunction(found.__eq__) and "<string>" in found.__eq__.__code__.co_filename:  # made by the decorator
         assert not ARRAYS.search(types)  # which have no one truth value
 
 
