@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -62,3 +63,12 @@ def test_models_that_no_file_holds_are_named(run, data, model, code):
     done = run("train", data, "-t", "class", "-m", model)
     assert done.exit_code == code
     assert "naive" in done.stderr
+
+
+@pytest.mark.skipif(not pathlib.Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_stdout_is_an_output_that_cannot_be_written(data, model):
+    words = [sys.executable, "-c", "from posteriori.cli.main import main; main()", "predict", str(model), str(data)]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 6
+    assert "Traceback" not in done.stderr

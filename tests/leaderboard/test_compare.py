@@ -301,3 +301,23 @@ def test_the_time_limit_ends_a_fit_that_would_not():
     assert time.monotonic() - start < 20
     assert (board["slow"].status, board["naive"].status) == ("skipped", "finished")
     assert "fold 1 of 3 took more" in board["slow"].reason
+
+
+class Slower(DummyClassifier):
+    """Quick in two folds, endless in the third."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).fits += 1
+        while type(self).fits > 2:
+            time.sleep(0.01)
+        return super().fit(X, y)
+
+
+def test_a_race_that_ran_out_of_time_is_scored_by_the_folds_that_all_have_finished():
+    Slower.fits = 0
+    board = po.compare(*mixed(), {"naive": "naive", "slower": Slower(strategy="prior")}, cv=5, time_limit=4)
+    assert board.n_folds == 2
+    assert [len(row.folds["error"]) for row in board.finished] == [2, 2]
+    assert "first 2 of 5 folds" in board.notes[-1]

@@ -7,6 +7,7 @@ cannot be used · 5 a model that cannot be made, read or used so · 6 an output 
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import signal
@@ -90,13 +91,16 @@ def code_of(error: BaseException) -> int:
         ((e.PosterioriError, MemoryError), NO_MODEL),
         (OSError, NO_FILE),
     )
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return NO_OUTPUT
     return next((code for kind, code in kinds if isinstance(error, kind)), 1)
 
 
 def sentence(error: BaseException) -> str:
     """An error as one line."""
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'the file'}: {error.strerror}"
+        where = error.filename or ("the output" if code_of(error) == NO_OUTPUT else "the file")
+        return f"{where}: {error.strerror}"
     text = " ".join(str(error).split())
     return text or type(error).__name__
 

@@ -157,7 +157,7 @@ def explain(
     json: o.Json = False,
     debug: o.Debug = False,
 ) -> None:
-    """Why a row is decided as it is, and the least change that would change it.
+    """Why a row is decided so, and what would change it.
 
     \b
     Example:
@@ -171,7 +171,7 @@ def explain(
 @app.command(epilog=CODES)
 @guarded
 def inspect(model: o.ModelFile, json: o.Json = False, debug: o.Debug = False) -> None:
-    """What is in a model file: classes, columns, values, costs, versions.
+    """What is in a model file.
 
     \b
     Example:
@@ -213,7 +213,7 @@ def forget(
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
-    """Take rows out of a model again, exactly; refused if they were never learned.
+    """Take rows out of a model again, exactly.
 
     \b
     Example:
@@ -232,7 +232,7 @@ def merge(
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
-    """The model of several tables, as if one had learned them together.
+    """Add models up, as if one had learned it all.
 
     \b
     Example:
@@ -256,7 +256,7 @@ def query(
     json: o.Json = False,
     debug: o.Debug = False,
 ) -> None:
-    """Ask a network: the probabilities of its nodes given what is known.
+    """Ask a network what is likely, given what is known.
 
     \b
     Example:
@@ -299,7 +299,7 @@ def sql(
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the query here, not to stdout.")] = None,
     debug: o.Debug = False,
 ) -> None:
-    """The query that scores a table inside a database: naive, tan, spode and aode.
+    """The query that scores a table inside a database.
 
     \b
     Example:
@@ -313,7 +313,7 @@ def sql(
 @app.command(epilog=CODES)
 @guarded
 def demo(debug: o.Debug = False) -> None:
-    """The whole way on a table of 569 tumours: train with costs, explain a decision.
+    """The whole way on a table of 569 tumours.
 
     \b
     Example:

@@ -80,10 +80,11 @@ def compare(
     running, out = chosen(models, task)
     race = Race(data, fold, k, priced, [Runner(entry, model) for entry, model in running], time_limit, progress)
     race.run()
+    cut = [] if race.done == k else [f"the time was over: the scores are those of the first {race.done} of {k} folds"]
     by = "log_loss" if priced is None else "cost"
     skipped = [Row(e.name, e.says, None, "skipped", why, ours=e.ours) for e, why in out]
-    rows = sorted((runner.row(k) for runner in race.runners), key=lambda row: _order(row, by))
-    return Leaderboard((*rows, *skipped), by, k, data.n, tuple(data.labels.tolist()), _notes(data, k))
+    rows = sorted((runner.row(race.done) for runner in race.runners), key=lambda row: _order(row, by))
+    return Leaderboard((*rows, *skipped), by, race.done, data.n, tuple(data.labels.tolist()), (*_notes(data, k), *cut))
 
 
 def _check(cv: Any, seed: Any, time_limit: Any, progress: Any) -> tuple[int | None, int]:

@@ -36,6 +36,7 @@ from .lineup import Entry
 from .prepare import Prepare
 from .scores import over_classes, scored
 
+ENOUGH = 2  # folds from which a race that ran out of time is scored by what all have finished
 LITTLE = 500_000  # cells up to which threads of OpenMP and BLAS wait for each other longer than they work
 
 
@@ -270,32 +271,45 @@ class Race:
     runners: list[Runner]
     limit: float | None
     progress: Callable[[Progress], Any] | None
+    done: int = 0  # folds that count
 
     def run(self) -> None:
         if self.data.weights is not None:
             for runner in self.runners:
                 if not runner.takes_weights():
                     runner.stop("skipped", "takes no sample_weight")
-        start = time.monotonic()
+        start, self.done = time.monotonic(), self.k
         for f in range(self.k):
             fold = Fold(self.data, self.fold == f)
             for runner in self.runners:
                 if runner.status != "finished":
                     continue
                 left = np.inf if self.limit is None else self.limit - (time.monotonic() - start)
+                if left <= 0 and f >= ENOUGH:
+                    return self._end(f)
                 if left <= 0 and runner.entry.name != "baseline":
                     runner.stop("skipped", f"the time limit of {self.limit:g} s was over after {f} of {self.k} folds")
                     continue
                 self._tell(runner, f)
-                share = left / (self.k - f)  # what takes longer would not finish, had it all the time that is left
+                # what takes longer in an early fold would not finish, had it all the time that is left
+                share = left if f >= ENOUGH else left / (self.k - f)
                 try:
                     with alarm(np.inf if runner.entry.name == "baseline" else share):
                         runner.run(fold, f, self.loss)
                 except TimeOver:
+                    if f >= ENOUGH:
+                        return self._end(f)
                     why = f"fold {f + 1} of {self.k} took more than {share:.2g} s, its share of the time limit"
                     runner.stop("skipped", f"{why} of {self.limit:g} s")
             if f == 0 and self.limit is not None:
                 self._keep_what_fits(self.limit - (time.monotonic() - start))
+
+    def _end(self, f: int) -> None:
+        """The time is over: what counts are the first f folds, which all that still run have finished."""
+        self.done = f
+        for runner in self.runners:
+            if runner.status == "finished":
+                runner.done, runner.scores = f, {name: values[:f] for name, values in runner.scores.items()}
 
     def _keep_what_fits(self, left: float) -> None:
         """After the first fold the times are known: the quickest that fit into what is left go on."""
