@@ -239,6 +239,17 @@ def test_tables_of_every_kind(tmp_path):
     assert "treat" in text
 
 
+def test_the_leaderboard_is_shown_with_its_failures(tmp_path):
+    X, y = weather()
+    board = po.compare(X, y, models=["baseline", "naive", "gaussian"], cv=2)
+    text = written(tmp_path, po.NaiveBayes().fit(X, y), X, y, leaderboard=board, chosen="naive")
+    assert Tags(text).open == []
+    shown = text[text.index('<section id="board"') : text.index('<section id="cases"')]
+    assert f"{board['naive'].mean('log_loss'):.3f}" in shown
+    assert "this report" in shown
+    assert html.escape(board["gaussian"].reason) in shown
+
+
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
 def test_few_rows(tmp_path, n):
     X = {"a": ["u", "v"] * n, "b": np.arange(2.0 * n), "none": [np.nan] * (2 * n), "same": [1.0] * (2 * n)}

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from .markup import esc, percent, say
+from .markup import cut, esc, percent, say
 from .words import WORDS
 
 SERIES = 6  # classes that have a colour of their own
 WIDE, TALL = 340.0, 262.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 20.0, 12.0, 40.0
+
+ASIDES = {WORDS[key][0]: key for key in ("prior", "together")}  # bars that are no attribute's
 
 Line = tuple[Sequence[float], Sequence[float], str]  # x, y, class of the style sheet
 
@@ -244,7 +246,7 @@ def _dots_of(facts: Any, table: Floats) -> str:
 
 def bars_chart(rows: Sequence[tuple[str, float]], key: str) -> str:
     """Named bars to both sides of zero: what speaks for it to the right, what speaks against it to the left."""
-    wide, row, split, told = 340.0, 22.0, 142.0, 42.0
+    wide, row, split, told = 340.0, 22.0, 146.0, 42.0
     values = [v if math.isfinite(v) else math.copysign(1e9, v) for _, v in rows]
     top = max((abs(v) for v in values if abs(v) < 1e9), default=1.0) or 1.0
     values = [float(np.clip(v, -top, top)) for v in values]
@@ -255,8 +257,11 @@ def bars_chart(rows: Sequence[tuple[str, float]], key: str) -> str:
     body = [f'<path class="rule" d="M{zero:.1f},0V{row * len(rows):.1f}"/>']
     for i, ((label, exact), value) in enumerate(zip(rows, values)):
         y, size = row * i + row / 2, abs(value) * unit
-        short = label if len(label) <= 21 else label[:20] + "…"
-        body.append(f"<g><title>{esc(label)}</title>{text(split - 8, y + 4, short, anchor='end', style='value')}</g>")
+        if label in ASIDES:
+            body.append(word(split - 8, y + 4, ASIDES[label], anchor="end", style="faint"))
+        else:
+            said = text(split - 8, y + 4, cut(label, 20), anchor="end", style="value")
+            body.append(f"<g><title>{esc(label)}</title>{said}</g>")
         side, left = ("against", zero - size) if value < 0 else ("for", zero)
         body.append(f'<rect class="{side}" x="{left:.1f}" y="{y - 6:.1f}" width="{size:.1f}" height="12" rx="2"/>')
         x, anchor = (zero - size - 4, "end") if value < 0 else (zero + size + 4, "start")

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..decision.calibrate import reliability
 from ..decision.curve import cost_curve, risk_coverage
+from ..leaderboard.board import cell
 from ..table.labels import position
 from .charts import SERIES, Line, curves_chart, free_chart, legend, reliability_chart, spread_chart, thinned
 from .evidence import Evidence
@@ -265,7 +266,5 @@ def board(leaderboard: Any, chosen: str | None) -> str:
 
 
 def _scored(row: Any, score: str) -> str:
-    mean, sd = row.mean(score), row.sd(score)
-    timed = score in ("fit_seconds", "row_microseconds")
-    told, spread = (f"{mean:.2g}", f"{sd:.1g}") if timed else (figure(mean), figure(sd))
-    return told + (f"<small> ±{spread}</small>" if math.isfinite(sd) else "")
+    told, plus, spread = cell(row, score).partition(" ±")
+    return told + (f"<small> ±{spread}</small>" if plus else "")
