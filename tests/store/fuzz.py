@@ -58,7 +58,7 @@ CELLS = [0, 1, -1, 2, 255, 2**31 - 1, -(2**31), 2**62, 1e308, -1e308, 1e-320, np
 
 def taken_apart(data: bytes):
     """(head, model, arrays) of a file."""
-    head, model, begin = split(bytearray(data))
+    head, model, begin = split(bytearray(data), Budget(len(data)))
     said = json.loads(head)
     arrays, at = [None] * len(said["arrays"]), begin
     for k in sorted(range(len(arrays)), key=lambda k: (-OF_NAME[said["arrays"][k]["dtype"]].itemsize, k)):

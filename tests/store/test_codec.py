@@ -199,7 +199,7 @@ NOBODY = """
 {"is":"float","of":"1"}
 {"is":"objects","shape":[3],"of":[]}
 {"is":"objects","shape":[1000000000000,0],"of":1}
-{"is":"texts","width":9999999,"shape":[1],"of":["a"]}
+{"is":"texts","width":16000000,"shape":[1],"of":["a"]}
 {"is":"texts","width":0,"shape":[1],"of":["a"]}
 {"is":"date","of":"x"}
 {"is":"datetime64","of":[1,"x",1]}

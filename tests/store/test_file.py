@@ -8,6 +8,7 @@ import pickle
 import re
 import resource
 import signal
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -274,3 +275,21 @@ def test_a_loss_in_a_file_comes_along(tmp_path):
 def test_set_output_comes_along():
     model = po.KMeans(2, random_state=0).set_output(transform="pandas").fit(P)
     assert isinstance(from_bytes(written(model)).transform(P), pd.DataFrame)
+
+
+def test_a_large_vocabulary_loads_within_its_memory():
+    words = [f"w{k:06d}" for k in range(60_000)]
+    model = po.NaiveBayes(kinds="text").fit({"t": [" ".join(words[:30_000]), " ".join(words[30_000:])]}, [0, 1])
+    data = written(model)
+    assert from_bytes(bytearray(data)).statistics_ == model.statistics_
+    tracemalloc.start()
+    from_bytes(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < (64 << 20) + 3 * len(data)
+
+
+def test_what_could_not_be_loaded_is_not_saved(monkeypatch):
+    monkeypatch.setattr("posteriori.store.container.MEGABYTE", 1)
+    with pytest.raises(NotStorable, match="could not be loaded again"):
+        to_bytes(po.Schema.declare({"a": [f"{k}" for k in range(100_000)]}))

@@ -31,6 +31,8 @@ from .plain import PLAIN, read_plain, write_plain
 
 __all__ = ["Reader", "Writer"]
 
+NUMBER = 40  # bytes of a number and its place in a list
+BLOCK = 1 << 14  # texts made at a time
 MANY = 16  # items from which a list of one type is an array
 LARGE = 1 << 14  # bits of a whole number: more digits than Python reads from a text
 BULK: dict[type, tuple[str, Any]] = {int: ("int", np.int64), float: ("float", np.float64), bool: ("bool", np.bool_)}
@@ -48,6 +50,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.arrays: list[Array] = []
+        self.held = 0  # bytes that a reader spends on lists
         self._where: list[str] = []
 
     def text(self, value: Any) -> str:
@@ -108,10 +111,13 @@ class Writer:
             bits = [s.encode("utf-8", "surrogatepass") for s in items]
             ends = np.cumsum([len(b) for b in bits], dtype=np.int64)
             text = np.frombuffer(b"".join(bits), np.uint8)
+            self.held += texts_take(text, len(ends))
             return {"is": name, "as": "text", "ends": self._array(ends), "of": self._array(text)}
         if len(types) == 1 and (found := BULK.get(next(iter(types)))):
             try:
-                return {"is": name, "as": found[0], "of": self._array(np.array(items, found[1]))}
+                made = self._array(np.array(items, found[1]))
+                self.held += NUMBER * len(items)
+                return {"is": name, "as": found[0], "of": made}
             except OverflowError:
                 pass  # numbers beyond 64 bits stay as they are
         written = [self._at(str(k), v) for k, v in enumerate(items)]
@@ -120,6 +126,7 @@ class Writer:
     def _array(self, array: Array) -> Any:
         dtype = array.dtype.newbyteorder("=")
         if dtype.kind in "UO":
+            self.held += array.nbytes
             shape = {"shape": list(array.shape), "of": self._box("list", array.ravel().tolist())}
             return (
                 {"is": "objects", **shape}
@@ -211,14 +218,18 @@ class Reader:
                 raise ModelFileError("texts are bytes, and where each ends")
             if (np.diff(ends, prepend=0) < 0).any() or (int(ends[-1]) if len(ends) else 0) != len(text):
                 raise ModelFileError("texts must end one after another, the last where their bytes do")
-            self._budget.spend(OBJECT * len(ends) + 4 * len(text), "a list of texts")
-            whole, at = text.tobytes(), ends.tolist()
-            return [whole[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *at], at)]
+            self._budget.spend(texts_take(text, len(ends)), "a list of texts")
+            texts, bits, begin = list[Any](), memoryview(text), 0
+            for k in range(0, len(ends), BLOCK):  # so that the numbers of all ends are never there at once
+                at = ends[k : k + BLOCK].tolist()
+                texts += [str(bits[a:b], "utf-8", "surrogatepass") for a, b in zip([begin, *at], at)]
+                begin = at[-1]
+            return texts
         (array,) = take(tag, fields, "of")
         wanted = next((dtype for name, dtype in BULK.values() if name == kind), None)
         if wanted is None or type(array) is not np.ndarray or array.ndim != 1 or array.dtype != wanted:
             raise ModelFileError(f"a {tag} of {kind!r:.20} must be one array of such")
-        self._budget.spend(OBJECT // 2 * len(array), "a list of numbers")
+        self._budget.spend(NUMBER * len(array), "a list of numbers")
         found: list[Any] = array.tolist()
         return found
 
@@ -275,6 +286,12 @@ class Reader:
         if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
             raise ModelFileError("a sparse matrix has a cell in a column that is not there")
         return SPARSE[tag]((data, indices, indptr), shape=tuple(shape), copy=False)
+
+
+def texts_take(text: Array, n: int) -> int:
+    """Bytes that so many texts take in Python: wide letters are four bytes each."""
+    wide = 1 if not len(text) or text.max() < 128 else 4
+    return (OBJECT + 8) * n + wide * len(text)
 
 
 def take(tag: str, fields: dict[str, Any], *names: str) -> list[Any]:

@@ -4,7 +4,7 @@ The header's `__metadata__` has three texts: `posteriori`, the head (versions, s
 array); `model`, the model with a tag a value; `sha256`, that of the two. All else in the header follows from the head, and
 there is one way to write it: any other bytes are refused, so no bit of a file can change unseen.
 
-What a file may make Python hold is bounded by its size before it is parsed: see `Budget`.
+What a file may make Python hold is bounded by its size before it is held: see `Budget`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OBJECT = 64  # bytes of a small Python object and the place that holds it
 
 
 class Budget:
-    """Bytes that a file of some size may make Python hold besides the file: 48 MB + 2.5 times its size, all told.
+    """Bytes that a file of some size may make Python hold besides its own: 48 MB and 2¾ times its size.
 
     >>> Budget(1000).spend(1 << 30, "a text")
     Traceback (most recent call last):
@@ -50,7 +50,7 @@ class Budget:
     """
 
     def __init__(self, size: int) -> None:
-        self.size, self.left = size, 24 * MEGABYTE + 3 * size // 2
+        self.size, self.left = size, 48 * MEGABYTE + 11 * size // 4
 
     def spend(self, bytes_: int, what: str) -> None:
         """Take so many bytes, or refuse."""
@@ -58,11 +58,10 @@ class Budget:
             raise ModelFileError(f"{what} would take {bytes_:,} bytes, too much for a file of {self.size:,}")
         self.left -= bytes_
 
-    def check_text(self, text: str, what: str) -> None:
-        """Refuse JSON that is long, or small and yet large once parsed."""
+    def spend_text(self, text: str, what: str) -> None:
+        """Take what JSON holds once it is parsed, or refuse."""
         held = OBJECT * (text.count("[") + 4 * text.count("{")) + OBJECT // 2 * text.count(",")
-        if len(text) > 4 * MEGABYTE + self.size // 4 or held > 16 * MEGABYTE + self.size // 2:
-            raise ModelFileError(f"{what} is too large for a file of {self.size:,} bytes")
+        self.spend(len(text) + held, what)
 
 
 def parse(text: str, what: str, **hooks: Any) -> Any:
@@ -130,30 +129,38 @@ def pack(head: dict[str, Any], model: str, arrays: Sequence[Array]) -> Iterator[
         yield _bytes(arrays[k])
 
 
-def split(data: bytearray) -> tuple[str, str, int]:
+def split(data: bytearray, budget: Budget) -> tuple[str, str, int]:
     """(head, model, where the arrays begin) of a file, once length and hash are right."""
     if len(data) < 8:
         raise ModelFileError(f"no model file: {len(data)} bytes")
     length = int.from_bytes(data[:8], "little")
     if length > len(data) - 8:
         raise ModelFileError("no model file, or one that was cut off: its header would be longer than the file")
-    budget = Budget(len(data))
     try:
         text = data[8 : 8 + length].decode("ascii")
     except UnicodeDecodeError:
         raise ModelFileError("no model file: its header is no ASCII text") from None
-    budget.check_text(text, "the header")
-    said = parse(text, "the header")
-    said = said.get("__metadata__") if isinstance(said, dict) else None
-    if not isinstance(said, dict) or "posteriori" not in said:
-        raise ModelFileError("no model file of posteriori: its header has no such entry")
-    head, model = said["posteriori"], said.get("model")
-    if not (isinstance(head, str) and isinstance(model, str) and (head + model).isascii()):
-        raise ModelFileError("the head and the model must be texts")
-    if digest((head + model).encode()) != said.get("sha256"):
+    budget.spend(length, "the header")
+    texts, at = [], 0
+    for before in (
+        '{"__metadata__":{"posteriori":',
+        ',"model":',
+        ',"sha256":',
+    ):  # what follows is made again, not parsed
+        if not text.startswith(before + '"', at):
+            raise ModelFileError("no model file of posteriori: its header begins otherwise")
+        try:
+            found, at = json.JSONDecoder().raw_decode(text, at + len(before))
+        except ValueError:
+            raise ModelFileError("the header has a text without end") from None
+        texts.append(found)
+    head, model, wanted = texts
+    if not (head + model).isascii():
+        raise ModelFileError("the head and the model must be ASCII texts")
+    if digest((head + model).encode()) != wanted:
         raise ModelFileError("the header is damaged: its SHA-256 is another than the one it was saved with")
-    for part, what in ((head, "the head"), (model, "the model")):
-        budget.check_text(part, what)
+    budget.spend_text(head, "the head")
+    budget.spend_text(model, "the model")
     return head, model, 8 + length
 
 

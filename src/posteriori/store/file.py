@@ -56,7 +56,16 @@ def to_bytes(model: Any) -> list[Any]:
     writer = Writer()
     text = writer.text(model)
     head = {"format": FORMAT, "library": __version__, "class": type(model).__name__, "summary": summary(model)}
-    return list(pack(head, text, writer.arrays))
+    parts = list(pack(head, text, writer.arrays))
+    budget = Budget(sum(memoryview(part).nbytes for part in parts))
+    try:
+        budget.spend(len(parts[0]) + writer.held, "its lists")
+        budget.spend_text(text, "its JSON")
+    except ModelFileError as error:
+        raise NotStorable(
+            f"this model could not be loaded again within the memory that a file may take: {error}"
+        ) from None
+    return parts
 
 
 def load(path: Path) -> Any:
@@ -68,7 +77,7 @@ def describe(path: Path) -> dict[str, Any]:
     """What a file says of itself: format and library version, class, summary, arrays; the model is not made."""
     data, name = _read(path), str(path)
     try:
-        head, _, _ = split(data)
+        head, _, _ = split(data, Budget(len(data)))
         found: dict[str, Any] = _head(head)
         return found
     except ModelFileError as error:
@@ -79,13 +88,14 @@ def from_bytes(data: bytearray, name: str = "the file") -> Any:
     """The model of a file's bytes, which become the model's arrays."""
     said = ""
     try:
-        head, text, begin = split(data)
+        budget = Budget(len(data))
+        head, text, begin = split(data, budget)
         found = _head(head)
         said = _other_version(found)
         entries = entries_of(found)
         arrays = arrays_of(data, begin, head, text, entries)
         with np.errstate(all="ignore"):
-            model = Reader(arrays, Budget(len(data))).value(text)
+            model = Reader(arrays, budget).value(text)
         if type(model).__name__ != found.get("class") or type(model).__name__ not in PUBLIC:
             raise ModelFileError(f"it says that it holds a {found.get('class')!r:.50}, but it does not")
         if summary(model) != found.get("summary"):
