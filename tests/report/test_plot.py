@@ -97,3 +97,11 @@ def test_without_matplotlib_there_is_one_clear_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtra, match=r"posteriori\[plot\]"):
         po.plot.posterior(po.NaiveBayes().fit(X, Y), {"sky": ["blue"], "wind": [3.0], "hill": [0.1]})
+
+
+def test_a_notebook_shows_the_nomogram_of_naive_bayes():
+    shown = po.NaiveBayes(density="gaussian").fit(X, [f"<b>{c}</b>" for c in Y])._repr_html_()
+    assert shown.count("<svg") == 1
+    assert "&lt;b&gt;out&lt;/b&gt; against" in shown
+    assert "<b>out" not in shown
+    assert "<svg" not in po.NaiveBayes().fit({"a": ["u", "v"]}, ["only", "only"])._repr_html_()

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 MOST_DRAWN = 150  # nodes; a larger network's notebook face is a sentence, its drawing is plot()
 MOST_STATES_DRAWN = 6
+NOTEBOOK = (
+    ".posteriori-nomogram svg{max-width:100%;height:auto}"
+    ".posteriori-nomogram text{fill:currentColor;font:11.5px sans-serif}"
+    ".posteriori-nomogram path{fill:none;stroke:currentColor}.posteriori-nomogram .grid{opacity:.12}"
+    ".posteriori-nomogram .accent{stroke:#4878a8;stroke-width:2}.posteriori-nomogram circle{fill:none;stroke:currentColor}"
+)
 
 
 def schema_html(schema: Any) -> str:
@@ -52,7 +58,28 @@ def naive_html(model: NaiveBayes) -> str:
     return (
         f"<div><b>{type(model).__name__}</b>: {n:g} rows, {len(model.schema_)} columns, "
         f"{len(model.schema_.classes)} classes<br>{prior}<table><tr><th>column</th><th>kind</th><th>values</th>"
-        f'<th colspan="2">I(X;Y), nats</th></tr>{rows}</table></div>'
+        f'<th colspan="2">I(X;Y), nats</th></tr>{rows}</table>{_nomogram(model)}</div>'
+    )
+
+
+def _nomogram(model: NaiveBayes) -> str:
+    """The nomogram of the report, to be opened: the two commonest classes, the most telling columns."""
+    from .nomogram import nomogram_svg, scales
+    from .whatif import what_if
+
+    count = np.asarray(model.class_count_, dtype=float)
+    table = what_if(model, most=12, with_rows=True) if len(count) >= 2 and len(model.schema_) <= MOST_DRAWN else None
+    if table is None or not table.attributes:
+        return ""
+    against, target = (1, 0) if len(count) > 2 else (0, 1)
+    order = np.argsort(-count, kind="stable") if len(count) > 2 else np.arange(2)
+    found = scales(table, int(order[target]), int(order[against]))
+    if not found.axes:
+        return ""
+    told = html.escape(f"nomogram: {found.target} against {found.against}")
+    return (
+        f"<details><summary>{told}</summary><div class='posteriori-nomogram'><style>{NOTEBOOK}</style>"
+        f"{nomogram_svg(found, wide=True)}</div></details>"
     )
 
 
