@@ -90,3 +90,15 @@ def test_one_class_in_all_blocks(run, tmp_path):
     path.write_text("x,class\n" + "".join(f"{i}.5,no\n" for i in range(4000)))
     done = run("train", path, "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori")
     assert (done.exit_code, "one class only" in done.stderr) == (4, True)
+
+
+@pytest.mark.parametrize("where", [slice(None, None, 50), slice(2500, 2510), slice(0, 7)])
+def test_rows_without_a_label_are_counted_and_said(run, large, where):
+    frame = pd.read_csv(large)
+    frame.loc[frame.index[where], "class"] = None
+    frame.to_csv(large, index=False)
+    gone = int(frame["class"].isna().sum())
+    model, done = train(run, large, "s.posteriori")
+    assert done.stdout.count("are left out") == 1
+    assert f"{gone} rows have no 'class' and are left out" in done.stdout
+    assert model.class_count_.sum() == len(frame) - gone

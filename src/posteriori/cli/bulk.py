@@ -62,19 +62,19 @@ def fit_bulk(
     """(the model, what its head said): `told` hears the bytes that are counted, and all there are."""
     source = open_head(_Head(path), target, kinds, missing)
     plan = _plan(path, source, target)
-    size, done, merged = os.path.getsize(path), 0, None
+    size, done, gone, merged = os.path.getsize(path), 0, 0, None
     workers = n_threads(None, 1 << 30)
-    waiting: deque[tuple[int, Future[NaiveBayes | None]]] = deque()
+    waiting: deque[tuple[int, Future[tuple[NaiveBayes | None, int]]]] = deque()
     with ThreadPoolExecutor(workers) as team:
         try:
             for first, block in _blocks(path, plan):
                 waiting.append((len(block), team.submit(partial(_counted, plan, tuple(missing or ())), first, block)))
                 del block
                 while len(waiting) > workers:
-                    merged, done = _add(merged, waiting.popleft(), done)
+                    merged, done, gone = _add(merged, waiting.popleft(), done, gone)
                     told(done, size)
             while waiting:
-                merged, done = _add(merged, waiting.popleft(), done)
+                merged, done, gone = _add(merged, waiting.popleft(), done, gone)
                 told(done, size)
         except BaseException:
             team.shutdown(wait=False, cancel_futures=True)
@@ -86,16 +86,20 @@ def fit_bulk(
             f"the target {target!r} has one class only, {merged.classes_[0]!r}: there is nothing to tell apart"
         )
     merged.set_params(n_jobs=None)
-    return merged, source
+    said = tuple(note for note in source.notes if f"rows have no {target!r}" not in note)  # that was of the head alone
+    said += (f"{gone:,} rows have no {target!r} and are left out",) if gone else ()
+    return merged, replace(source, notes=said)
 
 
-def _add(merged: NaiveBayes | None, next_one: tuple[int, Future[Any]], done: int) -> tuple[NaiveBayes | None, int]:
+def _add(
+    merged: NaiveBayes | None, next_one: tuple[int, Future[Any]], done: int, gone: int
+) -> tuple[NaiveBayes | None, int, int]:
     interrupt.check()
     size, found = next_one
-    part = found.result()
+    part, without = found.result()
     if part is not None:
         merged = part if merged is None else merged + part
-    return merged, done + size
+    return merged, done + size, gone + without
 
 
 class _Head(io.BytesIO):
@@ -153,21 +157,22 @@ def _blocks(path: str, plan: Plan) -> Iterator[tuple[int, bytes]]:
             yield line, rest
 
 
-def _counted(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> NaiveBayes | None:
-    """The model of a block; None where none of its rows has a label."""
+def _counted(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> tuple[NaiveBayes | None, int]:
+    """(the model of a block, or None where none of its rows has a label; how many have none)."""
     import pyarrow as pa
 
     table = _parsed(plan, missing, first, block)
     labels = as_values(_words(table.column(plan.target)), plan.classes)
     kept = np.array([v is not None for v in labels.tolist()])
+    gone = int((~kept).sum())
     if not kept.any():
-        return None
+        return None, gone
     if not kept.all():
         table, labels = table.filter(pa.array(kept)), labels[kept]
     columns = {c.name: _column(plan, c, table) for c in plan.schema.columns}
     labels = np.array(labels.tolist()) if len({type(v) for v in set(labels.tolist())}) == 1 else labels
     bare = replace(plan.schema, columns=tuple(replace(c, values=()) for c in plan.schema.columns))
-    return NaiveBayes(kinds=bare, n_jobs=1).fit(pa.table(columns), labels)
+    return NaiveBayes(kinds=bare, n_jobs=1).fit(pa.table(columns), labels), gone
 
 
 def _parsed(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> Any:
