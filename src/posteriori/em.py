@@ -207,16 +207,17 @@ def expectation_maximization(
     """A counting classifier learned from rows whose class is hidden: E infers the classes, M counts.
 
     ℓ is Σ w ln P(y, x) over the rows with a label and Σ w ln P(x) over those without one (`hard`: Σ w max_y ln P(y, x)),
-    with the log prior of θ that the smoothing stands for where M then maximises ℓ: in naive Bayes. Elsewhere (averages as
-    AODE, back-off in TAN and KDB, kernels and bins, batches) a turn may fall: it is marked, and the best model is kept.
+    with the log prior of θ where M then maximises ℓ: in naive Bayes. Elsewhere (averages as AODE,
+    back-off in TAN and KDB, kernels, batches) a turn may fall: it is marked, and the best model is kept.
 
     Parameters
     ----------
     model : NaiveBayes, TAN, AODE, KDB, SPODE or A2DE
         What is learned; it stays as it is, the result has a fitted copy (`.model`).
     X, y : the rows, and the labels of those that have one
-        `model.unlabelled` says what a missing label looks like, `model.unlabelled_weight` what such rows weigh. Without y
-        every class is hidden, and `n_classes` says how many there are: they are called 0, 1, …
+        `model.unlabelled` says what a missing label looks like, `model.unlabelled_weight` what such rows weigh (1 where
+        it is "auto", which `fit` chooses). Without y every class is hidden, and `n_classes` says how many there are:
+        they are called 0, 1, …
     hard : bool
         Give each row to its most probable class, as k-means does, rather than to every class by its probability.
     start : a fitted model, or an array of responsibilities (n, K), optional

@@ -22,7 +22,7 @@ DEFAULTS = {
         max_memory=None,
         n_jobs=None,
         unlabelled=(),
-        unlabelled_weight=1.0,
+        unlabelled_weight="auto",
     ),
     "AODE": dict(
         min_frequency=30,
@@ -38,7 +38,7 @@ DEFAULTS = {
         max_memory=None,
         n_jobs=None,
         unlabelled=(),
-        unlabelled_weight=1.0,
+        unlabelled_weight="auto",
     ),
     "BayesNetClassifier": dict(
         structure="hill-climb",
@@ -121,7 +121,7 @@ DEFAULTS = {
         max_memory=None,
         n_jobs=None,
         unlabelled=(),
-        unlabelled_weight=1.0,
+        unlabelled_weight="auto",
     ),
     "KNeighborsClassifier": dict(
         n_neighbors=5,
@@ -184,7 +184,7 @@ DEFAULTS = {
         ddof=0,
         n_jobs=None,
         unlabelled=(),
-        unlabelled_weight=1.0,
+        unlabelled_weight="auto",
     ),
     "RiskClassifier": dict(loss=None, reject=None, reject_label=None, calibration=None, cv=None),
     "SPODE": dict(
@@ -201,7 +201,7 @@ DEFAULTS = {
         max_memory=None,
         n_jobs=None,
         unlabelled=(),
-        unlabelled_weight=1.0,
+        unlabelled_weight="auto",
     ),
     "SVC": dict(
         C=1.0,
@@ -250,7 +250,7 @@ DEFAULTS = {
         max_memory=None,
         n_jobs=None,
         unlabelled=(),
-        unlabelled_weight=1.0,
+        unlabelled_weight="auto",
     ),
 }
 

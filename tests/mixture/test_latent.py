@@ -229,6 +229,46 @@ SPARSE = {
 
 
 @pytest.mark.filterwarnings("ignore")
+def sampled(rng, K, n=400):
+    """Rows of K classes that bits and normals tell apart."""
+    z = rng.integers(0, K, n)
+    means, chance = 4 * rng.normal(size=(K, 3)), rng.choice([0.1, 0.9], size=(K, 6))
+    return np.hstack([rng.normal(size=(n, 3)) + means[z], rng.random((n, 6)) < chance[z]])
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 5])
+def test_bic_finds_as_many_classes_as_there_are(K):
+    for seed in range(2):
+        found = po.LatentClass("auto", max_classes=7, random_state=0).fit(sampled(np.random.default_rng(seed), K))
+        assert len(found.weights_) == K
+        assert found.weights_.min() > 0.5 / K
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_a_column_of_few_numbers_is_a_column_of_values(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (80, 4)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:3] = np.arange(3)[:, None]
+    start = rng.dirichlet(np.ones(2), 80)
+    numbers = po.LatentClass(2, start=start).fit(X)
+    values = po.LatentClass(2, start=start, kinds="categorical").fit(X)
+    np.testing.assert_allclose(numbers.em_.trace, values.em_.trace, rtol=1e-9)
+    np.testing.assert_allclose(numbers.predict_proba(X), values.predict_proba(X), atol=1e-9)
+    assert numbers.n_parameters_ == values.n_parameters_
+    assert set(np.unique(np.round(numbers.sample(50, random_state=0)[0]))) <= {-1.0, 0.0, 1.0, 2.0, 3.0}
+
+
+def test_real_classes_of_patients_are_no_crumbs():
+    """Columns of bits and skewed numbers: normals that shrink around a value made classes of a hundredth of the rows."""
+    from sklearn.datasets import load_diabetes
+
+    X, _ = load_diabetes(return_X_y=True, scaled=False)
+    found = po.LatentClass("auto", random_state=0).fit(X)
+    assert found.weights_.min() > 0.03
+
+
 @parametrize_with_checks([po.LatentClass(random_state=0)], expected_failed_checks=lambda _: SPARSE)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

@@ -72,7 +72,7 @@ class A2DE(AODE):
         max_memory: float | None = None,
         n_jobs: int | None = None,
         unlabelled: Any = (),
-        unlabelled_weight: float = 1.0,
+        unlabelled_weight: Any = "auto",
     ) -> None:
         super().__init__(
             min_frequency=min_frequency,

@@ -89,7 +89,7 @@ class AODE(SemiNaive):
         max_memory: float | None = None,
         n_jobs: int | None = None,
         unlabelled: Any = (),
-        unlabelled_weight: float = 1.0,
+        unlabelled_weight: Any = "auto",
     ) -> None:
         self.min_frequency = min_frequency
         self.lazy = lazy

@@ -90,8 +90,10 @@ class Factored:
         floor: float,
         ddof: int,
         n_jobs: int | None = None,
+        inferred: bool = False,
     ) -> None:
         self.schema, self.smoothing, self.prior = statistics.schema, smoothing, prior
+        self.inferred = inferred
         self.log_prior = log_prior(statistics.rows, prior, smoothing, self.schema.classes)
         self.densities: list[Density] = []
         if statistics.where("cells"):
@@ -124,7 +126,7 @@ class Factored:
             columns = [where[k] for k in some]
             names = [self.schema.names[j] for j in columns]
             if kind == "gaussian":
-                self.densities.append(Gaussian(columns, names, part, floor, ddof))
+                self.densities.append(Gaussian(columns, names, part, floor, ddof, self.inferred))
             else:
                 self.densities.append(Poisson(columns, names, part, smoothing))
 
@@ -138,13 +140,17 @@ class Factored:
     def log_prior_of_theta(self) -> float:
         """λ Σ ln θ over the tables, and over P(y) where it is smoothed: the log density of the Dirichlets, but a constant.
 
-        Of a Poisson rate r, λ(x̄ ln r − r). Normal columns, kernels and bins have no prior.
+        Of a Poisson rate r, λ(x̄ ln r − r); of the variances of normals what `Gaussian` says. Kernels have none.
         """
         found, lam = 0.0, self.smoothing
         if lam > 0 and isinstance(self.prior, str) and self.prior == "smoothed":
             found += lam * float(self.log_prior.sum())
-        for density in self.densities if lam > 0 else ():
-            if isinstance(density, Categories | Words | Events):
+        for density in self.densities:
+            if isinstance(density, Gaussian):
+                found += density.log_prior
+            elif lam == 0:
+                continue
+            elif isinstance(density, Categories | Words | Events):
                 found += lam * float(density.log_theta.sum())
             elif isinstance(density, Poisson):
                 found += lam * float((xlogy(density.middle, density.rate) - density.rate).sum())
@@ -191,6 +197,8 @@ class RowScorer:
         """A scorer, or None where the model has other densities or so many columns that a block is as good."""
         kinds: dict[type, Any] = {type(d): d for d in factored.densities}
         if not set(kinds) <= {Categories, Gaussian, Curves} or len(schema) > 200:
+            return None
+        if Categories in kinds and any(cut is not None for cut in kinds[Categories].cuts):
             return None
         return cls(factored.log_prior, kinds.get(Categories), kinds.get(Gaussian), kinds.get(Curves), schema)
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import replace
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
 from ..em import Ascent, ascend, close_by
@@ -35,9 +36,10 @@ from ..table.rows import Rows
 
 UNLABELLED: dict[str, list[Any]] = {
     "unlabelled": [object],  # any label may be the mark
-    "unlabelled_weight": [Interval(Real, 0, None, closed="left")],
+    "unlabelled_weight": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
 }
 TOL, MAX_ITER = 1e-6, 200  # of `fit`; `expectation_maximization` takes others
+DRAWS = 100  # of K rows, until they differ
 AROUND = 1e-3  # what all rows together weigh beside the K rows that a climb begins with
 
 
@@ -132,11 +134,24 @@ class HiddenClass:
         n, K = len(self.weights), self.n_classes
         if n < K:
             raise ModelError(f"{K} classes need at least as many rows. Got {n} instead.")
-        chance = self.weights / self.weights.sum()
-        at = rng.choice(n, K, replace=False, p=chance) if np.count_nonzero(chance) >= K else rng.permutation(n)[:K]
+        chance, evidence = self.weights / self.weights.sum(), self._evidence
+        order = np.argsort(evidence, kind="stable")
+        reach = np.cumsum(chance[order])
+        for _ in range(DRAWS):  # by weight, in an order that is the rows' own: a row of weight two is the row twice
+            at = order[np.minimum(np.searchsorted(reach, rng.random(K) * reach[-1], side="right"), n - 1)]
+            if len(np.unique(evidence[at])) == K:
+                break
+        else:  # rows that are nearly all alike, or one that outweighs the others
+            at = rng.permutation(n)[:K]
         out = np.repeat((AROUND / K) * chance[:, None], K, axis=1)
         out[at, np.arange(K)] += 1.0
         return out
+
+    @cached_property
+    def _evidence(self) -> Floats:
+        """ln P(x) of every row, were there one class."""
+        one = self.maximise(np.repeat(self.weights[:, None] / self.n_classes, self.n_classes, axis=1))
+        return normalise(one._scored(self.data), one.n_jobs)[1]
 
     def started(self, start: Any) -> Any:
         """The model that counts by the answers of a fitted model, or by responsibilities that were given."""
@@ -197,7 +212,8 @@ class HiddenClass:
         stated = log_joint[own, codes[own]]
         shares, value = self._responsibilities(log_joint)
         value[own] = stated
-        shares *= np.where(hidden, model.unlabelled_weight, 1.0)[:, None]
+        told = model.unlabelled_weight
+        shares *= np.where(hidden, 1.0 if isinstance(told, str) else told, 1.0)[:, None]
         shares[own] = np.eye(len(place))[codes[own]]
         found = model._counted(*model._prepared(rows.frame, schema), codes, shares)
         before, new, step = model.statistics_.rows.sum(), shares.sum(), (t + 2.0) ** -decay
@@ -221,7 +237,7 @@ class HiddenClass:
         """The model with values that are there because rows have them."""
         statistics = model.statistics_
         columns = tuple(
-            c if c.kind in ("numeric", "count") else replace(c, declared=self.declared[c.name])
+            c if c.kind in ("numeric", "count") else replace(c, declared=self.declared[c.name])  # bins stay
             for c in statistics.schema.columns
         )
         model.statistics_ = replace(statistics, schema=replace(statistics.schema, columns=columns))

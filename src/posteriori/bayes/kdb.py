@@ -85,7 +85,7 @@ class KDB(OneStructure):
         max_memory: float | None = None,
         n_jobs: int | None = None,
         unlabelled: Any = (),
-        unlabelled_weight: float = 1.0,
+        unlabelled_weight: Any = "auto",
     ) -> None:
         self.k = k
         self.select = select

@@ -16,14 +16,16 @@ from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
 from ..estimator import N_JOBS, alike
 from ..statistics.collect import collect, with_values_of
+from ..statistics.cuts import Cuts
 from ..table.encode import dense
 from ..table.frame import Frame
 from ..table.rows import Rows
 from ..table.schema import Schema
 from . import views
 from .densities import Seen
-from .factored import DENSITIES, Factored, RowScorer, choose_densities, kept_for, roles_of
+from .factored import Factored, RowScorer, choose_densities, kept_for, roles_of
 from .hidden import UNLABELLED
+from .settled import Settled, settle
 from .tables import TableLearner
 
 if TYPE_CHECKING:
@@ -58,9 +60,11 @@ class NaiveBayes(TableLearner):
         Threads; all cores by default. The result never depends on it.
     unlabelled : any label, or a tuple of them, default ()
         The mark of rows without a label (None and NaN: any missing one; −1; "?"), whose classes `fit` infers by EM; `em_`
-        says how. By default no label is such a mark. The density "auto" is then the normal one.
-    unlabelled_weight : float, default 1.0
-        What a row without a label weighs beside one with a label.
+        says how. By default no label is such a mark. The density "auto" is then bins of equal weight.
+    unlabelled_weight : float or "auto", default "auto"
+        What a row without a label weighs beside one with a label. "auto" takes, from 0 to 1, what foretells labels best
+        that were left out (`unlabelled_weight_`): 0, the labels alone, where the others do not help, or where a class has
+        one label.
 
     Smoothing, prior and the other parameters can be changed after training: what is stored are counts.
 
@@ -94,7 +98,7 @@ class NaiveBayes(TableLearner):
         ddof: int = 0,
         n_jobs: int | None = None,
         unlabelled: Any = (),
-        unlabelled_weight: float = 1.0,
+        unlabelled_weight: Any = "auto",
     ) -> None:
         self.smoothing = smoothing
         self.prior = prior
@@ -115,20 +119,29 @@ class NaiveBayes(TableLearner):
 
     def _densities(self, schema: Schema) -> tuple[str, ...]:
         """The densities that the parameters tell, or that EM has settled on under the same parameter."""
-        told, settled = vars(self).get("_settled_by", (None, None))
-        return choose_densities(schema, settled if settled and alike(told, self.density) else self.density)
+        settled = self._inferred
+        return choose_densities(schema, self.density) if settled is None else settled.densities(schema)
+
+    @property
+    def _inferred(self) -> Settled | None:
+        """What EM has settled on, where it has and `density` is still what it was."""
+        settled: Settled | None = vars(self).get("_settled_by")
+        return settled if settled is not None and alike(settled.told, self.density) else None
 
     def _settled(self, rows: Rows, known: Ints) -> Any:
-        """A density that is left to choose is normal: counting maximises ℓ with it, but hardly with kernels and bins."""
-        columns, model = rows.schema.columns, copy.copy(self)
-        names = ("gaussian" if d == "auto" else d for d in choose_densities(rows.schema, self.density))
-        model._settled_by = self.density, {c.name: d for c, d in zip(columns, names) if d in DENSITIES}
+        model = copy.copy(self)
+        model._settled_by = settle(rows, choose_densities(rows.schema, self.density), self.density, len(known) > 0)
         return model
+
+    @property
+    def _cuts(self) -> Cuts:
+        settled = self._inferred
+        return () if settled is None else settled.cuts
 
     def _prepared(self, frame: Frame, schema: Schema) -> tuple[Frame, Schema]:
         roles = roles_of(self._densities(schema))
         frame = replace(_readable(frame, roles, schema), memo={})
-        return frame, with_values_of(frame, schema, roles, self.n_jobs)
+        return frame, with_values_of(frame, schema, roles, self.n_jobs, self._cuts)
 
     def _taken(self, data: Frame, rows: Array) -> Frame:
         return data.take_rows(rows)
@@ -137,10 +150,11 @@ class NaiveBayes(TableLearner):
         return self.factored_.log_joint(data, Seen(), self.n_jobs)
 
     def _counted(self, data: Frame, schema: Schema, y: Array, shares: Floats) -> Any:
-        return collect(data, schema, roles_of(self._densities(schema)), y, shares, self.n_jobs)
+        return collect(data, schema, roles_of(self._densities(schema)), y, shares, self.n_jobs, cuts=self._cuts)
 
     def _climbs(self, schema: Schema) -> bool:
-        return not {"gaussian", "kernel", "binned"} & set(self._densities(schema))
+        densities = set(self._densities(schema))
+        return not {"kernel", "binned"} & densities and not (self.ddof and "gaussian" in densities)
 
     def _log_prior_of_theta(self) -> float:
         return self.factored_.log_prior_of_theta()
@@ -163,6 +177,7 @@ class NaiveBayes(TableLearner):
             floor=self.variance_floor,
             ddof=self.ddof,
             n_jobs=self.n_jobs,
+            inferred=self._inferred is not None,
         )
 
     @property
@@ -170,7 +185,7 @@ class NaiveBayes(TableLearner):
         """The density of each numeric and count column, with those that were chosen."""
         self._check_fitted()
         return {
-            c.name: name
+            c.name: "binned" if name == "cells" else name
             for c, name in zip(self.schema_.columns, self.factored_.names)
             if c.kind in ("numeric", "count")
         }

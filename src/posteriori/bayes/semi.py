@@ -23,6 +23,7 @@ from ..statistics.cuts import (
     CodedTable,
     Cuts,
     code_known,
+    from_bins,
     learn_cuts,
     local_codes,
     translated,
@@ -222,7 +223,7 @@ class SemiNaive(TableLearner):
         columns: dict[int, Array] = {}
         for j, (column, cut) in enumerate(zip(self.schema_.columns, self.statistics_.cuts)):
             columns[j] = (
-                _from_bins(codes[:, j], cut, rng) if cut is not None else _from_values(codes[:, j], column.values)
+                from_bins(codes[:, j], cut, rng) if cut is not None else _from_values(codes[:, j], column.values)
             )
         return views.drawn(self, columns), self.classes_[y]
 
@@ -294,12 +295,3 @@ def _from_values(codes: Array, values: tuple[Any, ...]) -> Array:
     listed_values = np.empty(len(values), dtype=object)
     listed_values[:] = values
     return listed_values[codes]
-
-
-def _from_bins(codes: Array, cut: Floats, rng: np.random.Generator) -> Floats:
-    if not len(cut):
-        return np.zeros(len(codes))  # one bin without ends: the number says nothing
-    width = float(np.diff(cut).mean()) if len(cut) > 1 else max(abs(float(cut[0])), 1.0)
-    edges = np.concatenate([[cut[0] - width], cut, [cut[-1] + width]])
-    at: Floats = edges[codes] + rng.random(len(codes)) * (edges[codes + 1] - edges[codes])
-    return at

@@ -81,7 +81,7 @@ class SPODE(OneStructure):
         max_memory: float | None = None,
         n_jobs: int | None = None,
         unlabelled: Any = (),
-        unlabelled_weight: float = 1.0,
+        unlabelled_weight: Any = "auto",
     ) -> None:
         self.super_parent = super_parent
         self.folds = folds

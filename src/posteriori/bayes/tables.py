@@ -18,6 +18,7 @@ from ..table.rows import Rows, open_rows, read_rows
 from ..table.schema import Schema
 from .hidden import HiddenClass
 from .learning import Learner
+from .unlabelled import choose_weight
 from .waiting import Room, row_of, table_of, table_room
 
 
@@ -31,7 +32,7 @@ class TableLearner(Learner):
     class_weight: Any
     n_jobs: int | None
     unlabelled: Any = ()
-    unlabelled_weight: float = 1.0
+    unlabelled_weight: Any = "auto"
 
     @abstractmethod
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
@@ -46,6 +47,9 @@ class TableLearner(Learner):
 
     def _first(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array]:
         rows = self._rows(X, y, sample_weight, ())
+        if rows.hidden is not None and isinstance(self.unlabelled_weight, str):
+            self.unlabelled_weight_ = choose_weight(self, rows)
+            rows = self._rows(X, y, sample_weight, (), self.unlabelled_weight_)
         if rows.hidden is None:
             return self._count(rows)
         data = HiddenClass(self, rows)
@@ -89,8 +93,11 @@ class TableLearner(Learner):
             )
         return self._count(rows)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> Rows:
-        known = vars(self).get("statistics_")
+    def _rows(
+        self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...], unlabelled_weight: float = 1.0
+    ) -> Rows:
+        """The rows, checked; `unlabelled_weight` is taken where the parameter leaves it to be chosen."""
+        known, told = vars(self).get("statistics_"), self.unlabelled_weight
         return read_rows(
             X,
             y,
@@ -102,7 +109,7 @@ class TableLearner(Learner):
             named=known is None or "feature_names_in_" in vars(self),
             declared=declared,
             unlabelled=self.unlabelled,
-            unlabelled_weight=self.unlabelled_weight,
+            unlabelled_weight=unlabelled_weight if isinstance(told, str) else told,
         )
 
     def _count(self, rows: Rows) -> tuple[Any, Array]:

@@ -67,7 +67,7 @@ class TAN(OneStructure):
         max_memory: float | None = None,
         n_jobs: int | None = None,
         unlabelled: Any = (),
-        unlabelled_weight: float = 1.0,
+        unlabelled_weight: Any = "auto",
     ) -> None:
         self.root = root
         self.min_information = min_information

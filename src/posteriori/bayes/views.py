@@ -88,7 +88,7 @@ def credible_intervals(model: NaiveBayes, level: float) -> pd.DataFrame:
     for density in model.factored_.densities:
         if isinstance(density, Categories):
             for k, column in enumerate(density.columns):
-                add(column.name, column.values, density.counts.scope(k).astype(float), classes)
+                add(column.name, density.names(k), density.counts.scope(k).astype(float), classes)
     return pd.DataFrame(rows, columns=["column", "value", "class", "mean", "low", "high"])
 
 

@@ -39,8 +39,9 @@ PATIENCE = 3  # numbers of classes in a row that BIC likes less, after which "au
 class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
     """Latent class analysis: P(x) = Σ_y P(y) Π_j P(x_j|y) over words, numbers and counts, with missing cells.
 
-    Within a class the columns are independent: words have tables, numbers are normal, counts are Poisson, text is a bag of
-    words. Classes are numbered by their size, the largest first. A missing cell takes no part.
+    Within a class the columns are independent: words have tables, numbers are normal (tables where a column has at most ten
+    different ones), counts are Poisson, text is a bag of words. Classes are numbered by their size, the largest first. A
+    missing cell takes no part.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
     kinds : str, dict or Schema, optional
         The kinds of the columns, as in `NaiveBayes`.
     variance_floor : float, default 0.01
-        As in `NaiveBayes`.
+        As in `NaiveBayes`: of constant columns. A class is as wide as its rows and one more, as wide as K classes are that
+        share the column's room.
     n_init : int, default 10
         Starts, each at K rows drawn at random; the best goes on.
     start : array of responsibilities (n, K), optional

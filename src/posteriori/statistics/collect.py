@@ -16,7 +16,7 @@ from ..budget import refuse_over
 from ..errors import BadValue, CountOverflow
 from ..kernels import naive as kernels
 from ..kernels.densities import add_hashes, histograms
-from ..table.encode import Coded, Seen, code_columns, numbers, seen_columns, words_of
+from ..table.encode import Coded, Seen, numbers, seen_columns, words_of
 from ..table.frame import Frame
 from ..table.schema import Column, Schema
 from .counts import Counts
@@ -40,11 +40,13 @@ def collect(
     weights: Floats | None = None,
     n_jobs: int | None = None,
     seen: Seen | None = None,
+    cuts: Cuts = (),
 ) -> Statistics:
     """Statistics of the rows of `frame`, whose classes are `schema.classes[y]`.
 
     The values of the result are the declared ones of `schema` and those that the rows have; `seen` is told of cells that
-    were missing. Weights (n, K) are shares: a row counts w[r, y] in every class y, and `y` itself is not asked.
+    were missing. Weights (n, K) are shares: a row counts w[r, y] in every class y, and `y` itself is not asked. Numeric
+    columns of role "cells" are counted by their bins, between `cuts`.
     """
     seen = Seen() if seen is None else seen
     n_classes, columns = len(schema.classes), list(schema.columns)
@@ -55,7 +57,7 @@ def collect(
     most, hashed = limit(n_classes, len(shaped)), sampled(roles)
     salt = dict(zip(hashed, salts([columns[j].name for j in hashed])))
 
-    coded = code_columns(frame, named, n_jobs) if named else Coded((), [], 0)
+    coded = local_codes(frame, cuts, n_jobs, named) if named else Coded((), [], 0)
     sampled_codes = [coded.column(k) for k in range(len(named))] if drawn else []
     measured = [j for j, role in enumerate(roles) if role in NUMERIC]
     x = numbers(frame, measured) if measured else np.zeros((frame.n, 0))
@@ -103,7 +105,9 @@ def collect(
         if drawn
         else None
     )
-    return Statistics(united, roles, rows, cells, _joined(words, events, n_classes), moments, kept, sample=chosen)
+    return Statistics(
+        united, roles, rows, cells, _joined(words, events, n_classes), moments, kept, False, (), cuts, chosen
+    )
 
 
 def collect_coded(
@@ -143,15 +147,17 @@ def collect_codes(
     return translated(coded, schema), Statistics(schema, roles, rows, counts, words, nothing, (), cuts=cuts)
 
 
-def with_values_of(frame: Frame, schema: Schema, roles: tuple[str, ...], n_jobs: int | None = None) -> Schema:
+def with_values_of(
+    frame: Frame, schema: Schema, roles: tuple[str, ...], n_jobs: int | None = None, cuts: Cuts = ()
+) -> Schema:
     """The schema with the values that the rows have, and the words, all of them declared."""
-    columns = list(schema.columns)
+    columns = list(with_bins(schema, cuts).columns)
     named, texts = columns_of(roles, "cells"), columns_of(roles, "words")
     if frame.sparse is not None:
         for j in named:
             columns[j] = Column(columns[j].name, "binary", (0, 1))
     elif named:
-        _declare(code_columns(frame, named, n_jobs), named, columns, n_jobs)
+        _declare(local_codes(frame, cuts, n_jobs, named), named, columns, n_jobs)
     for j in texts:
         columns[j] = columns[j].with_values(words_of(frame, j)[0])
     for j in (*named, *texts):

@@ -7,6 +7,7 @@ Column j has S_j values; its codes are 0 … S_j − 1, and S_j for a missing ce
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -68,6 +69,11 @@ def quantile_cuts(histogram: Histogram, bins: int) -> Floats:
     wanted = np.arange(1, bins) / bins * share[-1]
     at = np.searchsorted(share, wanted * (1 - 1e-12)) + 1
     return _between(histogram, np.unique(at[at < len(histogram.values)]))
+
+
+def value_cuts(histogram: Histogram) -> Floats:
+    """A cut between any two neighbouring values."""
+    return _between(histogram, np.arange(1, len(histogram.values)))
 
 
 def width_cuts(histogram: Histogram, bins: int) -> Floats:
@@ -193,24 +199,48 @@ def code_known(frame: Frame, schema: Schema, cuts: Cuts, n_jobs: int | None) -> 
     return translated(local_codes(frame, cuts, n_jobs), schema)
 
 
-def local_codes(frame: Frame, cuts: Cuts, n_jobs: int | None) -> Coded:
-    """Local codes of every column."""
-    measured = [j for j, cut in enumerate(cuts) if cut is not None]
-    if not measured:
-        return code_columns(frame, range(len(cuts)), n_jobs)
-    others = [j for j, cut in enumerate(cuts) if cut is None]
+def local_codes(frame: Frame, cuts: Cuts, n_jobs: int | None, where: Sequence[int] | None = None) -> Coded:
+    """Local codes of the columns `where`, by default of all: bins where a column is cut, else values."""
+    where = range(frame.d) if where is None else where
+    if not cuts or all(cuts[j] is None for j in where):
+        return code_columns(frame, where, n_jobs)
+    if frame.memo is not None:  # of one climb, all along which the cuts stay
+        known: Coded = frame.once(("bins", *where), lambda bare: local_codes(bare, cuts, n_jobs, where))
+        return known
+    others = [j for j in where if cuts[j] is None]
     named = code_columns(frame, others, n_jobs) if others else Coded((), [], 0)
-    values: list[Sequence[Any]] = [()] * frame.d
-    codes: list[Array] = [np.empty(0)] * frame.d
-    for k, j in enumerate(others):
-        values[j], codes[j] = named.values[k], named.column(k)
-    missing = named.n_missing
-    for j in measured:
+    values: list[Sequence[Any]] = []
+    codes: list[Array] = []
+    missing, place = named.n_missing, {j: k for k, j in enumerate(others)}
+    for j in where:
         cut = cuts[j]
-        assert cut is not None
-        values[j], codes[j] = range(len(cut) + 1), bin_codes(column_numbers(frame, j), cut)
-        missing += int(np.count_nonzero(codes[j] == len(cut) + 1))
+        if cut is None:
+            values.append(named.values[place[j]])
+            codes.append(named.column(place[j]))
+            continue
+        values.append(range(len(cut) + 1))
+        codes.append(bin_codes(column_numbers(frame, j), cut))
+        missing += int(np.count_nonzero(codes[-1] == len(cut) + 1))
     return Coded(tuple(values), codes, missing)
+
+
+def bin_names(cuts: Floats) -> list[str]:
+    """What the bins are called.
+
+    >>> bin_names(np.array([0.5, 2.0]))
+    ['[-inf, 0.5)', '[0.5, 2)', '[2, inf)']
+    """
+    return [f"[{a:g}, {b:g})" for a, b in itertools.pairwise([-np.inf, *cuts.tolist(), np.inf])]
+
+
+def from_bins(codes: Array, cuts: Floats, rng: np.random.Generator) -> Floats:
+    """A number drawn uniformly from each bin; the outer bins, which have no end, are as wide as the others on average."""
+    if not len(cuts):
+        return np.zeros(len(codes))  # one bin without ends: the number says nothing
+    width = float(np.diff(cuts).mean()) if len(cuts) > 1 else max(abs(float(cuts[0])), 1.0)
+    edges = np.concatenate([[cuts[0] - width], cuts, [cuts[-1] + width]])
+    at: Floats = edges[codes] + rng.random(len(codes)) * (edges[codes + 1] - edges[codes])
+    return at
 
 
 def column_numbers(frame: Frame, j: int) -> Floats:

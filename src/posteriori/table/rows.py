@@ -29,6 +29,14 @@ class Rows:
     weights: Floats | None
     labels: Array
     hidden: Bools | None = None
+    hidden_weight: float = 1.0  # what was multiplied into the weights of those
+
+    @property
+    def plain_weights(self) -> Floats | None:
+        """The weights as they were before rows without a label were told apart."""
+        if self.weights is None or self.hidden is None:
+            return self.weights
+        return np.where(self.hidden, self.weights / self.hidden_weight, self.weights)
 
 
 def open_rows(X: Any, known: Schema | None, who: str, named: bool = True) -> Frame:
@@ -123,7 +131,7 @@ def read_rows(
     classes, codes = recoded(labels, codes, declared, kept)
     if weights is not None and sample_weight is None and class_weight is None and (weights == 1).all():
         weights = None  # rows without a label that weighed nothing are gone
-    return Rows(frame, Schema(columns, classes, kept), codes, weights, labels, hidden)
+    return Rows(frame, Schema(columns, classes, kept), codes, weights, labels, hidden, float(unlabelled_weight))
 
 
 def _with_hidden(

@@ -1,10 +1,12 @@
 """Categorical and binary columns: P(x_j = a | y) = (N_yja + λ)/(N_yj + S_jλ).
 
-A binary column is the same with S_j = 2: P(j|y)x + (1 − P(j|y))(1 − x); of a sparse row only the ones are visited.
+A binary column is the same with S_j = 2: P(j|y)x + (1 − P(j|y))(1 − x); of a sparse row only the ones are visited. Where
+numbers are cut into bins, a bin is a value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,10 @@ from ...arrays import Array, Floats
 from ...kernels import naive as kernels
 from ...smoothing import log_theta, log_unseen
 from ...statistics.collect import refuse_no_bits
+from ...statistics.cuts import bin_names, from_bins, local_codes
 from ...statistics.statistics import Statistics
 from ...structure.information import class_information
-from ...table.encode import Coded, code_columns
+from ...table.encode import Coded
 from ...table.frame import Frame
 from ...table.labels import warn_of_types
 from ...table.schema import Schema
@@ -29,6 +32,7 @@ class Categories:
         self.where = statistics.where("cells")
         self.columns = [statistics.schema.columns[j] for j in self.where]
         self.counts = statistics.cells
+        self.cuts = statistics.cuts
         self.smoothing = smoothing
         self.log_theta = log_theta(self.counts, smoothing)
         stranger = (
@@ -37,6 +41,15 @@ class Categories:
             else np.zeros((len(self.where), statistics.n_classes))
         )
         self.log_unseen = stranger
+
+    def coded(self, frame: Frame, n_jobs: int | None = None) -> Coded:
+        """The cells of these columns as codes: of values, or of bins."""
+        return local_codes(frame, self.cuts, n_jobs, self.where)
+
+    def names(self, k: int) -> Sequence[Any]:
+        """What the values of the k-th column are called."""
+        cut = self.cuts[self.where[k]] if self.cuts else None
+        return self.columns[k].values if cut is None else bin_names(cut)
 
     def rows_of(self, k: int, table: Floats) -> Floats:
         """The rows of a table over all cells that belong to the k-th column."""
@@ -67,7 +80,7 @@ class Categories:
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
         if frame.sparse is not None:
             return self._add_bits(start, frame, n_jobs)
-        coded = code_columns(frame, self.where, n_jobs)
+        coded = self.coded(frame, n_jobs)
         return kernels.log_joint_cells(coded.codes, self.local(coded, seen), coded.offsets, start, n_jobs=n_jobs)
 
     def _add_bits(self, start: Floats, frame: Frame, n_jobs: int | None) -> Floats:
@@ -93,7 +106,7 @@ class Categories:
     def parts(self, frame: Frame) -> Floats:
         if frame.sparse is not None:
             frame = Frame(frame.n, frame.names, matrix=(frame.sparse != 0).toarray().astype(np.uint8))
-        coded = code_columns(frame, self.where)
+        coded = self.coded(frame)
         table = self.local(coded, Seen())
         out = [table[int(first) + coded.column(k).astype(np.int64)] for k, first in enumerate(coded.offsets[:-1])]
         return np.stack(out, axis=1)
@@ -107,15 +120,20 @@ class Categories:
                 continue
             edges = np.cumsum(np.exp(self.log_theta[part]), axis=0)
             codes = (rng.random(len(y)) * edges[-1, y] > edges[:, y]).sum(axis=0)
+            codes = np.minimum(codes, len(edges) - 1)
+            cut = self.cuts[self.where[k]] if self.cuts else None
+            if cut is not None:
+                out.append(from_bins(codes, cut, rng))
+                continue
             values = np.empty(len(column.values), dtype=object)
             values[:] = column.values
-            out.append(values[np.minimum(codes, len(values) - 1)])
+            out.append(values[codes])
         return out
 
     def tables(self, schema: Schema) -> dict[str, Any]:
         theta = np.exp(self.log_theta)
         return {
-            column.name: dict(zip(column.values, theta[self.counts.offsets[k] : self.counts.offsets[k + 1]]))
+            column.name: dict(zip(self.names(k), theta[self.counts.offsets[k] : self.counts.offsets[k + 1]]))
             for k, column in enumerate(self.columns)
         }
 

@@ -6,6 +6,10 @@ there is no cliff, and many rows may be as narrow as they are. Where the values 
 `floor` of what parts the classes. That happens here, when predicting; what is stored are n, mean and M2, so that nothing
 depends on how rows came in.
 
+Where EM infers the classes (`inferred`), σ² = (M2 + ν s²)/(n + ν) instead, s² the column's variance over all rows/K^(2/d),
+as wide as K classes are that share the room of d columns (Fraley and Raftery, 2007): the best one under a prior that is
+worth ν rows, so that every turn climbs, and no class shrinks around a value that some rows share.
+
 Count columns that do not compete: P(x|y) = r^x e^(−r)/x!, r the mean of the class. Smoothing adds λ rows with the column's
 mean over all classes: r = (Σx + λ·x̄)/(n + λ), so that no rate is zero; where all counts were zero, x̄ is ½/(n + 1).
 """
@@ -37,12 +41,35 @@ TINY = float(np.finfo(float).tiny)
 class Gaussian:
     """μ and σ² of each class and column; where a class has no cell of a column, the column's own over all classes."""
 
-    def __init__(self, where: list[int], names: list[str], moments: Moments, floor: float, ddof: float) -> None:
-        self.where, self.names = where, names
+    def __init__(
+        self,
+        where: list[int],
+        names: list[str],
+        moments: Moments,
+        floor: float,
+        ddof: float,
+        inferred: bool = False,
+    ) -> None:
+        self.where, self.names, self.whole = where, names, None
         pooled = moments.pooled()
         self.mean = np.ascontiguousarray(np.where(moments.n > 0, moments.mean, pooled.mean))
+        if inferred:
+            spread, constant = usual_spread(moments, floor)
+            part = len(moments.n) ** (-2.0 / max(len(where), 1))
+            self.whole = np.maximum(np.where(constant, spread, pooled.variance() * part), TINY)
+            room = np.maximum(moments.n + ROWS - ddof, ROWS)
+            variance = np.where(constant, spread, (moments.m2 + ROWS * self.whole) / room)
+            self.variance = np.ascontiguousarray(np.maximum(variance, TINY))
+            return
         variance = np.where(moments.n > 0, moments.variance(ddof), pooled.variance(ddof))
         self.variance = np.ascontiguousarray(no_narrower(variance, moments.n, *usual_spread(moments, floor)))
+
+    @property
+    def log_prior(self) -> float:
+        """−½ν Σ(ln σ² + s²/σ²) where classes are inferred: the log density of the variances, but a constant."""
+        if self.whole is None:
+            return 0.0
+        return float(-0.5 * ROWS * (np.log(self.variance) + self.whole / self.variance).sum())
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
         x = numbers(frame, self.where)

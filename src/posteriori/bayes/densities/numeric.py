@@ -8,7 +8,6 @@ far from every value all classes agree, so that no value that is new to a class 
 
 from __future__ import annotations
 
-import itertools
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +17,7 @@ from ...arrays import Array, Floats
 from ...kernels.naive import kernel_tree, log_kernel_sums
 from ...smoothing import share, theta
 from ...statistics import Moments
-from ...statistics.cuts import find_cuts
+from ...statistics.cuts import bin_names, find_cuts
 from ...statistics.histogram import Histogram
 from ...table.encode import numbers
 from ...table.frame import Frame
@@ -149,9 +148,7 @@ class Binned:
         return [rng.uniform(self.edges[bins], np.maximum(self.edges[bins + 1], self.edges[bins]))]
 
     def tables(self, schema: Schema) -> dict[str, Any]:
-        ends = [-np.inf, *self.cuts.tolist(), np.inf]
-        labels = [f"[{a:g}, {b:g})" for a, b in itertools.pairwise(ends)]
-        return {self.name: dict(zip(labels, np.exp(self.log_theta)))}
+        return {self.name: dict(zip(bin_names(self.cuts), np.exp(self.log_theta)))}
 
     def information(self, prior: Floats) -> Floats:
         return np.array([mutual_information(self.table)])
