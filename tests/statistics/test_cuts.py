@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import ModelError
-from posteriori.statistics.cuts import CodedTable, bin_codes, find_cuts, mdl_cuts, quantile_cuts, width_cuts
+from posteriori.statistics.cuts import (
+    CodedTable,
+    bin_codes,
+    find_cuts,
+    from_bins,
+    mdl_cuts,
+    quantile_cuts,
+    value_cuts,
+    width_cuts,
+)
 from posteriori.statistics.histogram import Histogram
 
 
@@ -135,3 +144,31 @@ def test_there_is_at_least_one_bin(cuts):
     for bins in (0, -1):
         with pytest.raises(ModelError, match=f"bins must be at least 1, got {bins}"):
             cuts(found, bins)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=6, unique=True).map(sorted), st.integers(0, 99))
+def test_a_number_that_is_drawn_lies_in_its_bin(cut, seed):
+    cut = np.array(cut)
+    codes = np.random.default_rng(seed).integers(0, len(cut) + 1, 50)
+    drawn = from_bins(codes, cut, np.random.default_rng(seed))
+    width = np.diff(cut).mean() if len(cut) > 1 else max(abs(cut[0]), 1.0)
+    edges = np.concatenate([[cut[0] - width], cut, [cut[-1] + width]])  # the outer bins are as wide as the usual one
+    assert (edges[codes] <= drawn).all()
+    assert (drawn <= edges[codes + 1]).all()
+    inner = drawn[(codes > 0) & (codes < len(cut))]
+    assert (inner >= cut[0]).all()
+    assert (inner <= cut[-1]).all()
+
+
+def test_draws_fill_their_bin():
+    drawn = from_bins(np.full(4000, 1), np.array([2.0, 6.0]), np.random.default_rng(0))
+    assert drawn.mean() == pytest.approx(4, abs=0.1)
+    assert np.ptp(drawn) > 3.9
+    assert from_bins(np.zeros(3, int), np.zeros(0), np.random.default_rng(0)).tolist() == [0, 0, 0]
+
+
+@given(st.lists(st.floats(-1e150, 1e150), min_size=1, max_size=20))
+def test_a_cut_lies_between_any_two_values(x):
+    histogram = Histogram.of(x, np.zeros(len(x), int), 1)
+    codes = bin_codes(np.array(x), value_cuts(histogram))
+    assert codes.tolist() == np.unique(x, return_inverse=True)[1].tolist()
