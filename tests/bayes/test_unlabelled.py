@@ -116,8 +116,9 @@ def test_order_and_copies_change_no_choice():
     one = po.NaiveBayes(unlabelled=-1).fit(X, y)
     turned = po.NaiveBayes(unlabelled=-1).fit(X[order], y[order])
     np.testing.assert_allclose(turned.predict_proba(X), one.predict_proba(X), atol=1e-8)
-    weighted = po.NaiveBayes(unlabelled=-1).fit(X, y, sample_weight=1.0 + twice)
-    copied = po.NaiveBayes(unlabelled=-1).fit(np.vstack([X, X[twice]]), np.append(y, y[twice]))
+    values = {"kinds": "categorical", "unlabelled": -1}
+    weighted = po.NaiveBayes(**values).fit(X, y, sample_weight=1.0 + twice)
+    copied = po.NaiveBayes(**values).fit(np.vstack([X, X[twice]]), np.append(y, y[twice]))
     np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), atol=1e-8)
 
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
@@ -24,7 +24,7 @@ KINDS = ("full", "tied", "diag", "spherical")
 
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
 def test_one_component_is_gaussian_bayes(kind: str) -> None:
-    ours = po.MixtureBayes(1, covariance_type=kind, reg_covar=0).fit(X, Y)
+    ours = po.MixtureBayes(1, covariance_type=kind, reg_covar=0, background=0).fit(X, Y)
     theirs = po.GaussianBayes(kind).fit(X, Y)
     assert_allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X), rtol=1e-9)
     assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -35,9 +35,14 @@ def test_one_component_is_gaussian_bayes(kind: str) -> None:
 def test_the_joint_is_the_prior_and_the_mixture(kind: str) -> None:
     model = po.MixtureBayes(2, covariance_type=kind, random_state=0, max_iter=500).fit(X, Y)
     for c, mixture in enumerate(model.mixtures_):
-        assert_allclose(
-            model.predict_joint_log_proba(X)[:, c], np.log(model.class_prior_[c]) + mixture.score_samples(X)
-        )
+        own, all_rows = (np.exp(part.score_samples(X)) for part in (mixture, model.background_))
+        wanted = model.class_prior_[c] * (50 * own + all_rows) / 51
+        assert_allclose(model.predict_joint_log_proba(X)[:, c], np.log(wanted))
+    bare = clone(model).set_params(background=0).fit(X, Y)
+    for c, mixture in enumerate(bare.mixtures_):
+        wanted = np.log(bare.class_prior_[c]) + mixture.score_samples(X)
+        assert_allclose(bare.predict_joint_log_proba(X)[:, c], wanted)
+    assert bare.background_ is None
     assert_allclose(model.predict_proba(X).sum(axis=1), 1)
     assert_allclose(model.score_samples(X), np.logaddexp.reduce(model.predict_joint_log_proba(X), axis=1))
     told = clone(model).set_params(priors=[0.8, 0.1, 0.1]).fit(X, Y)
@@ -81,6 +86,79 @@ def test_few_rows() -> None:
     assert_array_equal(model.predict(points), of)
     with pytest.raises(SingularCovariance, match="class 'one'"):
         po.MixtureBayes(3, reg_covar=0).fit(points, of)
+
+
+def log_loss(model, X, y) -> float:
+    p = np.clip(model.predict_proba(X), 1e-15, 1)
+    return float(-np.log(p[np.arange(len(y)), y] / p.sum(axis=1)).mean())
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+@pytest.mark.parametrize("rows", [30, 75])
+def test_few_rows_make_no_catastrophe(load, rows: int) -> None:
+    """Beside the models that are simpler, on tables of which a class has a dozen rows, 0/1 columns added."""
+    points, of = load(return_X_y=True)
+    rng, losses = np.random.default_rng(0), []
+    points = np.hstack([points, rng.random((len(of), 3)) < 0.1 + 0.2 * (of[:, None] == 1)])
+    for _ in range(3):
+        order = rng.permutation(len(of))
+        a, b = order[:rows], order[rows:]
+        models = (
+            po.MixtureBayes(random_state=0),
+            po.NaiveBayes(density="gaussian"),
+            po.GaussianBayes("diag", shrinkage=1e-3),
+        )
+        losses.append([log_loss(m.fit(points[a], of[a]), points[b], of[b]) for m in models])
+    ours, *others = np.mean(losses, axis=0)
+    assert ours < min(others) + 0.3
+    assert ours < 0.7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("unit", [2.0**-465, 2.0**-30, 2.0**30, 2.0**465])
+def test_the_unit_of_a_column_changes_nothing(kind: str, unit: float) -> None:
+    units = np.full(4, unit) if kind == "spherical" else np.array([1.0, unit, 1.0, 1 / unit])
+    plain, scaled = (po.MixtureBayes(covariance_type=kind, random_state=0).fit(x, Y) for x in (X, X * units))
+    assert_allclose(scaled.predict_proba(X * units), plain.predict_proba(X), atol=1e-9)
+
+
+def test_a_constant_column_says_nothing() -> None:
+    more = np.hstack([X, np.full((150, 1), 7.0)])
+    plain, wide = (po.MixtureBayes(random_state=0).fit(x, Y) for x in (X, more))
+    assert_allclose(wide.predict_proba(more), plain.predict_proba(X), atol=1e-9)
+    more[:, 4] = 9.0
+    assert_allclose(wide.predict_proba(more), plain.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_that_a_class_lacks_is_as_in_all_classes(kind: str) -> None:
+    gone = X.copy()
+    gone[Y == 1, 2] = np.nan
+    model = po.MixtureBayes(1, covariance_type=kind).fit(gone, Y)
+    assert_allclose(model.mixtures_[1].means_[0, 2], np.nanmean(gone[:, 2]), rtol=1e-6)
+    assert model.score(X, Y) > 0.8
+    gone[:, 2] = np.nan
+    with pytest.raises(BadValue, match="column 2 has no cell at all"):
+        model.fit(gone, Y)
+
+
+def test_an_interrupt_ends_the_whole_fit(monkeypatch) -> None:
+    from posteriori.mixture.climb import Climb
+
+    model = po.MixtureBayes(2, random_state=0).fit(X, Y)
+    before, expect, calls = model.predict_proba(X), Climb.expect, []
+
+    def late(self, theta):
+        calls.append(theta)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return expect(self, theta)
+
+    monkeypatch.setattr(Climb, "expect", late)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert len(calls) == 3
+    assert_array_equal(model.predict_proba(X), before)
 
 
 def test_samples_look_like_the_rows() -> None:

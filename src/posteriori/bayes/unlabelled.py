@@ -37,6 +37,7 @@ MOST = 1_000  # rows of either sort that are asked
 TURNS, TOL = 20, 1e-4  # of a climb, and what a turn gains a row
 ERRORS = 0.5  # standard errors by which a weight has to be better
 WRONG = 0.5  # labels that are foretold wrongly
+DIGITS = 8  # in which rows that are alike are so, whatever order they were summed in
 WORST = 35.0  # nats: a label that was ruled out
 
 
@@ -76,7 +77,7 @@ def _some(model: Any, rows: Rows) -> tuple[Rows, float, Floats]:
     """
     assert rows.hidden is not None
     every = model._of_known(rows, np.flatnonzero(~rows.hidden))
-    evidence = normalise(every._log_joint(rows.frame))[1]
+    evidence = np.round(normalise(every._log_joint(rows.frame))[1], DIGITS)
     order = np.argsort(evidence, kind="stable")
     parts = [_evenly(order[~rows.hidden[order]]), _evenly(order[rows.hidden[order]])]
     some = np.concatenate(parts)

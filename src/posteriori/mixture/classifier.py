@@ -1,6 +1,10 @@
 """Bayes classification with a mixture of normals in each class.
 
-Symbols: log P(y, x) = log P(y) + log Σ_k π_yk N(x; μ_yk, Σ_yk).
+Symbols: n_y rows of a class; p₀ the normal of all rows, ν = `background` rows of it in every class.
+
+    log P(y, x) = log P(y) + log [n_y Σ_k π_yk N(x; μ_yk, Σ_yk) + ν p₀(x)] − log (n_y + ν)
+
+Far from every component all classes agree, so that no row that is new to a class rules it out by a thousand nats.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
@@ -27,8 +32,10 @@ from ..table.weights import check_weights
 from . import starts
 from .density import BORDER
 from .gaussian import GaussianMixture
+from .missing import refuse_empty_columns
 from .normals import KINDS
 from .seeds import stream
+from .spread import Spread
 
 
 class MixtureBayes(BayesClassifier):
@@ -39,9 +46,16 @@ class MixtureBayes(BayesClassifier):
 
     Parameters
     ----------
-    n_components : int, "auto" or dict, default=3
+    n_components : int, "auto" or dict, default="auto"
         Components of each class; "auto" lets BIC choose them class by class; a dict tells them by class.
-    covariance_type, tol, reg_covar, max_iter, n_init, init_params, max_components, n_jobs
+    reg_covar : float or "auto", default="auto"
+        The floor that is added to every variance. "auto" is, for each of d columns, its variance over all rows times
+        0.3 (d + 2)/(n_y + d + 2): wide for a class of few rows, next to nothing for one of many, and in the column's unit.
+    background : float, default=1.0
+        ν: in every class, so many rows of the normal that all rows have (`background_`); 0 for none.
+    n_init : int, default=3
+        Starts of every mixture, in units of the columns' widths where `reg_covar` is "auto".
+    covariance_type, tol, max_iter, init_params, max_components, n_jobs
         As in `GaussianMixture`.
     priors : array-like of shape (n_classes,), default=None
         P(y); None takes the shares of the classes.
@@ -60,7 +74,8 @@ class MixtureBayes(BayesClassifier):
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), dict],
         "covariance_type": [StrOptions(set(KINDS))],
         "tol": [Interval(Real, 0.0, None, closed="left")],
-        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
+        "reg_covar": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"})],
+        "background": [Interval(Real, 0.0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "init_params": [StrOptions(set(starts.INITS))],
@@ -72,13 +87,14 @@ class MixtureBayes(BayesClassifier):
 
     def __init__(
         self,
-        n_components: Any = 3,
+        n_components: Any = "auto",
         *,
         covariance_type: str = "full",
         tol: float = 1e-3,
-        reg_covar: float = 1e-6,
+        reg_covar: Any = "auto",
+        background: float = 1.0,
         max_iter: int = 100,
-        n_init: int = 1,
+        n_init: int = 3,
         init_params: str = "kmeans",
         priors: Any = None,
         random_state: Any = None,
@@ -89,6 +105,7 @@ class MixtureBayes(BayesClassifier):
         self.covariance_type = covariance_type
         self.tol = tol
         self.reg_covar = reg_covar
+        self.background = background
         self.max_iter = max_iter
         self.n_init = n_init
         self.init_params = init_params
@@ -104,7 +121,7 @@ class MixtureBayes(BayesClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name in ("n_components", "max_iter", "n_init", "tol", "reg_covar", "max_components"):
+        for name in ("n_components", "max_iter", "n_init", "tol", "reg_covar", "background", "max_components"):
             value = getattr(self, name)
             if isinstance(value, bool) or (isinstance(value, Real) and not np.isfinite(float(value))):
                 raise BadParameter(f"{name} must be a finite number. Got {value} instead.")
@@ -134,6 +151,10 @@ class MixtureBayes(BayesClassifier):
         counts = self._components()
         random = stream(self.random_state)
         self.mixtures_: list[GaussianMixture | None] = []
+        live = slice(None) if weights is None else weights > 0
+        every, heavy = np.ascontiguousarray(points[live]), None if weights is None else weights[live]
+        refuse_empty_columns(every)
+        spread = Spread.of(every, heavy)
         for c, label in enumerate(self.classes_.tolist()):
             mine = codes == c if weights is None else (codes == c) & (weights > 0)
             seed = int(random.randint(1 << 31))
@@ -142,18 +163,22 @@ class MixtureBayes(BayesClassifier):
                 self.mixtures_.append(None)
                 continue
             w = None if weights is None else weights[mine]
-            self.mixtures_.append(self._mixture(label, rows, w, counts[c], seed))
+            self.mixtures_.append(self._mixture(label, rows, w, counts[c], seed, spread, float(self.class_count_[c])))
+        self.background_ = self._normal(every, heavy, spread) if self.background > 0 else None
         self.n_iter_ = max(m.n_iter_ for m in self.mixtures_ if m is not None)
         return self
 
-    def _mixture(self, label: Any, rows: Array, weights: Floats | None, k: Any, seed: int) -> GaussianMixture:
+    def _mixture(
+        self, label: Any, rows: Array, weights: Floats | None, k: Any, seed: int, spread: Spread, n: float
+    ) -> GaussianMixture:
         if len(rows) == 1:  # a normal at this row, as wide as the floor
             rows, weights, k = np.repeat(rows, 2, axis=0), None, 1
+        floors = spread.floors(n) if isinstance(self.reg_covar, str) else None
         model = GaussianMixture(
             k if k == "auto" else min(int(k), len(rows)),
             covariance_type=self.covariance_type,
             tol=self.tol,
-            reg_covar=self.reg_covar,
+            reg_covar=0.0 if floors is not None else self.reg_covar,
             max_iter=self.max_iter,
             n_init=self.n_init,
             init_params=self.init_params,
@@ -161,15 +186,31 @@ class MixtureBayes(BayesClassifier):
             max_components=self.max_components,
             n_jobs=self.n_jobs,
         )
+        if floors is not None:
+            model._floors, model._scale = floors, np.sqrt(spread.variance)
+        rows, weights = spread.completed(rows, weights)
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             try:
                 model.fit(rows, sample_weight=weights)
             except PosterioriError as error:
                 raise type(error)(f"class {label!r}: {error}") from None
+        if model._interrupted:  # a classifier that lacks classes is none
+            raise KeyboardInterrupt
         for one in heard:
             warnings.warn(f"class {label!r}: {one.message}", one.category, stacklevel=5)
         return model
+
+    def _normal(self, rows: Array, weights: Floats | None, spread: Spread) -> GaussianMixture:
+        """p₀, the normal of all rows."""
+        kind = self.covariance_type if self.covariance_type in ("diag", "spherical") else "full"
+        model = GaussianMixture(1, covariance_type=kind, reg_covar=0.0, random_state=0, n_jobs=self.n_jobs)
+        model._floors = spread.floors(float(self.class_count_.sum()), 1.0)
+        if len(rows) == 1:
+            rows, weights = np.repeat(rows, 2, axis=0), None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # where cells are missing it may go on for long
+            return model.fit(rows, sample_weight=weights)
 
     def _components(self) -> list[Any]:
         """The number of components of each class, or "auto"."""
@@ -207,9 +248,16 @@ class MixtureBayes(BayesClassifier):
         X = self._open(X, reset=False)
         prior = self._made("prior", self._prior)
         out = np.full((len(X), len(self.classes_)), -np.inf)
+        far = None
+        if self.background_ is not None and self.background > 0:
+            far = normalise(self.background_._log_joint(X))[1]
         for c, model in enumerate(self.mixtures_):
             if model is not None and prior[c] > 0:
-                out[:, c] = np.log(prior[c]) + normalise(model._log_joint(X))[1]
+                own = normalise(model._log_joint(X))[1]
+                if far is not None:
+                    n = self.class_count_[c]
+                    own = np.logaddexp(np.log(n) + own, np.log(self.background) + far) - np.log(n + self.background)
+                out[:, c] = np.log(prior[c]) + own
         return out
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Floats, Array]:
@@ -227,5 +275,9 @@ class MixtureBayes(BayesClassifier):
                 raise BadValue(f"class {self.classes_[c]!r} has no rows of positive weight to draw from")
             mine = codes == c
             drawn = model._drawn(int(mine.sum()), random)[0]
-            X[mine] = drawn[random.permutation(len(drawn))]
+            drawn = drawn[random.permutation(len(drawn))]
+            if self.background_ is not None and self.background > 0:
+                far = random.random_sample(len(drawn)) * (self.class_count_[c] + self.background) < self.background
+                drawn[far] = self.background_._drawn(int(far.sum()), random)[0] if far.any() else drawn[far]
+            X[mine] = drawn
         return X, self.classes_[codes]

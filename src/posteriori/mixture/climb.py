@@ -41,7 +41,7 @@ class Restart:
 class Climb:
     """Rows, weights and units; `expect` and `maximise`, the steps."""
 
-    def __init__(self, X: Array, weights: Floats | None, kind: str, floor: float, n_jobs: int | None) -> None:
+    def __init__(self, X: Array, weights: Floats | None, kind: str, floor: float | Floats, n_jobs: int | None) -> None:
         self.gaps = has_gaps(X)
         if self.gaps:
             refuse_empty_columns(X)

@@ -159,7 +159,7 @@ class GaussianMixture(Density):
         return self.fit(X, y, sample_weight).predict(X)
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
-        before = self._before()
+        before, self._interrupted = self._before(), False
         X = self._open(X, reset=True)
         n, d = X.shape
         weights = None if sample_weight is None else check_weights(sample_weight, n)
@@ -172,13 +172,19 @@ class GaussianMixture(Density):
             raise BadValue(f"Found array with {n} sample(s) (shape={(n, d)}) while a minimum of 2 is required.")
         if len(X) < least:
             raise BadValue(f"Expected n_samples >= n_components but got n_components = {least}, n_samples = {len(X)}")
-        climb = Climb(X, weights, self.covariance_type, float(self.reg_covar), self.n_jobs)
+        climb = Climb(X, weights, self.covariance_type, self._floor, self.n_jobs)
         random = stream(self.random_state)
         if self.n_components == "auto":
             self._choose(climb, random, float(n if weights is None else weights.sum()))
         else:
             self.__dict__.pop("bic_curve_", None)
             self._keep(*self._best(climb, int(self.n_components), random, before), climb)
+
+    @property
+    def _floor(self) -> float | Floats:
+        """What is added to the variances: of all columns, or of each where whoever fits this mixture has told it."""
+        told: float | Floats = vars(self).get("_floors", float(self.reg_covar))
+        return told
 
     def _before(self) -> Normals | None:
         """Where a warm start goes on, in the data's units."""
@@ -199,6 +205,7 @@ class GaussianMixture(Density):
             except KeyboardInterrupt:
                 if best is None:
                     raise
+                self._interrupted = True
                 warnings.warn(
                     f"interrupted in start {number}: the best so far is kept", ConvergenceWarning, stacklevel=5
                 )
@@ -214,6 +221,7 @@ class GaussianMixture(Density):
                 theta = climb.settled(turn.expected) if last else turn.theta
                 best = theta, found, climb.restarts
             if found.interrupted:
+                self._interrupted = True
                 warnings.warn(
                     f"interrupted in turn {found.turns}: the best so far is kept", ConvergenceWarning, stacklevel=5
                 )
@@ -269,6 +277,8 @@ class GaussianMixture(Density):
             covariances, factors = by_precisions(given * (s[:, None] * s if given.ndim == 3 else s * s))
         if weights is None or means is None or covariances is None:
             rows = filled(climb.X) if climb.gaps else climb.X
+            if "_scale" in vars(self):  # whoever fits this mixture has told what the columns' widths are
+                rows = rows / vars(self)["_scale"].astype(rows.dtype)
             found = climb.from_shares(starts.shares(rows, climb.weights, K, self.init_params, random, self.n_jobs))
             weights = found[0] if weights is None else weights
             means = found[1] if means is None else means

@@ -63,7 +63,7 @@ class Normals:
             return np.asarray(np.log(self.weights))
 
 
-def units(X: Array, floor: float, kind: str, gaps: bool, n_jobs: int | None = None) -> Floats:
+def units(X: Array, floor: float | Floats, kind: str, gaps: bool, n_jobs: int | None = None) -> Floats:
     """s: for each column the power of two next to half its range, or to the floor's root; one for all if spherical."""
     ends = (np.fmin.reduce(X), np.fmax.reduce(X)) if gaps else bounds(X, n_jobs)[:2]
     lo, hi = (np.asarray(end, dtype=np.float64) for end in ends)
