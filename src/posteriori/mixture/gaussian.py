@@ -292,22 +292,29 @@ class GaussianMixture(Density):
         """The number of components of least BIC, the smallest of equals."""
         curve: dict[int, float] = {}
         best: tuple[int, Found] | None = None
+        told: list[warnings.WarningMessage] = []  # what is to be said of the number that is taken, not of the others
         most = min(self.max_components, len(climb.X))
         scale = n / climb.total
         for K in range(1, most + 1):
-            try:
-                found = self._best(climb, K, random)
-            except ModelError:
-                if best is None:
-                    raise
-                break  # more components than the rows can tell apart
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
+                try:
+                    found = self._best(climb, K, random)
+                except ModelError:
+                    if best is None:
+                        raise
+                    break  # more components than the rows can tell apart
             value = climb.sums(found[0], found[0].means).log_likelihood * scale
             curve[K] = -2 * value + n_parameters(self.covariance_type, K, climb.X.shape[1]) * np.log(n)
             if best is None or curve[K] < curve[best[0]]:
-                best = (K, found)
+                best, told = (K, found), heard
+            elif self._interrupted:
+                told = [*told, *heard]
             if K - best[0] >= PATIENCE or (found[1] is not None and found[1].interrupted):
                 break
         assert best is not None
+        for one in told:
+            warnings.warn(one.message, one.category, stacklevel=5)
         self.bic_curve_ = curve
         self._keep(*best[1], climb)
 
