@@ -41,7 +41,9 @@ COUNTS = {
     "naive prior": lambda: po.NaiveBayes(prior={"in": 0.2, "out": 0.3, "off": 0.5}, density={"wind": "binned"}).fit(
         X, y
     ),
-    "naive hidden": lambda: po.NaiveBayes(unlabelled=None, density="gaussian").fit(X, [None, *y[1:]]),
+    "naive hidden": lambda: po.NaiveBayes(unlabelled=None, unlabelled_weight=1, density="gaussian").fit(
+        X, [None, *y[1:]]
+    ),
     "spode": lambda: po.SPODE().fit(X, y),
     "spode told": lambda: po.SPODE(super_parent="sky").fit(X, y),
     "tan": lambda: po.TAN(cuts="quantile", bins=3).fit(X, y),

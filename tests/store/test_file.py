@@ -293,3 +293,15 @@ def test_what_could_not_be_loaded_is_not_saved(monkeypatch):
     monkeypatch.setattr("posteriori.store.container.MEGABYTE", 1)
     with pytest.raises(NotStorable, match="could not be loaded again"):
         to_bytes(po.Schema.declare({"a": [f"{k}" for k in range(100_000)]}))
+
+
+@pytest.mark.parametrize("weight", [1, "auto"])
+def test_bins_that_em_settled_on_come_along(tmp_path, weight):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) + 2 * (np.arange(60) % 2)[:, None]
+    y = np.where(np.arange(60) < 20, np.arange(60) % 2, -1)
+    for model in (po.NaiveBayes(unlabelled=-1, unlabelled_weight=weight).fit(X, y), po.MixtureBayes().fit(X, y)):
+        po.save(model, tmp_path / "model")
+        again = po.load(tmp_path / "model")
+        assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+        assert getattr(again, "unlabelled_weight_", None) == getattr(model, "unlabelled_weight_", None)

@@ -20,7 +20,7 @@ _TAGS = {
         *("Counts", "Moments", "CoMoments", "Span", "Histogram", "Sample", "Joint", "RowStore", "FamilyMoments"),
         *("Statistics", "ByClass"),
     ),
-    "bayes": ("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB", "Structure", "Ascent"),
+    "bayes": ("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB", "Structure", "Ascent", "Settled"),
     "drop_ins": ("CategoricalNB", "BernoulliNB", "MultinomialNB", "ComplementNB", "GaussianNB", "GaussianBayes"),
     "mixtures": ("GaussianMixture", "KMeans", "MixtureBayes", "LatentClass", "Restart"),
     "margins": ("SVC", "SVR", "LinearSVC", "Kernel", "KernelSpec", "Part", "Expansion"),

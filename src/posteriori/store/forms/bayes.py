@@ -11,6 +11,7 @@ from ...bayes.factored import DENSITIES
 from ...bayes.kdb import KDB
 from ...bayes.lazy import RowStore
 from ...bayes.naive import NaiveBayes
+from ...bayes.settled import Settled
 from ...bayes.spode import SPODE
 from ...bayes.tan import TAN
 from ...em import Ascent
@@ -22,6 +23,7 @@ from .form import (
     Spec,
     anything,
     array,
+    dict_of,
     estimator,
     flag,
     floats,
@@ -45,6 +47,7 @@ LEARNED = {
     "classes_": array,
     "statistics_": of("Statistics"),
     "em_": of("Ascent"),
+    "unlabelled_weight_": real,
 }
 CODED = {**LEARNED, "_cuts_kept": tuple_of(floats(1) | none)}
 FRESH = {"_seen": Seen}  # what the last rows lacked is no part of a model
@@ -65,9 +68,12 @@ def learned(model: Any) -> Statistics:
 
 def _naive(model: NaiveBayes) -> None:
     need(not learned(model).joints, "naive Bayes counts no pairs")
-    told = vars(model).get("_settled_by", (None, {}))
-    need(len(told) == 2 and type(told[1]) is dict, "the densities that EM settled on must be named by column")
-    need(all(d in DENSITIES for d in told[1].values()), "the densities that EM settled on must be known")
+    settled, names = vars(model).get("_settled_by"), model.schema_.names
+    if settled is not None:
+        need(set(settled.names) == set(names), "the densities that EM settled on must be named by column")
+        known = {*DENSITIES, "cells", "words"}
+        need(all(d in known for d in settled.names.values()), "the densities that EM settled on must be known")
+        need(len(settled.cuts) in (0, len(names)), "EM must have cut all columns or none")
 
 
 def coded(model: Any) -> Statistics:
@@ -148,7 +154,8 @@ FORMS = {
             marks=tuple_of(anything),
             at=whole,
         ),
-        estimator(NaiveBayes, _naive, {**LEARNED, "_settled_by": tuple_of(anything)}, fresh=FRESH),
+        value(Settled, told=anything, names=dict_of(text, text), cuts=tuple_of(floats(1) | none)),
+        estimator(NaiveBayes, _naive, {**LEARNED, "_settled_by": of("Settled")}, fresh=FRESH),
         estimator(TAN, _pairs, CODED, fresh=FRESH),
         estimator(SPODE, _spode, {**CODED, "super_parent_": text | none, "_sums": losses}, fresh=FRESH),
         estimator(AODE, _aode, CODED, fresh=FRESH),

@@ -62,13 +62,13 @@ def _kmeans(model: KMeans) -> None:
 
 
 def _mixture_bayes(model: MixtureBayes) -> None:
-    needs(model, "classes_", "class_count_", "mixtures_", "n_iter_", "n_features_in_")
+    needs(model, "classes_", "class_count_", "mixtures_", "background_", "n_iter_", "n_features_in_")
     K = len(model.classes_)
     need(
         model.classes_.ndim == 1 and K == len(model.class_count_) == len(model.mixtures_) > 0,
         "a mixture of every class",
     )
-    known = [m for m in model.mixtures_ if m is not None]
+    known = [m for m in (*model.mixtures_, model.background_) if m is not None]
     need(known and all("weights_" in vars(m) for m in known), "the mixtures must be fitted")
     need(all(m.n_features_in_ == model.n_features_in_ for m in known), "the mixtures must be of the same columns")
     need(
@@ -103,6 +103,9 @@ FORMS = {
                 "restarts_": tuple_of(of("Restart")),
                 "marks_": tuple_of(tuple_of(anything)),
                 "_kind": word(*KINDS),
+                "_interrupted": flag,
+                "_floors": floats(1, 0),
+                "_scale": floats(1, 0),
                 "converged_": flag,
                 "n_iter_": natural(),
                 "lower_bound_": real,
@@ -134,6 +137,7 @@ FORMS = {
                 "classes_": array,
                 "class_count_": floats(1, 0),
                 "mixtures_": list_of(of("GaussianMixture") | none),
+                "background_": of("GaussianMixture") | none,
                 "n_iter_": natural(),
             },
         ),

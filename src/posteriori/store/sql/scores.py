@@ -114,7 +114,8 @@ Said = tuple[str, list[str]]  # the cell, and what it adds to each class
 
 def _categories(density: Categories, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     table = np.vstack([density.rows_of(k, density.log_theta), density.log_unseen[k]])
-    cell = codes(column, None, name, d, strange=str(len(column.values)))
+    cut = density.cuts[density.where[k]] if density.cuts else None
+    cell = codes(column, cut, name, d, strange=str(len(column.values)))
     return cell, [looked_up(x, table[:, y], d) for y in range(table.shape[1])]
 
 
