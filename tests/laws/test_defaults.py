@@ -312,7 +312,9 @@ def test_no_model_is_forgotten() -> None:
 
 AT_LEAST_0, AT_LEAST_1, ABOVE_0 = "[0.0, inf)", "[1, inf)", "(0.0, inf)"
 BOUNDS = {  # of a parameter that is a number, whichever model has it
-    **dict.fromkeys(["alpha", "backoff", "binarize", "epsilon", "gamma", "max_seconds", "min_frequency"], AT_LEAST_0),
+    **dict.fromkeys(
+        ["alpha", "backoff", "background", "binarize", "epsilon", "gamma", "max_seconds", "min_frequency"], AT_LEAST_0
+    ),
     **dict.fromkeys(["reg_covar", "smoothing", "unlabelled_weight", "var_smoothing"], AT_LEAST_0),
     **dict.fromkeys(["batch_size", "bins", "max_classes", "max_components", "min_categories", "n_classes"], AT_LEAST_1),
     **dict.fromkeys(["n_clusters", "n_components", "n_init", "n_neighbors", "verbose_interval"], AT_LEAST_1),
