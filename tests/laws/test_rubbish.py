@@ -216,6 +216,17 @@ FUNCTIONS |= {
         lambda **options: po.loss_scorer(**options)(po.GaussianNB().fit(X, Y), X, Y),
         {"loss": [[0, 1], [1, 0]], "classes": [0, 1], "reject_label": "?"},
     ),
+    "compare": (
+        po.compare,
+        {"X": {"a": ["u", "v"] * 6}, "y": [0, 1] * 6, "models": ["baseline"], "loss": None, "reject": 0.4, "cv": 2,
+         "seed": 0, "sample_weight": np.ones(12), "kinds": None, "time_limit": 9.0, "progress": None},
+    ),
+    "save": (
+        lambda model: po.save(model, os.path.join(tempfile.gettempdir(), "posteriori-rubbish.posteriori")),
+        {"model": po.NaiveBayes().fit({"a": ["u", "v"]}, [0, 1])},
+    ),
+    "load": (lambda path: None if path == "no" else po.load(path), {"path": __file__}),  # there is no file of that name
+    "sql": (po.sql, {"model": po.NaiveBayes().fit({"a": ["u", "v"]}, [0, 1]), "table": "t", "dialect": "duckdb"}),
     "write_report": (
         lambda **options: po.write_report(os.path.join(tempfile.gettempdir(), "posteriori-rubbish.html"), **options),
         {"model": po.NaiveBayes().fit({"a": ["u", "v"] * 4}, [0, 1] * 4), "X": {"a": ["u", "v"] * 4}, "y": [0, 1] * 4,

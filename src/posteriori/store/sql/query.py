@@ -62,9 +62,11 @@ def sql(
     model._check_fitted()
     names, classes = model.schema_.names, model.classes_.tolist()
     _refuse_alike(names, d)
-    kept = list(names if keep is None else keep)
+    kept = list(names) if keep is None else _texts(keep, "keep", "a list of columns")
     scores = scores_of(model, d)
-    source = ".".join(map(d.column, [table] if isinstance(table, str) else table))
+    source = ".".join(
+        map(d.column, [table] if isinstance(table, str) else _texts(table, "table", "a name, or its parts"))
+    )
     ks, xs, ls, ps = (
         [f"{c}{i}" for i in range(n)] for c, n in zip("kxlp", (len(kept), len(names), *[len(classes)] * 2))
     )
@@ -77,6 +79,15 @@ def sql(
     columns = [*ks, *ps, *_decision(ls, ps, classes, loss, reject_label, d)]
     steps += [[f"{c} AS {d.column(n)}" for c, n in zip(columns, shown)]]
     return _chained(steps, source, d)
+
+
+def _texts(names: Any, what: str, wanted: str) -> list[str]:
+    """Names as a list, or an error that says what is no name."""
+    good = isinstance(names, Iterable) and not isinstance(names, str | bytes | dict)
+    found = list(names) if good else []
+    if not good or not all(isinstance(name, str) for name in found) or (what == "table" and not found):
+        raise BadParameter(f"{what} must be {wanted}. Got {names!r} instead.")
+    return found
 
 
 def _posterior(ks: list[str], ls: list[str], ps: list[str], d: Dialect) -> list[list[str]]:
