@@ -97,3 +97,77 @@ def test_a_wide_table_is_searched_within_bounds():
     model = po.GaussianNB().fit(X, np.repeat([0, 1], 25))
     why = model.explain(X[[0]])
     assert why.changes == () or all(len(c.values) <= 5 for c in why.changes)
+
+
+@pytest.mark.parametrize("density", ["auto", "gaussian", "kernel", "binned"])
+def test_a_number_of_any_density_moves(density):
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(0, 1, 60), rng.normal(4, 1, 60)])[:, None]
+    model = po.NaiveBayes(density=density).fit(X, np.repeat([0, 1], 60))
+    (change,) = model.explain([[0.5]]).changes
+    assert model.predict([[change.values["x0"][1]]])[0] == change.decision == 1
+
+
+@pytest.mark.parametrize("cls", [po.NaiveBayes, po.TAN, po.SPODE, po.KDB, po.AODE, po.A2DE])
+def test_a_change_that_no_class_allows_leads_nowhere(cls):
+    model = cls(smoothing=0).fit(pd.DataFrame({"a": list("ppqqrr"), "b": list("uvuvww")}), [0, 0, 1, 1, 2, 2])
+    why = model.explain({"a": "p", "b": "u"})
+    assert [str(c) for c in why.changes] == ["a: p → q gives 1"]  # r or w beside the other's values: impossible
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-100, 1e100, 1e308])
+def test_numbers_of_any_scale_move(scale):
+    x = np.linspace(-1, 1, 40)[:, None] * scale
+    model = po.KNeighborsClassifier(1).fit(x, np.repeat([0, 1], 20))
+    (change,) = model.explain(x[[4]]).changes
+    assert model.predict([[change.values["x0"][1]]])[0] == change.decision == 1
+
+
+def test_codes_become_other_codes_and_bits_other_bits():
+    rng = np.random.default_rng(0)
+    C = rng.integers(0, 4, (100, 3))
+    y = (C[:, 0] > 1).astype(int)
+    for model in (po.CategoricalNB(), po.BernoulliNB(binarize=1.5)):
+        why = model.fit(C, y).explain(C[[0]])
+        assert why.changes
+        for change in why.changes:
+            row = [change.values.get(f"x{j}", (0, cell))[1] for j, cell in enumerate(C[0].tolist())]
+            assert model.predict([row])[0] == change.decision != why.decision
+
+
+def test_shares_are_no_whole_numbers():
+    share = np.linspace(0, 1, 101)
+    model = po.GaussianNB().fit(share[:, None], share > 0.5)
+    ((_, to),) = model.explain([[0.0]]).changes[0].values.values()
+    assert 0.5 < to <= 0.6
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=15)
+def test_of_many_classes_the_one_nearest_is_found(seed):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.zeros(60, int), rng.integers(1, 12, 120)])
+    X = np.where(rng.random((180, 4)) < 0.6, (y[:, None] * [1, 5, 7, 3]) % 3, rng.integers(0, 3, (180, 4)))
+    model = po.NaiveBayes(kinds="categorical").fit(X, y)
+    row = X[int(np.argmax(model.predict_proba(X).max(axis=1)))].tolist()
+    least = fewest(model, row, [list(c.values) for c in model.schema_.columns])
+    assert {len(c.values) for c in model.explain([row]).changes} == ({least} if least else set())
+
+
+def test_the_search_is_bounded_in_wide_tables(monkeypatch):
+    from posteriori.explain import weigh
+
+    X = np.random.default_rng(0).normal(size=(40, 3000))
+    model, seen = po.GaussianNB().fit(X, np.repeat([0, 1], 20)), []
+    real = weigh.log_posterior
+    monkeypatch.setattr(weigh, "log_posterior", lambda m, table: seen.append(table.size) or real(m, table))
+    model.explain(X[[0]])
+    assert max(seen) <= weigh.MOST_CELLS
+    assert sum(seen) <= 40 * weigh.MOST_CELLS
+
+
+def test_missing_in_any_spelling():
+    X = pd.DataFrame({"n": [0.0, 0.1, 5.0, 5.1] * 5, "a": list("ppqq") * 5})
+    model = po.NaiveBayes().fit(X, [0, 0, 1, 1] * 5)
+    said = [str(model.explain({"n": v, "a": "p"})) for v in (None, np.nan, pd.NA, pd.NaT)]
+    assert len(set(said)) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import posteriori as po
 from posteriori.explain.explanation import Change, Explanation, Part, shown
 
 
@@ -54,3 +55,15 @@ def test_a_change_is_a_sentence():
 )
 def test_shown(value, text):
     assert shown(value) == text
+
+
+def test_wide_letters_keep_the_bars_in_line():
+    X = {"糖度": ["高"] * 6 + ["低"] * 6, "e\u0301": list("pq" * 6)}
+    why = po.NaiveBayes().fit(X, [0] * 6 + [1] * 6).explain({"糖度": "高", "e\u0301": "p"}, changes=0)
+    lines = why.text().splitlines()[1:]
+
+    def cells(line):
+        before = line[: line.index("│")]
+        return sum(0 if c == "\u0301" else 1 + (c in "糖度高低") for c in before)
+
+    assert len({cells(line) for line in lines}) == 1

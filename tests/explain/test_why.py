@@ -209,3 +209,32 @@ def test_hostile_words_come_out_as_text():
     assert "\x1b" not in str(why)
     assert all(line.isprintable() for line in str(why).splitlines())
     assert str(why).count("\n") == 2 + len(why.changes)
+
+
+def test_a_vote_of_none_is_none_in_the_answer():
+    rng = np.random.default_rng(0)
+    P = np.r_[rng.normal(0, 1, (50, 2)), rng.normal(9, 1, (50, 2))]
+    y = np.repeat(["x", "z"], 50)
+    near = po.KNeighborsClassifier(3).fit(P, y)
+    assert near.explain(P[[0]]).posterior == {"x": 1.0, "z": 0.0}
+    dear = po.RiskClassifier(FrozenEstimator(near), loss=po.Loss([[0, 1e5], [1, 0]], classes=["x", "z"]))
+    assert dear.explain(P[[0]]).decision == dear.predict(P[[0]])[0] == "x"
+    many = po.KNeighborsClassifier(3).fit(np.arange(1500.0)[:, None], np.arange(1500))
+    assert list(many.explain([[3.2]], changes=0).posterior.values()) == many.predict_proba([[3.2]])[0].tolist()
+
+
+def test_classes_ruled_out_by_different_columns_are_alike():
+    model = po.NaiveBayes(smoothing=0).fit({"a": list("pqpq"), "b": list("uvvu")}, [0, 1, 2, 2])
+    why = model.explain({"a": "p", "b": "v"}, 0, 1)
+    assert sorted(p.log_odds for p in why.parts) == [-np.inf, np.inf]
+    assert why.log_odds == 0
+    assert "nan" not in why.text(most=1)
+
+
+@pytest.mark.parametrize("told", [{"changes": -1}, {"changes": 1.5}, {"fixed": "sky"}, {"fixed": 3}])
+def test_parameters_are_checked(told):
+    frame, y = table(0)
+    with pytest.raises(PosterioriError, match=next(iter(told))):
+        po.NaiveBayes().fit(frame, y).explain(frame.iloc[[0]], **told)
+    with pytest.raises(UnknownValue):
+        po.NaiveBayes().fit(frame, y).explain(frame.iloc[[0]], np.array(["in", "out"]))

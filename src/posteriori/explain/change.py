@@ -21,9 +21,11 @@ from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
 from .explanation import Change
 from .rows import Case
-from .weigh import kept_rows, odds
+from .weigh import MOST_CELLS, floor_of, kept_rows, log_posteriors, odds
 
+LARGE = 2.0**53  # every number beyond is whole
 GRID = 25  # values of a number that are tried
+MOST_LAZY = 100  # rows of which a model is asked that visits its own for each; several attributes are then not tried
 MOST_TRIED = 6000  # rows judged at a time; of wide tables the weakest attributes are then left as they are
 MOST_CHANGED = 5  # attributes
 MOST_RIVALS = 5
@@ -35,12 +37,25 @@ Values = dict[int, Any]
 class Judge:
     """How the model decides over rows: ln P(y|x) of each, and the place of the action taken."""
 
+    model: Any
     case: Case
-    ask: Callable[[Any], tuple[Floats, Ints]]
+    decide: Callable[[Floats], Ints]
     decided: int
 
     def __call__(self, changes: Sequence[Values]) -> tuple[Floats, Ints]:
-        return self.ask(self.case.copies(changes))
+        logs = log_posteriors(self.model, self.case, changes)
+        return logs, self.decide(logs)
+
+    def odds(self, logs: Floats, rival: int, best: int) -> Floats:
+        """ln P(rival|x)/P(best|x); of a row that no class allows as little as can be."""
+        with np.errstate(invalid="ignore"):
+            found = odds(np.maximum(logs, floor_of(self.model)), rival, best)
+        return np.where(np.isneginf(logs.max(axis=1)), -np.inf, found)
+
+    @property
+    def lazy(self) -> bool:
+        """Whether every answer of the model costs a visit of its rows."""
+        return bool(getattr(self.model, "_stored", False))
 
     def turned(self, changes: Sequence[Values]) -> Any:
         """Whether each change turns the decision."""
@@ -55,7 +70,8 @@ def least_changes(
     `best` is the class that the decision rests on, `strength` orders the attributes of wide tables.
     """
     order = np.argsort(-np.abs(strength), kind="stable")
-    room, columns = MOST_TRIED, list[int]()
+    room, columns = max(100, min(MOST_TRIED, MOST_CELLS // max(len(choices), 1))), list[int]()
+    room = min(room, MOST_LAZY) if judge.lazy else room
     for j in order:
         if choices[j] and (room := room - len(choices[j])) >= 0:
             columns.append(int(j))
@@ -72,7 +88,9 @@ def least_changes(
         found = _nearest(judge, {}, turning, choices)
         moves = sorted(found, key=lambda j: found[j][0])[:most]
         return tuple(_told(judge, {j: found[j][1]}, actions) for j in moves)
-    rivals = [int(c) for c in np.argsort(-logs.max(axis=0), kind="stable") if c != best][:MOST_RIVALS]
+    if judge.lazy:
+        return ()
+    rivals = _rivals(judge, singles, logs, best)
     sets = [s for rival in rivals if (s := _gathered(judge, singles, logs, rival, best)) is not None]
     if not sets:
         return ()
@@ -87,7 +105,7 @@ def _gathered(judge: Judge, singles: list[Values], logs: Floats, rival: int, bes
     """Changes that speak for the rival, strongest first, until the decision turns; those not needed taken back."""
     values: Values = {}
     for _ in range(MOST_CHANGED):
-        gain = odds(logs, rival, best)
+        gain = judge.odds(logs, rival, best)
         free = [i for i, s in enumerate(singles) if not s.keys() & values.keys()]
         if not free:
             return None
@@ -102,6 +120,22 @@ def _gathered(judge: Judge, singles: list[Values], logs: Floats, rival: int, bes
         if fewer and judge.turned([fewer])[0]:
             values = fewer
     return values
+
+
+def _rivals(judge: Judge, singles: list[Values], logs: Floats, best: int) -> list[int]:
+    """The classes to try, first those that the fewest changes would bring to the front, did their gains add up."""
+    own = judge([{}])[0]
+    places = np.sort(
+        np.unique([next(iter(s)) for s in singles], return_index=True)[1]
+    )  # those of a column stand together
+    need = list[tuple[int, float, int]]()
+    for c in (c for c in range(logs.shape[1]) if c != best):
+        start = judge.odds(own, c, best)[0]
+        with np.errstate(invalid="ignore"):
+            gains = np.maximum.reduceat(judge.odds(logs, c, best), places) - start
+        front = start + np.cumsum(np.sort(np.nan_to_num(gains, nan=0.0))[::-1][:MOST_CHANGED])
+        need.append((int((front <= 0).sum()), -float(front[-1]), c))
+    return [c for _, _, c in sorted(need)[:MOST_RIVALS]]
 
 
 def _nearest(
@@ -120,16 +154,14 @@ def _nearest(
             value, sure = max(values, key=lambda pair: pair[1])
             found[j] = (1.0, -sure), value
     for _ in range(14 if ends else 0):  # the first of seven points between that turns it, again and again
-        points = {j: np.linspace(*ends[j], 9)[1:-1] for j in ends}
+        points = {j: _between(*ends[j], 9)[1:-1] for j in ends}
         hits = judge.turned([rest | {j: float(p)} for j in ends for p in points[j]]).reshape(len(ends), -1)
         for (j, between), hit in zip(points.items(), hits):
             first = int(hit.argmax()) if hit.any() else len(between)
             ends[j] = between[first - 1] if first else ends[j][0], between[first] if hit.any() else ends[j][1]
     for j, (_, to) in ends.items():
         own, width = float(case.cells[j]), max(map(float, tried[j])) - min(map(float, tried[j]))
-        value = _short(
-            judge, rest, j, own, float(to), width, whole=all(float(v).is_integer() for v in (own, *tried[j]))
-        )
+        value = _short(judge, rest, j, own, float(to), width, whole=all(map(_is_whole, (own, *tried[j]))))
         found[j] = (abs(value - own) / width if width else 1.0, 0.0), value
     return found
 
@@ -144,9 +176,19 @@ def _short(judge: Judge, rest: Values, j: int, own: float, to: float, width: flo
 
 
 def _rounded(value: float, beyond: Callable[[float], int], width: float, digits: int) -> float:
-    unit = 10.0 ** (math.floor(math.log10(width or abs(value) or 1.0)) - digits)
-    steps = value / unit
-    return beyond(steps) * unit if math.isfinite(steps) else value
+    scale = width or abs(value) or 1.0
+    place = math.floor(math.log10(scale)) - digits if math.isfinite(scale) else 308
+    if not -308 < place < 308:
+        return value
+    steps = value / 10.0**place
+    return float(f"{beyond(steps)}e{place}") if math.isfinite(steps) else value
+
+
+def _between(low: float, high: float, n: int) -> Floats:
+    """n numbers from low to high, however far apart."""
+    if math.isfinite(high - low):
+        return np.linspace(low, high, n)
+    return 2 * np.linspace(low / 2, high / 2, n)
 
 
 def _told(judge: Judge, values: Values, actions: Sequence[Any]) -> Change:
@@ -164,11 +206,13 @@ def choices_of(model: Any, case: Case, background: Any, fixed: Sequence[int]) ->
         values: list[Any] = []
         if j in fixed:
             pass
+        elif case.coded:
+            values = list(range(int(model.n_categories_[j])))
         elif case.measured(j):
             if ranges[j] is not None:
-                low, high = ranges[j]
-                values = np.unique(np.linspace(low, high, GRID)).tolist()
-                if float(low).is_integer() and float(high).is_integer() and _is_whole(cell):
+                low, high, whole = ranges[j]
+                values = np.unique(_between(low, high, GRID)).tolist()
+                if _is_whole(cell) and (_whole_ends(low, high, cell) if whole is None else whole):
                     values = sorted({float(round(v)) for v in values})
         elif case.schema is not None and case.schema.columns[j].kind in ("categorical", "binary"):
             values = list(case.schema.columns[j].values)
@@ -177,32 +221,46 @@ def choices_of(model: Any, case: Case, background: Any, fixed: Sequence[int]) ->
 
 
 def _is_whole(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, int | float) and math.isfinite(cell) and float(cell).is_integer())
+    return cell is None or math.isnan(cell) or (abs(cell) < LARGE and float(cell).is_integer())
+
+
+def _whole_ends(low: float, high: float, cell: Any) -> bool:
+    """Whether a column of which the ends alone are known is likely one of whole numbers: shares end at 0 and 1 too."""
+    return (
+        low.is_integer() and high.is_integer() and 1 < high - low < LARGE and (type(cell) is int or high - low >= GRID)
+    )
 
 
 def _ranges(model: Any, case: Case, background: Any) -> list[Any]:
-    """(least, greatest) of each column of numbers, from the background or from what the model has learned."""
+    """(least, greatest, whether whole or None) of each column of numbers: of the background, or as the model learned."""
     rows = background if background is not None else kept_rows(model)
     if rows is not None:
         frame = open_frame(rows)
         frame = frame.matched(case.names) if frame.names is not None else frame
         return [_range(frame.column(j)) if case.measured(j) else None for j in range(len(case.cells))]
     out: list[Any] = [None] * len(case.cells)
+    if hasattr(model, "feature_log_prob_") and hasattr(model, "binarize"):  # either side of what parts no from yes
+        cut = model.binarize or 0.0
+        return [(0.0, 1.0, False) if 0 <= cut < 1 else (float(cut), math.floor(cut) + 1.0, False)] * len(case.cells)
     statistics = getattr(model, "statistics_", None)
     for j, cut in enumerate(getattr(statistics, "cuts", ())):
         if cut is not None and len(cut):
             width = (float(cut[-1]) - float(cut[0])) / max(len(cut) - 1, 1) or abs(float(cut[0])) or 1.0
-            out[j] = float(cut[0]) - width, float(cut[-1]) + width
+            out[j] = float(cut[0]) - width, float(cut[-1]) + width, None
     for moments, where in _moments(statistics):
         if moments.span is not None:
             ends = moments.span.low.min(axis=0), moments.span.high.max(axis=0)
             for j, low, high in zip(where, *ends):
-                out[j] = (float(low), float(high)) if low <= high else None
+                out[j] = (float(low), float(high), None) if low <= high else None
+    if isinstance(statistics, Statistics):
+        for j, held in zip(statistics.where("histogram"), statistics.histograms):
+            found = _range(held.centres)
+            out[j] = found if found is None or held.exact else (*found[:2], None)
     for mean, spread in _normals(model):
         for j, own in enumerate(out):
             low, high = mean[j] - 3 * spread[j], mean[j] + 3 * spread[j]
-            out[j] = (low, high) if own is None else (min(low, own[0]), max(high, own[1]))
-    return out
+            out[j] = (low, high, None) if own is None else (min(low, own[0]), max(high, own[1]), None)
+    return [r if r is not None and all(map(math.isfinite, r[:2])) else None for r in out]
 
 
 def _moments(statistics: Any) -> list[tuple[Moments, Sequence[int]]]:
@@ -229,4 +287,7 @@ def _range(column: Any) -> Any:
     except (TypeError, ValueError):
         return None
     numbers = numbers[np.isfinite(numbers)]
-    return (float(numbers.min()), float(numbers.max())) if len(numbers) else None
+    if not len(numbers):
+        return None
+    whole = bool(np.abs(numbers).max() < LARGE and (numbers == np.floor(numbers)).all())
+    return float(numbers.min()), float(numbers.max()), whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,7 @@ class Explanation:
     @property
     def log_odds(self) -> float:
         """ln P(target|x)/P(against|x)."""
-        return self.prior + sum(p.log_odds for p in self.parts) + self.together
+        return _total(self.prior, *(p.log_odds for p in self.parts), self.together)
 
     def frame(self) -> pd.DataFrame:
         """Prior and attributes as a table; the log-odds add up to the whole."""
@@ -87,15 +88,17 @@ class Explanation:
         """Bars to the right speak for the target, to the left against it; the weakest attributes in one line."""
         told, rest = self.strongest(most)
         rows = [("(prior)", self.prior), *((f"{shown(p.column)} = {shown(p.value)}", p.log_odds) for p in told)]
-        rows += [(f"({len(rest)} other{'s' * (len(rest) > 1)})", sum(p.log_odds for p in rest))] if rest else []
+        rows += [(f"({len(rest)} other{'s' * (len(rest) > 1)})", _total(*(p.log_odds for p in rest)))] if rest else []
         rows += [("(together)", self.together)] if self.way != "sum" else []
         top = max([abs(v) for _, v in rows if math.isfinite(v)], default=0.0) or 1.0
-        wide = max(len(name) for name, _ in rows)
+        wide = max(_cells(name) for name, _ in rows)
         lines = [
             f"{shown(self.decision)}: P({shown(self.target)}) = {self.posterior[self.target]:.4g}, "
             f"log-odds against {shown(self.against)} {self.log_odds:+.2f}; {WAYS[self.way]}"
         ]
-        lines += [f"  {name:<{wide}} {value:+7.2f}  {_bar(value / top, width)}" for name, value in rows]
+        lines += [
+            f"  {name}{' ' * (wide - _cells(name))} {value:+7.2f}  {_bar(value / top, width)}" for name, value in rows
+        ]
         lines += [f"  otherwise if {change}" for change in self.changes]
         return "\n".join(line.rstrip() for line in lines)
 
@@ -118,6 +121,17 @@ def shown(value: Any) -> str:
     if isinstance(value, list | tuple):
         return listed(value)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+
+
+def _total(*odds: float) -> float:
+    """Σ; 0 where one class is ruled out by this and the other by that, as it is where neither is possible."""
+    found = sum(odds)
+    return 0.0 if math.isnan(found) else found
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
 def _bar(share: float, width: int) -> str:

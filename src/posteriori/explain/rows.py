@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
 from ..errors import BadValue
+from ..table.encode import numbers
 from ..table.frame import Frame
 from ..table.rows import open_rows
 from ..table.schema import Schema
@@ -24,18 +25,22 @@ class Case:
         names = getattr(model, "feature_names_in_", None)
         self.schema: Schema | None = getattr(model, "schema_", None)
         self.named = names is not None
+        self.coded = hasattr(model, "n_categories_")  # numbers that are places in a list of categories
         frame = _opened(model, row, self.schema, names)
         if frame.n != 1:
             raise BadValue(f"explain takes one row. Got {frame.n} instead.")
         self.names = self.schema.names if self.schema else tuple(frame.name(j) for j in range(frame.d))
         self.row, self.sparse = row, frame.sparse is not None
         self.cells = [] if self.sparse else [_cell(frame.column(j)) for j in range(frame.d)]
+        for j, cell in enumerate(self.cells):
+            if self.schema and self.measured(j) and type(cell) not in (int, float, type(None)):
+                self.cells[j] = float(numbers(frame, [j])[0, 0])  # a date, a number as a text
 
     def measured(self, j: int) -> bool:
         """Whether column j holds numbers that are more or less, not names."""
         if self.schema is not None:
             return self.schema.columns[j].kind in MEASURED
-        return isinstance(self.cells[j], int | float) and not isinstance(self.cells[j], bool)
+        return not self.coded and isinstance(self.cells[j], int | float) and not isinstance(self.cells[j], bool)
 
     def missing(self, j: int) -> bool:
         """Whether the cell is empty."""
@@ -44,21 +49,25 @@ class Case:
 
     def copies(self, changes: Sequence[dict[int, Any]]) -> Any:
         """A table with a row for each change: place → the cell it has there instead; None is a missing one."""
-        columns: list[Array] = []
-        for j, cell in enumerate(self.cells):
-            cells = [change.get(j, cell) for change in changes]
-            if self.measured(j):
-                columns.append(np.array([np.nan if v is None else v for v in cells], dtype=np.float64))
-            else:
-                column = np.empty(len(cells), dtype=object)
-                column[:] = cells
-                columns.append(column)
-        if self.named:
-            import pandas as pd
+        n, blank = len(changes), [np.nan if v is None and self._number[j] else v for j, v in enumerate(self.cells)]
+        kept = np.empty((n, len(blank)), dtype=np.float64 if all(self._number) else object)
+        kept[:] = np.array([*blank, None], dtype=object)[:-1]  # one cell may be a list
+        for row, change in zip(kept, changes):
+            for j, value in change.items():
+                row[j] = np.nan if value is None and self._number[j] else value
+        if not self.named:
+            return kept
+        import pandas as pd
 
-            return pd.DataFrame(dict(zip(self.names, columns)))
-        numbers = all(c.dtype.kind == "f" for c in columns)
-        return np.stack(columns, axis=1) if numbers else np.stack([c.astype(object) for c in columns], axis=1)
+        if all(self._number):
+            return pd.DataFrame(kept, columns=list(self.names))
+        columns = (kept[:, j].astype(np.float64) if number else kept[:, j] for j, number in enumerate(self._number))
+        return pd.DataFrame(dict(zip(self.names, columns)))
+
+    @cached_property
+    def _number(self) -> list[bool]:
+        """Of each column, whether its cells are floats to the model."""
+        return [self.coded or self.measured(j) for j in range(len(self.cells))]
 
 
 def _opened(model: Any, row: Any, schema: Schema | None, names: Any) -> Frame:
@@ -74,4 +83,5 @@ def _has_names(row: Any) -> bool:
 
 def _cell(column: Any) -> Any:
     value = column[0]
-    return value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
+    value = value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
+    return None if type(value).__name__ in ("NAType", "NaTType") else value

@@ -10,32 +10,51 @@ What remains of the log-odds, with the prior, is what the attributes say togethe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
 
 from ..arrays import Floats
-from ..errors import ModelError
+from ..errors import ImpossibleEvidence, ModelError
+from ..kernels.naive import normalise
 from .rows import Case
 
 MOST_BACKGROUND = 200  # rows that the average runs over
+MOST_CELLS = 1 << 21  # of the copies of a row that are judged at a time
 LEAST = 1e-3  # a probability below this weighs as this one where it is no product: a vote of none is no proof
 
 
 def log_posterior(model: Any, X: Any) -> Floats:
-    """ln P(y|x), by the model's own logarithms where it has them; votes and the like are floored."""
-    if hasattr(model, "predict_log_proba"):
-        found = np.asarray(model.predict_log_proba(X), dtype=np.float64)
-    else:
-        with np.errstate(divide="ignore"):
-            found = np.log(np.asarray(model.predict_proba(X), dtype=np.float64))
-    return np.maximum(found, np.log(LEAST)) if floored(model) else found
+    """ln P(y|x), by the model's own logarithms where it has them."""
+    with np.errstate(divide="ignore"):
+        if hasattr(model, "predict_log_proba"):
+            return np.asarray(model.predict_log_proba(X), dtype=np.float64)
+        return np.log(np.asarray(model.predict_proba(X), dtype=np.float64))
 
 
-def floored(model: Any) -> bool:
-    """Whether a model's zeros are shares of few votes, rather than logarithms that it stands for."""
-    return not hasattr(model, "_log_joint")
+def log_posteriors(model: Any, case: Case, changes: Sequence[dict[int, Any]]) -> Floats:
+    """ln P(y|x) of copies of a row, some at a time; −inf of every class where none allows the copy."""
+    step = max(1, MOST_CELLS // max(len(case.cells), len(model.classes_)))
+    blocks = [_lenient(model, case.copies(changes[i : i + step])) for i in range(0, len(changes), step)]
+    return np.concatenate(blocks)
+
+
+def _lenient(model: Any, X: Any) -> Floats:
+    try:
+        return log_posterior(model, X)
+    except ImpossibleEvidence:
+        if not hasattr(model, "_log_joint"):
+            raise
+        log_joint = np.asarray(model._log_joint(X), dtype=np.float64)
+        evidence = normalise(log_joint.copy())[1]
+        return log_joint - np.where(np.isneginf(evidence), 0.0, evidence)[:, None]
+
+
+def floor_of(model: Any) -> float:
+    """The least logarithm that counts: the zeros of a model may be shares of few votes, which it does not stand for."""
+    return -np.inf if hasattr(model, "_log_joint") else float(np.log(LEAST))
 
 
 def odds(logs: Floats, t: int, a: int) -> Floats:
@@ -52,11 +71,12 @@ def weigh(model: Any, case: Case, background: Any, t: int, a: int) -> tuple[str,
         return "sum", float(odds(log_prior, t, a)), odds(parts[0], t, a), 0.0
     if case.sparse:
         raise ModelError(f"{type(model).__name__} explains a row of a dense table: give it row.toarray()")
-    whole = float(odds(log_posterior(model, case.copies([{}])), t, a)[0])
+    floor = floor_of(model)
+    whole = float(odds(np.maximum(log_posterior(model, case.copies([{}])), floor), t, a)[0])
     if background is None and (without := _without(model, case)) is not None:
         way, rest = "absence", odds(without, t, a)
     else:
-        way, rest = "average", odds(_averaged(model, case, _background(model, background)), t, a)
+        way, rest = "average", odds(_averaged(model, case, _background(model, background), floor), t, a)
     prior = float(odds(_log_prior(model), t, a))
     with np.errstate(invalid="ignore"):
         parts = np.nan_to_num(whole - rest, nan=0.0, posinf=np.inf, neginf=-np.inf)
@@ -72,14 +92,14 @@ def _without(model: Any, case: Case) -> Floats | None:
         return found
     if not get_tags(model).input_tags.allow_nan or not hasattr(model, "_log_parts"):
         return None  # a foreign model that allows NaN takes it for a value, which says something of its own
-    return log_posterior(model, case.copies([{j: None} for j in range(len(case.cells))]))
+    return log_posteriors(model, case, [{j: None} for j in range(len(case.cells))])
 
 
-def _averaged(model: Any, case: Case, cells: list[list[Any]]) -> Floats:
+def _averaged(model: Any, case: Case, cells: list[list[Any]], floor: float) -> Floats:
     """ln of the mean of P(y|x) over the background's values of each column."""
     out = np.empty((len(case.cells), len(model.classes_)))
     for j, values in enumerate(cells):
-        logs = log_posterior(model, case.copies([{j: v} for v in values]))
+        logs = np.maximum(log_posteriors(model, case, [{j: v} for v in values]), floor)
         out[j] = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
     return out
 
@@ -96,7 +116,8 @@ def _background(model: Any, background: Any) -> list[list[Any]]:
     frame = open_frame(kept)
     names = getattr(model, "feature_names_in_", None)
     frame = frame.matched(tuple(map(str, names))) if names is not None and frame.names is not None else frame
-    rows = np.unique(np.linspace(0, frame.n - 1, min(frame.n, MOST_BACKGROUND)).astype(np.int64))
+    most = min(MOST_BACKGROUND, max(8, 32 * MOST_CELLS // frame.d**2))  # every column costs so many rows of all columns
+    rows = np.unique(np.linspace(0, frame.n - 1, min(frame.n, most)).astype(np.int64))
     part = frame.take_rows(rows)
     return [[getattr(v, "as_py", lambda v=v: v)() for v in part.column(j)] for j in range(part.d)]
 

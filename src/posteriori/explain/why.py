@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from ..arrays import Floats, Ints
 from ..decision.decide import best_action, risk
 from ..decision.loss import as_loss
-from ..errors import ModelError, UnknownColumn, UnknownValue, did_you_mean, listed
+from ..errors import BadParameter, ModelError, UnknownColumn, UnknownValue, did_you_mean, listed
 from .change import Judge, choices_of, least_changes
 from .explanation import Change, Explanation, Part
 from .rows import Case
@@ -46,8 +46,11 @@ def explain(
     >>> [(p.column, round(p.log_odds, 3)) for p in why.parts], str(why.changes[0])
     ([('sky', 1.099), ('wind', 0.405)], 'sky: blue → grey gives 0')
     """
+    if type(changes) is not int or changes < 0:
+        raise BadParameter(f"changes must be a whole number from 0 up. Got {changes!r:.50} instead.")
     if not hasattr(model, "predict_proba"):
-        raise ModelError(f"{type(model).__name__} has no posterior to explain: it has no predict_proba")
+        hint = "; fit it with probability=True" if hasattr(model, "probability") else ""
+        raise ModelError(f"{type(model).__name__} has no posterior to explain: it has no predict_proba{hint}")
     if hasattr(model, "_check_fitted"):
         model._check_fitted()
     inner, classes = _inner(model), list(np.asarray(model.classes_).tolist())
@@ -68,19 +71,22 @@ def explain(
     rest = [int(c) for c in order if c != t]
     a = rest[0] if against is None else _place(classes, against)
 
-    def ask(X: Any) -> tuple[Floats, Ints]:
-        found = log_posterior(inner, X)
-        return found, np.asarray(best_action(_shares(found), known))
-
     posterior = _shares(logs)
     risks = np.asarray(risk(posterior, known, classes=model.classes_))[0]
     decided = int(best_action(posterior, known)[0])
+
+    def decide(found: Floats) -> Ints:
+        acts, possible = np.full(len(found), decided), np.isfinite(found.max(axis=1))
+        if possible.any():  # a row that no class allows leads nowhere
+            acts[possible] = best_action(_shares(found[possible]), known)
+        return acts
+
     way, prior, parts, together = weigh(inner, case, background, t, a)
     held = _places(case, fixed)
     found: tuple[Change, ...] = ()
     if changes and not case.sparse:
         choices = choices_of(inner, case, background, held)
-        found = least_changes(Judge(case, ask, decided), choices, parts, int(order[0]), actions, changes)
+        found = least_changes(Judge(inner, case, decide, decided), choices, parts, int(order[0]), actions, changes)
     ranked = np.argsort(-np.abs(parts), kind="stable")
     cells = _cells(case, ranked)
     return Explanation(
@@ -123,12 +129,16 @@ def _cells(case: Case, order: Ints) -> list[Any]:
 
 
 def _place(classes: list[Any], name: Any) -> int:
-    if name not in classes:
+    known = [c for c in classes if np.ndim(name) == 0 and c == name]
+    if not known:
         raise UnknownValue(f"no class {name!r}{did_you_mean(name, classes) or '.'} Classes: {listed(classes)}")
-    return classes.index(name)
+    return classes.index(known[0])
 
 
 def _places(case: Case, fixed: Sequence[str]) -> list[int]:
+    if isinstance(fixed, str) or not isinstance(fixed, Iterable):
+        raise BadParameter(f"fixed must be a list of columns' names. Got {fixed!r:.50} instead.")
+    fixed = list(fixed)
     for name in fixed:
         if name not in case.names:
             raise UnknownColumn(f"fixed names no column: {name!r}{did_you_mean(name, case.names) or '.'}")
