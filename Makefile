@@ -32,8 +32,8 @@ $(VENV)/.installed: $(VENV)/.builders CMakeLists.txt $(SOURCES)
 
 setup: $(VENV)/.installed  ## make .venv, build the kernels, install the library
 
-demo: setup      ## the main job on two small tables
-	@$(BIN)/python examples/demo.py
+demo: setup      ## the main job: from a file to a leaderboard, a model, a report and a decision with its reasons
+	@$(BIN)/posteriori demo --into build/demo
 
 test: setup      ## all tests, doctests, README and examples
 	$(BIN)/python -m pytest -n 2

@@ -312,8 +312,11 @@ def sql(
 
 @app.command(epilog=CODES)
 @guarded
-def demo(debug: o.Debug = False) -> None:
-    """The whole way on a table of 569 tumours.
+def demo(
+    into: Annotated[str | None, typer.Option("--into", help="Folder for its files; by default a new one.")] = None,
+    debug: o.Debug = False,
+) -> None:
+    """The whole way on a table of 569 tumours: train with costs, a report, a decision with its reasons.
 
     \b
     Example:
@@ -321,7 +324,7 @@ def demo(debug: o.Debug = False) -> None:
     """
     from .demo import run_demo
 
-    run_demo()
+    run_demo(into)
 
 
 def main() -> None:

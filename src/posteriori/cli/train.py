@@ -172,7 +172,7 @@ def report_on(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         write_report(
-            page, fitted, table.X, table.y, leaderboard=board, chosen=name, title=source.name, seed=seed,
+            page, fitted, table, leaderboard=board, chosen=name, title=pathlib.Path(source.name).name, seed=seed,
             with_rows=with_rows, warnings=[*source.notes], hashes=hashes,
         )  # fmt: skip
 

@@ -133,7 +133,8 @@ def gather(
     posterior = meet(posterior, None, None)[0]
     if posterior.shape != (len(codes), len(classes)):
         raise BadValue(f"the posterior has the shape {posterior.shape}, where {(len(codes), len(classes))} is needed")
-    target = (getattr(schema, "target", None) if schema is not None else None) or getattr(y, "name", None) or "class"
+    told = [getattr(s, "target", None) for s in (schema, getattr(X, "schema", None))]
+    target = next((name for name in (*told, getattr(y, "name", None)) if name), "class")
     price = float(known.matrix[-1].max()) if known.reject else None
     named = tuple(classes.tolist())
     return Evidence(model, columns, frame, kinds, named, codes, posterior, unseen, known, price, with_rows, str(target))
