@@ -314,3 +314,9 @@ def test_pickle_and_clone(iris, metric):
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     assert clone(model).get_params() == model.get_params()
+
+
+def test_rows_are_not_added_to_sparse_ones():
+    model = po.KNeighborsClassifier(1).fit(sparse.csr_matrix(np.eye(4)), [0, 1, 0, 1])
+    with pytest.raises(ModelError, match="sparse"):
+        model.partial_fit(np.eye(4), [0, 1, 0, 1])

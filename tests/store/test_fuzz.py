@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import resource
@@ -108,3 +109,12 @@ for file in sorted(pathlib.Path(r"{tmp_path}").glob("?.posteriori")):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["refused"] * 3
+
+
+def test_a_sample_of_rows_that_were_not_counted_is_refused():
+    model = made("naive")
+    held = model.statistics_
+    swapped = dataclasses.replace(held.sample, table=np.ascontiguousarray(held.sample.table[:, ::-1]))
+    vars(model)["statistics_"] = dataclasses.replace(held, sample=swapped)
+    with pytest.raises(ModelFileError, match="rows of a sample"):
+        from_bytes(bytearray(b"".join(map(bytes, to_bytes(model)))))

@@ -144,6 +144,10 @@ class Neighbors(Estimator):
         rows = self._rows(table)
         if not isinstance(rows, np.ndarray):
             raise ModelError("sparse rows cannot be learned in parts: give partial_fit dense ones")
+        if not isinstance(self._store.rows, np.ndarray):
+            raise ModelError(
+                "the rows learned so far are sparse, and cannot be added to: fit dense ones, or all at once"
+            )
         self._store = self._store.with_rows(rows, self._index)
 
     def _rows(self, table: Any) -> Any:

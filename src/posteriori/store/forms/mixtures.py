@@ -39,6 +39,7 @@ some = numbers("df")
 def _gaussian(model: GaussianMixture) -> None:
     parts = ("weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_")
     needs(model, *parts, "n_features_in_", "n_components_", "_kind", "converged_", "n_iter_", "lower_bound_")
+    needs(model, "lower_bounds_", "marks_")
     K, d, kind = model.n_components_, model.n_features_in_, model._kind
     need(K > 0 and d > 0, "a mixture must have a component and a column")
     shape = {"full": (K, d, d), "tied": (d, d), "diag": (K, d), "spherical": (K,)}[kind]

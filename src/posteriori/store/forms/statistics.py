@@ -113,14 +113,21 @@ def fits(joint: Any, sizes: list[int], K: int, numeric: set[int]) -> None:
             need(len(table.n) == math.prod(sizes[j] for j in above) * K, "co-moments must be of all configurations")
 
 
-def _holds(histogram: Histogram, cells: Any) -> bool:
-    """Whether every number of a sample is in a cell of the histogram."""
+def _holds(histogram: Histogram, cells: Any, table: Any) -> bool:
+    """Whether every number of a sample is in a cell of the histogram, as often in each class."""
     x = np.ascontiguousarray(cells).view(np.float64)
-    x = x[~np.isnan(x)]
+    there = ~np.isnan(x)
+    x, table = x[there], table[there]
     if not len(histogram.values):
         return not len(x)
     at = np.searchsorted(histogram.values, x, side="right") - 1
-    return bool((at >= 0).all() and (not histogram.exact or (histogram.values[at] == x).all()))
+    if (at < 0).any() or (histogram.exact and (histogram.values[at] != x).any()):
+        return False
+    if table.dtype.kind != "i" or histogram.table.dtype.kind != "i":
+        return True  # sums of weights are rounded
+    found = np.zeros_like(histogram.table)
+    np.add.at(found, at, table)
+    return bool((found <= histogram.table).all())
 
 
 def _statistics(held: Statistics) -> None:
@@ -151,7 +158,7 @@ def _statistics(held: Statistics) -> None:
         at = {j: k for k, j in enumerate(where["histogram"])}
         for k, j in enumerate(held.sampled):
             if j in at:
-                known = _holds(held.histograms[at[j]], held.sample.cells[:, k])
+                known = _holds(held.histograms[at[j]], held.sample.cells[:, k], held.sample.table)
                 need(known, "the rows of a sample must be in its histogram")
     numeric = set(where["moments"])
     for joint in held.joints:
