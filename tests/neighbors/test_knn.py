@@ -320,3 +320,12 @@ def test_rows_are_not_added_to_sparse_ones():
     model = po.KNeighborsClassifier(1).fit(sparse.csr_matrix(np.eye(4)), [0, 1, 0, 1])
     with pytest.raises(ModelError, match="sparse"):
         model.partial_fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("cell", ["a", None])
+def test_more_neighbours_than_rows_are_refused_by_name_where_cells_are_missing(cell):
+    X = np.array([["a", 1.0], ["b", 2.0], [cell, 3.0]], dtype=object)
+    model = po.KNeighborsClassifier(9, metric="gower").fit(X, [0, 1, 0])
+    with pytest.raises(ModelError, match="n_neighbors = 9, n_samples_fit = 3"):
+        model.predict_proba(X)
+    assert model.set_params(n_neighbors=3).predict_proba(X).sum() == pytest.approx(3)

@@ -193,6 +193,7 @@ class Neighbors(Estimator):
         """(distance, row) of the k nearest of rows that are in the space's coordinates."""
         store: Search = self._store
         if isinstance(self._space, metrics.Mixed) and np.isnan(rows).any():  # an index knows no missing cells
+            self._store.check(k, skip)
             store = Pairwise(self._store.rows, partial(metrics.gower_missing, widths=self._space.widths))
         return store.query(rows, k, skip, self.n_jobs)
 

@@ -191,14 +191,18 @@ class Store:
         more._late = index(more.rows[self._indexed :])
         return more
 
-    def query(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
-        """(distance, row) of the k nearest."""
+    def check(self, k: int, skip: Ints | None) -> None:
+        """Refuse more neighbours than there are rows."""
         most = len(self) - (skip is not None)
         if not 1 <= k <= most:
             raise ModelError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {most}: "
                 f"ask for at least 1 and at most {most} neighbours"
             )
+
+    def query(self, Q: Array, k: int, skip: Ints | None, n_jobs: int | None) -> tuple[Array, Ints]:
+        """(distance, row) of the k nearest."""
+        self.check(k, skip)
         if self._late is None:
             return self._main.query(Q, k, skip, n_jobs)
         more = k + (skip is not None)  # one more: the row itself may be among them
