@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils._param_validation import Interval, StrOptions
 
+import posteriori as po
 from posteriori.errors import BadParameter
 from posteriori.estimator import Estimator, learning
 
@@ -105,3 +106,10 @@ def test_an_array_changed_from_inside_is_another_parameter():
     model.table[1] = 5.0
     assert model.made() is not first
     assert model.made()[3].tolist() == [0.0, 5.0]
+
+
+@pytest.mark.parametrize("number", [10**30, -(10**400)])
+def test_whole_numbers_beyond_64_bits_are_refused_by_name(number):
+    for model in (po.TAN(smoothing=number), po.NaiveBayes(smoothing=number), po.CategoricalNB(alpha=number)):
+        with pytest.raises(BadParameter, match="must fit into 64 bits"):
+            model.fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1])

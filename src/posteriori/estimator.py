@@ -125,6 +125,14 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def check_declared(constraints: dict[str, list[Any]], values: dict[str, Any], caller: str) -> None:
     """Refuse a value that is not what was declared, with the nearest match where a word is meant."""
+    for name, value in values.items():
+        if (
+            isinstance(value, int) and value.bit_length() > 63
+        ):  # NumPy has no such whole numbers, some not even as floats
+            raise BadParameter(
+                f"The {name!r} parameter of {caller} must fit into 64 bits where it is a whole number. "
+                f"Got one of {value.bit_length()} bits instead."
+            )
     try:
         validate_parameter_constraints(constraints, values, caller_name=caller)
     except InvalidParameterError as error:

@@ -115,3 +115,13 @@ def test_sql_scores_in_the_database_as_the_model_does(run, data, tmp_path):
         found = engine.execute(query).df()
     assert np.allclose(found["P(no)"], po.load(path).predict_proba(rows.drop(columns="class"))[:, 0])
     assert run("sql", path, "--dialect", "mysql").exit_code == 2
+
+
+def test_inspect_says_what_is_known_of_a_column(run, data, tmp_path):
+    for name, said in {"tan": ("cut at", "all one bin"), "naive": (" to ",)}.items():
+        out = tmp_path / f"{name}.posteriori"
+        assert run("train", data, "-t", "class", "-m", name, "-o", out).exit_code == 0
+        lines = run("inspect", out).stdout.splitlines()
+        (a,) = [line for line in lines if line.startswith("a ")]
+        assert any(words in a for words in said), a
+        assert any("x, y, z" in line for line in lines)

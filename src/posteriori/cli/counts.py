@@ -11,8 +11,10 @@ import numpy as np
 from ..decision.classifier import RiskClassifier
 from ..drafts import whole_file
 from ..errors import ModelError
+from ..explain.explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
+from ..table.schema import Column
 from .guard import interrupt
 from .models import inner, open_model, schema_of, target_of
 from .plain import cut
@@ -100,6 +102,24 @@ def run_inspect(model_file: str, as_json: bool) -> None:
         out.print(str(model.loss_), markup=False)
 
 
+def _learned(model: Any, j: int, column: Column) -> str:
+    """What a model knows of a column: its values, where its numbers are cut, or their range and density."""
+    statistics = getattr(model, "statistics_", None)
+    cuts = getattr(statistics, "cuts", ()) or [None] * (j + 1)
+    if cuts[j] is not None:
+        told = ", ".join(f"{t:g}" for t in cuts[j][:8].tolist()) + ("…" if len(cuts[j]) > 8 else "")
+        return f"cut at {told}" if told else "not cut: all one bin"
+    if column.kind in ("numeric", "count"):
+        moments, where = getattr(statistics, "moments", None), statistics.where("moments") if statistics else []
+        if moments is None or moments.span is None or j not in where:
+            return ""
+        k = where.index(j)
+        low, high = moments.span.low[:, k].min(), moments.span.high[:, k].max()
+        how = getattr(model, "density_", {}).get(column.name, "")
+        return f"{low:g} to {high:g}" + (f", {how}" if how else "")
+    return cut(", ".join(shown(v) for v in column.values[:8]), 60) + ("…" if len(column.values) > 8 else "")
+
+
 def _say_schema(out: Any, model: Any) -> None:
     schema = schema_of(model)
     target = getattr(getattr(model, "kinds", None), "target", None)
@@ -112,10 +132,7 @@ def _say_schema(out: Any, model: Any) -> None:
         shares = [(str(c), f"{float(n):,.10g}", f"{float(n) / total:.1%}") for c, n in counts]
         pairs(out, shares[:MOST_SHOWN], ("class", "rows", "share"), right=(1, 2))
         line(out)
-    columns = [
-        (c.name, c.kind, cut(", ".join(map(str, c.values[:8])), 60) + ("…" if len(c.values) > 8 else ""))
-        for c in schema.columns
-    ]
+    columns = [(c.name, c.kind, _learned(model, j, c)) for j, c in enumerate(schema.columns)]
     pairs(out, columns[:MOST_SHOWN], ("column", "kind", "values"))
     if len(columns) > MOST_SHOWN:
         line(out, f"… and {len(columns) - MOST_SHOWN:,} more columns", "dim")

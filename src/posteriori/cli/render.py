@@ -25,9 +25,13 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, width=wide, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
-def line(out: Console, text: object = "", style: str | None = None, indent: int = 0) -> None:
-    """A line of text from wherever, broken between words."""
+def line(out: Console, text: object = "", style: str | None = None, indent: int = 0, whole: bool = False) -> None:
+    """A line of text from wherever, broken between words; a `whole` one is a command to copy, and never broken."""
     from rich.padding import Padding
+
+    if whole:
+        out.print(Text(plain(text), style=style or ""), soft_wrap=True)
+        return
 
     shown = Text(plain(text), style=style or "")
     out.print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)

@@ -119,7 +119,7 @@ def run_train(
         line(out, f"{name} on all {len(source.table):,} rows → {path}", "bold")
         if page is not None:
             line(out, f"report → {page}", "bold")
-        line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv")
+        line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv", whole=True)
 
 
 def _train_bulk(
@@ -151,7 +151,7 @@ def _train_bulk(
     elif not quiet:
         say_table(out, source, rows)
         line(out, f"naive on all {rows:,} rows, streamed → {path}", "bold")
-        line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv")
+        line(out, f"next: posteriori predict {shlex.quote(str(path))} new_rows.csv -o answers.csv", whole=True)
 
 
 def report_on(
