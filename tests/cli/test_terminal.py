@@ -10,9 +10,9 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pexpect
 import pytest
 
-pexpect = pytest.importorskip("pexpect")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pty here")
 COMMAND = [sys.executable, "-c", "from posteriori.cli.main import main; main()"]
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..errors import BadParameter, BadValue, UnknownValue, did_you_mean, listed
-from ..table.labels import match_labels, number, position
+from ..errors import BadParameter, UnknownValue, did_you_mean, listed
+from ..table.labels import number, position
 from ..table.weights import check_weights
-from .decide import meet
+from .decide import meet_truth
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +95,7 @@ def calibration_error(
 
 def _met(posterior: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Floats, Ints, list[Any], Floats]:
     """The border: (posterior, the place of each true class, the labels, weights whose largest is one)."""
-    rows, known = meet(posterior, None, classes)
-    if rows.ndim != 2 or not len(rows):
-        raise BadValue(f"calibration needs rows; got a posterior of shape {rows.shape}")
-    labels = known.classes if known.classes is not None else np.arange(rows.shape[1])
-    truth = match_labels(y, labels, "y")
-    if len(truth) != len(rows):
-        raise BadValue(f"y has {len(truth)} rows, the posterior {len(rows)}")
+    rows, truth, labels = meet_truth(posterior, y, classes, "calibration")
     weights = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight, len(rows))
     return rows, truth, labels.tolist(), weights / weights.max()
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Floats
 from ..errors import BadValue, LossError, ModelError
 from ..table.labels import match_labels, number
-from .decide import best_action, meet
+from .decide import best_action, meet, meet_truth, places_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,7 @@ def risk_coverage(posterior: Any, loss: Any = None, y: Any = None, *, classes: A
     paid = least
     if y is not None:
         labels = known.classes if known.classes is not None else np.arange(rows.shape[1])
-        truth = match_labels(y, labels, "y")
-        if len(truth) != len(rows):
-            raise BadValue(f"y has {len(truth)} rows, the posterior {len(rows)}")
+        truth = places_of(y, labels, len(rows))
         paid = known.matrix[best_action(rows, known), truth]
     order = np.argsort(least, kind="stable")
     least, total = least[order], np.cumsum(paid[order])
@@ -108,13 +106,7 @@ def cost_curve(posterior: Any, y: Any, target: Any, *, classes: Any = None, poin
     >>> curve.share.tolist(), curve.cost.tolist()
     ([0.0, 0.5, 1.0], [0.0, 0.0, 0.0])
     """
-    rows, known = meet(posterior, None, classes)
-    if rows.ndim != 2 or not len(rows):
-        raise BadValue(f"a cost curve needs rows; got a posterior of shape {rows.shape}")
-    labels = known.classes if known.classes is not None else np.arange(rows.shape[1])
-    truth = match_labels(y, labels, "y")
-    if len(truth) != len(rows):
-        raise BadValue(f"y has {len(truth)} rows, the posterior {len(rows)}")
+    rows, truth, labels = meet_truth(posterior, y, classes, "a cost curve")
     at = int(match_labels([target], labels, "target")[0])
     p, so = rows[:, at], truth == at
     share = np.linspace(0.0, 1.0, points)

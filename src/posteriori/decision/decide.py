@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Array, Bools, Floats, Ints
 from ..errors import BadValue, LossError, listed
 from ..table.labels import match_labels
 from ..table.weights import check_weights
@@ -204,6 +204,23 @@ def meet(posterior: Any, loss: Any, classes: Any) -> tuple[Floats, Loss]:
             "its columns are: pass classes=model.classes_"
         )
     return rows, known
+
+
+def meet_truth(posterior: Any, y: Any, classes: Any, what: str) -> tuple[Floats, Ints, Array]:
+    """The border where rows are judged: (their posterior, the place of each true class, the labels)."""
+    rows, known = meet(posterior, None, classes)
+    if rows.ndim != 2 or not len(rows):
+        raise BadValue(f"{what} needs rows; got a posterior of shape {rows.shape}")
+    labels = known.classes if known.classes is not None else np.arange(rows.shape[1])
+    return rows, places_of(y, labels, len(rows)), labels
+
+
+def places_of(y: Any, labels: Array, n: int) -> Ints:
+    """The place of each true class among the labels, of as many rows as there are posteriors."""
+    truth = match_labels(y, labels, "y")
+    if len(truth) != n:
+        raise BadValue(f"y has {len(truth)} rows, the posterior {n}")
+    return truth
 
 
 def _checked(posterior: Any) -> Floats:
