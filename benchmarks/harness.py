@@ -108,12 +108,12 @@ def human(seconds: float) -> str:
 
 
 def record(section: str, command: str, header: list[str], rows: list[list[str]], notes: str = "") -> None:
-    """Print a table and put it into RESULTS.md under its heading, in place of what stood there."""
+    """Print a table and put it into RESULTS.md under its heading, in place of what stood there; its parts (`###`) stay."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     text = f"## {section}\n\n`{command}`\n\n" + "\n".join(lines) + "\n" + (f"\n{notes.strip()}\n" if notes else "")
     print("\n" + text)
     old = RESULTS.read_text() if RESULTS.exists() else "# Measured side by side\n"
-    pattern = re.compile(rf"^## {re.escape(section)}\n.*?(?=^## |\Z)", re.S | re.M)
+    pattern = re.compile(rf"^## {re.escape(section)}\n.*?(?=^##+ |\Z)", re.S | re.M)
     new = pattern.sub(lambda _: text + "\n", old) if pattern.search(old) else old.rstrip() + "\n\n" + text
     RESULTS.write_text(new.rstrip() + "\n")
