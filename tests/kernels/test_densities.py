@@ -102,6 +102,26 @@ def test_search(seed):
     assert native.search_densities(*args) == reference.search_densities(*args)
 
 
+@pytest.mark.parametrize("seed", range(15))
+def test_ties_go_to_the_last_whatever_rounding_does(seed):
+    """Bins that found nowhere to cut say nothing, as `none` does: which of the two has gained more is rounding."""
+    rng = np.random.default_rng(seed)
+    d, R, K = int(rng.integers(1, 12)), int(rng.integers(20, 80)), int(rng.integers(2, 40))
+    parts, y = rng.normal(size=(d, 5, R, K)), rng.integers(0, K, R)
+    parts[:, :, np.arange(R), y] += 2.0 * rng.integers(0, 2, (d, 1, 1))  # some columns say something, in every way
+    parts[:, 0] *= rng.integers(0, 2, (d, 1, 1))
+    parts[:, 4] = 0.0
+    start, rest = rng.normal(size=(R, K)), (y, np.ones(R), np.array([2, 2, 2, 2, 1.25]), 0, 3, 0.5, 700.0, 3)
+    found = native.search_densities(start, parts, *rest)
+    begun = native.search_densities(start, parts, *rest[:-1], 0)
+    for _ in range(5):
+        noise = rng.normal(size=parts.shape) * 1e-14
+        assert native.search_densities(start, parts + noise, *rest) == found
+        assert reference.search_densities(start, parts + noise, *rest) == found
+    silent = ~parts[:, 0].any(axis=(1, 2))
+    assert not any(m == 0 and silent[j] for j, m in enumerate(found) if begun[j] != 0)
+
+
 @pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("shape", ["binned", "kernel", "mixed"])
 @pytest.mark.parametrize("seed", range(16))

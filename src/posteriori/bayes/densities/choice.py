@@ -9,6 +9,8 @@ All columns count together, since columns that repeat each other are what makes 
 everywhere, or with `mixed` everywhere if its mean loss is lower by half a standard error (of the paired differences); then
 take the columns in turn, at most three times round, and give each the density that lowers the mean loss most, if by two
 standard errors: bins, kernels, a normal, or the three mixed; to leave the column out 1¼ are enough, since that is simpler.
+Gains that differ by less than 1e-9 nats are equal, and of equals the last of `CANDIDATES` is taken: bins that found nowhere
+to cut say nothing, as a column that is left out does, and then it is left out.
 
 Leaving a row out is exact, from what is kept: counts less one; n, mean and M2 without the row; its own kernel taken away
 (the widths stay). Bins would flatter a row that had a say in the cuts, so these are searched again without a tenth of the

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Array, Floats, Ints
 
 _SIGN = np.uint64(1 << 63)
-LITTLE = 1e-9  # nats: a gain below it is rounding, which depends on the order of the rows
+LITTLE = 1e-9  # nats: a gain below it is rounding, on which no choice depends
 
 
 def histograms(
@@ -126,8 +126,11 @@ def search_densities(
             without = log_joint - part[chosen[j]]
             found = losses(without + part)
             gained = gain(found, now, errors)
-            best = int(np.argmin(gained))
-            if gained[best] < 0:
+            best, least = chosen[j], 0.0
+            for m in reversed(range(len(part))):  # of those as good the last one
+                if gained[m] < least - LITTLE:
+                    best, least = m, gained[m]
+            if best != chosen[j]:
                 chosen[j], now, log_joint = best, found[best], without + part[best]
         if chosen == before:
             break

@@ -10,7 +10,7 @@ namespace posteriori {
 namespace {
 
 constexpr double NEVER = -std::numeric_limits<double>::infinity();
-constexpr double LITTLE = 1e-9;  // nats: a gain below it is rounding, which depends on the order of the rows
+constexpr double LITTLE = 1e-9;  // nats: a gain below it is rounding, on which no choice depends
 
 // What a search knows: ln P(y, x) of each row under the choice so far, and the rows' losses.
 struct State {
@@ -83,13 +83,13 @@ std::vector<std::int64_t> search(const Search& s) {
             const double* old = state.part(j, is);
             double best = 0.0;
             std::size_t which = is;
-            for (std::size_t m = 0; m < s.M; ++m) {
+            for (std::size_t m = s.M; m-- > 0;) {  // of those as good the last one, `none` before all
                 if (m == is) continue;
                 const double* part = state.part(j, m);
                 for (std::size_t i = 0; i < state.size; ++i) state.work[i] = state.log_joint[i] - old[i] + part[i];
                 state.losses(state.loss);
                 const double gained = state.gain(state.loss, state.now, s.errors[m]);
-                if (gained < best) best = gained, which = m, best_loss = state.loss;
+                if (gained < best - LITTLE) best = gained, which = m, best_loss = state.loss;
             }
             if (which == is) continue;
             const double* part = state.part(j, which);
