@@ -127,7 +127,7 @@ def instead(token: tokenize.TokenInfo, left: str, right: str) -> str | None:
     return None if star or sum_of_texts or plain or right == "not" else SWAPPED.get(old)
 
 
-def drawn(only: str, seed: int, sample: int) -> list[Edit]:
+def drawn(only: tuple[str, ...], seed: int, sample: int) -> list[Edit]:
     """So many of all edits, by lot."""
     files = sorted(p.relative_to(LIBRARY).as_posix() for p in LIBRARY.rglob("*.py") if p.name != "__init__.py")
     edits = [edit for file in files if file.startswith(only) for edit in by_rule(file)]
@@ -143,7 +143,7 @@ def drawn(only: str, seed: int, sample: int) -> list[Edit]:
     return taken
 
 
-def by_hand(only: str) -> list[Edit]:
+def by_hand(only: tuple[str, ...]) -> list[Edit]:
     """The list as edits; a text that is no longer there, or there twice, is an error of the list."""
     edits = []
     for file, pairs in tomllib.loads((ROOT / "tests" / "mutants.toml").read_text()).items():
@@ -263,15 +263,16 @@ def main() -> None:
     parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parse.add_argument("--sample", type=int, default=300, help="how many edits by rule")
     parse.add_argument("--seed", type=int, default=0, help="which of them")
-    parse.add_argument("--only", default="", help="files whose path below src/posteriori begins so")
+    parse.add_argument("--only", nargs="+", default=[""], help="files whose paths below src/posteriori begin so")
     wanted = parse.parse_args()
+    only = tuple(wanted.only)
     os.environ["HYPOTHESIS_PROFILE"] = "mutants"
     KEPT.mkdir(parents=True, exist_ok=True)
     for name in ("scipy.stats", "sklearn.pipeline", "pandas", "polars", "duckdb", "mpmath", "hypothesis.extra.numpy"):
         importlib.import_module(name)  # once, before the forks
     known, book = known_tests(), KEPT / "fates.jsonl"
     fates = dict(map(json.loads, book.read_text().splitlines())) if book.exists() else {}
-    hand, rule = by_hand(wanted.only), drawn(wanted.only, wanted.seed, wanted.sample)
+    hand, rule = by_hand(only), drawn(only, wanted.seed, wanted.sample)
     for title, edits in (("by hand", hand), ("by rule", rule)):
         lives = 0
         for i, edit in enumerate(edits, 1):
