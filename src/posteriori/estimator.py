@@ -33,6 +33,7 @@ __all__ = [
     "check_declared",
     "generator",
     "learning",
+    "of_any_table",
 ]
 
 T = TypeVar("T")
@@ -105,6 +106,13 @@ class Explains:
 
         how: dict[str, Any] = {"loss": loss, "reject": reject, "background": background}
         return explain(self, row, target, against, **how, fixed=fixed, changes=changes)
+
+
+def of_any_table(tags: Any) -> Any:
+    """scikit-learn's tags of a model that reads whatever `table/` does: missing cells, words, sparse counts."""
+    for kind in ("allow_nan", "sparse", "categorical", "string"):
+        setattr(tags.input_tags, kind, True)
+    return tags
 
 
 def generator(random_state: Any) -> np.random.Generator:

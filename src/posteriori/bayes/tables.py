@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import Array, Floats, Ints
 from ..em import Ascent
 from ..errors import BadParameter, BadValue, TableError
+from ..estimator import of_any_table
 from ..table.encode import Seen
 from ..table.frame import Frame, open_frame
 from ..table.rows import Rows, open_rows, read_rows
@@ -157,12 +158,7 @@ class TableLearner(Learner):
         return int(self._seen.unseen)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
+        return of_any_table(super().__sklearn_tags__())
 
     @abstractmethod
     def _settled(self, rows: Rows, known: Ints) -> Any:

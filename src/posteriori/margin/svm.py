@@ -147,7 +147,7 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
         tasks = [partial(train, self._kernel, rows, s.rows, s.sign, bounds[s.rows]) for s in problems]
         machines = side_by_side(tasks, settings)
         warn_unfinished(machines, settings, type(self).__name__)
-        self._keep(machines, merged, rows, X, codes)
+        self._keep_machines(machines, merged, rows, X, codes)
         self._platt = self._calibrate(rows, problems, bounds, merged.weight) if self.probability else None
 
     def _refuse_twins(self, rows: Any) -> None:
@@ -158,7 +158,7 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
                 "C=inf asks for a hard margin, but a row occurs in two classes; give a finite C for a soft margin"
             )
 
-    def _keep(self, machines: list[Machine], merged: Merged, rows: Any, X: Any, codes: Ints) -> None:
+    def _keep_machines(self, machines: list[Machine], merged: Merged, rows: Any, X: Any, codes: Ints) -> None:
         """Fitted attributes, named and laid out as scikit-learn's; decisions use the distinct rows."""
         found = expansion(machines, codes[merged.first], len(self.classes_), self.multi_class)
         public = written_out(found, merged, codes)

@@ -178,7 +178,7 @@ class GaussianMixture(Density):
             self._choose(climb, random, float(n if weights is None else weights.sum()))
         else:
             self.__dict__.pop("bic_curve_", None)
-            self._keep(*self._best(climb, int(self.n_components), random, before), climb)
+            self._keep_normals(*self._best(climb, int(self.n_components), random, before), climb)
 
     @property
     def _floor(self) -> float | Floats:
@@ -316,9 +316,9 @@ class GaussianMixture(Density):
         for one in told:
             warnings.warn(one.message, one.category, stacklevel=5)
         self.bic_curve_ = curve
-        self._keep(*best[1], climb)
+        self._keep_normals(*best[1], climb)
 
-    def _keep(self, theta: Normals, found: Ascent[Turn] | None, restarts: list[Restart], climb: Climb) -> None:
+    def _keep_normals(self, theta: Normals, found: Ascent[Turn] | None, restarts: list[Restart], climb: Climb) -> None:
         """The fitted attributes, in the data's units and type."""
         kind, s = self.covariance_type, climb.scale
         pick: Any = {"tied": 0, "spherical": (slice(None), 0)}.get(kind, slice(None))  # what the type keeps of K alike

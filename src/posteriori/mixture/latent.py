@@ -24,7 +24,7 @@ from ..bayes.densities import Categories, Events, Gaussian, Poisson, Words
 from ..bayes.naive import NaiveBayes
 from ..em import Ascent, expectation_maximization
 from ..errors import BadParameter, BadValue
-from ..estimator import N_JOBS, RANDOM_STATE, Estimator, generator, learning
+from ..estimator import N_JOBS, RANDOM_STATE, Estimator, generator, learning, of_any_table
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
 from ..table.schema import Schema
@@ -148,7 +148,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
             if found.interrupted or worse == PATIENCE:
                 break
         assert best is not None
-        self._keep(best, curve if auto else None)
+        self._keep_ascent(best, curve if auto else None)
         return self
 
     def _climb(self, X: Any, weights: Floats | None, k: int, rng: np.random.Generator) -> Ascent[NaiveBayes]:
@@ -173,7 +173,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
             progress=self.progress,
         )
 
-    def _keep(self, found: Ascent[NaiveBayes], curve: dict[int, float] | None) -> None:
+    def _keep_ascent(self, found: Ascent[NaiveBayes], curve: dict[int, float] | None) -> None:
         model = found.model
         order = np.argsort(-np.round(model.statistics_.rows, 9), kind="stable")
         model._become(_in_order(model.statistics_, order), model.classes_)
@@ -268,12 +268,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
         return str(self.plot()._repr_html_()) if "model_" in vars(self) else str(super()._repr_html_())
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
+        return of_any_table(super().__sklearn_tags__())
 
 
 def _free(model: NaiveBayes) -> int:

@@ -125,7 +125,7 @@ class Neighbors(Estimator):
                 self.feature_names_in_ = np.array(frame.names, dtype=object)
         return frame
 
-    def _keep(self, table: Any, y: Array | None, first: bool) -> None:
+    def _keep_rows(self, table: Any, y: Array | None, first: bool) -> None:
         """The rows into the store; the first ones give it its space."""
         if first:
             self._space = None

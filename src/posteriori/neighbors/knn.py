@@ -108,7 +108,7 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
         mine = np.searchsorted(self.classes_, found)[codes]
         theirs = mine[:0] if first else np.searchsorted(self.classes_, known)[self._codes]
         self._codes = np.concatenate([theirs, mine]).astype(np.int64)
-        self._keep(table, found[codes], first)
+        self._keep_rows(table, found[codes], first)
         self._choose_k(self._curve)
         return self
 
@@ -197,7 +197,7 @@ class KNeighborsRegressor(ScoresTables, RegressorMixin, Neighbors):  # type: ign
             raise BadValue(f"y has {columns.shape[1]} outputs, the model was fitted on {self._targets.shape[1]}")
         else:
             self._targets = np.concatenate([self._targets, columns])
-        self._keep(table, None, first)
+        self._keep_rows(table, None, first)
         self._choose_k(self._curve)
         return self
 

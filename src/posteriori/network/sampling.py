@@ -127,7 +127,9 @@ class Estimate:
         return pd.DataFrame({"node": [r[0] for r in rows], "state": [r[1] for r in rows], **columns})
 
     def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
+        from ..report.faces import frame_html
+
+        return frame_html(self)
 
 
 def at_least(name: str, value: Any, least: int) -> int:

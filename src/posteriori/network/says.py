@@ -279,4 +279,6 @@ class Factor:
         return pd.DataFrame({**columns, "p": self.values.ravel()})
 
     def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
+        from ..report.faces import frame_html
+
+        return frame_html(self)

@@ -71,14 +71,13 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 def tick_text(value: float, marks: Sequence[float]) -> str:
     """A mark with the digits that its neighbours ask for."""
     size = max(map(abs, marks))
+    gap = min((b - a for a, b in itertools.pairwise(marks)), default=size)
     if size >= 1e7 or 0 < size < 1e-3:
-        return f"{value:.3g}"
-    if size >= 1e4:
-        return f"{value:,.0f}"
-    gaps = [b - a for a, b in itertools.pairwise(marks)]
-    if not gaps:
+        return f"{value:.{max(3, math.ceil(math.log10(size / gap)) + 1)}g}"
+    if len(marks) == 1 and size < 1e4:
         return f"{value:.6g}"
-    return f"{value:.{min(max(0, -math.floor(math.log10(min(gaps)) + 1e-9)), 6)}f}"
+    places = min(max(0, -math.floor(math.log10(gap) + 1e-9)), 6)
+    return f"{value:,.{places}f}" if size >= 1e4 else f"{value:.{places}f}"
 
 
 class Plane:

@@ -29,6 +29,11 @@ NOTEBOOK = (
 )
 
 
+def frame_html(value: Any) -> str:
+    """A value that has a frame, as its table, for a notebook."""
+    return str(value.to_frame().to_html(index=False))
+
+
 def schema_html(schema: Any) -> str:
     """The schema as a table, for a notebook."""
     rows = "".join(

@@ -44,8 +44,12 @@ def theta(counts: Array, smoothing: float, axis: int = -2) -> Floats:
     >>> theta(np.array([[3, 1], [0, 0]]), 0, axis=-1).tolist()
     [[0.75, 0.25], [0.5, 0.5]]
     """
-    size = counts.shape[axis]
-    return share(counts + smoothing, counts.sum(axis=axis, keepdims=True) + size * smoothing, size)
+    return theta_of(counts, counts.sum(axis=axis, keepdims=True), counts.shape[axis], smoothing)
+
+
+def theta_of(counts: Any, totals: Any, size: int, smoothing: float) -> Floats:
+    """θ = (N + λ)/(M + Sλ) of cells whose contexts have M rows and S values, wherever the cells stand."""
+    return share(counts + smoothing, totals + size * smoothing, size)
 
 
 def family_theta(

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Floats
+from ..arrays import Array
 from ..errors import BadParameter
 from ..estimator import generator
+from ..smoothing.theta import theta_of
 from .dag import Dag
 from .search import coded, learn_structure
 from .separation import closure
@@ -207,5 +208,4 @@ def _held_out(
     seen, held = train & known, ~train & known
     n_cell = np.bincount(cell[seen], minlength=int(cell.max(initial=0)) + 1)
     n_context = np.bincount(context[seen], minlength=int(context.max(initial=0)) + 1)
-    theta: Floats = (n_cell[cell[held]] + smoothing) / (n_context[context[held]] + sizes[child] * smoothing)
-    return float(np.log(theta).sum())
+    return float(np.log(theta_of(n_cell[cell[held]], n_context[context[held]], sizes[child], smoothing)).sum())

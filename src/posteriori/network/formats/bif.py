@@ -14,7 +14,7 @@ import numpy as np
 
 from ...arrays import Floats
 from ...errors import did_you_mean, listed
-from .text import MAX_PARENTS, MAX_STATES, Description, Scanner, quoted, written
+from .text import MAX_STATES, Description, Scanner, quoted, written
 
 # possessive repeats: no memory for ways back, and what is never closed is found out in one look
 PATTERN = (
@@ -95,13 +95,7 @@ def _states(scan: Scanner, name: str, size: int) -> list[str]:
 def _probability(scan: Scanner, found: Description) -> None:
     scan.expect("(")
     child = scan.word("the name of a variable")
-    scan.found("|")
-    parents = []
-    while not scan.found(")"):
-        parents.append(scan.word("the name of a parent or ')'"))
-        if len(parents) > MAX_PARENTS:
-            scan.fail(f"{child!r} has more than {MAX_PARENTS:,} parents")
-        scan.found(",")
+    parents = scan.parents(child)
     shape = found.add_family(child, parents, scan.fail)
     table = np.full((math.prod(shape[:-1]), shape[-1]), np.nan)
     codes = [{state: code for code, state in enumerate(found.states[p])} for p in parents]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from .text import MAX_PARENTS, MAX_STATES, Description, Scanner, quoted, written
+from .text import MAX_STATES, Description, Scanner, quoted, written
 
 PATTERN = (
     r"(?P<skip>\s+|%[^\n]*)"
@@ -109,14 +109,7 @@ def _potential(scan: Scanner, found: Description, names: dict[str, str]) -> None
     child = scan.word("the name of a node")
     if scan.kind == "word" and scan.token != "|":
         scan.fail(f"expected '|' or ')', found {scan.token!r}: a potential of several nodes is no conditional table")
-    scan.found("|")
-    parents = []
-    while not scan.found(")"):
-        parents.append(scan.word("the name of a parent or ')'"))
-        if len(parents) > MAX_PARENTS:
-            scan.fail(f"{child!r} has more than {MAX_PARENTS:,} parents")
-        scan.found(",")
-    family = [names.get(n, n) for n in (child, *parents)]
+    family = [names.get(n, n) for n in (child, *scan.parents(child))]
     shape = found.add_family(family[0], family[1:], scan.fail)
     scan.expect("{")
     values: list[float] | None = None

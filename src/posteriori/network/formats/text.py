@@ -177,6 +177,17 @@ class Scanner:
         kind, token = self.kind, self.advance()
         return re.sub(r"\\(.)", r"\1", token[1:-1], flags=re.S) if kind == "string" else token
 
+    def parents(self, child: str) -> list[str]:
+        """The names up to the ")" that ends a family, in bounds."""
+        self.found("|")
+        names: list[str] = []
+        while not self.found(")"):
+            names.append(self.word("the name of a parent or ')'"))
+            if len(names) > MAX_PARENTS:
+                self.fail(f"{child!r} has more than {MAX_PARENTS:,} parents")
+            self.found(",")
+        return names
+
     def integer(self, what: str, most: int) -> int:
         """A whole number from 0 to `most`."""
         if self.kind != "word" or not self.token.isascii() or not self.token.isdigit():

@@ -1,8 +1,9 @@
-"""The layered drawing: parents above children, no box on another, any name survives as text."""
+"""A graph as a picture: parents above children, boxes apart, edges from border to border, any name survives as text."""
 
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 from defusedxml import ElementTree
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.report.layered import GAP_X, layered, spread
-from posteriori.report.svg import _clipped, draw_graph
+from posteriori.report.svg import FONT, LINE, MARGIN, Drawing, _clipped, draw_graph
+
+from .drawn import Seen
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -118,3 +121,77 @@ def test_a_level_edge_runs_from_side_to_side_and_a_steep_one_from_edge_to_edge(t
     boxes = (40.0, 20.0), (60.0, 30.0)
     assert _clipped([(0.0, 0.0), (200.0 * turn, 0.0)], *boxes) == [(20.0 * turn, 0.0), (170.0 * turn, 0.0)]
     assert _clipped([(0.0, 0.0), (5.0, 90.0 * turn)], *boxes) == [(0.0, 10.0 * turn), (5.0, 75.0 * turn)]
+
+
+@given(graphs(), st.booleans(), st.booleans())
+def test_edges_end_on_borders_and_texts_lie_in_their_boxes(
+    graph: tuple[int, list[tuple[int, int]], list[float]], directed: bool, told: bool
+) -> None:
+    n, pairs, _ = graph
+    nodes = [f"node {i}" for i in range(n)]
+    edges = [(nodes[a], nodes[b]) for a, b in pairs]
+    labels = {nodes[0]: "AB\n中文 25%\nlast"} if told else {}
+    legend = [("some", "#000", True), ("more", "#111", False)] if told else []
+    styles = {edge: ("#abcdef", True) for edge in edges[:1]}
+    bars = {nodes[0]: [None, 0.25, 0.75]} if told else None
+    seen = Seen(draw_graph(nodes, edges, labels=labels, directed=directed, styles=styles, legend=legend, bars=bars))
+    seen.everything_is_inside()
+    assert (seen.x0, seen.y0) == (-MARGIN, -MARGIN)
+    boxes = {}
+    for g in seen.all("g", "node"):
+        name, box = g[0].text, g[1]
+        x, y, width, height = (float(box.get(k)) for k in ("x", "y", "width", "height"))
+        boxes[name] = x, y, width, height
+        lines = [e for e in g if e.tag.endswith("text")]
+        assert height == pytest.approx(LINE * len(lines) + 8)
+        assert width >= max(0.6 * FONT * len(line.text) for line in lines) + 15.9
+        ys = [float(line.get("y")) for line in lines]
+        assert sum(ys) / len(ys) == pytest.approx(y + height / 2, abs=0.1)
+        assert all(b - a == pytest.approx(LINE, abs=0.11) for a, b in itertools.pairwise(ys))
+        shares = [e for e in g if "bar" in (e.get("class") or "")]
+        for bar, line, share in zip(shares, lines[1:], (0.25, 0.75)):
+            assert float(bar.get("width")) == pytest.approx((width - 8) * share, abs=0.11)
+            assert float(bar.get("x")) == pytest.approx(x + 4, abs=0.11)
+            middle = float(bar.get("y")) + float(bar.get("height")) / 2
+            assert middle == pytest.approx(float(line.get("y")), abs=0.11)
+            assert float(line.get("x")) == pytest.approx(x + 8, abs=0.11)
+        for line in lines if not shares else lines[:1]:
+            assert float(line.get("x")) == pytest.approx(x + width / 2, abs=0.11)
+            assert line.get("text-anchor") == "middle"
+    for i, (edge, g) in enumerate(zip(edges, seen.all("g", "edge"), strict=True)):
+        path = Seen.paths(seen)[i]
+        assert g[1].get("stroke") == ("#abcdef" if i == 0 else "#5b7083")
+        assert (g[1].get("stroke-dasharray") is not None) == (i == 0)
+        x, y, width, height = boxes[edge[0]]
+        assert path[0] == pytest.approx((x + width / 2, y + height), abs=0.11)
+        x, y, width, height = boxes[edge[1]]
+        tip = path[-1]
+        if directed:
+            points = [tuple(map(float, p.split(","))) for p in g[2].get("points").split()]
+            tip, base = points[0], [(points[1][k] + points[2][k]) / 2 for k in (0, 1)]
+            assert path[-1] == pytest.approx(base, abs=0.11)  # the line ends where the head begins
+            assert math.dist(points[1], points[2]) == pytest.approx(6.2, abs=0.2)
+            assert math.dist(tip, base) == pytest.approx(6.2, abs=0.2)
+            assert base[1] < tip[1]
+        assert tip == pytest.approx((x + width / 2, y), abs=0.11)
+        assert g[0].text == f"{edge[0]} {'→' if directed else '–'} {edge[1]}"
+    for g in seen.all("g", "legend")[0] if told else []:
+        if g.tag.endswith("text"):
+            assert float(g.get("y")) > max(y + height for _, y, _, height in boxes.values())
+    if told:
+        lines = [e for e in seen.all("g", "legend")[0] if e.tag.endswith("path")]
+        assert [e.get("stroke-dasharray") is not None for e in lines] == [True, False]
+        assert [t.said for t in seen.texts()][-2:] == ["some", "more"]
+
+
+def test_edges_of_one_layer_have_level_heads() -> None:
+    seen = Seen(draw_graph(["a", "b"], [("a", "b"), ("b", "a")], {("a", "b"): 0.0, ("b", "a"): 0.0}))
+    assert len(seen.all("polygon")) == 2
+    assert {p.get("stroke-width") for p in seen.all("path")} == {"1.20"}  # no weight at all: as if there were none
+
+
+def test_a_drawing_is_saved_and_shown(tmp_path) -> None:
+    drawing = Drawing("<svg>中</svg>")
+    assert drawing._repr_html_() == str(drawing) == "<svg>中</svg>"
+    drawing.save(tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == "<svg>中</svg>"

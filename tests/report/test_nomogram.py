@@ -1,0 +1,235 @@
+"""The nomogram: points that are added lead to the model's own posterior, and lie where the ruler says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import posteriori as po
+from posteriori.report.nomogram import (
+    FAR,
+    MOST_DRAWN,
+    MOST_LABELS,
+    Axis,
+    Scales,
+    levels,
+    monotone,
+    nomogram_svg,
+    scales,
+    useful,
+)
+from posteriori.report.whatif import Attribute, WhatIf, what_if
+
+from .drawn import Seen
+
+seeds = st.integers(0, 10_000)
+
+
+def model(seed=0, n=300, numbers=True):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    X = {
+        "sky": np.array(["blue", "grey", "red"])[(y + rng.integers(0, 2, n)) % 3],
+        "dice": rng.integers(1, 7, n).astype(str),
+        "nothing": np.full(n, "same"),
+    }
+    if numbers:
+        X |= {"warm": rng.normal(15 + 4 * y, 3).round(2), "odd": rng.normal(0, np.where(y == 1, 4.0, 1.0))}
+    return po.NaiveBayes(density="gaussian").fit(X, y)
+
+
+@given(seeds, st.permutations([0, 1, 2]))
+def test_points_add_up_to_the_model_s_log_odds(seed, order):
+    t, a = order[:2]
+    table = what_if(model(seed % 7, numbers=False), with_rows=True)
+    found = scales(table, t, a)
+    assert (found.target, found.against) == (table.classes[t], table.classes[a])
+    assert "nothing" not in [axis.name for axis in found.axes]
+    by_name = {axis.name: axis for axis in found.axes}
+    assert max(axis.range for axis in found.axes) / found.unit == pytest.approx(100)
+    assert [axis.range for axis in found.axes] == sorted((axis.range for axis in found.axes), reverse=True)
+    rng = np.random.default_rng(seed)
+    points, wanted = 0.0, table.log_prior[t] - table.log_prior[a]
+    for attribute in table.attributes:
+        v = int(rng.integers(len(attribute.labels)))
+        odds = float(attribute.log_p[v, t] - attribute.log_p[v, a])
+        wanted += odds
+        if attribute.name in by_name:
+            points += (odds - by_name[attribute.name].low) / found.unit
+    assert found.log_odds(points) == pytest.approx(wanted, abs=1e-9)
+    assert found.points(found.log_odds(points)) == pytest.approx(points, abs=1e-9)
+
+
+def axis(odds, labels=None, numbers=None, name="a"):
+    odds = np.array(odds, dtype=float)
+    return Axis(name, tuple(labels or [f"v{i}" for i in range(len(odds))]), numbers, odds)
+
+
+def test_unknown_counts_as_no_evidence():
+    up, down = axis([1.0, 3.0]), axis([-2.0, -1.0])
+    assert (up.low, up.range) == (0.0, 3.0)
+    assert (down.low, down.range) == (-2.0, 2.0)
+    found = Scales("t", "a", (up, down), -2.0, 0.03)
+    assert found.stretch(up) == pytest.approx((0.0, 0.0, 100.0))
+    assert found.stretch(down) == pytest.approx((200 / 3, 0.0, 200 / 3))
+    assert found.stretch(axis([-1.0, 2.0])) == pytest.approx((100 / 3, 0.0, 100.0))
+
+
+def attribute(odds, numbers=None, share=None, labels=None):
+    log_p = np.zeros((len(odds), 2))
+    log_p[:, 1] = odds
+    labels = tuple(labels if labels is not None else [f"v{i}" for i in range(len(odds))])
+    return Attribute(name="x", labels=labels, log_p=log_p, numbers=numbers, share=share)
+
+
+def one(attribute):
+    found = scales(WhatIf((0, 1), np.log([0.5, 0.5]), (attribute,), (), ()), 1, 0)
+    return found.axes[0] if found.axes else None
+
+
+def test_what_rules_a_class_out_is_far_but_drawn():
+    assert one(attribute([np.inf, 0.0, -np.inf])).odds.tolist() == [FAR, 0.0, -FAR]
+    assert one(attribute([0.0, 0.0])) is None
+    assert one(attribute([0.0, 1e-8])) is not None
+    both = attribute([0.0, 1.0])
+    both.log_p[0] = -np.inf  # impossible in either class: it says nothing
+    assert one(both).odds.tolist() == [0.0, 1.0]
+    certain = WhatIf((0, 1), np.array([0.0, -np.inf]), (attribute([0.0, 1.0]),), (), ())
+    assert scales(certain, 1, 0).start == -2 * FAR
+
+
+def test_stretches_of_one_worth_are_named_by_their_ends():
+    grid = np.arange(6.0)
+    found = one(attribute([1.0, 1.0, 1.0, -1.0, 2.0, 2.0], grid, labels="012345"))
+    assert found.labels == ("0 – 2", "3", "4 – 5")
+    assert found.odds.tolist() == [1.0, -1.0, 2.0]
+    assert found.numbers is None
+    line = one(attribute(np.linspace(0, 1, 9), np.arange(9.0)))
+    assert line.numbers.tolist() == list(range(9))
+    assert one(attribute(np.repeat(np.arange(8.0), 2), np.arange(16.0))).numbers is None  # eight are few
+    assert one(attribute(np.repeat(np.arange(9.0), 2), np.arange(18.0))).numbers is not None
+
+
+def test_a_line_ends_where_the_rows_do():
+    share = np.zeros(40)
+    share[10:30] = 1 / 20
+    found = one(attribute(np.linspace(-4, 4, 40), np.arange(40.0), share))
+    assert (found.numbers[0], found.numbers[-1]) == (9.0, 30.0)
+    assert len(found.numbers) == len(found.odds) == len(found.labels)
+    short = one(attribute(np.linspace(-2, 2, 8) ** 3, np.arange(8.0), np.eye(8)[3]))
+    assert len(short.odds) == 8
+
+
+def test_monotone_but_for_a_wrinkle():
+    assert monotone(np.array([0.0, 1.0, 2.0]))
+    assert monotone(np.array([2.0, 1.0, 0.0]))
+    assert monotone(np.array([0.0, 0.5, 0.49, 1.0]))
+    assert not monotone(np.array([0.0, 0.5, 0.45, 1.0]))
+    assert not monotone(np.array([1.0, 0.45, 0.5, 0.0]))
+    assert monotone(np.zeros(3))
+
+
+@given(seeds, st.integers(1, 40))
+def test_labels_never_lie_on_each_other(seed, n):
+    rng = np.random.default_rng(seed)
+    lots = axis(rng.normal(size=n), [f"value {i}" for i in range(n)])
+    found = Scales("t", "a", (lots,), 0.0, max(lots.range, 1e-9) / 100)
+    placed = levels(lots, found, lambda points: 100 + 6 * points)
+    assert sorted(x for x, _, _ in placed) == [x for x, _, _ in placed]
+    assert len(placed) == n
+    assert sum(label is not None for _, label, _ in placed) == min(n, MOST_LABELS)
+    if n > MOST_LABELS:  # the ends are named
+        assert placed[0][1] is not None
+        assert placed[-1][1] is not None
+    from posteriori.report.charts import text_width
+
+    ends = {}
+    for x, label, level in placed:
+        if level >= 0:
+            half = text_width(label) / 2 + 3
+            begin = min(max(x, 90 + half), 712 - half) - half
+            assert begin >= ends.get(level, -math.inf)
+            assert all(begin < ends.get(k, -math.inf) for k in range(level))  # the nearest that is free
+            ends[level] = begin + 2 * half
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_nomogram_is_drawn_to_scale(wide, seed):
+    found = scales(what_if(model(seed), with_rows=True), 2, 0)
+    seen = Seen(nomogram_svg(found, wide))
+    seen.everything_is_inside(14)  # marks may stand a little over the ends of a line
+    assert (" wide" if wide else " narrow") in seen.root.get("class")
+    strong = [p for p in seen.paths("rule strong") if p[0][1] == p[1][1]]
+    (left, top), (right, _) = strong[0]
+    assert strong[-1][0][0] == strong[-2][0][0] == left  # the sum and the probability are as wide
+    assert strong[-1][1][0] == strong[-2][1][0] == right
+    marks = [t for t in seen.texts("tick") if t.y < top]
+    step = 10 if wide else 20
+    assert [t.said for t in marks] == [str(p) for p in range(0, 101, step)]
+    assert [t.x for t in marks] == pytest.approx(
+        [left + (right - left) * p / 100 for p in range(0, 101, step)], abs=0.1
+    )
+    lines = [a for a in found.axes if a.numbers is None or monotone(a.odds)]
+    at = lambda points: left + (right - left) * points / 100  # noqa: E731
+    for a, path in zip(lines, strong[1:-2], strict=True):
+        _, first, last = found.stretch(a)
+        assert [x for x, _ in path] == pytest.approx([at(first), at(last)], abs=0.1)
+    zeros = [x for x, _, _ in seen.numbers("circle", "unknown", "cx cy r")]
+    assert zeros == pytest.approx([at(found.stretch(a)[0]) for a in lines], abs=0.1)
+    curves = seen.paths("line accent")
+    bent = [a for a in found.axes if a.numbers is not None and not monotone(a.odds)]
+    assert len(curves) == len(bent) == (seed != 1)  # in one of the three tables every number goes one way
+    for a, path, zero in zip(bent, curves, seen.paths("unknown-line")):
+        assert [x for x, _ in path] == pytest.approx([at(p) for p in (a.odds - a.low) / found.unit], abs=0.1)
+        ys = np.array([y for _, y in path])
+        share = (a.numbers - a.numbers[0]) / np.ptp(a.numbers)
+        assert ys == pytest.approx(ys[0] + (ys[-1] - ys[0]) * share, abs=0.1)
+        assert ys[0] - ys[-1] == pytest.approx(66, abs=0.1)
+        assert zero[0] == pytest.approx((at(-a.low / found.unit), ys[-1]), abs=0.1)
+        assert zero[1][1] == pytest.approx(ys[0], abs=0.1)
+    names = [t for t in seen.texts("name") if "strong" not in t.style]
+    assert [t.said for t in names] == [a.name for a in found.axes]
+    assert [t.y for t in names] == sorted(t.y for t in names)
+    seen.no_text_on_another()
+    _sums(seen, found, strong)
+
+
+def _sums(seen, found, strong):
+    """The ruler of sums and the one of probabilities say the same."""
+    (left, y_sum), (right, _) = strong[-2]
+    y_share = strong[-1][0][1]
+    sums = [t for t in seen.texts("tick") if y_sum - 12 < t.y < y_sum]
+    shares = [t for t in seen.texts("tick") if y_share - 12 < t.y < y_share]
+    assert len(sums) > 2
+    assert len(shares) > 2
+    slope, start = np.polyfit([t.x for t in sums], [float(t.said.replace(",", "")) for t in sums], 1)
+    for t in shares:
+        p = float(t.said[:-1]) / 100
+        assert slope * t.x + start == pytest.approx(
+            found.points(math.log(p / (1 - p))), abs=0.02 * abs(slope) * (right - left)
+        )
+    assert all(left - 1 <= t.x <= right + 1 for t in shares)
+
+
+def test_sums_that_matter():
+    found = Scales("t", "a", (), -20.0, 0.1)
+    low, high = useful(found, 400.0)
+    edge = math.log(0.9995 / 0.0005)
+    assert low <= found.points(-edge) <= low + 10
+    assert high - 10 <= found.points(edge) <= high
+    assert useful(found, 150.0)[1] == 150.0  # no more than can be reached
+    assert useful(Scales("t", "a", (), 20.0, 0.1), 50.0) == (0.0, 50.0)  # always sure: all sums
+    assert useful(Scales("t", "a", (), 0.0, 0.1), 60.0)[0] == 0.0
+
+
+def test_many_attributes_are_not_all_drawn():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    X = {f"x{j}": np.where(rng.random(100) < 0.5 + j / 100, y, 1 - y).astype(str) for j in range(MOST_DRAWN + 5)}
+    found = scales(what_if(po.NaiveBayes().fit(X, y), with_rows=True), 1, 0)
+    assert len(found.axes) == MOST_DRAWN
