@@ -55,6 +55,12 @@ COUNTS = {
 }
 
 
+COUNTS |= {
+    "count tree": lambda: po.BayesTree().fit(X, y),
+    "count tree told": lambda: po.BayesTree("gain_ratio", backoff=2, ccp_alpha=0.01).fit(
+        X, y, sample_weight=np.linspace(0.1, 2, len(y))
+    ),
+}
 stream = partial(np.random.RandomState, 1)
 C = np.random.default_rng(5).integers(0, 3, (90, 4))
 Z = X[["sky", "warm", "day"]].astype(object).where(X[["sky", "warm", "day"]].notna(), "none").astype(str)

@@ -1,4 +1,4 @@
-"""What every Bayes classifier shares: from log P(y, x) follows everything that is asked of it.
+"""What every Bayes classifier shares: from P(y|x), or log P(y, x), follows everything that is asked of it.
 
 Symbols: x row, y class; log_joint[r, y] = log P(y, x_r).
 """
@@ -19,10 +19,41 @@ from ..kernels.naive import normalise, posterior
 from ..table.frame import ScoresTables
 
 
-class BayesClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
-    """A classifier by P(y|x) = P(y, x) / Σ_y P(y, x); a model gives `_log_joint` and the rest follows."""
+class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
+    """A classifier by P(y|x) alone; a model gives `_posterior` and the rest follows."""
 
     classes_: Array
+
+    @abstractmethod
+    def _posterior(self, X: Any) -> tuple[Floats, int]:
+        """(P(y|x) of each row and class, first row that no class allows or −1); checks X."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(y|x) of each row and class."""
+        self._check_fitted()
+        answer, impossible = self._posterior(X)
+        if impossible >= 0:
+            refuse_impossible(impossible)
+        return answer
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """log P(y|x); −inf where it is zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> Array:
+        """The class of greatest P(y|x); the first of equals."""
+        self._check_fitted()
+        answer: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return answer
+
+    def _check_fitted(self) -> None:
+        if "classes_" not in self.__dict__:
+            check_is_fitted(self, "classes_")
+
+
+class BayesClassifier(PosteriorClassifier):
+    """A classifier by P(y|x) = P(y, x) / Σ_y P(y, x); a model gives `_log_joint` and the rest follows."""
 
     @abstractmethod
     def _log_joint(self, X: Any) -> Floats:
@@ -44,14 +75,6 @@ class BayesClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, ABC): 
         """log P(y, x) of each row and class."""
         self._check_fitted()
         return self._log_joint(X)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """P(y|x) = P(y, x) / P(x) of each row and class."""
-        self._check_fitted()
-        answer, impossible = self._posterior(X)
-        if impossible >= 0:
-            refuse_impossible(impossible)
-        return answer
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log P(y|x) = log P(y, x) − log P(x), exact where P(y|x) is too small for a float."""
@@ -77,10 +100,6 @@ class BayesClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, ABC): 
         """The evidence log P(x) = log Σ_y P(y, x) of each row; −inf where no class allows the row."""
         self._check_fitted()
         return normalise(self._log_joint(X))[1]
-
-    def _check_fitted(self) -> None:
-        if "classes_" not in self.__dict__:
-            check_is_fitted(self, "classes_")
 
 
 def refuse_impossible(row: int) -> NoReturn:

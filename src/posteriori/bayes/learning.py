@@ -24,12 +24,12 @@ from ..table.frame import labelled
 from ..table.labels import as_classes, encode_labels, recoded
 from ..table.schema import Schema, in_order
 from ..table.weights import check_weights
-from .classifier import BayesClassifier
+from .classifier import BayesClassifier, PosteriorClassifier
 from .waiting import Room
 
 
-class Learner(BayesClassifier):
-    """A Bayes classifier whose whole knowledge is one mergeable value."""
+class Learner(PosteriorClassifier):
+    """A classifier whose whole knowledge is one mergeable value."""
 
     n_features_in_: int
 
@@ -209,7 +209,7 @@ class Learner(BayesClassifier):
         return found
 
 
-class MatrixLearner(Learner):
+class MatrixLearner(Learner, BayesClassifier):
     """A learner from matrices of numbers, which scikit-learn's own checks let in; ready to predict when it has learned."""
 
     @abstractmethod

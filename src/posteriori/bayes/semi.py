@@ -144,14 +144,6 @@ class SemiNaive(TableLearner):
             found = replace(found, joints=(pairs,))
         return self._finish(table, found, y, shares)
 
-    def _refuse_text(self, schema: Schema) -> None:
-        for column in schema.columns:
-            if column.kind == "text":
-                raise ModelError(
-                    f"column {column.name!r} is text, which {type(self).__name__} cannot pair with other columns: "
-                    "use NaiveBayes, or turn it into categories first"
-                )
-
     def _first_cuts(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> Cuts:
         if isinstance(self.cuts, str):
             return learn_cuts(frame, schema, y, weights, self.cuts, self.bins)

@@ -11,33 +11,32 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..em import Ascent
-from ..errors import BadParameter, BadValue, TableError
+from ..errors import BadParameter, BadValue, ModelError, TableError
 from ..estimator import of_any_table
 from ..table.encode import Seen
 from ..table.frame import Frame, open_frame
 from ..table.rows import Rows, open_rows, read_rows
 from ..table.schema import Schema
+from .classifier import BayesClassifier
 from .hidden import HiddenClass
 from .learning import Learner
 from .unlabelled import choose_weight
 from .waiting import Room, row_of, table_of, table_room
 
 
-class TableLearner(Learner):
-    """A learner from tables of any kind of columns, matched by name and value.
-
-    Rows without a label are learned too: by `fit` where y has the mark, and by `expectation_maximization`.
-    """
+class ReadsTables:
+    """A classifier of tables of any kind of columns, matched by name and value."""
 
     kinds: Any
     class_weight: Any
     n_jobs: int | None
-    unlabelled: Any = ()
-    unlabelled_weight: Any = "auto"
+    n_features_in_: int
+    _seen: Seen
 
+    @property
     @abstractmethod
-    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
-        """Statistics of these rows alone; `seen` is told of missing cells."""
+    def schema_(self) -> Schema:
+        """The columns and classes, with the values that training had."""
 
     def _open(self, X: Any) -> Frame:
         """The border of prediction: rows with as many columns as training had, in training's order."""
@@ -45,6 +44,46 @@ class TableLearner(Learner):
         if frame.n == 0:
             raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
         return frame
+
+    def _named(self, rows: Rows) -> None:
+        self.n_features_in_ = len(rows.schema.columns)
+        if rows.frame.names is not None:
+            self.feature_names_in_ = np.array(rows.frame.names, dtype=object)
+
+    def _refuse_text(self, schema: Schema) -> None:
+        for column in schema.columns:
+            if column.kind == "text":
+                raise ModelError(
+                    f"column {column.name!r} is text, which {type(self).__name__} cannot pair with other columns: "
+                    "use NaiveBayes, or turn it into categories first"
+                )
+
+    @property
+    def n_missing_(self) -> int:
+        """Missing cells in the rows that were last looked at, in training or prediction."""
+        return int(self._seen.missing)
+
+    @property
+    def n_unseen_(self) -> int:
+        """Cells of the rows last predicted whose value training did not have."""
+        return int(self._seen.unseen)
+
+    def __sklearn_tags__(self) -> Any:
+        return of_any_table(super().__sklearn_tags__())  # type: ignore[misc]
+
+
+class TableLearner(ReadsTables, Learner, BayesClassifier):
+    """A learner from tables of any kind of columns.
+
+    Rows without a label are learned too: by `fit` where y has the mark, and by `expectation_maximization`.
+    """
+
+    unlabelled: Any = ()
+    unlabelled_weight: Any = "auto"
+
+    @abstractmethod
+    def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
+        """Statistics of these rows alone; `seen` is told of missing cells."""
 
     def _first(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array]:
         rows = self._rows(X, y, sample_weight, ())
@@ -122,11 +161,6 @@ class TableLearner(Learner):
         self._seen = seen
         return found, rows.labels
 
-    def _named(self, rows: Rows) -> None:
-        self.n_features_in_ = len(rows.schema.columns)
-        if rows.frame.names is not None:
-            self.feature_names_in_ = np.array(rows.frame.names, dtype=object)
-
     def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
         plain = self.class_weight is None and self.unlabelled == ()
         return table_room(vars(self)["statistics_"], parameters) if plain else None
@@ -146,19 +180,6 @@ class TableLearner(Learner):
         """The columns and classes, with the values that training had."""
         found: Schema = self.statistics_.schema
         return found
-
-    @property
-    def n_missing_(self) -> int:
-        """Missing cells in the rows that were last looked at, in training or prediction."""
-        return int(self._seen.missing)
-
-    @property
-    def n_unseen_(self) -> int:
-        """Cells of the rows last predicted whose value training did not have."""
-        return int(self._seen.unseen)
-
-    def __sklearn_tags__(self) -> Any:
-        return of_any_table(super().__sklearn_tags__())
 
     @abstractmethod
     def _settled(self, rows: Rows, known: Ints) -> Any:

@@ -48,7 +48,9 @@ def train(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", "-m", help="This one, not the best: naive, spode, tan, aode, a2de, kdb, network or knn."
+            "--model",
+            "-m",
+            help="This one, not the best: naive, spode, tan, aode, a2de, kdb, bayes-tree, network or knn.",
         ),
     ] = None,
     kind: o.Kinds = None,

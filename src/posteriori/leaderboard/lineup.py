@@ -62,6 +62,7 @@ def lineup() -> dict[str, Entry]:
             "a2de", "average over pairs of super-parents", lambda t: _of("bayes.a2de", "A2DE", kinds=t.told), _triples
         ),
         Entry("kdb", "k parents besides the class", lambda t: _of("bayes.kdb", "KDB", kinds=t.told), _pairs),
+        Entry("bayes-tree", "tree of counts", lambda t: _of("forest.tree", "BayesTree", kinds=t.told), _no_text),
         Entry("network", "learned Bayesian network", _network, _searched),
         Entry("gaussian", "a normal density a class", _gaussian, _numbers_only),
         Entry("mixture", "a mixture of normals a class", _mixture, _numbers_only),

@@ -24,7 +24,7 @@ from ..table.labels import narrowest, warn_of_types
 from ..table.schema import Column, Schema
 from .histogram import Histogram
 
-__all__ = ["METHODS", "CodedTable", "bin_codes", "find_cuts", "mdl_cuts", "quantile_cuts", "width_cuts"]
+__all__ = ["METHODS", "CodedTable", "bin_codes", "find_cuts", "greedy_cuts", "mdl_cuts", "quantile_cuts", "width_cuts"]
 
 Cuts = tuple[Floats | None, ...]  # of each column; None where it is no number
 
@@ -76,6 +76,30 @@ def value_cuts(histogram: Histogram) -> Floats:
     return _between(histogram, np.arange(1, len(histogram.values)))
 
 
+def greedy_cuts(x: Array, weights: Floats | None = None, bins: int = 128) -> Floats:
+    """Cuts between all neighbouring values where there are at most `bins`; else values of 1/bins of the weight, or more,
+    have a bin of their own and the rest is cut into bins of equal weight. Missing cells (NaN) take no part.
+
+    >>> greedy_cuts(np.array([1.0, 2.0, 2.0, 4.0])).tolist()
+    [1.5, 3.0]
+    >>> greedy_cuts(np.array([0.0] * 10 + [1.0, 2.0, 3.0, 4.0]), bins=3).tolist()
+    [0.5, 2.5]
+    """
+    there = ~np.isnan(x)
+    values, inverse = np.unique(x[there] + 0.0, return_inverse=True)
+    if len(values) <= bins:
+        return _halfway(values[:-1], values[1:])
+    mass = np.bincount(inverse, None if weights is None else weights[there], minlength=len(values)).astype(np.float64)
+    heavy = mass * bins >= mass.sum()
+    light = np.where(heavy, 0.0, mass)
+    room = max(1, bins - int(np.count_nonzero(heavy)))  # bins left for the others
+    whole = light.sum()
+    upto = np.cumsum(light) - light / 2  # by the middle of a value's weight, whichever side it is summed from
+    at = np.minimum(np.floor(upto * (room / whole)), room - 1) if whole > 0 else np.zeros(len(values))
+    apart = heavy[1:] | heavy[:-1] | (at[1:] != at[:-1])
+    return _halfway(values[:-1][apart], values[1:][apart])
+
+
 def width_cuts(histogram: Histogram, bins: int) -> Floats:
     """`bins` bins of equal width between the least and the largest value."""
     _check_bins(bins)
@@ -115,8 +139,15 @@ def _between(histogram: Histogram, at: NDArray[np.intp]) -> Floats:
     lower, upper = histogram.values[at - 1], histogram.values[at]
     if not histogram.exact:
         return upper
-    middle: Floats = lower + (upper - lower) / 2 if np.all(np.isfinite(upper - lower)) else lower / 2 + upper / 2
-    return np.where(middle > lower, middle, upper)  # neighbours with no float between them
+    return _halfway(lower, upper)
+
+
+def _halfway(lower: Floats, upper: Floats) -> Floats:
+    """The middle of neighbours, or the upper where no float lies between them."""
+    with np.errstate(over="ignore"):
+        finite = np.all(np.isfinite(upper - lower))
+    middle: Floats = lower + (upper - lower) / 2 if finite else lower / 2 + upper / 2
+    return np.where(middle > lower, middle, upper)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,4 +24,5 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     bind_neighbors(m);
     bind_network(m);
     bind_sampling(m);
+    bind_trees(m);
 }

@@ -1,0 +1,327 @@
+// Growing a tree: at each node the split of largest gain among the columns looked at.
+//
+// With N = Σ_c n_c, the information of a node is I = N ln N − Σ_c n_c ln n_c and a split gains I − I_left − I_right; Gini's
+// is N − Σ n_c²/N. Rows move from right to left in the order of their codes, and only the sums they touch are renewed.
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "network/xoshiro.hpp"
+#include "trees.hpp"
+
+namespace posteriori {
+
+namespace {
+
+constexpr int SMALL = 4096;  // counts whose N ln N is looked up
+
+struct Table {
+    double of[SMALL];
+    Table() {
+        of[0] = 0;
+        for (int i = 1; i < SMALL; ++i) of[i] = i * std::log(static_cast<double>(i));
+    }
+};
+
+// The weights by class on both sides of a cut, and what the cut is worth.
+class Sides {
+    const bool gini, whole;
+    const double* const logs;
+    std::vector<double> left, right;
+    double of_left = 0, of_right = 0;  // Σ g(n_c)
+
+  public:
+    double n_left = 0, n_right = 0;
+
+    Sides(int K, bool gini, bool whole, const double* logs) : gini(gini), whole(whole), logs(logs), left(K), right(K) {}
+
+    double g(double x) const {
+        if (gini) return x * x;
+        if (whole && x < SMALL) return logs[static_cast<int>(x)];
+        return x > 0 ? x * std::log(x) : 0.0;
+    }
+
+    void start(const double* counts, double n) {
+        std::fill(left.begin(), left.end(), 0.0);
+        std::copy(counts, counts + right.size(), right.begin());
+        of_left = of_right = n_left = 0, n_right = n;
+        for (const double x : right) of_right += g(x);
+    }
+
+    void move(std::uint32_t c, double w) {
+        of_left -= g(left[c]), of_right -= g(right[c]);
+        left[c] += w, right[c] -= w, n_left += w, n_right -= w;
+        if (right[c] < 1e-9 * left[c]) right[c] = 0;  // what rounding left of a class that has gone over
+        of_left += g(left[c]), of_right += g(right[c]);
+    }
+
+    // Without the part that is the same for every split of a node.
+    double worth() const {
+        if (gini) return of_left / n_left + of_right / n_right;
+        return of_left - g(n_left) + of_right - g(n_right);
+    }
+
+    double information(double n) const {  // of the split itself
+        return n * std::log(n) - n_left * std::log(n_left) - n_right * std::log(n_right);
+    }
+};
+
+struct Split {
+    double value = 0;
+    int column = -1;
+    std::int32_t cut = 0;             // ordered
+    std::vector<std::int32_t> values;  // named: those on the left
+};
+
+template <typename C> class Grower {
+    const CodedRows<C>& data;
+    const std::uint32_t* const y;
+    const double* const weights;
+    const Growth how;
+    const int K;
+    Xoshiro random;
+    CountTree tree;
+    std::vector<std::int32_t> rows, scratch;
+    std::vector<int> columns;
+    std::vector<double> cells;               // [code][class] of one column
+    std::vector<std::int32_t> ends, sorted;  // places of codes, rows in their order
+    std::vector<std::int32_t> present;       // values of a named column
+    Sides sides;
+
+  public:
+    Grower(const CodedRows<C>& data, const std::uint32_t* y, int K, const double* weights, const Growth& how, std::uint64_t seed,
+           bool whole, const double* logs)
+        : data(data), y(y), weights(weights), how(how), K(K), random(seed), sides(K, how.criterion == Criterion::gini, whole, logs) {
+        for (std::size_t r = 0; r < data.n; ++r)
+            if (weight(r) > 0) rows.push_back(static_cast<std::int32_t>(r));
+        columns.resize(data.d());
+        for (int j = 0; j < data.d(); ++j) columns[j] = j;
+        std::int32_t widest = 0;
+        for (const auto size : data.sizes) widest = std::max(widest, size);
+        cells.resize(static_cast<std::size_t>(widest) * K);
+        ends.resize(static_cast<std::size_t>(widest) + 1);
+        sorted.resize(rows.size()), scratch.resize(rows.size());
+    }
+
+    CountTree grow() {
+        struct Job {
+            std::int32_t node, from, to, depth;
+        };
+        std::vector<Job> jobs{{add(0, static_cast<std::int32_t>(rows.size())), 0, static_cast<std::int32_t>(rows.size()), 0}};
+        while (!jobs.empty()) {
+            const Job job = jobs.back();
+            jobs.pop_back();
+            if (job.depth >= how.max_depth || job.to - job.from < 2) continue;
+            const Split split = best(job.node, job.from, job.to);
+            if (split.column < 0) continue;
+            const std::int32_t middle = part(split, job.node, job.from, job.to);
+            const std::int32_t child = add(job.from, middle);
+            add(middle, job.to);
+            tree.child[job.node] = child;
+            jobs.push_back({child + 1, middle, job.to, job.depth + 1});
+            jobs.push_back({child, job.from, middle, job.depth + 1});
+        }
+        return std::move(tree);
+    }
+
+  private:
+    double weight(std::size_t r) const { return weights ? weights[r] : 1.0; }
+
+    std::int32_t add(std::int32_t from, std::int32_t to) {
+        tree.column.push_back(-1), tree.cut.push_back(0), tree.child.push_back(0);
+        const std::size_t at = tree.counts.size();
+        tree.counts.resize(at + K, 0.0);
+        for (std::int32_t i = from; i < to; ++i) tree.counts[at + y[rows[i]]] += weight(rows[i]);
+        return static_cast<std::int32_t>(tree.column.size()) - 1;
+    }
+
+    Split best(std::int32_t node, std::int32_t from, std::int32_t to) {
+        const double* counts = tree.counts.data() + static_cast<std::size_t>(node) * K;
+        double n = 0, most = 0;
+        for (int c = 0; c < K; ++c) n += counts[c], most = std::max(most, counts[c]);
+        Split found;
+        if (most >= n || n < 2 * how.least) return found;  // all of one class
+        sides.start(counts, n);
+        double base = 0;  // the worth of no split
+        for (int c = 0; c < K; ++c) base += sides.g(counts[c]);
+        base = how.criterion == Criterion::gini ? base / n : base - sides.g(n);
+        const int d = data.d();
+        const int wanted = how.tried > 0 ? std::min(how.tried, d) : d;
+        int tried = 0;
+        for (int k = 0; k < d && (tried < wanted || found.column < 0); ++k) {
+            if (how.tried > 0) std::swap(columns[k], columns[k + static_cast<int>(random.next() % (d - k))]);
+            tried += look(columns[k], counts, n, base, from, to, found);
+        }
+        return found;
+    }
+
+    // Whether the column has two values at all in the node; a better split of it is written to `found`.
+    bool look(int j, const double* counts, double n, double base, std::int32_t from, std::int32_t to, Split& found) {
+        const C* codes = data.column(j);
+        const C first = codes[rows[from]];
+        std::int32_t i = from + 1;
+        while (i < to && codes[rows[i]] == first) ++i;
+        if (i == to) return false;
+        if (data.named[j])
+            named(j, codes, counts, n, base, from, to, found);
+        else
+            ordered(j, codes, counts, n, base, from, to, found);
+        return true;
+    }
+
+    void judge(int j, double n, double base, Split& found, std::int32_t low, std::int32_t high) {
+        if (!(sides.n_left > 0) || !(sides.n_right > 0) || sides.n_left < how.least || sides.n_right < how.least) return;
+        double value = sides.worth() - base;
+        if (how.criterion == Criterion::ratio) value = value > 1e-12 * n ? n * value / sides.information(n) : 0.0;
+        if (value > found.value + 1e-12 * n || (found.column < 0 && value >= found.value - 1e-12 * n)) {
+            found.value = std::max(value, found.value), found.column = j, found.cut = (low + high - (high > low)) / 2;
+            if (how.drawn && high > low + 1) found.cut = low + static_cast<std::int32_t>(random.next() % (high - low));
+        }
+    }
+
+    void ordered(int j, const C* codes, const double* counts, double n, double base, std::int32_t from, std::int32_t to, Split& found) {
+        const std::int32_t size = data.sizes[j], m = to - from;
+        sides.start(counts, n);
+        std::int32_t before = -1;
+        if (static_cast<std::size_t>(m) * 2 >= static_cast<std::size_t>(size) * K) {
+            std::fill(cells.begin(), cells.begin() + static_cast<std::size_t>(size) * K, 0.0);
+            for (std::int32_t i = from; i < to; ++i) cells[static_cast<std::size_t>(codes[rows[i]]) * K + y[rows[i]]] += weight(rows[i]);
+            for (std::int32_t v = 0; v < size; ++v) {
+                const double* cell = cells.data() + static_cast<std::size_t>(v) * K;
+                bool any = false;
+                for (int c = 0; c < K && !any; ++c) any = cell[c] > 0;
+                if (!any) continue;
+                if (before >= 0) judge(j, n, base, found, before, v);
+                for (int c = 0; c < K; ++c)
+                    if (cell[c] > 0) sides.move(static_cast<std::uint32_t>(c), cell[c]);
+                before = v;
+            }
+            return;
+        }
+        in_order(codes, size, from, to);
+        for (std::int32_t i = 0; i < m; ++i) {
+            const std::int32_t v = codes[sorted[i]];
+            if (v != before && before >= 0) judge(j, n, base, found, before, v);
+            sides.move(y[sorted[i]], weight(sorted[i]));
+            before = v;
+        }
+    }
+
+    // The node's rows into `sorted`, by code.
+    void in_order(const C* codes, std::int32_t size, std::int32_t from, std::int32_t to) {
+        const std::int32_t m = to - from;
+        if (m <= 24 || m * 4 < size) {
+            std::copy(rows.begin() + from, rows.begin() + to, sorted.begin());
+            if (m <= 24) {
+                for (std::int32_t i = 1; i < m; ++i) {
+                    const std::int32_t r = sorted[i];
+                    const C code = codes[r];
+                    std::int32_t k = i;
+                    for (; k > 0 && codes[sorted[k - 1]] > code; --k) sorted[k] = sorted[k - 1];
+                    sorted[k] = r;
+                }
+                return;
+            }
+            std::stable_sort(sorted.begin(), sorted.begin() + m, [&](auto a, auto b) { return codes[a] < codes[b]; });
+            return;
+        }
+        std::fill(ends.begin(), ends.begin() + size + 1, 0);
+        for (std::int32_t i = from; i < to; ++i) ++ends[codes[rows[i]] + 1];
+        for (std::int32_t v = 0; v < size; ++v) ends[v + 1] += ends[v];
+        for (std::int32_t i = from; i < to; ++i) sorted[ends[codes[rows[i]]]++] = rows[i];
+    }
+
+    void named(int j, const C* codes, const double* counts, double n, double base, std::int32_t from, std::int32_t to, Split& found) {
+        const std::int32_t size = data.sizes[j];
+        in_order(codes, size, from, to);
+        present.clear();
+        for (std::int32_t i = 0, before = -1; i < to - from; ++i) {
+            const std::int32_t v = codes[sorted[i]];
+            double* cell = cells.data() + static_cast<std::size_t>(v) * K;
+            if (v != before) std::fill(cell, cell + K, 0.0), present.push_back(v);
+            cell[y[sorted[i]]] += weight(sorted[i]);
+            before = v;
+        }
+        int first = 0, last = K;
+        if (how.drawn || K == 2) {
+            first = K == 2 ? 0 : static_cast<int>(random.pick([&](auto c) { return counts[c]; }, K, n));
+            last = first + 1;
+        }
+        std::vector<std::pair<double, std::int32_t>> order(present.size());
+        for (int c = first; c < last; ++c) {
+            if (counts[c] <= 0) continue;
+            for (std::size_t i = 0; i < present.size(); ++i) {
+                const double* cell = cells.data() + static_cast<std::size_t>(present[i]) * K;
+                double whole = 0;
+                for (int k = 0; k < K; ++k) whole += cell[k];
+                order[i] = {cell[c] / whole, present[i]};
+            }
+            std::sort(order.begin(), order.end());
+            sides.start(counts, n);
+            for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+                const double* cell = cells.data() + static_cast<std::size_t>(order[i].second) * K;
+                for (int k = 0; k < K; ++k)
+                    if (cell[k] > 0) sides.move(static_cast<std::uint32_t>(k), cell[k]);
+                const double before = found.column == j ? found.value : -1;
+                const int was = found.column;
+                judge(j, n, base, found, 0, 0);
+                if (found.column == j && (was != j || found.value != before)) {
+                    found.values.clear();
+                    for (std::size_t k = 0; k <= i; ++k) found.values.push_back(order[k].second);
+                }
+            }
+        }
+    }
+
+    // Writes the split into its node and parts the rows; where the right side begins.
+    std::int32_t part(const Split& split, std::int32_t node, std::int32_t from, std::int32_t to) {
+        const C* codes = data.column(split.column);
+        tree.column[node] = split.column;
+        std::int32_t left = from, right = 0;
+        const auto send = [&](bool goes, std::int32_t r) { goes ? rows[left++] = r : scratch[right++] = r; };
+        if (!data.named[split.column]) {
+            tree.cut[node] = split.cut;
+            for (std::int32_t i = from; i < to; ++i) send(codes[rows[i]] <= split.cut, rows[i]);
+        } else {
+            const std::size_t words = (static_cast<std::size_t>(data.sizes[split.column]) + 63) / 64, at = tree.bits.size();
+            tree.cut[node] = static_cast<std::int32_t>(at);
+            tree.bits.resize(at + 2 * words, 0);
+            for (const auto v : split.values) tree.bits[at + v / 64] |= std::uint64_t{1} << (v % 64);
+            for (std::int32_t i = from; i < to; ++i) {
+                const std::size_t v = codes[rows[i]];
+                tree.bits[at + words + v / 64] |= std::uint64_t{1} << (v % 64);
+                send(tree.bits[at + v / 64] >> (v % 64) & 1, rows[i]);
+            }
+        }
+        std::copy(scratch.begin(), scratch.begin() + right, rows.begin() + left);
+        return left;
+    }
+};
+
+}  // namespace
+
+template <typename C>
+CountTree grow_tree(const CodedRows<C>& data, const std::uint32_t* y, int K, const double* weights, const Growth& how, std::uint64_t seed) {
+    static const Table logs;
+    bool whole = true;
+    for (std::size_t r = 0; weights && r < data.n && whole; ++r) whole = weights[r] == std::floor(weights[r]) && weights[r] < 1e15;
+    return Grower<C>(data, y, K, weights, how, seed, whole, logs.of).grow();
+}
+
+void draw_bag(std::size_t n, const double* running, std::uint64_t seed, double* counts) {
+    Xoshiro random(seed ^ 0x9d5c0fb1e3a7u);
+    std::fill(counts, counts + n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+        std::size_t r = 0;
+        if (running)
+            r = std::min<std::size_t>(n - 1, std::upper_bound(running, running + n, random.uniform() * running[n - 1]) - running);
+        else
+            r = static_cast<std::size_t>((static_cast<unsigned __int128>(random.next()) * n) >> 64);
+        counts[r] += 1;
+    }
+}
+
+template CountTree grow_tree<std::uint8_t>(const CodedRows<std::uint8_t>&, const std::uint32_t*, int, const double*, const Growth&, std::uint64_t);
+template CountTree grow_tree<std::uint16_t>(const CodedRows<std::uint16_t>&, const std::uint32_t*, int, const double*, const Growth&, std::uint64_t);
+
+}  // namespace posteriori

@@ -1,0 +1,123 @@
+"""Trees of counts: questions that ask of columns there are and lead downwards, counts that can be counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...forest.coding import Coding
+from ...forest.counts import TreeCounts
+from ...forest.tree import BayesTree
+from ...kernels.trees import MOST_VALUES, Trees
+from ...statistics.cuts import MEASURED
+from ...table.encode import Seen
+from .form import (
+    array,
+    estimator,
+    flag,
+    floats,
+    ints,
+    natural,
+    need,
+    needs,
+    numbers,
+    of,
+    real,
+    same_classes,
+    tuple_of,
+    value,
+)
+from .form import nothing as none
+
+
+def _coding(held: Coding) -> None:
+    columns = held.schema.columns
+    need(len(held.cuts) == len(held.blank) == len(columns) > 0, "there must be cuts of all columns")
+    for cut, column in zip(held.cuts, columns):
+        name = f"column {column.name!r:.50}"
+        need((cut is not None) == (column.kind in MEASURED), f"{name}: cuts of other columns")
+        need(column.kind != "text" and len(column.values) < MOST_VALUES, f"{name}: more values than a tree can ask for")
+        if cut is not None:
+            need((np.diff(cut) > 0).all(), f"the cuts of {name} must rise")
+            need(column.values == tuple(range(len(cut) + 1)), f"the values of {name} must be its bins")
+
+
+def _trees(held: Trees) -> None:
+    nodes, words = len(held.column), len(held.bits)
+    need(len(held.starts) == len(held.bit_starts) > 1, "there must be a tree")
+    need(held.starts[0] == 0 and held.starts[-1] == nodes and (np.diff(held.starts) > 0).all(), "trees of no node")
+    lie = held.bit_starts[0] == 0 and held.bit_starts[-1] == words and (np.diff(held.bit_starts) >= 0).all()
+    need(lie, "the values of trees must lie end to end")
+    parts = len(held.cut), len(held.child), len(held.counts)
+    need(set(parts) == {nodes} and held.counts.shape[1] > 0, "a node must have all its parts")
+    size = np.diff(held.starts)
+    at = np.arange(nodes) - np.repeat(held.starts[:-1], size)
+    asks = held.column >= 0
+    down = (held.child > at) & (held.child + 1 < np.repeat(size, size))
+    need(down[asks].all(), "a node's children must come after it")
+    born = np.bincount((held.child + np.repeat(held.starts[:-1], size))[asks], minlength=nodes)
+    need(born.max(initial=0) <= 1, "a node must have one parent")
+
+
+def fits(trees: Trees, coding: Coding) -> None:
+    """Trees that ask of these columns, and of values that they have."""
+    d, sizes, named = len(coding.sizes), np.array(coding.sizes), np.array(coding.named)
+    asks = trees.column >= 0
+    need((trees.column < d).all() and (trees.column >= -1).all(), "a question must be of a column")
+    column = np.where(asks, trees.column, 0)
+    room = np.repeat(np.diff(trees.bit_starts), np.diff(trees.starts))
+    ends = trees.cut.astype(np.int64) + 2 * -(-sizes[column] // 64)
+    inside = (trees.cut >= 0) & np.where(named[column], ends <= room, trees.cut < sizes[column])
+    need(inside[asks].all(), "a question must be of values of its column")
+
+
+def _counts(held: TreeCounts) -> None:
+    need(len(held.tree) == 1 and held.table.dtype == np.float64, "there must be the counts of one tree")
+    need(held.schema.columns == held.coding.schema.columns, "the columns of a tree must be those of its coding")
+    need(held.table.shape[1] == len(held.schema.classes), "the counts must be of the classes of the schema")
+    fits(held.tree, held.coding)
+
+
+def _tree(model: BayesTree) -> None:
+    needs(model, "n_features_in_", "classes_", "statistics_", "_seen")
+    schema = model.schema_
+    same_classes(model.classes_, schema.classes)
+    need(model.n_features_in_ == len(schema), "n_features_in_ must be the number of columns")
+    if "feature_names_in_" in vars(model):
+        need(model.feature_names_in_.tolist() == list(schema.names), "feature_names_in_ must be the columns' names")
+    need(bool((model.statistics_.rows > 0).any()), "a fitted tree must have rows")
+    needs(model, "backoff_", "ccp_alpha_")
+    need(0 <= model.backoff_ < np.inf, "a concentration must be finite and not negative")
+
+
+LEARNED: dict[str, Any] = {
+    "n_features_in_": natural(),
+    "feature_names_in_": array,
+    "classes_": array,
+}
+FRESH = {"_seen": Seen}  # what the last rows lacked is no part of a model
+FORMS = {
+    form.tag: form
+    for form in (
+        value(Coding, _coding, schema=of("Schema"), cuts=tuple_of(floats(1) | none), blank=tuple_of(flag)),
+        value(
+            Trees,
+            _trees,
+            starts=ints(1, 0),
+            bit_starts=ints(1, 0),
+            column=numbers("i", 1, -1),
+            cut=numbers("i", 1, 0),
+            child=numbers("i", 1, 0),
+            counts=numbers("fd", 2, 0),
+            bits=numbers("LQ", 1),
+        ),
+        value(TreeCounts, _counts, coding=of("Coding"), schema=of("Schema"), tree=of("Trees"), decayed=flag),
+        estimator(
+            BayesTree,
+            _tree,
+            {**LEARNED, "statistics_": of("TreeCounts"), "backoff_": real, "ccp_alpha_": real},
+            fresh=FRESH,
+        ),
+    )
+}
