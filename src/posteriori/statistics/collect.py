@@ -267,12 +267,13 @@ def _events(
         whole = bool((x == np.floor(x)).all())
         sums = np.zeros((len(where), n_classes))
         filled = np.nan_to_num(x, nan=0.0)
-        for c in range(n_classes):
-            if weights is not None and weights.ndim == 2:
-                sums[:, c] = weights[:, c] @ filled
-                continue
-            part = filled[y == c]
-            sums[:, c] = part.sum(axis=0) if weights is None else weights[y == c] @ part
+        with np.errstate(over="ignore"):  # refused below
+            for c in range(n_classes):
+                if weights is not None and weights.ndim == 2:
+                    sums[:, c] = weights[:, c] @ filled
+                    continue
+                part = filled[y == c]
+                sums[:, c] = part.sum(axis=0) if weights is None else weights[y == c] @ part
     if sums.size and not sums.max() <= (EXACT if whole and weights is None else np.finfo(float).max):
         raise CountOverflow(
             f"the counts add up to {sums.max():g}, more than can be added exactly ({EXACT}); rescale them"

@@ -1,0 +1,59 @@
+"""A2DE against its definition: the mean over pairs of parents, each pair's joint counted by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import posteriori as po
+
+SIZES = (2, 3, 2, 2)
+
+
+def by_hand(X, y, row, smoothing, least):
+    """Σ over pairs (i, j), i > j, frequent enough, of P(y, x_i, x_j) Π_k P(x_k | y, x_i, x_j), over their number."""
+    n, K = len(y), 2
+    total, used = np.zeros(K), 0
+    for i, j in itertools.combinations(range(len(SIZES)), 2):
+        both = (X[:, i] == row[i]) & (X[:, j] == row[j])
+        if both.sum() < least:
+            continue
+        used += 1
+        for k in range(K):
+            rows = both & (y == k)
+            p = (rows.sum() + smoothing) / (n + K * SIZES[i] * SIZES[j] * smoothing)
+            for a, size in enumerate(SIZES):
+                if a not in (i, j):
+                    p *= ((rows & (X[:, a] == row[a])).sum() + smoothing) / (rows.sum() + size * smoothing)
+            total[k] += p
+    return total / used if used else None
+
+
+@given(st.integers(0, 30), st.sampled_from([0.5, 1.0]), st.sampled_from([0, 1, 8]))
+def test_posterior_by_the_definition(seed, smoothing, least):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, s, 70) for s in SIZES])
+    X[:3] = np.array([[i % s for s in SIZES] for i in range(3)])
+    y = np.concatenate([[0, 1], rng.integers(0, 2, 68)])
+    X[:, 0] = np.where(rng.random(70) < 0.7, y, X[:, 0])
+    model = po.A2DE(kinds="categorical", smoothing=smoothing, min_frequency=least).fit(X, y)
+    some = X[rng.integers(0, 70, 6)]
+    for row, got in zip(some, model.predict_proba(some)):
+        wanted = by_hand(X, y, row, smoothing, least)
+        if wanted is not None:
+            assert got == pytest.approx(wanted / wanted.sum(), rel=1e-9)
+
+
+def test_where_no_pair_is_frequent_enough_one_parent_answers():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, s, 40) for s in SIZES])
+    y = rng.integers(0, 2, 40)
+    a2de = po.A2DE(kinds="categorical", min_frequency=1000).fit(X, y).predict_proba(X)
+    aode = po.AODE(kinds="categorical", min_frequency=1000).fit(X, y).predict_proba(X)
+    assert np.allclose(a2de, aode)
+    few = po.A2DE(kinds="categorical").fit(X[:, :1], y).predict_proba(X[:, :1])
+    assert np.allclose(few, po.AODE(kinds="categorical").fit(X[:, :1], y).predict_proba(X[:, :1]))

@@ -1,0 +1,137 @@
+"""Numbers as likelihoods of states: normals built by hand from the equations, conditioned by the textbook."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+
+from posteriori.network.gaussian import Gaussians, Local, along, conditioned, united
+from posteriori.network.regression import Regression
+
+seeds = st.integers(0, 300)
+
+
+@given(seeds, st.integers(1, 4), st.data())
+def test_conditioning_by_the_textbook(seed, m, data):
+    rng = np.random.default_rng(seed)
+    seen = data.draw(st.lists(st.integers(0, m - 1), unique=True, min_size=1))
+    a = rng.normal(size=(m, m))
+    mean, cov, x = rng.normal(size=m), a @ a.T + np.eye(m), rng.normal(size=len(seen))
+    density, there, left = conditioned(mean, cov, seen, x)
+    hidden = [i for i in range(m) if i not in seen]
+    assert density == pytest.approx(multivariate_normal(mean[seen], cov[np.ix_(seen, seen)]).logpdf(x))
+    gain = cov[np.ix_(hidden, seen)] @ np.linalg.inv(cov[np.ix_(seen, seen)])
+    assert there == pytest.approx(mean[hidden] + gain @ (x - mean[seen]))
+    assert left == pytest.approx(cov[np.ix_(hidden, hidden)] - gain @ cov[np.ix_(seen, hidden)])
+
+
+# u and v discrete; x | u;  y | x, v;  z | x;  w | v alone
+GIVEN = {"x": (("u",), ()), "y": (("v",), ("x",)), "z": ((), ("x",)), "w": (("v",), ())}
+SIZES = {"u": 2, "v": 3}
+
+
+def gaussians(seed):
+    rng = np.random.default_rng(seed)
+    fits = {}
+    for node, (discrete, continuous) in GIVEN.items():
+        q, k = int(np.prod([SIZES[p] for p in discrete])), len(continuous)
+        fits[node] = Regression(rng.normal(size=q), rng.normal(size=(q, k)), rng.random(q) + 0.2)
+    return Gaussians(tuple(GIVEN), GIVEN, fits, SIZES)
+
+
+def joint_normal(g, u, v):
+    """Mean and covariance of (x, y, z, w) from the structural equations."""
+    at = {"u": u, "v": v}
+    names = list(GIVEN)
+    A, b, s = np.zeros((4, 4)), np.zeros(4), np.zeros(4)
+    for i, n in enumerate(names):
+        d = at[GIVEN[n][0][0]] if GIVEN[n][0] else 0
+        b[i], s[i] = g.regressions[n].alpha[d], g.regressions[n].variance[d]
+        for j, p in enumerate(GIVEN[n][1]):
+            A[i, names.index(p)] = g.regressions[n].beta[d, j]
+    T = np.linalg.inv(np.eye(4) - A)
+    return T @ b, T @ np.diag(s) @ T.T
+
+
+@given(seeds, st.sets(st.sampled_from("xyzw")), st.sets(st.sampled_from("uv")))
+def test_groups_multiply_to_the_density_of_all_that_was_seen(seed, seen, known):
+    g, rng = gaussians(seed), np.random.default_rng(seed)
+    n = 3
+    numbers = {name: rng.normal(size=n) for name in sorted(seen)}
+    codes = {name: rng.integers(0, SIZES[name], n) for name in known}
+    parts = g.groups(codes, numbers)
+    likelihoods, common = united(parts)
+    names = list(GIVEN)
+    where = [names.index(m) for m in sorted(seen)]
+    for r in range(n):
+        for u, v in itertools.product(range(2), range(3)):
+            at = {"u": int(codes["u"][r]) if "u" in codes else u, "v": int(codes["v"][r]) if "v" in codes else v}
+            mean, cov = joint_normal(g, **at)
+            x = np.array([numbers[m][r] for m in sorted(seen)])
+            wanted = multivariate_normal(mean[where], cov[np.ix_(where, where)]).logpdf(x) if seen else 0.0
+            for whole in (
+                sum(float(p.log_density[r][tuple(at[s] for s in p.scope)]) for p in parts),
+                sum(float(log[r][tuple(at[s] for s in scope)]) for scope, log in likelihoods)
+                + float(common[r if len(common) > 1 else 0]),
+            ):
+                assert whole == pytest.approx(wanted, abs=1e-8)
+    for scope, log in likelihoods:
+        assert not set(scope) & known
+        assert log.max() <= 1e-12 or len(likelihoods) == 1
+    assert not any(set(a) < set(b) for (a, _), (b, _) in itertools.permutations(likelihoods, 2))
+
+
+@given(seeds, st.sampled_from("xyzw"), st.sets(st.sampled_from("xyzw")))
+def test_around_a_node_is_its_normal_given_all(seed, node, seen):
+    seen = seen - {node}
+    g, rng = gaussians(seed), np.random.default_rng(seed)
+    numbers = {name: rng.normal(size=2) for name in sorted(seen)}
+    found = g.around(node, {}, numbers)
+    assert node in found.hidden
+    names, where = list(GIVEN), [list(GIVEN).index(m) for m in sorted(seen)]
+    place = found.hidden.index(node)
+    for r in range(2):
+        for u, v in itertools.product(range(2), range(3)):
+            mean, cov = joint_normal(g, u, v)
+            i, x = names.index(node), np.array([numbers[m][r] for m in sorted(seen)])
+            gain = cov[i, where] @ np.linalg.pinv(cov[np.ix_(where, where)]) if where else np.zeros(0)
+            config = (
+                np.ravel_multi_index([{"u": u, "v": v}[s] for s in found.scope], [SIZES[s] for s in found.scope])
+                if found.scope
+                else 0
+            )
+            row = r if len(found.mean) > 1 else 0
+            assert found.mean[row, config, place] == pytest.approx(mean[i] + gain @ (x - mean[where]), abs=1e-8)
+            assert found.covariance[row, config, place, place] == pytest.approx(
+                cov[i, i] - gain @ cov[where, i], abs=1e-8
+            )
+
+
+def test_the_peak_is_that_of_the_largest_group():
+    g = gaussians(0)
+    one, two = g._bytes(2, 1), g._bytes(6, 3)
+    assert g.peak(set(), {"x"}) == one == 8 * 2 * (4 + 8)
+    assert g.peak(set(), {"y", "z"}) == two == 8 * 6 * (36 + 24)
+    assert g.peak({"u", "v"}, {"y", "z"}) == g._bytes(1, 3)
+    assert g.peak(set(), set()) == 0.0
+    assert g.peak(set(), {"w", "x"}) == g._bytes(3, 1)
+
+
+def test_axes_are_put_where_they_belong():
+    log = np.arange(2 * 2 * 3.0).reshape(2, 2, 3)
+    turned = along(log, ("b", "a"), ("a", "c", "b"))
+    assert turned.shape == (2, 3, 1, 2)
+    assert all(turned[r, a, 0, b] == log[r, b, a] for r in range(2) for a in range(3) for b in range(2))
+
+
+def test_impossible_numbers_do_not_become_nan():
+    never = np.full((1, 2), -np.inf)
+    (found,), common = united([Local(("u",), never, (), np.zeros((1, 2, 0)), np.zeros((1, 2, 0, 0)))])
+    assert np.isneginf(found[1]).all()
+    assert common.tolist() == [0.0]
+    assert united([])[1].tolist() == [0.0]

@@ -1,0 +1,159 @@
+"""Linear-Gaussian tables against least squares on the rows themselves, and their parts against definitions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import posteriori as po
+from posteriori.errors import InvalidNetwork
+from posteriori.network import regression as reg
+from posteriori.statistics import CoMoments, Moments
+
+seeds = st.integers(0, 500)
+
+
+def moments_of(rows, d, q):
+    """Co-moments of (c, x) in each configuration, by hand."""
+    n = np.array([(d == k).sum() for k in range(q)], dtype=float)
+    mean = np.array([rows[d == k].mean(axis=0) if n[k] else np.zeros(rows.shape[1]) for k in range(q)])
+    c = np.array([(rows[d == k] - mean[k]).T @ (rows[d == k] - mean[k]) for k in range(q)])
+    return CoMoments(n, mean, c)
+
+
+def column_of(x):
+    return Moments(np.array([[float(len(x))]]), np.array([[x.mean()]]), np.array([[((x - x.mean()) ** 2).sum()]]))
+
+
+def drawn(seed, q=2, k=2, n=60):
+    rng = np.random.default_rng(seed)
+    d, c = rng.integers(0, q, n), rng.normal(size=(n, k)) * [1.0, 5.0][:k] if k else np.zeros((n, 0))
+    x = 2.0 * d + c @ np.array([1.5, -0.5][:k]) + rng.normal(size=n)
+    return np.column_stack([c, x]), d
+
+
+@given(seeds, st.sampled_from([0, 1, 2]))
+def test_without_smoothing_it_is_least_squares(seed, k):
+    rows, d = drawn(seed, k=k)
+    found = reg.learned(moments_of(rows, d, 2), 0.0, column_of(rows[:, -1]))
+    for v in (0, 1):
+        mine = rows[d == v]
+        design = np.column_stack([np.ones(len(mine)), mine[:, :-1]])
+        beta, *_ = np.linalg.lstsq(design, mine[:, -1], rcond=None)
+        left = ((mine[:, -1] - design @ beta) ** 2).mean()
+        assert found.alpha[v] == pytest.approx(beta[0], abs=1e-8)
+        assert found.beta[v] == pytest.approx(beta[1:], abs=1e-8)
+        assert found.variance[v] == pytest.approx(left)  # enough rows: no floor
+
+
+@given(seeds)
+def test_smoothing_borrows_slopes_from_all(seed):
+    rows, d = drawn(seed)
+    moments = moments_of(rows, d, 2)
+    found = reg.learned(moments, 7.0, column_of(rows[:, -1]))
+    within = moments.c.sum(axis=0)
+    for v in (0, 1):
+        c = moments.c[v] + 7.0 / len(rows) * within
+        assert found.beta[v] == pytest.approx(np.linalg.solve(c[:-1, :-1], c[:-1, -1]))
+        own = rows[d == v]
+        left = own[:, -1] - own[:, :-1] @ found.beta[v] - found.alpha[v]
+        assert left.mean() == pytest.approx(0, abs=1e-9)
+        assert found.variance[v] == pytest.approx((left**2).mean())
+    steep = reg.learned(moments, 1e9, column_of(rows[:, -1]))
+    assert steep.beta[0] == pytest.approx(steep.beta[1], rel=1e-5)
+
+
+@given(seeds)
+def test_a_configuration_without_rows_has_the_line_of_all(seed):
+    rows, d = drawn(seed)
+    found = reg.learned(moments_of(rows, d, 3), 0.0, column_of(rows[:, -1]))
+    design = np.column_stack([np.ones(len(rows)), rows[:, :-1]])
+    beta, *_ = np.linalg.lstsq(design, rows[:, -1], rcond=None)
+    assert found.alpha[2] == pytest.approx(beta[0])
+    assert found.beta[2] == pytest.approx(beta[1:])
+    nothing = reg.learned(CoMoments(np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2, 2))), 1.0, column_of(rows[:, -1]))
+    assert nothing.alpha == pytest.approx(rows[:, -1].mean())
+    assert nothing.beta.tolist() == [[0.0], [0.0]]
+    assert nothing.variance == pytest.approx(rows[:, -1].var())
+
+
+@given(seeds)
+def test_pooled_is_all_rows(seed):
+    rows, d = drawn(seed, q=3)
+    mean, c = reg.pooled(moments_of(rows, d, 3))
+    assert mean == pytest.approx(rows.mean(axis=0))
+    assert c == pytest.approx((rows - rows.mean(axis=0)).T @ (rows - rows.mean(axis=0)))
+
+
+def test_a_parent_that_is_constant_has_no_slope():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.full(30, 1e6 / 3), rng.normal(size=30), rng.normal(size=30)])
+    rows[:, 0] += 1e-11 * rng.normal(size=30)  # noise of rounding
+    found = reg.learned(moments_of(rows, np.zeros(30, int), 1), 0.0, column_of(rows[:, -1]))
+    assert found.beta[0, 0] == 0
+    twice = np.column_stack([rows[:, 1], rows[:, 1], rows[:, 2]])  # two that tell the same share the slope
+    shared = reg.learned(moments_of(twice, np.zeros(30, int), 1), 0.0, column_of(twice[:, -1]))
+    assert shared.beta[0, 0] == pytest.approx(shared.beta[0, 1])
+    assert shared.beta[0].sum() == pytest.approx(found.beta[0, 1])
+    assert reg.slopes(np.array([[[0.0, 0.0], [0.0, 3.0]]])).tolist() == [[0.0]]
+
+
+def test_what_parents_tell_to_the_last_digit_keeps_a_width():
+    c = np.linspace(0, 1, 20)
+    rows = np.column_stack([c, 3 * c])
+    found = reg.learned(moments_of(rows, np.zeros(20, int), 1), 0.0, column_of(3 * c))
+    assert found.beta[0] == pytest.approx([3.0])
+    assert 0 < found.variance[0] <= 0.05 * rows[:, -1].var()
+
+
+@given(seeds)
+def test_densities_and_draws(seed):
+    rng = np.random.default_rng(seed)
+    r = reg.Regression(rng.normal(size=2), rng.normal(size=(2, 2)), rng.random(2) + 0.1)
+    c, d, x = rng.normal(size=(9, 2)), rng.integers(0, 2, 9), rng.normal(size=9)
+    mean = r.alpha[d] + (r.beta[d] * c).sum(axis=1)
+    assert r.log_density(x, c, d) == pytest.approx(norm.logpdf(x, mean, np.sqrt(r.variance[d])))
+    many = r.draw(np.tile(c[:1], (4000, 1)), np.zeros(4000, int), rng)
+    want = r.alpha[0] + r.beta[0] @ c[0]
+    assert many.mean() == pytest.approx(want, abs=5 * np.sqrt(r.variance[0] / 4000))
+    assert many.var() == pytest.approx(r.variance[0], rel=0.2)
+
+
+def test_tables_as_users_give_them():
+    one = reg.as_regression("x", (1.0, 2.0, 3.0), 2, 3)
+    assert (one.alpha.shape, one.beta.shape, one.variance.shape) == ((2,), (2, 3), (2,))
+    one.alpha[0] = 9.0  # a copy of its own
+    bare = reg.as_regression("x", ([1.0, 2.0], [], 1.0), 2, 0)
+    assert bare.beta.shape == (2, 0)
+    for bad in (3, (1.0, 2.0), ("a", 1, 1), ([1, 2, 3], 1.0, 1.0)):
+        with pytest.raises(InvalidNetwork, match=r"'x' needs .* shapes \(2,\), \(2, 1\)"):
+            reg.as_regression("x", bad, 2, 1)
+    for bad in ((np.nan, 1.0, 1.0), (1.0, np.inf, 1.0), (1.0, 1.0, 0.0), (1.0, 1.0, -1.0), (1.0, 1.0, np.nan)):
+        with pytest.raises(InvalidNetwork, match="variances above 0"):
+            reg.as_regression("x", bad, 2, 1)
+
+
+def test_the_discrete_part():
+    dag = po.Dag("abxy", [("a", "b"), ("b", "x"), ("x", "y")])
+    part = reg.discrete_part(dag, "xy")
+    assert part.nodes == ("a", "b")
+    assert part.edges == (("a", "b"),)
+    with pytest.raises(InvalidNetwork, match="'b' has the continuous parent 'x'"):
+        reg.discrete_part(po.Dag("bx", [("x", "b")]), "x")
+    with pytest.raises(InvalidNetwork, match="at least one discrete"):
+        reg.discrete_part(po.Dag("xy"), "xy")
+    assert reg.split(["a", "x", "b"], ["x"]) == (("a", "b"), ("x",))
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_places_are_those_of_a_table(sizes):
+    every = np.array(list(itertools.product(*map(range, sizes))))
+    assert reg.place_of(every, sizes).tolist() == list(range(len(every)))
+    holed = every.copy()
+    holed[0, -1] = -1
+    assert reg.place_of(holed, sizes).tolist() == [-1, *range(1, len(every))]

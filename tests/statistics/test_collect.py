@@ -1,0 +1,203 @@
+"""The one pass against counting by hand: every role, weights and shares, sparse or dense, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from posteriori.errors import BadValue, CountOverflow, MemoryBudgetError
+from posteriori.statistics.collect import EXACT, collect, collect_coded, count_coded, with_values_of
+from posteriori.table.encode import Seen
+from posteriori.table.frame import open_frame
+from posteriori.table.schema import Column, Schema
+
+seeds = st.integers(0, 500)
+KINDS = {"word": "categorical", "warm": "numeric", "times": "count", "said": "text", "size": "numeric"}
+ROLES = ("cells", "moments", "events", "words", "histogram")
+
+
+def rows(seed, n=40, holes=True):
+    rng = np.random.default_rng(seed)
+    word = rng.choice(["a", "b", "c"], n).astype(object)
+    warm = rng.normal(3, 2, n)
+    if holes:
+        word[rng.random(n) < 0.1] = None
+        warm[rng.random(n) < 0.1] = np.nan
+    said = rng.choice(np.array(["xx yy", "yy yy zz", "ww", ""], dtype=object), n)
+    X = {"word": word, "warm": warm, "times": rng.poisson(2, n), "said": said, "size": rng.normal(size=n)}
+    return X, np.concatenate([[0, 1, 2], rng.integers(0, 3, n - 3)]).astype(np.uint8)
+
+
+def schema(kinds=KINDS, classes=(0, 1, 2), **declared):
+    columns = [
+        Column(name, kind, tuple(declared.get(name, ())), frozenset(declared.get(name, ())))
+        for name, kind in kinds.items()
+    ]
+    return Schema(tuple(columns), tuple(classes))
+
+
+@given(seeds, st.sampled_from(["none", "weights", "shares"]), st.sampled_from([1, 3]))
+def test_every_role_is_what_the_rows_have(seed, how, jobs):
+    X, y = rows(seed)
+    n = len(y)
+    rng = np.random.default_rng(seed + 1)
+    w = np.zeros((n, 3))
+    w[np.arange(n), y] = 1.0 if how == "none" else rng.random(n) * 3
+    if how == "shares":
+        w = rng.dirichlet(np.ones(3), n)
+    given_w = {"none": None, "weights": w.sum(axis=1), "shares": w}[how]
+    seen = Seen()
+    found = collect(open_frame(X), schema(word=["a", "zz"]), ROLES, y, given_w, jobs, seen)
+    assert found.rows == pytest.approx(w.sum(axis=0))
+    values = found.schema["word"].values
+    assert set(values) == {"a", "zz"} | {v for v in X["word"] if v is not None}
+    for v, got in zip(values, found.cells.table):
+        assert got == pytest.approx(w[X["word"] == v].sum(axis=0))
+    there = ~np.isnan(X["warm"])
+    mean = np.array([np.average(X["warm"][there], weights=w[there, k]) for k in range(3)])
+    assert found.moments.n[:, 0] == pytest.approx(w[there].sum(axis=0))
+    assert found.moments.mean[:, 0] == pytest.approx(mean)
+    m2 = [(w[there, k] * (X["warm"][there] - mean[k]) ** 2).sum() for k in range(3)]
+    assert found.moments.m2[:, 0] == pytest.approx(m2)
+    words, events = found.words.table[:-1], found.words.table[-1]
+    for v, got in zip(found.schema["said"].values, words):
+        times = np.array([s.split().count(v) for s in X["said"]])
+        assert got == pytest.approx(times @ w)
+    assert set(found.schema["said"].values) == {v for s in X["said"] for v in s.split()}
+    assert events == pytest.approx(X["times"] @ w)
+    assert found.words.offsets.tolist() == [0, len(words), len(words) + 1]
+    assert found.histograms[0].table.sum(axis=0) == pytest.approx(w.sum(axis=0))
+    assert seen.missing == sum(v is None for v in X["word"]) + int((~there).sum())
+    whole = how == "none"
+    assert {found.rows.dtype.kind, found.cells.table.dtype.kind, found.words.table.dtype.kind} == {
+        "i" if whole else "f"
+    }
+
+
+@given(seeds, st.booleans(), st.booleans())
+def test_sparse_tables_are_counted_as_dense_ones(seed, weighted, explicit):
+    rng = np.random.default_rng(seed)
+    n = 30
+    bits, times = rng.integers(0, 2, (n, 2)), rng.poisson(1, (n, 2))
+    both = np.hstack([bits, times]).astype(float)
+    table = sparse.csr_array(both)
+    if explicit:  # a zero that is stored is a zero
+        table.data[0] = 0.0
+        both = table.toarray()
+    y, w = rng.integers(0, 2, n).astype(np.uint8), rng.random(n) if weighted else None
+    kinds = {"b0": "binary", "b1": "binary", "t0": "count", "t1": "count"}
+    roles = ("cells", "cells", "events", "events")
+    found = collect(open_frame(table), schema(kinds, (0, 1)), roles, y, w)
+    weight = np.ones(n) if w is None else w
+    for j in (0, 1):
+        for v in (0, 1):
+            want = [weight[(both[:, j] == v) & (y == k)].sum() for k in (0, 1)]
+            assert found.cells.table[2 * j + v] == pytest.approx(want, abs=1e-12)
+    assert found.cells.offsets.tolist() == [0, 2, 4]
+    assert found.words.table == pytest.approx(
+        np.array([[weight[y == k] @ both[y == k, j] for k in (0, 1)] for j in (2, 3)])
+    )
+    assert found.words.offsets.tolist() == [0, 2]
+    assert [c.values for c in found.schema.columns[:2]] == [(0, 1)] * 2
+    assert found.cells.table.dtype.kind == ("f" if weighted else "i")
+    told = with_values_of(open_frame(table), schema(kinds, (0, 1)), roles)
+    assert [c.values for c in told.columns[:2]] == [(0, 1)] * 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [([0, 2, 1], "row 1, column .*binary cell is 0 or 1. Got 2"), ([1, 0, -1], "row 2, column .*Got -1")],
+)
+def test_bits_that_are_none_have_a_place(cells, said):
+    table = sparse.csr_array(np.array(cells, dtype=float)[:, None])
+    with pytest.raises(BadValue, match=said):
+        collect(open_frame(table), schema({"x0": "binary"}, (0,)), ("cells",), np.zeros(3, np.uint8))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("bad", [-1.0, np.inf, -0.5])
+def test_counts_that_are_none_have_a_place(form, bad):
+    X = np.ones((4, 2))
+    X[2, 1] = bad
+    names = open_frame(form(X)).name(1)
+    with pytest.raises(BadValue, match=f"row 2, column '{names}': a count must be finite and not negative. Got {bad}"):
+        collect(
+            open_frame(form(X)), schema({"x0": "count", "x1": "count"}, (0,)), ("events",) * 2, np.zeros(4, np.uint8)
+        )
+
+
+def test_counts_are_whole_as_long_as_floats_are():
+    y, kinds = np.zeros(2, np.uint8), {"x0": "count"}
+    whole = collect(open_frame(np.array([[EXACT / 2], [EXACT / 2]])), schema(kinds, (0,)), ("events",), y)
+    assert whole.words.table.tolist() == [[EXACT]]
+    assert whole.words.table.dtype.kind == "i"
+    half = collect(open_frame(np.array([[0.5], [2.0]])), schema(kinds, (0,)), ("events",), y)
+    assert half.words.table.tolist() == [[2.5]]
+    with pytest.raises(CountOverflow, match="more than can be added exactly"):
+        collect(open_frame(np.array([[EXACT], [2.0]])), schema(kinds, (0,)), ("events",), y)
+    big = collect(open_frame(np.array([[EXACT], [2.0]])), schema(kinds, (0,)), ("events",), y, np.ones(2))
+    assert big.words.table[0, 0] == EXACT + 2
+    with pytest.raises(CountOverflow):
+        collect(open_frame(np.array([[1e308], [1e308]])), schema(kinds, (0,)), ("events",), y, np.ones(2))
+
+
+@pytest.mark.parametrize("role", ["moments", "histogram", "numbers"])
+def test_infinity_and_numbers_too_far_apart_have_a_place(role):
+    y = np.zeros(3, np.uint8)
+    X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, -np.inf]])
+    with pytest.raises(BadValue, match=r"row 2, column 'x1': Input contains infinity \(-inf\)"):
+        collect(open_frame(X), schema({"x0": "numeric", "x1": "numeric"}, (0,)), (role,) * 2, y)
+    X[2, 1] = 1e200
+    if role == "moments":
+        with pytest.raises(BadValue, match="column 'x1'"):
+            collect(open_frame(X), schema({"x0": "numeric", "x1": "numeric"}, (0,)), (role,) * 2, y)
+
+
+def test_counts_read_as_numbers_are_counts_still():
+    with pytest.raises(BadValue, match="row 1, column 'x1': a count must be"):
+        collect(
+            open_frame(np.array([[-1.0, 2.0], [3.0, -4.0]])), schema({"x0": "numeric", "x1": "count"}, (0,)),
+            ("moments", "moments"), np.zeros(2, np.uint8),
+        )  # fmt: skip
+
+
+def test_columns_of_very_many_values_are_refused_with_the_widest(monkeypatch):
+    import posteriori.budget as budget
+
+    monkeypatch.setattr(budget, "available", lambda: 2.0**20, raising=False)
+    n = 3000
+    X = {"few": ["a", "b"] * (n // 2), "many": [str(i) for i in range(n)]}
+    y = (np.arange(n) % 600).astype(np.uint16)
+    try:
+        collect(open_frame(X), schema({"few": "categorical", "many": "categorical"}, range(600)), ("cells",) * 2, y)
+    except MemoryBudgetError as error:
+        assert "column 'many' alone has 3000 values" in str(error)  # noqa: PT017 only machines with little memory
+
+
+@given(seeds)
+def test_codes_are_counted_again(seed):
+    X, y = rows(seed)
+    X = {"word": X["word"], "more": np.random.default_rng(seed).choice(["p", "q"], len(y))}
+    names = schema({"word": "categorical", "more": "categorical"}, word=["never"])
+    table, found = collect_coded(open_frame(X), names, (), y, None, True, 1, None)
+    assert found == collect(open_frame(X), names, ("cells",) * 2, y) or found.joints
+    counts, by_class = count_coded(table, y, 3, None)
+    assert counts == found.cells
+    assert by_class.tolist() == np.bincount(y).tolist() == found.rows.tolist()
+    a, b = found.schema["word"].values, found.schema["more"].values
+    pairs = found.joints[0].part_of((0, 1), (len(a), len(b)))[1].reshape(len(a), len(b), 3)
+    for i, u in enumerate(a):
+        for j, v in enumerate(b):
+            both = (X["word"] == u) & (X["more"] == v)
+            assert pairs[i, j].tolist() == [int((both & (y == k)).sum()) for k in range(3)]
+    told = with_values_of(open_frame(X), names, ("cells",) * 2)
+    assert told["word"].declared == set(a)
+    assert told["more"].declared == {"p", "q"}
+
+
+def test_values_of_texts_are_declared():
+    told = with_values_of(open_frame({"said": ["xx yy", "zz"]}), schema({"said": "text"}), ("words",))
+    assert told["said"].declared == {"xx", "yy", "zz"}
