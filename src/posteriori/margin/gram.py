@@ -22,7 +22,7 @@ from ..kernels.margin import (
 
 KernelFunction = Callable[[Any, Any], Any]
 
-DEFINITE = ("rbf", "distance", "manhattan")  # strictly positive definite: distinct points are separable
+DEFINITE = ("rbf", "distance", "manhattan")
 LARGEST = 1e150  # of a kernel value: its square is a number
 FEWEST = 16  # kernel rows held, whatever the bound
 AT_ONCE = 2**33  # multiplications of one compiled call: a few tenths of a second, so that Ctrl-C is obeyed
@@ -73,6 +73,18 @@ class Gram(abc.ABC):
         return self
 
 
+def is_definite(spec: KernelSpec) -> bool:
+    """Whether a kernel is strictly positive definite: distinct points are separable."""
+    return spec.kind in DEFINITE and spec.scale > 0
+
+
+def spread_of(spec: KernelSpec, norms: Floats) -> float:
+    """√max K(x, x) of rows with these squared norms."""
+    kind, scale, shift, degree = spec
+    top = scale * float(norms.max(initial=0.0)) + shift
+    return float(np.sqrt(abs({"dot": top, "polynomial": top**degree}.get(kind, 1.0))))
+
+
 def parts(n: int, each: int) -> list[slice]:
     """Slices of range(n) so long that `each` elementary steps per item stay within one call's share."""
     size = max(1, AT_ONCE // max(1, each))
@@ -87,7 +99,7 @@ class DenseGram(Gram):
 
     def __init__(self, spec: KernelSpec, packed: Packed, n_jobs: int | None = None, fine: Packed | None = None) -> None:
         self.spec, self.packed, self.n_jobs, self.fine = spec, packed, n_jobs, fine
-        self.definite, self.coarse = spec.kind in DEFINITE and spec.scale > 0, fine is not None
+        self.definite, self.coarse = is_definite(spec), fine is not None
 
     @property
     def dtype(self) -> Any:
@@ -127,9 +139,7 @@ class DenseGram(Gram):
         return self if self.fine is None else DenseGram(self.spec, self.fine, self.n_jobs)
 
     def spread(self) -> float:
-        kind, scale, shift, degree = self.spec
-        top = scale * float(self.packed.norms.max(initial=0.0)) + shift
-        return float(np.sqrt(abs({"dot": top, "polynomial": top**degree}.get(kind, 1.0))))
+        return spread_of(self.spec, self.packed.norms)
 
 
 class WholeGram(Gram):

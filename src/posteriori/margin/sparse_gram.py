@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..arrays import Array, Floats, Ints
 from ..kernels.margin import KernelSpec, SparseColumns, sparse_kernel_rows, square
-from .gram import DEFINITE, Gram, parts, small_enough
+from .gram import Gram, is_definite, parts, small_enough, spread_of
 
 
 class SparseGram(Gram):
@@ -17,7 +17,7 @@ class SparseGram(Gram):
 
     def __init__(self, spec: KernelSpec, X: Any, dtype: Any = np.float64, n_jobs: int | None = None) -> None:
         self.spec, self.X, self._dtype, self.n_jobs = spec, wide_csr(X), dtype, n_jobs
-        self.definite = spec.kind in DEFINITE and spec.scale > 0
+        self.definite = is_definite(spec)
         self.norms = row_squares(self.X)
         columns = self.X.tocsc()
         starts, at = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
@@ -61,9 +61,7 @@ class SparseGram(Gram):
         return SparseGram(self.spec, self.X[index], self.dtype, self.n_jobs)
 
     def spread(self) -> float:
-        kind, scale, shift, degree = self.spec
-        top = scale * float(self.norms.max(initial=0.0)) + shift
-        return float(np.sqrt(abs({"dot": top, "polynomial": top**degree}.get(kind, 1.0))))
+        return spread_of(self.spec, self.norms)
 
 
 def wide_csr(X: Any) -> Any:

@@ -141,17 +141,18 @@ class Neighbors(Estimator):
             return
         if self.metric == "precomputed":
             raise ModelError("precomputed distances cannot be learned in parts: fit again on the whole matrix")
-        rows = self._rows(table)
-        if not isinstance(rows, np.ndarray):
+        if hasattr(table, "tocsr"):
             raise ModelError("sparse rows cannot be learned in parts: give partial_fit dense ones")
         if not isinstance(self._store.rows, np.ndarray):
             raise ModelError(
                 "the rows learned so far are sparse, and cannot be added to: fit dense ones, or all at once"
             )
-        self._store = self._store.with_rows(rows, self._index)
+        self._store = self._store.with_rows(self._rows(table), self._index)
 
     def _rows(self, table: Any) -> Any:
         """The rows in the coordinates of the space, of the store's type."""
+        if self._space is not None and hasattr(table, "tocsr"):
+            raise ModelError("the rows that were learned are dense, these are sparse: give them as X.toarray()")
         rows = self._space(table) if self._space is not None else table
         if isinstance(rows, np.ndarray) and isinstance(self._store.rows, np.ndarray):
             rows = np.ascontiguousarray(rows, dtype=self._store.rows.dtype)

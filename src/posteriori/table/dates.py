@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
+from .schema import is_missing
 
 WRITTEN = r"\d{4}[-/]\d{2}[-/]\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?"  # year first: no doubt
 PARTS = ("year", "month", "weekday", "hour")  # besides the day itself: what a date is like
@@ -26,7 +27,7 @@ def days(cells: Array) -> Floats:
 
 def holds_dates(cells: Array) -> bool:
     """Whether a column of objects is one of Python's own dates, times or spans."""
-    first = next((v for v in cells if v is not None and v == v), None)
+    first = next((v for v in cells if not is_missing(v)), None)
     return isinstance(first, datetime.date | datetime.timedelta | datetime.time)
 
 

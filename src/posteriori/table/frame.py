@@ -250,6 +250,8 @@ def _cells(cells: Any, name: str) -> Any:
     flat = np.asarray(cells)
     if flat.dtype.kind in "mM":
         return days(flat)
+    if flat.dtype.kind == "O" and flat.ndim == 1 and holds_dates(flat):
+        return without_dates(_arrow(flat, name))
     if flat.dtype.kind in "US" and isinstance(cells, list | tuple) and not all(isinstance(c, str) for c in cells):
         flat = np.array(cells, dtype=object)
     return flat

@@ -1,0 +1,130 @@
+"""Kernels and bins of a column by their formulas: sums over values, widths by Silverman's rule, counts of intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import posteriori as po
+from posteriori.bayes.densities.numeric import Binned, KernelDensity
+from posteriori.table.frame import open_frame
+
+seeds = st.integers(0, 300)
+
+
+def column(seed, n=60, K=2, density="kernel", gap=1.5, weights=None):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)])
+    x = rng.normal(gap * y, 1).round(1)
+    model = po.NaiveBayes(density=density).fit({"x": x}, y, weights)
+    return model.statistics_, x, y
+
+
+def silverman(own, sigma2):
+    v, count = np.unique(own, return_counts=True)
+    p = count / count.sum()
+    n = 1 / (p @ p)
+    quarter = [v[np.searchsorted(np.cumsum(p), q)] for q in (0.25, 0.75)]
+    middle = ((quarter[1] - quarter[0]) / 1.34) ** 2
+    return 0.9 * np.sqrt(min(sigma2, (n * middle + sigma2) / (n + 1))) * n**-0.2
+
+
+@given(seeds)
+def test_kernels_around_the_values_of_the_class(seed):
+    stats, x, y = column(seed)
+    found = KernelDensity(0, "x", stats.histograms[0], 0.01)
+    at = np.array([-3.0, 0.05, 1.0, 8.0])
+    got = found._log_density(at)
+    for k in (0, 1):
+        own = x[y == k]
+        h = silverman(own, float(found.normal.variance[k, 0]))
+        assert found.width[k] == pytest.approx(h)
+        share = 1 / (len(own) + 1)
+        kernels = norm.pdf(at[:, None], own[None], h).mean(axis=1)
+        base = norm.pdf(at, x.mean(), np.sqrt(max(x.var(), found.base[1])))
+        assert np.exp(got[:, k]) == pytest.approx((1 - share) * kernels + share * base, rel=1e-5)
+    assert found.base[0] == pytest.approx(x.mean())
+    assert found.base[1] == pytest.approx(max(x.var(), found.base[1]))
+    parts = found.parts(open_frame({"x": np.append(at, np.nan)}))
+    assert parts[:4, 0] == pytest.approx(got)
+    assert parts[4].tolist() == [[0.0, 0.0]]
+    tables = found.tables(stats.schema)["x"]
+    assert tables["mean"] == pytest.approx([x[y == k].mean() for k in (0, 1)])
+    assert tables["width"].tolist() == found.width.tolist()
+
+
+@given(seeds, st.sampled_from([0.0, 1.0]))
+def test_bins_are_counted_between_the_cuts(seed, smoothing):
+    stats, x, y = column(seed, density="binned", gap=3.0)
+    found = Binned(0, "x", stats.histograms[0], smoothing)
+    cuts = np.concatenate([[-np.inf], found.cuts, [np.inf]])
+    assert len(found.cuts) >= 1
+    counts = np.array(
+        [[((cuts[b] <= x) & (x < cuts[b + 1]) & (y == k)).sum() for k in (0, 1)] for b in range(len(cuts) - 1)]
+    )
+    assert found.table.tolist() == counts.tolist()
+    theta = (counts + smoothing) / (counts.sum(axis=0) + len(counts) * smoothing)
+    assert np.exp(found.log_theta) == pytest.approx(theta)
+    at = np.array([x.min() - 5, *found.cuts, x.max() + 5, np.nan])
+    parts = np.exp(found.parts(open_frame({"x": at}))[:, 0])
+    assert parts[:-1] == pytest.approx(theta[np.searchsorted(found.cuts, at[:-1], side="right")])
+    assert parts[-1].tolist() == [1.0, 1.0]
+    assert found.edges[0] == x.min()
+    assert found.edges[-1] == x.max()
+    assert len(found.tables(stats.schema)["x"]) == len(counts)
+
+
+@pytest.mark.parametrize("Density", [KernelDensity, Binned])
+def test_draws_have_the_density(Density):
+    stats, x, _y = column(3, n=200, density="kernel" if Density is KernelDensity else "binned", gap=3.0)
+    found = Density(0, "x", stats.histograms[0], 0.01 if Density is KernelDensity else 1.0)
+    n = 20_000
+    for k in (0, 1):
+        drawn = found.draw(np.full(n, k), np.random.default_rng(0))[0]
+        if Density is KernelDensity:
+            grid = np.linspace(-12, 18, 6001)
+            p = np.exp(found._log_density(grid)[:, k])
+            p /= p.sum()
+            assert drawn.mean() == pytest.approx(grid @ p, abs=0.05)
+            assert drawn.std() == pytest.approx(np.sqrt(((grid - grid @ p) ** 2) @ p), rel=0.05)
+        else:
+            bins = np.searchsorted(found.cuts, drawn, side="right")
+            share = np.bincount(bins, minlength=len(found.table)) / n
+            assert share == pytest.approx(np.exp(found.log_theta[:, k]), abs=0.02)
+            assert drawn.min() >= x.min()
+            assert drawn.max() <= x.max()
+
+
+@given(seeds)
+def test_information_is_the_integral(seed):
+    stats, _x, y = column(seed % 20)
+    prior = np.bincount(y) / len(y)
+    found = KernelDensity(0, "x", stats.histograms[0], 0.01)
+    grid = np.linspace(-15, 18, 20001)
+    joint = np.exp(found._log_density(grid)) * prior
+    whole = joint.sum(axis=1, keepdims=True)
+    exact = (joint * np.log(joint / whole / prior)).sum() * (grid[1] - grid[0])
+    assert found.information(prior)[0] == pytest.approx(exact, abs=0.02)
+    binned = Binned(0, "x", stats.histograms[0], 1.0)
+    n = binned.table / binned.table.sum()
+    by = n.sum(axis=1, keepdims=True) * n.sum(axis=0)
+    assert binned.information(prior)[0] == pytest.approx((n[n > 0] * np.log(n[n > 0] / by[n > 0])).sum(), abs=1e-12)
+
+
+def test_a_column_without_numbers_or_without_spread():
+    model = po.NaiveBayes(density="kernel").fit({"x": [np.nan] * 4, "z": [2.0] * 4}, [0, 1, 0, 1])
+    empty, flat = (KernelDensity(j, "x", model.statistics_.histograms[j], 0.01) for j in (0, 1))
+    assert empty.empty
+    assert empty._log_density(np.array([1.0])).tolist() == [[0.0, 0.0]]
+    assert np.isnan(empty.draw(np.array([0, 1]), np.random.default_rng(0))[0]).all()
+    assert empty.information(np.array([0.5, 0.5])).tolist() == [0.0]
+    assert not flat.empty
+    assert flat.width[0] == flat.width[1] == pytest.approx(np.sqrt(flat.base[1]))
+    one = flat._log_density(np.array([2.0, 7.0]))
+    assert one[:, 0] == pytest.approx(one[:, 1])
+    alone = po.NaiveBayes(density="kernel").fit({"x": [1.0, np.nan, 3.0, np.nan]}, [0, 1, 0, 1])
+    lacking = KernelDensity(0, "x", alone.statistics_.histograms[0], 0.01)
+    assert lacking.centres[1].tolist() == [1.0, 3.0]  # a class with no cell: all classes

@@ -1,0 +1,121 @@
+"""The three ways to weigh an attribute, against the definitions: sums, absences, averages over a background."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+import posteriori as po
+from posteriori.errors import ModelError
+from posteriori.explain import weigh as way
+from posteriori.explain.rows import Case
+
+
+def rows(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return pd.DataFrame({"a": rng.normal(y), "b": rng.normal(-y), "c": rng.normal(size=n)}), np.array(["p", "q", "r"])[
+        y
+    ]
+
+
+def test_parts_of_a_sum_add_up():
+    X, y = rows()
+    model = po.NaiveBayes(density="gaussian").fit(X, y)
+    how, prior, parts, together = way.weigh(model, Case(model, X[:1]), None, 2, 0)
+    log = model.predict_log_proba(X[:1])[0]
+    assert how == "sum"
+    assert together == 0.0
+    assert prior == pytest.approx(model.factored_.log_prior[2] - model.factored_.log_prior[0])
+    assert prior + parts.sum() == pytest.approx(log[2] - log[0])
+
+
+def test_absence_is_the_difference_that_a_cell_makes():
+    X, y = rows()
+    model = po.AODE(cuts="width", bins=3).fit(X, y)
+    how, prior, parts, together = way.weigh(model, Case(model, X[:1]), None, 1, 0)
+    assert how == "absence"
+    whole = model.predict_log_proba(X[:1])[0]
+    for j, name in enumerate(X.columns):
+        less = model.predict_log_proba(X[:1].assign(**{name: np.nan}))[0]
+        assert parts[j] == pytest.approx((whole[1] - whole[0]) - (less[1] - less[0]))
+    assert prior + parts.sum() + together == pytest.approx(whole[1] - whole[0])
+    count = np.asarray(model.class_count_)
+    assert prior == pytest.approx(np.log(count[1] / count[0]))
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), KNeighborsClassifier(20)], ids=repr)
+def test_average_is_over_the_values_of_a_background(model):
+    X, y = rows()
+    model.fit(X, y)
+    background = X[5:25]
+    how, prior, parts, together = way.weigh(model, Case(model, X[:1]), background, 2, 1)
+    assert how == "average"
+    assert prior == 0.0
+    least = 1e-3
+    p = np.maximum(model.predict_proba(X[:1])[0], least)
+    whole = np.log(p[2] / p[1])
+    for j, name in enumerate(X.columns):
+        copies = pd.concat([X[:1]] * 20, ignore_index=True).assign(**{name: background[name].to_numpy()})
+        mean = np.maximum(model.predict_proba(copies), least).mean(axis=0)
+        assert parts[j] == pytest.approx(whole - np.log(mean[2] / mean[1]))
+    assert prior + parts.sum() + together == pytest.approx(whole)
+    with pytest.raises(ModelError, match="give background="):
+        way.weigh(model, Case(model, X[:1]), None, 2, 1)
+
+
+def test_a_model_of_neighbours_has_rows_of_its_own():
+    X, y = rows()
+    model = po.KNeighborsClassifier(15).fit(X.to_numpy(), y)
+    assert way.weigh(model, Case(model, X[:1].to_numpy()), None, 2, 1)[0] == "average"
+    assert way.kept_rows(object()) is None
+    with pytest.raises(ModelError, match="give it row"):
+        way.weigh(model, Case(model, sparse.csr_array(X[:1].to_numpy())), None, 2, 1)
+
+
+def test_a_background_is_thinned_and_matched_by_name(monkeypatch):
+    X, y = rows()
+    model = LogisticRegression().fit(X, y)
+    cells = way._background(model, X[["c", "a", "b"]])
+    assert cells[0] == X["a"].tolist()
+    monkeypatch.setattr(way, "MOST_BACKGROUND", 10)
+    few = way._background(model, X)
+    assert len(few[0]) == 10
+    assert (few[0][0], few[0][-1]) == (X["a"][0], X["a"].iloc[-1])
+    monkeypatch.setattr(way, "MOST_CELLS", 1)
+    assert len(way._background(model, X)[0]) == 8  # at least so many
+    case = Case(model, X[:1])
+    assert way.log_posteriors(model, case, [{0: float(v)} for v in range(5)]).shape == (5, 3)
+
+
+def test_odds_where_classes_are_impossible():
+    inf = -np.inf
+    assert way.odds(np.array([inf, inf, 0.0]), 0, 1) == 0.0
+    assert way.odds(np.array([inf, 0.0]), 0, 1) == inf
+    assert way.odds(np.array([0.0, inf]), 0, 1) == np.inf
+    assert way.odds(np.array([[1.0, 3.0]]), 1, 0).tolist() == [2.0]
+    assert way.floor_of(po.NaiveBayes()) == -np.inf
+    assert way.floor_of(LogisticRegression()) == pytest.approx(np.log(1e-3))
+
+
+def test_a_copy_that_no_class_allows_is_impossible_in_all():
+    X = {"a": ["u", "v"] * 5, "b": ["u", "v"] * 5}
+    model = po.NaiveBayes(smoothing=0.0, unseen="mass").fit(X, [0, 1] * 5)
+    case = Case(model, {"a": "u", "b": "u"})
+    found = way.log_posteriors(model, case, [{}, {1: "v"}])
+    assert found[0].tolist() == pytest.approx([0.0, -np.inf])
+    assert np.isneginf(found[1]).all()
+
+
+def test_priors_as_far_as_a_model_tells_them():
+    class Told:
+        classes_ = np.array([0, 1])
+        class_count_ = np.array([1.0, 3.0])
+
+    assert way._log_prior(Told()) == pytest.approx(np.log([0.25, 0.75]))
+    Told.class_prior_ = np.array([1.0, 0.0])
+    assert way._log_prior(Told()).tolist() == [0.0, -np.inf]

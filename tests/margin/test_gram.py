@@ -1,0 +1,185 @@
+"""Pieces of a kernel matrix are pieces of the matrix, whoever holds it; a cache never answers with another row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from posteriori.errors import ModelError
+from posteriori.kernels.margin import KernelSpec, pack
+from posteriori.margin import gram as held
+from posteriori.margin.gram import (
+    DenseGram,
+    FunctionGram,
+    RowCache,
+    SharedGram,
+    WholeGram,
+    checked_values,
+    parts,
+    small_enough,
+    sums_by_function,
+)
+from posteriori.margin.sparse_gram import SparseGram, row_squares, wide_csr
+
+ASKED = st.lists(st.lists(st.integers(0, 29), min_size=1, max_size=16, unique=True), max_size=8)
+SPECS = {
+    "dot": KernelSpec("dot", 1.0, 0.5, 0),
+    "polynomial": KernelSpec("polynomial", 0.5, 1.0, 3),
+    "rbf": KernelSpec("rbf", 0.7, 0.0, 0),
+    "distance": KernelSpec("distance", 0.7, 0.0, 0),
+    "sigmoid": KernelSpec("sigmoid", 0.3, -0.2, 0),
+}
+
+
+def by_hand(spec, A, B):
+    dot, far = A @ B.T, np.sqrt(((A[:, None] - B[None]) ** 2).sum(axis=2))
+    return {
+        "dot": dot + spec.shift, "polynomial": (spec.scale * dot + spec.shift) ** spec.degree,
+        "rbf": np.exp(-spec.scale * far**2), "distance": np.exp(-spec.scale * far),
+        "sigmoid": np.tanh(spec.scale * dot + spec.shift),
+    }[spec.kind]  # fmt: skip
+
+
+def rows(n=30, d=4):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    X[np.abs(X) < 0.5] = 0.0
+    return X
+
+
+def grams(kind):
+    """The same matrix, held in every way."""
+    spec, X = SPECS[kind], rows()
+    K = by_hand(spec, X, X)
+    yield DenseGram(spec, pack(X), 1), K
+    yield DenseGram(spec, pack(X.astype(np.float32)), 1, fine=pack(X)), K
+    yield WholeGram(K), K
+    yield WholeGram(np.pad(K, ((1, 2), (1, 2))), np.arange(1, 31)), K
+    yield FunctionGram(lambda a, b: by_hand(spec, a, b), X), K
+    yield SparseGram(spec, sparse.csr_array(X)), K
+    place = np.tile(np.arange(30), 2)
+    yield SharedGram(DenseGram(spec, pack(X), 1), place), K
+
+
+@pytest.mark.parametrize("at_once", [1, 2**33])
+@pytest.mark.parametrize("kind", SPECS)
+def test_every_piece_is_a_piece_of_the_matrix(kind, at_once, monkeypatch):
+    monkeypatch.setattr(held, "AT_ONCE", at_once)
+    rng = np.random.default_rng(1)
+    for g, K in grams(kind):
+        close = {"rtol": 2e-5, "atol": 2e-5} if g.coarse else {"rtol": 1e-9, "atol": 1e-12}
+        assert g.width == 30
+        index = np.array([3, 17, 4, 29])
+        shared = np.array([3, 47, 4, 59]) if isinstance(g, SharedGram) else index
+        block = g.block(shared)
+        np.testing.assert_allclose(block[:, :4], K[np.ix_(index, index)], **close)
+        out = np.full((6, 30), 7.0, dtype=g.dtype)
+        g.rows(index, out, np.array([5, 0, 2, 1]))
+        np.testing.assert_allclose(out[[5, 0, 2, 1]], K[index], **close)
+        assert (out[[3, 4]] == 7.0).all()
+        coef = rng.normal(size=4)
+        for targets in (np.array([0, 8, 21]), np.arange(30)):
+            np.testing.assert_allclose(g.sums(targets, index, coef), K[np.ix_(targets, index)] @ coef, **close)
+            exact = g.sums(targets, index, coef, exact=True)
+            np.testing.assert_allclose(exact, K[np.ix_(targets, index)] @ coef, rtol=1e-9, atol=1e-12)
+        part = g.only(shared)
+        np.testing.assert_allclose(part.block(np.arange(4))[:, :4], K[np.ix_(index, index)], **close)
+        fine = g.finer()
+        assert not fine.coarse
+        np.testing.assert_allclose(fine.block(shared)[:, :4], K[np.ix_(index, index)], rtol=1e-9, atol=1e-12)
+        top = np.sqrt(np.abs(K.diagonal()).max())
+        assert g.spread() >= top * (1 - 1e-5)
+        if kind != "sigmoid":
+            assert g.spread() == pytest.approx(top, rel=1e-5)
+        if isinstance(g, DenseGram | SparseGram | SharedGram):
+            assert g.definite == (kind in ("rbf", "distance"))
+            assert g.coarse == (g.dtype == np.float32)
+
+
+@pytest.mark.parametrize("make", [lambda s, X: DenseGram(s, pack(X)), lambda s, X: SparseGram(s, sparse.csr_array(X))])
+def test_a_kernel_without_a_scale_tells_no_points_apart(make):
+    for scale, definite in ((0.0, False), (1e-9, True)):
+        assert make(KernelSpec("rbf", scale, 0.0, 0), rows()).definite == definite
+
+
+@given(st.integers(0, 50), st.integers(0, 60))
+def test_parts_are_all_and_each_within_its_share(n, each):
+    old, held.AT_ONCE = held.AT_ONCE, 100
+    try:
+        found = parts(n, each)
+    finally:
+        held.AT_ONCE = old
+    assert [i for p in found for i in range(n)[p]] == list(range(n))
+    assert all((p.stop - p.start) * each <= 100 or p.stop - p.start == 1 for p in found)
+    assert all((p.stop - p.start + 1) * max(each, 1) > 100 for p in found[:-1])
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 29), min_size=1, max_size=16, unique=True), max_size=8),
+    st.integers(0, 24),
+    st.data(),
+)
+def test_a_cache_holds_the_rows_it_says(asked, capacity, data):
+    spec, X = SPECS["rbf"], rows()
+    K, g = by_hand(spec, X, X), DenseGram(spec, pack(X), 1)
+    cache = RowCache(g, np.empty(capacity * 30 * 8, np.uint8))
+    assert cache.capacity == (capacity if capacity >= 16 else 16)
+    for index in map(np.array, asked):
+        at = cache.slots(index)
+        np.testing.assert_allclose(cache.buffer[at], K[index], rtol=1e-9)
+        assert len(set(at.tolist())) == len(index)
+        live = np.flatnonzero(cache.owner >= 0)
+        assert cache.slot_of[cache.owner[live]].tolist() == live.tolist()
+        assert (cache.slot_of >= 0).sum() == len(live) <= cache.held
+    keep = np.array(sorted(data.draw(st.sets(st.integers(0, 29), min_size=17))))
+    now = cache.only(g.only(keep), keep)
+    for slot in np.flatnonzero(now.owner >= 0):
+        np.testing.assert_allclose(now.buffer[slot], K[keep[now.owner[slot]]][keep], rtol=1e-9)
+        assert now.slot_of[now.owner[slot]] == slot
+    some = np.arange(min(len(keep), 16))
+    np.testing.assert_allclose(now.buffer[now.slots(some)], K[np.ix_(keep[some], keep)], rtol=1e-9)
+
+
+def test_the_least_recently_used_leave_first():
+    calls = []
+
+    class Counted(WholeGram):
+        def rows(self, index, out, slot):
+            calls.extend(index.tolist())
+            super().rows(index, out, slot)
+
+    cache = RowCache(Counted(np.eye(40)), np.empty(16 * 40 * 8, np.uint8))
+    cache.slots(np.arange(16))
+    cache.slots(np.arange(8))
+    cache.slots(np.arange(20, 28))  # 8 … 15 leave
+    calls.clear()
+    cache.slots(np.arange(8))
+    assert calls == []
+    cache.slots(np.array([8]))
+    assert calls == [8]
+
+
+def test_kernels_that_are_none_are_named():
+    X = rows(3)
+    with pytest.raises(ModelError, match=r"shape \(rows of A, rows of B\) = \(3, 2\); it gave \(2, 3\)"):
+        checked_values(lambda a, b: (a @ b.T).T, X, X[:2])
+    for bad in (np.nan, np.inf, -np.inf, 1e150, -1e150):
+        with pytest.raises(ModelError, match="not finite, or too large"):
+            small_enough(np.array([[1.0, bad]]))
+    assert small_enough(np.array([[-9e149]])).tolist() == [[-9e149]]
+    assert sums_by_function(None, X, X[:0], np.zeros((2, 0))).tolist() == [[0.0, 0.0]] * 3
+
+
+def test_sparse_rows_as_kernels_take_them():
+    twice = sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 3, 3])), shape=(2, 4))
+    found = wide_csr(twice)
+    assert found.toarray().tolist() == [[3.0, 3.0, 0.0, 0.0], [0.0] * 4]
+    assert (found.indptr.dtype, found.indices.dtype, found.data.dtype) == (np.int64, np.int32, np.float64)
+    assert row_squares(found).tolist() == [18.0, 0.0]
+    other = SparseGram(SPECS["dot"], found).sums_at(sparse.csr_array(np.ones((3, 4))), np.array([[1.0, 2.0]]))
+    assert other[:, 0] == pytest.approx([6.5 + 1.0] * 3)
+    nobody = SparseGram(SPECS["dot"], found[:0])
+    assert nobody.sums_at(found, np.zeros((1, 0))).tolist() == [[0.0], [0.0]]
+    assert nobody.spread() == pytest.approx(np.sqrt(0.5))

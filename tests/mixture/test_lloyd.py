@@ -1,0 +1,91 @@
+"""The two steps of k-means against brute force: nearest centres, their means, what is left, empty ones moved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posteriori.errors import BadValue
+from posteriori.mixture.lloyd import WORTH_BOUNDS, Lloyd, Turn, assign, unit_of
+
+
+def brute(X, centres):
+    square = ((X[:, None] - centres[None]) ** 2).sum(axis=2)
+    return square.argmin(axis=1), square.min(axis=1)
+
+
+@given(
+    st.integers(0, 300),
+    st.integers(1, 5),
+    st.booleans(),
+    st.sampled_from(["lloyd", "elkan", "auto"]),
+    st.sampled_from([1.0, 1e-100, 1e100]),
+)
+def test_a_turn_is_means_of_the_nearest(seed, K, weighted, algorithm, scale):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(50, 3)) + 4) * scale
+    w = rng.random(50) + 0.1 if weighted else None
+    weight = np.ones(50) if w is None else w
+    work = Lloyd(X, w, 1)
+    work.begin(algorithm, K)
+    assert work.mass == pytest.approx(weight.sum())
+    mean = X.mean(axis=0)
+    assert work.shift == pytest.approx(mean, rel=1e-9)
+    assert work.total / scale**2 == pytest.approx((weight * (((X - mean) / scale) ** 2).sum(axis=1)).sum())
+    assert work.variance / scale**2 == pytest.approx((X / scale).var(axis=0).mean())
+    centres = X[rng.choice(50, K, replace=False)]
+    turn = Turn(centres - work.shift)
+    for _ in range(3):
+        label, _ = brute(X / scale, (turn.centres + work.shift) / scale)
+        found, value = work.expect(turn)
+        after = np.array([np.average(X[label == k], axis=0, weights=weight[label == k]) for k in range(K)])
+        assert (found.after + work.shift) / scale == pytest.approx(after / scale)
+        left = (weight * (((X - after[label]) / scale) ** 2).sum(axis=1)).sum()
+        assert value / scale**2 == pytest.approx(-left / weight.sum())
+        turn = Lloyd.maximise(found)
+    label, inertia = work.finish(after)
+    nearest, square = brute(X / scale, after / scale)
+    assert label.tolist() == nearest.tolist()
+    assert inertia / scale**2 == pytest.approx((weight * square).sum())
+    assert assign(X, after, 1).tolist() == nearest.tolist()
+
+
+def test_bounds_are_kept_where_they_are_worth_it():
+    X = np.random.default_rng(0).normal(size=(30, 64))
+    work = Lloyd(X, None, 1)
+    for algorithm, K, bounded in (("auto", WORTH_BOUNDS // 64, True), ("auto", WORTH_BOUNDS // 64 - 1, False),
+                                  ("lloyd", 64, False), ("elkan", 2, True), ("elkan", 1, False)):  # fmt: skip
+        work.begin(algorithm, K)
+        assert work.nearest.bounded == bounded if hasattr(work.nearest, "bounded") else True
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_empty_centres_go_to_the_farthest_rows(weighted):
+    X = np.array([[0.0], [1.0], [2.0], [10.0], [20.0]])
+    w = np.array([1.0, 1.0, 1.0, 2.0, 3.0]) if weighted else None
+    work = Lloyd(X, w, 1)
+    work.begin("lloyd", 3)
+    centres = np.array([[1.0], [500.0], [600.0]])
+    found, _ = work.expect(Turn(centres - work.shift))
+    assert (found.after + work.shift).ravel().tolist() == pytest.approx([1.0, 20.0, 10.0])
+    few = Lloyd(np.zeros((4, 1)), None, 1)
+    few.begin("lloyd", 2)
+    turn, value = few.expect(Turn(np.array([[0.0], [0.0]])))
+    assert turn.after.ravel().tolist() == [0.0, 0.0]
+    assert value == 0.0
+
+
+def test_units():
+    for reach in (1e-140, 0.3, 1.0, 7.5, 1e140):
+        assert 0.5 <= unit_of(reach, 1) * reach <= 1.0
+        assert np.frexp(unit_of(reach, 1))[0] == 0.5
+    assert unit_of(0.0, 3) == 1.0
+    for reach, d in ((1.1e150, 1), (0.6e150, 4)):
+        with pytest.raises(BadValue, match="too large"):
+            unit_of(reach, d)
+    assert unit_of(0.4e150, 4) > 0
+    with pytest.raises(BadValue, match="too small"):
+        unit_of(0.9e-150, 1)
+    assert unit_of(1.1e-150, 1) > 0

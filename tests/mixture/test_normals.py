@@ -1,0 +1,111 @@
+"""The M-step against weighted means and covariances of the rows, factors against inverses, units that round nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posteriori.errors import SingularCovariance
+from posteriori.mixture.normals import KINDS, Normals, Sums, by_precisions, factored, maximise, normals, units
+
+seeds = st.integers(0, 300)
+
+
+def sums_of(X, r, pivots, full):
+    gaps = X[:, None, :] - pivots[None]
+    first = np.einsum("nk,nkd->kd", r, gaps)
+    second = np.einsum("nk,nkd,nke->kde", r, gaps, gaps) if full else np.einsum("nk,nkd->kd", r, gaps**2)
+    return Sums(-7.0, r.sum(axis=0), first, second, pivots)
+
+
+@given(seeds, st.sampled_from(KINDS), st.integers(1, 3), st.integers(1, 3))
+def test_the_best_components_of_shares(seed, kind, K, d):
+    rng = np.random.default_rng(seed)
+    X, r = rng.normal(size=(30, d)) * 3 + 5, rng.dirichlet(np.ones(K), 30)
+    floor = rng.random(d)
+    sums = sums_of(X, r, rng.normal(size=(K, d)) * 4, kind in ("full", "tied"))
+    weights, means, spread = maximise(sums, floor, kind)
+    assert weights == pytest.approx(r.mean(axis=0))
+    own = [np.average(X, axis=0, weights=r[:, k]) for k in range(K)]
+    assert means == pytest.approx(np.array(own))
+    cov = np.array([np.cov(X.T, aweights=r[:, k], ddof=0).reshape(d, d) for k in range(K)])
+    if kind == "tied":
+        cov = np.repeat(np.einsum("k,kij->ij", weights, cov)[None], K, axis=0)
+    cov = cov + np.diag(floor)
+    diagonal = np.diagonal(cov, axis1=1, axis2=2)
+    wanted = {
+        "full": cov,
+        "tied": cov,
+        "diag": diagonal,
+        "spherical": np.repeat(diagonal.mean(axis=1)[:, None], d, axis=1),
+    }
+    assert spread == pytest.approx(wanted[kind])
+    both = sums + sums
+    assert both.log_likelihood == -14.0
+    assert maximise(both, floor, kind)[1] == pytest.approx(means)
+    assert maximise(both, floor, kind)[2] == pytest.approx(spread)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_component_without_rows_has_no_covariance(kind):
+    rng = np.random.default_rng(0)
+    X, r = rng.normal(size=(30, 2)), np.column_stack([np.ones(30), np.full(30, 1e-18)])
+    weights, _, spread = maximise(sums_of(X, r, np.zeros((2, 2)), kind in ("full", "tied")), np.zeros(2), kind)
+    assert weights[0] == pytest.approx(1.0)
+    assert np.isfinite(spread[0]).all()
+    assert np.isnan(spread[1]).any() or kind == "tied"
+    if kind == "tied":
+        assert spread[1] == pytest.approx(np.cov(X.T, ddof=0))
+
+
+@given(seeds, st.integers(1, 4))
+def test_factors_are_roots_of_precisions(seed, d):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(3, d, d))
+    cov = a @ a.transpose(0, 2, 1) + np.eye(d) * 0.1
+    factors, singular = factored(cov)
+    assert singular == []
+    assert factors @ factors.transpose(0, 2, 1) == pytest.approx(np.linalg.inv(cov))
+    assert np.triu(factors) == pytest.approx(factors)
+    back, roots = by_precisions(np.linalg.inv(cov))
+    assert back == pytest.approx(cov)
+    assert roots == pytest.approx(factors)
+    diag, bad = factored(np.diagonal(cov, axis1=1, axis2=2))
+    assert bad == []
+    assert diag**-2 == pytest.approx(np.diagonal(cov, axis1=1, axis2=2))
+    assert by_precisions(diag**2)[1] == pytest.approx(diag)
+    assert by_precisions(diag**2)[0] == pytest.approx(diag**-2)
+
+
+def test_what_has_no_factor_is_named():
+    good, flat, nan = np.eye(2), np.ones((2, 2)), np.full((2, 2), np.nan)
+    factors, singular = factored(np.array([flat, good, nan, good, -good]))
+    assert singular == [0, 2, 4]
+    assert factors[1].tolist() == factors[3].tolist() == good.tolist()
+    assert np.isnan(factors[[0, 2, 4]]).all()
+    assert factored(np.array([flat, -good]))[1] == [0, 1]
+    roots, singular = factored(np.array([[1.0, 4.0], [0.0, 1.0], [-1.0, 1.0], [np.nan, 1.0]]))
+    assert singular == [1, 2, 3]
+    assert roots[0].tolist() == [1.0, 0.5]
+    with pytest.raises(SingularCovariance, match=r"\(component 0, 2\)"):
+        normals(np.ones(3) / 3, np.zeros((3, 2)), np.array([flat, good, nan]))
+    found = normals(np.array([1.0, 0.0]), np.zeros((2, 2)), np.array([good, good]))
+    assert isinstance(found, Normals)
+    assert found.log_weights.tolist() == [0.0, -np.inf]
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9), st.booleans())
+def test_units_are_powers_of_two_next_to_half_the_range(low, width, gaps):
+    X = np.array([[low, 0.0], [low + width, 1.0], [low + width / 3, 0.5]])
+    if gaps:
+        X = np.vstack([X, [np.nan, np.nan]])
+    s = units(X, 0.0, "full", gaps)
+    half = (X[1, 0] - X[0, 0]) / 2
+    assert np.frexp(s)[0].tolist() == [0.5, 0.5]
+    assert s[0] / 2 <= half * (1 + 1e-9) <= s[0] * (1 + 1e-9)
+    assert s[1] == 1.0
+    assert units(X, 0.0, "spherical", gaps).tolist() == [max(s)] * 2
+    wide = units(X, 100.0 * half**2, "diag", gaps)
+    assert wide[0] / 2 <= 10 * half * (1 + 1e-9) <= wide[0] * (1 + 1e-9)
