@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 import posteriori as po
+from posteriori.margin import linear
 from posteriori.margin.linear import objective
+from posteriori.margin.sparse_gram import wide_csr
 
 
 @settings(max_examples=30)
@@ -26,3 +31,111 @@ def test_newton_ends_at_the_optimum_whatever_the_units_of_the_columns(seed, C, w
     )
     assert best <= value * (1 + 1e-12)
     assert value <= best * (1 + 1e-5)
+
+
+def problem(seed, n=60, d=3, form=np.asarray):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X[np.abs(X) < 0.3] = 0.0
+    y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    return form(X), y, rng.random(n) + 0.2
+
+
+def value(X, y, C, w, bias, loss):
+    """The objective, written out."""
+    slack = np.maximum(0, 1 - y * (X @ w[:-1] + bias * w[-1]))
+    return 0.5 * w @ w + (C * (slack if loss == "hinge" else slack**2)).sum()
+
+
+@pytest.mark.parametrize("form", [np.asarray, wide_csr])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("bias", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_descent_ends_where_no_step_is_better(form, loss, bias, seed):
+    X, y, C = problem(seed, form=form)
+    dense = X if isinstance(X, np.ndarray) else X.toarray()
+    found = linear.by_descent(X, y, C, bias, loss, 1e-8, 5000, 0)
+    assert found.converged
+    assert found.rounds < 5000
+    best = value(dense, y, C, found.w, bias, loss)
+    assert linear.objective(X, y, C, found.w, bias, loss) == pytest.approx(best)
+    rng = np.random.default_rng(seed)
+    for size in (1e-1, 1e-2, 1e-3):
+        for _ in range(20):
+            step = rng.normal(size=4) * size * (1.0 if bias else np.array([1, 1, 1, 0]))
+            assert value(dense, y, C, found.w + step, bias, loss) >= best - 1e-9 * best
+    if loss == "squared_hinge":
+        newton = linear.by_newton(X, y, C, bias, 1e-10, 100)
+        assert newton.converged
+        assert newton.rounds < 30
+        assert value(dense, y, C, newton.w, bias, loss) == pytest.approx(best, rel=1e-7)
+        assert newton.w == pytest.approx(found.w, abs=1e-4)
+
+
+def test_rounds_that_are_not_enough_are_told():
+    X, y, C = problem(0)
+    assert not linear.by_descent(X, y, C, 1.0, "hinge", 1e-12, 1, 0).converged
+    assert linear.by_descent(X, y, C, 1.0, "hinge", 1e-12, 2, 0).rounds == 2
+    assert not linear.by_newton(X, y, C, 1.0, 1e-14, 1).converged
+    stop = Event()
+    stop.set()
+    ended = linear.by_descent(X, y, C, 1.0, "hinge", 1e-12, 50, 0, stop)
+    assert (ended.rounds, ended.converged, ended.w.tolist()) == (0, False, [0.0] * 4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, wide_csr])
+@pytest.mark.parametrize("bias", [0.0, 2.0])
+def test_directions_solve_the_hessian(form, bias):
+    X, _y, C = problem(1, form=form)
+    dense = np.column_stack([X if isinstance(X, np.ndarray) else X.toarray(), np.full(60, bias)])
+    whole, thin, rng = linear.Hessian(X, C, bias), linear.Products(X, C, bias, 1), np.random.default_rng(0)
+    for _ in range(4):  # rows enter and leave
+        inside, g = rng.random(60) < 0.5, rng.normal(size=4)
+        H = np.eye(4) + 2 * (dense[inside] * C[inside, None]).T @ dense[inside]
+        assert whole.direction(g, inside) == pytest.approx(-np.linalg.solve(H, g))
+        assert pytest.approx(H) == whole.H
+        found = thin.direction(g, inside)
+        rest = -g - H @ found
+        scale = thin.scale
+        assert rest @ (scale * rest) <= 0.0101 * (g @ (scale * g))
+    nobody = np.zeros(60, bool)
+    assert linear.Hessian(X, C, bias).direction(np.ones(4), nobody) == pytest.approx(-np.ones(4))
+
+
+def test_a_hessian_worn_out_is_made_anew():
+    X, _y, C = problem(2)
+    worn = linear.Hessian(X, C, 1.0)
+    worn.direction(np.ones(4), np.ones(60, bool))
+    worn.H = -np.eye(4)
+    dense = np.column_stack([X, np.ones(60)])
+    H = np.eye(4) + 2 * (dense * C[:, None]).T @ dense
+    assert worn.direction(np.ones(4), np.ones(60, bool)) == pytest.approx(-np.linalg.solve(H, np.ones(4)), rel=1e-6)
+
+
+@given(st.integers(0, 300), st.floats(0.01, 100))
+def test_a_step_shrinks_the_slope(seed, stretch):
+    rng = np.random.default_rng(seed)
+    X, y, C = problem(seed)
+    w = rng.normal(size=4)
+    dense = np.column_stack([X, np.ones(60)])
+    margin = y * (dense @ w)
+    g = w - 2 * dense.T @ (C * y * np.maximum(0, 1 - margin))
+    move = -g * stretch
+    slope = y * (dense @ move)
+
+    def derivative(t):
+        return (w + t * move) @ move - 2 * (C * np.maximum(0, 1 - margin - t * slope) * slope).sum()
+
+    start = float(g @ move)
+    assert derivative(0.0) == pytest.approx(start)
+    t = linear._step(margin, slope, C, w, move, start)
+    assert t > 0
+    assert abs(derivative(t)) <= 0.03 * abs(start) * (1 + 1e-9)
+
+
+def test_a_step_of_all_free_rows_never_climbs():
+    X, y, C = problem(5, n=200)
+    ends = [linear.by_descent(X, y, C, 1.0, "hinge", 1e-10, rounds, 0) for rounds in (9, 10, 11, 12)]
+    values = [value(X, y, C, e.w, 1.0, "hinge") for e in ends]
+    best = value(X, y, C, linear.by_descent(X, y, C, 1.0, "hinge", 1e-10, 5000, 0).w, 1.0, "hinge")
+    assert min(values[1:]) - best <= max(values[0] - best, 1e-9)
