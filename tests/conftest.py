@@ -5,11 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 import pathlib
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import pytest
+import sklearn
 from hypothesis import HealthCheck, Phase, settings
 
 quiet = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
@@ -55,3 +58,51 @@ def installed(program):
             except subprocess.TimeoutExpired:
                 return f"apt-get {command[0]} took over ten minutes"
         return "" if done.returncode == 0 else done.stderr.strip()[-300:]
+
+
+THEIR_FIXTURES = """
+import numpy as np
+import pytest
+
+@pytest.fixture(params=[42])
+def global_random_seed(request):
+    return request.param
+
+@pytest.fixture(params=[np.float32, np.float64])
+def global_dtype(request):
+    return request.param
+"""
+
+
+@pytest.fixture
+def run_scikit_learns_own(tmp_path):
+    """Run a test file of scikit-learn's wheel with our imports: (how many passed, what pytest said).
+
+    `ours` has what is written in place of each pattern, once; `left_out` why tests are left out, by words of their names (a
+    function's whole name ends in "[").
+    """
+
+    def run(path, ours, left_out):
+        import posteriori
+
+        source = (pathlib.Path(sklearn.__file__).parent / path).read_text()
+        for theirs, own in ours.items():
+            source, times = re.subn(theirs, own, source, flags=re.M)
+            assert times == 1, theirs
+        (tmp_path / "test_copy.py").write_text(source)
+        (tmp_path / "conftest.py").write_text(THEIR_FIXTURES)
+        without = " and ".join(f"not {name}" for name in left_out if not name.endswith("["))
+        deselect = [f"--deselect=test_copy.py::{name[:-1]}" for name in left_out if name.endswith("[")]
+        quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *quiet, "-k", without, *deselect, "."],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(pathlib.Path(posteriori.__file__).parents[1])},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout[-4000:]
+        passed = re.search(r"(\d+) passed", done.stdout)
+        return int(passed[1]) if passed else 0, done.stdout[-500:]
+
+    return run

@@ -160,6 +160,21 @@ class TestExpectationMaximization:
         same = (hidden.predict(X) == z).mean()
         assert max(same, 1 - same) > 0.9
 
+    def test_weight_two_in_a_stream_is_the_row_twice(self):
+        rng = np.random.default_rng(2)
+        z = rng.integers(0, 2, 400)
+        X = (rng.random((400, 6)) < np.where(z[:, None] == 1, 0.8, 0.2)).astype(int)
+        y, w = np.where(rng.random(400) < 0.3, z, -1), rng.integers(0, 3, 400)
+        y[:2], w[:2], z[:2] = [0, 1], 1, [0, 1]
+        model = po.NaiveBayes(kinds="categorical", unlabelled=-1, unlabelled_weight=0.5)
+        parts = np.array_split(np.arange(400), 4)
+        told = po.expectation_maximization(model, ((X[p], y[p], w[p]) for p in parts))
+        twice = po.expectation_maximization(model, ((X[r], y[r]) for p in parts for r in [np.repeat(p, w[p])]))
+        assert told.trace == pytest.approx(twice.trace, rel=1e-9)
+        np.testing.assert_allclose(told.model.predict_proba(X), twice.model.predict_proba(X), atol=1e-9)
+        with pytest.raises(ValueError, match="expected"):
+            po.expectation_maximization(model, iter([(X, y, w), (X, y, w[1:])]))
+
     def test_a_stream_of_rubbish(self):
         with pytest.raises(BadParameter, match="at least one table"):
             po.expectation_maximization(self.model, iter([]), n_classes=2)

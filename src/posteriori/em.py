@@ -180,7 +180,7 @@ class Hidden(Protocol):
     def sweep(self, state: Any, batch_size: int, decay: float) -> Any:
         """One pass over the rows by batches: see `expectation_maximization`."""
 
-    def follow(self, model: Any, X: Any, y: Any, t: int, decay: float) -> tuple[Any, float]:
+    def follow(self, model: Any, table: tuple[Any, Any, Any], t: int, decay: float) -> tuple[Any, float]:
         """(the model after one more table of a stream, the mean ln P of its rows before)."""
 
     def finish(self, model: Any) -> Any:
@@ -228,9 +228,9 @@ def expectation_maximization(
         A turn that gains less than tol a row is the last, whatever the columns' units; `progress` is told the turn and ℓ.
     batch_size : int, optional
         Learn after every so many rows: statistics move by the step (t + 2)^−`decay` towards those of the batch (Cappé and
-        Moulines, 2009); a turn is one pass. `decay` lies in (½, 1]. Where X is an iterator of tables, or of pairs of a
-        table and its labels, the first is learned as a whole, every other by one such step, and none is kept; the trace
-        then has the mean of ln P over each table before it was learned.
+        Moulines, 2009); a turn is one pass. `decay` lies in (½, 1]. Where X is an iterator of tables, of pairs of a table
+        and its labels, or of triples with the weights of the rows too, the first is learned as a whole, every other by
+        one such step, and none is kept; the trace then has the mean of ln P over each table before it was learned.
 
     >>> from posteriori import NaiveBayes
     >>> X = {"a": ["x", "x", "y", "y", "x", "y"] * 4, "b": ["u", "u", "v", "v", "u", "v"] * 4}
@@ -252,12 +252,13 @@ def expectation_maximization(
         raise BadParameter(f"decay lies above 0.5, up to 1. Got {decay!r} instead.")
     if hasattr(X, "__next__"):
         if y is not None or sample_weight is not None:
-            raise BadParameter("the tables of a stream bring their labels along, as pairs, and have no weights")
-        first, *labels = _pair(next(X, None))
+            raise BadParameter("the tables of a stream bring their labels and weights along, as pairs or triples")
+        first, labels, weights = _triple(next(X, None))
         begun = expectation_maximization(
             model,
             first,
-            labels[0],
+            labels,
+            sample_weight=weights,
             n_classes=n_classes,
             hard=hard,
             start=start,
@@ -267,7 +268,7 @@ def expectation_maximization(
             random_state=random_state,
             progress=progress,
         )
-        return _follow(see(first, labels[0], None, n_classes, bool(hard)), begun, X, float(decay), progress)
+        return _follow(see(first, labels, weights, n_classes, bool(hard)), begun, X, float(decay), progress)
     data: Hidden = see(X, y, sample_weight, n_classes, bool(hard))
     if start is not None:
         starts: Sequence[Any] = [data.started(start)]
@@ -294,11 +295,13 @@ def close_by(least: float) -> Callable[[float, float], bool]:
     return lambda before, value: abs(value - before) <= least
 
 
-def _pair(item: Any) -> tuple[Any, Any]:
-    """(table, labels or None) of an item of a stream."""
+def _triple(item: Any) -> tuple[Any, Any, Any]:
+    """(table, labels or None, weights or None) of an item of a stream."""
     if item is None:
         raise BadParameter("a stream needs at least one table")
-    return item if isinstance(item, tuple) and len(item) == 2 else (item, None)
+    if isinstance(item, tuple) and len(item) in (2, 3):
+        return (*item, None)[0], (*item, None)[1], (*item, None)[2]
+    return item, None, None
 
 
 def _follow(
@@ -309,7 +312,7 @@ def _follow(
     trace: tuple[float, ...] = ()
     try:
         for t, item in enumerate(tables):
-            model, value = data.follow(model, *_pair(item), t, decay)
+            model, value = data.follow(model, _triple(item), t, decay)
             trace = (*trace, value)
             if progress is not None:
                 progress(len(trace), value)

@@ -78,6 +78,7 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
         naive.log_joint_cells(columns, theta, offsets, start)
         naive.posterior_cells(columns, theta, offsets, np.zeros((n, K)))
     naive.normalise(rng.random((n, K)))
+    naive.share_out(rng.random((n, K)), y.astype(np.int32), weights)
     naive.posterior(rng.random((n, K)))
     for numbers in (rng.random((n, 3)), rng.random((n, 3)).astype(np.float32), np.asfortranarray(X[:, :3])):
         naive.class_moments(numbers, y, K, weights)
@@ -184,7 +185,7 @@ def _mixture(rng: np.random.Generator, kind: type) -> None:
     starts = np.array([0, 9, n])
     mixture.broken_log_joint(Z, starts, means, sigma, np.zeros(K), np.zeros(d))
     mixture.broken_sums(Z, starts, weights, means, sigma, np.zeros(K), np.zeros(d), means, rng.random((n, K)))
-    rows = mixture.Nearest(X, weights, np.zeros(d), 1.0, True, None)
+    rows = mixture.Nearest(X, weights, np.zeros(d), 1.0, None, bounded=True, kept=True)
     rows.step(means)
     rows.step(means)
     mixture.kmeans_distances(X, np.zeros(d), means, rows.label)

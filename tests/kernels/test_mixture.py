@@ -111,7 +111,7 @@ def rows_of(seed, n, d, dtype):
     st.integers(1, 40),
     st.sampled_from([np.float32, np.float64]),
     st.booleans(),
-    st.booleans(),
+    st.sampled_from([True, False, None]),
     st.booleans(),
 )
 def test_steps_of_k_means_are_their_twin(seed, n, d, K, dtype, weighted, bounded, wide):
@@ -120,7 +120,7 @@ def test_steps_of_k_means_are_their_twin(seed, n, d, K, dtype, weighted, bounded
     if seed % 3 == 0:
         X = np.round(X)  # ties
     weights = w if weighted else None
-    rows = mixture.Nearest(X, weights, shift, 0.125, bounded, None)
+    rows = mixture.Nearest(X, weights, shift, 0.125, None, bounded=bounded, kept=seed % 2 == 0)
     rows.wide = wide
     centres = X[rng.integers(0, n, size=K)].astype(float) - shift
     last = None

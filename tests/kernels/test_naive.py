@@ -232,6 +232,25 @@ def numbers(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, np.random.Gen
     return X, rng.integers(0, k, n).astype(np.uint8), k, rng
 
 
+@given(seeds, st.sampled_from([1, 2, 3, 5, 16, 21]), st.sampled_from([0, 1, 3, 255, 700]), st.booleans(), st.booleans())
+def test_share_out(seed: int, k: int, n: int, weighted: bool, hard: bool) -> None:
+    rng = np.random.default_rng(seed)
+    log_joint = rng.normal(size=(n, k)) * 10.0 ** rng.integers(-2, 4)
+    log_joint[rng.random((n, k)) < 0.1] = -np.inf
+    log_joint[:, 0] = np.where(np.isfinite(log_joint).any(axis=1), log_joint[:, 0], 0.0)
+    known = np.where(rng.random(n) < rng.random(), rng.integers(0, k, n), -1).astype(np.int32)
+    weights = rng.random(n) * (rng.random(n) < 0.9) if weighted else None
+    log_joint[np.arange(n), known] = np.where(known < 0, log_joint[np.arange(n), known], -1.0)
+    wanted, total = reference.share_out(log_joint, known, weights, hard)
+    for threads in (1, 3):
+        shares, value = naive.share_out(log_joint.copy(), known, weights, hard, threads)
+        assert_allclose(shares, wanted, rtol=1e-9, atol=1e-300)
+        assert_allclose(value, total, rtol=1e-12, atol=1e-9)
+    if n:
+        with pytest.raises(ValueError, match="none of the"):
+            naive.share_out(log_joint, np.full(n, k, np.int32))
+
+
 @given(numbers(), st.booleans())
 def test_class_moments(case: Any, weighted: bool) -> None:
     X, y, k, rng = case

@@ -58,6 +58,9 @@ def test_colours_are_mixed_by_responsibility() -> None:
 def test_the_trace_and_its_marks() -> None:
     root = ElementTree.fromstring(str(trace_drawing([-3.0, -2.0, -2.5], [(3, "fell <b>"), (9, "beyond")])))
     assert [t.text for t in root.iter(f"{SVG}title")] == ["turn 3: fell <b>"]
+    ends = [t.text for t in root.iter(f"{SVG}text")][:2]
+    assert ends == ["1", "3"]  # turns begin with the first
+    assert "1 turn<" in str(trace_drawing([-3.0]))
     with pytest.raises(ModelError, match="no trace"):
         trace_drawing([])
 

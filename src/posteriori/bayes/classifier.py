@@ -19,6 +19,13 @@ from ..kernels.naive import normalise, posterior
 from ..table.frame import ScoresTables
 
 
+SMOOTH = "smooth the model (a positive smoothing or alpha, a class prior without zeros) or leave the row out"
+FAR = (
+    "its numbers lie so far from those of every class that no float holds how unlikely they are: look at the row for a "
+    "slip of the pen, or leave it out"
+)
+
+
 class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, ABC):  # type: ignore[misc]
     """A classifier by P(y|x) alone; a model gives `_posterior` and the rest follows."""
 
@@ -33,7 +40,7 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
         self._check_fitted()
         answer, impossible = self._posterior(X)
         if impossible >= 0:
-            refuse_impossible(impossible)
+            self._refuse_impossible(impossible)
         return answer
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -46,6 +53,16 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
         self._check_fitted()
         answer: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return answer
+
+    def _way_out(self) -> str:
+        """What to do about a row that no class allows."""
+        return SMOOTH
+
+    def _refuse_impossible(self, row: int) -> NoReturn:
+        """A row that no class allows has no posterior: say which, rather than answer NaN."""
+        raise ImpossibleEvidence(
+            f"row {row} has probability zero under every class, so it has no posterior; {self._way_out()}"
+        )
 
     def _check_fitted(self) -> None:
         if "classes_" not in self.__dict__:
@@ -82,7 +99,7 @@ class BayesClassifier(PosteriorClassifier):
         log_joint = self._log_joint(X)
         evidence = normalise(log_joint)[1]
         if (evidence == -np.inf).any():
-            refuse_impossible(int(np.argmax(evidence == -np.inf)))
+            self._refuse_impossible(int(np.argmax(evidence == -np.inf)))
         return log_joint - evidence[:, None]
 
     def predict(self, X: Any) -> Array:
@@ -92,7 +109,7 @@ class BayesClassifier(PosteriorClassifier):
         best = log_joint.argmax(axis=1)
         impossible = np.take_along_axis(log_joint, best[:, None], axis=1)[:, 0] == -np.inf
         if impossible.any():
-            refuse_impossible(int(np.argmax(impossible)))
+            self._refuse_impossible(int(np.argmax(impossible)))
         answer: Array = self.classes_[best]
         return answer
 
@@ -100,11 +117,3 @@ class BayesClassifier(PosteriorClassifier):
         """The evidence log P(x) = log Σ_y P(y, x) of each row; −inf where no class allows the row."""
         self._check_fitted()
         return normalise(self._log_joint(X))[1]
-
-
-def refuse_impossible(row: int) -> NoReturn:
-    """A row that no class allows has no posterior: say which, rather than answer NaN."""
-    raise ImpossibleEvidence(
-        f"row {row} has probability zero under every class, so it has no posterior; smooth the model "
-        "(a positive smoothing or alpha, a class prior without zeros) or leave the row out"
-    )

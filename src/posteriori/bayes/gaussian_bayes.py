@@ -21,6 +21,7 @@ from ..errors import SingularCovariance
 from ..statistics import CoMoments
 from ..statistics.moments import comoments
 from ..table.points import checked_matrix
+from .classifier import FAR
 from .drop_ins.drop_in import told_priors
 from .learning import MatrixLearner
 
@@ -183,6 +184,9 @@ class GaussianBayes(MatrixLearner):
                     f"{' or '.join(ways)}, or more rows than columns"
                 )
         return [n if isinstance(n, Normal) else None for n in normals], log_prior
+
+    def _way_out(self) -> str:
+        return FAR
 
     def _log_joint(self, X: Any) -> Floats:
         return self._scores(self._border(X, reset=False))

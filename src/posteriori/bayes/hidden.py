@@ -27,12 +27,13 @@ from ..arrays import Array, Floats
 from ..em import Ascent, ascend, close_by
 from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import generator
-from ..kernels.naive import normalise
+from ..kernels.naive import normalise, share_out
 from ..smoothing import share
 from ..table.encode import Seen
 from ..table.frame import open_frame
 from ..table.labels import hidden_labels
 from ..table.rows import Rows
+from ..table.weights import check_weights
 
 UNLABELLED: dict[str, list[Any]] = {
     "unlabelled": [object],  # any label may be the mark
@@ -53,6 +54,7 @@ class HiddenClass:
         self.known = np.flatnonzero(~hidden)
         self.hidden = np.flatnonzero(hidden)
         self.codes = rows.codes
+        self.own = np.where(hidden, np.int32(-1), rows.codes.astype(np.int32))
         self.weights = np.ones(rows.frame.n) if rows.weights is None else rows.weights
         self.weight = float(self.weights.sum())
         self.plain = bool((self.weights == 1.0).all())
@@ -77,20 +79,13 @@ class HiddenClass:
 
     def expect(self, model: Any) -> tuple[Floats, float]:
         """(w·r, ℓ)."""
-        log_joint = model._scored(self.data)
-        own = log_joint[self.known, self.codes[self.known]]
-        found, value = self._responsibilities(log_joint)
-        value[self.known] = own
-        return self.shares(found), float((self.weights * value).sum()) + float(model._log_prior_of_theta())
+        weights = None if self.plain else self.weights
+        shares, value = self._share_out(model._scored(self.data), self.own, weights)
+        return shares, value + float(model._log_prior_of_theta())
 
-    def _responsibilities(self, log_joint: Floats) -> tuple[Floats, Floats]:
-        """(r, ln P(x)), or the most probable class and max_y ln P(y, x); log_joint is overwritten."""
-        if not self.hard:
-            return normalise(log_joint, self.template.n_jobs, out=log_joint)
-        each, best = np.arange(len(log_joint)), log_joint.argmax(axis=1)
-        found = np.zeros(log_joint.shape)
-        found[each, best] = 1.0
-        return found, log_joint[each, best]
+    def _share_out(self, log_joint: Floats, own: Array, weights: Floats | None) -> tuple[Floats, float]:
+        """(w·r, Σ w ln P) of rows of class `own`, or hidden (−1); log_joint is overwritten."""
+        return share_out(np.ascontiguousarray(log_joint), own, weights, self.hard, self.template.n_jobs)
 
     def maximise(self, shares: Floats) -> Any:
         """The model that these shares count to."""
@@ -182,7 +177,7 @@ class HiddenClass:
         total = self.weights[self.hidden].sum()
         for rows in np.array_split(order, -(-len(order) // batch_size) if len(order) else 0):
             scored = model._scored(model._taken(self.data, rows))
-            found = self._part(model, rows, self._responsibilities(scored)[0])
+            found = self._part(model, rows, self._share_out(scored, self.own[rows], None)[0])
             step, scale = (t + 2.0) ** -decay, total / self.weights[rows].sum()
             running = found.scaled(scale) if running is None else running.scaled(1 - step) + found.scaled(step * scale)
             model = copy.copy(model)
@@ -190,13 +185,16 @@ class HiddenClass:
             t += 1
         return model, running, t
 
-    def follow(self, model: Any, X: Any, y: Any, t: int, decay: float) -> tuple[Any, float]:
+    def follow(self, model: Any, table: tuple[Any, Any, Any], t: int, decay: float) -> tuple[Any, float]:
         """(the model after one more table of a stream, the mean of ln P of its rows before they were learned).
 
-        S ← N'·[(1 − γ) S/N + γ S_table/n], γ = (t + 2)^−decay, of N rows so far, n in the table and N' = N + n.
+        `table` are rows, labels and weights, the latter two or None. S ← N'·[(1 − γ) S/N + γ S_table/n],
+        γ = (t + 2)^−decay, of N rows (by weight) so far, n in the table and N' = N + n.
         """
+        X, y, sample_weight = table
         known = np.asarray(model.classes_)
         n = open_frame(X).n
+        w = np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
         labels, hidden = (known[:1].repeat(n), np.ones(n, bool)) if y is None else hidden_labels(y, model.unlabelled)
         if hidden.all():
             labels = known[:1].repeat(n)
@@ -207,20 +205,16 @@ class HiddenClass:
         place = {c: k for k, c in enumerate(model.schema_.classes)}
         codes = np.array([place[c] for c in rows.schema.classes])[rows.codes]
         schema = replace(rows.schema, classes=model.schema_.classes)
-        own = np.flatnonzero(~hidden)
-        log_joint = model._log_joint(rows.frame)
-        stated = log_joint[own, codes[own]]
-        shares, value = self._responsibilities(log_joint)
-        value[own] = stated
+        own = np.where(hidden, np.int32(-1), codes.astype(np.int32))
+        shares, value = self._share_out(model._log_joint(rows.frame), own, w)
         told = model.unlabelled_weight
-        shares *= np.where(hidden, 1.0 if isinstance(told, str) else told, 1.0)[:, None]
-        shares[own] = np.eye(len(place))[codes[own]]
+        shares[hidden] *= 1.0 if isinstance(told, str) else told
         found = model._counted(*model._prepared(rows.frame, schema), codes, shares)
         before, new, step = model.statistics_.rows.sum(), shares.sum(), (t + 2.0) ** -decay
         scale = (before + new) / np.array([before, new])
         after = copy.copy(model)
         after._become(model.statistics_.scaled((1 - step) * scale[0]) + found.scaled(step * scale[1]), known)
-        return after, float(value.mean())
+        return after, value / float(w.sum())
 
     def _part(self, model: Any, rows: Array, responsibilities: Floats | None) -> Any:
         """The statistics of some rows, which are all known (no responsibilities) or all hidden; None of no rows."""

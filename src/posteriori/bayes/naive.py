@@ -22,6 +22,7 @@ from ..table.frame import Frame
 from ..table.rows import Rows
 from ..table.schema import Schema
 from . import views
+from .classifier import FAR, SMOOTH
 from .densities import Seen
 from .factored import Factored, RowScorer, choose_densities, kept_for, roles_of
 from .hidden import UNLABELLED
@@ -189,6 +190,10 @@ class NaiveBayes(TableLearner):
             for c, name in zip(self.schema_.columns, self.factored_.names)
             if c.kind in ("numeric", "count")
         }
+
+    def _way_out(self) -> str:
+        smooth = self.smoothing > 0 and np.isfinite(self.factored_.log_prior).all()
+        return FAR if smooth else SMOOTH
 
     def _log_joint(self, X: Any) -> Floats:
         quick, seen = self._made("row", lambda: RowScorer.of(self.factored_, self.schema_)), Seen()

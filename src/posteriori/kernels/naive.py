@@ -122,6 +122,17 @@ def posterior(log_joint: Floats, n_jobs: int | None = None) -> tuple[Floats, int
     return log_joint, row
 
 
+def share_out(
+    log_joint: Floats, known: Array, weights: Floats | None = None, hard: bool = False, n_jobs: int | None = None
+) -> tuple[Floats, float]:
+    """(w·P(y|x), Σ w ln P(x)), log_joint overwritten: rows of class known[r] ≥ 0 give w to it and count w ln P(y, x).
+
+    `hard`: a hidden row gives w to its most probable class, the first of equals, and counts w max_y ln P(y, x).
+    """
+    total: float = native().share_out(log_joint, known, weights, hard, n_threads(n_jobs, 4 * log_joint.size))
+    return log_joint, total
+
+
 def _numbers(X: Array) -> Array:
     """What the kernels read as it is, in any order of memory: float32, float64, integers, booleans as bytes."""
     if X.dtype == bool:
@@ -146,7 +157,7 @@ def class_moments_seen(
 ) -> tuple[Floats, Floats, Floats, Floats, Floats, int]:
     """class_moments as they come out, and whether NaN (bit 1) or inf (bit 2) was among the cells.
 
-    Weights (n, K) are shares.
+    Weights (n, K) are shares; of these there is no range, since nobody forgets a part of a row.
     """
     X = _numbers(X)
     n, mean, m2, low, high = np.zeros((5, n_classes, X.shape[1]))
@@ -154,7 +165,7 @@ def class_moments_seen(
     high -= np.inf
     if weights is not None and weights.ndim == 2:
         threads = n_threads(n_jobs, X.size * n_classes)
-        seen = native().share_moments(X, weights, n, mean, m2, low, high, threads)
+        seen = native().share_moments(X, weights, n, mean, m2, threads)
         return n, mean, m2, low, high, seen
     seen = native().class_moments(X, y, weights, n, mean, m2, low, high, n_threads(n_jobs, X.size))
     return n, mean, m2, low, high, seen

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array, Floats, Ints
-from ..bayes.classifier import BayesClassifier
+from ..bayes.classifier import FAR, BayesClassifier
 from ..bayes.drop_ins.drop_in import told_priors
 from ..errors import BadParameter, BadType, BadValue, PosterioriError, UnknownValue, did_you_mean, listed
 from ..estimator import N_JOBS, RANDOM_STATE, learning
@@ -243,6 +243,9 @@ class MixtureBayes(BayesClassifier):
         """The number of components of each class."""
         self._check_fitted()
         return np.array([0 if m is None else len(m.means_) for m in self.mixtures_])
+
+    def _way_out(self) -> str:
+        return FAR
 
     def _log_joint(self, X: Any) -> Floats:
         X = self._open(X, reset=False)

@@ -181,9 +181,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         self.trace_ = found.trace
         self._interrupted = stopped
         self._n_features_out = self.n_clusters
-        mass = np.bincount(best[2], w, minlength=self.n_clusters).astype(np.float64)  # from which partial_fit goes on
-        self._sizes = mass if w is None else np.ldexp(mass, exponent)
-        distinct = len(np.unique(best[2]))
+        rows_of = np.bincount(best[2], minlength=self.n_clusters)
+        mass = rows_of.astype(np.float64) if w is None else np.bincount(best[2], w, minlength=self.n_clusters)
+        self._sizes = mass if w is None else np.ldexp(mass, exponent)  # from which partial_fit goes on
+        distinct = int(np.count_nonzero(rows_of))
         if distinct < self.n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). Possibly due "
@@ -364,7 +365,7 @@ def batch_step(
     X: Array, weights: Floats | None, shift: Floats, unit: float, centres: Floats, sizes: Floats, n_jobs: int | None
 ) -> tuple[Floats, Floats]:
     """(centres, sizes) after a batch: c + (S − N c) / (size + N). One that never had a row goes to the farthest row."""
-    rows = Nearest(X, weights, shift, unit, False, n_jobs)
+    rows = Nearest(X, weights, shift, unit, n_jobs)
     centres = np.ascontiguousarray(centres)
     _, sums, here = rows.step(centres)
     square = kmeans_distances(X, shift, centres, rows.label, n_jobs)

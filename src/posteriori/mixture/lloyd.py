@@ -17,6 +17,7 @@ import numpy as np
 from ..arrays import Array, Codes, Floats
 from ..errors import BadValue
 from ..kernels.mixture import Nearest, kmeans_distances
+from ..kernels.naive import class_moments_seen
 from ..kernels.neighbors import bounds
 
 WORTH_BOUNDS = 2048  # products of a row with all centres: with fewer, looking costs no more than the bounds do
@@ -36,25 +37,22 @@ class Lloyd:
 
     def __init__(self, X: Array, weights: Floats | None, n_jobs: int | None) -> None:
         self.X, self.weights, self.n_jobs = X, weights, n_jobs
-        lo, hi, _ = bounds(X, n_jobs)
-        lo, hi = lo.astype(np.float64), hi.astype(np.float64)
-        self.shift = lo / 2 + hi / 2
-        reach = float((hi / 2 - lo / 2).max())
-        self.unit = unit_of(reach, X.shape[1])
-        one = Nearest(X, None, self.shift, self.unit, False, n_jobs)
-        self.shift = self.shift + one.step(np.zeros((1, X.shape[1])))[1][0] / len(X)  # the mean: nothing cancels in T
-        origin = np.zeros((1, X.shape[1]))
-        square = kmeans_distances(X, self.shift, origin, one.label, n_jobs)
-        self.variance = float(square.sum()) / X.size
-        self.total = float(square.sum() if weights is None else (weights * square).sum())
+        one = np.zeros(len(X), np.uint8)
+        _, mean, m2, low, high, _ = class_moments_seen(X, one, 1, None, n_jobs)
+        self.unit = unit_of(float((high / 2 - low / 2).max()), X.shape[1])
+        self.variance = float(m2.sum()) / X.size
+        if weights is not None:
+            _, mean, m2, _, _, _ = class_moments_seen(X, one, 1, weights, n_jobs)
+        self.shift, self.total = mean[0], float(m2.sum())  # the mean: nothing cancels in T
         self.mass = float(len(X) if weights is None else weights.sum())
 
     def begin(self, algorithm: str, K: int) -> None:
         """Forget the labels of an earlier climb."""
-        bounded = algorithm != "lloyd" and K > 1
+        bounded: bool | None = algorithm != "lloyd" and K > 1
         if algorithm == "auto":
-            bounded = K > 1 and K * self.X.shape[1] >= WORTH_BOUNDS
-        self.nearest = Nearest(self.X, self.weights, self.shift, self.unit, bounded, self.n_jobs)
+            bounded = None if K > 1 and K * self.X.shape[1] >= WORTH_BOUNDS else False
+        rows = (self.X, self.weights, self.shift, self.unit, self.n_jobs)
+        self.nearest = Nearest(*rows, bounded=bounded, kept=not bounded)
 
     def expect(self, turn: Turn) -> tuple[Turn, float]:
         """Rows to centres, and −Σ w ‖z − c‖² / Σ w for the centres that follow."""
@@ -88,7 +86,7 @@ class Lloyd:
 
     def finish(self, centres: Floats) -> tuple[Codes, float]:
         """(labels, Σ w ‖x − c‖²) for centres in the data's own place."""
-        label = assign(self.X, centres, self.n_jobs)
+        label = self.nearest.assigned(centres)
         square = kmeans_distances(self.X, self.shift, np.ascontiguousarray(centres - self.shift), label, self.n_jobs)
         return label, float(square.sum() if self.weights is None else (self.weights * square).sum())
 
@@ -110,6 +108,4 @@ def assign(X: Array, centres: Floats, n_jobs: int | None) -> Codes:
     shift = centres.mean(axis=0)
     reach = float(max(np.abs(lo - shift).max(), np.abs(hi - shift).max(), np.abs(centres - shift).max()))
     unit = float(np.ldexp(1.0, -int(np.frexp(reach)[1]))) if 1e-150 < reach < 1e150 else 1.0
-    rows = Nearest(X, None, shift, unit, False, n_jobs)
-    rows.step(np.ascontiguousarray(centres - shift))
-    return rows.label
+    return Nearest(X, None, shift, unit, n_jobs).assigned(centres)

@@ -28,9 +28,17 @@ MOST = 2000  # points drawn, evenly picked
 class Frame:
     """A box with axes: data in, pixels out."""
 
-    def __init__(self, x: Floats, y: Floats, left: float = 0.0, wide: float = WIDE, high: float = HIGH) -> None:
+    def __init__(
+        self,
+        x: Floats,
+        y: Floats,
+        left: float = 0.0,
+        wide: float = WIDE,
+        high: float = HIGH,
+        across: tuple[float, float] | None = None,
+    ) -> None:
         self.left, self.wide, self.high = left, wide, high
-        self.x, self.y = _range(x), _range(y)
+        self.x, self.y = across or _range(x), _range(y)
 
     def at(self, x: Any, y: Any) -> tuple[Any, Any]:
         across, up = (np.asarray(v, dtype=float) for v in (x, y))
@@ -193,9 +201,9 @@ def trace_drawing(
     """What was climbed, turn by turn; a mark where a turn fell or a component began anew."""
     if not len(trace):
         raise ModelError("there is no trace to draw: no turn was made")
-    turns = np.arange(1, len(trace) + 1)
-    frame = Frame(turns.astype(float), np.asarray(trace, dtype=float), high=200.0)
-    body = [frame.axes(f"{len(trace)} turns", "turn", what), frame.line(turns, trace, COLOURS[0])]
+    turns, told = np.arange(1.0, len(trace) + 1), f"{len(trace)} turn{'s' * (len(trace) > 1)}"
+    frame = Frame(turns, np.asarray(trace, dtype=float), high=200.0, across=(1.0, max(2.0, turns[-1])))
+    body = [frame.axes(told, "turn", what), frame.line(turns, trace, COLOURS[0])]
     for turn, why in marks:
         if 1 <= turn <= len(trace):
             x, y = frame.at(turn, trace[turn - 1])
@@ -203,7 +211,7 @@ def trace_drawing(
                 f'<g class="mark"><title>turn {turn}: {html.escape(why)}</title>'
                 f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{COLOURS[5]}"/></g>'
             )
-    return _svg("".join(body), f"{what} over {len(trace)} turns", high=200.0)
+    return _svg("".join(body), f"{what} over {told}", high=200.0)
 
 
 def steps_drawing(

@@ -92,7 +92,7 @@ def collect(
     else:
         cells = Counts.zero([], n_classes) if bits is None else bits
     events = _events(frame, where["events"], y, n_classes, weights, n_jobs, seen) if "events" in where else None
-    moments = Moments.of(n, mean, m2, low, high, weights is not None)
+    moments = Moments(n, mean, m2) if shared else Moments.of(n, mean, m2, low, high, weights is not None)
     kept, met_too = Histogram.of_found(drawings, weights is not None, len(shaped))
     seen.missing += int(np.isnan(x).sum()) if (met | met_too) & kernels.NAN else 0
     names = [columns[j].name for j in measured]

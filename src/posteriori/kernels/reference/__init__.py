@@ -18,6 +18,7 @@ from .naive import (
     posterior_cells,
     posterior_gaussian,
     score_sparse,
+    share_out,
 )
 from .pairs import count_pairs, ladder_losses, leave_one_out, pair_tables, sum_of_products
 
@@ -44,6 +45,7 @@ __all__ = [
     "posterior_cells",
     "posterior_gaussian",
     "score_sparse",
+    "share_out",
     "sum_of_products",
     "toggle_scores",
 ]

@@ -71,6 +71,19 @@ def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
     return scaled / np.where(total > 0, total, 1.0)[:, None], evidence
 
 
+def share_out(
+    log_joint: Floats, known: Array, weights: Floats | None = None, hard: bool = False
+) -> tuple[Floats, float]:
+    """(w·P(y|x), Σ w ln P(x)): rows of class known[r] ≥ 0 give w to it and count w ln P(y, x); `hard`, to the likeliest."""
+    shares, value = normalise(log_joint)
+    own = np.where(known < 0, log_joint.argmax(axis=1), known) if hard else known
+    sure = own >= 0
+    shares[sure] = np.eye(log_joint.shape[1])[own[sure]]
+    value[sure] = log_joint[sure, own[sure]]
+    w = np.ones(len(value)) if weights is None else weights
+    return shares * w[:, None], float((w[w > 0] * value[w > 0]).sum())
+
+
 def posterior(log_joint: Floats) -> tuple[Floats, int]:
     """(P(y|x), first row that no class allows or −1)."""
     answer, evidence = normalise(log_joint)

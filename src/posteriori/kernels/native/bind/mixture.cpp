@@ -1,6 +1,6 @@
 // Gaussian mixtures and k-means.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <optional>
 
@@ -33,40 +33,60 @@ template <typename T>
 kmeans::Rows<T> rows_of(const InC<T, 2>& X, const std::optional<Doubles>& weights, const Doubles& shift, double unit) {
     need(X.shape(1) > 0 && shift.shape(0) == X.shape(1), "shapes do not fit: the shift has an entry for each column");
     need(!weights || weights->shape(0) == X.shape(0), "shapes do not fit: every row has a weight");
-    return {X.data(), X.shape(0), X.shape(1), shift.data(), weights ? weights->data() : nullptr, unit};
+    return {X.data(), X.shape(0), X.shape(1), shift.data(), weights ? weights->data() : nullptr, unit, nullptr};
 }
 
 kmeans::Centres centres_of(const Table& C, std::size_t d) {
     need(C.shape(0) > 0 && C.shape(1) == d, "shapes do not fit: centres are (K, d)");
-    return {C.data(), C.shape(0)};
+    return {C.data(), C.shape(0), nullptr, nullptr};
 }
 
 void need_labels(const std::int32_t* label, std::size_t n, std::size_t K) {
     for (std::size_t r = 0; r < n; ++r) need(label[r] >= 0 && std::size_t(label[r]) < K, "a label is that of no centre");
 }
 
+template <typename T> void need_panels(const kmeans::Rows<T>& rows, std::size_t groups, std::size_t lines, std::size_t across) {
+    need(groups == (rows.n + kmeans::GROUP - 1) / kmeans::GROUP && lines == rows.d + 1 && across == kmeans::GROUP,
+         "shapes do not fit: panels are (groups, d + 1, 16)");
+}
+
 template <typename T> void bind_kmeans(nb::module_& m) {
     m.def(
         "kmeans_step",
-        [](InC<T, 2> X, std::optional<Doubles> weights, Doubles shift, double unit, Table C, std::optional<Doubles> drift,
-           bool wide, OutC<std::int32_t, 1> label, std::optional<OutC<float, 2>> bounds, OutC<double, 2> S,
-           OutC<double, 1> N, int threads) {
-            const auto rows = rows_of<T>(X, weights, shift, unit);
-            const auto centres = centres_of(C, rows.d);
+        [](InC<T, 2> X, std::optional<Doubles> weights, Doubles shift, double unit, std::optional<InC<float, 3>> panels,
+           Table C, Doubles origin, Table place, std::optional<Doubles> drift, bool wide, OutC<std::int32_t, 1> label,
+           std::optional<OutC<float, 2>> bounds, std::optional<OutC<double, 3>> sums, int threads) {
+            auto rows = rows_of<T>(X, weights, shift, unit);
+            const std::size_t K = C.shape(0), d = rows.d;
+            if (panels) need_panels(rows, panels->shape(0), panels->shape(1), panels->shape(2)), rows.panels = panels->data();
+            need(K > 0 && C.shape(1) == d && place.shape(0) == K && place.shape(1) == d && origin.shape(0) == d,
+                 "shapes do not fit: centres and their places are (K, d)");
             need(label.shape(0) == rows.n, "shapes do not fit: every row has a label");
-            need(!bounds || (bounds->shape(0) == rows.n && bounds->shape(1) == 2), "shapes do not fit: bounds are (n, 2)");
-            need(!drift || drift->shape(0) == centres.K, "shapes do not fit: every centre has a drift");
-            need(S.shape(0) == centres.K && S.shape(1) == rows.d && N.shape(0) == centres.K,
+            need(!bounds || (bounds->shape(0) == 2 && bounds->shape(1) == rows.n), "shapes do not fit: bounds are (2, n)");
+            need(!drift || drift->shape(0) == K, "shapes do not fit: every centre has a drift");
+            need(!sums || (sums->shape(0) == 2 && sums->shape(1) == K && sums->shape(2) == d + 1),
                  "shapes do not fit: sums are those of K centres");
-            if (drift) need_labels(label.data(), rows.n, centres.K);
+            const kmeans::Centres centres{C.data(), K, origin.data(), place.data()};
+            const kmeans::Sums into{sums ? sums->data() : nullptr, sums ? sums->data() + K * (d + 1) : nullptr};
             NoGil release;
             const auto found = kmeans::step(rows, centres, drift ? drift->data() : nullptr, wide, label.data(),
-                                            bounds ? bounds->data() : nullptr, S.data(), N.data(), threads);
-            return std::make_pair(found.changed, found.settled);
+                                            bounds ? bounds->data() : nullptr, sums ? &into : nullptr, threads);
+            return std::make_tuple(found.changed, found.settled, found.looked);
         },
         nb::arg("X").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("shift").noconvert(), nb::arg("unit"),
-        nb::arg("C").noconvert(), nb::arg("drift").noconvert().none(), nb::arg("wide"), nb::arg("label").noconvert(),
-        nb::arg("bounds").noconvert().none(), nb::arg("S").noconvert(), nb::arg("N").noconvert(), nb::arg("threads"));
+        nb::arg("panels").noconvert().none(), nb::arg("C").noconvert(), nb::arg("origin").noconvert(),
+        nb::arg("place").noconvert(), nb::arg("drift").noconvert().none(), nb::arg("wide"), nb::arg("label").noconvert(),
+        nb::arg("bounds").noconvert().none(), nb::arg("sums").noconvert().none(), nb::arg("threads"));
+    m.def(
+        "kmeans_panels",
+        [](InC<T, 2> X, Doubles shift, double unit, OutC<float, 3> out, int threads) {
+            const auto rows = rows_of<T>(X, std::nullopt, shift, unit);
+            need_panels(rows, out.shape(0), out.shape(1), out.shape(2));
+            NoGil release;
+            kmeans::fill_panels(rows, out.data(), threads);
+        },
+        nb::arg("X").noconvert(), nb::arg("shift").noconvert(), nb::arg("unit"), nb::arg("out").noconvert(),
+        nb::arg("threads"));
     m.def(
         "kmeans_distances",
         [](InC<T, 2> X, Doubles shift, Table C, InC<std::int32_t, 1> label, OutC<double, 1> out, int threads) {

@@ -77,20 +77,19 @@ void bind_gaussian(nb::module_& m) {
         nb::arg("threads"));
     m.def(
         "share_moments",
-        [](Any2 X, InC<double, 2> shares, OutC<double, 2> n, OutC<double, 2> mean, OutC<double, 2> m2, OutC<double, 2> low,
-           OutC<double, 2> high, int threads) {
+        [](Any2 X, InC<double, 2> shares, OutC<double, 2> n, OutC<double, 2> mean, OutC<double, 2> m2, int threads) {
             const std::size_t K = n.shape(0);
             need(shares.shape(0) == X.shape(0) && shares.shape(1) == K, "shares are not (n, K)");
-            for (auto* a : {&n, &mean, &m2, &low, &high}) need(a->shape(1) == X.shape(1) && a->shape(0) == K, "not (K, d)");
+            for (auto* a : {&n, &mean, &m2}) need(a->shape(1) == X.shape(1) && a->shape(0) == K, "not (K, d)");
             auto run = [&](const auto& matrix) {
                 nb::gil_scoped_release release;
-                const MomentsOut out{n.data(), mean.data(), m2.data(), low.data(), high.data()};
+                const MomentsOut out{n.data(), mean.data(), m2.data(), nullptr, nullptr};
                 return share_moments(matrix, K, shares.data(), out, threads);
             };
             return X.dtype() == nb::dtype<float>() ? run(floats_of(X)) : run(doubles_of(X));
         },
         nb::arg("X").noconvert(), nb::arg("shares").noconvert(), nb::arg("n").noconvert(), nb::arg("mean").noconvert(),
-        nb::arg("m2").noconvert(), nb::arg("low").noconvert(), nb::arg("high").noconvert(), nb::arg("threads"));
+        nb::arg("m2").noconvert(), nb::arg("threads"));
     m.def(
         "score_gaussian",
         [](Any2 X, InC<double, 2> mean, InC<double, 2> variance,
@@ -362,6 +361,20 @@ void bind_cells(nb::module_& m) {
             return normalise(log_joint.data(), n, K, posterior.data(), logs, threads);
         },
         nb::arg("log_joint").noconvert(), nb::arg("posterior").noconvert(), nb::arg("evidence").noconvert().none(),
+        nb::arg("threads"));
+    m.def(
+        "share_out",
+        [](OutC<double, 2> joint, InC<std::int32_t, 1> known, Weights w, bool hard, int threads) {
+            const std::size_t n = joint.shape(0), K = joint.shape(1);
+            need(known.shape(0) == n && K > 0, "every row is of a known class or hidden");
+            const double* weights = weights_of(w, n);
+            bool right = true;
+            for (std::size_t r = 0; r < n; ++r) right &= known(r) >= -1 && known(r) < static_cast<std::int32_t>(K);
+            need(right, "a class is none of the K");
+            nb::gil_scoped_release release;
+            return share_out(joint.data(), n, K, known.data(), weights, hard, threads);
+        },
+        nb::arg("joint").noconvert(), nb::arg("known").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("hard"),
         nb::arg("threads"));
 }
 

@@ -1,6 +1,5 @@
-// Rows stand in lanes, eight (two registers) to a group, in blocks that stay in the first cache. Of a block, first the log
-// densities of all components, by triangular products in tiles of registers; then the responsibilities; then the moments,
-// as symmetric products in tiles again, each sum a register of partial sums until the end.
+// Of a block of rows that stays in the first cache, first the log densities of all components; then the responsibilities;
+// then the moments, as symmetric products in tiles of registers, each sum a register of partial sums until the end.
 #include "normal_sums.hpp"
 
 #include <algorithm>
@@ -8,147 +7,16 @@
 #include <limits>
 #include <vector>
 
-#include "margin/lanes.hpp"
+#include "normal_densities.hpp"
 #include "threads.hpp"
 
 namespace posteriori::mixture {
 namespace {
 
-using V = Vec<double>;
-constexpr std::size_t W = WIDTH<double>, G = 2 * W;  // rows of a group
-constexpr double HALF_LOG_2PI = 0.91893853320467274178;
-
-POSTERIORI_INLINE V at(const double* p) { return load<double>(p); }
-POSTERIORI_INLINE void put(double* p, V v) { store<double>(p, v); }
-POSTERIORI_INLINE V all(double x) { return spread<double>(x); }
 POSTERIORI_INLINE double sum_of(V v) {
     double s = 0.0;
     for (std::size_t i = 0; i < W; ++i) s += v[i];
     return s;
-}
-
-// The factors of all components as the tiles read them: for each four columns i of U, the rows j up to the last of them.
-struct Plan {
-    const Components& theta;
-    std::size_t d4;                   // columns, rounded up to whole tiles; those added are zero
-    std::vector<double> tiles, mean;  // (K, tile_size), (K, d4)
-    std::size_t tile_size = 0;
-    std::vector<double> constant, cell;  // log of what a density is multiplied by: of a component, of its cells
-
-    explicit Plan(const Components& t) : theta(t), d4((t.d + 3) / 4 * 4), constant(t.K) {
-        const std::size_t d = t.d;
-        mean.assign(t.K * d4, 0.0);
-        for (std::size_t k = 0; k < t.K; ++k) std::copy(t.means + k * d, t.means + (k + 1) * d, &mean[k * d4]);
-        if (!t.full) cell.resize(t.K * d);
-        for (std::size_t k = 0; k < t.K; ++k) {
-            double total = 0.0;
-            for (std::size_t j = 0; j < d; ++j) {
-                const double root = t.full ? t.factors[(k * d + j) * d + j] : t.factors[k * d + j];
-                const double one = std::log(root) + std::log(t.unit[j]) - HALF_LOG_2PI;
-                if (!t.full) cell[k * d + j] = one;
-                total += one;
-            }
-            constant[k] = t.log_weights[k] + total;
-        }
-        if (!t.full) return;
-        for (std::size_t i = 0; i < d4; i += 4) tile_size += 4 * (i + 4);
-        tiles.assign(t.K * tile_size, 0.0);
-        for (std::size_t k = 0; k < t.K; ++k) {
-            double* out = &tiles[k * tile_size];
-            for (std::size_t i = 0; i < d4; i += 4)
-                for (std::size_t j = 0; j < i + 4; ++j, out += 4)
-                    for (std::size_t c = 0; c < 4; ++c)
-                        if (i + c < d && j <= i + c) out[c] = t.factors[(k * d + j) * d + i + c];
-        }
-    }
-};
-
-// Rows as groups: panel[g][j][row of the group], in the model's units; rows beyond n are zero.
-template <typename T>
-void read_rows(const T* X, std::size_t first, std::size_t count, std::size_t rows, const Plan& plan, double* panel) {
-    const std::size_t d = plan.theta.d, d4 = plan.d4;
-    for (std::size_t r = 0; r < rows; ++r) {
-        double* out = panel + r / G * d4 * G + r % G;
-        const T* x = X + (first + r) * d;
-        for (std::size_t j = 0; j < d; ++j) out[j * G] = r < count ? double(x[j]) * plan.theta.unit[j] : 0.0;
-        for (std::size_t j = d; j < d4; ++j) out[j * G] = 0.0;
-    }
-}
-
-// ‖Uᵀ (z − μ)‖² of a group of rows.
-POSTERIORI_INLINE void quadratic(const double* gap, const double* tile, std::size_t d4, V& q0, V& q1) {
-    q0 = q1 = V{};
-    for (std::size_t i = 0; i < d4; i += 4) {
-        V a0{}, a1{}, b0{}, b1{}, c0{}, c1{}, e0{}, e1{};
-        for (std::size_t j = 0; j < i; ++j, tile += 4) {
-            const V x = at(gap + j * G), y = at(gap + j * G + W);
-            const V ua = all(tile[0]), ub = all(tile[1]), uc = all(tile[2]), ue = all(tile[3]);
-            a0 += ua * x, a1 += ua * y;
-            b0 += ub * x, b1 += ub * y;
-            c0 += uc * x, c1 += uc * y;
-            e0 += ue * x, e1 += ue * y;
-        }
-        const double* g = gap + i * G;
-        V x = at(g), y = at(g + W);
-        a0 += all(tile[0]) * x, a1 += all(tile[0]) * y;
-        b0 += all(tile[1]) * x, b1 += all(tile[1]) * y;
-        c0 += all(tile[2]) * x, c1 += all(tile[2]) * y;
-        e0 += all(tile[3]) * x, e1 += all(tile[3]) * y;
-        x = at(g + G), y = at(g + G + W);
-        b0 += all(tile[5]) * x, b1 += all(tile[5]) * y;
-        c0 += all(tile[6]) * x, c1 += all(tile[6]) * y;
-        e0 += all(tile[7]) * x, e1 += all(tile[7]) * y;
-        x = at(g + 2 * G), y = at(g + 2 * G + W);
-        c0 += all(tile[10]) * x, c1 += all(tile[10]) * y;
-        e0 += all(tile[11]) * x, e1 += all(tile[11]) * y;
-        x = at(g + 3 * G), y = at(g + 3 * G + W);
-        e0 += all(tile[15]) * x, e1 += all(tile[15]) * y;
-        tile += 16;
-        q0 += a0 * a0, q1 += a1 * a1;
-        q0 += b0 * b0, q1 += b1 * b1;
-        q0 += c0 * c0, q1 += c1 * c1;
-        q0 += e0 * e0, q1 += e1 * e1;
-    }
-}
-
-void full_densities(const Plan& plan, const double* group, double* gap, double* out, std::size_t stride) {
-    const std::size_t d4 = plan.d4;
-    for (std::size_t k = 0; k < plan.theta.K; ++k) {
-        const double* mean = &plan.mean[k * d4];
-        for (std::size_t j = 0; j < d4; ++j) {
-            put(gap + j * G, at(group + j * G) - mean[j]);
-            put(gap + j * G + W, at(group + j * G + W) - mean[j]);
-        }
-        V q0, q1;
-        quadratic(gap, &plan.tiles[k * plan.tile_size], d4, q0, q1);
-        put(out + k * stride, plan.constant[k] - 0.5 * q0);
-        put(out + k * stride + W, plan.constant[k] - 0.5 * q1);
-    }
-}
-
-void diagonal_densities(const Plan& plan, bool gaps, const double* group, double* out, std::size_t stride) {
-    const std::size_t d = plan.theta.d;
-    for (std::size_t k = 0; k < plan.theta.K; ++k) {
-        const double *mean = &plan.mean[k * plan.d4], *root = plan.theta.factors + k * d;
-        V q0{}, q1{};
-        if (!gaps) {
-            for (std::size_t j = 0; j < d; ++j) {
-                const V x = (at(group + j * G) - mean[j]) * root[j], y = (at(group + j * G + W) - mean[j]) * root[j];
-                q0 += x * x, q1 += y * y;
-            }
-            q0 = plan.constant[k] - 0.5 * q0, q1 = plan.constant[k] - 0.5 * q1;
-        } else {
-            const double* cell = &plan.cell[k * d];
-            q0 = q1 = all(plan.theta.log_weights[k]);
-            for (std::size_t j = 0; j < d; ++j) {
-                const V z0 = at(group + j * G), z1 = at(group + j * G + W);
-                const V x = (z0 - mean[j]) * root[j], y = (z1 - mean[j]) * root[j];
-                q0 += z0 == z0 ? cell[j] - 0.5 * (x * x) : V{};
-                q1 += z1 == z1 ? cell[j] - 0.5 * (y * y) : V{};
-            }
-        }
-        put(out + k * stride, q0), put(out + k * stride + W, q1);
-    }
 }
 
 // A product of sums of exponentials, whose logarithm is taken once in a while.
@@ -337,29 +205,7 @@ std::size_t block_rows(const Plan& plan) {
     return std::clamp<std::size_t>(fit, plan.theta.full ? 32 : 64, 128);
 }
 
-template <typename T> bool any_missing(const T* panel, std::size_t size) {
-    bool found = false;
-    for (std::size_t i = 0; i < size; ++i) found |= panel[i] != panel[i];
-    return found;
-}
-
 }  // namespace
-
-template <typename T> void log_joint(const T* X, std::size_t n, const Components& theta, double* out, int threads) {
-    const Plan plan(theta);
-    const std::size_t K = theta.K, task = 1024;
-    parallel_for((n + task - 1) / task, threads, [&](std::size_t t) {
-        std::vector<double> panel(plan.d4 * G), gap(plan.d4 * G), L(K * G);
-        for (std::size_t first = t * task; first < std::min(n, (t + 1) * task); first += G) {
-            const std::size_t count = std::min(G, n - first);
-            read_rows(X, first, count, G, plan, panel.data());
-            if (theta.full) full_densities(plan, panel.data(), gap.data(), L.data(), G);
-            else diagonal_densities(plan, any_missing(panel.data(), panel.size()), panel.data(), L.data(), G);
-            for (std::size_t r = 0; r < count; ++r)
-                for (std::size_t k = 0; k < K; ++k) out[(first + r) * K + k] = L[k * G + r];
-        }
-    });
-}
 
 template <typename T>
 double sums(const T* X, std::size_t n, const double* weights, const Components& theta, const double* pivots,
@@ -437,8 +283,6 @@ double sums(const T* X, std::size_t n, const double* weights, const Components& 
     return shares ? 0.0 : whole.log_likelihood;
 }
 
-template void log_joint<float>(const float*, std::size_t, const Components&, double*, int);
-template void log_joint<double>(const double*, std::size_t, const Components&, double*, int);
 template double sums<float>(const float*, std::size_t, const double*, const Components&, const double*, const double*,
                             double*, double*, double*, int);
 template double sums<double>(const double*, std::size_t, const double*, const Components&, const double*, const double*,

@@ -77,15 +77,20 @@ std::int64_t normalise(const double* log_joint, std::size_t n, std::size_t K, do
                        int threads);
 // One block of rows, in place allowed; evidence may be null. Returns the first row that no class allows, or NONE.
 std::int64_t normalise_block(const double* log_joint, std::size_t n, std::size_t K, double* posterior, double* evidence);
+// log P(y, x) into the shares w·P(y|x) of each row, or w for the class it is known to be of (−1: it is hidden; `hard`: w for
+// its most probable class). Returns Σ w ln P(x), for rows of known class Σ w ln P(y, x), `hard` Σ w max_y ln P(y, x).
+double share_out(double* joint, std::size_t n, std::size_t K, const std::int32_t* known, const double* weights, bool hard,
+                 int threads);
 void exp_all(double* x, std::size_t n);  // x <- exp(x), for x <= 700
 void log_all(double* x, std::size_t n);  // x <- ln x, for x in the normal range
 
 enum Seen : int { CLEAN = 0, SAW_NAN = 1, SAW_INF = 2 };
-struct MomentsOut {  // (K, d) each; low and high begin as +∞ and −∞
+struct MomentsOut {  // (K, d) each; low and high begin as +∞ and −∞, or are null
     double *n, *mean, *m2, *low, *high;
 };
 template <typename T>
 int class_moments(const Matrix<T>& X, const Column& y, std::size_t K, const double* w, const MomentsOut& out, int threads);
+// Every row counts shares[row, y] for each class y; no range.
 template <typename T>
 int share_moments(const Matrix<T>& X, std::size_t K, const double* shares, const MomentsOut& out, int threads);
 template <typename T>

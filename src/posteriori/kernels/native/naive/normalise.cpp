@@ -142,4 +142,48 @@ std::int64_t normalise(const double* log_joint, std::size_t n, std::size_t K, do
     return NONE;
 }
 
+double share_out(double* joint, std::size_t n, std::size_t K, const std::int32_t* known, const double* weights, bool hard,
+                 int threads) {
+    const std::size_t blocks = (n + ROWS - 1) / ROWS;
+    std::vector<double> values(blocks, 0.0);
+    parallel_for(blocks, threads, [&](std::size_t b) {
+        const std::size_t begin = b * ROWS, count = std::min(ROWS, n - begin);
+        double value[ROWS];
+        bool any = false;  // hidden ones
+        for (std::size_t r = 0; r < count; ++r) {
+            const std::int32_t own = known[begin + r];
+            if (own >= 0) value[r] = joint[(begin + r) * K + static_cast<std::size_t>(own)];
+            else any = true;
+        }
+        if (any && !hard) {
+            double evidence[ROWS];
+            normalise_block(joint + begin * K, count, K, joint + begin * K, evidence);
+            for (std::size_t r = 0; r < count; ++r) value[r] = known[begin + r] >= 0 ? value[r] : evidence[r];
+        }
+        for (std::size_t r = 0; r < count; ++r) {
+            double* row = joint + (begin + r) * K;
+            std::ptrdiff_t own = known[begin + r];
+            if (own < 0 && hard) {
+                own = std::max_element(row, row + K) - row;
+                value[r] = row[own];
+            }
+            const double w = weights ? weights[begin + r] : 1.0;
+            if (own >= 0) {
+                std::fill(row, row + K, 0.0);
+                row[own] = w;
+            } else if (weights) {
+                for (std::size_t k = 0; k < K; ++k) row[k] *= w;
+            }
+            if (w > 0.0) values[b] += w * value[r];
+        }
+    });
+    double total = 0.0, lost = 0.0;  // block after block, with what the roundings lose
+    for (const double x : values) {
+        const double sum = total + x, back = sum - total;
+        lost += (total - (sum - back)) + (x - back);
+        total = sum;
+    }
+    return std::isfinite(lost) ? total + lost : total;
+}
+
 }  // namespace posteriori
