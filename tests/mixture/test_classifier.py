@@ -185,6 +185,11 @@ def test_bad_input_has_a_name() -> None:
         po.MixtureBayes(3, max_iter=1, random_state=0).fit(X, Y)
     with pytest.raises(BadParameter, match="n must be"):
         po.MixtureBayes(1).fit(X, Y).sample(0)
+    for far in (1e155, 1e300):
+        with pytest.raises(BadValue, match="too large for float64"):
+            po.MixtureBayes().fit([[0.0], [far], [1.0], [2 * far]], [0, 0, 1, 1])
+    with pytest.raises(BadValue, match="too large for float32"):
+        po.MixtureBayes().fit(np.array([[0.0], [1e25], [1.0], [2e25]], np.float32), [0, 0, 1, 1])
 
 
 @pytest.mark.parametrize("model", [po.MixtureBayes(1), po.MixtureBayes(random_state=0)], ids=repr)

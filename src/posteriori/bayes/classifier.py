@@ -18,7 +18,6 @@ from ..estimator import Estimator, Explains
 from ..kernels.naive import normalise, posterior
 from ..table.frame import ScoresTables
 
-
 SMOOTH = "smooth the model (a positive smoothing or alpha, a class prior without zeros) or leave the row out"
 FAR = (
     "its numbers lie so far from those of every class that no float holds how unlikely they are: look at the row for a "

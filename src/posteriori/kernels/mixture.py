@@ -101,7 +101,7 @@ class Nearest:
 
     Rows are x − shift, in units (a power of two) in which none is much longer than one. Products are in single precision
     until too many rows have to be settled in double. `kept` says that there will be many steps: rows are then kept as the
-    products read them. `bounded` says when bounds are kept: from the first step on, never, or (None) once few labels change.
+    products read them. Bounds are kept if `bounded`, or from the step on in which few labels change (None).
     """
 
     def __init__(

@@ -30,6 +30,7 @@ from ..table.labels import encode_labels
 from ..table.points import read_points
 from ..table.weights import check_weights
 from . import starts
+from .climb import refuse_overflow
 from .density import BORDER
 from .gaussian import GaussianMixture
 from .missing import refuse_empty_columns
@@ -155,6 +156,8 @@ class MixtureBayes(BayesClassifier):
         every, heavy = np.ascontiguousarray(points[live]), None if weights is None else weights[live]
         refuse_empty_columns(every)
         spread = Spread.of(every, heavy)
+        with np.errstate(over="ignore"):
+            refuse_overflow(spread.variance.astype(every.dtype))
         for c, label in enumerate(self.classes_.tolist()):
             mine = codes == c if weights is None else (codes == c) & (weights > 0)
             seed = int(random.randint(1 << 31))

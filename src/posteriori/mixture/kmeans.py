@@ -57,8 +57,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     verbose, random_state, copy_x : as in scikit-learn; X is never written to
     algorithm : {"auto", "lloyd", "hamerly", "elkan"}, default="auto"
         "hamerly" keeps bounds and leaves rows alone whose centre cannot have changed; "elkan", scikit-learn's name for
-        exact bounds, takes the same way; "lloyd" looks at every row. "auto" is the faster for the shape. The answer is the
-        same.
+        exact bounds, takes the same way; "lloyd" looks at every row. "auto" is the faster for the shape: it looks at every
+        row until few labels change, and keeps bounds from then on where there are many centres. The answer is the same.
     batch_size : int, default=None
         Rows of a step, for tables of very many rows: each centre moves to the mean of all rows it was ever given. The best
         of the passes is kept.
