@@ -182,8 +182,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         self._interrupted = stopped
         self._n_features_out = self.n_clusters
         rows_of = np.bincount(best[2], minlength=self.n_clusters)
-        mass = rows_of.astype(np.float64) if w is None else np.bincount(best[2], w, minlength=self.n_clusters)
-        self._sizes = mass if w is None else np.ldexp(mass, exponent)  # from which partial_fit goes on
+        mass: Floats = rows_of.astype(np.float64)
+        if w is not None:
+            mass = np.ldexp(np.bincount(best[2], w, minlength=self.n_clusters), exponent)
+        self._sizes = mass  # from which partial_fit goes on
         distinct = int(np.count_nonzero(rows_of))
         if distinct < self.n_clusters:
             warnings.warn(
