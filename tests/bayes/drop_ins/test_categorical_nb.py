@@ -1,0 +1,93 @@
+"""CategoricalNB beside scikit-learn's, in every type of code; categories as they come and as they are told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.naive_bayes import CategoricalNB as Peer
+
+import posteriori as po
+from posteriori.bayes.drop_ins.categorical_nb import SAMPLE
+from posteriori.errors import BadValue, UnknownValue
+
+TYPES = [np.uint8, np.uint16, np.uint32, np.int32, np.int64, np.int8, float]
+
+
+def rows(seed=0, n=30):
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.integers(0, s, n) for s in (2, 3, 5)]), rng.integers(0, 3, n)
+
+
+@given(st.integers(0, 300), st.sampled_from(TYPES), st.sampled_from([0.5, 1.0]), st.booleans(), st.booleans())
+def test_it_is_scikit_learn_s(seed, dtype, alpha, weighted, prior):
+    X, y = rows(seed)
+    w = np.random.default_rng(seed).random(30) if weighted else None
+    ours, theirs = (M(alpha=alpha, fit_prior=prior).fit(X.astype(dtype), y, w) for M in (po.CategoricalNB, Peer))
+    assert ours.predict_log_proba(X.astype(dtype)) == pytest.approx(theirs.predict_log_proba(X), rel=1e-9)
+    for a, b in zip(ours.feature_log_prob_, theirs.feature_log_prob_, strict=True):
+        assert a == pytest.approx(b)
+    for a, b in zip(ours.category_count_, theirs.category_count_, strict=True):
+        assert a == pytest.approx(b)
+    assert ours.n_categories_.tolist() == theirs.n_categories_.tolist()
+    prior, parts = ours._log_parts(X.astype(dtype))
+    joint = parts.sum(axis=1) + prior
+    assert joint - np.logaddexp.reduce(joint, axis=1)[:, None] == pytest.approx(ours.predict_log_proba(X.astype(dtype)))
+
+
+@pytest.mark.parametrize("least", [7, [2, 9, 5], np.array([1, 1, 1])])
+def test_categories_that_no_row_has(least):
+    X, y = rows()
+    ours, theirs = (M(min_categories=least).fit(X, y) for M in (po.CategoricalNB, Peer))
+    assert ours.n_categories_.tolist() == theirs.n_categories_.tolist()
+    far = ours.n_categories_[None] - 1
+    assert ours.predict_proba(far) == pytest.approx(theirs.predict_proba(far))
+
+
+@pytest.mark.parametrize(
+    ("least", "said"),
+    [
+        ([2, 3], r"shape \(3,\).*Got \(2,\)"),
+        (2.5, "integral type"),
+        (["a", "b", "c"], "integral type"),
+        ([[1], [1, 2]], "numbers"),
+    ],
+)
+def test_categories_that_are_none(least, said):
+    X, y = rows()
+    with pytest.raises((BadValue, ValueError), match=said + "|min_categories"):
+        po.CategoricalNB(min_categories=least).fit(X, y)
+
+
+def test_a_category_that_comes_late_is_counted():
+    X = np.zeros((SAMPLE + 3, 2), dtype=np.uint8)
+    X[-1] = [4, 200]
+    y = np.arange(len(X)) % 2
+    model = po.CategoricalNB().fit(X, y)
+    assert model.n_categories_.tolist() == [5, 201]
+    assert sum(c.sum() for c in model.category_count_) == 2 * len(X)
+    later = po.CategoricalNB().partial_fit(X[:10], y[:10], classes=[0, 1]).partial_fit(X[-1:], y[-1:])
+    assert later.n_categories_.tolist() == [5, 201]
+
+
+def test_what_the_model_does_not_know_is_named():
+    X, y = rows()
+    model = po.CategoricalNB().fit(X, y)
+    with pytest.raises(UnknownValue, match="row 1 has category 3 in column 1, but the model knows 0 to 2"):
+        model.predict([[0, 0, 0], [0, 3, 0]])
+    with pytest.raises(UnknownValue, match="row 0 has category 2 in column 0"):
+        model.predict_proba([[2, 0, 0]])
+    with pytest.raises(UnknownValue):
+        model._log_parts(np.array([[0, 0, 5]]))
+    for bad in (np.array([[-1, 0, 0]]), np.array([[-1, 0, 0]], dtype=np.int32)):
+        with pytest.raises(ValueError, match="Negative"):
+            model.predict(bad)
+        with pytest.raises(ValueError, match="Negative"):
+            po.CategoricalNB().fit(bad, [0])
+    with pytest.raises(AttributeError, match="category_count_"):
+        model.feature_count_  # noqa: B018
+    tags = model.__sklearn_tags__().input_tags
+    assert tags.categorical
+    assert tags.positive_only
+    assert not tags.sparse
