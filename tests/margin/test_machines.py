@@ -1,15 +1,31 @@
-"""What a machine may spend: caps that are told are kept, and what was not told is generous."""
+"""What a machine may spend: caps that are told are kept; and how machines of many classes lie side by side."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import posteriori as po
-from posteriori.margin.machines import Settings
+from posteriori.errors import ModelError, TableError
+from posteriori.margin.machines import (
+    Machine,
+    Settings,
+    expansion,
+    rows_at,
+    side_by_side,
+    splits,
+    together,
+    votes,
+    written_out,
+)
+from posteriori.margin.merge import Merged
 
 
 @pytest.mark.parametrize(
@@ -34,3 +50,108 @@ def test_a_cap_of_no_steps_moves_nothing_and_says_so():
     with pytest.warns(ConvergenceWarning, match="SVR stopped") as said:
         po.SVR(max_iter=0, epsilon=0.0).fit(X, [0.0, 1.0, 5.0, 7.0])
     assert said[0].filename == __file__
+
+
+@given(st.integers(0, 300), st.integers(2, 5), st.sampled_from(["ovo", "ovr"]))
+def test_problems_and_their_layout(seed, K, scheme):
+    rng = np.random.default_rng(seed)
+    codes = np.concatenate([np.arange(K), rng.integers(0, K, 12)])
+    n = len(codes)
+    problems = splits(codes, K, scheme)
+    pairs = list(itertools.combinations(range(K), 2))
+    if K == 2:
+        assert [p.sign.tolist() for p in problems] == [np.where(codes == 1, 1.0, -1.0).tolist()]
+    elif scheme == "ovr":
+        assert [p.sign.tolist() for p in problems] == [np.where(codes == k, 1.0, -1.0).tolist() for k in range(K)]
+    else:
+        for (i, j), p in zip(pairs, problems, strict=True):
+            assert p.rows.tolist() == [r for r in range(n) if codes[r] in (i, j)]
+            assert p.sign.tolist() == [1.0 if codes[r] == i else -1.0 for r in p.rows]
+    machines = []
+    for p in problems:
+        beta = rng.normal(size=len(p.rows)) * (rng.random(len(p.rows)) < 0.6)
+        machines.append(Machine(p.rows, beta, float(rng.normal()), 1.0, 0.0, 1, True))
+    gram = rng.normal(size=(6, n))  # K between six queries and the rows
+    wanted = np.column_stack([gram[:, m.rows] @ m.beta + m.b for m in machines])
+    found = expansion(machines, codes, K, scheme)
+    assert found.paired == (K > 2 and scheme == "ovo")
+    assert (np.diff(codes[found.support]) >= 0).all()
+    assert found.n_support.tolist() == [int((codes[found.support] == k).sum()) for k in range(K)]
+    used = {r for m in machines for r, b in zip(m.rows.tolist(), m.beta) if b != 0}
+    assert set(found.support.tolist()) == used
+    parts = found.parts(found.support)
+    sums = [gram[:, p.vectors] @ p.coef.T for p in parts]
+    assert found.decisions(sums) == pytest.approx(wanted)
+    same = Merged(np.arange(n), np.ones(n), np.arange(n), np.ones(n))
+    again = written_out(found, same, codes)
+    assert np.array_equal(again.coef, found.coef)
+    assert np.array_equal(again.support, found.support)
+    if found.paired:
+        score = votes(wanted, K)
+        for row, f in zip(score, wanted):
+            wins = np.zeros(K)
+            for (i, j), v in zip(pairs, f):
+                wins[i if v > 0 else j] += 1
+            assert np.floor(row + 0.5) == pytest.approx(wins)
+            order = np.lexsort((row, wins))
+            assert row.argmax() == order[-1]
+
+
+def test_equal_votes_are_settled_by_the_sum_of_decisions():
+    assert votes(np.array([[1.0, -5.0, 2.0]]), 3).argmax() == 2  # each wins once; the third by most
+    assert votes(np.array([[0.0, 0.0, 0.0]]), 3)[0].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_rows_of_a_precomputed_matrix_are_its_rows_and_columns():
+    K = np.arange(16.0).reshape(4, 4)
+    assert rows_at("precomputed", K, np.array([0, 2])).tolist() == [[0, 2], [8, 10]]
+    assert rows_at("precomputed", K, np.array([0]), np.array([1, 3])).tolist() == [[1, 3]]
+    assert rows_at("rbf", K, np.array([1])).tolist() == [[4, 5, 6, 7]]
+    assert rows_at(len, K, np.array([1])).tolist() == [[4, 5, 6, 7]]
+
+
+@pytest.mark.parametrize("team", [1, 3])
+def test_tasks_side_by_side(team):
+    def task(k):
+        return lambda stop: (k, stop.is_set())
+
+    assert together([task(k) for k in range(5)], team) == [(k, False) for k in range(5)]
+
+    def broken(stop):
+        raise ValueError("broken")
+
+    stopped = []
+
+    def patient(stop):
+        stopped.append(stop.wait(5))
+
+    with pytest.raises(ValueError, match="broken"):
+        together([broken, patient] if team == 1 else [patient, broken], team)
+    if team > 1:
+        assert stopped in ([], [True])
+
+
+def test_each_of_several_has_half_of_the_cache():
+    seen = []
+
+    def task(settings, stop):
+        seen.append((settings.cache_size, settings.n_jobs))
+
+    side_by_side([task], Settings(cache_size=100.0, n_jobs=2))
+    side_by_side([task, task], Settings(cache_size=100.0, n_jobs=2))
+    side_by_side([task, task], Settings(cache_size=100.0, n_jobs=1))
+    assert seen == [(100.0, 2), (50.0, 1), (50.0, 1), (50.0, 1), (50.0, 1)]
+
+
+def test_bounds_and_matrices_that_are_none():
+    X, y = np.arange(8.0).reshape(4, 2), [0, 0, 1, 1]
+    with pytest.raises(ModelError, match=r"C=1e.308 times the largest weight overflows"):
+        po.SVC(C=1e308).fit(X, y, sample_weight=[1, 1, 1, 100])
+    with pytest.raises(TableError, match=r"square matrix of the training rows; got shape \(4, 2\)"):
+        po.SVC(kernel="precomputed").fit(X, y)
+    with pytest.raises(TableError, match="must be dense"):
+        po.SVC(kernel="precomputed").fit(sparse.csr_array(X @ X.T), y)
+    model = po.SVC(kernel="precomputed").fit(X @ X.T, y)
+    assert model.__sklearn_tags__().input_tags.pairwise
+    assert not model.__sklearn_tags__().input_tags.sparse
+    assert po.SVC().__sklearn_tags__().input_tags.sparse

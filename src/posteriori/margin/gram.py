@@ -324,7 +324,8 @@ def checked_values(function: KernelFunction, a: Any, b: Any, dtype: Any = np.flo
 
 def small_enough(K: Array) -> Array:
     """K, whose values are numbers that can be squared."""
-    if not (np.abs(K) < LARGEST).all():
+    largest = K.dtype.type(min(LARGEST, float(np.finfo(K.dtype).max)))
+    if not (np.abs(K) < largest).all():
         raise ModelError("the kernel gave a value that is not finite, or too large for its precision")
     return K
 
