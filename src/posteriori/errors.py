@@ -149,6 +149,9 @@ def did_you_mean(name: object, known: Iterable[object], cutoff: float = 0.5) -> 
     ''
     """
     by_text = {str(k): k for k in known}
+    same = {"".join(text.split()).casefold(): text for text in by_text}  # but for case and blanks
+    if (found := same.get("".join(str(name).split()).casefold())) is not None:
+        return f"; did you mean {by_text[found]!r}?"
     close = difflib.get_close_matches(str(name), by_text, n=1, cutoff=cutoff)
     return f"; did you mean {by_text[close[0]]!r}?" if close else ""
 

@@ -102,3 +102,47 @@ def test_rows_without_a_label_are_counted_and_said(run, large, where):
     assert done.stdout.count("are left out") == 1
     assert f"{gone} rows have no 'class' and are left out" in done.stdout
     assert model.class_count_.sum() == len(frame) - gone
+
+
+def frame_of(n=900):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, n)
+    frame = pd.DataFrame({"x": np.round(rng.normal(size=n) + y, 3), "few": rng.integers(1, 5, n).astype(object)})
+    return frame.assign(word=rng.choice(["red", "blue"], n), **{"class": np.array(["no", "yes"])[y]})
+
+
+def late(what):
+    frame = frame_of()
+    if what == "a word among whole numbers":
+        frame.loc[700, "few"] = "three"
+    elif what == "a quote":
+        frame.loc[700, "word"] = "red, or blue"
+    elif what == "lines in quotes":
+        frame.loc[::2, "word"] = "red\nor\nblue"
+    return frame.to_csv(index=False)
+
+
+WAYS = {
+    "a word among whole numbers": (lambda: late("a word among whole numbers"), ()),
+    "a quote": (lambda: late("a quote"), ()),
+    "lines in quotes": (lambda: late("lines in quotes"), ()),
+    "decimal commas": (lambda: frame_of().to_csv(index=False, sep=";", decimal=","), ()),
+    "words for missing cells": (lambda: frame_of().replace("blue", "k.A.").to_csv(index=False), ("--missing", "k.A.")),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("head", [1501, 1517, 4001])
+def test_what_comes_late_in_a_file_is_read_as_in_the_whole(run, tmp_path, monkeypatch, way, head):
+    content, words = WAYS[way]
+    path = tmp_path / "t.csv"
+    path.write_text(content())
+    monkeypatch.setattr(bulk, "HEAD", head)
+    monkeypatch.setattr(bulk, "BLOCK", 700)
+    streamed, _ = train(run, path, "s.posteriori", *words)
+    monkeypatch.setattr(bulk, "LARGE", 1 << 60)
+    whole, _ = train(run, path, "w.posteriori", *words)
+    for name in ("few", "word"):
+        assert list(map(str, streamed.schema_[name].values)) == list(map(str, whole.schema_[name].values))
+    assert np.array_equal(streamed.statistics_.cells.table, whole.statistics_.cells.table)
+    assert streamed.kinds.reading == whole.kinds.reading

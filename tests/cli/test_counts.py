@@ -125,3 +125,27 @@ def test_inspect_says_what_is_known_of_a_column(run, data, tmp_path):
         (a,) = [line for line in lines if line.startswith("a ")]
         assert any(words in a for words in said), a
         assert any("x, y, z" in line for line in lines)
+
+
+def test_models_of_different_costs_are_not_merged(run, data, tmp_path):
+    costs = tmp_path / "costs.csv"
+    costs.write_text(",no,yes\nno,0,5\nyes,1,0\n")
+    made = {name: tmp_path / f"{name}.posteriori" for name in ("plain", "costly", "again", "priced")}
+    told = {"plain": [], "costly": ["--loss", costs], "again": ["--loss", costs], "priced": ["--reject", 0.2]}
+    for name, words in told.items():
+        assert run("train", data, "-t", "class", "-m", "naive", "-o", made[name], *words).exit_code == 0
+    out = tmp_path / "out.posteriori"
+    for one, other in (("plain", "costly"), ("costly", "plain"), ("costly", "priced")):
+        done = run("merge", made[one], made[other], "-o", out)
+        assert done.exit_code == 5
+        assert "decide by different costs" in done.stderr
+        assert not out.exists()
+    assert run("merge", made["costly"], made["again"], "-o", out).exit_code == 0
+    assert po.load(out).loss_ == po.load(made["costly"]).loss_
+
+
+@pytest.mark.parametrize("price", ["0", "-1", "nan", "inf"])
+def test_a_price_that_is_none_is_refused(run, data, price):
+    done = run("train", data, "-t", "class", "-m", "naive", "--reject", price)
+    assert done.exit_code == 2
+    assert "above 0" in done.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import posteriori as po
@@ -67,3 +69,39 @@ def test_explain_says_what_each_attribute_adds(run, data, model):
 def test_explain_of_a_row_or_a_class_that_is_not_there(run, data, model):
     assert run("explain", model, data, "--row", 81).exit_code == 4
     assert "did you mean 'yes'" in run("explain", model, data, "--class", "yess").stderr
+
+
+def test_structure_of_dates_ids_and_texts(run, tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 200)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 500, 200), unit="D")
+    frame = pd.DataFrame(
+        {"name": [f"n{i}" for i in range(200)], "when": days.strftime("%Y-%m-%d"), "a": a, "b": a ^ (a & 0)}
+    )
+    path, out = tmp_path / "a table.csv", tmp_path / "the net.posteriori"
+    frame.assign(same=1).to_csv(path, index=False)
+    done = run("structure", path, "-o", out)
+    assert done.exit_code == 0, done.output
+    assert "name: left out" in done.stdout
+    assert "same: left out, every cell is '1'" in done.stdout
+    assert f"posteriori query '{out}'" in done.stdout
+    assert set(po.load(out).nodes) == {"when", "a", "b"}
+    assert run("structure", "-", input=path.read_text()).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["-o", "net.cvs"], 3),
+        (["-o", "nowhere/net.bif"], 6),
+        (["--svg", "x.svg", "--dot", "x.svg"], 6),
+        (["--score", "bim"], 2),
+    ],
+)
+def test_outputs_of_structure_are_refused_before_the_work(run, data, tmp_path, monkeypatch, words, code):
+    monkeypatch.chdir(tmp_path)
+    if words[0] != "--score":
+        monkeypatch.setattr("posteriori.structure.search.learn_structure", None)  # the work is never begun
+    done = run("structure", data, *words)
+    assert done.exit_code == code, done.output
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data.csv"]

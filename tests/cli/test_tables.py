@@ -35,7 +35,7 @@ FAULTS = {
     "no rows": ("a,b,class\n", 4, "has no rows"),
     "empty": ("", 3, "is empty"),
     "no labels": ("a,class\n" + "1.5,\n" * 30, 4, "no rows"),
-    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe" * 30, 3, "is not utf-8 text"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe" * 30, 3, "is no text"),
 }
 
 
@@ -137,7 +137,8 @@ def test_a_quantity_is_no_class_until_it_is_cut(run, data, tmp_path):
 
 def test_bins_keep_equal_numbers_together_and_stand_in_order():
     y = np.array([0.0] * 50 + list(range(1, 51)))
-    labels, classes = binned(y, 4)
+    labels, classes, edges = binned(y, 4)
+    assert [labels[y <= e].tolist()[-1] for e in edges] == classes[:-1]
     assert len(classes) == 3
     assert classes == sorted(classes)
     assert len(set(labels[:50])) == 1
@@ -202,3 +203,33 @@ def test_json_lines_and_parquet_in(run, data, tmp_path):
     for path in (tmp_path / "d.parquet", tmp_path / "d.jsonl"):
         done = run("train", path, "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori", "--json")
         assert json.loads(done.stdout)["rows"] == 80, done.output
+
+
+def test_columns_that_say_nothing_are_left_out_and_said(run, data, tmp_path):
+    path, out = tmp_path / "dull.csv", tmp_path / "m.posteriori"
+    pd.read_csv(data).assign(empty=None, same="one", nearly=["one", *[None] * 79]).to_csv(path, index=False)
+    done = run("train", path, "-t", "class", "-m", "naive", "-o", out)
+    assert "empty: left out, every cell is missing" in done.stdout
+    assert "same: left out, every cell is 'one'" in done.stdout
+    assert set(po.load(out).schema_.names) == {"a", "b", "c", "stage", "nearly"}
+    path.write_text("class\na\nb\na\nb\n")
+    done = run("train", path, "-t", "class", "-m", "naive", "-o", out)
+    assert done.exit_code == 4
+    assert "no column besides the target" in done.stderr
+
+
+def test_numbers_that_some_words_make_words_are_said(run, data, tmp_path):
+    path = tmp_path / "mixed.csv"
+    frame = pd.read_csv(data)
+    frame["a"] = frame["a"].astype(object)
+    frame.loc[::9, "a"] = "weiss nicht"
+    frame.to_csv(path, index=False)
+    done = run("train", path, "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori")
+    assert "a: 9 of 80 cells are no numbers, 'weiss nicht' the first" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(("said", "meant"), [("CLASS", "class"), (" class", "class"), ("A", "a"), ("clas", "class")])
+def test_the_nearest_name_is_offered_whatever_its_case(run, data, said, meant):
+    done = run("train", data, "-t", said, "-m", "naive")
+    assert done.exit_code == 4
+    assert f"did you mean {meant!r}?" in done.stderr

@@ -65,7 +65,7 @@ def test_classes_that_do_not_match_are_named(classes, said):
         (lambda: po.Loss.zero_one(2).with_reject(np.nan), "finite number"),
         (lambda: po.Loss.zero_one(2).with_reject("cheap"), "'cheap'"),
         (lambda: po.Loss.zero_one(2).with_reject(0.1).with_reject(0.2), "reject row already"),
-        (lambda: po.Loss.zero_one(["reject", "keep"]).with_reject(0.1).labels(), "'reject' is an action already"),
+        (lambda: po.Loss.zero_one(["reject", "keep"]).with_reject(0.1).labels("keep"), "'keep' is an action already"),
         (lambda: po.Loss.zero_one([-1, 1]).with_reject(0.1).labels(-1), "-1 is an action already"),
         (
             lambda: po.Loss.from_table({"a": {"a": 0, "b": 1}, "b": {"a": 1}}),
@@ -114,3 +114,10 @@ def test_a_loss_equals_losses_alone():
     assert loss != po.Loss.per_class({"in": 1, "out": 5})
     assert loss != 3
     assert loss.__eq__(3) is NotImplemented  # so that the other side is asked
+
+
+def test_the_reject_label_is_never_a_class():
+    classes = ["keep"]
+    for label in ("reject", "rejected", "rejected 0"):
+        assert po.Loss.zero_one(classes).with_reject(0.1).labels().tolist() == [*classes, label]
+        classes.append(label)

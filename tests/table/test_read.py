@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import posteriori as po
@@ -31,7 +31,7 @@ def csv(tmp_path):
 
 
 def test_first_pass_decides_and_says(csv):
-    with pytest.warns(UserWarning, match=r"1 rows have no 'class' \(first: row 7\)"):
+    with pytest.warns(UserWarning, match=r"1 rows have no 'class' \(first: row 8\)"):
         table = po.read(csv, target="class")
     assert table.schema.kinds == ("categorical", "categorical", "numeric")
     assert table.schema["lift"].values == ("no", "yes")
@@ -131,9 +131,17 @@ def test_numbers_come_back_whatever_their_marks(cells, sign, decimal):
     assert table.schema["x"].kind in ("numeric", "binary")
 
 
-def test_a_decimal_comma_that_was_not_told_is_warned_about():
-    with pytest.warns(UserWarning, match="column 'a' holds words like '1,5': decimal=','"):
-        text("a;b\n1,5;x\n2;y\n")
+def test_a_decimal_comma_is_read_and_said():
+    table = text("a;b\n1,5;x\n2;y\n-0,125;x\n", target="b")
+    assert table.X["a"].tolist() == [1.5, 2.0, -0.125]
+    assert "a: numbers with a decimal comma, as '1,5'" in repr(table)
+    assert table.schema.reading.decimal == ","
+    assert text("a,b\n1.5,x\n").schema.reading.decimal == "."
+
+
+def test_a_comma_that_may_part_thousands_is_warned_about():
+    with pytest.warns(UserWarning, match="column 'a' holds words like '1,500': decimal=','"):
+        assert text("a;b\n1,500;x\n2,250;y\n").X["a"].tolist() == ["1,500", "2,250"]
 
 
 # -- headers, names, encodings, open files ------------------------------------------------------------------------------
@@ -176,14 +184,15 @@ def test_names_that_differ_by_case_are_kept_in_every_format(tmp_path):
 def test_encodings(tmp_path):
     path = tmp_path / "cities.csv"
     path.write_bytes("city,n\nMünchen,1\nGenève,2\n".encode("latin-1"))
-    with pytest.raises(FormatError, match=r"cities.csv is not utf-8 text .*encoding='latin-1'"):
-        po.read(path)
-    for encoding in ("latin-1", "cp1252"):
+    with pytest.raises(FormatError, match=r"cities.csv is not utf-8 text \(line 2\): .*'cp1252'"):
+        po.read(path, encoding="utf-8")
+    assert "no UTF-8 text: read as cp1252" in repr(po.read(path))
+    for encoding in (None, "latin-1", "cp1252"):
         assert po.read(path, encoding=encoding).X["city"].tolist() == ["München", "Genève"]
     for encoding in ("utf-16", "gbk", "utf-8-sig"):
         content = "城市,n\n北京,1\n上海,2\n".encode(encoding)
         path.write_bytes(content)
-        assert list(po.read(path, encoding=encoding).X) == ["城市", "n"]
+        assert list(po.read(path).X) == list(po.read(path, encoding=encoding).X) == ["城市", "n"]
         assert po.read(io.BytesIO(content), encoding=encoding).X["城市"].tolist() == ["北京", "上海"]
     packed = tmp_path / "cities.csv.gz"
     packed.write_bytes(gzip.compress("city,n\nGenève,2\n".encode("latin-1")))
@@ -244,9 +253,41 @@ def test_dates_written_year_first_are_dates(cell, day):
     np.testing.assert_array_equal(po.table.frame.open_frame(table).column(0), [day, np.nan])
 
 
-@pytest.mark.parametrize("cell", ["01/02/1970", "31.12.2020", "2020-02-31", "2020-13-01", "in 2020"])
-def test_dates_in_doubt_stay_words(cell):
+@pytest.mark.parametrize(
+    "cell", ["2020-02-31", "2020-13-01", "in 2020", "32.12.2020", "31.13.2020", "1 Foo 2020", "3.4.5"]
+)
+def test_what_is_no_date_stays_a_word(cell):
     assert text(f"d,y\n{cell},a\n{cell},b\n").X["d"].tolist() == [cell, cell]
+
+
+def test_dates_in_doubt_stay_words_with_a_word():
+    with pytest.warns(UserWarning, match="no cell tells whether the day or the month comes first"):
+        assert text("d,y\n01/02/1970,a\n03/04/1970,b\n").X["d"].tolist() == ["01/02/1970", "03/04/1970"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2200, 1, 1)), min_size=1, max_size=20),
+    st.sampled_from(["%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%d %b %Y", "%d-%b-%Y", "%B %d, %Y", "%Y/%m/%d"]),
+    st.sampled_from(["", " %H:%M", " %H:%M:%S"]),
+)
+def test_dates_come_back_however_they_are_written(days, form, clock):
+    """A form is found, and is the right one, unless day and month can change places in every cell."""
+    assume("b" in form.lower() or form[1] == "Y" or "." in form or any(d.day > 12 for d in days))
+    written = [d.strftime(form + clock) for d in days]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = text("d;y\n" + "".join(f"{w};a\n" for w in written))
+    cut = {"": "D", " %H:%M": "m", " %H:%M:%S": "s"}[clock]
+    np.testing.assert_array_equal(table.X["d"].to_numpy(), np.array(days, dtype=f"datetime64[{cut}]").astype("M8[us]"))
+    assert dict(table.schema.reading.dates).keys() == {"d"}
+
+
+def test_a_target_of_dates_is_named_or_taken_as_classes():
+    with pytest.raises(BadValue, match=r"the target 'y' .* holds dates.*--kind y=categorical"):
+        text("x,y\n1,2020-01-01\n2,2020-01-02\n", target="y")
+    taken = text("x,y\n1,2020-01-01\n2,2020-01-02\n", target="y", kinds={"y": "categorical"})
+    assert taken.y.tolist() == ["2020-01-01", "2020-01-02"]
 
 
 def test_matrices_of_dates_and_spans_are_days():
@@ -278,7 +319,7 @@ def test_a_quantity_goes_to_the_regressors():
 
 
 def test_rows_without_a_target_are_left_out_with_a_word():
-    with pytest.warns(UserWarning, match=r"2 rows have no 'y' \(first: row 1\)"):
+    with pytest.warns(UserWarning, match=r"2 rows have no 'y' \(first: row 2\)"):
         table = text("x,y\n1,1\n2,?\n3,0\n4,\n", target="y")
     assert table.y.tolist() == [1, 0]
     assert table.y.dtype == np.int64
@@ -359,7 +400,7 @@ def test_arff_heads_that_are_none_are_named(head, message):
         {"header": [1, 2]},
         {"format": "cvs"},
         {"encoding": "utf-9"},
-        {"encoding": None},
+        {"encoding": 3},
         {"sql": 3},
     ],
 )
@@ -449,12 +490,31 @@ def test_words_for_a_missing_cell_among_numbers_are_known(word):
     assert word in set(names.X["a"])  # among words it is one more
 
 
-def test_a_wide_encoding_is_named(tmp_path):
+def test_a_wide_encoding_is_read_by_its_mark(tmp_path):
     file = tmp_path / "wide.csv"
-    file.write_text("a,b\n1,x\n2,y\n", encoding="utf-16")
-    with pytest.raises(FormatError, match="utf-16"):
+    for encoding in ("utf-16", "utf-32"):
+        file.write_text("a,b\n1,x\n2,y\n", encoding=encoding)
+        assert (
+            po.read(file).schema.names
+            == po.read(file, encoding="utf-16" if encoding == "utf-16" else "utf-32").schema.names
+        )
+        assert f"read as {encoding}" in repr(po.read(file))
+
+
+def test_a_byte_that_is_not_of_the_encoding_is_named_by_its_line(tmp_path):
+    file = tmp_path / "long.csv"
+    lines = [b"a,b", *(b"%d,x" % i for i in range(200_000))]
+    lines[150_430] += b"\xff\xfe\xfd"
+    file.write_bytes(b"\n".join(lines))
+    with pytest.raises(FormatError, match=r"is not utf-8 text \(line 150431\)"):
         po.read(file)
-    assert po.read(file, encoding="utf-16").schema.names == ("a", "b")
+
+
+def test_words_told_to_be_missing_are_so_beside_the_usual_ones():
+    table = text("a,b\n1.5,x\n?,unknown\nunknown,y\n", missing="unknown")
+    assert table.X["a"].isna().tolist() == [False, True, True]
+    assert table.X["b"].isna().tolist() == [False, True, False]
+    assert text("a\n1\n?\n", missing=[]).schema.kinds == ("categorical",)
 
 
 @given(

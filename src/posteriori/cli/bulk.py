@@ -12,7 +12,7 @@ import pathlib
 import re
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,12 +23,11 @@ import numpy as np
 from ..bayes.naive import NaiveBayes
 from ..errors import BadValue, FormatError
 from ..kernels import n_threads
-from ..table.dates import PARTS, date_part
+from ..table.dates import PARTS, YEAR_FIRST, date_part
 from ..table.files import csv_source
-from ..table.read import MISSING
 from ..table.schema import Column, Schema
 from .guard import interrupt
-from .stream import as_values
+from .stream import as_labels, as_values
 from .tables import Source, open_head
 
 LARGE = 64 << 20  # bytes of text from which it pays
@@ -51,9 +50,17 @@ class Plan:
 
 
 def is_bulk(path: str) -> bool:
-    """Whether a file is plain text, and so large that it is better never held whole."""
+    """Whether a file is plain text in UTF-8, and so large that it is better never held whole."""
     file = pathlib.Path(path)
-    return path != "-" and file.suffix.lower() in (".csv", ".tsv") and file.is_file() and file.stat().st_size >= LARGE
+    if path == "-" or file.suffix.lower() not in (".csv", ".tsv") or not file.is_file():
+        return False
+    if file.stat().st_size < LARGE:
+        return False
+    try:
+        _Head(path).getvalue().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def fit_bulk(
@@ -61,14 +68,31 @@ def fit_bulk(
 ) -> tuple[NaiveBayes, Source]:
     """(the model, what its head said): `told` hears the bytes that are counted, and all there are."""
     source = open_head(_Head(path), target, kinds, missing)
-    plan = _plan(path, source, target)
+    words: set[str] = set()
+    while True:
+        try:
+            return _fitted(path, source, _plan(path, source, target, words), told)
+        except _Words as found:  # all cells are words then, as if the file had been looked at whole
+            words.add(found.column)
+
+
+class _Words(Exception):
+    """A word in a column, the head of which has whole numbers alone."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+        self.column = column
+
+
+def _fitted(path: str, source: Source, plan: Plan, told: Callable[[int, int], Any]) -> tuple[NaiveBayes, Source]:
+    target = plan.target
     size, done, gone, merged = os.path.getsize(path), 0, 0, None
     workers = n_threads(None, 1 << 30)
     waiting: deque[tuple[int, Future[tuple[NaiveBayes | None, int]]]] = deque()
     with ThreadPoolExecutor(workers) as team:
         try:
             for first, block in _blocks(path, plan):
-                waiting.append((len(block), team.submit(partial(_counted, plan, tuple(missing or ())), first, block)))
+                waiting.append((len(block), team.submit(partial(_counted, plan), first, block)))
                 del block
                 while len(waiting) > workers:
                     merged, done, gone = _add(merged, waiting.popleft(), done, gone)
@@ -108,33 +132,43 @@ class _Head(io.BytesIO):
     def __init__(self, path: str) -> None:
         with open(path, "rb") as file:
             piece = file.read(HEAD)
-        super().__init__(piece[: piece.rfind(b"\n") + 1] or piece)
+        super().__init__(piece[: _line_end(piece, b'"')] or piece)
         self.name = path
 
 
-def _plan(path: str, source: Source, target: str) -> Plan:
+def _line_end(piece: bytes, quote: bytes) -> int:
+    """Behind the last line of a piece that ends outside quotation marks."""
+    end = piece.rfind(b"\n") + 1
+    while quote and end and piece.count(quote, 0, end) % 2:
+        end = piece.rfind(b"\n", 0, end - 1) + 1
+    return end
+
+
+def _plan(path: str, source: Source, target: str, words: Collection[str] = ()) -> Plan:
     import duckdb
 
     head, table = _Head(path), source.table
     with tempfile.TemporaryDirectory() as room, duckdb.connect(":memory:") as engine:
         file = pathlib.Path(room, f"head{pathlib.Path(path).suffix}")
         file.write_bytes(head.getvalue())
-        read, names, _ = csv_source(engine, file, str(file).replace("'", "''"), path, ".", None)
+        read, names, _ = csv_source(
+            engine, file, str(file).replace("'", "''"), path, table.schema.reading.decimal, None
+        )
     has = re.search(r"delim='((?:[^']|'')*)', header=(true|false), skip=(\d+)(?:, quote='((?:[^']|'')*)')?", read)
     assert has is not None
     mark, header, skip, quote = has[1].replace("''", "'"), has[2] == "true", int(has[3]), has[4]
     dates = frozenset(str(n) for n in table.X.columns if table.X[n].dtype.kind == "M")
-    columns = tuple(_open(c) for c in table.schema.columns)
-    schema = Schema(columns, target=target)
+    columns = tuple(_open(c, c.name in words) for c in table.schema.columns)
+    schema = Schema(columns, target=target, reading=table.schema.reading)
     known = tuple(np.unique(table.y).tolist()) if table.y.dtype != object else tuple(sorted(set(map(str, table.y))))
-    quoted: str | bool = quote.replace("''", "'") if quote else False
+    quoted: str | bool = quote.replace("''", "'") if quote else b'"' not in head.getvalue() and '"'
     return Plan(path, names, mark, quoted, skip + header, schema, target, known, dates)
 
 
-def _open(column: Column) -> Column:
+def _open(column: Column, words: bool) -> Column:
     """A column of which only the head is known: its kind stays, its values are those that the rows will have."""
     kind = "categorical" if column.kind == "binary" else column.kind
-    return Column(column.name, kind, column.values, frozenset())
+    return Column(column.name, kind, () if words else column.values, frozenset())
 
 
 def _blocks(path: str, plan: Plan) -> Iterator[tuple[int, bytes]]:
@@ -146,10 +180,7 @@ def _blocks(path: str, plan: Plan) -> Iterator[tuple[int, bytes]]:
         line, rest = plan.skip + 1, b""
         while piece := file.read(BLOCK):
             piece = rest + piece
-            end = piece.rfind(b"\n") + 1
-            while mark and end and piece.count(mark, 0, end) % 2:
-                end = piece.rfind(b"\n", 0, end - 1) + 1
-            if end:
+            if end := _line_end(piece, mark):
                 yield line, piece[:end]
                 line += piece.count(b"\n", 0, end)
             rest = piece[end:]
@@ -157,12 +188,12 @@ def _blocks(path: str, plan: Plan) -> Iterator[tuple[int, bytes]]:
             yield line, rest
 
 
-def _counted(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> tuple[NaiveBayes | None, int]:
+def _counted(plan: Plan, first: int, block: bytes) -> tuple[NaiveBayes | None, int]:
     """(the model of a block, or None where none of its rows has a label; how many have none)."""
     import pyarrow as pa
 
-    table = _parsed(plan, missing, first, block)
-    labels = as_values(_words(table.column(plan.target)), plan.classes)
+    table = _parsed(plan, first, block)
+    labels = as_labels(_words(table.column(plan.target)), plan.target, replace(plan.schema, classes=plan.classes))
     kept = np.array([v is not None for v in labels.tolist()])
     gone = int((~kept).sum())
     if not kept.any():
@@ -175,7 +206,7 @@ def _counted(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> 
     return NaiveBayes(kinds=bare, n_jobs=1).fit(pa.table(columns), labels), gone
 
 
-def _parsed(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> Any:
+def _parsed(plan: Plan, first: int, block: bytes) -> Any:
     import pyarrow as pa
     import pyarrow.csv as pc
 
@@ -185,6 +216,7 @@ def _parsed(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> A
     types |= {n: pa.string() for n, kind in kinds.items() if kind == "text"} | {
         n: pa.timestamp("us") for n in plan.dates
     }
+    reading = plan.schema.reading
     wanted = {*kinds, *plan.dates, plan.target} & set(plan.names)
     try:
         return pc.read_csv(
@@ -196,7 +228,9 @@ def _parsed(plan: Plan, missing: tuple[str, ...], first: int, block: bytes) -> A
             convert_options=pc.ConvertOptions(
                 column_types=types,
                 include_columns=[n for n in plan.names if n in wanted],
-                null_values=list({*MISSING, *missing}),
+                null_values=list(reading.gaps),
+                decimal_point=reading.decimal,
+                timestamp_parsers=[pc.ISO8601, "%Y/%m/%d", *(form for _, form in reading.dates if form != YEAR_FIRST)],
             ),
         ).combine_chunks()
     except pa.ArrowInvalid as error:
@@ -242,7 +276,12 @@ def _column(plan: Plan, column: Column, table: Any) -> Any:
     cells = table.column(column.name)
     if column.kind != "categorical":
         return cells
-    return as_values(_words(cells), column.values) if column.values and _numbers(column) else _words(cells)
+    if not (column.values and _numbers(column)) and not plan.schema.reading.told:
+        return _words(cells)
+    found = as_values(_words(cells), column.values, plan.schema.reading)
+    if column.values and _numbers(column) and any(isinstance(v, str) for v in found.tolist()):
+        raise _Words(column.name)
+    return found
 
 
 def _numbers(column: Column) -> bool:

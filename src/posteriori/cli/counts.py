@@ -24,30 +24,36 @@ from .stream import batches
 MOST_SHOWN = 40  # columns
 
 
-def run_update(model_file: str, data: str, target: str | None, output: str | None, forget: bool, quiet: bool) -> None:
+def run_update(
+    model_file: str, data: str, target: str | None, output: str | None, forget: bool, quiet: bool, encoding: str | None
+) -> None:
     """Learn the rows of a file too, or take them out again; the model file changes at the end or not at all."""
     model = open_model(model_file)
-    counting, n = inner(model), 0
+    counting, n, gone = inner(model), 0, np.zeros(0, dtype=int)
     if not hasattr(counting, "forget"):
         raise ModelError(
             f"a {type(counting).__name__} keeps no counts: it can neither learn more nor forget; train it again"
         )
-    with batches(data, schema_of(model), target_of(model, target), schema_of(model).classes) as rows:
+    named = target_of(model, target)
+    with batches(data, schema_of(model), named, encoding, quiet) as rows:
         for batch in rows:
             interrupt.check()
             step = counting.forget if forget else counting.partial_fit
-            step(batch.columns, _labels(batch.labels, counting.classes_))
-            n += len(batch)
+            if len(batch):
+                step(batch.columns, _labels(batch.labels))
+            n, gone = n + len(batch), np.append(gone, batch.gone)
     interrupt.check()
     save(model, output or model_file)
     if not quiet:
         did = "forgotten" if forget else "learned"
+        if len(gone):
+            line(console(), f"{len(gone):,} rows have no {named!r} (first: row {gone[0]}) and are left out", "yellow")
         line(console(), f"{n:,} rows {did}, {_rows(counting)} in all → {output or model_file}")
 
 
-def _labels(labels: Any, known: Any) -> Any:
-    """Labels in the type that the model's own have, where that holds them."""
-    cells = labels.tolist() if isinstance(labels, np.ndarray) else labels.to_pylist()
+def _labels(labels: Any) -> Any:
+    """Labels in their own type, where it is one."""
+    cells = labels.tolist()
     return np.array(cells) if len({type(c) for c in cells}) == 1 else np.array(cells, dtype=object)
 
 
@@ -67,6 +73,10 @@ def run_merge(files: list[str], output: str, quiet: bool) -> None:
             )
         total = total + inner(model)
     merged: Any = total
+    losses = [model.loss_ if isinstance(model, RiskClassifier) else None for model in models]
+    for file, loss in zip(files[1:], losses[1:]):
+        if (loss is None) != (losses[0] is None) or loss != losses[0]:
+            raise ModelError(f"{files[0]} and {file} decide by different costs: train both with the same, or with none")
     if isinstance(models[0], RiskClassifier):
         merged = copy.copy(models[0])
         merged.estimator_ = total

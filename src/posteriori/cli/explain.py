@@ -12,10 +12,18 @@ from .render import console
 from .stream import batches
 
 
-def run_explain(model_file: str, data: str, row: int, of: str | None, against: str | None, as_json: bool) -> None:
+def run_explain(
+    model_file: str,
+    data: str,
+    row: int,
+    of: str | None,
+    against: str | None,
+    as_json: bool,
+    encoding: str | None = None,
+) -> None:
     """Log-odds of every attribute of one row, and the least changes that would change its decision."""
     model = open_model(model_file)
-    case = the_row(model, data, row)
+    case = the_row(model, data, row, encoding)
     classes = {str(c): c for c in inner(model).classes_.tolist()}
     why = explain(model, case, _class(of, classes), _class(against, classes))
     if as_json:
@@ -26,15 +34,15 @@ def run_explain(model_file: str, data: str, row: int, of: str | None, against: s
         out.print(why.text(width=wide), markup=False, highlight=False)
 
 
-def the_row(model: Any, data: str, row: int) -> dict[str, Any]:
+def the_row(model: Any, data: str, row: int, encoding: str | None = None) -> dict[str, Any]:
     """Row number `row`, from 1, of a file."""
     n = 0
-    with batches(data, schema_of(model)) as rows:
+    with batches(data, schema_of(model), encoding=encoding) as rows:
         for batch in rows:
-            if row <= batch.first + len(batch):
-                at = row - 1 - batch.first
+            n = int(batch.rows[-1])
+            if row <= n:
+                at = row - int(batch.rows[0])
                 return {name: _one(cells[at]) for name, cells in batch.columns.items()}
-            n = batch.first + len(batch)
     raise BadValue(f"{data} has {n:,} rows; there is no row {row:,}")
 
 

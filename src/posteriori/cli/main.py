@@ -55,6 +55,7 @@ def train(
     ] = None,
     kind: o.Kinds = None,
     missing: o.Missing = None,
+    encoding: o.Encoding = None,
     bins: o.Bins = None,
     sql: o.Sql = None,
     loss: o.LossFile = None,
@@ -81,7 +82,7 @@ def train(
 
     run_train(
         data, target, output, model, kind, missing, bins, sql, loss, reject, cv, time_limit, seed, json, quiet,
-        report=report, with_rows=with_rows,
+        report=report, with_rows=with_rows, encoding=encoding,
     )  # fmt: skip
 
 
@@ -92,6 +93,7 @@ def compare(
     target: o.Target,
     kind: o.Kinds = None,
     missing: o.Missing = None,
+    encoding: o.Encoding = None,
     bins: o.Bins = None,
     sql: o.Sql = None,
     model: Annotated[list[str] | None, typer.Option("--model", "-m", help="Only this one (may be repeated).")] = None,
@@ -113,7 +115,7 @@ def compare(
     from .train import run_compare
 
     run_compare(
-        data, target, kind, missing, bins, sql, model, json, quiet,
+        data, target, kind, missing, bins, sql, model, json, quiet, encoding,
         loss=loss, reject=reject, cv=cv, time_limit=time_limit, seed=seed,
     )  # fmt: skip
 
@@ -133,6 +135,7 @@ def predict(
     reject: o.Reject = None,
     keep: Annotated[bool, typer.Option("--keep", help="Copy the columns of the input too.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="No apostrophe before text that a spreadsheet would run.")] = False,
+    encoding: o.Encoding = None,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
@@ -145,7 +148,7 @@ def predict(
     """
     from .predict import run_predict
 
-    run_predict(model, data, output, format, loss, reject, keep, raw, quiet)
+    run_predict(model, data, output, format, loss, reject, keep, raw, quiet, encoding)
 
 
 @app.command(epilog=CODES)
@@ -156,6 +159,7 @@ def explain(
     row: Annotated[int, typer.Option("--row", min=1, help="The row, from 1, without the line of names.")] = 1,
     of: Annotated[str | None, typer.Option("--class", help="Weigh this class, not the most probable.")] = None,
     against: Annotated[str | None, typer.Option("--against", help="Against this one, not the next.")] = None,
+    encoding: o.Encoding = None,
     json: o.Json = False,
     debug: o.Debug = False,
 ) -> None:
@@ -167,7 +171,7 @@ def explain(
     """
     from .explain import run_explain
 
-    run_explain(model, data, row, of, against, json)
+    run_explain(model, data, row, of, against, json, encoding)
 
 
 @app.command(epilog=CODES)
@@ -191,6 +195,7 @@ def learn(
     data: o.Data,
     output: o.NewModel = None,
     target: o.OwnTarget = None,
+    encoding: o.Encoding = None,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
@@ -202,7 +207,7 @@ def learn(
     """
     from .counts import run_update
 
-    run_update(model, data, target, output, False, quiet)
+    run_update(model, data, target, output, False, quiet, encoding)
 
 
 @app.command(epilog=CODES)
@@ -212,6 +217,7 @@ def forget(
     data: o.Data,
     output: o.NewModel = None,
     target: o.OwnTarget = None,
+    encoding: o.Encoding = None,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
@@ -223,7 +229,7 @@ def forget(
     """
     from .counts import run_update
 
-    run_update(model, data, target, output, True, quiet)
+    run_update(model, data, target, output, True, quiet, encoding)
 
 
 @app.command(epilog=CODES)
@@ -273,11 +279,17 @@ def query(
 @guarded
 def structure(
     data: o.Data,
-    score: Annotated[str, typer.Option("--score", help="bic, aic, bdeu, k2, fnml or mdl.")] = "bic",
+    score: Annotated[str, typer.Option("--score", help="bic, aic, bdeu, k2, fnml, mdl or loglik.")] = "bic",
     svg: Annotated[str | None, typer.Option("--svg", help="Draw it to this file.")] = None,
     dot: Annotated[str | None, typer.Option("--dot", help="Write it for Graphviz.")] = None,
-    output: Annotated[str | None, typer.Option("--output", "-o", help="The fitted network (.bif, .net, …).")] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="The network: .bif, .net, .posteriori, ….")
+    ] = None,
     seed: o.Seed = 0,
+    kind: o.Kinds = None,
+    missing: o.Missing = None,
+    sql: o.Sql = None,
+    encoding: o.Encoding = None,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
@@ -289,7 +301,7 @@ def structure(
     """
     from .network import run_structure
 
-    run_structure(data, score, svg, dot, output, seed, quiet)
+    run_structure(data, score, svg, dot, output, seed, quiet, kind, missing, sql, encoding)
 
 
 @app.command(epilog=CODES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from dataclasses import replace
 from typing import Any
 
 from ..decision.classifier import RiskClassifier
@@ -30,9 +31,11 @@ def inner(model: Any) -> Any:
 
 
 def schema_of(model: Any) -> Schema:
-    """The columns and classes of a model."""
+    """The columns and classes of a model, and how the file that it learned from was read."""
     kinds = getattr(inner(model), "kinds", None)
     found: Schema | None = getattr(inner(model), "schema_", kinds if isinstance(kinds, Schema) else None)
+    if found is not None and isinstance(kinds, Schema):
+        found = replace(found, reading=kinds.reading)
     if found is None:
         raise ModelError(f"a {type(inner(model)).__name__} keeps no schema: use it from Python")
     return found

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import pathlib
-import warnings
+import shlex
 from typing import Any
 
 import numpy as np
 from rich.text import Text
 
 from ..drafts import whole_file
-from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
+from ..errors import BadParameter, BadValue, UnknownColumn, WriteError, did_you_mean, listed
+from ..network.formats import suffix_of
+from ..store.file import save
 from .plain import cut, plain
 from .render import busy, console, line
 
@@ -115,17 +117,24 @@ def run_structure(
     output: str | None,
     seed: int,
     quiet: bool,
+    kinds: list[str] | None = None,
+    missing: list[str] | None = None,
+    sql: str | None = None,
+    encoding: str | None = None,
 ) -> None:
     """Learn who depends on whom; print it, draw it, save the network."""
     from ..network.bayesnet import BayesNet
     from ..structure.search import learn_structure
-    from ..table.read import read
+    from .tables import open_rows, told_kinds
 
     out = console()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        table = read("/dev/stdin" if data == "-" else data)
-    frame = _cut_numbers(table, out, quiet)
+    _refuse_outputs([path for path in (svg, dot, output) if path is not None], data)
+    if output is not None and not output.endswith(".posteriori"):
+        suffix_of(output)
+    source = open_rows(data, told_kinds(kinds), sql, missing=missing or None, encoding=encoding)
+    for note in source.notes if not quiet else ():
+        line(out, note, "yellow")
+    frame = _cut_numbers(source.table, out, quiet)
     with busy(f"searching over {len(frame.columns)} columns", quiet):
         dag = learn_structure(frame, score=score, random_state=seed).dag
     if not quiet:
@@ -141,9 +150,19 @@ def run_structure(
         _write(dot, to_dot(dag), out, quiet)
     if output is not None:
         net = BayesNet.fit(dag, frame)
-        net.write(output)
+        save(net, output) if output.endswith(".posteriori") else net.write(output)
         if not quiet:
-            line(out, f"network → {output}; next: posteriori query {output}")
+            line(out, f"network → {output}; next: posteriori query {shlex.quote(output)}", whole=True)
+
+
+def _refuse_outputs(paths: list[str], data: str) -> None:
+    """Outputs that cannot be written, or would be written one over the other, before the work."""
+    from .train import output_path
+
+    for path in paths:
+        output_path(data, path)
+    if len({pathlib.Path(path).resolve() for path in paths}) < len(paths):
+        raise WriteError(f"two outputs would be one file: {listed(paths)}")
 
 
 def _cut_numbers(table: Any, out: Any, quiet: bool) -> Any:
@@ -153,10 +172,11 @@ def _cut_numbers(table: Any, out: Any, quiet: bool) -> Any:
     X, cut_ones = table.X.copy(), []
     for column in table.schema.columns:
         if column.kind in ("numeric", "count"):
-            cells = X[column.name].astype(float)
+            cells = X[column.name]
+            cells = cells.astype("int64").where(cells.notna()) if cells.dtype.kind == "M" else cells.astype(float)
             known = cells.notna().to_numpy()
             made = np.array(cells, dtype=object)
-            made[known], _ = binned(cells.to_numpy()[known], 4)
+            made[known] = binned(cells.to_numpy()[known], 4)[0]
             made[~known] = None
             X[column.name] = made
             cut_ones.append(column.name)

@@ -17,9 +17,22 @@ Kinds = Annotated[
 Missing = Annotated[
     list[str] | None, typer.Option("--missing", help="A word that stands for a missing cell (may be repeated).")
 ]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", help="Of a text file that is not UTF-8, if it cannot be told by its bytes.")
+]
 Bins = Annotated[int | None, typer.Option("--bins", min=2, help="Cut a numeric target into so many classes.")]
 LossFile = Annotated[str | None, typer.Option("--loss", help="CSV of costs: a row a decision, a column a true class.")]
-Reject = Annotated[float | None, typer.Option("--reject", help="The price of leaving a row undecided.")]
+
+
+def _price(value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise typer.BadParameter(f"the price of leaving a row undecided is above 0. Got {value:g} instead.")
+    return value
+
+
+Reject = Annotated[
+    float | None, typer.Option("--reject", callback=_price, help="The price of leaving a row undecided, above 0.")
+]
 Cv = Annotated[int | None, typer.Option("--cv", min=2, help="Folds (10; 5 above 5,000 rows).")]
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", min=0, help="Seconds for the leaderboard.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the folds and of models that draw.")]

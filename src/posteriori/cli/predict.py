@@ -35,13 +35,15 @@ def run_predict(
     keep: bool,
     raw: bool,
     quiet: bool,
+    encoding: str | None = None,
 ) -> None:
     """Decide every row of a file."""
     model = open_model(model_file)
     price = loss_of(model, loss, reject)
     form = _form(output, form)
     schema, n, undecided, missing, unseen = schema_of(model), 0, 0, 0, 0
-    with batches(data, schema) as rows, _opened(output) as stream, _writer(stream, form, raw) as write:
+    source = batches(data, schema, encoding=encoding, quiet=quiet)
+    with source as rows, _opened(output) as stream, _writer(stream, form, raw) as write:
         for batch in rows:
             interrupt.check()
             answers = _answers(model, batch, price)
@@ -69,7 +71,7 @@ def _answers(model: Any, batch: Batch, loss: Loss) -> dict[str, Any]:
     at = best_action(posterior, loss)
     costs = risk(posterior, loss, classes=counting.classes_)
     rejected = at == len(loss.matrix) - 1 if loss.reject else np.zeros(len(batch), dtype=bool)
-    found: dict[str, Any] = {"row": np.arange(batch.first + 1, batch.first + 1 + len(batch))}
+    found: dict[str, Any] = {"row": batch.rows}
     found["decision"] = loss.labels()[at]
     found["expected_loss"] = costs[np.arange(len(at)), at]
     found["rejected"] = rejected

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadValue, FormatError, UnknownColumn, did_you_mean, listed
-from ..table.dates import WRITTEN
+from ..errors import BadValue, FormatError, ModelError, UnknownColumn, did_you_mean, listed
+from ..table.dates import WRITTEN, YEAR_FIRST, as_dates, as_names, days
 from ..table.files import at_hand, csv_source
-from ..table.read import MISSING
+from ..table.reading import Reading
 from ..table.schema import Column, Schema
+from .guard import say
+from .tables import in_bins
 
 BATCH = 50_000  # rows; a batch is held whole, as words, numbers and posteriors
 
@@ -27,10 +29,11 @@ BATCH = 50_000  # rows; a batch is held whole, as words, numbers and posteriors
 class Batch:
     """Some rows: the columns of the model, the target's labels if they were asked for, and all words as they came."""
 
-    first: int  # row of the file's table, from 0
+    rows: Any  # where they stand in the file's table, from 1
     columns: dict[str, Any]
     labels: Any
     raw: Any  # an Arrow batch
+    gone: Any = ()  # where rows without a label stood, which are left out
 
     def __len__(self) -> int:
         return int(self.raw.num_rows)
@@ -38,52 +41,72 @@ class Batch:
 
 @contextlib.contextmanager
 def batches(
-    path: str, schema: Schema, target: str | None = None, classes: Sequence[Any] = (), size: int = BATCH
+    path: str,
+    schema: Schema,
+    target: str | None = None,
+    encoding: str | None = None,
+    quiet: bool = False,
 ) -> Iterator[Iterator[Batch]]:
-    """Batches of a file for a schema; with a `target` its labels too, rows without one being refused by name."""
+    """Batches of a file for a schema, read as the schema's own file was; with a `target` its labels too."""
     import duckdb
 
     source: Any = sys.stdin.buffer if path == "-" else path
-    with at_hand(source, "utf-8", None) as (file, name, form), duckdb.connect(":memory:") as engine:
+    with at_hand(source, encoding, None) as (file, name, form, notes), duckdb.connect(":memory:") as engine:
         if form not in ("csv", "parquet", "json"):
             raise FormatError(f"{name}: rows of such a file are not streamed; save them as CSV or Parquet")
+        for note in notes if not quiet else ():
+            say(f"{name}: {note}")
         quoted = "".join(f"[{c}]" if c in "*?[" else c for c in str(file)).replace("'", "''")
         try:
             if form == "csv":
-                read, names, _ = csv_source(engine, file, quoted, name, ".", True, words=True)
+                read, names, _ = csv_source(
+                    engine, file, quoted, name, schema.reading.decimal, schema.reading.header, words=True
+                )
             else:
                 read, names = f"read_{form}('{quoted}')", []
             relation = engine.cursor().sql(f"FROM {read}")
             names = names or list(relation.columns)
             _refuse_missing(schema, names, target, name)
-            reader = relation.to_arrow_reader(size)
+            reader = relation.to_arrow_reader(BATCH)
         except duckdb.Error as error:
             raise FormatError(f"{name} cannot be read: {str(error).splitlines()[0]}") from error
-        yield _batches(reader, names, schema, target, classes, name)
+        yield _batches(reader, names, schema, target, name)
 
 
-def _batches(
-    reader: Any, names: list[str], schema: Schema, target: str | None, classes: Sequence[Any], name: str
-) -> Iterator[Batch]:
+def _batches(reader: Any, names: list[str], schema: Schema, target: str | None, name: str) -> Iterator[Batch]:
     import pyarrow as pa
 
-    place, first = {n: j for j, n in enumerate(names)}, 0
+    place, first = {n: j for j, n in enumerate(names)}, 1
     try:
         for found in reader:
             if not found.num_rows:
                 continue
-            raw = pa.RecordBatch.from_arrays(found.columns, names=names)
-            columns = {c.name: _of_column(c, raw, place, first, name) for c in schema.columns}
-            labels = None
+            raw, labels = pa.RecordBatch.from_arrays(found.columns, names=names), None
+            rows = np.arange(first, first + found.num_rows)
+            gone = rows[:0]
             if target is not None:
-                labels = as_values(raw.column(place[target]), classes)
-                gone = [i for i, v in enumerate(labels.tolist()) if v is None]
-                if gone:
-                    raise BadValue(f"{name}, row {first + gone[0] + 1}: no {target!r}; leave the row out")
-            yield Batch(first, columns, labels, raw)
+                labels = as_labels(raw.column(place[target]), target, schema, rows, name)
+                kept = np.array([v is not None for v in labels.tolist()])
+                raw, labels, rows, gone = raw.filter(pa.array(kept)), labels[kept], rows[kept], rows[~kept]
+            columns = {c.name: _of_column(c, raw, place, schema.reading, rows, name) for c in schema.columns}
+            yield Batch(rows, columns, labels, raw, gone)
             first += found.num_rows
     except OSError as error:  # what the engine says in the middle of a stream comes as Arrow's error
         raise FormatError(f"{name} cannot be read: {_first_sentences(error)}") from error
+
+
+def as_labels(cells: Any, target: str, schema: Schema, rows: Any = None, name: str = "") -> Any:
+    """The labels of some rows, None where there is none; a target that is a number is cut as the schema's was."""
+    edges = schema.reading.edges
+    if target in dict(schema.reading.dates):
+        words = cells.dictionary_decode() if hasattr(cells, "dictionary_decode") else cells
+        return as_names(_dates(words, target, schema.reading, rows, name))
+    if not edges:
+        labels = as_values(cells, schema.classes, schema.reading)
+        return labels if isinstance(labels, np.ndarray) else np.array(labels.to_pylist(), dtype=object)
+    if len(schema.classes) != len(edges) + 1:
+        raise ModelError(f"the model has {len(schema.classes)} classes, and its target is cut into {len(edges) + 1}")
+    return in_bins(_numbers(cells, target, schema.reading, rows, name), edges, schema.classes)
 
 
 def _first_sentences(error: BaseException) -> str:
@@ -107,27 +130,54 @@ def source_of(name: str, names: Sequence[str]) -> str:
     return stem if dot and part in PARTS and name not in names and stem in names else name
 
 
-def _of_column(column: Column, raw: Any, place: dict[str, int], first: int, name: str) -> Any:
+def _of_column(column: Column, raw: Any, place: dict[str, int], reading: Reading, rows: Any, name: str) -> Any:
     source = source_of(column.name, list(place))
     cells = raw.column(place[source])
     if source != column.name:
         from ..table.dates import date_part
 
-        return date_part(_dates(cells), column.name.rpartition(".")[2])
+        return date_part(_dates(cells, source, reading, rows, name), column.name.rpartition(".")[2])
     if column.kind in ("numeric", "count"):
-        return _numbers(cells, column.name, first, name)
-    return as_values(cells, column.values) if column.kind != "text" else cells
+        return _numbers(cells, column.name, reading, rows, name)
+    return as_values(cells, column.values, reading) if column.kind != "text" else cells
 
 
-def _dates(cells: Any) -> Any:
+def _is_text(cells: Any) -> bool:
+    import pyarrow.types as t
+
+    return bool(t.is_string(cells.type) or t.is_large_string(cells.type) or t.is_string_view(cells.type))
+
+
+def _words(cells: Any, gaps: Sequence[str]) -> Any:
+    """A column of words without blanks around them; those that stand for a missing cell are missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    words = pc.utf8_trim_whitespace(cells.cast(pa.large_string()))
+    return pc.if_else(pc.is_in(words, pa.array(gaps, pa.large_string())), None, words)
+
+
+def _dates(cells: Any, column: str, reading: Reading, rows: Any, name: str) -> Any:
+    """A column of dates as pandas has them; a word that is none is named."""
     import pandas as pd
 
-    return pd.to_datetime(pd.Series(cells.to_pandas()), format="ISO8601", utc=True, errors="coerce").dt.tz_localize(
-        None
-    )
+    if not _is_text(cells):
+        return pd.Series(cells.to_pandas()).astype("datetime64[us]")
+    form = dict(reading.dates).get(column, YEAR_FIRST)
+    words = _words(cells, reading.gaps).to_pandas().astype("str")
+    found = words.dropna()
+    made = as_dates(found, form)
+    if made is None:
+        at = next(i for i in found.index if as_dates(words.loc[[i]], form) is None)
+        row = "" if rows is None else f", row {rows[at]}"
+        raise BadValue(
+            f"{name}{row}, column {column!r}: {words[at]!r:.60} is no date as the model's are written, "
+            + ("2020-12-31" if form == YEAR_FIRST else form)
+        )
+    return made.reindex(words.index)
 
 
-def _numbers(cells: Any, column: str, first: int, name: str) -> Any:
+def _numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) -> Any:
     """Words as numbers: the words that stand for a missing cell are missing, dates are days, anything else is named."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -137,29 +187,39 @@ def _numbers(cells: Any, column: str, first: int, name: str) -> Any:
 
     if t.is_temporal(cells.type):
         return without_dates(cells)
-    if not (t.is_string(cells.type) or t.is_large_string(cells.type) or t.is_string_view(cells.type)):
-        return cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    words = pc.utf8_trim_whitespace(cells.cast(pa.large_string()))
-    words = pc.if_else(pc.is_in(words, pa.array(MISSING, pa.large_string())), None, words)
+    if not _is_text(cells):
+        return _finite(cells.cast(pa.float64()).to_numpy(zero_copy_only=False), column, rows, name)
+    words = _words(cells, reading.gaps)
+    if column in dict(reading.dates) or (
+        pc.any(pc.is_valid(words)).as_py()
+        and pc.all(pc.match_substring_regex(words, f"^(?:{WRITTEN})$"), skip_nulls=True).as_py()
+    ):
+        return days(_dates(cells, column, reading, rows, name).to_numpy())
+    if reading.decimal == ",":
+        words = pc.replace_substring(words, ",", ".")
     try:
-        return words.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return _finite(words.cast(pa.float64()).to_numpy(zero_copy_only=False), column, rows, name)
     except pa.ArrowInvalid:
         pass
-    if pc.all(pc.match_substring_regex(words, f"^(?:{WRITTEN})$"), skip_nulls=True).as_py():
-        return without_dates(pa.array(_dates(words)))
     found = np.full(len(words), np.nan)
     for i, word in enumerate(words.to_pylist()):
         if word is not None:
             try:
                 found[i] = float(word)
             except ValueError:
-                raise BadValue(
-                    f"{name}, row {first + i + 1}, column {column!r}: {word!r:.60} is no number, as the model has there"
-                ) from None
+                where, word = f"{name}, row {rows[i]}, column {column!r}", cells[i].as_py()
+                raise BadValue(f"{where}: {word!r:.60} is no number, as the model has there") from None
+    return _finite(found, column, rows, name)
+
+
+def _finite(found: Any, column: str, rows: Any, name: str) -> Any:
+    if np.isinf(found).any():
+        at = int(np.isinf(found).argmax())
+        raise BadValue(f"{name}, row {rows[at]}, column {column!r}: {found[at]} is no finite number")
     return found
 
 
-def as_values(cells: Any, values: Sequence[Any]) -> Any:
+def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -> Any:  # noqa: B008 (a value)
     """Words as the values of a column: numbers where all the values that are known are numbers, booleans likewise.
 
     >>> import pyarrow as pa
@@ -170,25 +230,28 @@ def as_values(cells: Any, values: Sequence[Any]) -> Any:
 
     if t.is_dictionary(cells.type):
         coded = cells
-    elif t.is_string(cells.type) or t.is_large_string(cells.type) or t.is_string_view(cells.type):
+    elif _is_text(cells):
         coded = cells.cast("large_string").dictionary_encode()
     else:
         return cells if not t.is_temporal(cells.type) else cells.cast("string")
     words = coded.dictionary.to_pylist()
     meant = np.empty(len(words) + 1, dtype=object)
-    meant[:-1] = [_meant(word, values) for word in words]
+    meant[:-1] = [None if word.strip() in reading.told else _meant(word, values, reading) for word in words]
     meant[-1] = None
     codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
     return meant[codes]
 
 
-def _meant(word: str, values: Sequence[Any]) -> Any:
+def _meant(word: str, values: Sequence[Any], reading: Reading) -> Any:
     if word in values or not values or any(isinstance(v, str) for v in values):
         return word
     if all(isinstance(v, bool | np.bool_) for v in values) and word.lower() in ("true", "false"):
         return word.lower() == "true"
-    try:
-        number = float(word)
-    except ValueError:
-        return word if word.strip() not in MISSING else None
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    plain = word.strip().replace(reading.decimal, ".")
+    for number in (int, float):  # a whole number first: no float holds all of them
+        try:
+            made = number(plain)
+        except ValueError:
+            continue
+        return int(made) if isinstance(made, float) and made.is_integer() else made
+    return word if plain not in reading.gaps else None

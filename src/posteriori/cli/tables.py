@@ -6,6 +6,7 @@ import itertools
 import pathlib
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,12 +61,33 @@ def open_table(
     said = [str(w.message) for w in heard if issubclass(w.category, UserWarning)]
     if not len(table):
         raise BadValue(f"{path} has no rows" + (f" with a {target!r}" if said else ""))
+    if not len(table.schema):
+        raise UnknownColumn(f"{path} has no column besides the target {target!r}: there is nothing to learn from")
     table, cut = _classes(table, target, bins)
     refuse_words(table, path, kinds)
     table, gone = _without_ids(table, kinds)
+    table, dull = _without_dull(table, kinds)
     table, dates = _with_dates(table, kinds)
-    notes = [*table.notes, *cut, *(s for s in said if "looks like an id" not in s), *gone, *dates]
+    notes = [*table.notes, *cut, *(s for s in said if "looks like an id" not in s), *gone, *dull, *dates]
+    notes += _mixed(table, kinds)
     return Source(path, table, tuple(notes))
+
+
+def open_rows(path: str, kinds: dict[str, str], sql: str | None = None, **options: Any) -> Source:
+    """Read a file for a model of all its columns: ids, texts and columns that say nothing are left out."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        table = read(_source(path), None, kinds, sql, **options)
+    if not len(table):
+        raise BadValue(f"{path} has no rows")
+    said = [str(w.message) for w in heard if issubclass(w.category, UserWarning) and "an id" not in str(w.message)]
+    refuse_words(table, path, kinds)
+    table, gone = _without_ids(table, kinds)
+    table, dull = _without_dull(table, kinds)
+    texts = [c.name for c in table.schema.columns if c.kind == "text"]
+    table = without(table, texts) if texts else table
+    words = [f"{name}: left out, a text has no states" for name in texts]
+    return Source(path, table, (*table.notes, *said, *gone, *dull, *words))
 
 
 def open_head(file: Any, target: str, kinds: dict[str, str], missing: list[str] | None) -> Source:
@@ -100,17 +122,18 @@ def _classes(table: Table, target: str, bins: int | None) -> tuple[Table, list[s
             f"classes of equal share, --kind {target}=categorical takes each number as a class; po.KNeighborsRegressor and "
             "po.SVR foretell the number itself"
         )
-    y, labels = binned(table.y, bins)
+    y, labels, edges = binned(table.y, bins)
     if len(labels) < 2:
         raise BadValue(f"the target {target!r} cannot be cut into {bins} bins: nearly all rows have one value")
-    schema = replace(table.schema, classes=tuple(labels), declared_classes=frozenset(labels))
+    reading = replace(table.schema.reading, edges=tuple(edges))
+    schema = replace(table.schema, classes=tuple(labels), declared_classes=frozenset(labels), reading=reading)
     fewer = f" ({bins} asked: equal numbers stay together)" if len(labels) < bins else ""
     said = f"{target}: cut into {len(labels)} classes of nearly equal share{fewer}: {', '.join(labels)}"
     return Table(table.X, y, schema, table.notes, "classification"), [said]
 
 
-def binned(y: Any, bins: int) -> tuple[Any, list[str]]:
-    """(labels, classes in order) of numbers cut at their quantiles; equal numbers are never parted.
+def binned(y: Any, bins: int) -> tuple[Any, list[str], list[float]]:
+    """(labels, classes in order, where they meet) of numbers cut at their quantiles; equal numbers are never parted.
 
     >>> binned(np.array([1.0, 2.0, 3.0, 4.0]), 2)[1]
     ['1: up to 2', '2: above 2']
@@ -125,7 +148,13 @@ def binned(y: Any, bins: int) -> tuple[Any, list[str]]:
         else ["all"]
     )
     labels = [f"{i:0{digits}d}: {name}" for i, name in enumerate(names, start=1)]
-    return np.array(labels, dtype=object)[np.searchsorted(edges, y, side="left")], labels
+    return in_bins(y, edges, labels), labels, edges
+
+
+def in_bins(y: Any, edges: Sequence[float], labels: Sequence[Any]) -> Any:
+    """The label of each number's bin, which its upper edge belongs to; None where the number is missing."""
+    at = np.searchsorted(np.asarray(edges), y, side="left")
+    return np.array([*labels, None], dtype=object)[np.where(np.isnan(y), len(labels), at)]
 
 
 def _without_ids(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
@@ -148,6 +177,43 @@ def _without_ids(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
             said.append(f"{column.name}: left out, it numbers the rows (an id)")
     said = [f"{note}; --kind {name}=… keeps it" for note, name in zip(said, gone)]
     return (without(table, gone), said) if gone else (table, [])
+
+
+def _without_dull(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
+    """The table without columns that are empty, or have one value in every row, unless their kind is told."""
+    gone, said = [], []
+    for name in (c.name for c in table.schema.columns if c.name not in told):
+        cells = table.X[name]
+        if cells.isna().all():
+            gone.append(name)
+            said.append(f"{name}: left out, every cell is missing")
+        elif len(table) > 1 and cells.notna().all() and (cells == cells.iloc[0]).all():
+            gone.append(name)
+            said.append(f"{name}: left out, every cell is {plain(str(cells.iloc[0]))[:40]!r}")
+    return (without(table, gone), said) if gone else (table, [])
+
+
+MIXED = 20  # different numbers in a column of words, and half of its cells: it is said
+
+
+def _mixed(table: Table, told: dict[str, str]) -> list[str]:
+    """Columns of words, most of which are numbers."""
+    import pandas as pd
+
+    said = []
+    for column in table.schema.columns:
+        cells = table.X[column.name]
+        if column.kind != "categorical" or column.name in told or cells.dtype.kind in "biufM":
+            continue
+        numbers = pd.to_numeric(cells.dropna(), errors="coerce")
+        odd = numbers[numbers.isna()]
+        if len(odd) and numbers.nunique() > MIXED and len(odd) < 0.5 * len(numbers):
+            word = str(cells[odd.index[0]])
+            said.append(
+                f"{column.name}: {len(odd)} of {len(numbers)} cells are no numbers, {word!r:.40} the first, so all are "
+                f"words; --missing {word!r:.40} reads it as missing"
+            )
+    return said
 
 
 def _with_dates(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
@@ -221,7 +287,7 @@ def without(table: Table, names: list[str]) -> Table:
     """The table without some of its columns."""
     kept = [j for j, c in enumerate(table.schema.columns) if c.name not in names]
     if not kept:
-        raise UnknownColumn(f"no column is left to learn from: {listed(names)} are left out")
+        raise UnknownColumn(f"no column is left to learn from: {listed(names)} {'are' if names[1:] else 'is'} left out")
     notes = table.schema.notes
     schema = replace(
         table.schema,

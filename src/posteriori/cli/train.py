@@ -41,10 +41,11 @@ def run_compare(
     models: list[str] | None,
     as_json: bool,
     quiet: bool,
+    encoding: str | None = None,
     **options: Any,
 ) -> None:
     """The leaderboard alone."""
-    source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None)
+    source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None, encoding=encoding)
     out = console()
     if not (as_json or quiet):
         say_table(out, source)
@@ -81,6 +82,7 @@ def run_train(
     quiet: bool,
     report: str | None = None,
     with_rows: bool = False,
+    encoding: str | None = None,
 ) -> None:
     """Read, compare, fit the best (or the one that is named) on all rows, save, report."""
     path = output_path(data, output)
@@ -90,9 +92,9 @@ def run_train(
     if model is not None and model not in DIRECT:
         _refuse_model(model)
     out, silent = console(), as_json or quiet
-    if model == "naive" and is_bulk(data) and not (bins or sql or cv or time_limit is not None or page):
+    if model == "naive" and is_bulk(data) and not (bins or sql or cv or time_limit is not None or page or encoding):
         return _train_bulk(data, target, path, told_kinds(kinds), missing, loss, reject, as_json, quiet)
-    source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None)
+    source = open_table(data, target, told_kinds(kinds), bins, sql, missing=missing or None, encoding=encoding)
     if not silent:
         say_table(out, source)
     board = None

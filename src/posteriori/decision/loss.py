@@ -186,8 +186,8 @@ class Loss:
     def labels(self, reject_label: Any = None) -> Array:
         """The label of each row as `decide` returns it: the actions, then the reject label.
 
-        Without a `reject_label`, text classes get "reject" and numbers −1 (or one less than the least class, where −1 is
-        a class). A label that is an action is an error.
+        Without a `reject_label`, text classes get "reject" ("rejected", where that is a class) and numbers −1 (one less
+        than the least class, where −1 is one). A label that is an action is an error.
 
         >>> Loss.zero_one(["no", "yes"]).with_reject(0.1).labels().tolist()
         ['no', 'yes', 'reject']
@@ -202,7 +202,9 @@ class Loss:
         elif actions.dtype.kind in "biuf":
             label = -1 if -1 not in actions else actions.min() - 1
         else:
-            label = "reject"
+            taken = {str(a) for a in actions.tolist()}
+            words = ("reject", "rejected", *(f"rejected {i}" for i in range(len(taken))))
+            label = next(word for word in words if word not in taken)
         if label in actions.tolist():
             raise LossError(
                 f"{label!r} is an action already ({listed(actions.tolist())}); pass a reject_label that is not"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,12 @@ from .schema import is_missing
 WRITTEN = r"\d{4}[-/]\d{2}[-/]\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?"  # year first: no doubt
 PARTS = ("year", "month", "weekday", "hour")  # besides the day itself: what a date is like
 DAY = 86_400_000_000  # microseconds
+YEAR_FIRST, OPEN = "ISO8601", "?"  # forms of dates: the one that is always understood, and one that cells leave open
+CLOCK = r"((?: \d{1,2}:\d{2}(?::\d{2})?)?)"
+NUMBERED = rf"(\d{{1,2}})([./-])(\d{{1,2}})\2\d{{4}}{CLOCK}"
+NAMED = rf"(?:\d{{1,2}}[ -]|[A-Z])[A-Za-z]{{2,8}}[ -](?:\d{{1,2}}, )?\d{{4}}{CLOCK}"
+NAMES = ("%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%d-%B-%Y", "%b %d, %Y", "%B %d, %Y")
+MAYBE = re.compile(f"{WRITTEN}|{NUMBERED}|{NAMED}".replace(r"\2", r"[./-]"))  # a word that may be a date
 
 
 def days(cells: Array) -> Floats:
@@ -53,16 +60,65 @@ def date_columns(X: Any) -> set[str]:
     return {str(name) for name, dtype in maybe if str(dtype).startswith(("date", "timestamp"))}
 
 
-def as_dates(words: Any) -> Any:
-    """A pandas column of words as dates, where all are written year first; else None."""
+def as_dates(words: Any, form: str) -> Any:
+    """A pandas column of words as dates of a form; None where one is none, as the 31st of February."""
     import pandas as pd
 
-    if not words.str.fullmatch(WRITTEN).all():
-        return None
+    plain = words.str.strip()
     try:
-        return plain_dates(pd.to_datetime(words.str.replace("/", "-"), format="ISO8601", utc=True))
-    except (ValueError, OverflowError):  # the 31st of February
+        plain = plain.str.replace("/", "-") if form == YEAR_FIRST else plain
+        return plain_dates(pd.to_datetime(plain, format=form, utc=True))
+    except (ValueError, OverflowError):
         return None
+
+
+def date_form(words: Any) -> str | None:
+    """How the dates of a column of words are written, `OPEN` where day and month may change places, None if none are.
+
+    >>> import pandas as pd
+    >>> [date_form(pd.Series(w)) for w in (["2020-12-31"], ["31.12.2020"], ["1/2/2020", "1/13/2020"], ["5 Dec 2020"])]
+    ['ISO8601', '%d.%m.%Y', '%m/%d/%Y', '%d %b %Y']
+    >>> date_form(pd.Series(["1/2/2020"])), date_form(pd.Series(["1.5"]))
+    ('?', None)
+    """
+    import pandas as pd
+
+    distinct = pd.Series(words.unique())
+    if distinct.str.fullmatch(WRITTEN).all():
+        return YEAR_FIRST if as_dates(distinct, YEAR_FIRST) is not None else None
+    found = distinct.str.extract(f"^{NUMBERED}$")
+    if found.notna().all(axis=None):
+        first, second = found[0].astype(int), found[2].astype(int)
+        marks, clock = set(found[1]), _clock(found[3])
+        if len(marks) > 1 or clock is None:
+            return None
+        mark = marks.pop()
+        days_first, months_first = bool(second.max() <= 12), bool(first.max() <= 12)
+        if days_first and months_first and mark != ".":  # with dots the day comes first, wherever they are written
+            return OPEN
+        forms = [f"%d{mark}%m{mark}%Y{clock}"] if days_first else [f"%m{mark}%d{mark}%Y{clock}"] * (mark != ".")
+    else:
+        found = distinct.str.extract(f"^{NAMED}$")
+        clock = _clock(found[0]) if found.notna().all(axis=None) else None
+        forms = [] if clock is None else [name + clock for name in NAMES]
+    return next((form for form in forms if as_dates(distinct, form) is not None), None)
+
+
+def _clock(times: Any) -> str | None:
+    """The form of the times behind dates, one for all."""
+    colons = set(times.str.count(":"))
+    return ("", " %H:%M", " %H:%M:%S")[colons.pop()] if len(colons) == 1 else None
+
+
+def as_names(cells: Any) -> Any:
+    """Dates as labels: 2020-12-31, with the time where one of them has one; None where it is missing.
+
+    >>> import pandas as pd
+    >>> as_names(pd.Series(pd.to_datetime(["2020-12-31", None]))).tolist()
+    ['2020-12-31', None]
+    """
+    form = "%Y-%m-%d" if (cells.dropna() == cells.dropna().dt.normalize()).all() else "%Y-%m-%dT%H:%M:%S"
+    return cells.dt.strftime(form).astype(object).where(cells.notna(), None).to_numpy()
 
 
 def plain_dates(cells: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import csv
 import gzip
@@ -18,6 +17,7 @@ from typing import Any
 from ..errors import BadParameter, FormatError, UnknownColumn, did_you_mean, listed
 from .arff import read_arff
 from .databases import DATABASES
+from .encodings import guessed
 from .plain import is_cell, plain_frame
 
 FORMATS = {
@@ -34,12 +34,16 @@ FORMATS = {
 }
 # every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
 CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
+SAMPLE = 1 << 22  # bytes by which an encoding is guessed
 AS_WORDS = "nullstr='', comment='', all_varchar=true"
 
 
 @contextlib.contextmanager
-def at_hand(source: Any, encoding: str, format: str | None) -> Iterator[tuple[pathlib.Path, str, str]]:
-    """(file, what to call it, its format): on the disk and, if it is text, in UTF-8."""
+def at_hand(
+    source: Any, encoding: str | None, format: str | None
+) -> Iterator[tuple[pathlib.Path, str, str, tuple[str, ...]]]:
+    """(file, what to call it, its format, notes): on the disk and, if text, in UTF-8; an encoding not told is guessed."""
+    notes: tuple[str, ...] = ()
     with tempfile.TemporaryDirectory() as room:
         if hasattr(source, "read"):
             name = str(getattr(source, "name", "the open file"))
@@ -54,8 +58,8 @@ def at_hand(source: Any, encoding: str, format: str | None) -> Iterator[tuple[pa
             raise FormatError(f"{name} is empty")
         form = format or _format(file, name)
         if form != "parquet" and form not in DATABASES.values():
-            file = _as_utf8(file, name, encoding, pathlib.Path(room))
-        yield file, name, form
+            file, notes = _as_utf8(file, name, encoding, pathlib.Path(room))
+        yield file, name, form, notes
 
 
 def _check_file(file: pathlib.Path) -> None:
@@ -66,7 +70,7 @@ def _check_file(file: pathlib.Path) -> None:
         raise FileNotFoundError(f"no file {file}{near}")
 
 
-def _spooled(source: Any, room: pathlib.Path, name: str, encoding: str) -> tuple[pathlib.Path, str]:
+def _spooled(source: Any, room: pathlib.Path, name: str, encoding: str | None) -> tuple[pathlib.Path, str | None]:
     """What an open file holds, on the disk under its own ending; text comes as UTF-8."""
     head = source.read(1 << 16)
     text = isinstance(head, str)
@@ -106,33 +110,68 @@ def _opened(file: pathlib.Path, encoding: str = "utf-8") -> Any:
     return opener(file, "rt", encoding=encoding, newline="")
 
 
-def _as_utf8(file: pathlib.Path, name: str, encoding: str, room: pathlib.Path) -> pathlib.Path:
-    """The file if it is UTF-8, else a copy that is; bytes that are not in the encoding are named by their line."""
-    plain = encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
+def _as_utf8(
+    file: pathlib.Path, name: str, encoding: str | None, room: pathlib.Path
+) -> tuple[pathlib.Path, tuple[str, ...]]:
+    """(the file if it is UTF-8, else a copy that is; notes); bytes that are not in the encoding are named by their line."""
+    plain = encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
     if file.suffix.lower() == ".zst":
         if not plain:
             raise FormatError(f"{name}: an encoding of a .zst file cannot be changed; unpack it first")
-        return file
+        return file, ()
     copy = room / ("utf8" + "".join(s for s in file.suffixes if s.lower() != ".gz"))
+    try:
+        if plain and (line := _decoded(file, "utf-8", None)) is None:
+            return file, ()
+        if plain and encoding is None and (found := _guess(file)) is not None and _decoded(file, found, copy) is None:
+            return copy, (f"no UTF-8 text: read as {found}; encoding (--encoding) tells it, if that is wrong",)
+        if not plain and (line := _decoded(file, str(encoding), copy)) is None:
+            return copy, ()
+    except (gzip.BadGzipFile, EOFError):
+        raise FormatError(f"{name} is no complete gzip file, though it ends in .gz") from None
+    with open(file, "rb") as raw:
+        if b"\0" in raw.read(1 << 16):
+            raise FormatError(f"{name} is no text: it has bytes of zero in it")
+    way = "'cp1252' is that of western Europe, 'cp1251' of Cyrillic, 'gb18030' of China, 'shift_jis' of Japan"
+    raise FormatError(f"{name} is not {encoding or 'utf-8'} text (line {line}): tell its encoding (--encoding); {way}")
+
+
+def _decoded(file: pathlib.Path, encoding: str, copy: pathlib.Path | None) -> int | None:
+    """None where a whole file is text in an encoding, with a copy in UTF-8 if asked for; else the line of the fault."""
     line = 1
     try:
-        with _opened(file, "utf-8" if plain else encoding) as text, contextlib.ExitStack() as stack:
-            out = None if plain else stack.enter_context(open(copy, "w", encoding="utf-8", newline=""))
+        with _opened(file, encoding) as text, contextlib.ExitStack() as stack:
+            out = None if copy is None else stack.enter_context(open(copy, "w", encoding="utf-8", newline=""))
             while piece := text.read(1 << 20):
                 if out is not None:
                     out.write(piece)
                 line += piece.count("\n")
     except UnicodeError:
-        with open(file, "rb") as raw:
-            wide = raw.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        way = (
-            "encoding='latin-1' reads a file of western Europe, 'gbk' one of China" if plain else "try another encoding"
-        )
-        way = "it begins as encoding='utf-16' does" if wide else way
-        raise FormatError(f"{name} is not {encoding} text (after line {line}): {way}") from None
-    except (gzip.BadGzipFile, EOFError):
-        raise FormatError(f"{name} is no complete gzip file, though it ends in .gz") from None
-    return file if plain else copy
+        return line if encoding.startswith("utf-16") else _fault(file, encoding, line)
+    return None
+
+
+def _fault(file: pathlib.Path, encoding: str, line: int) -> int:
+    """The first line that is not in an encoding; it is not before `line`."""
+    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
+    with opener(file, "rb") as raw:
+        for at, text in enumerate(raw, start=1):
+            if at >= line:
+                try:
+                    text.decode(encoding)
+                except UnicodeError:
+                    return at
+    return line
+
+
+def _guess(file: pathlib.Path) -> str | None:
+    """The encoding of a file that is no UTF-8, by its first bytes and those around the first that is no ASCII."""
+    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
+    with opener(file, "rb") as raw:
+        head = piece = raw.read(SAMPLE)
+        while piece and piece.isascii():
+            piece = raw.read(SAMPLE)
+        return guessed(head[:4], piece + raw.read(SAMPLE))
 
 
 def query(

@@ -5,24 +5,24 @@ Every format ends in the same frame: numbers, words, dates as `datetime64`; what
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..errors import BadParameter, UnknownColumn, did_you_mean, listed
+from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
 from .databases import DATABASES, from_database
-from .dates import WRITTEN, as_dates, date_columns, plain_dates
+from .dates import MAYBE, OPEN, YEAR_FIRST, as_dates, as_names, date_columns, date_form, plain_dates
 from .encode import FEW
 from .files import FORMATS, at_hand, from_arff, query
 from .frame import Frame, Table, open_frame
 from .kinds import Kinds, infer_frame
+from .reading import Reading
 from .schema import Column, Schema, in_order, is_missing
 
-MISSING = ("?", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "none", "NaN", "nan", "#N/A", "-", "--", ".", "")
-# what stands for a missing cell where all else is a number; the last is a cell of blanks
+THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
 SIGNS = ("+", "-", ".", "i", "I")  # with which a number may begin
 MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
 
@@ -32,10 +32,10 @@ def read(
     target: str | None = None,
     kinds: Kinds = None,
     sql: str | None = None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     *,
     missing: str | Sequence[str] | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     header: bool | Sequence[str] | None = None,
     format: str | None = None,
 ) -> Table:
@@ -53,13 +53,15 @@ def read(
     sql : str, optional
         A query over the file, named `this`: `read("big.parquet", sql="SELECT * FROM this WHERE year = 2026")`; of a
         database (`.duckdb`, `.sqlite`, `.db`) over its own tables; where there is but one it may be left out.
-    encoding : str
-        Of a text file; any that Python knows.
+    encoding : str, optional
+        Of a text file; any that Python knows. Unless told it is UTF-8, or what its bytes leave no doubt about: UTF-16 with
+        its mark, western European (cp1252), Chinese (gb18030); a note says so.
     missing : str or list of str, optional
-        Words that stand for a missing cell, in every column. An empty cell is always one. Unless told, "?", "NA", "N/A",
-        "null", "-" and the like are, in columns where every other cell is a number.
-    decimal : "." or ","
-        The decimal mark of a CSV file.
+        Words that stand for a missing cell, in every column. An empty cell is always one; "?", "NA", "N/A", "null", "-" and
+        the like are, in columns where every other cell is a number, unless the list is empty.
+    decimal : "." or ",", optional
+        The decimal mark of a CSV file. Unless told, a column of "1,5" and the like is one of numbers, and a note says so;
+        one of "1,234" alone may mean thousands, and stays words, with a warning.
     header : bool or list of str, optional
         Whether the first line of a CSV file has the names, or the names; unless told, it has where it looks like it.
     format : "csv", "parquet", "json", "arff", "duckdb" or "sqlite", optional
@@ -72,24 +74,26 @@ def read(
       size: numeric (2 different numbers)
     """
     _check_options(sql, encoding, missing, decimal, header, format)
-    with at_hand(path, encoding, format) as (file, name, form):
+    with at_hand(path, encoding, format) as (file, name, form, said):
         if form == "arff":
             frame, values, notes = from_arff(file, name, sql)
         elif form in DATABASES.values():
             (frame, notes), values = from_database(file, name, form, sql), {}
         else:
-            frame, notes = query(file, name, form, sql, decimal, header)
+            frame, notes = query(file, name, form, sql, decimal or ".", header)
             values = {}
-    words = MISSING if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
-    frame, opened, more = _understood(frame, words, missing is not None, decimal)
-    return _with_target(frame, opened, target, kinds, values, (*notes, *more), name)
+    told = None if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
+    frame, opened, reading, more = _understood(frame, Reading(told), decimal)
+    table = _with_target(frame, opened, target, kinds, values, (*said, *notes, *more), name)
+    bare = header is False or any(note.startswith("no header") for note in notes)
+    return replace(table, schema=replace(table.schema, reading=replace(reading, header=not bare)))
 
 
 def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: Any, format: Any) -> None:
     words = [missing] if isinstance(missing, str) else missing
     if words is not None and not (isinstance(words, Sequence) and all(isinstance(w, str) for w in words)):
         raise BadParameter(f"missing must be a word or a list of words. Got {missing!r} instead.")
-    if decimal not in (".", ","):
+    if decimal is not None and decimal not in (".", ","):
         raise BadParameter(f"decimal must be '.' or ','. Got {decimal!r} instead.")
     names = None if header is None or isinstance(header, bool) else header
     if names is not None and not (
@@ -104,41 +108,48 @@ def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: 
     if sql is not None and not (isinstance(sql, str) and sql.strip()):
         raise BadParameter(f"sql must be a query, as text. Got {sql!r} instead.")
     try:
-        "".encode(encoding)
+        "".encode("utf-8" if encoding is None else encoding)
     except (TypeError, LookupError):
         raise BadParameter(
             f"encoding must be one that Python knows ('utf-8', 'latin-1', 'gbk', …). Got {encoding!r} instead."
         ) from None
 
 
-def _understood(frame: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, Frame, list[str]]:
-    """(the frame, the same opened, notes): words that stand for missing cells, and dates, alike whatever the format."""
+def _understood(frame: Any, reading: Reading, decimal: str | None) -> tuple[Any, Frame, Reading, list[str]]:
+    """(the frame, the same opened, how, notes): words for missing cells, and dates, alike whatever the format."""
     import pandas as pd
 
     notes: list[str] = []
     changed: dict[int, Any] = {}
+    dates: dict[str, str] = {}
+    marks = {decimal or "."}
     opened = open_frame(frame)
     for j, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes)):
         if dtype.kind in "biuf":
             continue
         if dtype.kind == "M":
-            changed[j] = plain_dates(frame.iloc[:, j])
+            changed[j], dates[str(name)] = plain_dates(frame.iloc[:, j]), YEAR_FIRST
         elif (dtype.kind == "O" or pd.api.types.is_string_dtype(dtype)) and _looks_odd(
-            opened.column(j), words, decimal
+            opened.column(j), reading.gaps, decimal
         ):
             cells = frame.iloc[:, j]
-            mended, said = _looked_at(cells, words, told, decimal)
+            mended, how, said = _looked_at(cells, reading, decimal)
             notes += [f"{name}: {note}" for note in said]
             if mended is not cells:
                 changed[j] = mended
+            if how == ",":
+                marks.add(how)
+            elif how is not None:
+                dates[str(name)] = how
+    reading = replace(reading, decimal="," if "," in marks else ".", dates=tuple(dates.items()))
     if not changed:
-        return frame, opened, notes
+        return frame, opened, reading, notes
     made = pd.DataFrame({j: changed.get(j, cells) for j, (_, cells) in enumerate(frame.items())})
     made.columns = frame.columns
-    return made, open_frame(made), notes
+    return made, open_frame(made), reading, notes
 
 
-def _looks_odd(cells: Any, words: tuple[str, ...], decimal: str) -> bool:
+def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None) -> bool:
     """Whether a column of words may be something else: numbers with a word for missing ones, or dates.
 
     The distinct words decide, so that a column of few of them costs little however long it is.
@@ -150,29 +161,39 @@ def _looks_odd(cells: Any, words: tuple[str, ...], decimal: str) -> bool:
     if not distinct or not all(isinstance(v, str) for v in distinct):
         return False
     plain = set(map(str.strip, distinct))
-    if decimal == "," or not plain.isdisjoint(words):
+    if decimal == "," or not plain.isdisjoint(gaps):
         return True
     one = next(iter(plain))  # all are dates, or numbers with commas, or none of it matters
     number = one[:1].isdigit() or one[:1] in SIGNS
-    return re.fullmatch(WRITTEN, one) is not None or (number and any("," in v for v in plain))
+    return MAYBE.fullmatch(one) is not None or (number and any("," in v for v in plain))
 
 
-def _looked_at(cells: Any, words: tuple[str, ...], told: bool, decimal: str) -> tuple[Any, list[str]]:
-    """The same for a column whose words may be numbers, dates or signs for missing cells."""
+def _looked_at(cells: Any, reading: Reading, decimal: str | None) -> tuple[Any, str | None, list[str]]:
+    """(the column, how it was read, notes): words may be numbers (how: a comma), dates (their form) or missing cells."""
     plain = cells.str.strip()
-    sign = plain.isin(words)
+    sign = plain.isin(reading.gaps)
     rest = plain[~sign & cells.notna()]
     found = sorted(set(plain[sign]))
     count = int(sign.sum())
     said = [f"{count} cell{'s' * (count > 1)} {listed(found)} read as missing"] if count else []
-    if len(rest) and (count or decimal == ",") and (made := _as_numbers(rest, decimal)) is not None:
-        return made.reindex(cells.index), said
-    if len(rest) and (dates := as_dates(rest)) is not None:
-        return dates.reindex(cells.index), said
-    if len(rest) and decimal == "." and rest.str.contains(",").any() and _as_numbers(rest, ",") is not None:
+    if len(rest) and (count or decimal == ",") and (made := _as_numbers(rest, decimal or ".")) is not None:
+        return made.reindex(cells.index), None, said
+    form = date_form(rest) if len(rest) else None
+    if form is not None and form != OPEN:
+        said += [f"dates, written as {rest.iloc[0]!r}"] * (form != YEAR_FIRST)
+        return as_dates(rest, form).reindex(cells.index), form, said
+    if form == OPEN:
+        warnings.warn(
+            f"column {cells.name!r} holds words like {rest.iloc[0]!r}: dates, but no cell tells whether the day or the "
+            "month comes first; written as 2020-12-31 they are read as dates",
+            stacklevel=5,
+        )
+    if len(rest) and decimal is None and rest.str.contains(",").any() and (made := _as_numbers(rest, ",")) is not None:
+        if not rest[rest.str.contains(",")].str.fullmatch(THOUSANDS).all():
+            return made.reindex(cells.index), ",", [*said, f"numbers with a decimal comma, as {rest.iloc[0]!r}"]
         said_of = f"column {cells.name!r} holds words like {rest.iloc[0]!r}"
         warnings.warn(f"{said_of}: decimal=',' reads them as numbers", stacklevel=5)
-    return (cells.where(~sign), said) if told and count else (cells, [])
+    return (cells.where(~sign), None, said) if reading.told and count else (cells, None, [])
 
 
 def _as_numbers(words: Any, decimal: str) -> Any:
@@ -205,11 +226,19 @@ def _with_target(
     if gone.any():
         row = int(gone.argmax())
         warnings.warn(
-            f"{name}: {int(gone.sum())} rows have no {target!r} (first: row {row}) and are left out", stacklevel=3
+            f"{name}: {int(gone.sum())} rows have no {target!r} (first: row {row + 1}) and are left out", stacklevel=3
         )
         frame, opened = frame[~gone].reset_index(drop=True), opened.take_rows(~gone)
     opened = opened.take_columns([j for j, other in enumerate(names) if other != target])
-    X, y = frame.drop(columns=[target]), _plain_labels(frame[target])
+    cells = frame[target]
+    if cells.dtype.kind == "M":
+        if told not in ("categorical", "binary"):
+            raise BadValue(
+                f"the target {target!r} of {name} holds dates, neither classes nor numbers: "
+                f"kinds={{{target!r}: 'categorical'}} (--kind {target}=categorical) takes each as a class"
+            )
+        cells = type(cells)(as_names(cells), dtype=object)
+    X, y = frame.drop(columns=[target]), _plain_labels(cells)
     note = _quantity(y, told)
     if note:
         made = infer_frame(opened, date_columns(X), None, kinds)

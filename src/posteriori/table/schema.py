@@ -16,6 +16,7 @@ from operator import is_
 from typing import Any
 
 from ..errors import BadParameter, TableError, UnknownColumn, did_you_mean, listed
+from .reading import Reading
 
 KINDS = ("categorical", "binary", "count", "numeric", "text")
 VALUED = frozenset({"categorical", "binary", "text"})  # kinds whose columns list their values
@@ -105,6 +106,7 @@ class Schema:
     declared_classes: frozenset[Value] = frozenset()
     target: str | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
+    reading: Reading = field(default=Reading(), compare=False, repr=False)  # of the file that it is the schema of
 
     def __post_init__(self) -> None:
         names = self.names

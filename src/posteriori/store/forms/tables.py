@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import astuple
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ...errors import NotStorable
+from ...table.reading import Reading
 from ...table.schema import KINDS, Column, Schema, is_missing
-from .form import Form, anything, ints, need, numbers, text, tuple_of, word
+from .form import Form, anything, finite, ints, need, numbers, text, tuple_of, word
 from .form import nothing as none
 
 SPECS = {
@@ -22,7 +25,10 @@ SPECS = {
     "declared_classes": anything,
     "target": text | none,
     "notes": tuple_of(text),
+    "reading": anything,
 }
+PLAIN = Reading()
+FORM = re.compile(r"ISO8601|(%[dmbBYHMS][ ./:,-]{0,2})+")  # of dates
 
 
 def take(schema: Schema) -> dict[str, Any]:
@@ -41,12 +47,12 @@ def take(schema: Schema) -> dict[str, Any]:
         "declared_classes": schema.declared_classes,
         "target": schema.target,
         "notes": schema.notes,
-    }
+    } | ({} if schema.reading == PLAIN else {"reading": astuple(schema.reading)})
 
 
 def build(fields: dict[str, Any]) -> Schema:
     """The schema of its fields."""
-    need(set(fields) == set(SPECS), f"a Schema must have the fields {list(SPECS)}")
+    need(set(fields) | {"reading"} == set(SPECS), f"a Schema must have the fields {list(SPECS)}")
     names, kinds, sizes, values = (fields[n] for n in ("names", "kinds", "sizes", "values"))
     declared, classes, told = fields["declared"], fields["classes"], fields["declared_classes"]
     need(type(values) is tuple and type(classes) is tuple and type(told) is frozenset, "values and classes are tuples")
@@ -63,7 +69,24 @@ def build(fields: dict[str, Any]) -> Schema:
         need(is_distinct(mine), f"column {name!r:.50} must have different values, none of them missing")
         columns.append(Column(name, kind, mine, frozenset(v for v, d in zip(mine, some.tolist()) if d)))
     need(len(set(classes)) == len(classes), "classes must be different")  # a network's one class is None
-    return Schema(tuple(columns), classes, told, fields["target"], fields["notes"])
+    reading = _reading(fields["reading"]) if "reading" in fields else PLAIN
+    return Schema(tuple(columns), classes, told, fields["target"], fields["notes"], reading)
+
+
+def _reading(held: Any) -> Reading:
+    """How the file was read, of which a file may say nothing: then it was plain."""
+    need(type(held) is tuple and len(held) == 5, "a reading has five parts")
+    missing, decimal, dates, edges, header = held
+    texts = tuple_of(text)
+    need((texts | none).test(missing), "words for missing cells must be texts")
+    need(type(decimal) is str and decimal in (".", ","), "a decimal mark must be '.' or ','")
+    need(
+        tuple_of(texts).test(dates) and all(len(d) == 2 and FORM.fullmatch(d[1]) for d in dates),
+        "dates must have a column and a form",
+    )
+    need(tuple_of(finite).test(edges) and all(a < b for a, b in pairwise(edges)), "edges must ascend")
+    need(type(header) is bool, "a reading says whether a file begins with names")
+    return Reading(missing, decimal, dates, edges, header)
 
 
 def is_distinct(values: Any) -> bool:
