@@ -295,7 +295,7 @@ OF_CALLS = {
     "learn_structure": dict(
         score="bic", method="hill-climb", tabu=0, restarts=0, test="g2", alpha=0.05, ess=1.0, progress=False
     ),
-    "read": dict(encoding="utf-8", decimal="."),
+    "read": dict(encoding=None, missing=None, decimal=None, header=None, format=None),
     "structural_em": dict(score="bic", smoothing=1.0, draws=20, max_iter=20),
 }
 
