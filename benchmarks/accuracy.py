@@ -102,7 +102,12 @@ def models() -> dict[str, Callable[[list[str], list[str]], Any]]:
 
         return HistGradientBoostingClassifier(categorical_features=list(range(n, n + w)) or None, random_state=0)
 
-    ours = {"tree": lambda n, w: po.BayesTree(), "kdb": lambda n, w: po.KDB(), "naive": lambda n, w: po.NaiveBayes()}
+    ours = {
+        "tree": lambda n, w: po.BayesTree(),
+        "forest": lambda n, w: po.BayesForest(random_state=0),
+        "kdb": lambda n, w: po.KDB(),
+        "naive": lambda n, w: po.NaiveBayes(),
+    }
     return {
         **ours,
         "cart": behind("codes", lambda n, w: PrunedTree()),

@@ -12,6 +12,7 @@ _HOME: dict[str, str] = {
     "A2DE": "bayes.a2de",
     "AODE": "bayes.aode",
     "KDB": "bayes.kdb",
+    "BayesForest": "forest.forest",
     "BayesTree": "forest.tree",
     "NaiveBayes": "bayes.naive",
     "SPODE": "bayes.spode",

@@ -115,6 +115,10 @@ POINTS = {
     "net climbed": lambda: po.BayesNetClassifier().fit(Z, Z["sky"]),
     "net gaussian": lambda: po.BayesNetClassifier("kdb", continuous="gaussian").fit(X, y),
     "net told": lambda: po.BayesNetClassifier(po.Dag([*X.columns, "k"], [("k", "sky"), ("sky", "warm")])).fit(X, y),
+    "count forest": lambda: po.BayesForest(n_trees=4, n_members=2, random_state=0).fit(X, y),
+    "count forest words": lambda: po.BayesForest(n_trees=2, n_members=2, random_state=stream()).fit(
+        Z, Z["sky"], sample_weight=np.linspace(0.1, 2, len(y))
+    ),
     "risk": lambda: po.RiskClassifier(po.NaiveBayes(), loss=po.Loss.per_class({"in": 1, "out": 5, "off": 2})).fit(X, y),
     "risk priced": lambda: po.RiskClassifier(po.TAN(), loss={"in": 1, "out": 5, "off": 2}, reject=0.3).fit(X, y),
     "risk frozen": lambda: po.RiskClassifier(

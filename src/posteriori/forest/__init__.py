@@ -1,1 +1,1 @@
-"""Trees of counts: questions that stay, rows by class in every node, a posterior that backs off from root to leaf."""
+"""Trees of counts, and what many of them say together: a tree, a forest of trees and kDB members, their pool."""

@@ -63,6 +63,7 @@ def lineup() -> dict[str, Entry]:
         ),
         Entry("kdb", "k parents besides the class", lambda t: _of("bayes.kdb", "KDB", kinds=t.told), _pairs),
         Entry("bayes-tree", "tree of counts", lambda t: _of("forest.tree", "BayesTree", kinds=t.told), _no_text),
+        Entry("bayes-forest", "kDB members and trees, pooled", _bayes_forest, _no_text),
         Entry("network", "learned Bayesian network", _network, _searched),
         Entry("gaussian", "a normal density a class", _gaussian, _numbers_only),
         Entry("mixture", "a mixture of normals a class", _mixture, _numbers_only),
@@ -133,6 +134,10 @@ def _baseline(task: Task) -> Any:
     from sklearn.dummy import DummyClassifier
 
     return DummyClassifier(strategy="prior")
+
+
+def _bayes_forest(task: Task) -> Any:
+    return _of("forest.forest", "BayesForest", kinds=task.told, random_state=task.seed)
 
 
 def _network(task: Task) -> Any:

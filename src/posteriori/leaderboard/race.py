@@ -25,6 +25,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..arrays import Array, Floats, Ints
 from ..bayes.learning import Learner
+from ..bayes.tables import ReadsTables
 from ..decision.loss import Loss
 from ..errors import BadValue, ModelError
 from ..table.frame import open_frame
@@ -176,7 +177,7 @@ class Runner:
             train, before, test, before_test = fold.points(model[0])
             model = model[-1]
         else:
-            train, test = fold.frames() if isinstance(model, Learner) else fold.raw()
+            train, test = fold.frames() if isinstance(model, Learner | ReadsTables) else fold.raw()
         if self.entry.name == "baseline":
             train, test = np.zeros((len(fold.train), 1)), np.zeros((len(fold.test), 1))
         weighted = {} if fold.w is None else {"sample_weight": fold.w}

@@ -26,7 +26,7 @@ _TAGS = {
     "margins": ("SVC", "SVR", "LinearSVC", "Kernel", "KernelSpec", "Part", "Expansion"),
     "neighbors": ("KDTree", "KNeighborsClassifier", "KNeighborsRegressor", "Space", "Mixed"),
     "networks": ("Dag", "BayesNet", "HybridNet", "BayesNetClassifier", "Smoothing"),
-    "forest": ("BayesTree", "Coding", "Trees", "TreeCounts"),
+    "forest": ("BayesTree", "BayesForest", "Coding", "Trees", "TreeCounts", "Members", "Grown"),
     "decisions": ("Loss", "RiskClassifier", "FrozenEstimator"),
 }
 HOME = {tag: module for module, tags in _TAGS.items() for tag in tags}
@@ -37,7 +37,7 @@ PUBLIC = (  # what a file can be of: the rest are parts
     *("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB"),
     *("CategoricalNB", "BernoulliNB", "MultinomialNB", "ComplementNB", "GaussianNB", "GaussianBayes"),
     *("GaussianMixture", "KMeans", "MixtureBayes", "LatentClass"),
-    "BayesTree",
+    *("BayesTree", "BayesForest"),
     *("SVC", "SVR", "LinearSVC", "KNeighborsClassifier", "KNeighborsRegressor"),
 )
 

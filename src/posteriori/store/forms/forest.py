@@ -8,13 +8,15 @@ import numpy as np
 
 from ...forest.coding import Coding
 from ...forest.counts import TreeCounts
+from ...forest.forest import BayesForest, Grown
 from ...forest.tree import BayesTree
-from ...kernels.trees import MOST_VALUES, Trees
+from ...kernels.trees import MOST_VALUES, Members, Trees
 from ...statistics.cuts import MEASURED
 from ...table.encode import Seen
 from .form import (
     array,
     estimator,
+    finite,
     flag,
     floats,
     ints,
@@ -79,13 +81,55 @@ def _counts(held: TreeCounts) -> None:
     fits(held.tree, held.coding)
 
 
-def _tree(model: BayesTree) -> None:
-    needs(model, "n_features_in_", "classes_", "statistics_", "_seen")
+def _members(held: Members) -> None:
+    M, (d, K) = len(held.values), (held.sizes.shape[1], held.prior.shape[1])
+    shapes = held.sizes.shape, held.parents.shape, held.starts.shape, held.prior.shape
+    need(shapes == ((M, d), (M, d, 2), (M, d + 1), (M, K)), "a member must have all its parts")
+    need(M and d and K, "there must be members of some columns and classes")
+    need((held.sizes > 0).all() and (held.sizes <= MOST_VALUES + 1).all(), "a member's column must have values")
+    need((held.parents < d).all() and (held.parents >= -1).all(), "a parent must be a column")
+    one, two = (held.parents[..., k] for k in (0, 1))
+    need(not ((two >= 0) & (one < 0)).any(), "the first parent must come first")
+    wide = [np.take_along_axis(held.sizes.astype(np.float64), np.maximum(p, 0), axis=1) for p in (one, two)]
+    rung = held.sizes.astype(np.float64) * K
+    room = rung * (1 + np.where(one >= 0, wide[0], 0) * (1 + np.where(two >= 0, wide[1], 0)))
+    need(np.array_equal(np.diff(held.starts, axis=1), room), "a column must have the tables of its parents")
+    ends = np.concatenate([[0], held.starts[:, -1]])
+    need(np.array_equal(held.starts[:, 0], ends[:-1]) and ends[-1] == len(held.tables), "tables must lie end to end")
+
+
+def _grown(held: Grown) -> None:
+    K, coding = len(held.schema.classes), held.coding
+    need(held.schema.columns == coding.schema.columns, "the columns of a forest must be those of its coding")
+    need(held.trees.counts.dtype == np.float32 and held.trees.counts.shape[1] == K, "trees of other classes")
+    need(held.members.prior.shape[1] == K, "members of other classes")
+    fits(held.trees, coding)
+    cells, sizes = np.cumsum([0, *coding.sizes]), held.members.sizes
+    need(sizes.shape[1] == len(coding.sizes), "members of other columns")
+    need(held.members.values.shape[1] == cells[-1], "members of other values")
+    need((held.members.values < np.repeat(sizes, np.diff(cells), axis=1)).all(), "a member has no such value")
+    need(held.prior.shape == (K,) and abs(held.prior.sum() - 1) < 1e-9, "a prior must sum to one")
+    need(held.exponents.shape == (3,) and (np.abs(held.exponents) <= 4).all(), "there must be three exponents")
+
+
+def _forest(model: BayesForest) -> None:
+    needs(model, "n_features_in_", "classes_", "grown_", "oob_decision_function_", "oob_score_", "_seen")
+    _table(model)
+    oob = model.oob_decision_function_
+    need(oob.shape[1] == len(model.classes_), "out-of-bag answers must be of the classes")
+
+
+def _table(model: Any) -> None:
     schema = model.schema_
     same_classes(model.classes_, schema.classes)
     need(model.n_features_in_ == len(schema), "n_features_in_ must be the number of columns")
     if "feature_names_in_" in vars(model):
         need(model.feature_names_in_.tolist() == list(schema.names), "feature_names_in_ must be the columns' names")
+
+
+def _tree(model: BayesTree) -> None:
+    needs(model, "n_features_in_", "classes_", "statistics_", "_seen")
+    _table(model)
     need(bool((model.statistics_.rows > 0).any()), "a fitted tree must have rows")
     needs(model, "backoff_", "ccp_alpha_")
     need(0 <= model.backoff_ < np.inf, "a concentration must be finite and not negative")
@@ -113,6 +157,38 @@ FORMS = {
             bits=numbers("LQ", 1),
         ),
         value(TreeCounts, _counts, coding=of("Coding"), schema=of("Schema"), tree=of("Trees"), decayed=flag),
+        value(
+            Members,
+            _members,
+            values=numbers("H", 2),
+            sizes=numbers("i", 2),
+            parents=numbers("i", 3),
+            starts=ints(2, 0),
+            tables=numbers("f", 1),
+            prior=numbers("f", 2),
+        ),
+        value(
+            Grown,
+            _grown,
+            coding=of("Coding"),
+            schema=of("Schema"),
+            members=of("Members"),
+            trees=of("Trees"),
+            concentration=finite,
+            prior=floats(1, 0),
+            exponents=floats(1),
+        ),
+        estimator(
+            BayesForest,
+            _forest,
+            {
+                **LEARNED,
+                "grown_": of("Grown"),
+                "oob_decision_function_": floats(2, finite=False),
+                "oob_score_": real,
+            },
+            fresh=FRESH,
+        ),
         estimator(
             BayesTree,
             _tree,

@@ -126,13 +126,19 @@ template <typename N> struct Trees {
     std::vector<N> counts;
     std::vector<std::uint64_t> bits;
 
-    void add(CountTree&& tree) {
+    // The counts of tree t are own[t]; what has been joined is let go.
+    Trees(std::vector<CountTree>& trees, std::vector<std::vector<N>>& own) {
+        std::size_t nodes = 0, words = 0, cells = 0;
+        for (std::size_t t = 0; t < trees.size(); ++t) nodes += trees[t].column.size(), words += trees[t].bits.size(), cells += own[t].size();
+        column.reserve(nodes), cut.reserve(nodes), child.reserve(nodes), bits.reserve(words), counts.reserve(cells);
         const auto join = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-        join(column, tree.column), join(cut, tree.cut), join(child, tree.child), join(bits, tree.bits);
-        for (const double x : tree.counts) counts.push_back(static_cast<N>(x));
-        starts.push_back(static_cast<std::int64_t>(column.size()));
-        bit_starts.push_back(static_cast<std::int64_t>(bits.size()));
-        tree = {};
+        for (std::size_t t = 0; t < trees.size(); ++t) {
+            join(column, trees[t].column), join(cut, trees[t].cut), join(child, trees[t].child), join(bits, trees[t].bits);
+            join(counts, own[t]);
+            starts.push_back(static_cast<std::int64_t>(column.size()));
+            bit_starts.push_back(static_cast<std::int64_t>(bits.size()));
+            trees[t] = {}, own[t] = {};
+        }
     }
 
     nb::tuple held(std::size_t K) {
@@ -260,6 +266,8 @@ template <typename C> void bind_codes(nb::module_& m) {
             need(criterion >= 0 && criterion <= 2 && tried >= 0 && max_depth >= 0, "no such way to grow");
             const Growth how{static_cast<posteriori::Criterion>(criterion), tried, drawn, max_depth, least};
             std::vector<CountTree> grown(seeds.shape(0));
+            std::vector<std::vector<float>> narrow(grown.size());  // whole numbers, of bags
+            std::vector<std::vector<double>> wide(grown.size());
             {
                 nb::gil_scoped_release release;
                 posteriori::Watch watch(ending());
@@ -273,13 +281,16 @@ template <typename C> void bind_codes(nb::module_& m) {
                         own = bag.data();
                     }
                     grown[t] = posteriori::grow_tree<C>(rows, y.data(), K, own, how, seeds.data()[t]);
+                    std::vector<double> counts;
+                    counts.swap(grown[t].counts);
+                    if (bagged)
+                        narrow[t].assign(counts.begin(), counts.end());
+                    else
+                        wide[t].swap(counts);
                 });
             }
-            const auto together = [&](auto trees) {
-                for (auto& tree : grown) trees.add(std::move(tree));
-                return trees.held(static_cast<std::size_t>(K));
-            };
-            return bagged ? together(Trees<float>()) : together(Trees<double>());
+            const auto classes = static_cast<std::size_t>(K);
+            return bagged ? Trees<float>(grown, narrow).held(classes) : Trees<double>(grown, wide).held(classes);
         },
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("y").noconvert(), nb::arg("K"),
         nb::arg("weights").noconvert().none(), nb::arg("criterion"), nb::arg("tried"), nb::arg("drawn"), nb::arg("max_depth"), nb::arg("least"),

@@ -175,6 +175,7 @@ template <typename C> class Grower {
     }
 
     void choose_parents(std::size_t most) {
+        const int most_looked = std::clamp(LOOKS / d, FEWEST_CANDIDATES, CANDIDATES);
         std::vector<double> told(d);
         std::vector<int> order(d), before;
         for (int j = 0; j < d; ++j) told[j] = tells(j), order[j] = j;
@@ -182,11 +183,11 @@ template <typename C> class Grower {
         for (int q = 1; q < d; ++q) {
             const int i = order[q];
             before.assign(order.begin(), order.begin() + q);
-            const int looked = std::min(q, CANDIDATES);
+            const int looked = std::min(q, most_looked);
             double best[2] = {-INFINITY, -INFINITY};
             int who[2] = {-1, -1};
             for (int k = 0; k < looked; ++k) {
-                if (q > CANDIDATES) std::swap(before[k], before[k + static_cast<int>(random.next() % (q - k))]);
+                if (q > most_looked) std::swap(before[k], before[k + static_cast<int>(random.next() % (q - k))]);
                 const double gumbel = -std::log(-std::log(1 - random.uniform() + 0x1p-60));
                 const double found = std::log(tells(i, before[k]) + FLOOR) + gumbel;
                 if (found > best[0])

@@ -14,7 +14,8 @@
 
 namespace posteriori {
 
-constexpr int CANDIDATES = 64;        // columns before it that a column looks at, drawn where there are more
+constexpr int CANDIDATES = 64, FEWEST_CANDIDATES = 8;  // columns before it that a column looks at, drawn where there are more,
+constexpr int LOOKS = CANDIDATES * 256;               // and fewer where there are very many: so many looks in all
 constexpr std::uint16_t NONE = 0xffff;  // no value of the member's
 
 // Tables of ln θ[parent 1][parent 2][x][y] of the rungs 0, 1, 2 of each column, one after another.

@@ -1,0 +1,215 @@
+"""A forest of counts: kDB members and trees, each of rows drawn anew, pooled by what they say of rows not drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..arrays import Array, Floats
+from ..bayes.classifier import PosteriorClassifier
+from ..bayes.learning import class_array
+from ..bayes.tables import ReadsTables
+from ..budget import memory_budget, refuse_over
+from ..estimator import MAX_MEMORY, N_JOBS, RANDOM_STATE, generator, learning
+from ..kernels.trees import Codes, Members, Trees, draw_bags, grow_members, grow_trees
+from ..table.encode import Seen
+from ..table.rows import Rows, read_rows
+from ..table.schema import Schema
+from .coding import Coding, learn_coding
+from .pool import FLOOR, fit_exponents, pooled
+from .shape import impurity
+from .tree import CONCENTRATIONS
+
+WIDEST, A_ROW = 1 << 16, 4  # numbers in the tables of a member's column: so many, or so many a row
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """What a forest has learned: how cells are coded, members and trees, c of the trees, and the pool's exponents.
+
+    `exponents` are those of the members, of the trees and of the prior π_y = n_y/n.
+    """
+
+    coding: Coding
+    schema: Schema
+    members: Members
+    trees: Trees
+    concentration: float
+    prior: Floats
+    exponents: Floats
+
+    def posterior(self, codes: Codes, n_jobs: int | None) -> Floats:
+        """P(y|x)."""
+        parts = [
+            self.members.sums(codes, n_jobs=n_jobs)[0] / len(self.members),
+            self.trees.sums(codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees),
+        ]
+        return pooled(parts, self.prior, self.exponents)
+
+
+class BayesForest(ReadsTables, PosteriorClassifier):
+    """Bayes classifiers and decision trees of counts, each of its own draw of the rows, pooled.
+
+    *Members* are kDB classifiers: numbers cut into 3 to 12 bins at random, up to two parents for each column, drawn by what
+    they tell of it, tables that back off with concentrations chosen by leaving one row out (structure held). *Trees* are
+    grown until every leaf is of one class, by entropy over round(1.5 √d) columns drawn for each node, and back off from the
+    root to the leaf, p_l = (n_l + c p_{l−1})/(N_l + c). The mean posteriors of both are pooled, P(y|x) ∝ π_y^{u_0}
+    S_1(y|x)^{u_1} S_2(y|x)^{u_2}; c and u are fitted on what members and trees say of rows that they have not drawn.
+
+    Weights of rows and classes are chances to be drawn. The same `random_state` gives the same bits, however many threads.
+    A missing cell is a value of its own where training had some; a value that nothing is known of says nothing.
+
+    Parameters
+    ----------
+    n_trees, n_members : int
+    random_state : int, Generator, RandomState or None
+    kinds, class_weight, max_memory, n_jobs : as in `NaiveBayes`
+
+    Attributes
+    ----------
+    oob_decision_function_ : P(y|x) of every row that weighs something, by members and trees that have not drawn it; NaN
+        where there are none
+    oob_score_ : the share of those rows whose most probable class is theirs
+    exponents_ : dict of u: "members", "trees", "prior"
+    concentration_ : c
+    feature_importances_ : what the questions of each column gained in the trees, as shares of one
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesForest(random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:1]).round(1), model.oob_score_ > 0.9
+    (array([[1., 0., 0.]]), True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "random_state": RANDOM_STATE,
+        "kinds": [object],  # the table knows its columns
+        "class_weight": [StrOptions({"balanced"}), Mapping, None],
+        "max_memory": MAX_MEMORY,
+        "n_jobs": N_JOBS,
+    }
+    grown_: Grown
+    oob_decision_function_: Floats
+    oob_score_: float
+
+    def __init__(
+        self,
+        n_trees: int = 150,
+        n_members: int = 30,
+        *,
+        random_state: Any = None,
+        kinds: Any = None,
+        class_weight: Any = None,
+        max_memory: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.n_members = n_members
+        self.random_state = random_state
+        self.kinds = kinds
+        self.class_weight = class_weight
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+
+    @learning
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Draw, grow and pool."""
+        rows = read_rows(X, y, sample_weight, who=type(self).__name__, kinds=self.kinds, class_weight=self.class_weight)
+        self._refuse_text(rows.schema)
+        seen = Seen()
+        coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, seen, self.max_memory, self.n_jobs)
+        self.grown_, self.oob_decision_function_ = self._grow(coding, codes, rows)
+        self._named(rows)
+        self._seen = seen
+        self.classes_ = class_array(rows.schema.classes, rows.labels.dtype)
+        known = ~np.isnan(self.oob_decision_function_[:, 0])
+        right = self.oob_decision_function_[known].argmax(axis=1) == rows.codes[known]
+        w = None if rows.weights is None else rows.weights[known]
+        self.oob_score_ = float(np.average(right, weights=w)) if known.any() else float("nan")
+        return self
+
+    def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Grown, Floats]:
+        y, weights, K, jobs = rows.codes, rows.weights, len(rows.schema.classes), self.n_jobs
+        n, d = codes.n, len(codes.sizes)
+        self._refuse_large(codes, y, K, weights)
+        seeds = generator(self.random_state).integers(0, 1 << 63, self.n_members + self.n_trees, dtype=np.uint64)
+        own = seeds[: self.n_members], seeds[self.n_members :]
+        most = max(WIDEST, A_ROW * n)
+        members = grow_members(codes, coding.blank, y, K, weights, own[0], most, jobs)
+        trees = grow_trees(codes, y, K, weights, tried=_tried(d), drawn=True, seeds=own[1], n_jobs=jobs)
+        bags = [draw_bags(n, weights, s, jobs) for s in own]
+
+        truth, used = trees.truth(codes, y, CONCENTRATIONS, bags[1], jobs)
+        out = used > 0
+        w = None if weights is None else weights[out]
+        loss = -np.log(np.maximum(truth[out] / used[out, None], FLOOR))
+        mean = np.average(loss, axis=0, weights=w) if out.any() else np.zeros(len(CONCENTRATIONS))
+        c = CONCENTRATIONS[int(np.argmin(mean))] if out.any() else 1.0
+
+        sums = [members.sums(codes, bags[0], jobs), trees.sums(codes, c, bags[1], jobs)]
+        out = (sums[0][1] > 0) & (sums[1][1] > 0)
+        parts = [found[out] / times[out, None] for found, times in sums]
+        mass = np.bincount(y, weights, minlength=K).astype(np.float64)
+        prior = mass / mass.sum()
+        u = fit_exponents(parts, prior, y[out], None if weights is None else weights[out] / weights.sum())
+        answers = np.full((n, K), np.nan)
+        answers[out] = pooled(parts, prior, u)
+        schema = replace(coding.schema, classes=rows.schema.classes, declared_classes=rows.schema.declared_classes)
+        return Grown(coding, schema, members, trees, c, prior, u), answers
+
+    def _refuse_large(self, codes: Codes, y: Array, K: int, weights: Floats | None) -> None:
+        """Refuse what would not fit. A tree has up to 1.3 n nodes, seldom so many: if that is too much, two are grown."""
+        n, d, node = codes.n, len(codes.sizes), 2.0 * (12 + 4 * K)
+        tables = d * 4.0 * min(max(WIDEST, A_ROW * n), 13.0**3 * K)
+        rest = self.n_members * (2.0 * sum(codes.sizes) + tables) + 40.0 * n * K
+        nodes = 1.3 * n
+        if self.n_trees * nodes * node + rest > memory_budget(self.max_memory):
+            seeds, tried = np.arange(2, dtype=np.uint64), _tried(d)
+            found = grow_trees(codes, y, K, weights, tried=tried, drawn=True, seeds=seeds, n_jobs=self.n_jobs)
+            nodes = 1.1 * len(found.column) / 2
+        way_out = "give fewer rows, columns or classes, or n_trees and n_members"
+        refuse_over(self.max_memory, self.n_trees * nodes * node + rest, f"a forest of {n:,} rows", way_out)
+
+    def _posterior(self, X: Any) -> tuple[Floats, int]:
+        self._made("checked", lambda: None)
+        seen = Seen()
+        codes = self.grown_.coding.code(self._open(X), seen, self.n_jobs)
+        self._seen = seen
+        return self.grown_.posterior(codes, self.n_jobs), -1
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns and classes, with the values that training had."""
+        return self.grown_.schema
+
+    @property
+    def exponents_(self) -> dict[str, float]:
+        """What each part counts for in the pool."""
+        return dict(zip(("members", "trees", "prior"), self.grown_.exponents.tolist()))
+
+    @property
+    def concentration_(self) -> float:
+        """c, the rows that the node above counts for in the trees."""
+        return self.grown_.concentration
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """What the questions of each column gained in all trees, as shares of one."""
+        trees = self.grown_.trees
+        own, asks = impurity(trees.counts.astype(np.float64), "entropy"), np.flatnonzero(trees.column >= 0)
+        first = np.repeat(trees.starts[:-1], np.diff(trees.starts))[asks] + trees.child[asks]
+        gains = np.maximum(own[asks] - own[first] - own[first + 1], 0.0)
+        found = np.bincount(trees.column[asks], gains, minlength=len(self.schema_)).astype(np.float64)
+        return found / found.sum() if found.sum() > 0 else found
+
+
+def _tried(d: int) -> int:
+    """How many columns a node of a tree looks at."""
+    return min(d, max(1, round(1.5 * float(np.sqrt(d)))))

@@ -1,0 +1,213 @@
+"""BayesForest: the same bits for any threads, out-of-bag answers that are none of its own rows', tables at the edge."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.utils.estimator_checks import check_estimator
+
+import posteriori as po
+from posteriori.errors import MemoryBudgetError, ModelError
+from posteriori.forest.pool import pooled
+from posteriori.kernels.trees import draw_bags
+
+IRIS = load_iris(return_X_y=True)
+
+
+def small(**how):
+    return po.BayesForest(n_trees=20, n_members=5, random_state=0, **how)
+
+
+def mixed(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "word": rng.choice(["a", "b", "c", "d"], n).astype(object),
+            "number": rng.normal(size=n),
+            "flag": rng.integers(0, 2, n).astype(bool),
+            "noise": rng.normal(size=n),
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "word"] = None
+    X.loc[rng.random(n) < 0.1, "number"] = np.nan
+    y = np.where((X["word"] == "a") | (X["number"] > 0.5), "yes", "no")
+    flipped = rng.random(n) < 0.1
+    return X, np.where(flipped, "other", y)
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = np.tile(X, (20, 1)), np.tile(y, 20)  # enough work for threads
+    one, three = (small(n_jobs=j).fit(X, y) for j in (1, 3))
+    assert one.exponents_ == three.exponents_
+    assert_array_equal(one.oob_decision_function_, three.oob_decision_function_)
+    assert_array_equal(one.predict_proba(X), three.predict_proba(X))
+
+
+def test_the_same_seed_gives_the_same_forest_and_another_another():
+    X, y = mixed()
+    first, again = small().fit(X, y), small().fit(X, y)
+    assert_array_equal(first.predict_proba(X), again.predict_proba(X))
+    other = small().set_params(random_state=1).fit(X, y)
+    assert (other.predict_proba(X) != first.predict_proba(X)).any()
+    stream = np.random.default_rng(3)
+    assert (clone(small()).set_params(random_state=stream).fit(X, y).predict(X) == first.predict(X)).mean() > 0.8
+
+
+def test_the_posterior_is_the_pool_of_means():
+    X, y = mixed()
+    model = small().fit(X, y)
+    grown = model.grown_
+    codes = grown.coding.code(model._open(X), model._seen)
+    parts = [grown.members.sums(codes)[0] / 5, grown.trees.sums(codes, model.concentration_)[0] / 20]
+    for part in parts:
+        assert_allclose(part.sum(axis=1), 1.0)
+    wanted = pooled(parts, grown.prior, np.array([*model.exponents_.values()]))
+    assert_allclose(model.predict_proba(X), wanted)
+    assert_allclose(wanted.sum(axis=1), 1.0)
+    assert_allclose(grown.prior, [(y == c).mean() for c in model.classes_])
+
+
+def test_out_of_bag_answers_are_of_those_that_have_not_drawn_the_row():
+    X, y = mixed(60)
+    model = small().fit(X, y)
+    grown, seeds = model.grown_, np.random.default_rng(0).integers(0, 1 << 63, 25, dtype=np.uint64)
+    codes = grown.coding.code(model._open(X), model._seen)
+    sums = [
+        grown.members.sums(codes, draw_bags(60, None, seeds[:5])),
+        grown.trees.sums(codes, model.concentration_, draw_bags(60, None, seeds[5:])),
+    ]
+    out = (sums[0][1] > 0) & (sums[1][1] > 0)
+    assert_array_equal(np.isnan(model.oob_decision_function_[:, 0]), ~out)
+    parts = [found[out] / times[out, None] for found, times in sums]
+    wanted = pooled(parts, grown.prior, grown.exponents)
+    assert_allclose(model.oob_decision_function_[out], wanted)
+    assert model.oob_score_ == pytest.approx((model.classes_[wanted.argmax(axis=1)] == y[out]).mean())
+
+
+def test_out_of_bag_is_honest():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, 2, 300)
+    model = po.BayesForest(random_state=0, n_trees=60).fit(X, y)
+    assert model.oob_score_ < 0.62  # there is nothing to know
+    assert np.abs(model.predict_proba(rng.normal(size=(300, 4))) - 0.5).mean() < 0.15
+
+
+def test_it_beats_its_parts_alone_where_they_differ():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = small().fit(X[::2], y[::2])
+    p = model.predict_proba(X[1::2])
+    assert -np.log(p[np.arange(len(p)), y[1::2]]).mean() < 0.16
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+def test_weights_are_chances_to_be_drawn():
+    X, y = IRIS
+    w = np.where(y == 2, 0.0, 1.0)
+    without = small().fit(X, y, sample_weight=w)
+    assert without.classes_.tolist() == [0, 1]
+    assert len(without.oob_decision_function_) == 100
+    scaled = small().fit(X, y, sample_weight=np.full(len(y), 8.0))
+    assert_array_equal(scaled.predict_proba(X), small().fit(X, y, sample_weight=np.full(len(y), 2.0)).predict_proba(X))
+    heavy = small(class_weight={0: 1, 1: 1, 2: 50}).fit(X, y)
+    assert (heavy.predict_proba(X)[:, 2].mean()) > small().fit(X, y).predict_proba(X)[:, 2].mean()
+    for scale in (1e-300, 1e300):
+        tiny = small().fit(X, y, sample_weight=np.full(len(y), scale))
+        assert tiny.score(X, y) > 0.9
+
+
+def test_missing_and_unseen_values():
+    X, y = mixed()
+    model = small().fit(X, y)
+    asked = pd.DataFrame(
+        {"word": ["zebra", None], "number": [np.nan, 9e9], "flag": [True, False], "noise": [np.nan, 0.0]}
+    )
+    p = model.predict_proba(asked)
+    assert_allclose(p.sum(axis=1), 1.0)
+    assert (model.n_missing_, model.n_unseen_) == (3, 1)
+    assert model.predict({"word": "a", "number": 3.0, "flag": True, "noise": 0.0}).tolist() == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (np.zeros((1, 1)), [0]),
+        (np.zeros((3, 2)), [0, 1, 1]),
+        (np.arange(3.0)[:, None], ["a", "b", "c"]),
+        (np.ones((5, 1)), [1] * 5),
+        (np.full((4, 1), np.nan), [0, 1, 0, 1]),
+    ],
+    ids=["one row", "constant", "three rows", "one class", "all missing"],
+)
+def test_the_smallest_tables(X, y):
+    model = small().fit(X, y)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert set(model.exponents_) == {"members", "trees", "prior"}
+
+
+def test_many_columns_and_many_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 10_000))
+    y = (X[:, :50].sum(axis=1) > 0).astype(int)
+    model = po.BayesForest(n_trees=3, n_members=1, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    classes = np.repeat(np.arange(1000), 2)
+    many = po.BayesForest(n_trees=3, n_members=2, random_state=0).fit(classes[:, None] + 0.0, classes)
+    assert many.predict_proba([[3.0]]).shape == (1, 1000)
+
+
+def test_refusals_name_the_reason():
+    X, y = IRIS
+    with pytest.raises(MemoryBudgetError, match="n_trees"):
+        po.BayesForest(max_memory=1e6).fit(X, y)
+    with pytest.raises(ModelError, match="is text"):
+        small(kinds={"a": "text"}).fit({"a": ["x y", "z"]}, [0, 1])
+    with pytest.raises(ValueError, match="infinity"):
+        small().fit([[np.inf], [1.0]], [0, 1])
+
+
+def test_ctrl_c_ends_the_growing_and_changes_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20_000, 20)), rng.integers(0, 2, 20_000)
+    model = small().fit(X[:50], y[:50])
+    before = model.predict_proba(X[:5])
+    model.set_params(n_trees=5000, n_jobs=1)
+    alarm = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
+    start = time.perf_counter()
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert time.perf_counter() - start < 60
+    assert_array_equal(model.predict_proba(X[:5]), before)
+
+
+def test_pickles_clones_and_layouts():
+    X, y = IRIS
+    model = small().fit(X, y)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
+    assert_array_equal(clone(model).fit(np.asfortranarray(X), y).predict_proba(X[::-1])[::-1], model.predict_proba(X))
+    with pytest.raises(ValueError, match="n_trees"):
+        small().set_params(n_trees=0).fit(X, y)
+
+
+def test_check_estimator():
+    reason = "rows are drawn: a weight is a chance, and which rows are drawn hangs on their number and order"
+    expected = {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(
+            po.BayesForest(n_trees=10, n_members=3), expected_failed_checks=expected, on_fail=None
+        )
+    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
+    assert failed == {}
+    assert len(results) >= 55

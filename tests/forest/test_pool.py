@@ -1,0 +1,55 @@
+"""The pool: exponents by an oracle, bounds, and what is left where rows say nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from posteriori.forest.pool import FLOOR, fit_exponents, pooled
+
+
+def loss(parts, prior, y, u):
+    p = pooled(parts, prior, np.asarray(u))
+    usual = np.array([*[1.1 / len(parts)] * len(parts), 0.0])
+    return -np.log(p[np.arange(len(y)), y]).mean() + len(parts) / len(y) * ((u - usual) ** 2).sum()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(2, 4))
+def test_no_other_exponents_are_better(seed, P, K):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 80))
+    y = rng.integers(0, K, n)
+    parts = [rng.dirichlet(np.ones(K), n) * 0.7 + 0.3 * np.eye(K)[y] for _ in range(P)]
+    prior = (np.bincount(y, minlength=K) + 0.5) / (n + K / 2)
+    u = fit_exponents(parts, prior, y)
+    assert ((u[:-1] >= 0) & (u[:-1] <= 4)).all()
+    assert abs(u[-1]) <= 1
+    best = loss(parts, prior, y, u)
+    for _ in range(20):
+        other = np.clip(u + rng.normal(size=P + 1) * 0.2, [*[0.0] * P, -1], [*[4.0] * P, 1])
+        assert loss(parts, prior, y, other) >= best - 1e-6
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_pool_is_a_posterior(seed):
+    rng = np.random.default_rng(seed)
+    parts = [rng.dirichlet(np.full(3, 0.05), 9) for _ in range(2)]
+    found = pooled(parts, np.array([1.0, 0.0, 0.0]), np.array([1.0, 2.0, -1.0]))
+    assert_allclose(found.sum(axis=1), 1.0)
+    assert np.isfinite(found).all()
+
+
+def test_one_part_with_exponent_one_is_the_part():
+    said = np.array([[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]])
+    assert_allclose(pooled([said], np.ones(3) / 3, np.array([1.0, 0.0])), np.maximum(said, FLOOR), rtol=1e-9)
+
+
+def test_without_rows_nothing_is_said():
+    none = np.zeros((0, 2))
+    assert_allclose(fit_exponents([none, none], np.array([0.5, 0.5]), np.zeros(0, int)), [0.55, 0.55, 0.0])
+    light = np.array([[0.9, 0.1]] * 4)
+    u = fit_exponents([light, light], np.array([0.5, 0.5]), np.ones(4, int), np.full(4, 1e-12))
+    assert u == pytest.approx([0.55, 0.55, 0.0], abs=1e-6)
