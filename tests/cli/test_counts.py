@@ -118,7 +118,12 @@ def test_sql_scores_in_the_database_as_the_model_does(run, data, tmp_path):
 
 
 def test_inspect_says_what_is_known_of_a_column(run, data, tmp_path):
-    for name, said in {"tan": ("cut at", "all one bin"), "naive": (" to ",)}.items():
+    for name, said in {
+        "tan": ("cut at", "all one bin"),
+        "naive": (" to ",),
+        "bayes-tree": ("cut at",),
+        "bayes-forest": ("cut at",),
+    }.items():
         out = tmp_path / f"{name}.posteriori"
         assert run("train", data, "-t", "class", "-m", name, "-o", out).exit_code == 0
         lines = run("inspect", out).stdout.splitlines()

@@ -191,6 +191,15 @@ def test_ctrl_c_ends_the_growing_and_changes_nothing():
     assert_array_equal(model.predict_proba(X[:5]), before)
 
 
+def test_explain_leaves_columns_out():
+    X, y = mixed()
+    model = small().fit(X, y)
+    why = model.explain({"word": "a", "number": 2.0, "flag": True, "noise": 0.1}, "yes", "no")
+    parts = {p.column: p.log_odds for p in why.parts}
+    assert set(parts) == set(X.columns)
+    assert max(parts["word"], parts["number"]) > abs(parts["flag"])
+
+
 def test_pickles_clones_and_layouts():
     X, y = IRIS
     model = small().fit(X, y)

@@ -311,6 +311,16 @@ def test_a_better_probability_than_the_leaf():
     assert loss(po.BayesTree()) < 0.6 < loss(DecisionTreeClassifier(random_state=0))
 
 
+def test_explain_ends_the_way_where_a_column_is_asked_for():
+    X = {"a": ["x", "x", "y", "y"], "b": ["u", "v", "u", "v"]}
+    model = po.BayesTree(backoff=1.0).fit(X, [0, 0, 1, 1])
+    why = model.explain({"a": "x", "b": "u"})
+    parts = {p.column: p.log_odds for p in why.parts}
+    assert parts["b"] == 0.0
+    assert parts["a"] == pytest.approx(np.log(2.5 / 0.5))  # the root alone says nothing
+    assert str(why.changes[0]).startswith("a: x → y")
+
+
 def test_pictures_and_pickles():
     X, y = IRIS
     model = po.BayesTree().fit(pd.DataFrame(X, columns=list("abcd")), [f"<{c}>" for c in y])

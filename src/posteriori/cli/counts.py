@@ -114,7 +114,7 @@ def run_inspect(model_file: str, as_json: bool) -> None:
 
 def _learned(model: Any, j: int, column: Column) -> str:
     """What a model knows of a column: its values, where its numbers are cut, or their range and density."""
-    statistics = getattr(model, "statistics_", None)
+    statistics = getattr(model, "statistics_", getattr(model, "grown_", None))
     cuts = getattr(statistics, "cuts", ()) or [None] * (j + 1)
     if cuts[j] is not None:
         told = ", ".join(f"{t:g}" for t in cuts[j][:8].tolist()) + ("…" if len(cuts[j]) > 8 else "")

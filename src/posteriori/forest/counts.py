@@ -12,6 +12,7 @@ from ..arrays import Array, Floats
 from ..errors import NotLearned, StatisticsError, listed
 from ..kernels.trees import Codes, Trees
 from ..statistics.counts import subtract
+from ..statistics.cuts import Cuts
 from ..table.schema import Schema
 from .coding import Coding
 
@@ -27,6 +28,11 @@ class TreeCounts:
     schema: Schema
     tree: Trees  # its counts are `table`
     decayed: bool = False
+
+    @property
+    def cuts(self) -> Cuts:
+        """Where numbers are cut."""
+        return self.coding.cuts
 
     @property
     def table(self) -> Floats:

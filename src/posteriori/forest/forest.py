@@ -17,6 +17,7 @@ from ..bayes.tables import ReadsTables
 from ..budget import memory_budget, refuse_over
 from ..estimator import MAX_MEMORY, N_JOBS, RANDOM_STATE, generator, learning
 from ..kernels.trees import Codes, Members, Trees, draw_bags, grow_members, grow_trees
+from ..statistics.cuts import Cuts
 from ..table.encode import Seen
 from ..table.rows import Rows, read_rows
 from ..table.schema import Schema
@@ -42,6 +43,11 @@ class Grown:
     concentration: float
     prior: Floats
     exponents: Floats
+
+    @property
+    def cuts(self) -> Cuts:
+        """Where numbers are cut, at most."""
+        return self.coding.cuts
 
     def posterior(self, codes: Codes, n_jobs: int | None) -> Floats:
         """P(y|x)."""
@@ -183,6 +189,17 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         codes = self.grown_.coding.code(self._open(X), seen, self.n_jobs)
         self._seen = seen
         return self.grown_.posterior(codes, self.n_jobs), -1
+
+    def _log_without(self, X: Any) -> Floats:
+        codes = self.grown_.coding.code(self._open(X), Seen(), self.n_jobs)
+        found = [self.grown_.posterior(codes.without(j), self.n_jobs) for j in range(len(codes.sizes))]
+        with np.errstate(divide="ignore"):
+            return np.log(np.stack(found, axis=1))
+
+    @property
+    def class_prior_(self) -> Floats:
+        """π_y, the share of each class."""
+        return self.grown_.prior
 
     @property
     def schema_(self) -> Schema:

@@ -191,6 +191,13 @@ class BayesTree(ReadsTables, Learner):
         counts, codes, c = self.statistics_, self._coded(X), self._made("c", lambda: self._c)
         return counts.tree.sums(codes, c, n_jobs=self.n_jobs)[0], -1
 
+    def _log_without(self, X: Any) -> Floats:
+        """log P(y|x without x_j): the way of a row ends where x_j is asked for."""
+        codes, tree = self._coded(X), self.statistics_.tree
+        found = [tree.sums(codes.without(j), self._c, n_jobs=self.n_jobs)[0] for j in range(len(codes.sizes))]
+        with np.errstate(divide="ignore"):
+            return np.log(np.stack(found, axis=1))
+
     def _coded(self, X: Any) -> Codes:
         """The border of prediction: rows as codes."""
         seen, coding = Seen(), self.statistics_.coding

@@ -35,6 +35,12 @@ class Codes:
         """Rows."""
         return int(self.cells.shape[1])
 
+    def without(self, j: int) -> Codes:
+        """The same rows, nothing being known of column j."""
+        cells = self.cells.copy()
+        cells[j] = self.sizes[j]
+        return Codes(cells, self.sizes, self.named)
+
     @cached_property
     def told(self) -> tuple[Array, list[int], list[int]]:
         """As kernels take them."""
