@@ -193,7 +193,8 @@ class BayesTree(ReadsTables, Learner):
 
     def _log_without(self, X: Any) -> Floats:
         """log P(y|x without x_j): the way of a row ends where x_j is asked for."""
-        codes, tree = self._coded(X), self.statistics_.tree
+        codes = self._coded(X)
+        tree: Trees = self.statistics_.tree
         found = [tree.sums(codes.without(j), self._c, n_jobs=self.n_jobs)[0] for j in range(len(codes.sizes))]
         with np.errstate(divide="ignore"):
             return np.log(np.stack(found, axis=1))
