@@ -242,7 +242,7 @@ def _ranges(model: Any, case: Case, background: Any) -> list[Any]:
     if hasattr(model, "feature_log_prob_") and hasattr(model, "binarize"):  # either side of what parts no from yes
         cut = model.binarize or 0.0
         return [(0.0, 1.0, False) if 0 <= cut < 1 else (float(cut), math.floor(cut) + 1.0, False)] * len(case.cells)
-    statistics = getattr(model, "statistics_", None)
+    statistics = getattr(model, "statistics_", getattr(model, "grown_", None))
     for j, cut in enumerate(getattr(statistics, "cuts", ())):
         if cut is not None and len(cut):
             width = (float(cut[-1]) - float(cut[0])) / max(len(cut) - 1, 1) or abs(float(cut[0])) or 1.0
