@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from defusedxml import ElementTree
+from hypothesis import given
+from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.report.dependence import dependence_svg
+from posteriori.report.dependence import (
+    HIGH,
+    MOST,
+    STACK,
+    STEP,
+    dependence_html,
+    dependence_svg,
+    picture,
+    plot_dependence,
+)
+from posteriori.table.schema import Column, Schema
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -28,3 +42,146 @@ def test_only_the_class_has_a_strong_border(model) -> None:
     width = {name: float(box["stroke-width"]) for name, box in nodes(drawing).items()}
     assert set(width) == {"class", *"abcd"}
     assert all(width["class"] > width[name] for name in "abcd")
+
+
+class Told:
+    """A model as far as its picture asks: columns, edges, weights."""
+
+    def __init__(self, names, edges, weights=None, target=None):
+        self.schema_ = Schema(tuple(Column(n, "categorical") for n in names), (0, 1), frozenset(), target)
+        self.edges_, self._weights = list(edges), weights
+        self.class_count_ = np.array([3.0, 4.0])
+
+    def _edge_weights(self):
+        return self._weights
+
+
+@st.composite
+def forests(draw):
+    n = draw(st.integers(1, 22))
+    names = [f"c{i}" for i in range(n)]
+    many = draw(st.booleans())
+    edges = []
+    for i in range(1, n):
+        if draw(st.integers(0, 3)) > 0:
+            edges.append((names[0 if many else draw(st.integers(0, i - 1))], names[i]))
+    return names, edges
+
+
+def on_border(point, box, side):
+    (x, y), width = box
+    if side == "foot":
+        return point == pytest.approx((x, y + HIGH / 2), abs=0.1)
+    return point == pytest.approx((x, y - HIGH / 2), abs=0.1) or point == pytest.approx((x - width / 2, y), abs=0.1)
+
+
+@given(forests())
+def test_edges_run_from_the_foot_of_a_box_to_the_head_or_the_side_of_another(forest):
+    names, edges = forest
+    weights = [float(i + 1) for i in range(len(edges))]
+    drawn = picture(Told(names, edges, weights))
+    assert set(drawn.boxes) == {"class", *names}
+    told = {whose: (points, weight) for points, weight, whose in drawn.lines}
+    below = {i for _, i in edges}
+    roots = {p for p, _ in edges if p not in below}
+    assert set(told) == set(edges) | {("class", r) for r in roots}
+    for (p, i), (points, weight) in told.items():
+        assert on_border(points[0], drawn.boxes[p], "foot"), (p, i)
+        assert on_border(points[-1], drawn.boxes[i], "head"), (p, i)
+        assert weight == (weights[edges.index((p, i))] if p != "class" else 0.0)
+        assert drawn.boxes[p][0][1] < drawn.boxes[i][0][1]
+    for a, b in itertools.combinations(drawn.boxes, 2):
+        (x0, y0), w0 = drawn.boxes[a]
+        (x1, y1), w1 = drawn.boxes[b]
+        assert abs(y0 - y1) >= HIGH or abs(x0 - x1) >= (w0 + w1) / 2 - 0.1, (a, b)
+    wide, tall = drawn.size
+    for (x, y), w in drawn.boxes.values():
+        assert x - w / 2 >= -0.1
+        assert x + w / 2 <= wide + 0.1
+        assert HIGH / 2 - 0.1 <= y <= tall - HIGH / 2 + 0.1
+    assert drawn.boxes["class"][0][1] == min(y for (_, y), _ in drawn.boxes.values())
+    lonely = [n for n in names if n not in below and n not in roots]
+    if lonely and edges:
+        foot = max(y for n, ((_, y), _) in drawn.boxes.items() if n not in lonely)
+        assert all(drawn.boxes[n][0][1] > foot for n in lonely)
+    text = dependence_svg(Told(names, edges, weights))
+    assert text.count('class="edge"') == len(drawn.lines)
+    assert text.count("<polygon") == len(drawn.lines)
+
+
+def test_leaves_of_one_parent_stand_in_stacks():
+    names = ["p", *(f"leaf{i:02d}" for i in range(30))]
+    drawn = picture(Told(names, [("p", n) for n in names[1:]]))
+    columns = {}
+    for n in names[1:]:
+        (x, _), w = drawn.boxes[n]
+        columns.setdefault(round(x - w / 2, 3), []).append(n)
+    assert sorted(map(len, columns.values())) == [6, STACK, STACK]
+    for mine in columns.values():
+        ys = [drawn.boxes[n][0][1] for n in mine]
+        assert np.diff(ys) == pytest.approx(np.full(len(ys) - 1, STEP))
+        spines = {points[-2][0] for points, _, (_, n) in drawn.lines if n in mine}
+        assert len(spines) == 1
+        assert spines.pop() < min(drawn.boxes[n][0][0] - drawn.boxes[n][1] / 2 for n in mine)
+    two = picture(Told(["p", "q", "r"], [("p", "q"), ("p", "r")]))
+    assert two.boxes["q"][0][1] == two.boxes["r"][0][1]  # two are side by side
+
+
+def test_the_strongest_edges_are_drawn_as_thick_as_they_are():
+    names = [f"c{i}" for i in range(MOST + 6)]
+    edges = list(itertools.pairwise(names))
+    weights = [float(i) for i in range(len(edges))]
+    model = Told(names, edges, weights, target="c3")
+    drawn = picture(model)
+    assert drawn.target == "c3_"
+    shown = {whose: weight for _, weight, whose in drawn.lines if whose[0] != "c3_"}
+    assert set(shown) == set(edges[-MOST:])
+    text = dependence_svg(model)
+    strokes = {}
+    for group in ElementTree.fromstring(text).iter(f"{SVG}g"):
+        if group.get("class") == "edge":
+            title = group.find(f"{SVG}title").text
+            strokes[title] = float(group.find(f"{SVG}path").get("stroke-width"))
+    top = max(weights)
+    for (p, i), weight in shown.items():
+        assert strokes[f"{p} → {i}: {weight:.4g}"] == pytest.approx(0.8 + 3.2 * weight / top, abs=0.01)
+    assert {v for k, v in strokes.items() if k.startswith("c3_")} == {0.8}
+    html = dependence_html(model)
+    assert f"7 rows, {len(names)} columns, 2 classes, {len(edges)} edges between attributes" in html
+    assert f"the {MOST} strongest of {len(edges)} edges are drawn" in html
+    plain = dependence_html(Told("ab", [("a", "b")]))
+    assert "strongest" not in plain
+    assert 'stroke-width="1.20"' in plain
+
+
+def test_the_same_on_axes():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import FancyBboxPatch, Polygon
+
+    model = Told(["a", "b", "c", "d", "e"], [("a", "b"), ("b", "c"), ("b", "d"), ("b", "e")], [1.0, 2.0, 3.0, 4.0])
+    drawn, ax = picture(model), plot_dependence(model)
+    boxes = [p for p in ax.patches if isinstance(p, FancyBboxPatch)]
+    assert len(boxes) == len(drawn.boxes) == 6
+    for patch, ((x, y), width) in zip(boxes, drawn.boxes.values()):
+        box = patch.get_bbox()
+        assert (box.x0 + box.x1) / 2 == pytest.approx(x)
+        assert (box.y0 + box.y1) / 2 == pytest.approx(y)
+        assert box.width == pytest.approx(width - 8)
+    heads = [p for p in ax.patches if isinstance(p, Polygon)]
+    tips = [tuple(h.get_xy()[0]) for h in heads]
+    assert tips == [pytest.approx(points[-1]) for points, _, _ in drawn.lines]
+    for head, (points, _, _) in zip(heads, drawn.lines):
+        corners = head.get_xy()[1:3]
+        flat = abs(points[-1][1] - points[-2][1]) < 1
+        middle = corners.mean(axis=0)
+        assert (middle[0] < points[-1][0]) if flat else (middle[1] < points[-1][1])
+        assert middle[1 if flat else 0] == pytest.approx(points[-1][1 if flat else 0])
+    assert [t.get_text() for t in ax.texts] == list(drawn.boxes)
+    low, high = ax.get_ylim()
+    assert low > high  # down is down
+    own = plt.figure().subplots()
+    assert plot_dependence(model, own) is own
+    plt.close("all")
