@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 
 import numpy as np
 import pytest
@@ -169,3 +170,39 @@ def test_rows_with_missing_cells_are_their_twin(seed, n, d, K, weighted, known):
         rtol=1e-9,
         atol=1e-9,
     )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0, 8, 300]), st.sampled_from([1.0, 1e9]), st.booleans())
+def test_a_row_that_leaves_takes_away_what_it_brought(seed, decades, far, bounded):
+    """Sums carried from step to step are those of the rows that are there, whatever has been there."""
+    rng = np.random.default_rng(seed)
+    X, K = rng.normal(size=(200, 3)), 5
+    X[:3] *= far
+    weights = 10.0 ** rng.uniform(-decades, decades, size=200) if decades else None
+    unit = float(np.ldexp(1.0, -int(np.frexp(np.abs(X).max())[1])))
+    rows = mixture.Nearest(X, weights, np.zeros(3), unit, 2, bounded=bounded, kept=not bounded)
+    w = np.ones(200) if weights is None else weights
+    for _ in range(6):
+        centres = X[rng.integers(0, 200, K)] + rng.normal(size=(K, 3))
+        _, sums, sizes = rows.step(centres)
+        for k in range(K):
+            mine = rows.label == k
+            size = math.fsum(w[mine])
+            assert_allclose(sizes[k], size, rtol=1e-12)
+            for j in range(3):
+                parts = w[mine] * X[mine, j]
+                assert_allclose(sums[k, j], math.fsum(parts), rtol=1e-12, atol=1e-14 * math.fsum(np.abs(parts)))
+
+
+def test_labels_do_not_depend_on_where_distances_are_measured_from():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(500, 2)).astype(float)  # many rows lie halfway between two centres
+    centres = rng.integers(0, 4, size=(6, 2)) + 0.5
+    found = [
+        mixture.Nearest(X, None, s, 0.25, None, kept=k).assigned(centres)
+        for s in rng.normal(size=(9, 2))
+        for k in (0, 1)
+    ]
+    for label in found:
+        assert_array_equal(label, found[0])

@@ -342,6 +342,47 @@ def test_moments_keep_their_digits() -> None:
     assert_allclose(m2[0], ((rows - rows.mean(axis=0)) ** 2).sum(axis=0).astype(float), rtol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["as drawn", "sorted"])
+@pytest.mark.parametrize("K", [1, 2, 5])
+def test_moments_by_shares_keep_their_digits(K: int, order: str, dtype: type) -> None:
+    """A far base, rows in order, classes that begin late or are far apart, holes: as good as two passes by class."""
+    rng = np.random.default_rng(0)
+    n = 6000
+    z = rng.integers(0, K, n)
+    X = np.column_stack([rng.normal(size=n) + 1e4 * z, rng.normal(size=n), np.full(n, 0.1)]).astype(dtype)
+    if dtype is np.float64:
+        wide = rng.normal(size=(n, 6)) * 10.0 ** np.arange(-150, 150, 50)
+        X = np.column_stack([X, wide, 1e9 + rng.normal(size=n)])
+    shares = rng.dirichlet(np.ones(K), n) * (rng.random((n, K)) < 0.9)
+    shares[: n // 2, 0] *= 1e-30  # the first class is hardly there at first
+    shares[np.arange(n), z] += 1e-3
+    if order == "sorted":
+        at = np.argsort(X[:, 0])
+        X, shares = X[at], shares[at]
+    for holes in (False, True):
+        if holes:
+            X[rng.random(X.shape) < 0.1] = np.nan
+        size, mean, m2, _, _ = naive.class_moments(X, np.zeros(n, np.uint8), K, shares)
+        for k in range(K):
+            there = ~np.isnan(X)
+            w, wide = (
+                np.where(there, shares[:, k, None], 0).astype(np.longdouble),
+                np.where(there, X, 0).astype(np.longdouble),
+            )
+            total = w.sum(axis=0)
+            exact = (w * wide).sum(axis=0) / total
+            assert_allclose(size[k], total.astype(float), rtol=1e-12)
+            top = np.abs(wide).max(axis=0)
+            assert (np.abs(mean[k] - exact) <= 1e-13 * top).all()
+            wanted = (w * (wide - exact) ** 2).sum(axis=0).astype(float)
+            rounding = 1e-30 * (total * top**2).astype(float)  # of cells that are all alike
+            for j in range(X.shape[1]):
+                assert_allclose(m2[k, j], wanted[j], rtol=2e-10, atol=rounding[j])
+        again = naive.class_moments(X, np.zeros(n, np.uint8), K, shares, n_jobs=3)
+        assert_array_equal(again[2], m2)
+
+
 def test_infinity_and_overflow_are_named() -> None:
     y = np.zeros(3, np.uint8)
     with pytest.raises(BadValue, match="infinity"):

@@ -54,7 +54,12 @@ class Delta {
             room_.resize(room_.size() + 2 * width, 0.0);
         }
         double *__restrict high = &room_[std::size_t(slot_[k]) * 2 * width], *__restrict low = high + width;
-        for (std::size_t j = 0; j < d_; ++j) add(high[j], low[j], w * (double(x[j]) - shift[j]));
+        double part[64];  // products are rounded here: one fused into the addition has digits that `add` would lose
+        for (std::size_t j = 0; j < d_; j += 64) {
+            const std::size_t some = std::min<std::size_t>(64, d_ - j);
+            for (std::size_t i = 0; i < some; ++i) part[i] = w * (double(x[j + i]) - shift[j + i]);
+            for (std::size_t i = 0; i < some; ++i) add(high[j + i], low[j + i], part[i]);
+        }
         add(high[d_], low[d_], w);
     }
 
