@@ -94,9 +94,10 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
             naive.count_sparse(*stored, 5, y, K, weights)
             naive.score_sparse(*stored, rng.random((5, K)), start, np.zeros(K), None, True)
     for counts in (theta, rng.integers(0, 9, (8, K))):
-        naive.log_counts(counts, offsets, np.ones(1), np.zeros((4, K)), by_row=np.full(8, 9.0))
+        naive.log_counts(counts, offsets, np.ones(1), np.zeros((4, K)), others=True, less=np.ones((8, K)))
         naive.log_counts(counts, offsets, np.ones(8), np.zeros((4, K)), by_class=np.full(K, 9.0))
     naive.column_sums(theta)
+    naive.native().numbers(4, 2, True, 1)
     for label in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64):
         naive.encode_integers(np.array([3, 5, 3, 7], dtype=label))
     naive.encode_integers(np.array([3, 900]))

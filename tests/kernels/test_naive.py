@@ -546,7 +546,7 @@ def test_a_label_that_no_sample_shows_is_found(odd: int, place: int) -> None:
         assert_array_equal(got[1], expected[1])
 
 
-@given(seeds, st.sampled_from([1, 2, 3, 4, 5, 20, 3000]), st.sampled_from(["", "row", "class"]), st.booleans())
+@given(seeds, st.sampled_from([1, 2, 3, 4, 5, 20, 3000]), st.sampled_from(["", "others", "class"]), st.booleans())
 def test_log_counts(seed: int, k: int, whole: str, whole_numbers: bool) -> None:
     """Counts, and what they leave of a whole; zero, numbers too small to be normal, and infinite ones below."""
     rng = np.random.default_rng(seed)
@@ -557,12 +557,35 @@ def test_log_counts(seed: int, k: int, whole: str, whole_numbers: bool) -> None:
     counts[rng.random(len(counts)) < rng.choice([0.0, 0.9])] = 0  # tables of words are nearly empty
     alpha = rng.choice([0.0, 1e-310, 1e-10, 0.3, 1.0], (len(counts) or 1) if rng.random() < 0.5 else 1)
     below = rng.normal(size=(len(offsets) - 1, k)) + rng.choice([0.0, np.inf], p=[0.9, 0.1])
-    by = {"row": {"by_row": counts.max(axis=1) * 1.0}, "class": {"by_class": counts.max(axis=0, initial=0) * 1.0}}
+    by = {"others": {"others": True}, "class": {"by_class": counts.max(axis=0, initial=0) * 1.0}}
+    digits = 5e-16 if whole != "others" else 1e-13  # a sum of the row, in another order
     expected, finite = reference.log_counts(counts, offsets, alpha, below, **by.get(whole, {}))
     for threads in (1, 3):
         got, sound = naive.log_counts(counts, offsets, alpha, below, **by.get(whole, {}), n_jobs=threads)
-        assert_allclose(got, expected, rtol=1e-15, atol=5e-16 * np.abs(below[np.isfinite(below)]).max(initial=1.0))
+        assert_allclose(got, expected, rtol=1e-15, atol=digits * np.abs(below[np.isfinite(below)]).max(initial=1.0))
         assert sound == finite
+    if finite:
+        less = rng.normal(size=counts.shape)
+        assert_array_equal(
+            naive.log_counts(counts, offsets, alpha, below, **by.get(whole, {}), less=less)[0], got - less
+        )
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (5, 2), (70_000, 1), (300, 3000)])
+def test_numbers_on_large_pages(shape: tuple[int, int]) -> None:
+    """An array like any other: zeros, its own, to be written, and it outlives what it came from."""
+    from posteriori.kernels import native
+
+    for _ in range(3):
+        found = native().numbers(*shape, True, 3)
+        assert (found.shape, found.dtype) == (shape, np.float64)
+        assert found.flags.c_contiguous
+        assert not found.any()
+        found += 1.0
+        assert native().numbers(*shape, False, 1).shape == shape
+        assert (found == 1.0).all()
+    with pytest.raises((ValueError, MemoryError)):
+        native().numbers(1 << 40, 1 << 40, False, 1)
 
 
 def test_logarithms_to_the_last_digit() -> None:

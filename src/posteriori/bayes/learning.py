@@ -245,6 +245,10 @@ class MatrixLearner(Learner, BayesClassifier):
 
     def _become(self, statistics: Any, labels: Array) -> None:
         super()._become(statistics, labels)
+        self._check_learned()
+
+    def _check_learned(self) -> None:
+        """Refuse parameters that do not fit what was learned."""
         self._ready()
 
     def _check_alike(self, other: Self) -> None:

@@ -224,6 +224,15 @@ def _stored(indptr: Array, indices: Array, data: Array | None) -> tuple[Array, A
     return indptr, indices, data
 
 
+def _room(rows: int, n_classes: int, zeros: bool = False) -> Floats:
+    """An array (rows, K), on large pages where it is large; NumPy asks for them from 4 MB on."""
+    size = rows * n_classes
+    if size < 1 << 16:
+        return (np.zeros if zeros else np.empty)((rows, n_classes))
+    found: Floats = native().numbers(rows, n_classes, zeros, n_threads(None, size if zeros else 0))
+    return found
+
+
 def count_sparse(
     indptr: Array,
     indices: Array,
@@ -241,7 +250,7 @@ def count_sparse(
     or a non-finite (bit 2) number was among the data. Weights (n, K) are shares.
     """
     indptr, indices, data = _stored(indptr, indices, data)
-    table = np.zeros((n_columns, n_classes))
+    table = _room(n_columns, n_classes, zeros=True)
     if weights is not None and weights.ndim == 2:
         seen = 0
         for c, own in enumerate(np.ascontiguousarray(weights.T)):
@@ -286,7 +295,7 @@ def score_sparse(
     `low`, shape (K,), is what rounding took from `start`.
     """
     indptr, indices, data = _stored(indptr, indices, data)
-    out = np.empty((len(indptr) - 1, table.shape[1]))
+    out = _room(len(indptr) - 1, table.shape[1])
     threads = n_threads(n_jobs, len(indices) * (2 + table.shape[1] // 2) + 4 * out.size)
     threshold = np.nan if above is None else above
     row, seen = native().score_sparse(indptr, indices, data, table, start, low, out, posterior, threshold, threads)
@@ -298,19 +307,21 @@ def log_counts(
     offsets: Array,
     alpha: Array,
     below: Floats,
-    by_row: Floats | None = None,
+    others: bool = False,
     by_class: Floats | None = None,
+    less: Floats | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Floats, bool]:
     """(ln(N'[r, y] + α_r) − below[s, y] for the rows r of each scope s, whether all are finite).
 
-    N' are the counts (rows, K), or what they leave of a whole: by_row[r] − N, by_class[y] − N. `alpha` has one entry, or
-    one a row; scope s owns the rows offsets[s] .. offsets[s+1].
+    N' are the counts (rows, K), or by_class[y] − N, or what the other classes have, Σ_c N[r, c] − N[r, y], and then the
+    negative is taken. `alpha` has one entry, or one a row; scope s owns the rows offsets[s] .. offsets[s+1]. `less`, shape
+    (rows, K), is taken away in the end; whether its numbers are finite is not said.
     """
     counts = np.ascontiguousarray(counts, dtype=None if counts.dtype == np.int64 else np.float64)
-    out = np.empty(counts.shape)
+    out = _room(*counts.shape)
     threads = n_threads(n_jobs, 4 * out.size)
-    return out, native().log_counts(counts, offsets, by_row, by_class, alpha, below, out, threads)
+    return out, native().log_counts(counts, offsets, others, by_class, alpha, below, less, out, threads)
 
 
 def column_sums(table: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats]:

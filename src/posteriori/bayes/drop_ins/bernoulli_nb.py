@@ -65,13 +65,13 @@ class BernoulliNB(LinearNB):
         """log θ_yj = log P(x_j = 1 | y), shape (n_classes, n_features)."""
         return self._log_theta(1)[0].T
 
-    def _log_theta(self, x: int) -> tuple[Floats, bool]:
-        """(log P(x_j = x | y) as a table (d, K), whether all are finite)."""
+    def _log_theta(self, x: int, less: Floats | None = None) -> tuple[Floats, bool]:
+        """(log P(x_j = x | y) as a table (d, K), but for what is `less`, and whether all are finite)."""
         counts, rows = self.statistics_.table, self.statistics_.rows.astype(np.float64)
         alpha = np.reshape(np.asarray(self._smoothing(), dtype=np.float64), (-1, 1))
         if len(alpha) > 1:  # every feature has a whole of its own
             counts = Counts(counts.table, np.arange(len(alpha) + 1))
-        return log_share(counts, rows + 2 * alpha, alpha, by_class=None if x else rows)
+        return log_share(counts, rows + 2 * alpha, alpha, by_class=None if x else rows, less=less)
 
     def _border(self, X: Any, reset: bool) -> Any:
         rows = super()._border(X, reset)
@@ -116,20 +116,22 @@ class BernoulliNB(LinearNB):
 
     def _prepare(self) -> Linear:
         """The sparse form Σ_j log(1−θ_yj) + Σ_{x_j=1} log θ_yj/(1−θ_yj)."""
-        self._check_alpha()
-        (one, some), (zero, others) = self._log_theta(1), self._log_theta(0)
+        self._check_learned()
+        zero, others = self._log_theta(0)
+        odds, some = self._log_theta(1, less=zero)
         hits = always = None
         if not (some and others):
+            one = self._log_theta(1)[0]
             never, sure = np.isneginf(one), np.isneginf(zero)
             hits, always = never.astype(np.float64) - sure, sure.sum(axis=0) * 1.0
             one, zero = np.where(never, 0.0, one), np.where(sure, 0.0, zero)
+            odds = one - zero
         total, low = column_sums(zero)
         prior = self.class_log_prior_
         start = prior + total
         seen = np.isfinite(prior)  # a class without rows has prior −inf
         low[seen] += prior[seen] - (start[seen] - total[seen])
-        one -= zero
-        return Linear.of(one, start, low, hits, always)
+        return Linear.of(odds, start, low, hits, always)
 
     def _cells(self) -> tuple[Floats, Array, Floats]:
         """The dense form: log P(x_j | y) as two cells of each column, where they begin, and log P(y)."""

@@ -15,6 +15,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
@@ -98,6 +99,17 @@ def plain(model: Any, X: Any, dtypes: Iterable[Any], reset: bool) -> bool:
     return True
 
 
+def plain_rows(model: Any, X: Any, reset: bool) -> bool:
+    """Whether X is a CSR matrix of SciPy's own that the kernels read as it is; they look at every index and number."""
+    if type(X) not in CSR or X.data.dtype not in FLOATS or 0 in X.shape or X.indices.dtype != X.indptr.dtype:
+        return False
+    known = model.__dict__
+    if not reset:
+        return "feature_names_in_" not in known and X.shape[1] == known["n_features_in_"]
+    model.n_features_in_ = X.shape[1]
+    return True
+
+
 def refuse_numbers(model: Any, X: Any) -> None:
     """Raise scikit-learn's error for NaN and infinity, with its advice."""
     validate_data(model, X, reset=False, accept_sparse="csr")
@@ -105,6 +117,7 @@ def refuse_numbers(model: Any, X: Any) -> None:
 
 
 FLOATS = (np.dtype(np.float64),)
+CSR = (sparse.csr_matrix, sparse.csr_array)
 SMALLEST = 1e-10  # the α that force_alpha=False falls back to
 
 
@@ -177,13 +190,18 @@ class DiscreteNB(DropIn):
             )
         return self._smoothing()
 
+    def _whole_smoothing(self) -> float:
+        """Σ_j α_j."""
+        alpha = self._smoothing()
+        return float(np.sum(alpha)) if np.ndim(alpha) else float(alpha) * self.n_features_in_
+
     def _smoothing(self) -> Any:
         """α as `_check_alpha` gives it, without a word."""
         alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
         return alpha if self.force_alpha else np.maximum(alpha, SMALLEST)
 
     def _border(self, X: Any, reset: bool) -> Any:
-        if plain(self, X, FLOATS, reset):
+        if plain(self, X, FLOATS, reset) or plain_rows(self, X, reset):
             return X
         return checked_matrix(self, X, reset=reset, accept_sparse="csr", ensure_all_finite=False)
 
@@ -227,16 +245,22 @@ def dense_count(X: Array, codes: Array, n_classes: int, weights: Floats | None) 
 
 
 def log_share(
-    counts: Counts, whole: Floats, alpha: Any, by_row: Floats | None = None, by_class: Floats | None = None
+    counts: Counts,
+    whole: Floats,
+    alpha: Any,
+    others: bool = False,
+    by_class: Floats | None = None,
+    less: Floats | None = None,
 ) -> tuple[Floats, bool]:
     """(log((N' + α)/whole), whether all are finite): −inf where a part is 0 or there is no whole, which is (scopes, K).
 
-    N' are the counts, or what they leave of by_row[j] or by_class[y].
+    N' are the counts, or what they leave of by_class[y], or what the other classes have, and then the negative is taken.
+    `less` is taken away in the end.
     """
     some = whole > 0
     below = np.where(some, np.log(np.where(some, whole, 1.0)), np.inf)
     alpha = np.reshape(np.asarray(alpha, dtype=np.float64), -1)
-    return log_counts(counts.table, counts.offsets, alpha, below, by_row, by_class)
+    return log_counts(counts.table, counts.offsets, alpha, below, others, by_class, less)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,6 +313,14 @@ class LinearNB(DiscreteNB):
     """A model whose scores are linear in x, and how it answers."""
 
     feature_log_prob_: Any
+
+    def _check_learned(self) -> None:
+        """α and the prior are looked at; logarithms of whole tables are for who predicts, not for every batch."""
+        self._made("sound", self._check_sound)
+
+    def _check_sound(self) -> bool:
+        self._check_alpha()
+        return bool(len(self.class_log_prior_))
 
     def _log_joint(self, X: Any) -> Floats:
         return self._score(X, False)[0]

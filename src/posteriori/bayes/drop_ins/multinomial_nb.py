@@ -54,11 +54,11 @@ class MultinomialNB(LinearNB):
     def _log_theta(self) -> tuple[Floats, bool]:
         """(log θ as a table (d, K), whether all are finite)."""
         counts, alpha = self.statistics_.table, self._smoothing()
-        whole = column_sums(counts.table)[0] + np.sum(np.broadcast_to(alpha, len(counts.table)))
+        whole = column_sums(counts.table)[0] + self._whole_smoothing()
         return log_share(counts, whole[None, :], alpha)
 
     def _prepare(self) -> Linear:
-        self._check_alpha()
+        self._check_learned()
         table, finite = self._log_theta()
         return Linear.of(table, self.class_log_prior_, hits=None if finite else np.isneginf(table))
 
@@ -126,26 +126,31 @@ class ComplementNB(LinearNB):
         With one class and α = 0 nothing lies outside.
         """
         counts, alpha = self.statistics_.table, self._smoothing()
-        smoothing = np.sum(np.broadcast_to(alpha, len(counts.table)))
         own = column_sums(counts.table)[0]
-        total = own.sum() - own + smoothing
-        logged, finite = log_share(counts, total[None, :], alpha, by_row=self.feature_all_)
+        total = own.sum() - own + self._whole_smoothing()
+        weights, finite = log_share(counts, total[None, :], alpha, others=True)
         if not self.norm:
-            return np.negative(logged, out=logged), finite
+            return weights, finite
         if not finite:
-            j, y = (int(i) for i in np.argwhere(~np.isfinite(logged))[0])
+            j, y = (int(i) for i in np.argwhere(~np.isfinite(weights))[0])
             raise BadValue(
                 f"with norm=True the weights of class {self.classes_.tolist()[y]!r} cannot be normalised: feature {j} "
                 "never occurs outside it and alpha is 0; give a positive alpha"
             )
-        return logged / column_sums(logged)[0], finite
+        return weights / column_sums(weights)[0], finite
 
     def _prepare(self) -> Linear:
-        self._check_alpha()
+        super()._check_learned()
         prior = self.class_log_prior_  # checked, but used only where there is nothing to choose
         weights, finite = self._weights()
         start = prior if len(prior) == 1 else np.zeros(len(prior))
         return Linear.of(weights, start, hits=None if finite else np.isposinf(weights))
+
+    def _check_learned(self) -> None:
+        """Shares of weights there may be none of."""
+        super()._check_learned()
+        if self.norm:
+            self._ready()
 
     def _hit(self, scores: Floats, hits: Floats) -> Floats:
         """Infinitely good: the classes hit most win, whatever the finite parts say."""

@@ -199,18 +199,22 @@ def log_counts(
     offsets: Array,
     alpha: Array,
     below: Floats,
-    by_row: Floats | None = None,
+    others: bool = False,
     by_class: Floats | None = None,
+    less: Floats | None = None,
 ) -> tuple[Floats, bool]:
     """(ln(N'[r, y] + α_r) − below[s, y] for the rows r of each scope s, whether all are finite).
 
-    N' are the counts (rows, K), or what they leave of a whole: by_row[r] − N, by_class[y] − N.
+    N' are the counts (rows, K), or by_class[y] − N, or what the other classes have, Σ_c N[r, c] − N[r, y], and then the
+    negative is taken. `less` (rows, K) is taken away in the end.
     """
-    part = counts if by_row is None else by_row[:, None] - counts
+    part = counts.sum(axis=1, keepdims=True) - counts if others else counts
     part = part if by_class is None else by_class - counts
     with np.errstate(divide="ignore"):
         out: Floats = np.log(part + alpha[:, None]) - np.repeat(below, np.diff(offsets), axis=0)
-    return out, bool(np.isfinite(out).all())
+    finite = bool(np.isfinite(out).all())
+    out = -out if others else out
+    return out if less is None else out - less, finite
 
 
 def column_sums(table: Floats) -> tuple[Floats, Floats]:

@@ -4,12 +4,15 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <type_traits>
 #include <vector>
 
+#include "large.hpp"
 #include "numbers.hpp"
+#include "threads.hpp"
 
 using namespace posteriori;
 namespace {
@@ -204,29 +207,46 @@ template <typename I> void bind_sparse(nb::module_& m) {
 template <typename T> void bind_logs(nb::module_& m) {
     m.def(
         "log_counts",
-        [](InC<T, 2> counts, InC<std::int64_t, 1> offsets, Weights by_row, Weights by_class, InC<double, 1> alpha,
-           InC<double, 2> below, OutC<double, 2> out, int threads) {
+        [](InC<T, 2> counts, InC<std::int64_t, 1> offsets, bool others, Weights by_class, InC<double, 1> alpha,
+           InC<double, 2> below, std::optional<InC<double, 2>> less, OutC<double, 2> out, int threads) {
             const std::size_t rows = counts.shape(0), K = counts.shape(1);
             need(K > 0 && offsets.shape(0) > 0 && offsets(0) == 0, "no classes, or offsets that do not begin at 0");
             const std::size_t scopes = offsets.shape(0) - 1;
             for (std::size_t s = 0; s < scopes; ++s) need(offsets(s) <= offsets(s + 1), "offsets fall");
             need(offsets(scopes) == static_cast<std::int64_t>(rows), "the table does not have the cells of offsets");
-            need(!by_row || by_row->shape(0) == rows, "there is one whole for each row");
             need(!by_class || by_class->shape(0) == K, "there is one whole for each class");
             need(alpha.shape(0) == 1 || alpha.shape(0) == rows, "there is one alpha, or one for each row");
             need(below.shape(0) == scopes && below.shape(1) == K, "below is not (scopes, K)");
             need(out.shape(0) == rows && out.shape(1) == K, "out is not (rows, K)");
-            const Parts<T> parts{counts.data(), by_row ? by_row->data() : nullptr, by_class ? by_class->data() : nullptr,
-                                 alpha.data(), alpha.shape(0) == 1};
+            need(!less || (less->shape(0) == rows && less->shape(1) == K), "less is not (rows, K)");
+            const Parts<T> parts{counts.data(), others, by_class ? by_class->data() : nullptr, alpha.data(),
+                                 alpha.shape(0) == 1, less ? less->data() : nullptr};
             nb::gil_scoped_release release;
             return log_counts<T>(parts, K, offsets.data(), scopes, below.data(), out.data(), threads);
         },
-        nb::arg("counts").noconvert(), nb::arg("offsets").noconvert(), nb::arg("by_row").noconvert().none(),
+        nb::arg("counts").noconvert(), nb::arg("offsets").noconvert(), nb::arg("others"),
         nb::arg("by_class").noconvert().none(), nb::arg("alpha").noconvert(), nb::arg("below").noconvert(),
-        nb::arg("out").noconvert(), nb::arg("threads"));
+        nb::arg("less").noconvert().none(), nb::arg("out").noconvert(), nb::arg("threads"));
 }
 
 void bind_sums(nb::module_& m) {
+    m.def(
+        "numbers",
+        [](std::size_t rows, std::size_t K, bool zeros, int threads) {
+            need(!K || rows <= (std::size_t{1} << 60) / K, "more numbers than there is memory");
+            Numbers room = numbers(rows * K);
+            double* p = room.get();
+            constexpr std::size_t PIECE = std::size_t{1} << 18;  // a page
+            if (zeros) {
+                nb::gil_scoped_release release;
+                parallel_for((rows * K + PIECE - 1) / PIECE, threads,
+                             [&](std::size_t t) { std::fill(p + t * PIECE, p + std::min(rows * K, (t + 1) * PIECE), 0.0); });
+            }
+            nb::capsule owner(p, [](void* q) noexcept { std::free(q); });
+            room.release();
+            return nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::c_contig>(p, {rows, K}, owner);
+        },
+        nb::arg("rows"), nb::arg("K"), nb::arg("zeros"), nb::arg("threads"));
     m.def(
         "column_sums",
         [](InC<double, 2> x, OutC<double, 1> high, OutC<double, 1> low, int threads) {

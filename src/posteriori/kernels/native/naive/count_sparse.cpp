@@ -1,11 +1,5 @@
 // N[j, y] = Σ w·x over the stored cells of CSR rows, in chunks of rows that are merged in order.
-#include <cstdlib>
-#include <memory>
-#include <new>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
+#include "large.hpp"
 #include "stored.hpp"
 #include "threads.hpp"
 
@@ -36,20 +30,6 @@ int add_rows(const Sparse<I>& X, const Column& y, std::size_t K, const double* w
         row = stop;
     }
     return block.state;
-}
-
-// Numbers not yet set. Where they are many, large pages are asked for: to touch small ones for the first time costs more than
-// counting does.
-using Numbers = std::unique_ptr<double[], void (*)(void*)>;
-Numbers numbers(std::size_t count) {
-    constexpr std::size_t PAGE = std::size_t{1} << 21;
-    const std::size_t bytes = count * sizeof(double), whole = (bytes + PAGE - 1) / PAGE * PAGE;
-    void* p = bytes < PAGE / 2 ? std::malloc(bytes) : std::aligned_alloc(PAGE, whole);
-    if (!p) throw std::bad_alloc();
-#if defined(__linux__)
-    if (bytes >= PAGE / 2) madvise(p, whole, MADV_HUGEPAGE);  // advice: nothing depends on its being taken
-#endif
-    return {static_cast<double*>(p), std::free};
 }
 
 }  // namespace

@@ -62,6 +62,15 @@ template <typename T> class Logs {
     }
 
     void write(std::size_t row, std::size_t rows, double* out) {
+        write_logs(row, rows, out);
+        if (N.others)
+            for (std::size_t i = 0; i < rows * K; ++i) out[i] = -out[i];
+        if (N.less)
+            for (std::size_t i = 0; i < rows * K; ++i) out[i] -= N.less[row * K + i];
+    }
+
+  private:
+    void write_logs(std::size_t row, std::size_t rows, double* out) {
         fill(row, rows);
         const std::size_t count = rows * K, whole = count / 4;
         std::fill_n(part.data() + count, (4 - count % 4) % 4, 1.0);
@@ -79,10 +88,9 @@ template <typename T> class Logs {
         }
     }
 
-  private:
     void fill(std::size_t row, std::size_t rows) {
         const T* from = N.counts + row * K;
-        if (N.one_alpha && !N.by_row && !N.by_class) {
+        if (N.one_alpha && !N.others && !N.by_class) {
             for (std::size_t i = 0; i < rows * K; ++i) part[i] = static_cast<double>(from[i]) + N.alpha[0];
             return;
         }
@@ -90,8 +98,11 @@ template <typename T> class Logs {
             const double alpha = N.alpha[N.one_alpha ? 0 : row + r];
             double* to = &part[r * K];
             for (std::size_t k = 0; k < K; ++k) to[k] = static_cast<double>(from[r * K + k]);
-            if (N.by_row)
-                for (std::size_t k = 0; k < K; ++k) to[k] = N.by_row[row + r] - to[k];
+            if (N.others) {
+                double sum = 0.0;
+                for (std::size_t k = 0; k < K; ++k) sum += to[k];
+                for (std::size_t k = 0; k < K; ++k) to[k] = sum - to[k];
+            }
             if (N.by_class)
                 for (std::size_t k = 0; k < K; ++k) to[k] = N.by_class[k] - to[k];
             for (std::size_t k = 0; k < K; ++k) to[k] += alpha;

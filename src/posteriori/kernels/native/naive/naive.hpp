@@ -125,13 +125,16 @@ int count_sparse(const Sparse<I>& X, const Column& y, std::size_t K, const doubl
 template <typename I>
 std::int64_t score_sparse(const Sparse<I>& X, const double* table, std::size_t K, const Scores& to, int threads, int* seen);
 
-// ln(N' + α) − below[scope of the row] of a table (rows, K ≥ 1), N' being the counts N, or what they leave of a whole given by
-// row or by class; says whether all are finite. Σ over the rows of each column, and what rounding took from it.
+// ln(N' + α) − below[scope of the row] of a table (rows, K ≥ 1), N' being the counts N, or what they leave of the row's sum (then
+// the negative is taken) or of a whole given by class; says whether all are finite. Σ over the rows of each column, and what
+// rounding took from it.
 template <typename T> struct Parts {
     const T* counts;
-    const double *by_row, *by_class;  // at most one
+    bool others;             // N' is what the other classes have of the row,
+    const double* by_class;  // or what a class leaves of this, or null
     const double* alpha;
-    bool one_alpha;  // for all rows
+    bool one_alpha;      // for all rows
+    const double* less;  // (rows, K): what is taken away in the end, or null
 };
 template <typename T>
 bool log_counts(const Parts<T>& N, std::size_t K, const std::int64_t* offsets, std::size_t scopes, const double* below,
