@@ -90,7 +90,7 @@ ROWS: list[tuple[str, float, Callable[[], Runners]]] = [
 if __name__ == "__main__":
     rows = []
     for name, wanted, make in ROWS:
-        best = race(make(), ROUNDS if "×" in name and "build" not in name else 7, budget=15)
+        best = race(make(), ROUNDS if "×" in name and "build" not in name else 7, budget=5)
         others = {who: t for who, t in best.items() if who != "posteriori"}
         first = min(others, key=others.__getitem__)
         beside = ", ".join(f"{who} {human(t)}" for who, t in others.items())

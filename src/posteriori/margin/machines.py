@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -182,22 +182,32 @@ def side_by_side(tasks: Sequence[Callable[[Settings, threading.Event], Machine]]
 
 
 def together(tasks: Sequence[Callable[[threading.Event], T]], team: int) -> list[T]:
-    """The tasks' answers, `team` of them at work at once; on Ctrl-C or an error the others are told to stop."""
+    """The tasks' answers, `team` of them at work at once; on Ctrl-C or an error the others are told to stop.
+
+    The caller is one of the team: on a busy machine it has done much before another thread gets its first turn.
+    """
     interrupted = threading.Event()
     if team <= 1:
         return [task(interrupted) for task in tasks]
-    with ThreadPoolExecutor(team) as pool:
-        futures: list[Future[T]] = []
+    found: dict[int, T] = {}
+    left = iter(range(len(tasks)))
+
+    def work() -> None:
+        for i in left:  # a thread at a time takes the next: `next` of an iterator is one step
+            found[i] = tasks[i](interrupted)
+
+    with ThreadPoolExecutor(team - 1) as pool:
         try:
-            futures += [pool.submit(task, interrupted) for task in tasks]
-            while (now := wait(futures, timeout=0.1)).not_done:  # short waits, so that Ctrl-C is heard
-                for f in now.done:
-                    f.result()  # raises where the task failed
-            return [f.result() for f in futures]
+            others = [pool.submit(work) for _ in range(team - 1)]
+            work()
+            for other in others:
+                if not other.cancel():  # one that never got its turn has nothing left to do
+                    other.result()
         except BaseException:
             interrupted.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    return [found[i] for i in range(len(tasks))]
 
 
 def warn_unfinished(machines: Sequence[Machine], settings: Settings, name: str) -> None:

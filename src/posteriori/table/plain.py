@@ -65,13 +65,13 @@ def plain_frame(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any
             or any(is_cell(n, ".") or not n or "'" in n or n.count('"') % 2 for n in names)
         ):
             return None
-        gaps, m = False, mark.encode()
+        gaps = False
         while piece := source.read(PIECE):
             piece += source.readline()
-            if not is_plain(piece, mark, len(names)):
+            empty = empty_cells(piece, mark, len(names))
+            if empty is None:
                 return None
-            ends = (m + m, m + b"\n", m + b"\r", b"\n" + m)  # of an empty cell
-            gaps = gaps or piece.startswith(m) or piece.endswith(m) or any(end in piece for end in ends)
+            gaps |= empty
     by_pandas = partial(
         pd.read_csv,
         file,
@@ -126,23 +126,27 @@ def _may_be_whole(cells: Array) -> Bools:
     return found
 
 
-def is_plain(lines: bytes, mark: str, width: int) -> bool:
-    """Whether so many cells stand in every line, without quotes or spaces at their ends, none of them DOUBTFUL."""
+def empty_cells(lines: bytes, mark: str, width: int) -> bool | None:
+    """Whether some cells are empty; None where the lines are not plain.
+
+    Plain: so many cells in every line, without quotes or spaces at their ends, none of them DOUBTFUL.
+    """
     lines = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
     lines = lines if lines.endswith(b"\n") else lines + b"\n"
     if any(odd in lines for odd in (b'"', b"'", b"\r", b"\0")):
-        return False
+        return None
     text = np.frombuffer(lines, np.uint8)
     ends = np.flatnonzero((text == ord(mark)) | (text == ord("\n")))
     last = np.arange(width - 1, len(ends), width)
     if len(ends) % width or not np.array_equal(np.flatnonzero(text[ends] == ord("\n")), last):
-        return False
+        return None
     if b" " in lines and (text[ends - 1] == ord(" ")).any():
-        return False
+        return None
     begins = np.concatenate([[0], ends[:-1] + 1])
+    empty = bool((begins == ends).any())
     start = STARTS[text[begins]]
     if (start == SURELY).any():
-        return False
+        return None
 
     def then(at: Ints, by: int) -> Array:  # the bytes after these, in lower case
         return text[np.minimum(at + by, len(text) - 1)] | 32
@@ -152,18 +156,18 @@ def is_plain(lines: bytes, mark: str, width: int) -> bool:
     for by in range(LONG):
         long = long[DIGITS[text[long + by]]]
     if len(long):
-        return False
+        return None
     signs = begins[start == AFTER]  # of 0.5 and −0.5 there are many, of 007 few
     signs = signs + (text[signs] == ord("-"))
     if ((text[signs] == ord("0")) & (DIGITS[then(signs, 1)] | (then(signs, 1) == ord("x")))).any():
-        return False
+        return None
     words = np.concatenate([signs, begins[start == PERHAPS]])
     for by, following in enumerate((SECOND, THIRD), start=1):
         words = words[then(words, by) == following[text[words]]]
     under = np.flatnonzero(text == ord("_")) if b"_" in lines else words[:0]
     if not len(words) and not DIGITS[text[under - 1]].any():
-        return True
-    return not DOUBTFUL[mark].search(mark + lines.decode().replace("\n", mark))
+        return empty
+    return None if DOUBTFUL[mark].search(mark + lines.decode().replace("\n", mark)) else empty
 
 
 def is_cell(word: str, decimal: str) -> bool:
