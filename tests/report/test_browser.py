@@ -53,7 +53,12 @@ def browser():
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
     folder, (X, y) = tmp_path_factory.mktemp("reports"), table()
-    models = {"naive": po.NaiveBayes(), "tan": po.TAN(), "aode": po.AODE()}
+    models = {
+        "naive": po.NaiveBayes(density="kernel"),
+        "binned": po.NaiveBayes(density="binned"),
+        "tan": po.TAN(),
+        "aode": po.AODE(),
+    }
     for name, model in models.items():
         write_report(
             folder / f"{name}.html", model.fit(X, y), X, y, title=RED, warnings=[QUOTE], hashes={QUOTE: "0" * 64}

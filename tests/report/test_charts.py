@@ -145,7 +145,7 @@ def test_thinned_curves_keep_their_ends(n, most):
 
 
 def facts(**more):
-    return SimpleNamespace(**({"table": None, "grid": None, "labels": ()} | more))
+    return SimpleNamespace(**({"table": None, "grid": None, "labels": (), "dates": False} | more))
 
 
 def test_spread_of_numbers_is_steps_as_high_as_the_shares():
@@ -243,11 +243,28 @@ def test_bars_of_any_numbers_stay_inside(values):
     most = max(map(abs, values))
     bars = seen.numbers("rect")
     if most > 0:
-        unit = max(b[2] for b in bars) / most
-        assert [b[2] for b in bars] == pytest.approx([abs(v) * unit for v in values], abs=0.2)
-        spread = max(0.0, *values) - min(0.0, *values)
+        unit = max(b[2] for b in bars)
+        assert [b[2] for b in bars] == pytest.approx([abs(v) / most * unit for v in values], abs=0.2)
+        spread = max(0.0, *values) / most - min(0.0, *values) / most
         both = (min(values) < 0) + (max(values) > 0)
-        assert unit * spread == pytest.approx(340 - 146 - 42 * both, abs=0.3)  # all of the room
+        told = 6 + max(charts.text_width(charts.signed(v)) for v in values)
+        assert unit * spread == pytest.approx(340 - 146 - told * both, abs=0.3)  # all of the room
+
+
+def test_numbers_beside_bars_are_whole():
+    """+50.00 beside a bar that fills the room: the last digit too lies inside."""
+    for values in ([50.0, 3.0], [-50.0, 3.0], [50.0, -50.0], [12345.6, 1.0], [np.inf, -1.0]):
+        seen = Seen(charts.bars_chart([(f"n{i}", v) for i, v in enumerate(values)], "chart_case"))
+        seen.everything_is_inside()
+        assert [t.said for t in seen.texts("tick")] == [charts.signed(v) for v in values]
+
+
+def test_dates_are_marked_as_dates():
+    found = facts(table=np.full((3, 1), 1 / 3), grid=np.array([18262.0, 18400, 18600, 18700]), dates=True)
+    seen = Seen(charts.spread_chart(found, [0]))
+    seen.everything_is_inside()
+    seen.no_text_on_another()
+    assert [t.said for t in seen.texts("tick")] == ["2020-01", "2020-07", "2021-01"]
 
 
 def test_texts_and_the_key():

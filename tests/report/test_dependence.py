@@ -14,12 +14,14 @@ import posteriori as po
 from posteriori.report.dependence import (
     HIGH,
     MOST,
+    MOST_PAIRS,
     STACK,
     STEP,
     dependence_html,
     dependence_svg,
     picture,
     plot_dependence,
+    strongest_pairs,
 )
 from posteriori.table.schema import Column, Schema
 
@@ -34,7 +36,7 @@ def nodes(drawing: str) -> dict[str, dict[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("model", [po.TAN(), po.AODE(min_frequency=1), po.KDB(k=2)], ids=["TAN", "AODE", "KDB"])
+@pytest.mark.parametrize("model", [po.TAN(), po.SPODE(), po.KDB(k=2)], ids=["TAN", "SPODE", "KDB"])
 def test_only_the_class_has_a_strong_border(model) -> None:
     rng = np.random.default_rng(0)
     X = {name: rng.integers(0, 3, 90) for name in "abcd"}
@@ -185,3 +187,39 @@ def test_the_same_on_axes():
     own = plt.figure().subplots()
     assert plot_dependence(model, own) is own
     plt.close("all")
+
+
+@pytest.mark.parametrize("model", [po.AODE(min_frequency=1), po.A2DE(min_frequency=1)], ids=["AODE", "A2DE"])
+def test_an_average_over_parents_shows_its_strongest_pairs_and_no_arrows(model) -> None:
+    """Every attribute is a parent in turn: no direction, no class above, and no more than a reader can follow."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    X = {f"x{j:02d}": rng.integers(0, 2, 400) for j in range(12)}
+    X["twin"] = np.where(rng.random(400) < 0.05, 1 - X["x03"], X["x03"])
+    model.set_params(kinds="categorical").fit(X, y)
+    pairs = strongest_pairs(model)
+    assert len(pairs) == MOST_PAIRS
+    assert set(next(iter(pairs))) == {"x03", "twin"}
+    weights = dict(zip(map(frozenset, model.edges_), model._edge_weights()))
+    assert list(pairs.values()) == sorted(weights.values(), reverse=True)[:MOST_PAIRS]
+    assert all(weights[frozenset(pair)] == w for pair, w in pairs.items())
+    drawing = dependence_svg(model, "sick")
+    assert set(nodes(drawing)) == {n for pair in pairs for n in pair}
+    assert "polygon" not in drawing
+    assert "→" not in drawing
+
+
+def test_the_class_is_called_what_it_is() -> None:
+    rng = np.random.default_rng(0)
+    X = {name: rng.integers(0, 3, 90) for name in "ab"}
+    model = po.TAN(kinds="categorical").fit(X, rng.integers(0, 2, 90))
+    assert set(nodes(dependence_svg(model, "sick"))) == {"sick", *"ab"}
+    assert set(nodes(dependence_svg(model, "a"))) == {"a_", *"ab"}
+
+
+def test_pairs_that_are_not_kept_are_not_drawn() -> None:
+    rng = np.random.default_rng(0)
+    X = {name: rng.integers(0, 3, 90) for name in "abc"}
+    model = po.AODE(kinds="categorical", lazy=True).fit(X, rng.integers(0, 2, 90))
+    assert strongest_pairs(model) == {}
+    assert set(nodes(dependence_svg(model))) == set("abc")

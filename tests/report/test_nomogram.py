@@ -79,11 +79,11 @@ def test_unknown_counts_as_no_evidence():
     assert found.stretch(axis([-1.0, 2.0])) == pytest.approx((100 / 3, 0.0, 100.0))
 
 
-def attribute(odds, numbers=None, share=None, labels=None):
+def attribute(odds, numbers=None, share=None, labels=None, cuts=None):
     log_p = np.zeros((len(odds), 2))
     log_p[:, 1] = odds
     labels = tuple(labels if labels is not None else [f"v{i}" for i in range(len(odds))])
-    return Attribute(name="x", labels=labels, log_p=log_p, numbers=numbers, share=share)
+    return Attribute(name="x", labels=labels, log_p=log_p, numbers=numbers, share=share, cuts=cuts)
 
 
 def one(attribute):
@@ -102,16 +102,42 @@ def test_what_rules_a_class_out_is_far_but_drawn():
     assert scales(certain, 1, 0).start == -2 * FAR
 
 
-def test_stretches_of_one_worth_are_named_by_their_ends():
-    grid = np.arange(6.0)
-    found = one(attribute([1.0, 1.0, 1.0, -1.0, 2.0, 2.0], grid, labels="012345"))
-    assert found.labels == ("0 – 2", "3", "4 – 5")
-    assert found.odds.tolist() == [1.0, -1.0, 2.0]
-    assert found.numbers is None
-    line = one(attribute(np.linspace(0, 1, 9), np.arange(9.0)))
-    assert line.numbers.tolist() == list(range(9))
-    assert one(attribute(np.repeat(np.arange(8.0), 2), np.arange(16.0))).numbers is None  # eight are few
-    assert one(attribute(np.repeat(np.arange(9.0), 2), np.arange(18.0))).numbers is not None
+def test_bins_are_named_by_their_cuts_and_leave_no_hole():
+    cuts = np.array([1.5, 2.0, 7.25])
+    whole = one(attribute([1.0, 1.5, -1.0, 2.0], cuts=cuts))
+    assert whole.labels == ("< 1.5", "1.5 – 2", "2 – 7.25", "≥ 7.25")
+    assert whole.odds.tolist() == [1.0, 1.5, -1.0, 2.0]
+    alike = one(attribute([1.0, 1.0, -1.0, -1.0], cuts=cuts))  # to these two classes there are but two bins
+    assert (alike.labels, alike.odds.tolist()) == (("< 2", "≥ 2"), [1.0, -1.0])
+    few = one(attribute(np.arange(8.0), np.arange(8.0)))
+    assert few.numbers is None  # whole numbers, each with its name
+    far = one(attribute([-50.0] * 10 + [50.0] * 10, np.arange(20.0)))  # drawn as far as FAR: no stretches, a line
+    assert len(far.numbers) == 20
+
+
+@given(seeds)
+def test_every_number_stands_in_the_bin_that_the_model_puts_it_in(seed):
+    rng = np.random.default_rng(seed % 20)
+    y = rng.integers(0, 2, 200)
+    x = rng.normal(2.0 * y, 1.0)
+    naive = po.NaiveBayes(density="binned").fit({"x": x}, y)
+    table = what_if(naive, with_rows=True)
+    (found,) = table.attributes
+    assert len(found.labels) == len(found.cuts) + 1 == len(found.log_p)
+    tried = np.concatenate([rng.normal(1, 3, 50), found.cuts, np.nextafter(found.cuts, -np.inf)])
+    bins = (tried[:, None] >= found.cuts).sum(axis=1)
+    log_odds = np.diff(table.log_prior) + np.diff(found.log_p[bins], axis=1)[:, 0]
+    wanted = np.diff(naive.predict_log_proba({"x": tried}), axis=1)[:, 0]
+    np.testing.assert_allclose(log_odds, wanted, rtol=0, atol=2e-6)
+
+
+def test_of_three_classes_the_lowest_scale_says_that_it_weighs_two():
+    three = scales(what_if(model(), with_rows=True), 2, 0)
+    for wide in (True, False):
+        said = [t.said for t in Seen(nomogram_svg(three, wide)).texts("name")]
+        assert said[-1] == "P(2 | 2 or 0)"
+    two = WhatIf((0, 1), np.log([0.5, 0.5]), (attribute([0.0, 1.0]),), (), ())
+    assert [t.said for t in Seen(nomogram_svg(scales(two, 1, 0), True)).texts("name")][-1] == "P(1)"
 
 
 def test_a_line_ends_where_the_rows_do():

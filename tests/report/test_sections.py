@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from types import SimpleNamespace
 
@@ -74,9 +76,45 @@ def test_many_classes_are_confused_together():
     )
     assert str(15 - 11) in found[-1][0], other
     assert sections._groups(np.arange(12), 12) == [[i] for i in range(12)]
-    held = sections._groups(np.arange(14), 14, keep=True)
-    assert held[-1] == [13]
+    held = sections._groups(np.arange(14), 14)
     assert sorted(i for g in held for i in g) == list(range(14))
+
+
+@pytest.mark.parametrize("reject", [None, 0.5])
+@pytest.mark.parametrize("K", [3, 12, 13, 50])
+def test_rows_and_columns_of_the_confusion_are_the_same_classes(K, reject):
+    """Whatever is decided: hits lie on the diagonal, and each named class counts its own."""
+    e, codes, _ = evidence(K=K, n=600, reject=reject)
+    found = cells(sections._confusion(e))
+    left = [WORDS["leave"][0]] if reject else []
+    assert found[0][1:] == [row[0] for row in found[1:]] + left
+    for k, row in enumerate(found[1:], start=1):
+        if row[0] in e.classes:
+            c = e.classes.index(row[0])
+            assert int(row[k]) == int(((codes == c) & (e.decided == c)).sum())
+    right = sum(int(row[k]) for k, row in enumerate(found[1:], start=1))
+    assert right >= (codes == e.decided).sum()
+
+
+def told(text, key):
+    """What a sentence of the dictionary was filled with, wherever it stands."""
+    found = re.findall(rf'data-w="{key}" data-a="(.*?)"', text)
+    return [tuple(json.loads(html.unescape(f))) for f in found]
+
+
+@pytest.mark.parametrize("reject", [None, 0.01, 0.5, 5.0])
+def test_the_loss_of_who_does_not_look_is_that_of_the_action_named(reject):
+    e, codes, _ = evidence(reject=reject, loss=[[0, 20, 1], [1, 0, 1], [3, 1, 0]])
+    cost = {a: e.loss.matrix[i][codes].mean() for i, a in enumerate(e.actions)}
+    text = sections.glance(e)
+    left = told(text, "baseline_left")
+    if left:
+        assert left == [(figure(float(reject)),)]
+        assert min(cost.values()) == pytest.approx(reject)
+    else:
+        action, figured = told(text, "baseline")[0]
+        assert figured == figure(cost[action])
+        assert cost[action] == pytest.approx(min(cost.values()))
 
 
 def test_the_figures_at_a_glance():
@@ -92,9 +130,10 @@ def test_the_figures_at_a_glance():
         percent(s["rejected"]),
     ]
     common = e.classes[np.bincount(codes).argmax()]
-    told = re.findall(r'data-w="baseline" data-a="\[&quot;(.*?)&quot;, &quot;(.*?)&quot;\]"', text)
     b = e.baseline
-    assert told == [(common, figure(b["cost"])), (common, percent(b["error"])), (common, figure(b["log_loss"]))]
+    assert told(text, "baseline") == [(common, percent(b["error"]))]
+    assert told(text, "baseline_shares") == [(figure(b["log_loss"]),)]
+    assert told(text, "baseline_left") == [("0.500",)]  # to leave all to a person costs least
     plain = sections.glance(evidence()[0])
     assert len(re.findall("<dd>", plain)) == 3
     assert 'data-w="folds"' in plain

@@ -67,8 +67,8 @@ def value(model, a, v):
     column = model.schema_[a.name]
     if a.numbers is not None:
         return float(a.numbers[v])
-    if a.name in getattr(model, "cuts_", {}):
-        cuts = model.cuts_[a.name]
+    if a.cuts is not None:
+        cuts = a.cuts
         return float(np.concatenate([cuts - 1e-6, cuts[-1:] + 1])[v]) if len(cuts) else 0.0
     return column.values[v]
 

@@ -175,7 +175,7 @@ def report_on(
         warnings.simplefilter("ignore")
         write_report(
             page, fitted, table, leaderboard=board, chosen=name, title=pathlib.Path(source.name).name, seed=seed,
-            with_rows=with_rows, warnings=[*source.notes], hashes=hashes,
+            with_rows=with_rows, notes=[*source.notes], hashes=hashes,
         )  # fmt: skip
 
 

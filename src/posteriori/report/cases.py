@@ -91,7 +91,7 @@ def _card(e: Evidence, key: str, parts: tuple[Any, ...], rows: Ints) -> str:
         bars.append((WORDS["together"][0], found.together))
     told, change = say("case_mean", len(rows)), ""
     if len(rows) == 1:
-        told = f"{say('case_row', int(rows[0]))}: " + say(
+        told = f"{say('case_row', int(rows[0]) + 1)}: " + say(
             "case_told", e.classes[truth[0]], e.actions[e.decided[rows[0]]], percent(float(said[t]))
         )
         change = say("case_change", found.change, tag="p", more=' class="small"') if found.change else ""

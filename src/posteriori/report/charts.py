@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..table.calendar import date_marks
 from .markup import cut, esc, percent, say
 from .words import WORDS
 
@@ -78,6 +79,18 @@ def tick_text(value: float, marks: Sequence[float]) -> str:
         return f"{value:.6g}"
     places = min(max(0, -math.floor(math.log10(gap) + 1e-9)), 6)
     return f"{value:,.{places}f}" if size >= 1e4 else f"{value:.{places}f}"
+
+
+def number_marks(low: float, high: float, most: int, dates: bool) -> list[tuple[float, str]]:
+    """Round numbers, or dates, from one end to the other, with their texts; the first end where there is none between.
+
+    >>> number_marks(0.0, 1.0, 2, False), number_marks(18262, 18650, 2, True)
+    ([(0.0, '0.0'), (0.5, '0.5'), (1.0, '1.0')], [(18262.0, '2020'), (18628.0, '2021')])
+    """
+    if dates:
+        return date_marks(low, high, most)
+    some = [v for v in ticks(low, high, most) if low <= v <= high] or [low]
+    return [(v, tick_text(v, some)) for v in some]
 
 
 class Plane:
@@ -195,11 +208,15 @@ def _lines_of(facts: Any, table: Floats) -> str:
         return 6 + (wide - 12) * (v - low) / (high - low)
 
     body = [f'<path class="rule" d="M6,{foot:.0f}H{wide - 6:.0f}"/>']
-    marks = ticks(low, high, 4)
-    for v in marks:
-        anchor = "start" if at(v) < 20 else "end" if at(v) > wide - 20 else "middle"
+    end = -math.inf
+    for v, told in number_marks(low, high, 3 if facts.dates else 4, facts.dates):
         body.append(f'<path class="rule" d="M{at(v):.1f},{foot:.0f}v4"/>')
-        body.append(text(at(v), foot + 16, tick_text(v, marks), anchor=anchor, style="tick"))
+        width = text_width(told)
+        anchor = "start" if at(v) < max(width / 2, 20) else "end" if at(v) > wide - max(width / 2, 20) else "middle"
+        left = at(v) - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+        if left > end:
+            body.append(text(at(v), foot + 16, told, anchor=anchor, style="tick"))
+            end = left + width + 4
     for k in range(table.shape[1]):
         path = f"M{at(low):.1f},{foot:.1f}"
         for share, b in zip(table[:, k], grid[1:]):
@@ -245,10 +262,11 @@ def _dots_of(facts: Any, table: Floats) -> str:
 
 def bars_chart(rows: Sequence[tuple[str, float]], key: str) -> str:
     """Named bars to both sides of zero: what speaks for it to the right, what speaks against it to the left."""
-    wide, row, split, told = 340.0, 22.0, 146.0, 42.0
+    wide, row, split = 340.0, 22.0, 146.0
+    told = 6 + max((text_width(signed(v)) for _, v in rows), default=0.0)  # beside the longest bar, either side
     values = [v if math.isfinite(v) else math.copysign(1e9, v) for _, v in rows]
     top = max((abs(v) for v in values if abs(v) < 1e9), default=1.0) or 1.0
-    values = [float(np.clip(v, -top, top)) for v in values]
+    values = [float(np.clip(v, -top, top)) / top for v in values]  # of the longest: the least of floats have no inverse
     low, high = min(0.0, *values), max(0.0, *values)
     room = wide - split - told * ((low < 0) + (high > 0))
     unit = room / ((high - low) or 1.0)
@@ -263,10 +281,20 @@ def bars_chart(rows: Sequence[tuple[str, float]], key: str) -> str:
             body.append(f"<g><title>{esc(label)}</title>{said}</g>")
         side, left = ("against", zero - size) if value < 0 else ("for", zero)
         body.append(f'<rect class="{side}" x="{left:.1f}" y="{y - 6:.1f}" width="{size:.1f}" height="12" rx="2"/>')
-        x, anchor = (zero - size - 4, "end") if value < 0 else (zero + size + 4, "start")
-        number = f"{exact:+.2f}" if math.isfinite(exact) else "−∞" if exact < 0 else "+∞"
-        body.append(text(x, y + 4, number.replace("-", "−"), anchor=anchor, style="tick"))
+        leftwards = value < 0 or (value == 0 and high == 0 > low)  # beside zero, where there is room
+        x, anchor = (zero - size - 4, "end") if leftwards else (zero + size + 4, "start")
+        body.append(text(x, y + 4, signed(exact), anchor=anchor, style="tick"))
     return picture("".join(body), key, wide, row * len(rows) + 2)
+
+
+def signed(value: float) -> str:
+    """A number with its sign, as people write it.
+
+    >>> signed(1.5), signed(-0.25), signed(-12345.0), signed(math.inf)
+    ('+1.50', '−0.25', '−1.23e+04', '+∞')
+    """
+    size = "∞" if math.isinf(value) else f"{abs(value):.2f}" if abs(value) < 1e4 else f"{abs(value):.2e}"
+    return ("−" if value < 0 else "+") + size
 
 
 def legend(classes: Sequence[str]) -> str:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from ..bayes.naive import NaiveBayes
+from ..decision.decide import best_action
 from ..errors import PosterioriError
 from .evidence import Evidence
-from .markup import cut, data_block, esc, name, say
+from .markup import cut, data_block, esc, name, percent, say
 from .nomogram import MOST_DRAWN, nomogram_svg, scales
 from .sections import note, section
 from .survey import class_order
 from .whatif import Attribute, WhatIf, what_if
 
 MOST_PRICED = 6  # classes whose losses can be changed
+MOST_ASKED = 1000  # rows on which two models are compared
 MOST_PAIRS = 5  # classes that have a nomogram of their own
 
 
 def decide(e: Evidence) -> tuple[str, str]:
     """(the section, the data that the page's script reads)."""
-    table, told = what_if(e.inner, with_rows=e.with_rows), ""
+    table, told = what_if(e.inner, with_rows=e.with_rows, dates=e.dates), ""
     kind = type(e.inner).__name__
     if table is None and (other := _stand_in(e)) is not None:
-        table, told = what_if(other, with_rows=e.with_rows), note("stand_in", kind)
-    if table is None or len(e.classes) < 2:
+        table = what_if(other, with_rows=e.with_rows, dates=e.dates)
+        told = note("stand_in", kind, *_alike(e, other))
+    if table is None or not table.attributes or len(e.classes) < 2:
         silent = isinstance(e.inner, NaiveBayes) and len(e.classes) > 1
         return section("decide", note("nothing_to_choose" if silent else "not_additive", kind)), ""
     controls = "".join(_control(j, a) for j, a in enumerate(table.attributes))
@@ -39,7 +44,7 @@ def decide(e: Evidence) -> tuple[str, str]:
         f'<form class="choices" autocomplete="off">{controls}</form>{_result(e)}</div>{foot}'
     )
     drawing = _drawings(e, table) if table.additive else note("nomogram_forest", kind)
-    by_eye = f'<div class="by-eye">{say("nomogram", tag="h3")}{drawing}</div>'
+    by_eye = f'<div class="by-eye">{say("nomogram", tag="h3")}{drawing}</div>' if drawing else ""
     whole = section("decide", told, note("decide_how"), body, by_eye)
     return whole, data_block("model", _plain(e, table))
 
@@ -62,6 +67,16 @@ def _stand_in(e: Evidence) -> Any:
         return NaiveBayes(kinds=kinds).fit(e.X, np.array(labels[e.y].tolist()))
     except PosterioriError:
         return None
+
+
+def _alike(e: Evidence, other: Any) -> tuple[str, str]:
+    """(the share of some rows on which another model decides as this one does, how many they are)."""
+    rows = np.unique(np.linspace(0, e.frame.n - 1, min(e.frame.n, MOST_ASKED)).astype(int))
+    X = _safe_indexing(e.X, rows)
+    with catch_warnings():
+        simplefilter("ignore")
+        own, others = (best_action(np.asarray(m.predict_proba(X)), e.loss) for m in (e.inner, other))
+    return percent(float(np.mean(own == others))), f"{len(rows):,}"
 
 
 def _control(j: int, a: Attribute) -> str:
@@ -150,7 +165,8 @@ def _drawings(e: Evidence, table: WhatIf) -> str:
         f'<select id="pick" data-l="nomogram" aria-label="Nomogram">{"".join(picks)}</select>' if len(drawn) > 1 else ""
     )
     rest = note("nomogram_rest", MOST_DRAWN) if len(table.attributes) > MOST_DRAWN or table.left_out else ""
-    return note("nomogram_how") + pick + f'<div id="nomograms">{"".join(drawn)}</div>' + rest
+    two = note("nomogram_two") if len(e.classes) > 2 else ""
+    return note("nomogram_how") + two + pick + f'<div id="nomograms">{"".join(drawn)}</div>' + rest
 
 
 def _plain(e: Evidence, table: WhatIf) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 The class is a parent of all: only its edges to attributes without another parent are drawn. Attributes that hang from one
 parent and have no children stand under each other in a stack; those without any edge in a block at the foot. Edges move
 sideways only between rows, where no box is.
+
+A model that averages over parents has no such graph: every pair of attributes is in it. Drawn are the pairs that say most
+of each other within a class, I(X_i;X_j|Y), as lines without an arrow, and no class.
 """
 
 from __future__ import annotations
@@ -12,11 +15,13 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..bayes.aode import AODE
 from ..errors import MissingExtra
 from .layered import GAP_X, GAP_Y, layered
 from .svg import BOX, EDGE, INK, MARGIN, PAPER, _edge, _node, _text_width
 
 MOST = 60  # edges between attributes that are drawn; the strongest
+MOST_PAIRS = 15  # of a model that averages over parents
 STACK = 12  # boxes of a stack
 HIGH, STEP, INDENT = 24.0, 30.0, 16.0  # of a box, from box to box of a stack, and from its spine to the boxes
 CLASS, PALE = "#fff3d6", "#a9b8c6"
@@ -28,16 +33,16 @@ Point = tuple[float, float]
 class Picture:
     """Boxes (name, centre, width) and lines (points, weight, whose edge), in pixels from the top left corner."""
 
-    target: str
+    target: str | None  # None where no class is drawn, and lines have no arrows
     boxes: dict[str, tuple[Point, float]] = field(default_factory=dict)
     lines: list[tuple[list[Point], float, tuple[str, str]]] = field(default_factory=list)
     size: Point = (0.0, 0.0)
 
 
-def _graph(model: Any) -> tuple[str, list[str], list[tuple[str, str]], dict[tuple[str, str], float]]:
+def _graph(model: Any, told: str | None) -> tuple[str, list[str], list[tuple[str, str]], dict[tuple[str, str], float]]:
     """(name of the class, attributes, edges between attributes, strongest first and cut, their weights)."""
     names = list(model.schema_.names)
-    target = model.schema_.target or "class"
+    target = told or model.schema_.target or "class"
     while target in names:
         target += "_"
     edges, weights = model.edges_, model._edge_weights()
@@ -46,9 +51,35 @@ def _graph(model: Any) -> tuple[str, list[str], list[tuple[str, str]], dict[tupl
     return target, names, edges, {e: strength[e] for e in edges if e in strength}
 
 
-def picture(model: Any) -> Picture:
-    """Where everything stands."""
-    target, names, edges, weights = _graph(model)
+def averaged(model: Any) -> bool:
+    """Whether a model averages over parents: its edges are pairs, one as good as the other way round."""
+    return isinstance(model, AODE)
+
+
+def strongest_pairs(model: Any) -> dict[tuple[str, str], float]:
+    """I(X_i;X_j|Y) of the pairs that say most of each other, the one first that says more in all; {} where none is kept."""
+    weights = model._edge_weights()
+    found = [(w, pair) for w, pair in zip(weights or (), model.edges_) if w > 0]
+    found = sorted(found, key=lambda f: -f[0])[:MOST_PAIRS]
+    of: dict[str, float] = {}
+    for w, pair in found:
+        for n in pair:
+            of[n] = of.get(n, 0.0) + w
+    return {(a, b) if of[a] >= of[b] else (b, a): w for w, (a, b) in found}
+
+
+def picture(model: Any, target: str | None = None) -> Picture:
+    """Where everything stands; `target` is what the class is called."""
+    if averaged(model):
+        weights = strongest_pairs(model)
+        names = [n for n in model.schema_.names if not weights or any(n in pair for pair in weights)]
+        return _placed(None, names, list(weights), weights)
+    return _placed(*_graph(model, target))
+
+
+def _placed(
+    target: str | None, names: list[str], edges: list[tuple[str, str]], weights: dict[tuple[str, str], float]
+) -> Picture:
     drawn = Picture(target)
     parents: dict[str, list[str]] = {n: [] for n in names}
     children: dict[str, list[str]] = {n: [] for n in names}
@@ -62,14 +93,14 @@ def picture(model: Any) -> Picture:
             stacks += [leaves[k : k + STACK] for k in range(0, len(leaves), STACK)]
     stacked = {n for stack in stacks for n in stack}
     nodes: list[list[str]] = [
-        [target],
+        *([target] for _ in range(target is not None)),  # type: ignore[list-item]
         *([n] for n in names if (parents[n] or children[n]) and n not in stacked),
         *stacks,
     ]
     place = {n: k for k, node in enumerate(nodes) for n in node}
     wide = [max(_text_width(n) + 16 for n in node) + (INDENT if len(node) > 1 else 0) for node in nodes]
     high = [HIGH + STEP * (len(node) - 1) for node in nodes]
-    links = [(0, place[n]) for n in names if children[n] and not parents[n]]
+    links = [(0, place[n]) for n in names if target is not None and children[n] and not parents[n]]
     links += [(place[p], place[i]) for p, i in edges if i not in stacked]
     links += [(place[parents[stack[0]][0]], place[stack[0]]) for stack in stacks]
     layout = layered(len(nodes), links, wide, high)
@@ -117,14 +148,15 @@ def _stroke(weight: float, heaviest: float) -> float:
     return 0.8 + 3.2 * weight / heaviest if heaviest else 1.2
 
 
-def dependence_svg(model: Any) -> str:
+def dependence_svg(model: Any, target: str | None = None) -> str:
     """The graph as inline SVG text."""
-    drawn = picture(model)
+    drawn = picture(model, target)
     heaviest = max((w for _, w, _ in drawn.lines), default=0.0)
     body = []
     for points, weight, (p, i) in drawn.lines:
-        tip = f"{p} → {i}" + (f": {weight:.4g}" if weight else "")
-        body.append(_edge(points, 0.8 if p == drawn.target else _stroke(weight, heaviest), tip, directed=True))
+        arrow = drawn.target is not None
+        tip = f"{p} {'→' if arrow else '–'} {i}" + (f": {weight:.4g}" if weight else "")
+        body.append(_edge(points, 0.8 if p == drawn.target else _stroke(weight, heaviest), tip, directed=arrow))
     for name, (centre, width) in drawn.boxes.items():
         body.append(_node(name, [name], centre, width, HIGH, name == drawn.target))
     wide, tall = (v + 2 * MARGIN for v in drawn.size)
@@ -139,11 +171,15 @@ def dependence_html(model: Any) -> str:
     """The graph and a line about the model, for a notebook; nothing is loaded from anywhere."""
     n = float(model.class_count_.sum())
     edges = model.edges_
-    shown = "" if len(edges) <= MOST else f"; the {MOST} strongest of {len(edges)} edges are drawn"
-    text = (
-        f"{n:g} rows, {len(model.schema_)} columns, {len(model.schema_.classes)} classes, {len(edges)} edges between "
-        f"attributes{shown}; the class is a parent of all"
-    )
+    text = f"{n:g} rows, {len(model.schema_)} columns, {len(model.schema_.classes)} classes"
+    if averaged(model):
+        told = len(strongest_pairs(model))
+        text += "; every attribute is a parent of the others in turn" + (
+            f", drawn are the {told} pairs that say most of each other within a class" if told else ""
+        )
+    else:
+        shown = "" if len(edges) <= MOST else f"; the {MOST} strongest of {len(edges)} edges are drawn"
+        text += f", {len(edges)} edges between attributes{shown}; the class is a parent of all"
     return f"<div><b>{type(model).__name__}</b>: {html.escape(text)}<br>{dependence_svg(model)}</div>"
 
 
@@ -167,8 +203,8 @@ def plot_dependence(model: Any, ax: Any = None) -> Any:
     for points, weight, (p, _) in drawn.lines:
         vertices, codes = [points[0]], [Path.MOVETO]
         (_, above), (x, y) = points[-2], points[-1]
-        flat = abs(y - above) < 1
-        ends = [*points[:-1], (x - 4, y) if flat else (x, y - 4)]  # the head covers the rest
+        flat, arrow = abs(y - above) < 1, drawn.target is not None
+        ends = [*points[:-1], (x - 4, y) if flat else (x, y - 4)] if arrow else points  # the head covers the rest
         for (x0, y0), (x1, y1) in itertools.pairwise(ends):
             middle = (y0 + y1) / 2
             vertices += [(x0, middle), (x1, middle), (x1, y1)]
@@ -177,6 +213,8 @@ def plot_dependence(model: Any, ax: Any = None) -> Any:
         width = (1.0 if of_class else _stroke(weight, heaviest)) * scale
         look = {"fc": "none", "ec": PALE if of_class else EDGE, "lw": width, "zorder": 1}
         ax.add_patch(PathPatch(Path(vertices, codes), **look))
+        if not arrow:
+            continue
         size = 5 + width / scale
         side = [(x - size, y - size / 2), (x - size, y + size / 2)] if flat else []
         corners = [(x, y), *(side or [(x - size / 2, y - size), (x + size / 2, y - size)])]

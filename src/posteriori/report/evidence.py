@@ -16,6 +16,8 @@ from ..decision.calibrate import calibration_error
 from ..decision.decide import best_action, meet
 from ..decision.loss import Loss, as_loss
 from ..errors import BadValue, ModelError
+from ..table.calendar import dates_in
+from ..table.dates import date_columns
 from ..table.frame import Frame, columns_of, labelled, open_frame
 from ..table.kinds import resolve_kinds
 from ..table.labels import match_labels
@@ -57,10 +59,15 @@ class Evidence:
         return {n: j for j, n in enumerate(self.names)}
 
     @cached_property
+    def dates(self) -> dict[str, dict[str, str]]:
+        """The columns that are dates, each with its parts that are columns too."""
+        return dates_in(getattr(self.inner, "schema_", None), date_columns(self.X))
+
+    @cached_property
     def survey(self) -> Survey:
         """What the table holds."""
         ranked = ranking(self.inner, self.frame.d)
-        return survey(self.frame, self.kinds, self.y, self.classes, ranked, self.with_rows)
+        return survey(self.frame, self.kinds, self.y, self.classes, ranked, self.with_rows, self.dates)
 
     @cached_property
     def decided(self) -> Ints:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from .charts import picture, text, text_width, tick_text, ticks, word
+from .charts import number_marks, picture, text, text_width, tick_text, ticks, word
 from .markup import cut, esc
-from .whatif import Attribute, WhatIf
+from .whatif import Attribute, WhatIf, bin_labels
 
 MOST_DRAWN = 16  # attributes
 MOST_LABELS = 14  # of an attribute
-FEW_STEPS = 8  # stretches of a number's line, each of one worth, that are named like values
+FEW = 8  # whole numbers that are named like values
 FAR = 12.0  # nats that a value may be worth in the drawing
 SHARES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
 
@@ -32,6 +32,7 @@ class Axis:
     labels: tuple[str | None, ...]
     numbers: Floats | None
     odds: Floats  # w_j(v), held within ±FAR of what is usual
+    dates: bool = False  # whether the numbers are days
 
     @property
     def low(self) -> float:
@@ -53,6 +54,7 @@ class Scales:
     axes: tuple[Axis, ...]
     start: float  # ln P(t)/P(a) + Σ_j min w_j: the log-odds of no points
     unit: float  # nats a point
+    among: int = 2  # classes there are: of more than two, the sum leads to P(t | t or a), not to P(t)
 
     def stretch(self, axis: Axis) -> tuple[float, float, float]:
         """The points of "unknown", of the least and of the most that an attribute can have."""
@@ -77,7 +79,7 @@ def scales(table: WhatIf, target: int, against: int, most: int = MOST_DRAWN) -> 
     unit = max((axis.range for axis in drawn), default=1.0) / 100
     prior = _far(table.log_prior[target] - table.log_prior[against])
     start = prior + sum(axis.low for axis in drawn)
-    return Scales(table.classes[target], table.classes[against], drawn, start, unit)
+    return Scales(table.classes[target], table.classes[against], drawn, start, unit, len(table.classes))
 
 
 def _axis(a: Attribute, t: int, r: int) -> Axis:
@@ -90,11 +92,10 @@ def _axis(a: Attribute, t: int, r: int) -> Axis:
         keep = slice(max(int(first) - 1, 0), min(int(last) + 2, len(grid)))
         odds, labels, grid = odds[keep], labels[keep], grid[keep]
     odds = np.clip(odds, -FAR, FAR)
-    if grid is not None and len(starts := np.flatnonzero(np.abs(np.diff(odds, prepend=np.inf)) > 1e-9)) <= FEW_STEPS:
-        ends = [*(starts[1:] - 1).tolist(), len(grid) - 1]  # bins: the same over whole stretches
-        told = [labels[i] if i == k else f"{labels[i]} – {labels[k]}" for i, k in zip(starts.tolist(), ends)]
-        return Axis(a.name, tuple(told), None, odds[starts])
-    return Axis(a.name, labels, grid, odds)
+    if a.cuts is not None:  # neighbouring bins of one worth are one bin to these two classes
+        starts = np.flatnonzero(np.abs(np.diff(odds, prepend=np.inf)) > 1e-9)
+        return Axis(a.name, bin_labels(a.cuts[starts[1:] - 1], a.dates), None, odds[starts])
+    return Axis(a.name, labels, None if grid is not None and len(grid) <= FEW else grid, odds, a.dates)
 
 
 def _far(value: float) -> float:
@@ -162,8 +163,8 @@ def _marked(axis: Axis, found: Scales) -> list[tuple[float, str | None]]:
             marks = [(p, label if i in kept else None) for i, (p, label) in enumerate(marks)]
         return marks
     grid = axis.numbers
-    some = [v for v in ticks(float(grid[0]), float(grid[-1]), 7) if grid[0] <= v <= grid[-1]] or [float(grid[0])]
-    return [(float(np.interp(v, grid, points)), tick_text(v, some)) for v in some]
+    some = number_marks(float(grid[0]), float(grid[-1]), 5 if axis.dates else 7, axis.dates)
+    return [(float(np.interp(v, grid, points)), told) for v, told in some]
 
 
 Placed = list[tuple[float, str | None, int]]
@@ -226,11 +227,10 @@ def _curve(axis: Axis, found: Scales, at: Any, y: float, wide: bool) -> tuple[st
         return y + tall - tall * (v - low) / ((high - low) or 1.0)
 
     body = []
-    marks = ticks(low, high, 4)
-    for v in marks:
+    for v, told in number_marks(low, high, 4, axis.dates):
         body.append(f'<path class="grid dotted" d="M{at(0):.1f},{up(v):.1f}H{at(100):.1f}"/>')
         x, h = (at(0) - 6, up(v) + 4) if wide else (at(100), up(v) - 3)
-        body.append(text(x, h, tick_text(v, marks), anchor="end", style="value"))
+        body.append(text(x, h, told, anchor="end", style="value"))
     zero = at(-axis.low / found.unit)
     body.append(f'<path class="unknown-line" d="M{zero:.1f},{y:.1f}v{tall:.1f}"/>')
     path = "M" + "L".join(f"{x:.1f},{up(float(v)):.1f}" for x, v in zip(xs, grid))
@@ -252,8 +252,10 @@ def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tup
     body.append(_title("scale_total", 14.0 if wide else left, y + 4 if wide else y - 21))
     marks = ticks(low, high, 12 if wide else 5)
     body.append(_ruler([(at(v), tick_text(v, marks)) for v in marks], (left, right), y))
-    y += 36 if wide else 52
-    body.append(_title("scale_probability", 14.0 if wide else left, y + 4 if wide else y - 21, found.target))
+    pair = found.among > 2
+    y += 36 if wide and not pair else 52
+    x, h, fits = (14.0, y + 4, 192.0) if wide and not pair else (left, y - 21, room)
+    body.append(_title("scale_pair" if pair else "scale_probability", x, h, *probability_of(found, fits)))
     shares, end = [], -math.inf
     for p in SHARES:
         x = at(found.points(math.log(p / (1 - p))))
@@ -263,6 +265,16 @@ def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tup
             end = x
     body.append(_ruler(shares, (left, right), y))
     return "".join(body), y
+
+
+def probability_of(found: Scales, room: float) -> list[str]:
+    """What the lowest scale is the probability of: t, or t and a where there are more classes; cut to so many pixels."""
+    names = [found.target, found.against][: 1 + (found.among > 2)]
+    for most in range(24, 3, -1):
+        told = [cut(n, most) for n in names]
+        if 1.2 * text_width(f"P({told[0]})" if len(told) < 2 else f"P({told[0]} | {told[0]} or {told[1]})") <= room:
+            break
+    return told
 
 
 def useful(found: Scales, most: float) -> tuple[float, float]:

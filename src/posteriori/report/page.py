@@ -41,6 +41,7 @@ def write_report(
     title: str | None = None,
     with_rows: bool = False,
     warnings: Sequence[str] = (),
+    notes: Sequence[str] = (),
     hashes: Mapping[str, str] | None = None,
     folds: int = 5,
     seed: int = 0,
@@ -57,7 +58,7 @@ def write_report(
         By default from `folds` folds, in which the model is trained anew.
     loss, reject : as in `RiskClassifier`
     with_rows : whether cells of single rows may be part of the report
-    warnings : sentences for the reader
+    warnings, notes : sentences for the reader: what to beware of, and what else to know
     hashes : what → SHA-256
 
     >>> import tempfile, posteriori as po
@@ -66,9 +67,9 @@ def write_report(
     ...     write_report(folder + "/report.html", po.NaiveBayes().fit(X, y), X, y).name
     'report.html'
     """
-    _check(leaderboard, title, with_rows, warnings, hashes, folds, seed)
+    _check(leaderboard, title, with_rows, warnings, notes, hashes, folds, seed)
     e = gather(model, X, y, posterior, loss, reject, with_rows, int(folds), int(seed))
-    text = page(e, leaderboard, chosen, title, warnings, hashes or {})
+    text = page(e, leaderboard, chosen, title, warnings, notes, hashes or {})
     with whole_file(path) as stream:
         stream.write(text.encode("utf-8"))
     return pathlib.Path(path)
@@ -85,11 +86,8 @@ def _check(*told: Any) -> None:
         ),
         ("title", "text, or None", lambda v: v is None or isinstance(v, str)),
         ("with_rows", "True or False", lambda v: isinstance(v, bool)),
-        (
-            "warnings",
-            "a list of sentences",
-            lambda v: isinstance(v, list | tuple) and all(isinstance(w, str) for w in v),
-        ),
+        ("warnings", "a list of sentences", _sentences),
+        ("notes", "a list of sentences", _sentences),
         ("hashes", "a dict of text, or None", lambda v: v is None or isinstance(v, Mapping)),
         ("folds", f"{whole} from 2 up", lambda v: _whole(v, 2)),
         ("seed", f"{whole} from 0 up", lambda v: _whole(v, 0)),
@@ -97,6 +95,10 @@ def _check(*told: Any) -> None:
     for (what, needed, good), value in zip(wanted, told, strict=True):
         if not good(value):
             raise BadParameter(f"{what} must be {needed}. Got {value!r} instead.")
+
+
+def _sentences(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(w, str) for w in value)
 
 
 def _whole(value: Any, least: int) -> bool:
@@ -109,6 +111,7 @@ def page(
     chosen: str | None,
     title: str | None,
     warnings: Sequence[str],
+    notes: Sequence[str],
     hashes: Mapping[str, str],
 ) -> str:
     """The whole text of the report."""
@@ -123,11 +126,11 @@ def page(
         ("data", data(e)),
         ("structure", structure(e)),
         ("policy", policy(e)),
-        ("warnings", _warnings(warnings)),
+        ("notes", _notes(warnings, notes)),
         ("settings", fine_print(e, hashes)),
     ]
     parts = [(key, body) for key, body in parts if body]
-    links = "".join(f'<li><a href="#{key}">{say(key)}</a></li>' for key, _ in parts)
+    links = "".join(f'<li><a href="#{key}">{say(f"nav_{key}")}</a></li>' for key, _ in parts)
     head = cut(title or e.target, 120)
     script, style = _static("page.js"), _static("page.css")
     rules = (
@@ -168,14 +171,16 @@ def _hash(text: str) -> str:
 
 def structure(e: Evidence) -> str:
     """The dependence graph of a model that has one."""
-    from .dependence import dependence_svg
+    from .dependence import averaged, dependence_svg, strongest_pairs
     from .graphs import star_svg
 
     model = e.inner
     if hasattr(model, "edges_") and hasattr(model, "schema_") and hasattr(model, "_edge_weights"):
-        return section(
-            "structure", note("structure_how"), f'<div class="graph">{unstyled(dependence_svg(model))}</div>'
-        )
+        pairs = strongest_pairs(model) if averaged(model) else None
+        if pairs == {}:
+            return ""
+        how = note("structure_how") if pairs is None else note("structure_pairs", len(pairs))
+        return section("structure", how, f'<div class="graph">{unstyled(dependence_svg(model, e.target))}</div>')
     if e.survey.columns and e.survey.columns[0].information is not None:
         shown = [(c.name, c.information or 0.0) for c in e.survey.columns[:14]]
         drawing = star_svg(e.target, shown)
@@ -202,10 +207,15 @@ def policy(e: Evidence) -> str:
     return section("policy", f'<ul class="plain">{"".join(f"<li>{t}</li>" for t in told)}</ul>')
 
 
-def _warnings(warnings: Sequence[str]) -> str:
-    lines = "".join(f"<li>{esc(w, 600)}</li>" for w in warnings[:MOST_LINES])
-    more = note("more_lines", len(warnings) - MOST_LINES) if len(warnings) > MOST_LINES else ""
-    return section("warnings", f'<ul class="plain warn">{lines}</ul>{more}' if lines else note("no_warnings"))
+def _notes(warnings: Sequence[str], notes: Sequence[str]) -> str:
+    """What to beware of, marked, then what else there is to know."""
+    body = ""
+    for told, key, style in ((warnings, "warnings", "plain warn"), (notes, "", "plain")):
+        lines = "".join(f"<li>{esc(w, 600)}</li>" for w in told[:MOST_LINES])
+        body += say(key, tag="h3") if key and lines else ""
+        body += f'<ul class="{style}">{lines}</ul>' if lines else ""
+        body += note("more_lines", len(told) - MOST_LINES) if len(told) > MOST_LINES else ""
+    return section("notes", body or note("no_notes"))
 
 
 def _parameter(value: Any) -> str:
@@ -226,9 +236,9 @@ def fine_print(e: Evidence, hashes: Mapping[str, str]) -> str:
         except metadata.PackageNotFoundError:
             continue
     told = [[esc(k), esc(v)] for k, v in versions.items()]
-    body = settings + say("versions", tag="h3") + table([say("model"), say("value")], told, "settings")
+    body = settings + say("versions", tag="h3") + table([say("package"), say("version")], told, "settings")
     if hashes:
         lines = [[name(k), f"<code>{esc(v, 80)}</code>"] for k, v in list(hashes.items())[:MOST_LINES]]
-        body += say("hashes", tag="h3") + table([say("value"), "SHA-256"], lines, "settings hashes")
+        body += say("hashes", tag="h3") + table([say("file"), "SHA-256"], lines, "settings hashes")
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return section("settings", body, note("made", made))

@@ -14,7 +14,7 @@ from ..table.labels import match_labels
 from .charts import tick_text, ticks
 from .layered import layered
 from .markup import cut
-from .nomogram import SHARES, Axis, Scales, levels, monotone, scales, useful
+from .nomogram import SHARES, Axis, Scales, levels, monotone, probability_of, scales, useful
 from .whatif import what_if
 
 __all__ = ["nomogram", "posterior", "reliability", "risk_coverage", "structure"]
@@ -145,14 +145,14 @@ def nomogram(model: Any, target: Any = None, against: Any = None, *, most: int =
     if not found.axes:
         raise ModelError("no attribute says anything of these classes: there is nothing to draw")
     tall = [_height(axis, found) for axis in found.axes]
-    ax = _axes(ax, 9.5, 0.36 * (sum(tall) + 6))
+    ax = _axes(ax, 9.5, 0.36 * (sum(tall) + 6 + (found.among > 2)))
     y = 0.0
     _scale(ax, y, "Points", [(p, f"{p}") for p in range(0, 101, 10)])
     for axis, height in zip(found.axes, tall):
         y -= height
         (_draw_line if axis.numbers is None or monotone(axis.odds) else _draw_curve)(ax, axis, found, y)
     _foot(ax, found, y - 2.0)
-    ax.set(xlim=(-34, 104), ylim=(y - 4.6, 1.2))
+    ax.set(xlim=(-34, 104), ylim=(y - 4.6 - 0.8 * (found.among > 2), 1.2))
     ax.axis("off")
     return ax
 
@@ -216,7 +216,12 @@ def _foot(ax: Any, found: Scales, y: float) -> None:
         if -0.5 <= x <= 100.5 and x - end > 4.5:
             shares.append((x, f"{p:.3g}"))
             end = x
-    _scale(ax, y - 1.8, f"P({cut(found.target, 18)})", shares)
+    told = probability_of(found, 192.0 if found.among == 2 else 100 * PIXELS)
+    if found.among > 2:  # P(t) is another thing where a third class may be: above its scale there is room to say so
+        _scale(ax, y - 2.6, "", shares)
+        ax.text(0, y - 1.65, _text(f"P({told[0]} | {told[0]} or {told[1]})", 80), va="center", fontweight="bold")
+    else:
+        _scale(ax, y - 1.8, f"P({told[0]})", shares)
 
 
 def _text(said: Any, most: int = 30) -> str:

@@ -49,17 +49,20 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], style: str = "", 
 
 
 def glance(e: Evidence) -> str:
-    """The figures that matter, each beside who always says the commonest class."""
-    common = e.classes[int(np.bincount(e.y, minlength=len(e.classes)).argmax())]
-    shown = [("error", percent(e.scores["error"]), percent(e.baseline["error"]))]
-    shown.append(("log_loss", figure(e.scores["log_loss"]), figure(e.baseline["log_loss"])))
-    priced = e.loss.reject or not _zero_one(e)
-    if priced:
-        shown.insert(0, ("cost", figure(e.scores["cost"]), figure(e.baseline["cost"])))
-    tiles = [
-        f'<div class="tile"><dt>{say(key)}</dt><dd>{esc(value)}</dd>{say("baseline", common, base, tag="small")}</div>'
-        for key, value, base in shown
-    ]
+    """The figures that matter, each beside what is had without looking at a row."""
+    count = np.bincount(e.y, minlength=len(e.classes))
+    always = say("baseline", e.classes[int(count.argmax())], percent(e.baseline["error"]), tag="small")
+    shown = [("error", percent(e.scores["error"]), always)]
+    shares = say("baseline_shares", figure(e.baseline["log_loss"]), tag="small")
+    shown.append(("log_loss", figure(e.scores["log_loss"]), shares))
+    if e.loss.reject or not _zero_one(e):
+        best, least = int((e.loss.matrix @ count).argmin()), figure(e.baseline["cost"])
+        left = e.loss.reject and best == len(e.loss.matrix) - 1
+        base = (
+            say("baseline_left", least, tag="small") if left else say("baseline", e.actions[best], least, tag="small")
+        )
+        shown.insert(0, ("cost", figure(e.scores["cost"]), base))
+    tiles = [f'<div class="tile"><dt>{say(key)}</dt><dd>{esc(value)}</dd>{base}</div>' for key, value, base in shown]
     tiles.append(f'<div class="tile"><dt>{say("calibration")}</dt><dd>{percent(e.scores["calibration"])}</dd></div>')
     if e.loss.reject:
         price = say("of_rejected", f"{e.reject:.6g}", tag="small")
@@ -94,7 +97,11 @@ def _confusion(e: Evidence) -> str:
     """Counts and shares of the true class; the shade is the share."""
     K, A = len(e.classes), len(e.loss.matrix)
     counts = np.bincount(e.y * A + e.decided, minlength=K * A).reshape(K, A)
-    rows, columns = _groups(counts.sum(axis=1), K), _groups(counts.sum(axis=0), A, keep=e.loss.reject)
+    rows = _groups(counts.sum(axis=1), K)
+    held = [[A - 1]] if e.loss.reject else []
+    named = e.actions[: A - len(held)]
+    same = len(named) == K and all(position(c, named) == k for k, c in enumerate(e.classes))
+    columns = (rows if same else _groups(counts.sum(axis=0)[: len(named)], len(named))) + held
     heads = [f"{say('truth')} \\ {say('decided')}"]
     for group in columns:
         last = e.loss.reject and group == [A - 1]
@@ -106,15 +113,14 @@ def _confusion(e: Evidence) -> str:
         for col in columns:
             n = int(counts[np.ix_(group, col)].sum())
             share = n / total if total else 0.0
-            right = (
-                len(group) == len(col) == 1 and position(e.classes[group[0]], e.actions[: A - e.loss.reject]) == col[0]
-            )
+            right = len(group) == len(col) == 1 and position(e.classes[group[0]], named) == col[0]
             shade = f' class="{"hit" if right else "miss"} q{math.ceil(share * 8)}"'
             line.append(f"<span{shade}>{n:,}<small>{percent(share, 0) if n else ''}</small></span>")
         lines.append(line)
-    body = table(heads, lines, "confusion")
+    body = table(heads, lines, "confusion" + " many" * (len(columns) > 7))
     large = " wide" if len(columns) > 2 else ""
-    how = f"<figcaption>{say('confusion_how')}</figcaption>"
+    some = " " + say("confusion_rest", len(rows) - 1) if K > MOST_CONFUSED else ""
+    how = f"<figcaption>{say('confusion_how')}{some}</figcaption>"
     return f'<figure class="card{large}">{say("confusion", tag="h3")}{body}{how}</figure>'
 
 
@@ -122,14 +128,12 @@ def _others(group: list[int]) -> str:
     return say("other_classes", len(group))
 
 
-def _groups(count: Any, n: int, keep: bool = False) -> list[list[int]]:
+def _groups(count: Any, n: int) -> list[list[int]]:
     """Each of the commonest alone, all others together."""
     if n <= MOST_CONFUSED:
         return [[i] for i in range(n)]
-    held = [n - 1] if keep else []
-    alone = class_order(np.asarray(count)[: n - len(held)], MOST_CONFUSED - 1)
-    rest = [i for i in range(n - len(held)) if i not in alone]
-    return [*([i] for i in alone), rest, *([i] for i in held)]
+    alone = class_order(np.asarray(count), MOST_CONFUSED - 1)
+    return [*([i] for i in alone), [i for i in range(n) if i not in alone]]
 
 
 def _reliability(e: Evidence) -> str:
@@ -238,7 +242,7 @@ def data(e: Evidence) -> str:
     ]
     classes = table([say("class_shares"), say("count"), "%"], shares, "numbers")
     return section(
-        "data", note("data_how"), some, key, f'<div class="spreads">{cards}</div>',
+        "data", note("data_how" if known else "data_order"), some, key, f'<div class="spreads">{cards}</div>',
         f"<details><summary>{say('all_columns')}</summary>{listing}{left}{classes}</details>",
     )  # fmt: skip
 

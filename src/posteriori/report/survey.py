@@ -5,12 +5,13 @@ No cell of a single row leaves this file: values that few rows have are not name
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
+from ..table.calendar import weekday_text, weekdays_in
 from ..table.encode import factorize, numbers
 from ..table.frame import Frame
 from .markup import cut
@@ -35,6 +36,7 @@ class ColumnFacts:
     table: Floats | None = None
     information: float | None = None
     density: str = ""
+    dates: bool = False  # whether the numbers are days
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +52,31 @@ class Survey:
     missing: float  # of all cells that were looked at
 
 
-def survey(frame: Frame, kinds: tuple[str, ...], y: Ints, classes: tuple[Any, ...], ranked: Any, rows: bool) -> Survey:
-    """Look at the columns in the order of `ranked`: (place, information or None, density)."""
-    K = len(classes)
+def survey(
+    frame: Frame,
+    kinds: tuple[str, ...],
+    y: Ints,
+    classes: tuple[Any, ...],
+    ranked: Any,
+    rows: bool,
+    dates: dict[str, dict[str, str]] | None = None,
+) -> Survey:
+    """Look at the columns in the order of `ranked`: (place, information or None, density); `dates` as of `dates_in`."""
+    K, weekdays = len(classes), weekdays_in(dates or {})
     count = np.bincount(y, minlength=K).astype(float)
     listed = ranked[:MOST_COLUMNS]
     found = tuple(_column(frame, j, kinds[j], y, K, info, density, rows) for j, info, density in listed)
+    found = tuple(
+        replace(c, dates=c.name in (dates or {}), labels=_told(c.labels) if c.name in weekdays else c.labels)
+        for c in found
+    )
     gaps = float(np.mean([c.missing for c in found])) if found else 0.0
     return Survey(frame.n, frame.d, classes, count, found, frame.d - len(found), gaps)
+
+
+def _told(labels: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """Numbers of weekdays by their names."""
+    return tuple(weekday_text(int(v)) if v is not None and v.isdigit() else v for v in labels)
 
 
 def _column(

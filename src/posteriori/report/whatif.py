@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..bayes.densities import Categories, Curves
 from ..bayes.naive import NaiveBayes
 from ..bayes.semi import OneStructure
+from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
 from ..table.frame import Frame
 from .markup import cut
 
@@ -36,6 +38,8 @@ class Attribute:
     log_p: Floats
     parent: int | None = None
     share: Floats | None = None  # of the rows with each choice
+    cuts: Floats | None = None  # of a number whose choices are bins
+    dates: bool = False  # whether the numbers are days
 
     @property
     def hidden(self) -> int:
@@ -59,8 +63,10 @@ class WhatIf:
         return all(a.parent is None for a in self.attributes)
 
 
-def what_if(model: Any, *, most: int = 40, with_rows: bool = False) -> WhatIf | None:
+def what_if(model: Any, *, most: int = 40, with_rows: bool = False, dates: Any = ()) -> WhatIf | None:
     """The tables of a model that is a sum, or a forest, over its attributes; None of any other, or of one too large.
+
+    `dates` names columns that are days, besides those that the model's schema says.
 
     >>> from posteriori import NaiveBayes
     >>> found = what_if(NaiveBayes().fit({"sky": ["blue", "grey"] * 4}, ["out", "in"] * 4))
@@ -69,61 +75,90 @@ def what_if(model: Any, *, most: int = 40, with_rows: bool = False) -> WhatIf | 
     """
     least = 1 if with_rows else FEWEST_ROWS
     if isinstance(model, NaiveBayes):
-        return _of_naive(model, most, least)
+        return _of_naive(model, most, least, dates)
     if isinstance(model, OneStructure) and model.families_.exact and model.families_.used is None:
-        return _of_forest(model, least)
+        return _of_forest(model, least, dates)
     return None
 
 
-def _of_naive(model: NaiveBayes, most: int, least: int) -> WhatIf | None:
+def _of_naive(model: NaiveBayes, most: int, least: int, known: Any) -> WhatIf | None:
     schema, factored, stats = model.schema_, model.factored_, model.statistics_
     K = len(schema.classes)
     ranked = [schema.index(str(name)) for name in model.summary()["column"]]
     ranked = [j for j in ranked if schema.columns[j].kind != "text"]
     points = POINTS if K * min(most, len(ranked)) * POINTS <= MOST_NUMBERS else 20
-    chosen: list[tuple[int, tuple[Any, ...], Floats | None]] = []
-    room = MOST_NUMBERS
+    chosen: list[tuple[int, tuple[Any, ...], Floats | None, Floats | None]] = []
+    dates, room = dates_in(schema, known), MOST_NUMBERS
+    weekdays, bins = weekdays_in(dates), _bins(model)
     for j in ranked[:most]:
-        column = schema.columns[j]
-        grid = None if column.kind in ("categorical", "binary") else _grid(stats, j, points)
-        values = column.values if grid is None else tuple(grid.tolist())
+        column, cuts = schema.columns[j], bins.get(j)
+        named = column.kind in ("categorical", "binary") or cuts is not None
+        grid = None if named else _grid(stats, j, points)
+        values = _within(cuts) if cuts is not None else column.values if grid is None else tuple(grid.tolist())
         if values and (room := room - K * len(values)) >= 0:
-            chosen.append((j, values, grid))
+            chosen.append((j, values, grid, cuts))
     if not chosen:
         return None
-    log_p = _asked(factored, len(schema), [(j, values) for j, values, _ in chosen], K)
+    log_p = _asked(factored, len(schema), [(j, values) for j, values, *_ in chosen], K)
     found = []
     silent = []
-    for (j, values, grid), table in zip(chosen, log_p):
+    for (j, values, grid, cuts), table in zip(chosen, log_p):
         column = schema.columns[j]
+        day = column.name in dates
         if not (table != table[:, :1]).any():
             silent.append(column.name)
-            continue
-        if grid is not None:
-            labels = tuple(number_label(v, grid) for v in values)
-            found.append(Attribute(column.name, labels, grid, table, share=_density(stats, j, grid)))
-            continue
-        counts = stats.cells.scope(stats.where("cells").index(j)).sum(axis=1).astype(float)
-        named = _named(column.values, counts, least)
-        found.append(Attribute(column.name, named, None, table, share=_shares(counts)))
-    kept = {j for j, _, _ in chosen}
+        elif cuts is not None:
+            found.append(Attribute(column.name, bin_labels(cuts, day), None, table, cuts=cuts, dates=day))
+        elif grid is not None:
+            labels = tuple(date_text(v) if day else number_label(v, grid) for v in values)
+            found.append(Attribute(column.name, labels, grid, table, share=_density(stats, j, grid), dates=day))
+        else:
+            counts = stats.cells.scope(stats.where("cells").index(j)).sum(axis=1).astype(float)
+            told = _named(_weekdays(column, weekdays), counts, least)
+            found.append(Attribute(column.name, told, None, table, share=_shares(counts)))
+    kept = {j for j, *_ in chosen}
     rest = tuple(schema.names[j] for j in range(len(schema)) if j not in kept)
     return WhatIf(schema.classes, factored.log_prior, tuple(found), rest, tuple(silent))
 
 
-def _of_forest(model: OneStructure, least: int) -> WhatIf | None:
+def _bins(model: NaiveBayes) -> dict[int, Floats]:
+    """The cuts of the columns of which only the bin of a number counts."""
+    found: dict[int, Floats] = {}
+    for density in model.factored_.densities:
+        if isinstance(density, Curves):
+            for k, (j, shape) in enumerate(zip(density.where, density.shapes)):
+                if shape == "binned":
+                    found[j] = density.column(k).cuts  # type: ignore[union-attr]
+        elif isinstance(density, Categories):
+            found |= {j: cuts for j, cuts in enumerate(density.cuts) if cuts is not None}
+    return found
+
+
+def _within(cuts: Floats) -> tuple[float, ...]:
+    """A number in every bin."""
+    ends = np.concatenate([[np.nextafter(cuts[0], -np.inf)], cuts]) if len(cuts) else np.zeros(1)
+    return tuple(ends.tolist())
+
+
+def _weekdays(column: Any, weekdays: Any) -> tuple[Any, ...]:
+    return tuple(map(weekday_text, column.values)) if column.name in weekdays else tuple(column.values)
+
+
+def _of_forest(model: OneStructure, least: int, known: Any) -> WhatIf | None:
     families, schema, stats = model.families_, model.schema_, model.statistics_
     K, sizes = len(schema.classes), families.sizes
     cells = sum(math.prod(sizes[i] for i in family) for family in families.structure.families)
     if cells * K > MOST_NUMBERS or 0 in sizes:
         return None
-    found = []
+    found, dates = [], dates_in(schema, known)
+    weekdays = weekdays_in(dates)
     for j, (column, cuts) in enumerate(zip(schema.columns, stats.cuts)):
-        counts = stats.cells.scope(j).sum(axis=1).astype(float)
-        labels = bin_labels(cuts) if cuts is not None else _named(column.values, counts, least)
+        counts, day = stats.cells.scope(j).sum(axis=1).astype(float), column.name in dates
+        labels: Any = _named(_weekdays(column, weekdays), counts, least) if cuts is None else bin_labels(cuts, day)
         parents = families.structure.parents[j]
         parent = parents[0] if parents else None
-        found.append(Attribute(column.name, labels, None, families.tables[j], parent, _shares(counts)))
+        shares = _shares(counts)
+        found.append(Attribute(column.name, labels, None, families.tables[j], parent, shares, cuts, day))
     return WhatIf(schema.classes, families.log_prior, tuple(found))
 
 
@@ -235,13 +270,28 @@ def number_label(value: float, grid: Floats) -> str:
     return f"{value + 0.0:.{max(0, -math.floor(math.log10(step) + 1e-9))}f}"
 
 
-def bin_labels(cuts: Floats) -> tuple[str, ...]:
-    """The bins between cuts, in words.
+def bin_labels(cuts: Floats, dates: bool = False) -> tuple[str, ...]:
+    """The bins between cuts, in words; each takes in its lower end.
 
-    >>> bin_labels(np.array([1.5, 3.0]))
-    ('< 1.5', '1.5 – 3', '≥ 3')
+    >>> bin_labels(np.array([1.5, 3.0])), bin_labels(np.array([18271.5]), dates=True)
+    (('< 1.5', '1.5 – 3', '≥ 3'), ('< 2020-01-11', '≥ 2020-01-11'))
     """
-    ends = [f"{c + 0.0:.5g}" for c in cuts]
+    ends = _day_ends(cuts) if dates else _ends(cuts)
     if not ends:
         return ("any",)
     return (f"< {ends[0]}", *(f"{a} – {b}" for a, b in itertools.pairwise(ends)), f"≥ {ends[-1]}")
+
+
+def _ends(cuts: Floats) -> list[str]:
+    """Cuts with the fewest digits, from five, that tell them apart."""
+    for digits in range(5, 17):
+        ends = [f"{c + 0.0:.{digits}g}" for c in cuts]
+        if len(set(ends)) == len(ends):
+            break
+    return ends if len(cuts) else []
+
+
+def _day_ends(cuts: Floats) -> list[str]:
+    """Cuts between whole days as the first day above, others with their times."""
+    days = bool((np.mod(cuts, 0.5) == 0).all())
+    return [date_text(float(np.ceil(c) if days else c)) for c in cuts]

@@ -21,6 +21,18 @@ WORDS: dict[str, tuple[str, str]] = {
         "The figures about quality come from the rows of training: they flatter the model.",
         "质量指标来自训练数据本身，会高估模型。",
     ),
+    # the names of the sections, short
+    "nav_glance": ("At a glance", "概览"),
+    "nav_decide": ("Decide", "判断"),
+    "nav_trust": ("Trust", "可信度"),
+    "nav_board": ("Leaderboard", "排行榜"),
+    "nav_cases": ("Cases", "样本"),
+    "nav_words": ("Words", "词语"),
+    "nav_data": ("Data", "数据"),
+    "nav_structure": ("Structure", "结构"),
+    "nav_policy": ("Missing", "缺失"),
+    "nav_notes": ("Notes", "说明"),
+    "nav_settings": ("Settings", "设置"),
     # at a glance
     "glance": ("At a glance", "概览"),
     "error": ("error", "错误率"),
@@ -30,6 +42,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "cost": ("mean loss", "平均损失"),
     "rejected": ("left to a person", "交给人判断"),
     "baseline": ("always “{0}”: {1}", "总猜“{0}”：{1}"),
+    "baseline_shares": ("by the classes’ shares alone: {0}", "仅凭类别比例：{0}"),
+    "baseline_left": ("all left to a person: {0}", "全部交给人判断：{0}"),
     "of_rejected": ("at the price {0}", "每次代价 {0}"),
     # decide a case
     "decide": ("Decide a case", "判断一个样本"),
@@ -51,9 +65,9 @@ WORDS: dict[str, tuple[str, str]] = {
         "{0} 没有可以列出取值的列：文本无法选择。",
     ),
     "stand_in": (
-        "{0} is no sum over attributes, so this section shows naive Bayes, trained on the same rows; it may "
-        "decide otherwise.",
-        "{0} 不是各属性之和，因此本节展示用相同数据训练的朴素贝叶斯，其决策可能不同。",
+        "{0} is no sum over attributes, so this section shows naive Bayes, trained on the same rows. Both decide alike "
+        "on {1} of {2} rows.",
+        "{0} 不是各属性之和，因此本节展示用相同数据训练的朴素贝叶斯。在 {2} 行中，两者有 {1} 的决策相同。",
     ),
     "unknown": ("unknown", "未知"),
     "clear": ("Make {0} unknown", "将 {0} 设为未知"),
@@ -74,7 +88,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "{0} values of fewer than 3 rows are not named here.",
         "有 {0} 个取值少于 3 行，此处不列出名称。",
     ),
-    "say_nothing": ("These say nothing of the class: {0}.", "与类别无关：{0}。"),
+    "say_nothing": ("These play no part in the model: {0}.", "这些列在模型中不起作用：{0}。"),
     "left_unknown": ("Left unknown here: {0}.", "此处保持未知：{0}。"),
     "and_more": ("{0} and {1} more", "{0} 等另外 {1} 列"),
     "says": ("speaks for {0}", "支持 {0}"),
@@ -83,6 +97,11 @@ WORDS: dict[str, tuple[str, str]] = {
         "By eye: find each value, read its points off the scale at the top, add them up; below the sum stands the "
         "probability. An open circle, or a dashed line, is “unknown”.",
         "用眼睛读：找到每个取值，在顶部刻度读出分数并相加；总分下方即为概率。空心圆或虚线表示“未知”。",
+    ),
+    "nomogram_two": (
+        "Each drawing weighs two classes alone: its lowest scale is the probability of the one if it is one of the two. "
+        "The choices above weigh all classes.",
+        "每幅图只比较两个类别：最下方的刻度是“已知属于这两类之一”时的概率。上面的选项比较所有类别。",
     ),
     "nomogram_of": ("{0} against {1}", "{0} 对 {1}"),
     "nomogram_rest": (
@@ -96,6 +115,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "scale_points": ("Points", "分数"),
     "scale_total": ("Total points", "总分"),
     "scale_probability": ("P({0})", "P({0})"),
+    "scale_pair": ("P({0} | {0} or {1})", "P({0} | {0} 或 {1})"),
     "chart_nomogram": (
         "Nomogram: a line for each attribute, points above, total and probability below",
         "列线图：每个属性一条线，上方为分数，下方为总分与概率",
@@ -107,6 +127,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "Truth in rows, decisions in columns: how many rows, and their share of the true class.",
         "行是真实类别，列是决策：行数及其占真实类别的比例。",
     ),
+    "confusion_rest": ("The {0} commonest classes are named.", "只列出最常见的 {0} 个类别。"),
     "truth": ("truth", "真实"),
     "decided": ("decided", "决策"),
     "other_classes": ("{0} others", "其余 {0} 类"),
@@ -201,6 +222,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "How each column is spread within the classes, the most telling first.",
         "各列在类别内的分布，信息量大的在前。",
     ),
+    "data_order": (
+        "How each column is spread within the classes, in the order of the table.",
+        "各列在类别内的分布，按表中的顺序。",
+    ),
     "column": ("column", "列"),
     "kind": ("kind", "类型"),
     "missing": ("missing", "缺失"),
@@ -223,6 +248,11 @@ WORDS: dict[str, tuple[str, str]] = {
     "structure_how": (
         "The class is a parent of all; a thicker line is a stronger dependence.",
         "类别是所有属性的父结点；线越粗依赖越强。",
+    ),
+    "structure_pairs": (
+        "Every attribute is a parent of the others in turn. The {0} pairs that say most of each other within a class; "
+        "a thicker line says more.",
+        "每个属性轮流作为其他属性的父结点。图中为类别内相互依赖最强的 {0} 对；线越粗依赖越强。",
     ),
     "structure_naive": (
         "Naive Bayes takes attributes as independent within a class: each hangs from the class alone. The {0} "
@@ -251,11 +281,15 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "policy_data": ("Here {0} of the cells were missing.", "本数据中 {0} 的单元格缺失。"),
     "warnings": ("Warnings", "警告"),
-    "no_warnings": ("None.", "无。"),
+    "notes": ("Notes", "说明"),
+    "no_notes": ("None.", "无。"),
     "settings": ("Settings", "设置"),
     "parameter": ("parameter", "参数"),
     "value": ("value", "取值"),
     "versions": ("Versions", "版本"),
+    "package": ("package", "软件包"),
+    "version": ("version", "版本"),
+    "file": ("file", "文件"),
     "hashes": ("SHA-256", "SHA-256"),
     "made": ("Made {0}", "生成于 {0}"),
     "offline": (
