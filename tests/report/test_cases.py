@@ -95,8 +95,8 @@ def test_cards_of_groups_and_of_rows():
         r'data-w="case_row" data-a="\[&quot;(\d+)&quot;\]".*?data-w="case_told" data-a="\[&quot;(.)&quot;, &quot;(.)&quot;',
         told,
     ):
-        assert truth == rows.classes[rows.y[int(r)]]
-        assert decided == rows.actions[rows.decided[int(r)]]
+        assert truth == rows.classes[rows.y[int(r) - 1]]
+        assert decided == rows.actions[rows.decided[int(r) - 1]]
     assert re.search(r"b = [uv]", told)
     assert len(bars(text)) == 5 * 4  # the prior and three columns
 
