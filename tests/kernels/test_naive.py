@@ -323,6 +323,49 @@ def test_kernel_sums_of_weights_that_no_double_compares() -> None:
     assert got[-1] == -np.inf
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 40])
+@pytest.mark.parametrize("how", ["plain", "sorted", "outlier", "constant", "drift", "heavy"])
+def test_moments_about_a_guess_are_those_of_long_doubles(dtype: Any, d: int, how: str) -> None:
+    """However poor the mean of the first rows is as a guess, and wherever a block or a piece of it ends."""
+    rng = np.random.default_rng(d)
+    n = 5000
+    X = rng.normal(3, 2, (n, d))
+    if how == "sorted":
+        X.sort(axis=0)
+    elif how == "outlier":
+        X[:8] = 1e6
+    elif how == "constant":
+        X[:] = 0.1
+    elif how == "drift":
+        X += np.repeat(np.arange(50.0), n // 50)[:, None] * 100
+    elif how == "heavy":
+        X = rng.standard_cauchy((n, d))
+    X, y = X.astype(dtype), rng.integers(0, 3, n).astype(np.uint8)
+    w = rng.random(n) * (rng.random(n) < 0.7)
+    for weights in (None, w):
+        count, mean, m2, low, high = naive.class_moments(X, y, 3, weights)
+        for k in range(3):
+            mine = y == k
+            weigh = np.ones(mine.sum(), np.longdouble) if weights is None else w[mine].astype(np.longdouble)
+            rows = X[mine].astype(np.longdouble)
+            exact = (weigh[:, None] * rows).sum(axis=0) / weigh.sum()
+            spread = (weigh[:, None] * (rows - exact) ** 2).sum(axis=0)
+            assert_allclose(count[k], float(weigh.sum()), rtol=1e-12)
+            scale = float(np.abs(rows).max()) * 1e-13
+            assert_allclose(mean[k], exact.astype(float), rtol=1e-11, atol=scale)
+            assert_allclose(m2[k], spread.astype(float), rtol=1e-9, atol=1e-20)
+            seen = rows[weigh > 0]
+            assert_allclose(low[k], seen.min(axis=0).astype(float), rtol=0)
+            assert_allclose(high[k], seen.max(axis=0).astype(float), rtol=0)
+        if how == "constant":
+            assert (m2 <= 1e-20).all()
+            assert weights is not None or (m2 == 0).all()
+        for threads in (1, 3):
+            for one, other in zip(naive.class_moments(X, y, 3, weights, n_jobs=threads), (count, mean, m2, low, high)):
+                assert np.array_equal(one, other)
+
+
 def test_moments_keep_their_digits() -> None:
     """A base of 1e9 under unit noise, and an outlier in the first row: as good as two passes over everything."""
     rng = np.random.default_rng(0)

@@ -1,6 +1,7 @@
-// (n, mean, M2, least, greatest) by class and column in one read of memory: each block of rows is gone over twice while it is
-// in cache (sums as the rows come, then squares about the block's own means and the range, class by class in registers), and
-// blocks are merged by Chan's formula in a fixed order.
+// (n, mean, M2, least, greatest) by class and column in one read of memory, block by block, which are merged by Chan's formula
+// in a fixed order. Σ(x − m) and Σ(x − m)² are taken about a guess m, the mean of a few rows of the class, in pieces that the
+// first cache holds, the next one being fetched meanwhile. That loses no digits while m lies within two standard deviations of
+// the mean; a block where it does not, or that holds NaN, is gone over twice: sums as the rows come, then squares about them.
 #include "moments.hpp"
 #include "vec.hpp"
 
@@ -22,6 +23,7 @@ template <typename T, bool Weighted, bool Masked> struct Block {
     std::size_t count, d;
     const std::uint32_t* y;
     const double* w;
+    mutable const char *ahead = nullptr, *until = nullptr;  // what will be read next
 
     double weight(std::size_t r) const { return Weighted ? w[r] : 1.0; }
 
@@ -52,15 +54,21 @@ template <typename T, bool Weighted, bool Masked> struct Block {
         constexpr std::size_t step = sizeof(Lanes) / sizeof(double);
         Lanes m[V], e[V], q[V], low[V], high[V];
         for (std::size_t v = 0; v < V; ++v) {
-            std::memcpy(&m[v], to.mean + j + v * step, sizeof(Lanes));
-            e[v] = q[v] = Lanes{};
-            low[v] = Lanes{} + INFINITE;
-            high[v] = Lanes{} - INFINITE;
+            const std::size_t at = j + v * step;
+            std::memcpy(&m[v], to.mean + at, sizeof(Lanes));
+            std::memcpy(&e[v], to.e + at, sizeof(Lanes));
+            std::memcpy(&q[v], to.q + at, sizeof(Lanes));
+            std::memcpy(&low[v], to.low + at, sizeof(Lanes));
+            std::memcpy(&high[v], to.high + at, sizeof(Lanes));
         }
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t r = order[i];
             const T* in = x + static_cast<std::ptrdiff_t>(r) * row + j;
             const double weigh = weight(r);
+            if (ahead < until) {
+                __builtin_prefetch(ahead);
+                ahead += 64;
+            }
             Lanes value[V];
             for (std::size_t v = 0; v < V; ++v) {
                 read(in + v * step, value[v]);
@@ -85,16 +93,40 @@ template <typename T, bool Weighted, bool Masked> struct Block {
         }
     }
 
-    // All columns of the rows of one class; the last vector may go over some columns again, to the same end.
+    // All columns of some rows of one class, added to what is there.
     void squares(const std::uint32_t* order, std::size_t count, const Found& to) const {
         constexpr std::size_t V = 2, tile = 4 * V;
         std::size_t j = 0;
-        if (d == 1) squares<double, 1>(order, count, 0, to);
-        if (d == 2) squares<double, 2>(order, count, 0, to);
-        if (d == 3) squares<double, 3>(order, count, 0, to);
-        if (d < 4) return;
         for (; j + tile <= d; j += tile) squares<Doubles, V>(order, count, j, to);
-        for (; j < d; j += 4) squares<Doubles, 1>(order, count, std::min(j, d - 4), to);
+        if (j + 4 <= d) {
+            squares<Doubles, 1>(order, count, j, to);
+            j += 4;
+        }
+        if (d - j == 3) squares<double, 3>(order, count, j, to);
+        if (d - j == 2) squares<double, 2>(order, count, j, to);
+        if (d - j == 1) squares<double, 1>(order, count, j, to);
+    }
+
+    // The mean of the first eight rows of `order` that weigh anything, or the first where they are fewer: exact where a column
+    // is constant, since it adds by doubling. 0 where none weighs.
+    void guess(const std::uint32_t* order, std::size_t rows, double* m) const {
+        const T* first[8];
+        std::size_t have = 0;
+        for (std::size_t i = 0; i < rows && have < 8; ++i)
+            if (weight(order[i]) > 0.0) first[have++] = x + static_cast<std::ptrdiff_t>(order[i]) * row;
+        for (std::size_t j = 0; j < d; ++j) {
+            const auto at = [&](std::size_t i) { return static_cast<double>(first[i][j]); };
+            m[j] = have == 8  ? (((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(5)) + (at(6) + at(7)))) / 8
+                   : have > 0 ? at(0)
+                              : 0.0;
+        }
+    }
+
+    double total(const std::uint32_t* order, std::size_t rows) const {
+        if (!Weighted) return static_cast<double>(rows);
+        double sum = 0.0;
+        for (std::size_t i = 0; i < rows; ++i) sum += weight(order[i]);
+        return sum;
     }
 
     static void read(const T* from, double& to) { to = *from; }
@@ -103,9 +135,18 @@ template <typename T, bool Weighted, bool Masked> struct Block {
 
 struct Scratch {
     std::vector<double> n, s, e, q, low, high;
-    std::vector<std::uint32_t> y, classes, order, ends;  // the rows by class: those of class k end at ends[k]
+    std::vector<std::uint32_t> y, classes, order, ends, next;  // the rows by class: those of class k end at ends[k]
     Scratch(std::size_t K, std::size_t d, std::size_t rows)
-        : n(K * d), s(K * d), e(d), q(d), low(d), high(d), y(rows), order(rows), ends(K, 0) {}
+        : n(K * d), s(K * d), e(K * d), q(K * d), low(K * d), high(K * d), y(rows), order(rows), ends(K, 0), next(K) {}
+
+    Found found(std::size_t k, std::size_t d) {
+        const std::size_t at = k * d;
+        return {s.data() + at, e.data() + at, q.data() + at, low.data() + at, high.data() + at};
+    }
+    At at(std::size_t k, std::size_t d) const {
+        const std::size_t at = k * d;
+        return {n.data() + at, s.data() + at, e.data() + at, q.data() + at, low.data() + at, high.data() + at};
+    }
 
     void sort(std::size_t count) {
         for (const auto k : classes) ends[k] = 0;
@@ -122,9 +163,61 @@ struct Scratch {
     }
     void clear(std::size_t d) {
         for (const auto k : classes)
-            for (auto* v : {&n, &s}) std::fill_n(v->begin() + static_cast<std::ptrdiff_t>(k * d), d, 0.0);
+            for (auto* v : {&n, &s, &e, &q}) std::fill_n(v->data() + k * d, d, 0.0);
+        for (const auto k : classes) {
+            std::fill_n(low.data() + k * d, d, INFINITE);
+            std::fill_n(high.data() + k * d, d, -INFINITE);
+        }
     }
 };
+
+// A block in one pass, whose cells may be followed by others up to `end`; false, and nothing added, where two are needed.
+template <typename T, bool Weighted>
+bool add_once(const Block<T, Weighted, false>& block, Scratch& scratch, Running& into, const char* end) {
+    const std::size_t d = block.d, piece = std::max<std::size_t>(16, (std::size_t{1} << 15) / (d * sizeof(T)));
+    scratch.clear(d);
+    std::uint32_t begin = 0;
+    for (const auto k : scratch.classes) {
+        block.guess(scratch.order.data() + begin, scratch.ends[k] - begin, scratch.s.data() + k * d);
+        scratch.next[k] = begin;
+        begin = scratch.ends[k];
+    }
+    for (std::size_t first = 0; first < block.count; first += piece) {
+        const std::size_t last = std::min(first + piece, block.count);
+        if (end) {
+            block.ahead = reinterpret_cast<const char*>(block.x + static_cast<std::ptrdiff_t>(last) * block.row);
+            block.until = std::min(end, block.ahead + piece * d * sizeof(T));
+        }
+        for (const auto k : scratch.classes) {
+            const std::uint32_t from = scratch.next[k];
+            std::uint32_t to = from;
+            while (to < scratch.ends[k] && scratch.order[to] < last) ++to;
+            if (to > from) block.squares(scratch.order.data() + from, to - from, scratch.found(k, d));
+            scratch.next[k] = to;
+        }
+    }
+    block.ahead = block.until = nullptr;
+    bool near = true;
+    begin = 0;
+    for (const auto k : scratch.classes) {
+        const Found found = scratch.found(k, d);
+        double* m = scratch.s.data() + k * d;
+        const double n = block.total(scratch.order.data() + begin, scratch.ends[k] - begin);
+        begin = scratch.ends[k];
+        std::fill_n(scratch.n.data() + k * d, d, n);
+        for (std::size_t j = 0; j < d; ++j) {
+            const double e = found.e[j], off = n > 0.0 ? e / n : 0.0, m2 = found.q[j] - off * e;
+            near &= (off * e <= 4.0 * m2) & (m2 < INFINITE);  // false where anything is NaN
+            const double mean = m[j] + off, back = mean - m[j];
+            found.e[j] = (m[j] - (mean - back)) + (off - back);
+            found.q[j] = m2;
+            m[j] = mean;
+        }
+    }
+    if (near)
+        for (const auto k : scratch.classes) merge_row(into, k * d, d, scratch.at(k, d));
+    return near;
+}
 
 template <typename T, bool Weighted, bool Masked>
 bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Running& into) {
@@ -141,19 +234,18 @@ bool add_block(const Block<T, Weighted, Masked>& block, Scratch& scratch, Runnin
         }
     }
     if (!clean && !Masked) return false;
-    double *e = scratch.e.data(), *q = scratch.q.data(), *low = scratch.low.data(), *high = scratch.high.data();
     std::size_t begin = 0;
     for (const auto k : scratch.classes) {
-        const double *n = scratch.n.data() + k * d, *s = scratch.s.data() + k * d;
-        const Found found{s, e, q, low, high};
+        const Found found = scratch.found(k, d);
         block.squares(scratch.order.data() + begin, scratch.ends[k] - begin, found);
         begin = scratch.ends[k];
+        const double* n = scratch.n.data() + k * d;
         for (std::size_t j = 0; j < d; ++j) {
-            const double off = n[j] > 0.0 ? e[j] / n[j] : 0.0;
-            q[j] = std::max(q[j] - off * e[j], 0.0);
-            e[j] = off;
+            const double off = n[j] > 0.0 ? found.e[j] / n[j] : 0.0;
+            found.q[j] = std::max(found.q[j] - off * found.e[j], 0.0);
+            found.e[j] = off;
         }
-        merge_row(into, k * d, d, At{n, s, e, q, low, high});
+        merge_row(into, k * d, d, scratch.at(k, d));
     }
     return true;
 }
@@ -165,6 +257,9 @@ int add_rows(const Matrix<T>& X, const Column& y, std::size_t K, const double* w
     Scratch scratch(K, d, step);
     std::vector<T> turned;
     int seen = CLEAN;
+    bool hopeful = true;  // no block so far wanted more than one pass
+    const bool flat = !X.turn && X.row == static_cast<std::ptrdiff_t>(d);
+    const char* stop = flat ? reinterpret_cast<const char*>(static_cast<const T*>(X.data) + end * d) : nullptr;
     for (std::size_t b = begin; b < end; b += step) {
         const std::size_t count = std::min(step, end - b);
         read_classes(y, b, count, K, scratch.y.data());
@@ -173,7 +268,8 @@ int add_rows(const Matrix<T>& X, const Column& y, std::size_t K, const double* w
         const T* x = X.rows(b, count, turned, &row);
         const double* weights = w ? w + b : nullptr;
         const Block<T, Weighted, false> block{x, row, count, d, scratch.y.data(), weights};
-        if (add_block(block, scratch, into)) continue;
+        hopeful = hopeful && add_once(block, scratch, into, stop);
+        if (hopeful || add_block(block, scratch, into)) continue;
         seen |= look(x, row, count, d);
         add_block(Block<T, Weighted, true>{x, row, count, d, scratch.y.data(), weights}, scratch, into);
     }
