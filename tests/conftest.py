@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
 import pytest
 import sklearn
 from hypothesis import HealthCheck, Phase, settings
+
+from .programs import found, installed
 
 quiet = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("default", max_examples=60, derandomize=True, **quiet)
@@ -30,34 +29,15 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """`@pytest.mark.needs("chromium")`: installed where that may be (root, apt), else skipped with the reason; where
-    POSTERIORI_NO_SKIP is set (CI) that is a failure."""
+    """`@pytest.mark.needs("chromium")`, or with the name of its Debian package: installed where that may be (root, apt),
+    else skipped with the reason; where POSTERIORI_NO_SKIP is set (CI) that is a failure."""
     for mark in item.iter_markers("needs"):
-        program = mark.args[0]
-        why = "" if shutil.which(program) else installed(program)
-        if shutil.which(program) is None:
+        program, package = (*mark.args, mark.args[0])[:2]
+        why = "" if found(program) else installed(program, package)
+        if why:
             reason = f"needs {program}, which is not installed: {why}"
             print(reason)
             (pytest.fail if os.environ.get("POSTERIORI_NO_SKIP") else pytest.skip)(reason)
-
-
-def installed(program):
-    """Install a Debian package of that name, one process at a time and once; what went wrong, or nothing."""
-    if shutil.which("apt-get") is None or os.geteuid() != 0:
-        return "only root can install it, and only with apt"
-    tried = pathlib.Path(tempfile.gettempdir(), f"posteriori-{program}-{os.getppid()}.tried")
-    with pathlib.Path(tempfile.gettempdir(), "posteriori-apt.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if shutil.which(program) or tried.exists():
-            return "apt-get did not install it"
-        tried.touch()
-        quiet = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, "capture_output": True, "text": True}
-        for command in (["update"], ["install", "-y", "--no-install-recommends", program]):
-            try:
-                done = subprocess.run(["apt-get", "-q", *command], timeout=600, check=False, **quiet)
-            except subprocess.TimeoutExpired:
-                return f"apt-get {command[0]} took over ten minutes"
-        return "" if done.returncode == 0 else done.stderr.strip()[-300:]
 
 
 THEIR_FIXTURES = """
