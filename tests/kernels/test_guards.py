@@ -158,7 +158,8 @@ def _densities(rng: np.random.Generator, y: np.ndarray, weights: np.ndarray) -> 
     curves = densities.Curves(columns, ["mixed", "binned"], share[0].copy(), 10)
     curves.score(X, np.arange(2), np.zeros(K))
     curves.parts(X, np.arange(2))
-    curves.native.pieces()
+    curves.pieces(0)
+    curves.kernels(0)
     curves.information(np.full(K, 1 / K))
     densities.normal_information(np.zeros((K, 2)), np.ones((K, 2)), np.full(K, 1 / K))
 

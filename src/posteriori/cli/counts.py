@@ -85,9 +85,9 @@ def run_merge(files: list[str], output: str, quiet: bool) -> None:
         line(console(), f"{len(files)} models, {_rows(total)} rows in all → {output}")
 
 
-def run_sql(model_file: str, table: str, dialect: str, output: str | None) -> None:
+def run_sql(model_file: str, table: str, dialect: str, dates: list[str] | None, output: str | None) -> None:
     """The model as a query."""
-    query = sql(open_model(model_file), table.split(".") if "." in table else table, dialect)
+    query = sql(open_model(model_file), table.split(".") if "." in table else table, dialect, dates=dates or None)
     if output is None:
         print(query)
     else:

@@ -310,6 +310,9 @@ def sql(
     model: o.ModelFile,
     table: Annotated[str, typer.Option("--table", help="The table to be scored, schema.table too.")] = "data",
     dialect: Annotated[str, typer.Option("--dialect", help="duckdb, postgres or spark.")] = "duckdb",
+    date: Annotated[
+        list[str] | None, typer.Option("--date", help="A column that holds dates; those with parts are known.")
+    ] = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the query here, not to stdout.")] = None,
     debug: o.Debug = False,
 ) -> None:
@@ -321,7 +324,7 @@ def sql(
     """
     from .counts import run_sql
 
-    run_sql(model, table, dialect, output)
+    run_sql(model, table, dialect, date, output)
 
 
 @app.command(epilog=CODES)

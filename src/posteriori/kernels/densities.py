@@ -135,6 +135,17 @@ class Curves:
         self.native.parts(_numbers(X), at, out)
         return out
 
+    def kernels(self, column: int) -> tuple[float, float, Floats, list[tuple[Floats, Floats]]]:
+        """(μ, σ² of the normal for all classes, (K, 3): h, ln (1 − share)/(h √2π), ln share, (v, w) of each class)."""
+        found: tuple[float, float, Floats, list[tuple[Floats, Floats]]] = self.native.kernels(column)
+        return found
+
+    def pieces(self, column: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """(edges, middle, scale, c) of the pieces p of a column: ln p(x|y) = Σ_k c[p, k, y] ((x − middle_p)·scale_p)^k
+        from edges_p up to the next; where scale is no number there is no polynomial."""
+        found: tuple[Floats, Floats, Floats, Floats] = self.native.pieces(column)
+        return found
+
     def information(self, prior: Floats, n_jobs: int | None = None) -> Floats:
         """I(X_j; Y) in nats of each column under P(y); of bins by their counts."""
         out = np.empty(self.n_columns)

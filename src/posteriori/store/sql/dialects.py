@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from ...arrays import Floats
 from ...errors import NotStorable
 
 __all__ = ["DIALECTS", "LOW", "Dialect"]
@@ -41,6 +42,19 @@ class Dialect:
         if self.name == "postgres":
             return f"CAST('{value!r}' AS {self.double})"
         return f"{value!r}D" if self.name == "spark" else f"{value:.17e}"
+
+    def nth(self, values: Floats, place: str) -> str:
+        """The number at a place, from 1 on, of many: as one text, which a database reads much faster than many numbers.
+
+        >>> DIALECTS["duckdb"].nth(np.array([0.5, -np.inf]), "p")
+        "CAST(string_split('0.5,-1e+300', ',') AS DOUBLE[])[p]"
+        """
+        listed = ",".join(repr(float(LOW if v == -math.inf else v)) for v in values)
+        if self.name == "postgres":
+            return f"(CAST(string_to_array('{listed}', ',') AS float8[]))[{place}]"
+        if self.name == "spark":
+            return f"element_at(from_json('[{listed}]', 'array<double>'), {place})"
+        return f"CAST(string_split('{listed}', ',') AS DOUBLE[])[{place}]"
 
     def literal(self, value: Any, what: str) -> str:
         """A value of a column or a class."""
@@ -86,6 +100,25 @@ class Dialect:
             return column
         names = sorted(t.__name__ for t in types)
         raise NotStorable(f"{what} has values of several types ({', '.join(names)}); a column of a database has one")
+
+    def part_of(self, date: str, part: str) -> str:
+        """A date as a model reads it: days since 1970-01-01, or its year, month (1 to 12), weekday (0, Monday) or hour.
+
+        >>> DIALECTS["postgres"].part_of('"sold"', "weekday")
+        'CAST(extract(isodow FROM CAST("sold" AS timestamp)) - 1 AS bigint)'
+        """
+        moment = f"CAST({date} AS {'TIMESTAMP_NTZ' if self.name == 'spark' else 'timestamp'})"
+        if part == "days":
+            return {
+                "duckdb": f"(epoch_us({moment}) / 86400000000)",
+                "postgres": f"(CAST(extract(epoch FROM {moment}) AS float8) / 86400)",
+                "spark": f"(timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01', {moment}) / 86400000000)",
+            }[self.name]
+        if part == "weekday":
+            if self.name == "spark":
+                return f"CAST(weekday({moment}) AS bigint)"
+            return f"CAST(extract(isodow FROM {moment}) - 1 AS bigint)"
+        return f"CAST(extract({part} FROM {moment}) AS bigint)"
 
     def measured(self, column: str) -> str:
         """A column of numbers, NULL where a cell is missing: NULL or NaN."""

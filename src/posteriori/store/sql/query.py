@@ -11,12 +11,15 @@ from ...bayes.spode import SPODE
 from ...bayes.tan import TAN
 from ...decision.classifier import RiskClassifier
 from ...decision.loss import Loss, as_loss
-from ...errors import BadParameter, NotStorable, did_you_mean, listed
+from ...errors import BadParameter, NotStorable, UnknownColumn, did_you_mean, listed
+from ...table.dates import PARTS
+from .curves import exp_of
 from .dialects import DIALECTS, LOW, Dialect
-from .scores import exp_of, scores_of
+from .scores import scores_of
 
 __all__ = ["sql"]
 
+MOST = 16_000_000  # letters of a query
 KNOWN = (NaiveBayes, TAN, SPODE, AODE)
 
 
@@ -26,6 +29,7 @@ def sql(
     dialect: str = "duckdb",
     *,
     keep: Iterable[str] | None = None,
+    dates: Iterable[str] | None = None,
     loss: Any = None,
     reject_label: Any = None,
 ) -> str:
@@ -37,11 +41,15 @@ def sql(
     table : the table's name, or its parts: ("schema", "table")
     dialect : "duckdb", "postgres" or "spark"
     keep : columns of the table that come along; those of the model by default
+    dates : columns of the table that are dates, which the model knows as days since 1970-01-01; columns of the model named
+        `sold.year`, `.month`, `.weekday`, `.hour`, as the command line makes them, are read from `sold`. Unless told, those
+        of which the model has such parts
     loss : λ as `decide` takes it; adds the least risk as the column "risk"
     reject_label : as in `decide`
 
     Missing and unseen values count as they do for the model. A row that the model would refuse (no class allows it, a
-    number is infinite) gets NULLs. Densities by kernels have no short query: the error names the column.
+    number is infinite) gets NULLs. Numeric columns of any density are written as the model computes them, in pieces; a
+    query of more than 16 million letters is refused, and the error names the column that takes most of them.
 
     >>> import duckdb
     >>> from posteriori import NaiveBayes
@@ -61,9 +69,12 @@ def sql(
         raise NotStorable(f"queries are made of {names}. Got {type(model).__name__!r} instead.")
     model._check_fitted()
     names, classes = model.schema_.names, model.classes_.tolist()
-    _refuse_alike(names, d)
-    kept = list(names) if keep is None else _texts(keep, "keep", "a list of columns")
-    scores = scores_of(model, d)
+    told = _with_parts(names) if dates is None else _texts(dates, "dates", "a list of columns")
+    cells = _cells(names, told, d)
+    there = [n for n in names if n in told or cells[n] == d.column(n)]
+    _refuse_alike(there, d)
+    scores = scores_of(model, list(cells.values()), d)
+    kept = there if keep is None else _texts(keep, "keep", "a list of columns")
     source = ".".join(
         map(d.column, [table] if isinstance(table, str) else _texts(table, "table", "a name, or its parts"))
     )
@@ -78,7 +89,33 @@ def sql(
     shown = _named(kept, [f"P({c})" for c in classes], loss is not None)
     columns = [*ks, *ps, *_decision(ls, ps, classes, loss, reject_label, d)]
     steps += [[f"{c} AS {d.column(n)}" for c, n in zip(columns, shown)]]
-    return _chained(steps, source, d)
+    query = _chained(steps, source, d)
+    if len(query) > MOST:
+        raise NotStorable(
+            f"the query would have {len(query):,} letters, and databases take about {MOST:,}: {scores.why}"
+        )
+    return query
+
+
+def _with_parts(names: Sequence[str]) -> list[str]:
+    """The columns of which the model has the year, month, weekday or hour too."""
+    stems = {stem for stem, _, part in (name.rpartition(".") for name in names) if part in PARTS}
+    return [name for name in names if name in stems]
+
+
+def _cells(names: Sequence[str], dates: list[str], d: Dialect) -> dict[str, str]:
+    """How each column of the model is read: as it is, as the days of a date, or as a part of one."""
+    found = {}
+    for name in names:
+        stem, _, part = name.rpartition(".")
+        if name in dates:
+            found[name] = d.part_of(d.column(name), "days")
+        else:
+            found[name] = d.part_of(d.column(stem), part) if stem in dates and part in PARTS else d.column(name)
+    for date in dates:
+        if not any(name == date or name.rpartition(".")[0] == date for name in names):
+            raise UnknownColumn(f"the model has no column {date!r}, nor a part of that date{did_you_mean(date, names)}")
+    return found
 
 
 def _texts(names: Any, what: str, wanted: str) -> list[str]:

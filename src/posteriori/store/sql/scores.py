@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ...errors import NotStorable
 from ...smoothing import log_theta
 from ...statistics.cuts import Cuts
 from ...table.schema import Column
+from .curves import WAY_OUT, Step, greatest, halved, in_pieces, log_sum
 from .dialects import LOW, Dialect
 
 __all__ = ["Scores", "scores_of"]
@@ -34,16 +36,17 @@ class Scores:
 
     read: list[str]
     joint: list[str]
-    steps: list[dict[str, str]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    why: str = "its tables have too many cells; merge rare values, or cut numbers into fewer bins"  # it may be too long
 
 
-def scores_of(model: Any, dialect: Dialect) -> Scores:
-    """The expressions of a model."""
+def scores_of(model: Any, cells: list[str], dialect: Dialect) -> Scores:
+    """The expressions of a model; `cells` are those of its columns in the table."""
     if isinstance(model, NaiveBayes):
-        return _naive(model, dialect)
+        return _naive(model, cells, dialect)
     if type(model) is AODE:
-        return _averaged(model, dialect)
-    return _tree(model, dialect)
+        return _averaged(model, cells, dialect)
+    return _tree(model, cells, dialect)
 
 
 # Cells
@@ -75,27 +78,19 @@ def summed(terms: Sequence[str]) -> str:
     return " + ".join(f"({t})" for t in terms) if terms else "0"
 
 
-def log_sum(terms: Sequence[str], d: Dialect) -> str:
-    """ln Σ exp of some names."""
-    if len(terms) == 1:
-        return terms[0]
-    top = f"GREATEST({', '.join(terms)})"
-    return f"{top} + ln({' + '.join(exp_of(f'{t} - {top}', d) for t in terms)})"
-
-
-def exp_of(term: str, d: Dialect) -> str:
-    """exp, 0 where it would underflow (an error in PostgreSQL)."""
-    return f"CASE WHEN {term} < -700 THEN {d.number(0.0)} ELSE exp({term}) END"
+def _log_sum(terms: list[str], d: Dialect) -> str:
+    return log_sum(terms, greatest(terms), d)
 
 
 # Naive Bayes
 
 
-def _naive(model: NaiveBayes, d: Dialect) -> Scores:
+def _naive(model: NaiveBayes, names: list[str], d: Dialect) -> Scores:
     found, schema = model.factored_, model.schema_
-    names = [d.column(n) for n in schema.names]
     read, K = [""] * len(names), len(found.log_prior)
     terms: list[list[str]] = [[d.number(p)] for p in found.log_prior]
+    steps: list[Step] = []
+    sizes: dict[str, int] = {}
     for density in found.densities:
         for k, j in enumerate(density.where):
             how = _DENSITIES.get(type(density))
@@ -103,20 +98,29 @@ def _naive(model: NaiveBayes, d: Dialect) -> Scores:
                 raise NotStorable(
                     f"column {schema.names[j]!r:.50} is text, and words are not counted in SQL: leave the column out"
                 )
-            read[j], said = how(density, k, schema.columns[j], names[j], f"x{j}", d)
+            said = how(density, k, schema.columns[j], names[j], f"x{j}", d)
+            read[j], steps = said.cell, [a | b for a, b in zip_longest(steps, said.steps, fillvalue={})]
+            sizes[schema.names[j]] = sum(map(len, said.terms))
             for y in range(K):
-                terms[y].append(said[y])
-    return Scores(read, [summed(t) for t in terms])
+                terms[y].append(said.terms[y])
+    longest = max(sizes, key=sizes.__getitem__, default="")
+    why = f"most of it for column {longest!r:.50}; {WAY_OUT}"
+    return Scores(read, [summed(t) for t in terms], steps, why)
 
 
-Said = tuple[str, list[str]]  # the cell, and what it adds to each class
+class Said(NamedTuple):
+    """A cell as it is read, what it adds to each class, and the steps between."""
+
+    cell: str
+    terms: list[str]
+    steps: Sequence[Step] = ()
 
 
 def _categories(density: Categories, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     table = np.vstack([density.rows_of(k, density.log_theta), density.log_unseen[k]])
     cut = density.cuts[density.where[k]] if density.cuts else None
     cell = codes(column, cut, name, d, strange=str(len(column.values)))
-    return cell, [looked_up(x, table[:, y], d) for y in range(table.shape[1])]
+    return Said(cell, [looked_up(x, table[:, y], d) for y in range(table.shape[1])])
 
 
 def _guarded(x: str, term: str, d: Dialect, least: float = -1e308) -> str:
@@ -131,37 +135,31 @@ def _gaussian(density: Gaussian, k: int, column: Column, name: str, x: str, d: D
         z = f"({x} - {d.number(mean)}) / {d.number(np.sqrt(variance))}"
         far = f"LEAST({d.number(1e149)}, GREATEST({d.number(-1e149)}, {z}))"
         said.append(_guarded(x, f"{d.number(-0.5 * np.log(2 * np.pi * variance))} - 0.5 * ({far}) * ({far})", d))
-    return d.measured(name), said
+    return Said(d.measured(name), said)
 
 
 def _curves(density: Curves, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
-    held = density.column(k)
+    held: Any = density.column(k)
     K = density.statistics.n_classes
     if isinstance(held, LeftOut):
-        return d.measured(name), [_guarded(x, "0", d)] * K
+        return Said(d.measured(name), [_guarded(x, "0", d)] * K)
     if not isinstance(held, Binned):
-        raise NotStorable(
-            f"column {column.name!r:.50} has the density {density.shapes[k]!r}, a sum over training's values that no short "
-            "query is: model.set_params(density='gaussian') or 'binned' needs no rows again"
-        )
-    said = []
-    for y in range(K):
-        ends = "".join(f" WHEN {x} < {d.number(t)} THEN {d.number(v)}" for t, v in zip(held.cuts, held.log_theta[:, y]))
-        last = d.number(held.log_theta[-1, y])
-        said.append(_guarded(x, f"CASE{ends} ELSE {last} END" if ends else last, d))
-    return d.measured(name), said
+        pieces, steps = in_pieces(density, k, x, d)
+        return Said(d.measured(name), [_guarded(x, term, d) for term in pieces], steps)
+    ends = [d.number(t) for t in held.cuts]
+    said = [_guarded(x, halved(x, ends, [d.number(v) for v in held.log_theta[:, y]]), d) for y in range(K)]
+    return Said(d.measured(name), said)
 
 
 def _events(density: Events, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
-    return d.measured(name), [_guarded(x, _times(x, v, d), d, 0.0) for v in density.log_theta[k]]
+    return Said(d.measured(name), [_guarded(x, _times(x, v, d), d, 0.0) for v in density.log_theta[k]])
 
 
 def _poisson(density: Poisson, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     with np.errstate(divide="ignore"):
         logs = np.log(density.rate[:, k])
-    return d.measured(name), [
-        _guarded(x, f"{_times(x, v, d)} - {d.number(rate)}", d, 0.0) for v, rate in zip(logs, density.rate[:, k])
-    ]
+    said = [_guarded(x, f"{_times(x, v, d)} - {d.number(rate)}", d, 0.0) for v, rate in zip(logs, density.rate[:, k])]
+    return Said(d.measured(name), said)
 
 
 def _times(x: str, log_p: float, d: Dialect) -> str:
@@ -183,16 +181,16 @@ _DENSITIES: dict[type, Callable[..., Said]] = {
 # One parent at most
 
 
-def _coded(model: Any, d: Dialect) -> list[str]:
+def _coded(model: Any, cells: list[str], d: Dialect) -> list[str]:
     cuts: Cuts = model.statistics_.cuts
-    return [codes(c, cut, d.column(c.name), d) for c, cut in zip(model.schema_.columns, cuts)]
+    return [codes(c, cut, cell, d) for c, cut, cell in zip(model.schema_.columns, cuts, cells)]
 
 
-def _tree(model: Any, d: Dialect) -> Scores:
+def _tree(model: Any, cells: list[str], d: Dialect) -> Scores:
     """Messages from the leaves to the roots, as `Families` sends them: a cell that is missing is summed out."""
     found: Families = model.families_
     parents, K = found.structure.parents, len(found.log_prior)
-    scores = Scores(_coded(model, d), [])
+    scores = Scores(_coded(model, cells, d), [])
     inner: dict[tuple[int, int, int], list[str]] = {}  # (column, its value, class) → what its children say
     roots: list[list[str]] = [[d.number(p)] for p in found.log_prior]
     for j in reversed(found.structure.order):
@@ -217,7 +215,7 @@ def _message(x: str, theta: Array, children: list[list[str]], d: Dialect) -> str
         return "0"
     each = [" + ".join([d.number(t), *names]) for t, names in zip(theta, children)]
     some = "".join(f" WHEN {k} THEN {term}" for k, term in enumerate(each))
-    blank = log_sum([f"({t})" for t in each], d) if any(children) else d.number(float(np.logaddexp.reduce(theta)))
+    blank = _log_sum([f"({t})" for t in each], d) if any(children) else d.number(float(np.logaddexp.reduce(theta)))
     return f"CASE {x}{some} ELSE {blank} END"
 
 
@@ -230,7 +228,7 @@ def _logs(table: Any) -> Floats:
 # Averaged one-dependence estimators
 
 
-def _averaged(model: AODE, d: Dialect) -> Scores:
+def _averaged(model: AODE, cells: list[str], d: Dialect) -> Scores:
     """ln of the weighted mean over the super-parents that are there and frequent; naive Bayes where there is none."""
     if model._stored or model.subsumption is not None:
         why = "keeps rows (lazy=True)" if model._stored else "drops values that follow from others (subsumption)"
@@ -270,11 +268,11 @@ def _averaged(model: AODE, d: Dialect) -> Scores:
         for y in range(K)
     ]
     if not rows:
-        return Scores(_coded(model, d), alone)
+        return Scores(_coded(model, cells, d), alone)
     mass = " + ".join(f"w{i}" for i in rows)
     joint = [
-        f"CASE WHEN {mass} > 0 THEN {log_sum([f's{i}_{y}' for i in rows], d)} - ln(GREATEST({mass}, {d.number(1e-300)})) "
+        f"CASE WHEN {mass} > 0 THEN {_log_sum([f's{i}_{y}' for i in rows], d)} - ln(GREATEST({mass}, {d.number(1e-300)})) "
         f"ELSE {alone[y]} END"
         for y in range(K)
     ]
-    return Scores(_coded(model, d), joint, [step])
+    return Scores(_coded(model, cells, d), joint, [step])

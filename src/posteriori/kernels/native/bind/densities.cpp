@@ -187,10 +187,26 @@ struct Curves {
         parallel_for(columns.size(), threads, [&](std::size_t j) { out.data()[j] = columns[j]->information(prior.data()); });
     }
 
-    std::vector<std::size_t> pieces() const {
-        std::vector<std::size_t> found;
-        for (const auto& c : columns) found.push_back(c->pieces());
-        return found;
+    // (μ and σ² of the normal for all, (K, 3): h, ln (1 − share)/(h √2π), ln share, and (v, w) of each class) of column j.
+    nb::tuple kernels(std::size_t j) const {
+        need(j < columns.size(), "no such column");
+        const Kernels& held = columns[j]->kernels();
+        std::vector<double> own;
+        nb::list classes;
+        for (const auto& c : held.classes) {
+            own.insert(own.end(), {c.h, c.log_near, c.log_far});
+            classes.append(nb::make_tuple(owned(std::vector<double>(c.v), {c.v.size()}), owned(std::vector<double>(c.w), {c.w.size()})));
+        }
+        return nb::make_tuple(held.mean, held.variance, owned(std::move(own), {held.classes.size(), 3}), classes);
+    }
+
+    // (edges, middle, scale, coefficients (P, terms, K)) of the pieces of column j.
+    nb::tuple pieces(std::size_t j) const {
+        need(j < columns.size(), "no such column");
+        Pieces::Table found = columns[j]->pieces().table();
+        const std::size_t P = found.middle.size();
+        return nb::make_tuple(owned(std::move(found.edges), {P ? P + 1 : 0}), owned(std::move(found.middle), {P}),
+                              owned(std::move(found.scale), {P}), owned(std::move(found.coefficients), {P, found.terms, K}));
     }
 };
 
@@ -242,7 +258,8 @@ void bind_densities(nb::module_& m) {
              nb::arg("threads"))
         .def("parts", &Curves::parts, nb::arg("X").noconvert(), nb::arg("at").noconvert(), nb::arg("out").noconvert())
         .def("information", &Curves::information, nb::arg("prior").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"))
-        .def("pieces", &Curves::pieces);
+        .def("kernels", &Curves::kernels, nb::arg("column"))
+        .def("pieces", &Curves::pieces, nb::arg("column"));
     m.def(
         "normal_information",
         [](InC<double, 2> mean, InC<double, 2> variance, InC<double, 1> prior, OutC<double, 1> out, int threads) {
@@ -250,7 +267,8 @@ void bind_densities(nb::module_& m) {
             need(K > 0 && prior.shape(0) == K, "there is a prior for each class");
             need(variance.shape(0) == K && variance.shape(1) == d && out.shape(0) == d, "mean and variance are not (K, d)");
             for (std::size_t i = 0; i < K * d; ++i)
-                need(variance.data()[i] > 0.0 && mean.data()[i] - mean.data()[i] == 0.0, "a mean is not finite, or a variance not positive");
+                need(variance.data()[i] > 0.0 && std::isfinite(variance.data()[i]) && std::isfinite(mean.data()[i]),
+                     "a mean is not finite, or a variance not positive and finite");
             nb::gil_scoped_release release;
             normal_information(mean.data(), variance.data(), d, prior.data(), K, out.data(), threads);
         },

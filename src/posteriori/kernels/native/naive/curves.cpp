@@ -59,6 +59,7 @@ std::vector<double> even_ends(double from, double to, double width, std::size_t 
 
 Pieces::Pieces(const Values& values, std::size_t K, std::vector<double> ends, double good)
     : K_(K), padded_(rounded_up(K)), terms_(good > 0.0 ? TERMS : 1), good_(good) {
+    ends.erase(std::remove_if(ends.begin(), ends.end(), [](double end) { return !std::isfinite(end); }), ends.end());
     std::sort(ends.begin(), ends.end());
     ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
     if (ends.size() < 2 || !std::isfinite(ends.back() - ends.front())) return;
@@ -172,6 +173,13 @@ bool Pieces::add(std::uint32_t p, double x, double* out) const {
         store4(out + y, load4(out + y) + (sum + load4(c + y)));
     }
     return true;
+}
+
+Pieces::Table Pieces::table() const {
+    Table found{edges_, middle_, scale_, {}, terms_};
+    for (std::size_t row = 0; row < size() * terms_; ++row)
+        for (std::size_t y = 0; y < K_; ++y) found.coefficients.push_back(coefficients_[row * padded_ + y]);
+    return found;
 }
 
 void Kernels::make_pieces(double low, double high, double good, double asked) {

@@ -62,6 +62,13 @@ public:
     bool add(std::uint32_t piece, double x, double* out) const;
     // The values of a single function at BATCH points, where one piece has them all.
     bool together(const double* x, double* out) const;
+    // All there is: the ends of the pieces, their middles, what t is multiplied by (no number: no polynomial), and c_k of
+    // every piece, term and function.
+    struct Table {
+        std::vector<double> edges, middle, scale, coefficients;
+        std::size_t terms;
+    };
+    Table table() const;
 
 private:
     bool fitted(const Values& values, double a, double b, double* room, double* coefficients) const;
@@ -159,7 +166,8 @@ public:
     // Added to rows of K rounded up to four; NaN adds nothing.
     void add(const double* x, std::ptrdiff_t step, std::size_t count, double* out, int* seen) const;
     double information(const double* prior) const;  // I(X;Y) in nats
-    std::size_t pieces() const { return pieces_.size(); }
+    const Pieces& pieces() const { return pieces_; }
+    const Kernels& kernels() const { return kernels_; }
 
 private:
     Shape shape_;

@@ -85,13 +85,14 @@ double sum_over(const std::vector<double>& grid, const double* prior, std::size_
     return sums.information();
 }
 
-// Two rising sequences as one; what is equal stands once. No branch depends on the numbers.
+// Two rising sequences as one; what is equal stands once. No branch depends on the numbers; every turn takes one at least,
+// also of what is no number.
 double* merge(const double* a, const double* a_end, const double* b, const double* b_end, double* out) {
     while (a < a_end && b < b_end) {
         const double x = *a, y = *b;
         *out++ = x < y ? x : y;
-        a += x <= y;
-        b += y <= x;
+        a += !(y < x);
+        b += !(x < y);
     }
     return std::copy(b, b_end, std::copy(a, a_end, out));
 }
@@ -203,6 +204,7 @@ double Curve::information(const double* prior) const {
         for (const auto& c : kernels_.classes)
             for (int step = -4; step <= 4; ++step) grid.push_back(value + c.h * step);
     }
+    grid.erase(std::remove_if(grid.begin(), grid.end(), [](double x) { return !std::isfinite(x); }), grid.end());
     std::sort(grid.begin(), grid.end());
     grid.erase(std::unique(grid.begin(), grid.end()), grid.end());
     std::vector<double> rows(BLOCK * rounded_up(K_));
