@@ -238,3 +238,10 @@ def test_parameters_are_checked(told):
         po.NaiveBayes().fit(frame, y).explain(frame.iloc[[0]], **told)
     with pytest.raises(UnknownValue):
         po.NaiveBayes().fit(frame, y).explain(frame.iloc[[0]], np.array(["in", "out"]))
+
+
+def test_a_row_with_an_empty_cell_in_a_column_of_words():
+    X = pd.DataFrame({"sky": [None, "grey", "blue", "grey"] * 5, "wind": [1.0, 2.0, np.nan, 4.0] * 5})
+    model = po.KNeighborsClassifier(3, metric="gower").fit(X, [0, 1, 0, 1] * 5)
+    why = model.explain(X.iloc[0].to_dict(), background=X[:8])
+    assert {part.column for part in why.parts} == {"sky", "wind"}

@@ -26,7 +26,7 @@ from posteriori.store.container import Budget
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 PLAIN = [
     *(None, True, False, 0, -1, 2**63, -(2**400), 0.0, -0.0, 5e-324, 1.7e308, math.inf, -math.inf, math.nan),
-    *("", "a", "\ud800", "\0", "你好", "🙂", "\u202eabc", '"quoted"', "=cmd()", "</script>", "a\nb", b"", b"\x00\xff"),
+    *("", "a", "\0", "你好", "🙂", "\u202eabc", '"quoted"', "=cmd()", "</script>", "a\nb", b"", b"\x00\xff"),
     *((), (1,), [1, [2]], {1, 2}, frozenset({"a", 1}), {1: "a", "b": [None]}, {("a", 1): {"is": "x"}}),
     *(
         datetime.date(2024, 2, 29),
@@ -61,7 +61,7 @@ PLAIN = [
         [2**70] * 20,
         [0.5, math.nan] * 9,
     ),
-    *([True, False] * 9, [1, True] * 9, ["\ud800", "é"] * 9, frozenset(range(50)), frozenset("abcdefghijklmnopqrstu")),
+    *([True, False] * 9, [1, True] * 9, ["🙂", "é"] * 9, frozenset(range(50)), frozenset("abcdefghijklmnopqrstu")),
 ]
 ARRAYS = [
     *(np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.zeros((0, 3)), np.array(5.0)),

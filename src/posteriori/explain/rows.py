@@ -49,19 +49,21 @@ class Case:
 
     def copies(self, changes: Sequence[dict[int, Any]]) -> Any:
         """A table with a row for each change: place → the cell it has there instead; None is a missing one."""
-        n, blank = len(changes), [np.nan if v is None and self._number[j] else v for j, v in enumerate(self.cells)]
-        kept = np.empty((n, len(blank)), dtype=np.float64 if all(self._number) else object)
+        words = {j for change in changes for j, value in change.items() if isinstance(value, str)}
+        numbers = [number and j not in words for j, number in enumerate(self._number)]  # an empty cell does not tell
+        n, blank = len(changes), [np.nan if v is None and numbers[j] else v for j, v in enumerate(self.cells)]
+        kept = np.empty((n, len(blank)), dtype=np.float64 if all(numbers) else object)
         kept[:] = np.array([*blank, None], dtype=object)[:-1]  # one cell may be a list
         for row, change in zip(kept, changes):
             for j, value in change.items():
-                row[j] = np.nan if value is None and self._number[j] else value
+                row[j] = np.nan if value is None and numbers[j] else value
         if not self.named:
             return kept
         import pandas as pd
 
-        if all(self._number):
+        if all(numbers):
             return pd.DataFrame(kept, columns=list(self.names))
-        columns = (kept[:, j].astype(np.float64) if number else kept[:, j] for j, number in enumerate(self._number))
+        columns = (kept[:, j].astype(np.float64) if number else kept[:, j] for j, number in enumerate(numbers))
         return pd.DataFrame(dict(zip(self.names, columns)))
 
     @cached_property

@@ -144,7 +144,8 @@ def log_prior(n: Array, prior: object, smoothing: float, classes: Sequence[Any] 
             )
         if not (mass >= 0).all() or abs(mass.sum() - 1.0) > 1e-8:
             raise ModelError(f"prior must be non-negative and sum to one. Got {mass} (sum {mass.sum()}) instead.")
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
+        mass = mass if np.isfinite(mass.sum()) else mass / mass.max()  # λ may be as large as a float can be
         out: Floats = np.log(mass) - np.log(mass.sum())
     return out
 

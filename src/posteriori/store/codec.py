@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -38,6 +39,9 @@ LARGE = 1 << 14  # bits of a whole number: more digits than Python reads from a 
 BULK: dict[type, tuple[str, Any]] = {int: ("int", np.int64), float: ("float", np.float64), bool: ("bool", np.bool_)}
 BOXES: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 REFUSALS = (PosterioriError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)  # of a constructor
+HALVES = "a text with half a character (a lone surrogate), which is no text to most programs"
+HALF = re.compile(r"\\u[dD][89a-fA-F]")
+SPELT = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")  # two halves, one, or an escape
 SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 
 
@@ -55,7 +59,10 @@ class Writer:
 
     def text(self, value: Any) -> str:
         """The JSON of a value."""
-        return json.dumps(self.value(value), separators=(",", ":"), allow_nan=False)
+        found = json.dumps(self.value(value), separators=(",", ":"), allow_nan=False)
+        if has_halves(found):
+            self._refuse(value, HALVES)
+        return found
 
     def value(self, value: Any) -> Any:
         """A value in JSON's own types."""
@@ -108,7 +115,10 @@ class Writer:
     def _box(self, name: str, items: Sequence[Any]) -> Any:
         types = set(map(type, items)) if len(items) >= MANY else set()
         if types == {str}:
-            bits = [s.encode("utf-8", "surrogatepass") for s in items]
+            try:
+                bits = [s.encode() for s in items]
+            except UnicodeEncodeError:
+                return self._refuse(items, HALVES)
             ends = np.cumsum([len(b) for b in bits], dtype=np.int64)
             text = np.frombuffer(b"".join(bits), np.uint8)
             self.held += texts_take(text, len(ends))
@@ -160,6 +170,8 @@ class Reader:
 
     def value(self, text: str) -> Any:
         """The value of a text."""
+        if has_halves(text):
+            raise ModelFileError(f"no model file holds {HALVES}")
         found = parse(text, "the model", object_pairs_hook=self._object)
         left = [k for k, a in enumerate(self._arrays) if a is not None]
         if left:
@@ -222,7 +234,7 @@ class Reader:
             texts, bits, begin = list[Any](), memoryview(text), 0
             for k in range(0, len(ends), BLOCK):  # so that the numbers of all ends are never there at once
                 at = ends[k : k + BLOCK].tolist()
-                texts += [str(bits[a:b], "utf-8", "surrogatepass") for a, b in zip([begin, *at], at)]
+                texts += [str(bits[a:b], "utf-8") for a, b in zip([begin, *at], at)]
                 begin = at[-1]
             return texts
         (array,) = take(tag, fields, "of")
@@ -292,6 +304,17 @@ def texts_take(text: Array, n: int) -> int:
     """Bytes that so many texts take in Python: wide letters are four bytes each."""
     wide = 1 if not len(text) or text.max() < 128 else 4
     return (OBJECT + 8) * n + wide * len(text)
+
+
+def has_halves(text: str) -> bool:
+    """Whether a JSON text of ASCII letters spells half a character: a surrogate without its other half.
+
+    >>> [has_halves(json.dumps(s)) for s in (chr(0x1F642), chr(0xD83D), r"\\ud83d")]
+    [False, True, False]
+    """
+    if not HALF.search(text):
+        return False
+    return any(m[1] is not None for m in SPELT.finditer(text))
 
 
 def take(tag: str, fields: dict[str, Any], *names: str) -> list[Any]:

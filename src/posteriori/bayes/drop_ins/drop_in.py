@@ -170,25 +170,15 @@ class DiscreteNB(DropIn):
             return np.log(prior)
 
     def _check_alpha(self) -> Any:
-        """α as a number or an array over the features; raised to 1e-10 where `force_alpha` is False."""
-        alpha: Any = array_of("alpha", self.alpha)
-        alpha = alpha if alpha.ndim else float(alpha)
-        least = np.min(alpha)
-        if isinstance(alpha, np.ndarray):
-            if alpha.shape[0] != self.n_features_in_:
-                raise BadValue(
-                    "When alpha is an array, it should contains `n_features`. "
-                    f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}."
-                )
-            if least < 0:
-                raise BadValue("All values in alpha must be greater than 0.")
-        if least < SMALLEST and not self.force_alpha:
+        """α as `_smoothing` gives it, with a word where it is raised."""
+        alpha = self._smoothing()
+        if not self.force_alpha and np.min(array_of("alpha", self.alpha)) < SMALLEST:
             warnings.warn(
                 f"alpha too small will result in numeric errors, setting alpha = {SMALLEST:.1e}. "
                 "Use `force_alpha=True` to keep alpha unchanged.",
                 stacklevel=2,
             )
-        return self._smoothing()
+        return alpha
 
     def _whole_smoothing(self) -> float:
         """Σ_j α_j."""
@@ -196,8 +186,18 @@ class DiscreteNB(DropIn):
         return float(np.sum(alpha)) if np.ndim(alpha) else float(alpha) * self.n_features_in_
 
     def _smoothing(self) -> Any:
-        """α as `_check_alpha` gives it, without a word."""
-        alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
+        """α as a number or an array over the features; raised to 1e-10 where `force_alpha` is False."""
+        alpha: Any = self.alpha if isinstance(self.alpha, Real) else array_of("alpha", self.alpha)
+        if not isinstance(alpha, Real):
+            alpha = alpha if alpha.ndim else float(alpha)
+        if isinstance(alpha, np.ndarray):
+            if alpha.shape != (self.n_features_in_,):
+                raise BadValue(
+                    "When alpha is an array, it should contains `n_features`. "
+                    f"Got {alpha.shape[0]} elements instead of {self.n_features_in_}."
+                )
+            if np.min(alpha) < 0:
+                raise BadValue("All values in alpha must be greater than 0.")
         return alpha if self.force_alpha else np.maximum(alpha, SMALLEST)
 
     def _border(self, X: Any, reset: bool) -> Any:

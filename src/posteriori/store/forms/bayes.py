@@ -20,6 +20,7 @@ from ...statistics.statistics import Statistics
 from ...structure.structures import Structure
 from ...table.encode import Seen
 from .form import (
+    POINTS,
     Spec,
     anything,
     array,
@@ -32,6 +33,7 @@ from .form import (
     need,
     needs,
     of,
+    pair_of,
     real,
     same_classes,
     text,
@@ -42,8 +44,7 @@ from .form import (
 from .form import nothing as none
 
 LEARNED = {
-    "n_features_in_": natural(),
-    "feature_names_in_": array,
+    **POINTS,
     "classes_": array,
     "statistics_": of("Statistics"),
     "em_": of("Ascent"),
@@ -67,7 +68,9 @@ def learned(model: Any) -> Statistics:
 
 
 def _naive(model: NaiveBayes) -> None:
-    need(not learned(model).joints, "naive Bayes counts no pairs")
+    found = learned(model)
+    need(not found.joints, "naive Bayes counts no pairs")
+    need("numbers" not in found.roles or found.sample is not None, "rows to choose a density by must be there")
     settled, names = vars(model).get("_settled_by"), model.schema_.names
     if settled is not None:
         need(set(settled.names) == set(names), "the densities that EM settled on must be named by column")
@@ -151,7 +154,7 @@ FORMS = {
             trace=tuple_of(real),
             converged=flag,
             interrupted=flag,
-            marks=tuple_of(anything),
+            marks=tuple_of(pair_of(whole, text)),
             at=whole,
         ),
         value(Settled, told=anything, names=dict_of(text, text), cuts=tuple_of(floats(1) | none)),

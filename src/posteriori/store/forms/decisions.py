@@ -13,7 +13,7 @@ from ...decision.classifier import RiskClassifier
 from ...decision.loss import Loss, as_loss
 from ...errors import NotStorable
 from ...estimator import Estimator
-from .form import Fields, Form, anything, array, estimator, flag, floats, natural, need, value
+from .form import POINTS, Fields, Form, anything, array, estimator, flag, floats, need, value
 from .form import nothing as none
 
 
@@ -49,9 +49,7 @@ def _frozen(held: Any) -> Fields:
     return {"estimator": held.estimator}
 
 
-_RISK = estimator(
-    RiskClassifier, _risk, {"estimator_": anything, "n_features_in_": natural(), "feature_names_in_": array}
-)
+_RISK = estimator(RiskClassifier, _risk, {**POINTS, "estimator_": anything})
 FORMS = {
     form.tag: form
     for form in (

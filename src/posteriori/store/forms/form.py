@@ -42,7 +42,7 @@ nothing = Spec("nothing", lambda v: v is None)
 text = Spec("a text", _plain(str))
 flag = Spec("true or false", _plain(bool, np.bool_))
 whole = Spec("a whole number", lambda v: type(v) is int and -(1 << 63) <= v < 1 << 63)
-real = Spec("a number", lambda v: type(v) in (int, float, np.float64, np.float32))
+real = Spec("a number", lambda v: whole.test(v) or type(v) in (float, np.float64, np.float32))
 finite = Spec("a finite number", lambda v: real.test(v) and bool(np.isfinite(v)))
 array = Spec("an array", _plain(np.ndarray))
 
@@ -100,6 +100,14 @@ def of(*names: str) -> Spec:
 def tuple_of(spec: Spec) -> Spec:
     """A tuple, each item of which holds."""
     return Spec(f"a tuple, each {spec.text}", lambda v: type(v) is tuple and all(map(spec.test, v)))
+
+
+def pair_of(first: Spec, second: Spec) -> Spec:
+    """A tuple of two."""
+    return Spec(
+        f"a pair of {first.text} and {second.text}",
+        lambda v: type(v) is tuple and len(v) == 2 and first.test(v[0]) and second.test(v[1]),
+    )
 
 
 def list_of(spec: Spec) -> Spec:
@@ -212,6 +220,9 @@ def estimator(
             check(model)
 
     return Form(cls.__name__, cls, specs, take, build, check_fitted)
+
+
+POINTS = {"n_features_in_": natural(), "feature_names_in_": array}  # of a model that reads a matrix
 
 
 def needs(model: Any, *names: str) -> None:

@@ -17,6 +17,7 @@ from ...margin.machines import Expansion, Part
 from ...margin.svm import SVC
 from ...margin.svr import SVR
 from .form import (
+    POINTS,
     Fields,
     anything,
     array,
@@ -39,8 +40,6 @@ from .form import (
     word,
 )
 from .form import nothing as none
-
-POINTS = {"n_features_in_": natural(), "feature_names_in_": array}
 
 
 def _spec(held: KernelSpec) -> None:
@@ -97,8 +96,17 @@ def _vectors(kernel: Kernel, parts: list[Part], d: int) -> None:
 
 def _machine(model: Any) -> None:
     needs(model, "n_features_in_", "_kernel", "_parts", "support_", "support_vectors_", "dual_coef_", "intercept_")
+    needs(model, "n_support_", "shape_fit_", "fit_status_")
     need(model.n_features_in_ > 0, "a machine must have a column")
     _vectors(model._kernel, model._parts, model.n_features_in_)
+    n, shape, told = len(model.support_), model.shape_fit_, model._kernel.precomputed
+    need(len(shape) == 2 and shape[1] == model.n_features_in_, "shape_fit_ must be rows and columns")
+    need(not n or (model.support_.min() >= 0 and model.support_.max() < shape[0]), "a support vector must be a row")
+    need(model.dual_coef_.shape[1] == n == model.n_support_.sum(dtype=float), "a coefficient of every support vector")
+    held = model.support_vectors_
+    need(type(held) is np.ndarray or sparse.issparse(held), "support_vectors_ must be a table")
+    need(held.shape == ((0, 0) if told else (n, model.n_features_in_)), "support_vectors_ must have every column")
+    need(sparse.issparse(held) == model._kernel.sparse and held.dtype.kind in "fiub", "support vectors must be numbers")
     named_columns(model)
 
 
@@ -118,12 +126,14 @@ def _svc(model: SVC) -> None:
     need(model._platt is None or all(len(ab) == 2 for ab in model._platt), "a sigmoid has two numbers")
     need(model.class_weight_.shape == (K,), "a weight of every class")
     need(model.kernel_ == model._kernel.name, "kernel_ must be the kernel's name")
+    need(len(model.dual_coef_) == len(found.coef) and len(model.n_support_) == K, "dual_coef_ of every machine")
 
 
 def _svr(model: SVR) -> None:
     _machine(model)
     needs(model, "_b")
     need(len(model._parts) == 1 and len(model._parts[0].coef) == 1, "a regression has one machine")
+    need(len(model.dual_coef_) == len(model.n_support_) == len(model.intercept_) == 1, "a regression has one machine")
 
 
 def _linear(model: LinearSVC) -> None:

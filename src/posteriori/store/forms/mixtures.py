@@ -11,7 +11,7 @@ from ...mixture.kmeans import KMeans
 from ...mixture.latent import LatentClass
 from ...mixture.normals import KINDS
 from .form import (
-    anything,
+    POINTS,
     array,
     dict_of,
     estimator,
@@ -24,6 +24,7 @@ from .form import (
     needs,
     numbers,
     of,
+    pair_of,
     real,
     text,
     tuple_of,
@@ -32,7 +33,6 @@ from .form import (
 )
 from .form import nothing as none
 
-POINTS = {"n_features_in_": natural(), "feature_names_in_": array}
 some = numbers("df")
 
 
@@ -50,6 +50,10 @@ def _gaussian(model: GaussianMixture) -> None:
     for held in (model.covariances_, model.precisions_cholesky_):
         matrix = kind in ("full", "tied")
         need((np.diagonal(held, axis1=-2, axis2=-1) > 0).all() if matrix else (held > 0).all(), "variances above zero")
+    if kind in ("full", "tied"):  # with a diagonal above zero a triangle has an inverse
+        need(not np.tril(model.precisions_cholesky_, -1).any(), "precisions_cholesky_ must be triangles")
+        for held in (model.covariances_, model.precisions_):
+            need(np.allclose(held, held.swapaxes(-1, -2), rtol=1e-3, atol=0), "covariances must be symmetric")
     named_columns(model)
 
 
@@ -102,7 +106,7 @@ FORMS = {
                 "precisions_cholesky_": some,
                 "n_components_": natural(),
                 "restarts_": tuple_of(of("Restart")),
-                "marks_": tuple_of(tuple_of(anything)),
+                "marks_": tuple_of(pair_of(natural(), text)),
                 "_kind": word(*KINDS),
                 "_interrupted": flag,
                 "_floors": floats(1, 0),

@@ -16,6 +16,7 @@ from ...neighbors.knn import KNeighborsClassifier, KNeighborsRegressor
 from ...neighbors.metrics import MIXED, Mixed, Space
 from ...neighbors.search import Store
 from .form import (
+    POINTS,
     Fields,
     Form,
     anything,
@@ -143,8 +144,7 @@ def _regressor(model: KNeighborsRegressor) -> None:
 
 
 STATE = {
-    "n_features_in_": natural(),
-    "feature_names_in_": array,
+    **POINTS,
     "_weight": floats(1, 0) | none,
     "_space": of("Space", "Mixed") | none,
     "_learned_by": dict_of(text, anything),

@@ -14,7 +14,9 @@ from ...network.bayesnet import BayesNet
 from ...network.class_families import scopes
 from ...network.classifier import BayesNetClassifier
 from ...network.hybrid import HybridNet
-from ...network.learn import Smoothing
+from ...network.learn import Smoothing, families
+from ...network.mixed import discrete_part
+from ...network.mixed import scopes as line_scopes
 from ...network.mixed_classifier import mixed_scopes
 from ...statistics.family_moments import FamilyMoments
 from ...statistics.joint import Joint
@@ -104,9 +106,26 @@ def _net(fields: Fields) -> BayesNet:
 def _counted(net: Net, fields: Fields) -> Net:
     """The network with what it was counted from."""
     found = fields["statistics"]
-    if found is not None:
-        need(set(found.schema.names) >= set(net.dag.nodes), "there must be counts of every node")
-        net._statistics, net._how = found, fields["how"]
+    if found is None:
+        return net
+    schema, numbers = found.schema, [found.schema.names[j] for j in found.where("moments")]
+    graph = discrete_part(net.dag, numbers) if numbers else net.dag
+    need(schema.names == (*graph.nodes, *numbers), "there must be counts of every node")
+    need(set(net.dag.nodes) == set(schema.names) and set(net._states) == set(graph.nodes), "counts of other nodes")
+    need(schema.classes == (None,), "a network has no classes")
+    for name, states in net._states.items():
+        values = schema[name].values
+        need(len(values) == len(states) and set(values) == set(states), "there must be counts of every state")
+    need(len(found.joints) == 1 + isinstance(net, HybridNet), "there must be joint counts")
+    need(isinstance(found.joints[0], Joint), "there must be joint counts")
+    joint: Joint = found.joints[0]
+    mine = [joint.columns(s) for s in range(len(joint.full))]
+    need(mine == families(graph), "there must be counts of every family")
+    if isinstance(net, HybridNet):
+        more = found.joints[1]
+        fits = isinstance(more, FamilyMoments) and list(more.scopes) == line_scopes(net.dag, found)
+        need(fits, "moments of every family of numbers")
+    net._statistics, net._how = found, fields["how"]
     return net
 
 

@@ -142,6 +142,7 @@ def _statistics(held: Statistics) -> None:
         need(part.sizes.tolist() == wanted, f"the {role} must be of the values of the schema")
     where = {role: held.where(role) for role in ("moments", "histogram")}
     need(held.moments.mean.shape == (K, len(where["moments"])), "there must be moments of every column of numbers")
+    need(not len(held.moments.too_wide()), "moments whose variance overflows")
     need(len(held.histograms) == len(where["histogram"]), "there must be a histogram of every column that has one")
     need(all(h.n_classes == K for h in held.histograms), "histograms must be of the classes of the schema")
     need(len(held.cuts) in (0, d), "there must be cuts of all columns or of none")
@@ -171,9 +172,8 @@ def _by_class(held: ByClass) -> None:
     table = held.table.table.T if isinstance(held.table, Counts) else held.table.mean
     need(len(table) == K, "the statistic must be of the classes of the schema")
     if held.least is not None:
-        need(
-            isinstance(held.table, Counts) and len(held.least) == len(held.table.sizes), "least sizes of other columns"
-        )
+        fits = isinstance(held.table, Counts) and len(held.least) == len(held.table.sizes)
+        need(fits and (held.least <= held.table.sizes).all(), "no column has fewer values than its least size")
 
 
 places = tuple_of(natural(1 << 31))
