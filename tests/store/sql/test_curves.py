@@ -109,10 +109,10 @@ def test_numbers_with_no_digits_left_are_a_query_or_an_error_by_name():
 def test_halving_finds_the_piece(edges, x):
     edges = sorted(edges)
     said = halved(f"({x!r}::DOUBLE)", [f"({e!r}::DOUBLE)" for e in edges], [str(k) for k in range(len(edges) + 1)])
-    assert duckdb.sql(f"SELECT {said}").fetchone()[0] == np.searchsorted(edges, x, side="right")
+    assert duckdb.execute(f"SELECT {said}").fetchall()[0][0] == np.searchsorted(edges, x, side="right")
 
 
 def test_numbers_of_a_list_are_read_to_the_last_bit():
     numbers = np.array([0.1, -1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 12345678.9])
     for k, number in enumerate(numbers.tolist()):
-        assert duckdb.sql(f"SELECT {DIALECTS['duckdb'].nth(numbers, str(k + 1))}").fetchone()[0] == number
+        assert duckdb.execute(f"SELECT {DIALECTS['duckdb'].nth(numbers, str(k + 1))}").fetchall()[0][0] == number

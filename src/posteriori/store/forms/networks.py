@@ -15,11 +15,12 @@ from ...network.class_families import scopes
 from ...network.classifier import BayesNetClassifier
 from ...network.hybrid import HybridNet
 from ...network.learn import Smoothing, families
-from ...network.mixed import discrete_part
 from ...network.mixed import scopes as line_scopes
 from ...network.mixed_classifier import mixed_scopes
+from ...network.regression import discrete_part
 from ...statistics.family_moments import FamilyMoments
 from ...statistics.joint import Joint
+from ...statistics.statistics import Statistics
 from ...structure.dag import Dag
 from ...structure.structures import Structure
 from .bayes import CODED, FRESH, coded, learned
@@ -105,11 +106,12 @@ def _net(fields: Fields) -> BayesNet:
 
 def _counted(net: Net, fields: Fields) -> Net:
     """The network with what it was counted from."""
-    found = fields["statistics"]
+    found: Statistics | None = fields["statistics"]
     if found is None:
         return net
-    schema, numbers = found.schema, [found.schema.names[j] for j in found.where("moments")]
-    graph = discrete_part(net.dag, numbers) if numbers else net.dag
+    schema = found.schema
+    numbers: list[str] = [schema.names[j] for j in found.where("moments")]
+    graph: Dag = discrete_part(net.dag, numbers) if numbers else net.dag
     need(schema.names == (*graph.nodes, *numbers), "there must be counts of every node")
     need(set(net.dag.nodes) == set(schema.names) and set(net._states) == set(graph.nodes), "counts of other nodes")
     need(schema.classes == (None,), "a network has no classes")

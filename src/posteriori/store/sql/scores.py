@@ -99,13 +99,19 @@ def _naive(model: NaiveBayes, names: list[str], d: Dialect) -> Scores:
                     f"column {schema.names[j]!r:.50} is text, and words are not counted in SQL: leave the column out"
                 )
             said = how(density, k, schema.columns[j], names[j], f"x{j}", d)
-            read[j], steps = said.cell, [a | b for a, b in zip_longest(steps, said.steps, fillvalue={})]
+            read[j], steps = said.cell, _beside(steps, said.steps)
             sizes[schema.names[j]] = sum(map(len, said.terms))
             for y in range(K):
                 terms[y].append(said.terms[y])
     longest = max(sizes, key=sizes.__getitem__, default="")
     why = f"most of it for column {longest!r:.50}; {WAY_OUT}"
     return Scores(read, [summed(t) for t in terms], steps, why)
+
+
+def _beside(steps: Sequence[Step], more: Sequence[Step]) -> list[Step]:
+    """Steps of several columns as those of one query."""
+    none: Step = {}
+    return [a | b for a, b in zip_longest(steps, more, fillvalue=none)]
 
 
 class Said(NamedTuple):
