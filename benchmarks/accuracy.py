@@ -127,8 +127,11 @@ def judged(p: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def measure(model: Callable[..., Any], X: pd.DataFrame, y: np.ndarray, *columns: list[str]) -> list[float]:
-    """[log loss, error, Brier, seconds of fitting, of predicting] over the folds."""
+    """[log loss, error, Brier, seconds of fitting, of predicting, calibration error] over the folds."""
+    import posteriori as po
+
     found, fit, answer, K = [], 0.0, 0.0, int(y.max()) + 1
+    said = np.zeros((len(y), K))
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
         start = time.perf_counter()
         fitted = model(*columns).fit(X.iloc[train], y[train])
@@ -136,8 +139,10 @@ def measure(model: Callable[..., Any], X: pd.DataFrame, y: np.ndarray, *columns:
         p = np.zeros((len(test), K))
         p[:, fitted.classes_] = fitted.predict_proba(X.iloc[test])
         fit, answer = fit + middle - start, answer + time.perf_counter() - middle
+        said[test] = p / p.sum(axis=1, keepdims=True)
         found.append(judged(p, y[test]))
-    return [*np.concatenate(found, axis=1).mean(axis=1).tolist(), fit, answer]
+    error = po.calibration_error(said, y, bins=15, classes=np.arange(K))
+    return [*np.concatenate(found, axis=1).mean(axis=1).tolist(), fit, answer, error]
 
 
 def compared(found: dict[str, dict[str, list[float]]], names: list[str]) -> None:
@@ -151,7 +156,11 @@ def compared(found: dict[str, dict[str, list[float]]], names: list[str]) -> None
     for k, m in enumerate(names):
         mine = scores[:, k].mean(axis=0)
         seconds = sum(found[t][m][3] for t in together)
-        print(f"{m:24}", *(f"{x:9.4f}" for x in mine), *(f"{x:6.2f}" for x in ranks[k]), f"{seconds:8.1f} s", sep="  ")
+        rest = f"{seconds:8.1f} s"
+        if all(len(found[t][m]) > 4 for t in together):
+            answer, error = (np.array([found[t][m][i] for t in together]) for i in (4, 5))
+            rest += f", predict {answer.sum():.2f} s, calibration error {error.mean():.4f}"
+        print(f"{m:24}", *(f"{x:9.4f}" for x in mine), *(f"{x:6.2f}" for x in ranks[k]), rest, sep="  ")
     for m in names[1:]:
         shared = [t for t in found if m in found[t] and names[0] in found[t]]
         gaps = np.array([[a - b for a, b in zip(found[t][names[0]][:3], found[t][m][:3])] for t in shared]).round(5)
@@ -183,7 +192,7 @@ def main() -> None:
         if r["logloss"] and r["model"] not in run:
             order += [] if r["model"] in order else [r["model"]]
             found.setdefault(r["name"], {})[r["model"]] = [float(r[s]) for s in (*SCORES, "seconds")]
-    lines = [",".join(["name", "rows", "model", *SCORES, "seconds", "predict_seconds"])]
+    lines = [",".join(["name", "rows", "model", *SCORES, "seconds", "predict_seconds", "calibration"])]
     for r in sorted(rows, key=lambda r: int(r["rows"])):
         X, y, numbers, words = load(given.folder, r)
         for m in run:

@@ -200,6 +200,21 @@ def test_explain_leaves_columns_out():
     assert max(parts["word"], parts["number"]) > abs(parts["flag"])
 
 
+def test_progress_is_told_and_may_end_it():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 10)), rng.integers(0, 2, 4000)
+    said = []
+    po.BayesForest(60, 5, random_state=0, n_jobs=1, progress=lambda *a: said.append(a)).fit(X, y)
+    assert said[-1] == (65, 65)
+    assert said == sorted(said)
+
+    def enough(done, total):
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        po.BayesForest(60, 5, random_state=0, progress=enough).fit(X, y)
+
+
 def test_pickles_clones_and_layouts():
     X, y = IRIS
     model = small().fit(X, y)

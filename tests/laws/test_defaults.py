@@ -59,6 +59,7 @@ DEFAULTS = {
         n_trees=150,
         n_members=30,
         random_state=None,
+        progress=None,
         kinds=None,
         class_weight=None,
         max_memory=None,

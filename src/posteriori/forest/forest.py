@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -51,10 +51,12 @@ class Grown:
 
     def posterior(self, codes: Codes, n_jobs: int | None) -> Floats:
         """P(y|x)."""
-        parts = [
-            self.members.sums(codes, n_jobs=n_jobs)[0] / len(self.members),
-            self.trees.sums(codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees),
+        asked: list[Callable[[], Floats]] = [
+            lambda: self.members.sums(codes, n_jobs=n_jobs)[0] / len(self.members),
+            lambda: self.trees.sums(codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees),
         ]
+        silent = np.ones((codes.n, len(self.prior)))  # a part of exponent 0 need not be asked
+        parts = [part() if u > 0 else silent for part, u in zip(asked, self.exponents)]
         return pooled(parts, self.prior, self.exponents)
 
 
@@ -74,6 +76,8 @@ class BayesForest(ReadsTables, PosteriorClassifier):
     ----------
     n_trees, n_members : int
     random_state : int, Generator, RandomState or None
+    progress : callable or None
+        Called now and then with how many members and trees are done, and how many there are; what it raises ends `fit`.
     kinds, class_weight, max_memory, n_jobs : as in `NaiveBayes`
 
     Attributes
@@ -96,6 +100,7 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "n_members": [Interval(Integral, 1, None, closed="left")],
         "random_state": RANDOM_STATE,
+        "progress": [callable, None],
         "kinds": [object],  # the table knows its columns
         "class_weight": [StrOptions({"balanced"}), Mapping, None],
         "max_memory": MAX_MEMORY,
@@ -111,6 +116,7 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         n_members: int = 30,
         *,
         random_state: Any = None,
+        progress: Callable[[int, int], Any] | None = None,
         kinds: Any = None,
         class_weight: Any = None,
         max_memory: float | None = None,
@@ -119,6 +125,7 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         self.n_trees = n_trees
         self.n_members = n_members
         self.random_state = random_state
+        self.progress = progress
         self.kinds = kinds
         self.class_weight = class_weight
         self.max_memory = max_memory
@@ -148,8 +155,18 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         seeds = generator(self.random_state).integers(0, 1 << 63, self.n_members + self.n_trees, dtype=np.uint64)
         own = seeds[: self.n_members], seeds[self.n_members :]
         most = max(WIDEST, A_ROW * n)
-        members = grow_members(codes, coding.blank, y, K, weights, own[0], most, jobs)
-        trees = grow_trees(codes, y, K, weights, tried=_tried(d), drawn=True, seeds=own[1], n_jobs=jobs)
+        members = grow_members(codes, coding.blank, y, K, weights, own[0], most, jobs, self._tell(0))
+        trees = grow_trees(
+            codes,
+            y,
+            K,
+            weights,
+            tried=_tried(d),
+            drawn=True,
+            seeds=own[1],
+            n_jobs=jobs,
+            tell=self._tell(self.n_members),
+        )
         bags = [draw_bags(n, weights, s, jobs) for s in own]
 
         truth, used = trees.truth(codes, y, CONCENTRATIONS, bags[1], jobs)
@@ -168,7 +185,14 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         answers = np.full((n, K), np.nan)
         answers[out] = pooled(parts, prior, u)
         schema = replace(coding.schema, classes=rows.schema.classes, declared_classes=rows.schema.declared_classes)
+        if self.progress is not None:
+            self.progress(len(seeds), len(seeds))
         return Grown(coding, schema, members, trees, c, prior, u), answers
+
+    def _tell(self, before: int) -> Callable[[int], Any] | None:
+        """What kernels call with how many they have done, where somebody listens."""
+        progress, total = self.progress, self.n_members + self.n_trees
+        return None if progress is None else lambda done: progress(before + done, total)
 
     def _refuse_large(self, codes: Codes, y: Array, K: int, weights: Floats | None) -> None:
         """Refuse what would not fit. A tree has up to 1.3 n nodes, seldom so many: if that is too much, two are grown."""

@@ -6,7 +6,7 @@ values have names (`named`). A code that is not below its column's size is a val
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -121,13 +121,14 @@ def grow_trees(
     least: float = 0.0,
     seeds: Array | None = None,
     n_jobs: int | None = None,
+    tell: Callable[[int], Any] | None = None,
 ) -> Trees:
     """A tree of all rows, or with `seeds` one for each of them, of n rows drawn in proportion to the weights.
 
     A node that is not of one class is split where that gains most, even nothing, of the columns in their order or of
     `tried` that are drawn (more, until one has two values). `drawn`: an ordered cut lies anywhere between the codes that it
     parts, and named values are ordered by the share of one class drawn, instead of each in turn. `least` is the weight that
-    either side must have.
+    either side must have. `tell` hears now and then how many trees are done.
 
     >>> codes = Codes(np.array([[0, 1, 2, 3]], np.uint8), (4,), (False,))
     >>> tree = grow_trees(codes, np.array([0, 0, 1, 1]), 2)
@@ -149,6 +150,7 @@ def grow_trees(
         np.zeros(1, dtype=np.uint64) if seeds is None else seeds,
         bagged,
         threads,
+        tell,
     )
     return Trees(*found)
 
@@ -199,12 +201,13 @@ def grow_members(
     seeds: Array,
     most: int,
     n_jobs: int | None = None,
+    tell: Callable[[int], Any] | None = None,
 ) -> Members:
     """A member for each seed, of n rows drawn in proportion to the weights; the tables of a column have `most` numbers.
 
-    `blank` says of which columns code 0 is a missing cell.
+    `blank` says of which columns code 0 is a missing cell; `tell` hears now and then how many members are done.
     """
     threads = n_threads(n_jobs, codes.cells.size * len(seeds) * 20)
     y = np.ascontiguousarray(y, dtype=np.uint32)
-    found = native().grow_members(*codes.told, [int(b) for b in blank], y, K, weights, most, seeds, threads)
+    found = native().grow_members(*codes.told, [int(b) for b in blank], y, K, weights, most, seeds, threads, tell)
     return Members(*found)

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -63,11 +64,12 @@ std::vector<double> running_sums(const Numbers& weights, std::size_t n) {
     return running;
 }
 
-// Ctrl-C ends the work between two trees.
-auto ending() {
-    return [] {
+// Ctrl-C ends the work between two trees; `tell`, where it is a function, hears now and then how many are done.
+auto ending(const nb::object& tell, const std::atomic<std::size_t>& done) {
+    return [&tell, &done] {
         nb::gil_scoped_acquire hold;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!tell.is_none()) tell(done.load());
     };
 }
 
@@ -201,7 +203,7 @@ template <typename C> void bind_members(nb::module_& m) {
     m.def(
         "grow_members",
         [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const Flags& blank, const Classes& y, int K, const Numbers& weights,
-           std::size_t most, const InC<std::uint64_t, 1>& seeds, int threads) {
+           std::size_t most, const InC<std::uint64_t, 1>& seeds, int threads, const nb::object& tell) {
             const auto rows = rows_of<C>(codes, sizes, named, true);
             need_classes(y, rows.n, K);
             need(blank.size() == sizes.size(), "a word on missing cells a column is needed");
@@ -212,15 +214,17 @@ template <typename C> void bind_members(nb::module_& m) {
             for (std::size_t j = 0; j < d; ++j)
                 for (std::size_t r = 0; r < rows.n; ++r) weight[first[j] + rows.column(static_cast<int>(j))[r]] += weights ? weights->data()[r] : 1.0;
             std::vector<Member> grown(M);
+            std::atomic<std::size_t> done{0};
             {
                 nb::gil_scoped_release release;
-                posteriori::Watch watch(ending());
+                posteriori::Watch watch(ending(tell, done));
                 posteriori::parallel_for(M, threads, [&](std::size_t t) {
                     watch();
                     std::vector<double> bag(rows.n);
                     posteriori::draw_bag(rows.n, weights ? running.data() : nullptr, seeds.data()[t], bag.data());
                     grown[t] = posteriori::grow_member<C>(rows, blank.data(), first.data(), weight.data(), y.data(), K, bag.data(), most,
                                                           seeds.data()[t]);
+                    ++done;
                 });
             }
             Member all;
@@ -237,7 +241,7 @@ template <typename C> void bind_members(nb::module_& m) {
                                   owned(std::move(all.tables), {room}), owned(std::move(all.prior), {M, static_cast<std::size_t>(K)}));
         },
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("blank"), nb::arg("y").noconvert(), nb::arg("K"),
-        nb::arg("weights").noconvert().none(), nb::arg("most"), nb::arg("seeds").noconvert(), nb::arg("threads"));
+        nb::arg("weights").noconvert().none(), nb::arg("most"), nb::arg("seeds").noconvert(), nb::arg("threads"), nb::arg("tell") = nb::none());
     m.def(
         "member_sums",
         [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, const Bits& bags, OutC<double, 2> out,
@@ -259,7 +263,8 @@ template <typename C> void bind_codes(nb::module_& m) {
     m.def(
         "grow_trees",
         [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const Classes& y, int K, const Numbers& weights, int criterion,
-           int tried, bool drawn, int max_depth, double least, const InC<std::uint64_t, 1>& seeds, bool bagged, int threads) {
+           int tried, bool drawn, int max_depth, double least, const InC<std::uint64_t, 1>& seeds, bool bagged, int threads,
+           const nb::object& tell) {
             const auto rows = rows_of<C>(codes, sizes, named, true);
             need_classes(y, rows.n, K);
             const auto running = running_sums(weights, rows.n);
@@ -268,9 +273,10 @@ template <typename C> void bind_codes(nb::module_& m) {
             std::vector<CountTree> grown(seeds.shape(0));
             std::vector<std::vector<float>> narrow(grown.size());  // whole numbers, of bags
             std::vector<std::vector<double>> wide(grown.size());
+            std::atomic<std::size_t> done{0};
             {
                 nb::gil_scoped_release release;
-                posteriori::Watch watch(ending());
+                posteriori::Watch watch(ending(tell, done));
                 posteriori::parallel_for(grown.size(), threads, [&](std::size_t t) {
                     watch();
                     std::vector<double> bag;
@@ -287,6 +293,7 @@ template <typename C> void bind_codes(nb::module_& m) {
                         narrow[t].assign(counts.begin(), counts.end());
                     else
                         wide[t].swap(counts);
+                    ++done;
                 });
             }
             const auto classes = static_cast<std::size_t>(K);
@@ -294,7 +301,7 @@ template <typename C> void bind_codes(nb::module_& m) {
         },
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("y").noconvert(), nb::arg("K"),
         nb::arg("weights").noconvert().none(), nb::arg("criterion"), nb::arg("tried"), nb::arg("drawn"), nb::arg("max_depth"), nb::arg("least"),
-        nb::arg("seeds").noconvert(), nb::arg("bagged"), nb::arg("threads"));
+        nb::arg("seeds").noconvert(), nb::arg("bagged"), nb::arg("threads"), nb::arg("tell") = nb::none());
     m.def(
         "tree_leaves",
         [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, OutC<std::int32_t, 2> out, int threads) {
