@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from posteriori.kernels import densities, families, margin, mixture, naive, native, neighbors, network, pairs
+from posteriori.kernels import densities, families, margin, mixture, naive, native, neighbors, network, pairs, trees
 
-MODULES = (densities, families, margin, mixture, naive, neighbors, network, pairs)
+MODULES = (densities, families, margin, mixture, naive, neighbors, network, pairs, trees)
 CLASSES = ("JunctionPlan", "JunctionState", "NumericColumns", "Curves")
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
@@ -55,6 +55,7 @@ def valid_calls() -> Calls:
     rng = np.random.default_rng(0)
     for kind in (np.uint8, np.uint16):
         _naive(rng, kind)
+        _trees(rng, kind)
     for kind in (np.float64, np.float32):
         _neighbors(rng, kind)
         _margin(rng, kind)
@@ -233,6 +234,22 @@ def _margin(rng: np.random.Generator, kind: type) -> None:
     margin.sparse_kernel_rows(spec, some, squares[:7].copy(), columns, np.zeros((8, n), kind), slot)
 
 
+def _trees(rng: np.random.Generator, kind: type) -> None:
+    sizes = (3, 2, 5)
+    codes = trees.Codes(np.array([rng.integers(0, s, 12) for s in sizes]).astype(kind), sizes, (True, False, True))
+    y, weights, seeds = rng.integers(0, 2, 12).astype(np.uint32), np.ones(12), np.arange(3, dtype=np.uint64)
+    for bagged in (None, seeds):
+        grown = trees.grow_trees(codes, y, 2, weights, seeds=bagged, tried=2, drawn=True, n_jobs=1)
+        bags = trees.draw_bags(12, weights, seeds[: len(grown)], n_jobs=1)
+        grown.leaves(codes, n_jobs=1)
+        grown.sums(codes, 1.0, bags, n_jobs=1)
+        grown.truth(codes, y, [0.5, 2.0], bags, n_jobs=1)
+        if bagged is None:
+            grown.path_counts(codes, y, weights)
+    members = trees.grow_members(codes, [False, True, False], y, 2, weights, seeds, 1000, n_jobs=1)
+    members.sums(codes, trees.draw_bags(12, weights, seeds, n_jobs=1), n_jobs=1)
+
+
 def ints(items: list[Any]) -> np.ndarray:
     return np.array(items, np.int32)
 
@@ -299,6 +316,10 @@ def spoilt(arg: Any) -> Iterator[tuple[str, Any]]:
                     wrong = arg.copy()
                     wrong[where] = np.array(value).astype(arg.dtype)
                     yield f"{value} at {where}", wrong
+    elif isinstance(arg, tuple):
+        for i, part in enumerate(arg):
+            for what, wrong in spoilt(part):
+                yield f"item {i} {what}", (*arg[:i], wrong, *arg[i + 1 :])
     elif isinstance(arg, list):
         yield "list cut", arg[:-1]
         yield "empty list", []
@@ -332,7 +353,7 @@ def run_all() -> None:
                 again[i] = wrong
                 try:
                     call(*again)
-                except (ValueError, TypeError, IndexError, MemoryError, OverflowError):
+                except (ValueError, TypeError, IndexError, MemoryError, OverflowError, RuntimeError):
                     raised += 1
     print("raised", raised)
 
