@@ -45,6 +45,47 @@ def test_wrong_questions_are_one_line(run, asia, words, code, said):
     assert said in done.stderr
 
 
+@pytest.fixture
+def cut(run, tmp_path):
+    """A trained network over a number that was cut, and a date that was."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    days = pd.Timestamp("2020-01-10") + pd.to_timedelta(rng.integers(0, 60, 200) + 90 * y, unit="D")
+    frame = pd.DataFrame({"x": rng.normal(3 * y), "d": days.strftime("%Y-%m-%d"), "class": np.array(["no", "yes"])[y]})
+    frame.to_csv(tmp_path / "cut.csv", index=False)
+    path = tmp_path / "net.posteriori"
+    assert run("train", tmp_path / "cut.csv", "-t", "class", "-m", "network", "-o", path, "-q").exit_code == 0
+    return path
+
+
+def test_states_of_a_number_are_ranges_and_a_number_falls_into_its_bin(run, cut):
+    model = po.load(cut)
+    (cuts,) = (c for n, c in model.cuts_.items() if n == "x")
+    assert len(cuts)
+    told = json.loads(run("query", cut, "--json").stdout)
+    assert next(iter(told["nodes"]["x"])) == f"< {cuts[0]:.5g}"
+    assert next(iter(told["nodes"]["d"])).startswith("< 2020-0")
+    assert told["nodes"]["x"] == pytest.approx(dict(zip(told["nodes"]["x"], model.net_.marginals({})["x"].values())))
+    for value in (-50.0, float(cuts[0]), float(np.nextafter(cuts[0], -np.inf)), 50.0):
+        code = int((cuts <= value).sum())
+        found = json.loads(run("query", cut, "-e", f"x={value!r}", "--json").stdout)
+        assert found["evidence"]["x"] == list(told["nodes"]["x"])[code]
+        want = model.net_.marginals({"x": code})["class"]
+        assert found["nodes"]["class"] == pytest.approx({str(s): p for s, p in want.items()})
+        again = json.loads(run("query", cut, "-e", f"x={found['evidence']['x']}", "--json").stdout)
+        assert again == found
+    assert json.loads(run("query", cut, "-e", "d=2020-01-11", "--json").stdout)["evidence"]["d"].startswith("< 2020")
+    shown = run("query", cut).stdout
+    assert f"≥ {cuts[-1]:.5g}" in shown
+
+
+@pytest.mark.parametrize("told", ["x=abc", "x=nan", "x=inf", "x=", "d=soon", "d=2020-02-30"])
+def test_what_falls_into_no_bin_is_one_line(run, cut, told):
+    done = run("query", cut, "-e", told)
+    assert (done.exit_code, len(done.stderr.splitlines())) == (4, 1), done.output
+    assert "takes a" in done.stderr
+
+
 def test_structure_draws_and_saves_a_network(run, data, tmp_path):
     svg, dot, bif = tmp_path / "s.svg", tmp_path / "s.dot", tmp_path / "s.bif"
     done = run("structure", data, "--svg", svg, "--dot", dot, "-o", bif)

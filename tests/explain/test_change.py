@@ -171,3 +171,44 @@ def test_missing_in_any_spelling():
     model = po.NaiveBayes().fit(X, [0, 0, 1, 1] * 5)
     said = [str(model.explain({"n": v, "a": "p"})) for v in (None, np.nan, pd.NA, pd.NaT)]
     assert len(set(said)) == 1
+
+
+def dated(seed, kind=po.NaiveBayes, n=150):
+    """A table with a date and its parts, as a file's dates become columns."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    when = pd.Timestamp("2020-01-10") + pd.to_timedelta(rng.integers(0, 200, n) + 20 * y, unit="D")
+    X = pd.DataFrame({"d": when, "x": rng.normal(y)})
+    X["d.month"] = X["d"].dt.month.astype(object)
+    X["d.weekday"] = X["d"].dt.day_of_week.astype(object)
+    return kind(kinds={"d.month": "categorical", "d.weekday": "categorical"}).fit(X, y), X
+
+
+@pytest.mark.parametrize("kind", [po.NaiveBayes, po.TAN, po.AODE], ids=["naive", "TAN", "AODE"])
+@given(seed=st.integers(0, 200))
+@settings(max_examples=8, deadline=None)
+def test_the_parts_of_a_date_change_with_their_date_alone(kind, seed):
+    model, X = dated(seed % 5, kind)
+    row = X.iloc[[seed % len(X)]]
+    why = model.explain(row)
+    assert {p.column: p.value for p in why.parts}["d"] == row["d"].iloc[0].date()
+    for change in why.changes:
+        moved = {name: new for name, (_, new) in change.values.items()}
+        other = row.assign(**{name: [new] for name, new in moved.items()})
+        other["d"] = pd.to_datetime(other["d"])
+        assert other["d.month"].iloc[0] == other["d"].dt.month.iloc[0]
+        assert other["d.weekday"].iloc[0] == other["d"].dt.day_of_week.iloc[0]
+        assert model.predict(other)[0] == change.decision != why.decision
+        assert "d." not in str(change)
+        if "d" in moved:
+            day = moved["d"]
+            assert str(day) in str(change)
+            assert len(str(day)) == 10  # a whole day, as all are
+
+
+def test_a_date_whose_month_is_fixed_stays():
+    model, X = dated(0)
+    for i in range(10):
+        row = X.iloc[[i]]
+        assert all("d" not in c.values for c in model.explain(row, fixed=["d.month"]).changes)
+        assert all(set(c.values) == {"x"} for c in model.explain(row, fixed=["d"]).changes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,40 @@ def test_wide_letters_keep_the_bars_in_line():
         return sum(0 if c == "\u0301" else 1 + (c in "糖度高低") for c in before)
 
     assert len({cells(line) for line in lines}) == 1
+
+
+TEXTS = ["free cash, win now", "hello mum how are you", "win a cash prize", "see you at home", "call to win", "at home"]
+
+
+def of_texts(unseen="missing"):
+    texts = TEXTS * 5
+    return po.NaiveBayes(kinds={"msg": "text"}, unseen=unseen).fit(
+        {"msg": texts, "n": list(range(30))}, ["spam", "ham"] * 15
+    )
+
+
+@pytest.mark.parametrize("unseen", ["missing", "mass"])
+def test_what_words_say_adds_up_to_what_their_text_says(unseen):
+    model = of_texts(unseen)
+    for text in (*TEXTS, "win win win", "never met", "", None):
+        for part in model.explain({"msg": text, "n": 3}).parts:
+            if part.column == "msg":
+                assert sum(odds for _, odds in part.words) == pytest.approx(part.log_odds)
+                sizes = [abs(odds) for _, odds in part.words]
+                assert sizes == sorted(sizes, reverse=True)
+                assert {w for w, _ in part.words} == set(re.findall(r"\w\w+", text or ""))
+            else:
+                assert part.words == ()
+
+
+def test_a_long_text_is_cut_and_its_strongest_words_are_told():
+    model = of_texts()
+    why = model.explain({"msg": "win cash " + "and so on " * 100, "n": 3})
+    lines = str(why).splitlines()[1:]
+    assert max(map(len, lines)) < 120
+    assert any("· win" in line for line in lines)
+    assert "and so on and so on and so on and so on" not in str(why)
+    assert max(map(len, why.text(width=10, names=30).splitlines()[1:])) <= 30 + 10 + 14
+    face = why._repr_html_()
+    assert "· win" in face
+    assert len(face) < 12_000

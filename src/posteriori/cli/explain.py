@@ -31,7 +31,7 @@ def run_explain(
     else:
         out = console()
         wide = max(8, min(40, out.width - 50))
-        out.print(why.text(width=wide), markup=False, highlight=False)
+        out.print(why.text(width=wide, names=max(12, out.width - wide - 14)), markup=False, highlight=False)
 
 
 def the_row(model: Any, data: str, row: int, encoding: str | None = None) -> dict[str, Any]:
@@ -57,6 +57,11 @@ def _class(name: str | None, classes: dict[str, Any]) -> Any:
     return None if name is None else classes[name]
 
 
+def _part(part: Any) -> dict[str, Any]:
+    words = {"words": dict(part.words)} if part.words else {}
+    return {"column": part.column, "value": part.value, "log_odds": part.log_odds, **words}
+
+
 def _told(why: Any) -> dict[str, Any]:
     return {
         "decision": why.decision,
@@ -64,7 +69,7 @@ def _told(why: Any) -> dict[str, Any]:
         "against": why.against,
         "log_odds": why.log_odds,
         "prior": why.prior,
-        "parts": [{"column": p.column, "value": p.value, "log_odds": p.log_odds} for p in why.parts],
+        "parts": [_part(p) for p in why.parts],
         "together": why.together,
         "posterior": {str(c): p for c, p in why.posterior.items()},
         "risk": {str(a): r for a, r in why.risk.items()},

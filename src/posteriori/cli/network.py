@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import pathlib
 import shlex
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from ..drafts import whole_file
 from ..errors import BadParameter, BadValue, UnknownColumn, WriteError, did_you_mean, listed
 from ..network.formats import suffix_of
 from ..store.file import save
+from ..table.dates import DAY
+from .models import inner
 from .plain import cut, plain
 from .render import busy, console, line
 
@@ -22,8 +26,8 @@ BAR = 30
 
 def run_query(network: str, evidence: list[str] | None, target: str | None, ask_next: bool, as_json: bool) -> None:
     """P(state | evidence) as bars; with --next the question that tells most of the target."""
-    net = open_network(network)
-    found = told_evidence(net, evidence)
+    net, bins = open_network(network)
+    found = told_evidence(net, evidence, bins)
     if ask_next and target is None:
         raise BadParameter("--next needs a --target: the question that tells most of what?")
     if target is not None and target not in net.nodes:
@@ -32,9 +36,9 @@ def run_query(network: str, evidence: list[str] | None, target: str | None, ask_
     worth = net.value_of_information(target, found) if ask_next and target is not None else {}
     if as_json:
         chosen = {target: shown[target]} if target else shown
-        states = {n: {str(s): p for s, p in marginal.items()} for n, marginal in chosen.items()}
+        states = {n: {_state(n, s, bins): p for s, p in marginal.items()} for n, marginal in chosen.items()}
         told = {
-            "evidence": {n: str(s) for n, s in found.items()},
+            "evidence": {n: _state(n, s, bins) for n, s in found.items()},
             "probability": net.probability(found),
             "nodes": states,
         }
@@ -42,31 +46,53 @@ def run_query(network: str, evidence: list[str] | None, target: str | None, ask_
         return
     out = console()
     if found:
-        said = ", ".join(f"{n} = {s}" for n, s in found.items())
+        said = ", ".join(f"{n} = {_state(n, s, bins)}" for n, s in found.items())
         line(out, f"given {said} (probability {net.probability(found):.4g})", "bold")
     for node in [target] if target else [n for n in net.nodes if n not in found]:
-        _bars(out, node, shown[node])
+        _bars(out, node, {_state(node, s, bins): p for s, p in shown[node].items()})
     if ask_next:
         _say_next(out, target, worth)
 
 
-def open_network(path: str) -> Any:
-    """A network from a file of any format, or from a model file."""
-    if path.endswith(".posteriori"):
-        from ..store.file import load
+@dataclass(frozen=True)
+class Bins:
+    """The states of a number that was cut: where, and what they are called."""
 
-        net = load(path)
-        net = getattr(net, "net_", net)
+    cuts: Any
+    labels: tuple[str, ...]
+    dates: bool
+
+
+def open_network(path: str) -> tuple[Any, dict[str, Bins]]:
+    """(a network from a file of any format, or from a model file; the nodes of it whose states are bins)."""
+    if path.endswith(".posteriori"):
+        from ..report.whatif import bin_labels
+        from ..store.file import load
+        from ..table.calendar import dates_in
+
+        model = load(path)
+        model = inner(model) if hasattr(model, "predict_proba") else model
+        net = getattr(model, "net_", model)
         if not hasattr(net, "marginals"):
             raise BadValue(f"{path} holds a {type(net).__name__}, which is no network")
-        return net
+        dates = dates_in(getattr(model, "schema_", None))
+        cuts = getattr(model, "cuts_", {}) if net is not model else {}
+        return net, {n: Bins(c, bin_labels(c, n in dates), n in dates) for n, c in cuts.items() if n in net.nodes}
     from ..network.bayesnet import BayesNet
 
-    return BayesNet.read(path)
+    return BayesNet.read(path), {}
 
 
-def told_evidence(net: Any, options: list[str] | None) -> dict[str, Any]:
-    """`--evidence xray=yes` as findings; a state may be written as a number where the network has numbers."""
+def _state(node: str, state: Any, bins: dict[str, Bins]) -> str:
+    """A state by its name; a bin by its range."""
+    return bins[node].labels[state] if node in bins and isinstance(state, int) else str(state)
+
+
+def told_evidence(net: Any, options: list[str] | None, bins: dict[str, Bins]) -> dict[str, Any]:
+    """`--evidence xray=yes` as findings; a state may be written as a number where the network has numbers.
+
+    Of a number that was cut, the range of a bin or any number, which falls into its bin; of a date a day.
+    """
     found: dict[str, Any] = {}
     for option in options or []:
         node, equals, state = option.partition("=")
@@ -75,7 +101,9 @@ def told_evidence(net: Any, options: list[str] | None) -> dict[str, Any]:
         if node not in net.nodes:
             raise UnknownColumn(f"no node {node!r}{did_you_mean(node, net.nodes) or '.'} Nodes: {listed(net.nodes)}")
         states = net.states(node)
-        by_text = {str(s): s for s in states}
+        by_text = {_state(node, s, bins): s for s in states}
+        if state not in by_text and node in bins:
+            by_text = {**by_text, state: _bin_of(node, state, bins[node])}
         if state not in by_text:
             hint = did_you_mean(state, by_text) or "."
             raise BadValue(f"{node!r} has no state {state!r}{hint} States: {listed(by_text)}")
@@ -83,6 +111,18 @@ def told_evidence(net: Any, options: list[str] | None) -> dict[str, Any]:
             raise BadParameter(f"--evidence tells {node!r} twice")
         found[node] = by_text[state]
     return found
+
+
+def _bin_of(node: str, told: str, bins: Bins) -> int:
+    """The bin that a number, or a day, falls into."""
+    try:
+        value = float(np.datetime64(told, "us").astype(np.int64)) / DAY if bins.dates else float(told)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        needed = "a day, as 2026-11-17," if bins.dates else "a number"
+        raise BadValue(f"{node!r} takes {needed} or one of {listed(bins.labels)}. Got {told!r} instead.")
+    return int(np.searchsorted(bins.cuts, value, side="right"))
 
 
 def _bars(out: Any, node: str, states: dict[Any, float]) -> None:

@@ -3,7 +3,8 @@
 Least is: of the fewest attributes; then by the smallest move, a number's being measured by its column's range and any other
 change counting as a whole range. One attribute: every candidate is tried. Several: for each rival class, the change that
 moves ln P(rival|x)/P(decided|x) most is added until the decision turns, and what was not needed is taken back. Of a naive
-model this finds the fewest attributes under zero-one loss, of others a good set, not always the least.
+model this finds the fewest attributes under zero-one loss, of others a good set, not always the least. Parts of a date (its
+month, its weekday) change with their date alone.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Judge:
     decided: int
 
     def __call__(self, changes: Sequence[Values]) -> tuple[Floats, Ints]:
-        logs = log_posteriors(self.model, self.case, changes)
+        logs = log_posteriors(self.model, self.case, [self.case.linked(change) for change in changes])
         return logs, self.decide(logs)
 
     def odds(self, logs: Floats, rival: int, best: int) -> Floats:
@@ -169,7 +170,10 @@ def _nearest(
 def _short(judge: Judge, rest: Values, j: int, own: float, to: float, width: float, whole: bool) -> float:
     """A number of few digits at or beyond `to`, seen from `own`, that turns the decision too."""
     beyond = math.ceil if to > own else math.floor
-    tries = [float(beyond(to))] if whole else [_rounded(to, beyond, width, digits) for digits in range(6)]
+    if whole:  # the nearer first: in the middle of a day it is that day
+        tries = sorted({float(math.floor(to)), float(math.ceil(to))}, key=lambda v: abs(v - own))
+    else:
+        tries = [_rounded(to, beyond, width, digits) for digits in range(6)]
     good = [v for v, ok in zip(tries, judge.turned([rest | {j: v} for v in tries])) if ok]
     near = [v for v in good if abs(v - own) <= 1.25 * abs(to - own)]
     return (near or good[-1:] or [to])[0]
@@ -194,17 +198,26 @@ def _between(low: float, high: float, n: int) -> Floats:
 def _told(judge: Judge, values: Values, actions: Sequence[Any]) -> Change:
     case = judge.case
     logs, acts = judge([values])
-    moved = {case.names[j]: (None if case.missing(j) else case.cells[j], v) for j, v in values.items()}
+    moved = {
+        case.names[j]: tuple(case.told(j, v) if j in case.dates else v for v in (_own(case, j), value))
+        for j, value in case.linked(values).items()
+        if j in values or value != _own(case, j)
+    }
     return Change(moved, actions[int(acts[0])], float(np.exp(logs[0].max())))
+
+
+def _own(case: Case, j: int) -> Any:
+    return None if case.missing(j) else case.cells[j]
 
 
 def choices_of(model: Any, case: Case, background: Any, fixed: Sequence[int]) -> list[list[Any]]:
     """Of each column the other values that are tried: categories, or a grid over the range that its numbers have."""
     ranges = _ranges(model, case, background)
     found: list[list[Any]] = []
+    still = {*fixed, *case.parts_of_dates, *(j for j, parts in case.dates.items() if {*parts.values()} & {*fixed})}
     for j, cell in enumerate(case.cells):
         values: list[Any] = []
-        if j in fixed:
+        if j in still:
             pass
         elif case.coded:
             values = list(range(int(model.n_categories_[j])))
@@ -212,8 +225,11 @@ def choices_of(model: Any, case: Case, background: Any, fixed: Sequence[int]) ->
             if ranges[j] is not None:
                 low, high, whole = ranges[j]
                 values = np.unique(_between(low, high, GRID)).tolist()
-                if _is_whole(cell) and (_whole_ends(low, high, cell) if whole is None else whole):
+                days = j in case.dates
+                if _is_whole(cell) and (days or (_whole_ends(low, high, cell) if whole is None else whole)):
                     values = sorted({float(round(v)) for v in values})
+                if days and not case.missing(j):  # every weekday is near
+                    values = sorted({*values, *(cell + k for k in range(-6, 7) if low <= cell + k <= high)})
         elif case.schema is not None and case.schema.columns[j].kind in ("categorical", "binary"):
             values = list(case.schema.columns[j].values)
         found.append([v for v in values if case.missing(j) or v != cell])

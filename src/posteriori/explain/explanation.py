@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import unicodedata
 from dataclasses import dataclass
@@ -24,20 +25,30 @@ class Part:
     """What one attribute of a row says: the log-odds that its value adds."""
 
     column: str
-    value: Any
+    value: Any  # days as a date, a weekday by its name
     log_odds: float
+    words: tuple[tuple[str, float], ...] = ()  # of a text: what each of its words says, strongest first
+
+    def strongest(self, most: int = 6) -> tuple[tuple[str, float], ...]:
+        """The words that say the most, but none that would be printed as 0.00."""
+        return tuple(w for w in self.words[:most] if abs(w[1]) >= 0.005)
 
 
 @dataclass(frozen=True)
 class Change:
-    """Other values of some attributes of a row, the decision that they lead to, and its probability."""
+    """Other values of some attributes of a row, the decision that they lead to, and its probability.
+
+    A date comes with those of its parts that are columns; as text they are left out, the date says them.
+    """
 
     values: dict[str, tuple[Any, Any]]  # column → (what it is, what it would have to be)
     decision: Any
     probability: float
 
     def __str__(self) -> str:
-        moved = [f"{shown(name)}: {shown(old)} → {shown(new)}" for name, (old, new) in self.values.items()]
+        dated = {name for name, (_, new) in self.values.items() if isinstance(new, datetime.date)}
+        told = {n: v for n, v in self.values.items() if n.rpartition(".")[0] not in dated}
+        moved = [f"{brief(name)}: {brief(old)} → {brief(new)}" for name, (old, new) in told.items()]
         return f"{', '.join(moved)} gives {shown(self.decision)}"
 
 
@@ -84,20 +95,29 @@ class Explanation:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, most: int = 12, width: int = 24) -> str:
-        """Bars to the right speak for the target, to the left against it; the weakest attributes in one line."""
+    def text(self, most: int = 12, width: int = 24, names: int = 84) -> str:
+        """Bars to the right speak for the target, to the left against it; the weakest attributes in one line.
+
+        `width` is that of the bars, `names` that of the longest name of an attribute with its value.
+        """
         told, rest = self.strongest(most)
-        rows = [("(prior)", self.prior), *((f"{shown(p.column)} = {shown(p.value)}", p.log_odds) for p in told)]
+        rows = [("(prior)", self.prior)]
+        for p in told:
+            rows.append((f"{brief(p.column)} = {brief(p.value)}", p.log_odds))
+            rows += [(f"  · {brief(word, 24)}", odds) for word, odds in p.strongest()]
         rows += [(f"({len(rest)} other{'s' * (len(rest) > 1)})", _total(*(p.log_odds for p in rest)))] if rest else []
         rows += [("(together)", self.together)] if self.way != "sum" else []
         top = max([abs(v) for _, v in rows if math.isfinite(v)], default=0.0) or 1.0
+        rows = [(_fitted(name, names), value) for name, value in rows]
         wide = max(_cells(name) for name, _ in rows)
         lines = [
             f"{shown(self.decision)}: P({shown(self.target)}) = {self.posterior[self.target]:.4g}, "
             f"log-odds against {shown(self.against)} {self.log_odds:+.2f}; {WAYS[self.way]}"
         ]
+        far = max(7, *(len(f"{value:+.2f}") for _, value in rows))
         lines += [
-            f"  {name}{' ' * (wide - _cells(name))} {value:+7.2f}  {_bar(value / top, width)}" for name, value in rows
+            f"  {name}{' ' * (wide - _cells(name))} {value:+{far}.2f}  {_bar(value / top, width)}"
+            for name, value in rows
         ]
         lines += [f"  otherwise if {change}" for change in self.changes]
         return "\n".join(line.rstrip() for line in lines)
@@ -123,6 +143,16 @@ def shown(value: Any) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
 
 
+def brief(value: Any, most: int = 40) -> str:
+    """The same, cut where it is long.
+
+    >>> brief("x" * 50)[-3:], len(brief("x" * 50))
+    ('xx…', 40)
+    """
+    text = shown(value[: 4 * most] if isinstance(value, str) else value)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def _total(*odds: float) -> float:
     """Σ; 0 where one class is ruled out by this and the other by that, as it is where neither is possible."""
     found = sum(odds)
@@ -132,6 +162,15 @@ def _total(*odds: float) -> float:
 def _cells(text: str) -> int:
     """How many cells of a terminal a text takes."""
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def _fitted(text: str, most: int) -> str:
+    """A text within so many cells of a terminal."""
+    if _cells(text) <= most:
+        return text
+    while text and _cells(text) > most - 1:
+        text = text[:-1]
+    return text + "…"
 
 
 def _bar(share: float, width: int) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadValue
+from ..table.calendar import date_of, dates_in, part_of, weekday_text
+from ..table.dates import holds_dates
 from ..table.encode import numbers
 from ..table.frame import Frame
 from ..table.rows import open_rows
@@ -32,6 +34,7 @@ class Case:
         self.names = self.schema.names if self.schema else tuple(frame.name(j) for j in range(frame.d))
         self.row, self.sparse = row, frame.sparse is not None
         self.cells = [] if self.sparse else [_cell(frame.column(j)) for j in range(frame.d)]
+        self._come_as_dates = {n for n, c in zip(self.names, self.cells) if holds_dates(np.array([c], dtype=object))}
         for j, cell in enumerate(self.cells):
             if self.schema and self.measured(j) and type(cell) not in (int, float, type(None)):
                 self.cells[j] = float(numbers(frame, [j])[0, 0])  # a date, a number as a text
@@ -46,6 +49,37 @@ class Case:
         """Whether the cell is empty."""
         value = self.cells[j]
         return value is None or (isinstance(value, float) and math.isnan(value))
+
+    @cached_property
+    def dates(self) -> dict[int, dict[str, int]]:
+        """The columns that are dates by place, each with the places of those that are its parts."""
+        place = {n: j for j, n in enumerate(self.names)}
+        found = dates_in(self.schema, self._come_as_dates)
+        return {place[d]: {part: place[n] for part, n in parts.items()} for d, parts in found.items() if d in place}
+
+    @cached_property
+    def parts_of_dates(self) -> frozenset[int]:
+        """The columns that are parts of dates."""
+        return frozenset(k for parts in self.dates.values() for k in parts.values())
+
+    @cached_property
+    def _weekdays(self) -> frozenset[int]:
+        return frozenset(parts["weekday"] for parts in self.dates.values() if "weekday" in parts)
+
+    def told(self, j: int, value: Any) -> Any:
+        """A cell of column j as people read it: days as a date, 0 as Monday where it is a weekday."""
+        if j in self.dates and not isinstance(value, bool):
+            return date_of(value)
+        return weekday_text(value) if j in self._weekdays and isinstance(value, int | float) else value
+
+    def linked(self, change: dict[int, Any]) -> dict[int, Any]:
+        """A change, with the parts of every date that it moves: month and weekday never part from their day."""
+        moved = {k: (v, part) for j, v in change.items() for part, k in self.dates.get(j, {}).items()}
+        return change | {k: self._part(k, v, part) for k, (v, part) in moved.items()} if moved else change
+
+    def _part(self, k: int, days: Any, part: str) -> Any:
+        found = part_of(days, part)
+        return float(found) if found is not None and self.measured(k) else found
 
     def copies(self, changes: Sequence[dict[int, Any]]) -> Any:
         """A table with a row for each change: place → the cell it has there instead; None is a missing one."""

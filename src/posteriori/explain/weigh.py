@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from ..arrays import Floats
+from ..bayes.densities import Words
 from ..errors import ImpossibleEvidence, ModelError
 from ..kernels.naive import normalise
 from .rows import Case
@@ -82,6 +83,20 @@ def weigh(model: Any, case: Case, background: Any, t: int, a: int) -> tuple[str,
         parts = np.nan_to_num(whole - rest, nan=0.0, posinf=np.inf, neginf=-np.inf)
         together = np.nan_to_num(whole - prior - parts.sum(), nan=0.0, posinf=np.inf, neginf=-np.inf)
     return way, prior, parts, float(together)
+
+
+def said_words(model: Any, row: Any, t: int, a: int) -> dict[int, tuple[tuple[str, float], ...]]:
+    """Of each text of one row, by place, what its words say, strongest first; they add up to what the text says."""
+    found: dict[int, tuple[tuple[str, float], ...]] = {}
+    densities = model.factored_.densities if hasattr(model, "factored_") else ()
+    texts = [density for density in densities if isinstance(density, Words)]
+    frame: Any = model._opened(row) if texts else None
+    for density in texts:
+        words, said = density.said(frame)
+        weight = odds(said, t, a)
+        order = np.argsort(-np.abs(weight), kind="stable").tolist()
+        found[density.where[0]] = tuple((words[i], float(weight[i])) for i in order)
+    return found
 
 
 def _without(model: Any, case: Case) -> Floats | None:

@@ -15,7 +15,7 @@ from ..errors import BadParameter, ModelError, UnknownColumn, UnknownValue, did_
 from .change import Judge, choices_of, least_changes
 from .explanation import Change, Explanation, Part
 from .rows import Case
-from .weigh import log_posterior, weigh
+from .weigh import log_posterior, said_words, weigh
 
 
 def explain(
@@ -87,6 +87,7 @@ def explain(
     if changes and not case.sparse:
         choices = choices_of(inner, case, background, held)
         found = least_changes(Judge(inner, case, decide, decided), choices, parts, int(order[0]), actions, changes)
+    words = said_words(inner, case.row, t, a) if way == "sum" else {}
     ranked = np.argsort(-np.abs(parts), kind="stable")
     cells = _cells(case, ranked)
     return Explanation(
@@ -95,7 +96,9 @@ def explain(
         way,
         prior,
         tuple(
-            Part(case.names[j], cell, float(parts[j])) for j, cell in zip(ranked, cells) if parts[j] or not case.sparse
+            Part(case.names[j], case.told(j, cell), float(parts[j]), words.get(j, ()))
+            for j, cell in zip(ranked.tolist(), cells)
+            if parts[j] or not case.sparse
         ),
         together,
         dict(zip(classes, posterior[0].tolist())),

@@ -13,11 +13,13 @@ from ..arrays import Ints
 from ..errors import PosterioriError
 from ..explain.weigh import odds
 from ..explain.why import explain
+from ..table.calendar import date_of, weekday_text, weekdays_in
 from .charts import bars_chart
 from .evidence import Evidence
 from .markup import cut, percent, say
 from .sections import note, section
 from .survey import class_order
+from .vocabulary import texts_of, words_of_rows
 from .words import WORDS
 
 MEAN_OF = 5  # rows of a picture without rows
@@ -25,6 +27,7 @@ FEWEST = 3
 MOST_CLASSES = 3  # that have a typical case
 MOST_ROWS = 2  # of a kind, with rows
 MOST_BARS = 8
+MOST_WORDS = 7  # of a text
 MOST_NATS = 50.0
 MEAN_OVER, MOST_AVERAGED = 60, 60  # rows and columns of a model whose attributes are averaged over, one by one
 
@@ -82,7 +85,7 @@ def _card(e: Evidence, key: str, parts: tuple[Any, ...], rows: Ints) -> str:
         return ""
     weights = dict(sorted(found.parts.items(), key=lambda part: -abs(part[1])))
     order = list(weights)
-    cells = {c: cell(e, int(rows[0]), e.place[c]) for c in order[:MOST_BARS]} if alone else {}
+    cells = {c: cell(e, int(rows[0]), e.place[c]) for c in order[:MOST_BARS] if c in e.place} if alone else {}
     bars = [(WORDS["prior"][0], found.prior)]
     bars += [(_called(column, cells), weights[column]) for column in order[:MOST_BARS]]
     if len(order) > MOST_BARS:
@@ -114,7 +117,10 @@ def _called(column: str, cells: dict[str, Any]) -> str:
 def cell(e: Evidence, row: int, j: int) -> Any:
     """One cell as Python has it."""
     value = e.frame.column(j)[row]
-    return value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
+    value = value.as_py() if hasattr(value, "as_py") else value.item() if isinstance(value, np.generic) else value
+    if e.names[j] in e.dates:
+        return date_of(value)
+    return weekday_text(value) if e.names[j] in weekdays_in(e.dates) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +143,22 @@ def explained(e: Evidence, rows: Ints, t: int, a: int, change: bool) -> Reasons 
             if sums is not None and not (change and few):
                 prior, parts = sums
                 mean = np.clip(odds(parts, t, a), -MOST_NATS, MOST_NATS).mean(axis=0)
-                return Reasons(_held(odds(prior, t, a)), dict(zip(e.names, mean.tolist())))
+                said = dict(zip(e.names, mean.tolist()))
+                return Reasons(_held(odds(prior, t, a)), _by_words(said, words_of_rows(e, X, len(rows), t, a)))
             return _each(e, rows, t, a, change) if few else None
     except PosterioriError:
         return None
+
+
+def _by_words(said: dict[str, float], words: dict[str, dict[str, float]]) -> dict[str, float]:
+    """What columns say; of a text what its strongest words do, and the rest of it."""
+    out = {c: v for c, v in said.items() if c not in words}
+    for column, found in words.items():
+        strong = sorted(found, key=lambda w: -abs(found[w]))[:MOST_WORDS]
+        told = {f"“{cut(w, 30)}”" if len(words) == 1 else f"{cut(column, 12)} “{cut(w, 20)}”": found[w] for w in strong}
+        told = {label: _held(v) for label, v in told.items() if abs(v) >= 0.005}
+        out |= told | {f"{cut(column, 24)} …": _held(said[column] - sum(told.values()))}
+    return out
 
 
 def _each(e: Evidence, rows: Ints, t: int, a: int, change: bool) -> Reasons:
@@ -150,9 +168,12 @@ def _each(e: Evidence, rows: Ints, t: int, a: int, change: bool) -> Reasons:
     options: dict[str, Any] = {"background": background, "changes": int(change)}
     found = [explain(e.inner, _safe_indexing(e.X, [int(r)]), e.classes[t], e.classes[a], **options) for r in rows]
     parts = dict.fromkeys(e.names, 0.0)
+    words: dict[str, dict[str, float]] = {}
     for why in found:
         for p in why.parts:
             parts[p.column] = parts.get(p.column, 0.0) + _held(p.log_odds) / len(found)
+    if texts_of(e.inner):
+        words = words_of_rows(e, _safe_indexing(e.X, rows), len(rows), t, a)
     together = sum(_held(why.together) for why in found) / len(found)
     told = str(found[0].changes[0]) if change and found[0].changes else ""
-    return Reasons(_held(found[0].prior), parts, together, told)
+    return Reasons(_held(found[0].prior), _by_words(parts, words), together, told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -11,6 +12,7 @@ from sklearn.utils import _safe_indexing
 from ..bayes.naive import NaiveBayes
 from ..decision.decide import best_action
 from ..errors import PosterioriError
+from ..table.calendar import part_of, weekday_text
 from .evidence import Evidence
 from .markup import cut, data_block, esc, name, percent, say
 from .nomogram import MOST_DRAWN, nomogram_svg, scales
@@ -172,6 +174,7 @@ def _drawings(e: Evidence, table: WhatIf) -> str:
 def _plain(e: Evidence, table: WhatIf) -> dict[str, Any]:
     """The tables as JSON: −∞ is null, numbers have 14 digits."""
     matrix = e.loss.matrix[:-1] if e.loss.reject else e.loss.matrix
+    agree = agreements(table, e.dates)
     return {
         "classes": [cut(c) for c in e.classes],
         "prior": _numbers(table.log_prior),
@@ -183,13 +186,48 @@ def _plain(e: Evidence, table: WhatIf) -> dict[str, Any]:
                 "parent": -1 if a.parent is None else a.parent,
                 "values": len(a.labels),
                 "table": _numbers(a.log_p),
+                **({"of": agree[j][0], "can": agree[j][1]} if j in agree else {}),
             }
-            for a in table.attributes
+            for j, a in enumerate(table.attributes)
         ],
         "actions": [cut(a) for a in (e.actions[:-1] if e.loss.reject else e.actions)],
         "loss": [_numbers(row) for row in matrix],
         "reject": e.reject,
     }
+
+
+def agreements(table: WhatIf, dates: dict[str, dict[str, str]]) -> dict[int, tuple[int, list[list[int] | None]]]:
+    """Part of a date → (its date, for each choice of the date the choices that the part then has; None: any)."""
+    place = {a.name: j for j, a in enumerate(table.attributes)}
+    found: dict[int, tuple[int, list[list[int] | None]]] = {}
+    for date, parts in dates.items():
+        for part, column in parts.items():
+            if date in place and column in place and part != "hour":  # the hour is not in a day
+                d, k = place[date], place[column]
+                found[k] = d, [_can(table.attributes[k], part, days) for days in _days(table.attributes[d])]
+    return found
+
+
+def _days(date: Attribute) -> list[range | None]:
+    """The days that each choice of a date holds; None where it is open, or holds more than a year."""
+    if date.numbers is not None:
+        return [range(int(v), int(v) + 1) for v in np.floor(date.numbers)]
+    cuts = [] if date.cuts is None else [int(v) for v in np.ceil(date.cuts)]
+    between = [range(a, b) if b - a <= 366 else None for a, b in itertools.pairwise(cuts)]
+    return [None, *between, None] if cuts else [None] * len(date.labels)
+
+
+def _can(part: Attribute, named: str, days: range | None) -> list[int] | None:
+    """The choices that a part has on some days."""
+    if days is None:
+        return None
+    met = sorted({v for day in days if (v := part_of(day, named)) is not None})
+    if part.numbers is not None:
+        return sorted({int(np.abs(part.numbers - v).argmin()) for v in met})
+    if part.cuts is not None:
+        return sorted({int((part.cuts <= v).sum()) for v in met})
+    told = [weekday_text(v) if named == "weekday" else str(v) for v in met]
+    return [i for i, label in enumerate(part.labels) if label in told]
 
 
 def _numbers(values: Any) -> list[float | None]:

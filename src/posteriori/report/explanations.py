@@ -6,7 +6,7 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from ..explain.explanation import WAYS, shown
+from ..explain.explanation import WAYS, brief, shown
 
 if TYPE_CHECKING:
     from ..explain.explanation import Explanation
@@ -20,7 +20,9 @@ def explanation_html(found: Explanation) -> str:
     """A sentence, a table with bars, and what would have to be different."""
     told, rest = found.strongest(MOST)
     rows = [("(prior)", "", found.prior)]
-    rows += [(shown(p.column), shown(p.value), p.log_odds) for p in told]
+    for p in told:
+        rows.append((brief(p.column), brief(p.value, 80), p.log_odds))
+        rows += [("", f"· {brief(word)}", odds) for word, odds in p.strongest()]
     rows += [(f"({len(rest)} other{'s' * (len(rest) > 1)})", "", sum(p.log_odds for p in rest))] if rest else []
     rows += [("(together)", "", found.together)] if found.way != "sum" else []
     top = max([abs(v) for *_, v in rows if math.isfinite(v)], default=0.0) or 1.0

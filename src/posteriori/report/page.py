@@ -21,6 +21,7 @@ from .chooser import decide
 from .evidence import Evidence, gather
 from .markup import cut, data_block, esc, name, percent, say
 from .sections import board, data, glance, note, section, table, trust
+from .vocabulary import words
 from .words import WORDS
 
 LARGEST = 5_000_000  # bytes of a report
@@ -122,6 +123,7 @@ def page(
         ("decide", chooser),
         ("trust", trust(e)),
         ("board", board(leaderboard, chosen)),
+        ("vocabulary", words(e)),
         ("cases", cases(e)),
         ("data", data(e)),
         ("structure", structure(e)),
@@ -140,7 +142,7 @@ def page(
     facts = " · ".join(
         [say("rows", f"{e.frame.n:,}"), say("columns", f"{e.frame.d:,}"), say("classes", len(e.classes))]
     )
-    words = data_block("words", {k: list(v) for k, v in WORDS.items()})
+    dictionary = data_block("words", {k: list(v) for k, v in WORDS.items()})
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{rules}">\n'
@@ -156,7 +158,7 @@ def page(
         f'<p class="facts">{facts}</p></header>\n<nav data-l="contents" aria-label="Contents"><ul>{links}</ul></nav>\n'
         f'<main id="main">\n{"".join(body for _, body in parts)}\n</main>\n<footer>{say("offline", tag="p")}'
         f"{say('with_rows' if e.with_rows else 'without_rows', tag='p')}</footer>\n"
-        f"{words}{block}\n<script>{script}</script>\n</body>\n</html>\n"
+        f"{dictionary}{block}\n<script>{script}</script>\n</body>\n</html>\n"
     )
 
 

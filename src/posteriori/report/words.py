@@ -27,7 +27,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "nav_trust": ("Trust", "可信度"),
     "nav_board": ("Leaderboard", "排行榜"),
     "nav_cases": ("Cases", "样本"),
-    "nav_words": ("Words", "词语"),
+    "nav_vocabulary": ("Words", "词语"),
     "nav_data": ("Data", "数据"),
     "nav_structure": ("Structure", "结构"),
     "nav_policy": ("Missing", "缺失"),
@@ -191,6 +191,15 @@ WORDS: dict[str, tuple[str, str]] = {
     "chosen": ("this report", "本报告"),
     "not_scored": ("Not scored", "未评分"),
     "more_models": ("{0} more are left out here.", "另有 {0} 个未列出。"),
+    # words
+    "vocabulary": ("Words that tell most", "最能说明类别的词"),
+    "words_how": (
+        "For each class, the words that tell it most from all others; a bar is what one occurrence adds to its log-odds "
+        "(in nats).",
+        "每个类别中最能将其与其他类别区分开的词；条形为该词每出现一次对该类别对数几率的贡献（奈特）。",
+    ),
+    "no_words": ("No word of three or more occurrences tells the classes apart.", "没有出现三次以上的词能区分类别。"),
+    "chart_words": ("Bars: what one occurrence of a word adds", "条形图：一个词出现一次的贡献"),
     # cases
     "cases": ("Cases, explained", "样本解释"),
     "cases_rows": (

@@ -107,11 +107,22 @@ class Words:
     def parts(self, frame: Frame) -> Floats:
         return self._score(frame, Seen())[:, None, :]
 
+    def said(self, frame: Frame) -> tuple[list[str], Floats]:
+        """(the words of the texts, n ln θ of each in all of them)."""
+        vocabulary, bags = words_of(frame, self.where[0])
+        often = np.asarray(bags.sum(axis=0), dtype=np.float64).reshape(-1, 1)
+        return vocabulary, np.where(often > 0, often * self._known(vocabulary)[0], 0.0)
+
+    def _known(self, vocabulary: list[str]) -> tuple[Floats, Array]:
+        """(ln θ of each word, its place among those of training, −1 where it is new)."""
+        rows = np.array([self.place.get(w, -1) for w in vocabulary], dtype=np.int64)
+        found = np.where((rows >= 0)[:, None], self.log_theta[rows] if len(self.place) else 0.0, self.stranger)
+        return found, rows
+
     def _score(self, frame: Frame, seen: Seen) -> Floats:
         cells = frame.column(self.where[0])
         vocabulary, bags = words_of(frame, self.where[0])
-        rows = np.array([self.place.get(w, -1) for w in vocabulary], dtype=np.int64)
-        table = np.where((rows >= 0)[:, None], self.log_theta[rows] if len(self.place) else 0.0, self.stranger)
+        table, rows = self._known(vocabulary)
         seen.unseen += int(bags[:, np.flatnonzero(rows < 0)].sum())
         listed = cells.tolist() if isinstance(cells, np.ndarray) else cells.to_pylist()
         seen.missing += sum(not isinstance(c, str) for c in listed)

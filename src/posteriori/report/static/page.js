@@ -150,15 +150,33 @@
       if (known) { delete out.dataset.w; out.textContent = attributes[j].labels[value]; }
       else { out.dataset.w = "unknown"; out.textContent = say("unknown"); }
       field.setAttribute("aria-valuetext", out.textContent);
-    } else if (!known) field.value = "";
+    } else field.value = known ? String(value) : "";
+    if (attributes[j].number && known) field.value = String(value);
+  }
+  // A date and its parts agree: the date settles what it leaves no choice, and what contradicts it makes it unknown.
+  function agree(j) {
+    attributes.forEach((a, k) => {
+      if (a.of !== j) return;
+      const can = chosen[j] === null ? [] : a.can[chosen[j]];
+      if (can !== null && !can.includes(chosen[k])) choose(k, can.length === 1 ? can[0] : null);
+    });
+    const d = attributes[j].of;
+    if (d === undefined || chosen[d] === null) return;
+    const can = attributes[j].can[chosen[d]];
+    if (can !== null && (chosen[j] === null ? can.length === 1 : !can.includes(chosen[j]))) choose(d, null);
   }
   for (const field of document.querySelectorAll(".choices [data-j]:not(.clear)")) {
     const j = +field.dataset.j;
-    field.addEventListener("input", () => { choose(j, field.value === "" ? null : +field.value); show(); });
+    field.addEventListener("input", () => { choose(j, field.value === "" ? null : +field.value); agree(j); show(); });
     if (attributes[j].number) field.setAttribute("aria-valuetext", say("unknown"));
   }
   for (const button of document.querySelectorAll(".clear")) {
-    button.addEventListener("click", () => { choose(+button.dataset.j, null); $(`a${button.dataset.j}`).focus(); show(); });
+    button.addEventListener("click", () => {
+      choose(+button.dataset.j, null);
+      agree(+button.dataset.j);
+      $(`a${button.dataset.j}`).focus();
+      show();
+    });
   }
   $("again").addEventListener("click", () => { attributes.forEach((_, j) => choose(j, null)); show(); });
   document.querySelector(".choices").addEventListener("submit", (event) => event.preventDefault());
