@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 # public name -> the module that holds it (or, as "room.module:", that it is); imported when it is first used
 _HOME: dict[str, str] = {
     "A2DE": "bayes.a2de",
+    "DiscriminativeNB": "bayes.discriminative",
     "AODE": "bayes.aode",
     "KDB": "bayes.kdb",
     "BayesForest": "forest.forest",

@@ -55,6 +55,20 @@ DEFAULTS = {
         search=None,
         n_jobs=None,
     ),
+    "DiscriminativeNB": dict(
+        weights="values",
+        penalty="auto",
+        pull="naive",
+        smoothing=1.0,
+        tol=1e-07,
+        max_iter=200,
+        kinds=None,
+        cuts="mdl",
+        bins=10,
+        class_weight=None,
+        max_memory=None,
+        n_jobs=None,
+    ),
     "BayesForest": dict(
         n_trees=150,
         n_members=30,
@@ -336,7 +350,7 @@ BOUNDS = {  # of a parameter that is a number, whichever model has it
     **dict.fromkeys(
         ["alpha", "backoff", "background", "binarize", "epsilon", "gamma", "max_seconds", "min_frequency"], AT_LEAST_0
     ),
-    **dict.fromkeys(["ccp_alpha", "min_weight_leaf"], AT_LEAST_0),
+    **dict.fromkeys(["ccp_alpha", "min_weight_leaf", "penalty"], AT_LEAST_0),
     **dict.fromkeys(["reg_covar", "smoothing", "unlabelled_weight", "var_smoothing"], AT_LEAST_0),
     **dict.fromkeys(["batch_size", "bins", "max_classes", "max_components", "min_categories", "n_classes"], AT_LEAST_1),
     **dict.fromkeys(["n_clusters", "n_components", "n_init", "n_neighbors", "verbose_interval"], AT_LEAST_1),
@@ -355,7 +369,8 @@ BOUNDS = {  # of a parameter that is a number, whichever model has it
     "tol": AT_LEAST_0,
 }
 OTHER_BOUNDS = {
-    ("GaussianMixture", "max_iter"): "[0, inf)",
+    **{(name, "max_iter"): "[0, inf)" for name in ("DiscriminativeNB", "GaussianMixture")},
+    ("DiscriminativeNB", "smoothing"): ABOVE_0,
     **{(name, "max_iter"): "[-1, inf)" for name in ("SVC", "SVR")},
     **{(name, "tol"): ABOVE_0 for name in ("LinearSVC", "SVC", "SVR")},
 }

@@ -115,6 +115,10 @@ POINTS = {
     "net climbed": lambda: po.BayesNetClassifier().fit(Z, Z["sky"]),
     "net gaussian": lambda: po.BayesNetClassifier("kdb", continuous="gaussian").fit(X, y),
     "net told": lambda: po.BayesNetClassifier(po.Dag([*X.columns, "k"], [("k", "sky"), ("sky", "warm")])).fit(X, y),
+    "discriminative": lambda: po.DiscriminativeNB().fit(X, y),
+    "discriminative columns": lambda: po.DiscriminativeNB("columns", penalty=2.0).fit(
+        X, y, sample_weight=np.linspace(1, 2, 90)
+    ),
     "count forest": lambda: po.BayesForest(n_trees=4, n_members=2, random_state=0).fit(X, y),
     "count forest words": lambda: po.BayesForest(n_trees=2, n_members=2, random_state=stream()).fit(
         Z, Z["sky"], sample_weight=np.linspace(0.1, 2, len(y))

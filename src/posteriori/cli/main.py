@@ -50,7 +50,8 @@ def train(
         typer.Option(
             "--model",
             "-m",
-            help="This one, not the best: naive, spode, tan, aode, a2de, kdb, bayes-tree, bayes-forest, network or knn.",
+            help="This one, not the best: naive, spode, tan, aode, a2de, kdb, discriminative, bayes-tree, "
+            "bayes-forest, network or knn.",
         ),
     ] = None,
     kind: o.Kinds = None,

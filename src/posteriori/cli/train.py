@@ -22,7 +22,19 @@ from .render import board_table, busy, byte_bar, console, line, progress_bar
 from .tables import Source, open_table, say_table, told_kinds
 
 # models that read the table as it is: what a file holds
-DIRECT = ("naive", "spode", "tan", "aode", "a2de", "kdb", "bayes-tree", "bayes-forest", "network", "knn")
+DIRECT = (
+    "naive",
+    "spode",
+    "tan",
+    "aode",
+    "a2de",
+    "kdb",
+    "discriminative",
+    "bayes-tree",
+    "bayes-forest",
+    "network",
+    "knn",
+)
 
 
 def leaderboard(source: Source, quiet: bool, **options: Any) -> Leaderboard:

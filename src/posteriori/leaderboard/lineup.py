@@ -62,6 +62,7 @@ def lineup() -> dict[str, Entry]:
             "a2de", "average over pairs of super-parents", lambda t: _of("bayes.a2de", "A2DE", kinds=t.told), _triples
         ),
         Entry("kdb", "k parents besides the class", lambda t: _of("bayes.kdb", "KDB", kinds=t.told), _pairs),
+        Entry("discriminative", "naive Bayes fitted to foretell the class", _discriminative, _no_text),
         Entry("bayes-tree", "tree of counts", lambda t: _of("forest.tree", "BayesTree", kinds=t.told), _no_text),
         Entry("bayes-forest", "kDB members and trees, pooled", _bayes_forest, _no_text),
         Entry("network", "learned Bayesian network", _network, _searched),
@@ -134,6 +135,10 @@ def _baseline(task: Task) -> Any:
     from sklearn.dummy import DummyClassifier
 
     return DummyClassifier(strategy="prior")
+
+
+def _discriminative(task: Task) -> Any:
+    return _of("bayes.discriminative", "DiscriminativeNB", kinds=task.told)
 
 
 def _bayes_forest(task: Task) -> Any:

@@ -20,7 +20,18 @@ _TAGS = {
         *("Counts", "Moments", "CoMoments", "Span", "Histogram", "Sample", "Joint", "RowStore", "FamilyMoments"),
         *("Statistics", "ByClass"),
     ),
-    "bayes": ("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB", "Structure", "Ascent", "Settled"),
+    "bayes": (
+        "NaiveBayes",
+        "SPODE",
+        "TAN",
+        "AODE",
+        "A2DE",
+        "KDB",
+        "DiscriminativeNB",
+        "Structure",
+        "Ascent",
+        "Settled",
+    ),
     "drop_ins": ("CategoricalNB", "BernoulliNB", "MultinomialNB", "ComplementNB", "GaussianNB", "GaussianBayes"),
     "mixtures": ("GaussianMixture", "KMeans", "MixtureBayes", "LatentClass", "Restart"),
     "margins": ("SVC", "SVR", "LinearSVC", "Kernel", "KernelSpec", "Part", "Expansion"),
@@ -34,7 +45,7 @@ HOME = {tag: module for module, tags in _TAGS.items() for tag in tags}
 
 PUBLIC = (  # what a file can be of: the rest are parts
     *("Schema", "Loss", "RiskClassifier", "KDTree", "Dag", "BayesNet", "HybridNet", "BayesNetClassifier"),
-    *("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB"),
+    *("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB", "DiscriminativeNB"),
     *("CategoricalNB", "BernoulliNB", "MultinomialNB", "ComplementNB", "GaussianNB", "GaussianBayes"),
     *("GaussianMixture", "KMeans", "MixtureBayes", "LatentClass"),
     *("BayesTree", "BayesForest"),

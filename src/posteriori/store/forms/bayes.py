@@ -7,6 +7,7 @@ from typing import Any
 
 from ...bayes.a2de import A2DE
 from ...bayes.aode import AODE
+from ...bayes.discriminative import DiscriminativeNB
 from ...bayes.factored import DENSITIES
 from ...bayes.kdb import KDB
 from ...bayes.lazy import RowStore
@@ -26,6 +27,7 @@ from .form import (
     array,
     dict_of,
     estimator,
+    finite,
     flag,
     floats,
     list_of,
@@ -143,6 +145,22 @@ def _kdb(model: KDB) -> None:
     need(mine == rungs and len(joint.full) == len(mine), "there must be counts of every family")
 
 
+def _discriminative(model: DiscriminativeNB) -> None:
+    found, K = coded(model), len(coded(model).schema.classes)
+    needs(model, "log_odds_", "coef_", "intercept_", "mean_", "sd_", "_where", "penalty_", "n_iter_", "loss_curve_")
+    cells, where = sum(found.sizes) + len(found.schema), model._where
+    need(model.log_odds_.shape == (cells, K), "there must be a weight of every value, and of a gap in every column")
+    need(model.intercept_.shape == (K,), "there must be an intercept of every class")
+    measured = tuple(j for j, cut in enumerate(found.cuts) if cut is not None)
+    need(where in ((), measured), "the columns that enter as numbers must be all that are")
+    need(model.coef_.shape == (len(where), K), "there must be a weight of every number and class")
+    need(model.mean_.shape == model.sd_.shape == (len(where),), "there must be a mean and a width of every number")
+    need((model.sd_ > 0).all(), "a width must be above 0")
+    need(model.penalty_ >= 0, "a penalty must be at least 0")
+    weights = vars(model).get("column_weights_")
+    need(weights is None or weights.shape == (len(found.schema),), "there must be a weight of every column")
+
+
 losses: Spec = floats(finite=False) | none
 FORMS = {
     form.tag: form
@@ -160,6 +178,27 @@ FORMS = {
         value(Settled, told=anything, names=dict_of(text, text), cuts=tuple_of(floats(1) | none)),
         estimator(NaiveBayes, _naive, {**LEARNED, "_settled_by": of("Settled")}, fresh=FRESH),
         estimator(TAN, _pairs, CODED, fresh=FRESH),
+        estimator(
+            DiscriminativeNB,
+            _discriminative,
+            {
+                "n_features_in_": natural(),
+                "feature_names_in_": array,
+                "classes_": array,
+                "statistics_": of("Statistics"),
+                "log_odds_": floats(2),
+                "coef_": floats(2),
+                "intercept_": floats(1),
+                "mean_": floats(1),
+                "sd_": floats(1),
+                "_where": tuple_of(natural()),
+                "penalty_": finite,
+                "n_iter_": natural(),
+                "loss_curve_": floats(1, finite=False),
+                "column_weights_": floats(1),
+            },
+            fresh=FRESH,
+        ),
         estimator(SPODE, _spode, {**CODED, "super_parent_": text | none, "_sums": losses}, fresh=FRESH),
         estimator(AODE, _aode, CODED, fresh=FRESH),
         estimator(A2DE, _a2de, CODED, fresh=FRESH, remade=("lazy", "weights", "subsumption")),

@@ -1,0 +1,347 @@
+"""The discriminative twin of naive Bayes: its tables, moved until they foretell the classes best.
+
+Symbols: x row, y class, x_j value (numbers: bin) of column j, z_q a number in standard deviations from its mean, within ±4.
+
+    ln P(y|x) = b[y] + Σ_j β[j, x_j, y] + Σ_q z_q γ[q, y] − ln Σ_y exp(…)
+
+Naive Bayes is b = ln P(y), β = ln θ(x_j|y), γ = 0: that is where the walk begins. It ends at the least
+
+    −Σ_r w_r ln P(y_r|x_r) + ½λ min_τ (‖β − τ ln θ‖² + ‖γ‖²)
+
+which for λ → ∞ is naive Bayes with one exponent τ for all that its attributes say (columns that repeat each other make it
+too sure), and for λ → 0 logistic regression on the same features: Ng and Jordan's pair of a generative and a discriminative
+model, and what is between (WANBIA-C, Zaidi et al., 2014). With a weight for each column instead of each value,
+β = ω_j ln θ(x_j|y), and the ridge is ½λ min_τ Σ(ω_j − τ)² (WANBIA, Zaidi et al., 2013).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..arrays import Array, Floats
+from ..budget import refuse_over
+from ..estimator import MAX_MEMORY, N_JOBS, learning
+from ..kernels.naive import normalise, posterior
+from ..smoothing import log_prior, log_theta
+from ..statistics.collect import collect_coded
+from ..statistics.cuts import MEASURED, METHODS, CodedTable, code_known, column_numbers, learn_cuts
+from ..statistics.statistics import Statistics
+from ..table.encode import Seen, dense
+from ..table.frame import Frame
+from ..table.rows import read_rows
+from ..table.schema import Schema
+from .choice import folds_of
+from .classifier import PosteriorClassifier
+from .design import ByColumn, ByValue
+from .learning import class_array
+from .softmax import Fitted, fit_ridge
+from .tables import ReadsTables
+
+PENALTIES = (256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)  # that "auto" goes down
+FOLDS = 5
+WORTH, PATIENCE = 1e-5, 2  # nats a row that a penalty must gain, and how many may fail before it ends
+ROUGH, STEPS = 1e-4, 30  # nats a row, and steps, for choosing
+CLIP = 4.0  # standard deviations
+TINY = float(np.finfo(float).tiny)
+
+
+class DiscriminativeNB(ReadsTables, PosteriorClassifier):
+    """Naive Bayes whose tables are fitted to foretell the class: logistic regression that begins as naive Bayes.
+
+    ln P(y|x) = b[y] + Σ_j β[j, x_j, y] + Σ_q z_q γ[q, y] − ln Z, of least −Σ_r w_r ln P(y_r|x_r) + ½λ‖β − τ ln θ, γ‖².
+    Numbers are cut into bins like a semi-naive model's and, besides, enter as z, in standard deviations from their mean,
+    within ±4. A missing cell is a value of its own where training had some, else it says what its column says on average;
+    a value that training did not have is taken for missing.
+
+    Parameters
+    ----------
+    weights : "values" or "columns"
+        A weight for each value and class (WANBIA-C: logistic regression), or one for each column, β = ω_j ln θ, with no z
+        (WANBIA): fewer parameters, for few rows.
+    penalty : float or "auto"
+        λ. 0 is logistic regression without a ridge, a large one naive Bayes with an exponent τ. "auto" goes down from 256
+        to 1/64 as long as rows that were left out, in five folds dealt by what the rows say, are foretold better
+        (`penalty_` says what was taken).
+    pull : "naive" or "zero"
+        Where the ridge pulls β to: multiples τ ln θ of naive Bayes, or 0, as scikit-learn's LogisticRegression(C=1/λ) does
+        on the same features (two classes, for which it has one vector instead of two: C=2/λ).
+    smoothing : float, default 1.0
+        Of θ, as in `NaiveBayes`; above 0.
+    tol : float, default 1e-7
+        The fit ends when a step promises less than so many nats a row.
+    max_iter : int, default 200
+        Most steps, each of one pass over the rows; 0 is naive Bayes. A ConvergenceWarning says when they did not suffice.
+    kinds, cuts, bins, class_weight, max_memory, n_jobs :
+        As in `TAN`.
+
+    What is fitted hangs on all rows together, so there is no `partial_fit` and no `+`.
+
+    >>> X = {"sky": ["blue", "blue", "grey", "grey"], "again": ["blue", "blue", "grey", "grey"], "wind": [1, 2, 2, 3]}
+    >>> model = DiscriminativeNB(penalty=1.0).fit(X, ["out", "out", "in", "in"])
+    >>> model.predict({"sky": "blue", "again": None, "wind": 2}).tolist()
+    ['out']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "weights": [StrOptions({"values", "columns"})],
+        "penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "pull": [StrOptions({"naive", "zero"})],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "kinds": [object],  # the table knows its columns
+        "cuts": [StrOptions(set(METHODS))],
+        "bins": [Interval(Integral, 1, None, closed="left")],
+        "class_weight": [StrOptions({"balanced"}), Mapping, None],
+        "max_memory": MAX_MEMORY,
+        "n_jobs": N_JOBS,
+    }
+    statistics_: Statistics
+
+    def __init__(
+        self,
+        weights: str = "values",
+        penalty: Any = "auto",
+        pull: str = "naive",
+        smoothing: float = 1.0,
+        tol: float = 1e-7,
+        max_iter: int = 200,
+        kinds: Any = None,
+        cuts: str = "mdl",
+        bins: int = 10,
+        class_weight: Any = None,
+        max_memory: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.weights = weights
+        self.penalty = penalty
+        self.pull = pull
+        self.smoothing = smoothing
+        self.tol = tol
+        self.max_iter = max_iter
+        self.kinds = kinds
+        self.cuts = cuts
+        self.bins = bins
+        self.class_weight = class_weight
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+
+    @learning
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Count, then climb the conditional likelihood of these rows."""
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            del self.__dict__[name]
+        who = type(self).__name__
+        rows = read_rows(X, y, sample_weight, who=who, kinds=self.kinds, class_weight=self.class_weight)
+        schema, frame = rows.schema, dense(rows.frame) if rows.frame.sparse is not None else rows.frame
+        self._refuse_text(schema)
+        self._scale(frame, schema, rows.weights)
+        task, table = self._task(frame, schema, rows.codes, rows.weights)
+        self.statistics_ = task.statistics
+        self.classes_ = class_array(schema.classes, rows.labels.dtype)
+        self._named(rows)
+        self._refuse_large(frame.n)
+        told = self.penalty
+        self.penalty_ = self._choose(frame, schema, task, table) if isinstance(told, str) else float(told)
+        self._become(task, self._fit(task, self.penalty_, self.tol, self.max_iter))
+        self._seen = Seen(table.n_missing)
+        return self
+
+    def _task(self, frame: Frame, schema: Schema, y: Array, w: Floats | None) -> tuple[Task, CodedTable]:
+        """The rows cut, coded and counted."""
+        cuts = learn_cuts(frame, schema, y, w, self.cuts, self.bins)
+        table, found = collect_coded(frame, schema, cuts, y, w, False, self.n_jobs, self.max_memory)
+        return Task(self._design(frame, table), found, y, np.ones(frame.n) if w is None else w), table
+
+    def _scale(self, frame: Frame, schema: Schema, w: Floats | None) -> None:
+        """Mean and standard deviation of the columns that enter as numbers."""
+        measured = tuple(j for j, c in enumerate(schema.columns) if c.kind in MEASURED)
+        self._where = measured if self.weights == "values" else ()
+        self.mean_, self.sd_ = np.zeros(len(self._where)), np.ones(len(self._where))
+        for q, j in enumerate(self._where):
+            x = column_numbers(frame, j)
+            there = ~np.isnan(x)
+            size = float(np.abs(x[there]).max(initial=0.0))
+            if size > 0:
+                u = np.ones(frame.n) if w is None else w / w.max()
+                part, u = x[there] / size, u[there] / u[there].sum()
+                mean = float(u @ part)
+                sd = float(np.sqrt(u @ np.square(part - mean)))
+                self.mean_[q], self.sd_[q] = mean * size, sd * size
+                if sd < 1e-12 or self.sd_[q] < TINY:  # a constant, but for rounding
+                    self.sd_[q] = max(size, 1.0)
+
+    def _design(self, frame: Frame, table: CodedTable) -> ByValue:
+        offsets = np.concatenate([[0], np.cumsum(np.asarray(table.sizes, dtype=np.int64) + 1)])
+        numbers = np.zeros((frame.n, len(self._where)))
+        for q, j in enumerate(self._where):
+            with np.errstate(over="ignore"):
+                z = (column_numbers(frame, j) / self.sd_[q]) - self.mean_[q] / self.sd_[q]
+            numbers[:, q] = np.clip(np.nan_to_num(z, nan=0.0), -CLIP, CLIP)
+        return ByValue(table.codes, offsets, numbers, self.n_jobs)
+
+    def _refuse_large(self, n: int) -> None:
+        K, cells = len(self.classes_), int(sum(self.statistics_.sizes))
+        refuse_over(
+            self.max_memory, 8.0 * (8 * n * K + 40 * cells * K + 2 * n * len(self._where)), "fitting the weights"
+        )
+
+    def _fit(self, task: Task, penalty: float, tol: float, steps: int, start: Fitted | None = None) -> Fitted:
+        """The weights of least L; from naive Bayes, or from where another penalty has led."""
+        naive, w = self._naive(task.statistics, task.design), task.w
+        total = float(w.sum())
+        if self.weights == "columns":
+            table = naive[0]
+            design: Any = ByColumn(task.design.codes, task.design.offsets, table, task.design.n, self.n_jobs)
+            naive = np.ones((len(task.design.offsets) - 1, 1)), naive[1]
+        else:
+            design = task.design
+        begin = naive if start is None else (start.B, start.b)
+        towards = naive[0] if self.pull == "naive" else None
+        if len(naive[1]) < 2:
+            return Fitted(naive[0], naive[1], (np.nan,), True)
+        return fit_ridge(design, task.y, w / total, penalty / total, begin, towards, tol, steps)
+
+    def _naive(self, statistics: Statistics, design: ByValue) -> tuple[Floats, Floats]:
+        """Naive Bayes as weights, less what all classes share: ln θ of the values, 0 where missing; ln P(y)."""
+        K, ends = statistics.n_classes, design.offsets
+        B, b = np.zeros((design.size, K)), log_prior(statistics.rows, "smoothed", float(self.smoothing))
+        last = np.zeros(design.cells, dtype=bool)
+        last[ends[1:] - 1] = True  # the missing ones
+        theta = log_theta(statistics.cells, float(self.smoothing))
+        B[: design.cells][~last] = theta - theta.mean(axis=1, keepdims=True)
+        return B, b - b.mean()
+
+    def _choose(self, frame: Frame, schema: Schema, task: Task, table: CodedTable) -> float:
+        """The penalty under which rows that were left out are foretold best; cuts and counts are made without them too."""
+        w = None if (task.w == 1).all() else task.w
+        parts = list[tuple[Task, Task]]()
+        for rows, mass in folds_of(table, task.y, w, FOLDS):
+            held, left = np.ones(len(rows)) if mass is None else mass, task.w.copy()
+            left[rows] -= held
+            rest = np.flatnonzero(left > 1e-9 * task.w)
+            if len(rest):
+                own = None if w is None else left[rest]
+                made, _ = self._task(frame.take_rows(rest), schema, task.y[rest], own)
+                coded = code_known(frame.take_rows(rows), made.statistics.schema, made.statistics.cuts, self.n_jobs)
+                parts.append(
+                    (made, Task(self._design(frame.take_rows(rows), coded), made.statistics, task.y[rows], held))
+                )
+        total = sum(float(held.w.sum()) for _, held in parts)
+        best, least, worse, starts = 1.0, np.inf, 0, dict[int, Fitted]()
+        for penalty in PENALTIES if parts else ():
+            loss = 0.0
+            for f, (rest_, held_) in enumerate(parts):
+                starts[f] = self._fit(rest_, penalty, ROUGH, STEPS, starts.get(f))
+                eta = held_.design.scores(self._tables(rest_, starts[f]), starts[f].b)
+                loss += float(held_.w @ (normalise(eta)[1] - eta[np.arange(len(eta)), held_.y]))
+            if loss < least - WORTH * total:
+                best, least, worse = penalty, loss, 0
+            elif (worse := worse + 1) == PATIENCE:
+                break
+        return best
+
+    def _tables(self, task: Task, found: Fitted) -> Floats:
+        """The weights as tables of values, those of numbers below; a gap that training never had says what its
+        column says on average beyond τ ln θ."""
+        naive = self._naive(task.statistics, task.design)[0]
+        if self.weights == "columns":
+            ends = task.design.offsets
+            return np.repeat(found.B, np.diff(ends), axis=0) * naive[: ends[-1]]
+        B = found.B.copy()
+        whole = float(np.vdot(naive, naive))
+        moved, ends = B - (float(np.vdot(B, naive)) / whole if whole else 0.0) * naive, task.design.offsets.tolist()
+        count = task.design.sums(np.ascontiguousarray(task.w[:, None] / task.w.sum()))[:, 0]
+        for first, end in pairwise(ends):
+            if count[end - 1] == 0:
+                B[end - 1] = count[first:end] @ moved[first:end]
+        return B
+
+    def _become(self, task: Task, found: Fitted) -> None:
+        B, cells = self._tables(task, found), task.design.cells
+        self.log_odds_, self.coef_, self.intercept_ = B[:cells], B[cells:], found.b
+        self.n_iter_ = len(found.trace) - 1
+        self.loss_curve_ = np.array(found.trace)
+        if self.weights == "columns":
+            self.column_weights_ = found.B[:, 0]
+        if not found.converged and self.max_iter > 0:
+            warnings.warn(
+                f"DiscriminativeNB stopped after max_iter={self.max_iter} steps, each still worth more than "
+                f"tol={self.tol:g} nats a row. Raise max_iter or penalty",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns and classes, with the values that training had; numbers are bins."""
+        return self.statistics_.schema
+
+    @property
+    def cuts_(self) -> dict[str, Floats]:
+        """Where every numeric column is cut."""
+        return {n: c for n, c in zip(self.schema_.names, self.statistics_.cuts) if c is not None}
+
+    def _read(self, X: Any) -> ByValue:
+        """The border of prediction: rows as features."""
+        frame = self._open(X)
+        frame = dense(frame) if frame.sparse is not None else frame
+        table = code_known(frame, self.schema_, self.statistics_.cuts, self.n_jobs)
+        self._seen = Seen(table.n_missing, table.n_unseen)
+        return self._design(frame, table)
+
+    def _scores(self, X: Any) -> Floats:
+        return self._read(X).scores(np.concatenate([self.log_odds_, self.coef_]), self.intercept_)
+
+    def _posterior(self, X: Any) -> tuple[Floats, int]:
+        return posterior(self._scores(X), self.n_jobs)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """ln P(y|x), exact where P(y|x) is too small for a float."""
+        self._check_fitted()
+        scores = self._scores(X)
+        return np.asarray(scores - normalise(scores, self.n_jobs)[1][:, None])
+
+    def predict(self, X: Any) -> Array:
+        """The class of greatest P(y|x); the first of equals."""
+        self._check_fitted()
+        answer: Array = self.classes_[self._scores(X).argmax(axis=1)]
+        return answer
+
+    def _log_parts(self, X: Any) -> tuple[Floats, Floats]:
+        """(b, what each column adds to the score of each class): ln P(y|x) is their sum but for what all classes share."""
+        design = self._read(X)
+        parts = np.empty((design.n, self.n_features_in_, len(self.classes_)))
+        for j, first in enumerate(design.offsets[:-1].tolist()):
+            codes = design.codes[:, j] if isinstance(design.codes, np.ndarray) else design.codes[j]
+            parts[:, j] = self.log_odds_[first + codes.astype(np.int64)]
+        for q, j in enumerate(self._where):
+            parts[:, j] += design.numbers[:, q, None] * self.coef_[q]
+        return self.intercept_, parts
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("partial_fit", "forget", "decay"):
+            raise AttributeError(
+                f"DiscriminativeNB has no {name}: its weights are fitted to all rows together. Fit all rows again, or use "
+                "NaiveBayes, which adds rows one by one"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows to fit the weights to: as features, and counted."""
+
+    design: ByValue
+    statistics: Statistics
+    y: Array
+    w: Floats

@@ -1,0 +1,271 @@
+"""DiscriminativeNB: it begins as naive Bayes, ends as logistic regression, and obeys what every model obeys."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import check_estimator
+
+import posteriori as po
+from posteriori.errors import BadParameter, BadValue, MemoryBudgetError, ModelError, TableError
+
+
+def table(n=240, K=3, seed=0, gaps=True):
+    """Mixed columns that tell of the class, one of them twice, with missing cells."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    sky = np.array(["blue", "grey", "green", "red"])[(y + rng.integers(0, 2, n)) % 4]
+    X = pd.DataFrame(
+        {
+            "sky": sky,
+            "again": sky,
+            "warm": rng.random(n) < (y + 1) / (K + 1),
+            "wind": rng.normal(size=n) + y,
+            "rain": rng.exponential(size=n) * (y + 1),
+        }
+    )
+    if gaps:
+        X.loc[::7, "wind"] = np.nan
+        X.loc[::11, "sky"] = None
+    return X, np.array(["in", "out", "off", "a", "b", "c"])[y]
+
+
+def posterior(model, X):
+    return model.predict_proba(X)
+
+
+@pytest.mark.parametrize("weights", ["values", "columns"])
+@pytest.mark.parametrize("smoothing", [1.0, 0.1])
+def test_it_begins_as_naive_bayes(weights, smoothing):
+    X, y = table()
+    model = po.DiscriminativeNB(weights, smoothing=smoothing, penalty=1.0, max_iter=0).fit(X, y)
+    naive = po.NaiveBayes(density="binned", smoothing=smoothing).fit(X, y)
+    new = X.copy()
+    new.loc[3, "again"], new.loc[5, "rain"], new.loc[8, "sky"] = None, np.nan, "purple"
+    assert_allclose(posterior(model, new), posterior(naive, new), atol=1e-12)
+    assert model.n_iter_ == 0
+    assert model.n_unseen_ == 1
+
+
+def test_a_large_penalty_is_naive_bayes_with_one_exponent():
+    X, y = table()
+    model = po.DiscriminativeNB(penalty=1e12, tol=1e-13).fit(X, y)
+    start = po.DiscriminativeNB(penalty=1.0, max_iter=0).fit(X, y)
+    told = start.log_odds_.ravel()
+    exponent = (model.log_odds_.ravel() @ told) / (told @ told)
+    assert exponent > 0
+    assert_allclose(model.log_odds_, exponent * start.log_odds_, atol=1e-6)
+    assert_allclose(model.coef_, 0.0, atol=1e-8)
+
+
+def features(model, X):
+    """The features that a model gives its rows, without those that no row has."""
+    return model._read(X).dense()
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+@pytest.mark.parametrize("penalty", [2.0, 0.1])
+def test_it_ends_as_logistic_regression(K, penalty):
+    X, y = table(K=K)
+    model = po.DiscriminativeNB(pull="zero", penalty=penalty, tol=1e-13, max_iter=1000).fit(X, y)
+    Z = features(model, X)
+    peer = LogisticRegression(C=(2 if K == 2 else 1) / penalty, tol=1e-11, max_iter=50_000).fit(Z, y)
+    assert_allclose(posterior(model, X), peer.predict_proba(Z), atol=1e-6)
+    losses = [
+        -np.log(p[np.arange(len(y)), np.searchsorted(model.classes_, y)]).sum() for p in map(posterior, [model], [X])
+    ]
+    assert model.loss_curve_[-1] * len(y) >= losses[0]  # the ridge comes on top
+
+
+@pytest.mark.parametrize("weights", ["values", "columns"])
+@pytest.mark.parametrize("penalty", ["auto", 1.0])
+def test_a_row_of_weight_two_is_two_rows_in_any_order(weights, penalty):
+    X, y = table(120)
+    w = np.random.default_rng(0).integers(1, 4, len(y))
+    model = po.DiscriminativeNB(weights, penalty, tol=1e-13)
+    heavy = clone(model).fit(X, y, sample_weight=w.astype(float))
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), w))
+    twice = clone(model).fit(X.iloc[rows], y[rows])
+    assert heavy.penalty_ == twice.penalty_
+    assert_allclose(posterior(heavy, X), posterior(twice, X), atol=1e-5)
+    by_class = clone(model).set_params(class_weight={"in": 2.0, "out": 1.0, "off": 3.0}).fit(X, y)
+    same = clone(model).fit(X, y, sample_weight=pd.Series(y).map({"in": 2.0, "out": 1.0, "off": 3.0}))
+    assert_array_equal(posterior(by_class, X), posterior(same, X))
+
+
+def test_threads_change_no_bit():
+    X, y = table(30_000, gaps=False)
+    found = [po.DiscriminativeNB(penalty=1.0, n_jobs=n, max_iter=6, tol=0).fit(X, y) for n in (1, 2, 3)]
+    for other in found[1:]:
+        assert_array_equal(found[0].log_odds_, other.log_odds_)
+        assert_array_equal(posterior(found[0], X), posterior(other, X))
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize("scale", [2.0**300, 2.0**-300, -1024.0])
+def test_units_change_nothing(scale):
+    X, y = table()
+    other = X.assign(wind=X.wind * scale, rain=X.rain * abs(scale))
+    model = po.DiscriminativeNB(penalty=1.0, tol=1e-12)
+    a, b = clone(model).fit(X, y), clone(model).fit(other, y)
+    assert_allclose(posterior(a, X), posterior(b, other), atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-10, 1e10, 1e300])
+def test_weights_of_any_size(weight):
+    X, y = table(60)
+    model = po.DiscriminativeNB().fit(X, y, sample_weight=np.full(60, weight))
+    assert np.isfinite(model.log_odds_).all()
+    assert_allclose(posterior(model, X).sum(axis=1), 1.0)
+
+
+def test_rows_of_no_weight_are_not_there():
+    X, y = table(90)
+    w = np.r_[np.ones(60), np.zeros(30)]
+    a = po.DiscriminativeNB(penalty=1.0).fit(X, y, sample_weight=w)
+    b = po.DiscriminativeNB(penalty=1.0).fit(X[:60], y[:60])
+    assert_array_equal(posterior(a, X), posterior(b, X))
+
+
+@pytest.mark.parametrize("weights", ["values", "columns"])
+def test_few_rows_one_class_constant_columns(weights):
+    model = po.DiscriminativeNB(weights)
+    for n in (1, 2, 3):
+        X = {"a": ["x", "y", "x"][:n], "b": [1.0, 2.0, 3.0][:n]}
+        found = clone(model).fit(X, [0, 1, 0][:n])
+        assert_allclose(posterior(found, X).sum(axis=1), 1.0)
+    alone = clone(model).fit({"a": [1.0, 2.0]}, ["x", "x"])
+    assert_array_equal(posterior(alone, {"a": [5.0]}), [[1.0]])
+    constant = clone(model).fit({"a": [1.0] * 6, "b": ["x"] * 6, "c": [np.nan] * 6}, [0, 0, 0, 0, 1, 1])
+    assert_allclose(posterior(constant, {"a": [1.0], "b": ["x"], "c": [np.nan]})[0, 0], 2 / 3, atol=0.05)
+
+
+def test_many_columns_and_many_classes():
+    rng = np.random.default_rng(0)
+    wide = rng.integers(0, 3, (60, 10_000))
+    y = (wide[:, 0] > 0).astype(int)
+    model = po.DiscriminativeNB(kinds="categorical", penalty=1.0).fit(wide, y)
+    assert np.isfinite(posterior(model, wide)).all()
+    many = np.arange(3000) % 1000
+    found = po.DiscriminativeNB(kinds="categorical", penalty=1.0, max_iter=5)
+    X = np.stack([many // 100, many // 10 % 10, many % 10], axis=1)
+    assert found.fit(X, many).score(X, many) == 1.0
+
+
+def test_separable_rows_need_a_ridge():
+    X, y = {"a": [0.0, 1.0, 2.0, 3.0] * 5}, [0, 0, 1, 1] * 5
+    model = po.DiscriminativeNB(penalty=1.0).fit(X, y)
+    assert 0.5 < posterior(model, {"a": [3.0]})[0, 1] < 1
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter or penalty"):
+        po.DiscriminativeNB(penalty=0.0, tol=0.0, max_iter=3).fit(X, y)
+    sure = po.DiscriminativeNB(penalty=0.0).fit(X, y)
+    assert posterior(sure, {"a": [3.0]})[0, 1] > 0.99
+
+
+def test_a_gap_that_training_never_had_is_the_mean_of_its_column():
+    X, y = table(gaps=False)
+    model = po.DiscriminativeNB(penalty=0.5).fit(X, y)
+    row = X.iloc[[0]].astype({"warm": object})
+    without = posterior(model, row.assign(sky=None))
+    assert_allclose(without, posterior(model, row.assign(sky="purple")))
+    start = po.DiscriminativeNB(penalty=0.5, max_iter=0).fit(X, y)
+    values = [str(v) for v in model.schema_["sky"].values]
+    share = X.sky.value_counts(normalize=True)
+    said = np.vstack([start.log_odds_, start.coef_])
+    fitted = np.vstack([model.log_odds_, model.coef_])
+    filled = np.where(np.isin(np.arange(len(said)), model._read(X).offsets[1:] - 1)[:, None], 0.0, fitted)
+    tau = np.vdot(filled, said) / np.vdot(said, said)
+    moved = (model.log_odds_ - tau * start.log_odds_)[: len(values)]
+    mean = sum(share[v] * m for v, m in zip(values, moved))
+    assert_allclose(model.log_odds_[len(values)], mean, atol=1e-9)
+
+
+def test_explain_adds_up():
+    X, y = table()
+    model = po.DiscriminativeNB(penalty=1.0).fit(X, y)
+    for i in (0, 1, 7, 11):
+        why = model.explain(X.iloc[[i]], changes=1)
+        log_p = dict(zip(model.classes_, model.predict_log_proba(X.iloc[[i]])[0]))
+        assert_allclose(
+            why.prior + sum(p.log_odds for p in why.parts), log_p[why.target] - log_p[why.against], atol=1e-9
+        )
+
+
+@pytest.mark.parametrize("weights", ["values", "columns"])
+def test_check_estimator(weights):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(po.DiscriminativeNB(weights, penalty=1.0, tol=1e-12), on_fail=None)
+    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
+    assert failed == {}
+    assert len(results) >= 50
+
+
+def test_frames_arrays_sparse_and_pickles_agree():
+    rng = np.random.default_rng(0)
+    Z = rng.integers(0, 3, (80, 4)).astype(float)
+    y = (Z[:, 0] + Z[:, 1] > 2).astype(int)
+    model = po.DiscriminativeNB(penalty=1.0).fit(Z, y)
+    expected = posterior(model, Z)
+    frozen = np.asfortranarray(Z)
+    frozen.flags.writeable = False
+    for X in (sp.csr_matrix(Z), frozen, Z.astype(np.float32), np.repeat(Z, 2, axis=0)[::2], Z.tolist()):
+        assert_array_equal(posterior(po.DiscriminativeNB(penalty=1.0).fit(X, y), X), expected)
+    assert_array_equal(posterior(pickle.loads(pickle.dumps(model)), Z), expected)
+    one = np.concatenate([posterior(model, row[None]) for row in Z])
+    assert_allclose(one, expected, atol=1e-14)
+
+
+def test_what_is_refused_is_named():
+    X, y = table(30)
+    model = po.DiscriminativeNB(penalty=1.0)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match="no partial_fit"):
+        model.partial_fit(X, y)
+    for wrong in (
+        {"penalty": -1.0},
+        {"penalty": np.inf},
+        {"smoothing": 0},
+        {"weights": "cells"},
+        {"pull": "one"},
+        {"max_iter": -1},
+    ):
+        with pytest.raises(BadParameter):
+            clone(model).set_params(**wrong).fit(X, y)
+    with pytest.raises(ModelError, match="'note' is text"):
+        clone(model).set_params(kinds={"note": "text"}).fit({"note": ["a b", "c"]}, [0, 1])
+    with pytest.raises(BadValue, match="infinity"):
+        clone(model).fit(X.assign(wind=np.inf), y)
+    with pytest.raises(MemoryBudgetError):
+        clone(model).set_params(max_memory=100.0).fit(X, y)
+    fitted = model.fit(X, y)
+    before = dict(vars(fitted))
+    with pytest.raises(TableError):
+        fitted.fit(X, y[:-1])
+    assert {k: id(v) for k, v in vars(fitted).items()} == {k: id(v) for k, v in before.items()}
+    with pytest.raises(TableError, match="0 sample"):
+        fitted.predict(X[:0])
+
+
+def test_auto_takes_the_penalty_that_foretells_best():
+    X, y = table(400, seed=3)
+    model = po.DiscriminativeNB().fit(X[:300], y[:300])
+    assert model.penalty_ in {4.0**i for i in range(-3, 5)}
+    rest = np.searchsorted(model.classes_, y[300:])
+
+    def loss(m):
+        return -np.log(posterior(m, X[300:])[np.arange(100), rest]).mean()
+
+    others = [loss(po.DiscriminativeNB(penalty=p).fit(X[:300], y[:300])) for p in (1e4, 1e-3)]
+    assert loss(model) <= min(others) + 0.02
