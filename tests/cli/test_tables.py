@@ -233,3 +233,14 @@ def test_the_nearest_name_is_offered_whatever_its_case(run, data, said, meant):
     done = run("train", data, "-t", said, "-m", "naive")
     assert done.exit_code == 4
     assert f"did you mean {meant!r}?" in done.stderr
+
+
+def test_copies_of_rows_are_said_where_they_are_no_chance(run, data, tmp_path):
+    path, out = tmp_path / "twice.csv", tmp_path / "m.posteriori"
+    frame = pd.read_csv(data)
+    pd.concat([frame, frame[:20]]).to_csv(path, index=False)
+    said = "20 of 100 rows are copies of others"
+    assert said in run("train", path, "-t", "class", "-m", "naive", "-o", out).stdout
+    assert "are copies" not in run("train", data, "-t", "class", "-m", "naive", "-o", out).stdout
+    pd.concat([frame[["b", "c", "class"]]] * 2).to_csv(path, index=False)  # of few values: rows are alike by chance
+    assert "are copies" not in run("train", path, "-t", "class", "-m", "naive", "-o", out).stdout

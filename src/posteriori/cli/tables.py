@@ -69,7 +69,7 @@ def open_table(
     table, dull = _without_dull(table, kinds)
     table, dates = _with_dates(table, kinds)
     notes = [*table.notes, *cut, *(s for s in said if "looks like an id" not in s), *gone, *dull, *dates]
-    notes += _mixed(table, kinds)
+    notes += [*_mixed(table, kinds), *_copies(table)]
     return Source(path, table, tuple(notes))
 
 
@@ -193,6 +193,7 @@ def _without_dull(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]
     return (without(table, gone), said) if gone else (table, [])
 
 
+COPIES = 0.01  # share of the rows from which it is said
 MIXED = 20  # different numbers in a column of words, and half of its cells: it is said
 
 
@@ -214,6 +215,17 @@ def _mixed(table: Table, told: dict[str, str]) -> list[str]:
                 f"words; --missing {word!r:.40} reads it as missing"
             )
     return said
+
+
+def _copies(table: Table) -> list[str]:
+    """Rows that are copies of others, where measurements make that no chance."""
+    fine = [c.name for c in table.schema.columns if c.kind == "numeric" and table.X[c.name].nunique() > MIXED]
+    if not fine:
+        return []
+    copies = int(table.X.duplicated().sum())
+    if copies < COPIES * len(table):
+        return []
+    return [f"{copies:,} of {len(table):,} rows are copies of others: they may stand on both sides of a fold"]
 
 
 def _with_dates(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
