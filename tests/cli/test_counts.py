@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -154,3 +155,23 @@ def test_a_price_that_is_none_is_refused(run, data, price):
     done = run("train", data, "-t", "class", "-m", "naive", "--reject", price)
     assert done.exit_code == 2
     assert "above 0" in done.stderr
+
+
+def test_days_are_dates_to_who_inspects_or_asks_why(run, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    days = pd.Timestamp("2020-01-10") + pd.to_timedelta(rng.integers(0, 60, 200) + 90 * y, unit="D")
+    frame = pd.DataFrame({"x": rng.normal(y), "d": days.strftime("%d.%m.%Y"), "class": np.array(["no", "yes"])[y]})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    for kind in ("naive", "tan"):
+        path = tmp_path / f"{kind}.posteriori"
+        assert run("train", tmp_path / "d.csv", "-t", "class", "-m", kind, "-o", path, "-q").exit_code == 0
+        told = run("inspect", path).stdout
+        assert "Mon, Tue" in told
+        assert not re.search(r"18[23]\d\d", told)
+        line = next(line for line in told.splitlines() if line.split()[:2] == ["d", "date"])
+        assert "2020-0" in line
+        why = run("explain", path, tmp_path / "d.csv", "--row", 3).stdout
+        assert days[2].strftime("d = %Y-%m-%d") in why
+        assert days[2].strftime("d.weekday = %a") in why
+        assert not re.search(r"otherwise if.*d\.(month|weekday)", why)

@@ -99,6 +99,20 @@ def test_without_matplotlib_there_is_one_clear_sentence(monkeypatch):
         po.plot.posterior(po.NaiveBayes().fit(X, Y), {"sky": ["blue"], "wind": [3.0], "hill": [0.1]})
 
 
+def test_of_three_classes_the_nomogram_says_that_it_weighs_two():
+    assert "P(c | c or a)" in texts(po.plot.nomogram(po.NaiveBayes().fit(X, np.resize(list("abc"), len(Y))), "c", "a"))
+    assert "P(y)" in texts(po.plot.nomogram(po.NaiveBayes().fit(X, np.resize(["x", "y"], len(Y)))))
+
+
+@pytest.mark.parametrize("model", [po.AODE(), po.A2DE()], ids=lambda m: type(m).__name__)
+def test_an_average_over_parents_is_drawn_as_pairs_without_arrows(model):
+    from matplotlib.patches import Polygon
+
+    ax = po.plot.structure(model.fit({k: X[k] for k in ("sky", "wind")}, Y))
+    assert not [p for p in ax.patches if isinstance(p, Polygon)]
+    assert "class" not in texts(ax)
+
+
 def test_a_notebook_shows_the_nomogram_of_naive_bayes():
     shown = po.NaiveBayes(density="gaussian").fit(X, [f"<b>{c}</b>" for c in Y])._repr_html_()
     assert shown.count("<svg") == 1

@@ -14,6 +14,7 @@ from ..errors import ModelError
 from ..explain.explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
+from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
 from ..table.schema import Column
 from .guard import interrupt
 from .models import inner, open_model, schema_of, target_of
@@ -112,12 +113,13 @@ def run_inspect(model_file: str, as_json: bool) -> None:
         out.print(str(model.loss_), markup=False)
 
 
-def _learned(model: Any, j: int, column: Column) -> str:
+def _learned(model: Any, j: int, column: Column, dates: Any) -> str:
     """What a model knows of a column: its values, where its numbers are cut, or their range and density."""
+    number = date_text if column.name in dates else "{:g}".format
     statistics = getattr(model, "statistics_", getattr(model, "grown_", None))
     cuts = getattr(statistics, "cuts", ()) or [None] * (j + 1)
     if cuts[j] is not None:
-        told = ", ".join(f"{t:g}" for t in cuts[j][:8].tolist()) + ("…" if len(cuts[j]) > 8 else "")
+        told = ", ".join(map(number, cuts[j][:8].tolist())) + ("…" if len(cuts[j]) > 8 else "")
         return f"cut at {told}" if told else "not cut: all one bin"
     if column.kind in ("numeric", "count"):
         moments, where = getattr(statistics, "moments", None), statistics.where("moments") if statistics else []
@@ -126,7 +128,9 @@ def _learned(model: Any, j: int, column: Column) -> str:
         k = where.index(j)
         low, high = moments.span.low[:, k].min(), moments.span.high[:, k].max()
         how = getattr(model, "density_", {}).get(column.name, "")
-        return f"{low:g} to {high:g}" + (f", {how}" if how else "")
+        return f"{number(float(low))} to {number(float(high))}" + (f", {how}" if how else "")
+    if column.name in weekdays_in(dates):
+        return ", ".join(str(weekday_text(v)) for v in column.values)
     return cut(", ".join(shown(v) for v in column.values[:8]), 60) + ("…" if len(column.values) > 8 else "")
 
 
@@ -142,7 +146,11 @@ def _say_schema(out: Any, model: Any) -> None:
         shares = [(str(c), f"{float(n):,.10g}", f"{float(n) / total:.1%}") for c, n in counts]
         pairs(out, shares[:MOST_SHOWN], ("class", "rows", "share"), right=(1, 2))
         line(out)
-    columns = [(c.name, c.kind, _learned(model, j, c)) for j, c in enumerate(schema.columns)]
+    dates = dates_in(schema)
+    columns = [
+        (c.name, "date" if c.name in dates else c.kind, _learned(model, j, c, dates))
+        for j, c in enumerate(schema.columns)
+    ]
     pairs(out, columns[:MOST_SHOWN], ("column", "kind", "values"))
     if len(columns) > MOST_SHOWN:
         line(out, f"… and {len(columns) - MOST_SHOWN:,} more columns", "dim")

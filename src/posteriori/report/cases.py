@@ -29,6 +29,7 @@ MOST_ROWS = 2  # of a kind, with rows
 MOST_BARS = 8
 MOST_WORDS = 7  # of a text
 MOST_NATS = 50.0
+OTHER_WORDS = WORDS["other_words"][0]
 MEAN_OVER, MOST_AVERAGED = 60, 60  # rows and columns of a model whose attributes are averaged over, one by one
 
 
@@ -83,7 +84,7 @@ def _card(e: Evidence, key: str, parts: tuple[Any, ...], rows: Ints) -> str:
     found = explained(e, rows, t, a, change=alone)
     if found is None:
         return ""
-    weights = dict(sorted(found.parts.items(), key=lambda part: -abs(part[1])))
+    weights = dict(sorted(found.parts.items(), key=lambda part: (part[0] == OTHER_WORDS, -abs(part[1]))))
     order = list(weights)
     cells = {c: cell(e, int(rows[0]), e.place[c]) for c in order[:MOST_BARS] if c in e.place} if alone else {}
     bars = [(WORDS["prior"][0], found.prior)]
@@ -157,7 +158,8 @@ def _by_words(said: dict[str, float], words: dict[str, dict[str, float]]) -> dic
         strong = sorted(found, key=lambda w: -abs(found[w]))[:MOST_WORDS]
         told = {f"“{cut(w, 30)}”" if len(words) == 1 else f"{cut(column, 12)} “{cut(w, 20)}”": found[w] for w in strong}
         told = {label: _held(v) for label, v in told.items() if abs(v) >= 0.005}
-        out |= told | {f"{cut(column, 24)} …": _held(said[column] - sum(told.values()))}
+        rest = out.get(OTHER_WORDS, 0.0) + said[column] - sum(told.values())
+        out |= told | ({OTHER_WORDS: _held(rest)} if abs(rest) >= 0.005 else {})
     return out
 
 

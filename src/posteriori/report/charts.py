@@ -18,7 +18,7 @@ SERIES = 6  # classes that have a colour of their own
 WIDE, TALL = 340.0, 262.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 20.0, 12.0, 40.0
 
-ASIDES = {WORDS[key][0]: key for key in ("prior", "together")}  # bars that are no attribute's
+ASIDES = {WORDS[key][0]: key for key in ("prior", "together", "other_words")}  # bars that are no attribute's
 
 Line = tuple[Sequence[float], Sequence[float], str]  # x, y, class of the style sheet
 

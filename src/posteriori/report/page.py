@@ -185,6 +185,8 @@ def structure(e: Evidence) -> str:
         return section("structure", how, f'<div class="graph">{unstyled(dependence_svg(model, e.target))}</div>')
     if e.survey.columns and e.survey.columns[0].information is not None:
         shown = [(c.name, c.information or 0.0) for c in e.survey.columns[:14]]
+        if len(shown) < 2:
+            return ""
         drawing = star_svg(e.target, shown)
         return section("structure", note("structure_naive", len(shown)), f'<div class="graph">{drawing}</div>')
     return ""

@@ -241,9 +241,13 @@ def data(e: Evidence) -> str:
         for c in class_order(s.class_count, 20)
     ]
     classes = table([say("class_shares"), say("count"), "%"], shares, "numbers")
+    spreads = (
+        f'{note("data_how" if known else "data_order")}{some}{key}<div class="spreads">{cards}</div>' if cards else ""
+    )
+    opened = "" if cards else " open"  # texts have no spread to draw
     return section(
-        "data", note("data_how" if known else "data_order"), some, key, f'<div class="spreads">{cards}</div>',
-        f"<details><summary>{say('all_columns')}</summary>{listing}{left}{classes}</details>",
+        "data", spreads,
+        f"<details{opened}><summary>{say('all_columns')}</summary>{listing}{left}{classes}</details>",
     )  # fmt: skip
 
 

@@ -49,8 +49,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "decide": ("Decide a case", "判断一个样本"),
     "decide_how": (
         "Choose what is known; leave the rest unknown. The posterior and the decision follow at once, computed in this "
-        "page from the model’s own tables.",
-        "选择已知的取值，其余保持未知。后验概率和决策随之变化，全部由本页根据模型自身的表计算。",
+        "page.",
+        "选择已知的取值，其余保持未知。后验概率和决策随之变化，全部由本页计算。",
     ),
     "decide_no_script": (
         "Choosing values needs scripts; the drawing below works by eye.",
@@ -220,6 +220,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "for_against": ("for {0} (right) or {1} (left)", "支持 {0}（右）或 {1}（左）"),
     "prior": ("(prior)", "（先验）"),
     "others": ("({0} others)", "（其余 {0} 个）"),
+    "other_words": ("(other words)", "（其他词）"),
     "together": ("(together)", "（共同作用）"),
     "chart_case": ("Bars: what each attribute adds", "条形图：各属性的贡献"),
     "no_cases": ("This model gives no reasons attribute by attribute.", "该模型不能逐属性给出理由。"),
