@@ -25,18 +25,22 @@ def problem(n=300, sizes=(2, 3, 5, 4), q=2, K=3, seed=0, n_jobs=None):
     return ByValue(codes, offsets, numbers, n_jobs), y, rng.uniform(0.5, 2.0, n)
 
 
+HOLD = 0.02
+
+
 def rest(B, towards):
-    """What of B is no multiple of a table, by least squares."""
+    """(what of B is no multiple of a table, the multiple), by least squares."""
     if towards is None:
-        return B
+        return B, 1.0
     tau = np.linalg.lstsq(towards.reshape(-1, 1), B.ravel(), rcond=None)[0][0]
-    return B - tau * towards
+    return B - tau * towards, tau
 
 
 def objective(Z, y, w, ridge, B, b, towards=None):
     eta = Z @ B + b
     own = np.logaddexp.reduce(eta, axis=1) - eta[np.arange(len(y)), y]
-    return w @ own + 0.5 * ridge * np.square(rest(B, towards)).sum()
+    other, tau = rest(B, towards)
+    return w @ own + 0.5 * ridge * np.square(other).sum() + HOLD * (tau - 1) ** 2
 
 
 def zero(design, K):
@@ -76,7 +80,7 @@ def test_no_direction_is_downhill_at_the_end(K, ridge):
     design, y, w = problem(K=K)
     w, Z = w / w.sum(), design.dense()
     pull = np.random.default_rng(1).normal(size=(design.size, K))
-    found = fit_ridge(design, y, w, ridge, (pull, np.zeros(K)), pull, 1e-14, 500)
+    found = fit_ridge(design, y, w, ridge, (pull, np.zeros(K)), pull, HOLD, 1e-14, 500)
     assert found.converged
     rng, step = np.random.default_rng(2), 1e-6
     for _ in range(20):
@@ -90,7 +94,7 @@ def test_the_loss_in_fifty_digits():
     design, y, w = problem(25)
     w, ridge = w / w.sum(), 0.1
     pull = np.random.default_rng(1).normal(size=(design.size, 3))
-    found = fit_ridge(design, y, w, ridge, (pull, np.zeros(3)), pull, 1e-14, 100)
+    found = fit_ridge(design, y, w, ridge, (pull, np.zeros(3)), pull, HOLD, 1e-14, 100)
     with mpmath.workdps(50):
         total = mpmath.mpf(0)
         for z, c, weight in zip(design.dense(), y, w):
@@ -99,7 +103,9 @@ def test_the_loss_in_fifty_digits():
                 for k in range(3)
             ]
             total += mpmath.mpf(weight) * (mpmath.log(mpmath.fsum(map(mpmath.exp, eta))) - eta[c])
-        total += mpmath.mpf(ridge) / 2 * mpmath.fsum(mpmath.mpf(v) ** 2 for v in rest(found.B, pull).ravel())
+        other, tau = rest(found.B, pull)
+        total += mpmath.mpf(ridge) / 2 * mpmath.fsum(mpmath.mpf(v) ** 2 for v in other.ravel())
+        total += mpmath.mpf(HOLD) * (mpmath.mpf(tau) - 1) ** 2
         assert abs(total - mpmath.mpf(found.trace[-1])) < mpmath.mpf(10) ** -13
 
 
@@ -120,7 +126,7 @@ def test_the_optimum_is_scikit_learns(K, ridge):
     w, Z = w / w.sum(), design.dense()
     B, b, _ = peer(Z, y, w, ridge, K, max_iter=20_000, tol=1e-10)
     start = np.random.default_rng(0).normal(size=(design.size, K)), np.zeros(K)
-    found = fit_ridge(design, y, w, ridge, start, None, 1e-15, 500)
+    found = fit_ridge(design, y, w, ridge, start, None, HOLD, 1e-15, 500)
     assert objective(Z, y, w, ridge, found.B, found.b) <= objective(Z, y, w, ridge, B, b) + 1e-10
     ours, theirs = (
         np.exp(e - np.logaddexp.reduce(e, axis=1)[:, None]) for e in (design.scores(found.B, found.b), Z @ B + b)
@@ -133,7 +139,7 @@ def test_the_optimum_is_scikit_learns(K, ridge):
 def test_fewer_passes_than_scikit_learn(K, ridge, seed):
     design, y, w = problem(400, K=K, seed=seed)
     w, Z = w / w.sum(), design.dense()
-    found = fit_ridge(design, y, w, ridge, zero(design, K), None, 1e-13, 300)
+    found = fit_ridge(design, y, w, ridge, zero(design, K), None, HOLD, 1e-13, 300)
     for enough in (1e-4, 1e-6):
         passes = int(np.flatnonzero(np.array(found.trace) <= found.trace[-1] + enough)[0])
         B, b, n_iter = peer(Z, y, w, ridge, K, max_iter=passes, tol=1e-12)
@@ -145,7 +151,7 @@ def test_threads_change_no_bit():
     found = []
     for n_jobs in (1, 2, 3):
         design, y, w = problem(60_000, n_jobs=n_jobs)
-        found.append(fit_ridge(design, y, w / w.sum(), 1e-4, zero(design, 3), None, 1e-9, 8))
+        found.append(fit_ridge(design, y, w / w.sum(), 1e-4, zero(design, 3), None, HOLD, 1e-9, 8))
     for other in found[1:]:
         assert_array_equal(found[0].B, other.B)
         assert found[0].trace == other.trace
@@ -155,7 +161,7 @@ def test_threads_change_no_bit():
 def test_any_ridge(ridge):
     design, y, w = problem()
     pull = np.ones((design.size, 3))
-    found = fit_ridge(design, y, w / w.sum(), ridge, (pull, np.zeros(3)), pull, 1e-10, 50)
+    found = fit_ridge(design, y, w / w.sum(), ridge, (pull, np.zeros(3)), pull, HOLD, 1e-10, 50)
     assert np.isfinite(found.B).all()
     if ridge > 1:
         assert_allclose(found.B, found.B[0, 0] * pull, rtol=1e-9)
@@ -167,6 +173,6 @@ def test_many_features_have_a_diagonal():
     y = (codes[0] + codes[1] > 2).astype(np.int64)
     design = ByValue(codes, np.arange(0, 1203, 3).astype(np.int64), np.zeros((80, 0)))
     w, Z = np.full(80, 1 / 80), design.dense()
-    found = fit_ridge(design, y, w, 1e-2, zero(design, 2), None, 1e-12, 300)
+    found = fit_ridge(design, y, w, 1e-2, zero(design, 2), None, HOLD, 1e-12, 300)
     B, b, _ = peer(Z, y, w, 1e-2, 2, max_iter=5000, tol=1e-10)
     assert abs(objective(Z, y, w, 1e-2, B, b) - found.trace[-1]) < 1e-8

@@ -6,12 +6,12 @@ Symbols: x row, y class, x_j value (numbers: bin) of column j, z_q a number in s
 
 Naive Bayes is b = ln P(y), β = ln θ(x_j|y), γ = 0: that is where the walk begins. It ends at the least
 
-    −Σ_r w_r ln P(y_r|x_r) + ½λ min_τ (‖β − τ ln θ‖² + ‖γ‖²)
+    −Σ_r w_r ln P(y_r|x_r) + ½λ(‖β − τ ln θ‖² + ‖γ‖²) + 4(τ − 1)²,    τ = ⟨β, ln θ⟩/‖ln θ‖²
 
 which for λ → ∞ is naive Bayes with one exponent τ for all that its attributes say (columns that repeat each other make it
 too sure), and for λ → 0 logistic regression on the same features: Ng and Jordan's pair of a generative and a discriminative
 model, and what is between (WANBIA-C, Zaidi et al., 2014). With a weight for each column instead of each value,
-β = ω_j ln θ(x_j|y), and the ridge is ½λ min_τ Σ(ω_j − τ)² (WANBIA, Zaidi et al., 2013).
+β = ω_j ln θ(x_j|y), and the ridge is ½λ Σ(ω_j − τ)² + 4(τ − 1)², τ their mean (WANBIA, Zaidi et al., 2013).
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ FOLDS = 5
 WORTH, PATIENCE = 1e-5, 2  # nats a row that a penalty must gain, and how many may fail before it ends
 ROUGH, STEPS = 1e-4, 30  # nats a row, and steps, for choosing
 CLIP = 4.0  # standard deviations
+HOLD, MOST = 4.0, 1e300  # nats that an exponent of 0 or 2 costs; no charge is greater
 TINY = float(np.finfo(float).tiny)
 
 
@@ -209,7 +210,9 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         towards = naive[0] if self.pull == "naive" else None
         if len(naive[1]) < 2:
             return Fitted(naive[0], naive[1], (np.nan,), True)
-        return fit_ridge(design, task.y, w / total, penalty / total, begin, towards, tol, steps)
+        return fit_ridge(
+            design, task.y, w / total, min(penalty / total, MOST), begin, towards, min(HOLD / total, MOST), tol, steps
+        )
 
     def _naive(self, statistics: Statistics, design: ByValue) -> tuple[Floats, Floats]:
         """Naive Bayes as weights, less what all classes share: ln θ of the values, 0 where missing; ln P(y)."""
@@ -225,7 +228,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         """The penalty under which rows that were left out are foretold best; cuts and counts are made without them too."""
         w = None if (task.w == 1).all() else task.w
         parts = list[tuple[Task, Task]]()
-        for rows, mass in folds_of(table, task.y, w, FOLDS):
+        for rows, mass in folds_of(_told_apart(frame, schema, table), task.y, w, FOLDS):
             held, left = np.ones(len(rows)) if mass is None else mass, task.w.copy()
             left[rows] -= held
             rest = np.flatnonzero(left > 1e-9 * task.w)
@@ -345,3 +348,13 @@ class Task:
     statistics: Statistics
     y: Array
     w: Floats
+
+
+def _told_apart(frame: Frame, schema: Schema, table: CodedTable) -> CodedTable:
+    """The rows in codes that are equal only where all cells are: numbers by their values, not their bins."""
+    codes, sizes = table.columns(), list(table.sizes)
+    for j, column in enumerate(schema.columns):
+        if column.kind in MEASURED:
+            values, codes[j] = np.unique(column_numbers(frame, j), return_inverse=True)
+            sizes[j] = len(values)
+    return CodedTable(codes, tuple(sizes))

@@ -1,10 +1,10 @@
 """Ridge multinomial logistic regression over coded columns: the conditional likelihood climbed by counting.
 
 Symbols: z_r the features of row r (a one for its value of every column, then numbers), w_r its weight, Σw = 1; B[f, y] and
-b[y] what is sought; T a table, or none.
+b[y] what is sought; T a table, or none; τ = ⟨B, T⟩/⟨T, T⟩, the multiple of T that is nearest to B.
 
-    η_r = b + Bᵀz_r,   p_r = softmax(η_r),   L = −Σ_r w_r ln p_r[y_r] + ½λ min_τ ‖B − τT‖²
-    ∂L/∂B[f, y] = Σ_r z_rf w_r p_r[y] − Σ_r z_rf w_r [y_r = y] + λ(B − τT)[f, y]
+    η_r = b + Bᵀz_r,   p_r = softmax(η_r),   L = −Σ_r w_r ln p_r[y_r] + ½λ‖B − τT‖² + κ(τ − 1)²
+    ∂L/∂B[f, y] = Σ_r z_rf w_r p_r[y] − Σ_r z_rf w_r [y_r = y] + λ(B − τT)[f, y] + …
 
 The gradient is the counts that the model expects less those there are: a *pass* is one scoring of the rows (`scores`) and
 one counting by shares (`sums`), the two kernels of naive Bayes and of EM. The first step is free: the best temperature of
@@ -61,15 +61,17 @@ def fit_ridge(
     ridge: float,
     start: tuple[Floats, Floats],
     towards: Floats | None,
+    hold: float,
     tol: float,
     max_iter: int,
 ) -> Fitted:
     """Walk from `start` = (B, b) until a step promises less than `tol` nats a row, or for `max_iter` passes.
 
-    Weights sum to one. The ridge pulls `towards` the multiples of a table T, or to zero.
+    Weights sum to one. The ridge pulls `towards` the multiples of a table T, and these to T
+    itself by `hold` (κ); or to zero.
     """
     with one_thread(0):  # the rows are shared out by kernels of our own; products of matrices here are small
-        return _walk(design, y, w, ridge, start, towards, tol, max_iter)
+        return _walk(design, y, w, ridge, start, towards, hold, tol, max_iter)
 
 
 def _walk(
@@ -79,29 +81,35 @@ def _walk(
     ridge: float,
     start: tuple[Floats, Floats],
     towards: Floats | None,
+    hold: float,
     tol: float,
     max_iter: int,
 ) -> Fitted:
     every = np.arange(design.n)
     whole = 0.0 if towards is None else _dot(towards, towards)
 
-    def rest(B: Floats) -> Floats:
-        """B − τT, with the τ that leaves least."""
-        return B if towards is None or whole == 0.0 else B - (_dot(B, towards) / whole) * towards
+    def ridged(B: Floats) -> tuple[float, Floats]:
+        """What the ridge charges, and its gradient."""
+        if towards is None or whole == 0.0:
+            return 0.5 * ridge * _dot(B, B), ridge * B
+        tau = _dot(B, towards) / whole
+        rest = B - tau * towards
+        charge = 0.5 * ridge * _dot(rest, rest) + hold * (tau - 1.0) ** 2
+        return charge, ridge * rest + (2.0 * hold * (tau - 1.0) / whole) * towards
 
     def at(B: Floats, b: Floats, eta: Floats) -> Point:
         p, evidence = normalise(eta, design.n_jobs)
-        loss = float(w @ (evidence - eta[every, y])) + 0.5 * ridge * _square(rest(B))
+        loss = float(w @ (evidence - eta[every, y])) + ridged(B)[0]
         p[every, y] -= 1.0
         p *= w[:, None]
         return Point(B, b, eta, loss, p)
 
     def search(here: Point, step: tuple[Floats, Floats], along: Floats) -> Point | None:
-        slope = _dot(here.G, along) + ridge * _dot(rest(here.B), step[0])
-        return _search(here, step, along, slope, at, lambda q: ridge * _dot(rest(q.B), step[0]))
+        slope = _dot(here.G, along) + _dot(ridged(here.B)[1], step[0])
+        return _search(here, step, along, slope, at, lambda q: _dot(ridged(q.B)[1], step[0]))
 
     def gradient(point: Point) -> tuple[Floats, Floats]:
-        return design.sums(point.G) + ridge * rest(point.B), point.G.sum(axis=0)
+        return design.sums(point.G) + ridged(point.B)[1], point.G.sum(axis=0)
 
     here = at(*start, design.scores(*start))
     trace, converged, memory = [here.loss], False, _Memory()
@@ -189,10 +197,6 @@ class _Memory:
 
 def _flat(a: Floats, b: Floats) -> Floats:
     return np.concatenate([a.ravel(), b.ravel()])
-
-
-def _square(a: Floats) -> float:
-    return _dot(a, a)
 
 
 def _dot(a: Floats, b: Floats) -> float:
