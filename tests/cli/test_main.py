@@ -90,3 +90,20 @@ def test_the_demo_leaves_its_files_where_it_is_told(run, tmp_path):
         "tumours.posteriori",
     }
     assert "otherwise if" in done.stdout
+
+
+def test_a_shell_is_offered_every_model():
+    from posteriori.cli import main, train
+    from posteriori.leaderboard.lineup import lineup
+
+    assert main.OURS == train.OURS
+    assert set(main.OURS) | set(main.OTHERS) == set(lineup())
+    assert main.words("naive", "network", "tan")("n") == ["naive", "network"]
+
+
+@pytest.mark.skipif(not pathlib.Path("/bin/sh").exists(), reason="no shell here")
+def test_a_reader_that_has_enough_is_no_error(data, model):
+    command = f'{sys.executable} -c "from posteriori.cli.main import main; main()"'
+    script = f'( {command} inspect "{model}"; echo $? >&2 ) | true'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "0"

@@ -67,3 +67,19 @@ def test_a_cost_curve_counts_mistakes_at_their_price(cells, data):
         assert cost == pytest.approx(wanted)
         assert always == pytest.approx(c * np.mean(y == 0))
         assert never == pytest.approx((1 - c) * np.mean(y == 1))
+
+
+@given(st.lists(st.tuples(st.integers(1, 19), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=12))
+def test_a_weight_is_as_many_rows(rows):
+    p, y, w = (np.array(column) for column in zip(*rows))
+    if not w.any():
+        return
+    posterior = np.column_stack([20 - p, p]) / 20
+    twice = np.repeat(np.arange(len(p)), w)
+    a, b = risk_coverage(posterior, y=y, sample_weight=w), risk_coverage(posterior[twice], y=y[twice])
+    assert np.allclose(a.price, b.price)
+    assert np.allclose(a.coverage, b.coverage)
+    assert np.allclose(a.risk, b.risk)
+    a, b = cost_curve(posterior, y, 1, sample_weight=w), cost_curve(posterior[twice], y[twice], 1)
+    for name in ("share", "cost", "always", "never"):
+        assert np.allclose(getattr(a, name), getattr(b, name))

@@ -26,13 +26,14 @@ def test_a_row_by_its_cells(form):
     assert case.cells == [2.0, "blue", 3]
     assert [case.measured(j) for j in range(3)] == [True, False, True]
     copies = case.copies([{}, {0: 9.5, 1: "grey"}, {0: None, 1: None}])
-    assert list(copies.columns) == ["warm", "sky", "times"]
-    assert copies["warm"].dtype == copies["times"].dtype == np.float64
-    assert copies["warm"].tolist()[:2] == [2.0, 9.5]
-    assert np.isnan(copies["warm"].iloc[2])
-    assert copies["sky"].tolist()[:2] == ["blue", "grey"]
-    assert copies["sky"].isna().tolist() == [False, False, True]
-    assert copies["times"].tolist() == [3.0, 3.0, 3.0]
+    assert copies.names == ("warm", "sky", "times")
+    warm, sky, times = copies.columns
+    assert warm.dtype == times.dtype == np.float64
+    assert warm.tolist()[:2] == [2.0, 9.5]
+    assert np.isnan(warm[2])
+    assert sky.tolist() == ["blue", "grey", None]
+    assert times.tolist() == [3.0, 3.0, 3.0]
+    assert case.table.n == 1
 
 
 def test_empty_cells_and_numbers_in_any_spelling():

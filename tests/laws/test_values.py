@@ -18,7 +18,7 @@ from posteriori.statistics.moments import comoments
 
 WORKING = {  # what a loop changes as it goes
     "leaderboard.race.Race",
-    "leaderboard.race.Runner",
+    "leaderboard.runner.Runner",
     "margin.smo.Problem",
     "mixture.gaussian.Turn",
     "mixture.lloyd.Turn",

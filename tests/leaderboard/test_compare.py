@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.naive_bayes import GaussianNB
 
 import posteriori as po
+from posteriori.decision.folds import stratified
 from posteriori.errors import BadParameter, BadValue, LossError, ModelError, UnknownValue
 from posteriori.leaderboard.lineup import lineup
 
@@ -120,8 +121,6 @@ def test_no_test_row_is_ever_in_training():
 def test_what_is_learned_of_a_fold_is_learned_from_its_training_rows(monkeypatch):
     """Cells of a test row may be changed to anything: no other row's score moves."""
     X, y = mixed(90)
-    from posteriori.leaderboard.folds import stratified
-
     codes = (y == "yes").astype(int)
     inside = np.flatnonzero(stratified(codes, 3, 0) == 0)
     changed = X.copy()
@@ -304,20 +303,36 @@ def test_the_time_limit_ends_a_fit_that_would_not():
 
 
 class Slower(DummyClassifier):
-    """Quick in two folds, endless in the third."""
-
-    fits = 0
+    """Quick in folds whose training rows have row 0, endless in the fold in which it is tested."""
 
     def fit(self, X, y, sample_weight=None):
-        type(self).fits += 1
-        while type(self).fits > 2:
+        while "first" not in set(X["c"]):
             time.sleep(0.01)
         return super().fit(X, y)
 
 
 def test_a_race_that_ran_out_of_time_is_scored_by_the_folds_that_all_have_finished():
-    Slower.fits = 0
-    board = po.compare(*mixed(), {"naive": "naive", "slower": Slower(strategy="prior")}, cv=5, time_limit=4)
+    X, y = mixed()
+    third = np.flatnonzero(stratified((y == "yes").astype(int), 5, 0) == 2)[0]
+    X.loc[third, "c"] = "first"
+    start = time.monotonic()
+    board = po.compare(X, y, {"naive": "naive", "slower": Slower(strategy="prior")}, cv=5, time_limit=2)
+    assert time.monotonic() - start < 10
     assert board.n_folds == 2
     assert [len(row.folds["error"]) for row in board.finished] == [2, 2]
     assert "first 2 of 5 folds" in board.notes[-1]
+
+
+def test_copies_of_rows_are_said():
+    X, y = mixed()
+    twice = pd.concat([X, X], ignore_index=True)
+    assert any("of 240 rows are copies" in note for note in po.compare(twice, [*y, *y], ["naive"], cv=3).notes)
+    assert not any("copies" in note for note in po.compare(X, y, ["naive"], cv=3).notes)
+    names = twice[["b", "c"]]
+    assert not any("copies" in note for note in po.compare(names, [*y, *y], ["naive"], cv=3).notes)
+
+
+def test_of_equals_the_simpler_is_first():
+    board = po.compare({"a": ["u"] * 20}, [0, 1] * 10, ["tan", "naive", "aode"], cv=2)
+    assert board["naive"].mean("log_loss") == pytest.approx(board["tan"].mean("log_loss"))
+    assert [row.name for row in board] == ["tan", "naive", "aode"]

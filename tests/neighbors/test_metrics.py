@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import neighbors as sk
@@ -16,6 +17,7 @@ from sklearn.metrics import pairwise_distances
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadValue, ModelError
+from posteriori.neighbors import metrics
 from posteriori.neighbors.metrics import BOOLEAN
 
 RNG = np.random.default_rng(0)
@@ -151,3 +153,21 @@ def test_vdm_takes_booleans_as_values():
     tables = [pd.DataFrame({"a": a}) for a in ([True, False, False, False], ["y", "n", "n", "n"])]
     flags, words = (po.KNeighborsClassifier(1, metric="vdm", kinds="categorical").fit(X, y) for X in tables)
     np.testing.assert_array_equal(flags._store.rows, words._store.rows)
+
+
+@given(st.integers(0, 1000), st.integers(1, 4), st.floats(0, 0.5))
+@settings(max_examples=40, deadline=None)
+def test_gower_without_each_column_is_gower_of_copies_that_lack_it(seed, d, gaps):
+    rng = np.random.default_rng(seed)
+    widths = rng.integers(1, 4, d).tolist()
+    X = rng.normal(size=(9, sum(widths)))
+    ends = np.cumsum([0, *widths])
+    for row in X:
+        for a, b in itertools.pairwise(ends):
+            if rng.random() < gaps:
+                row[a:b] = np.nan
+    copies = np.repeat(X[:1], d, axis=0)
+    for j in range(d):
+        copies[j, ends[j] : ends[j + 1]] = np.nan
+    expected = metrics.gower_missing(copies, X, widths)
+    assert np.allclose(metrics.gower_without(X[0], X, widths), expected)

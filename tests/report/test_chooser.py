@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import posteriori as po
+from posteriori.explain.whatif import what_if
 from posteriori.report import chooser
 from posteriori.report.evidence import gather
-from posteriori.report.whatif import what_if
 
 
 def evidence(model=None, K=3, loss=None, reject=None, d=0):

@@ -1,4 +1,4 @@
-"""What a report rests on: scores by their definitions, posteriors of rows that a fold had not seen."""
+"""What a report rests on: scores by their definitions, the leaderboard's own figures, rows not seen, weights."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import log_loss
 
 import posteriori as po
+from posteriori.decision.folds import stratified
 from posteriori.errors import BadValue, ModelError
-from posteriori.report.evidence import _folds, gather
+from posteriori.report.evidence import gather
 
 
 def weather(n=90, seed=0):
@@ -35,8 +37,8 @@ def test_scores_are_what_they_are_called():
     assert e.y.tolist() == codes.tolist()
     assert e.unseen
     assert e.scores["error"] == pytest.approx((p.argmax(axis=1) != codes).mean())
-    assert e.scores["log_loss"] == pytest.approx(log_loss(codes, np.clip(p, 1e-15, 1)), rel=1e-6)
-    assert e.scores["calibration"] == pytest.approx(po.calibration_error(p, codes))
+    assert e.scores["log_loss"] == pytest.approx(log_loss(codes, p), rel=1e-6)
+    assert e.scores["calibration_error"] == pytest.approx(po.calibration_error(p, codes))
     risks = np.column_stack([p @ np.array(loss.matrix).T, np.full(len(p), 0.6)])
     decided = risks.argmin(axis=1)
     full = np.vstack([loss.matrix, np.full(3, 0.6)])
@@ -63,23 +65,12 @@ def test_posteriors_are_those_of_models_that_had_not_seen_the_row():
     X, y = weather(60)
     model = po.NaiveBayes(density="gaussian").fit(X, y)
     e = gathered(model, X, pd.Series(y, name="where"), folds=3, seed=5)
-    fold = _folds(e.y, 3, 5)
+    fold = stratified(e.y, 3, 5)
     for f in range(3):
         fresh = clone(model).fit(X[fold != f], y[fold != f])
         assert np.allclose(e.posterior[fold == f], fresh.predict_proba(X[fold == f]))
     assert e.unseen
     assert e.target == "where"
-
-
-def test_folds_deal_out_every_class():
-    codes = np.array([0] * 10 + [1] * 5 + [2] * 3)
-    fold = _folds(codes, 5, 0)
-    assert np.bincount(fold).max() - np.bincount(fold).min() <= 1
-    for c in range(3):
-        count = np.bincount(fold[codes == c], minlength=5)
-        assert count.max() - count.min() <= 1
-    assert _folds(codes, 5, 0).tolist() == fold.tolist() != _folds(codes, 5, 1).tolist()
-    assert sorted(_folds(np.array([0, 1]), 5, 0)) == [0, 1]
 
 
 def test_a_class_of_one_row_is_left_to_the_others():
@@ -88,7 +79,7 @@ def test_a_class_of_one_row_is_left_to_the_others():
     assert e.unseen
     assert e.posterior[-1, 0] == 0  # no other row has that class
     two = gathered(po.NaiveBayes().fit({"a": ["u", "v"]}, ["p", "q"]), {"a": ["u", "v"]}, ["p", "q"])
-    assert not two.unseen  # a fold would have one class alone
+    assert two.scores["log_loss"] == pytest.approx(36.04, abs=0.01)  # as the leaderboard counts a class never seen
     only = gathered(po.NaiveBayes().fit({"a": ["u"] * 4}, ["p"] * 4), {"a": ["u"] * 4}, ["p"] * 4)
     assert only.posterior.tolist() == [[1.0]] * 4
     assert only.unseen
@@ -117,3 +108,82 @@ def test_columns_are_those_that_the_model_knows():
         gathered(model, X[:0], [])
     bare = gathered(po.GaussianNB().fit(X[["warm"]].to_numpy(), y), X[["warm"]].to_numpy(), y)
     assert bare.kinds == ("numeric",)
+
+
+def skies(n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    sky = np.array(["blue", "grey", "green"])[np.where(rng.random(n) < 0.7, y, rng.integers(0, 3, n))]
+    return pd.DataFrame({"sky": sky, "warm": rng.normal(15 + 4 * y, 3)}), np.array(["in", "out"])[y]
+
+
+def told(model, X, y, board=None, chosen=None, folds=None, seed=0, **options):
+    loss, reject = options.pop("loss", None), options.pop("reject", None)
+    weight = options.pop("sample_weight", None)
+    return gather(model, X, y, None, loss, reject, False, folds, seed, weight, board, chosen)
+
+
+SAME = ("log_loss", "error", "brier", "calibration_error")
+
+
+@pytest.mark.parametrize("name", ["naive", "tan", "svc", "knn"])
+def test_the_figures_are_the_leaderboard_s(name):
+    X, y = skies()
+    board = po.compare(X, y, ["baseline", name], cv=4, seed=3, loss={"in": 1, "out": 5})
+    fitted = board[name].estimator.fit(X, y)
+    by_board = told(fitted, X, y, board, name, loss={"in": 1, "out": 5})
+    by_itself = told(fitted, X, y, folds=4, seed=3, loss={"in": 1, "out": 5})
+    for e in (by_board, by_itself):
+        assert e.unseen
+        for score in (*SAME, "cost"):
+            assert e.scores[score] == pytest.approx(board[name].mean(score), abs=1e-12), score
+            assert e.baseline[score] == pytest.approx(board["baseline"].mean(score), abs=1e-12), score
+    assert np.array_equal(by_board.posterior, by_itself.posterior)
+
+
+def test_a_board_of_other_rows_is_not_taken():
+    X, y = skies()
+    board = po.compare(X, y, ["naive"], cv=4)
+    other = y[::-1].copy()
+    e = told(po.NaiveBayes().fit(X, other), X, other, board, "naive")
+    assert not np.array_equal(e.posterior, board["naive"].posterior)
+    assert e.unseen
+
+
+def test_no_fold_knows_a_value_of_its_test_rows():
+    """A schema with all values is told to the model; the folds are judged without it."""
+    X, y = skies()
+    X.loc[3, "sky"] = "violet"
+    schema = po.Schema.infer(X, y)
+    fitted = po.NaiveBayes(kinds=schema).fit(X, y)
+    plain = po.NaiveBayes(kinds=dict(zip(schema.names, schema.kinds))).fit(X, y)
+    assert np.array_equal(told(fitted, X, y, folds=3).posterior, told(plain, X, y, folds=3).posterior)
+
+
+def test_a_frozen_model_is_judged_by_models_that_had_not_seen_the_rows():
+    X, y = skies()
+    inside = po.NaiveBayes().fit(X, y)
+    frozen = po.RiskClassifier(FrozenEstimator(inside), reject=0.3)
+    assert np.array_equal(told(frozen, X, y, folds=3).posterior, told(inside, X, y, folds=3).posterior)
+
+
+def test_a_weight_of_none_is_no_row_and_weights_count_in_every_figure():
+    X, y = skies()
+    w = np.arange(len(y)) % 3
+    model = po.NaiveBayes().fit(X, y, sample_weight=w)
+    e = told(model, X, y, folds=3, sample_weight=w)
+    left = told(model, X[w > 0].reset_index(drop=True), y[w > 0], folds=3, sample_weight=w[w > 0])
+    assert e.scores == pytest.approx(left.scores)
+    assert e.frame.n == (w > 0).sum()
+    assert e.count.sum() == w.sum()
+    board = po.compare(X, y, ["naive"], cv=3, sample_weight=w)
+    again = told(model, X, y, board, "naive", sample_weight=w)
+    assert again.scores["log_loss"] == pytest.approx(board["naive"].mean("log_loss"), abs=1e-12)
+    assert told(model, X, y, folds=3).scores != pytest.approx(e.scores)
+
+
+def test_a_report_of_weighted_rows(tmp_path):
+    X, y = skies()
+    model = po.NaiveBayes().fit(X, y)
+    one = po.write_report(tmp_path / "a.html", model, X, y, sample_weight=np.full(len(y), 2.5)).read_text()
+    assert "225" in one  # 90 rows of 2.5

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.explain.whatif import Attribute, WhatIf, what_if
 from posteriori.report.nomogram import (
     FAR,
     MOST_DRAWN,
@@ -22,7 +23,6 @@ from posteriori.report.nomogram import (
     scales,
     useful,
 )
-from posteriori.report.whatif import Attribute, WhatIf, what_if
 
 from .drawn import Seen
 

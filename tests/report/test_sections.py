@@ -126,7 +126,7 @@ def test_the_figures_at_a_glance():
         figure(s["cost"]),
         percent(s["error"]),
         figure(s["log_loss"]),
-        percent(s["calibration"]),
+        percent(s["calibration_error"]),
         percent(s["rejected"]),
     ]
     common = e.classes[np.bincount(codes).argmax()]

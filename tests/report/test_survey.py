@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.explain.whatif import FEWEST_ROWS
 from posteriori.report.survey import BINS, MOST_COLUMNS, MOST_VALUES, class_order, ranking, survey
-from posteriori.report.whatif import FEWEST_ROWS
 from posteriori.table.frame import open_frame
 
 
 def counted(X, y, kinds, rows=False, classes=("a", "b", "c"), ranked=None):
     frame = open_frame(pd.DataFrame(X))
     ranked = ranked if ranked is not None else [(j, None, "") for j in range(frame.d)]
-    return survey(frame, kinds, np.asarray(y), classes, ranked, rows)
+    return survey(frame, kinds, np.asarray(y), np.ones(len(y)), classes, ranked, rows)
 
 
 @given(st.integers(0, 1000), st.integers(5, 200), st.booleans())

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
 import posteriori as po
+from posteriori.decision.calibrated import Calibrated
+from posteriori.decision.on_points import OnPoints
 
 
 def table(n=90, seed=0):
@@ -123,6 +125,14 @@ POINTS = {
     "count forest words": lambda: po.BayesForest(n_trees=2, n_members=2, random_state=stream()).fit(
         Z, Z["sky"], sample_weight=np.linspace(0.1, 2, len(y))
     ),
+    "points svc": lambda: OnPoints(po.SVC(probability=True, random_state=0)).fit(X, y),
+    "points linear": lambda: OnPoints(Calibrated(po.LinearSVC(random_state=0))).fit(X, y),
+    "points mixture": lambda: OnPoints(po.MixtureBayes(1, random_state=0)).fit(X[["wind", "rain"]], y),
+    "points text": lambda: OnPoints(Calibrated(po.LinearSVC(random_state=0)), kinds={"note": "text"}).fit(
+        {"note": ["a big one", "by cart", "a"] * 5}, ["x", "y", "z"] * 5
+    ),
+    "margins": lambda: Calibrated(po.LinearSVC(random_state=0)).fit(P, y),
+    "risk points": lambda: po.RiskClassifier(OnPoints(po.GaussianBayes(shrinkage=0.1)), reject=0.3).fit(X, y),
     "risk": lambda: po.RiskClassifier(po.NaiveBayes(), loss=po.Loss.per_class({"in": 1, "out": 5, "off": 2})).fit(X, y),
     "risk priced": lambda: po.RiskClassifier(po.TAN(), loss={"in": 1, "out": 5, "off": 2}, reject=0.3).fit(X, y),
     "risk frozen": lambda: po.RiskClassifier(
@@ -169,7 +179,7 @@ def asked(model):
     if not hasattr(model, "get_params"):
         return [np.array(repr(model))]
     names = list(getattr(model, "feature_names_in_", ()))
-    rows: object = {"note": ["a c", "b"]} if names == ["note"] else (X if "wind" in names else Z)
+    rows: object = {"note": ["a c", "b"]} if names == ["note"] else (X.reindex(columns=names) if "wind" in names else Z)
     if names == list("abc"):
         rows = pd.DataFrame(P, columns=names)
     if not names:

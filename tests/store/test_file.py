@@ -128,7 +128,7 @@ def test_rows_that_wait_are_counted_before_saving():
 
 def test_every_public_class_can_be_a_file():
     classes = {n for n in po.__all__ if isinstance(getattr(po, n), type)}
-    assert classes - {"Not"} == set(PUBLIC)  # a finding is no model
+    assert classes - {"Not"} == set(PUBLIC) - {"OnPoints", "Calibrated"}  # a finding is no model; the leaderboard's own
     assert {type(made(name)).__name__ for name in ALL} == set(PUBLIC)
 
 

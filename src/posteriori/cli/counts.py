@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..decision.classifier import RiskClassifier
+from ..decision.on_points import called
 from ..drafts import whole_file
 from ..errors import ModelError
 from ..explain.explanation import shown
@@ -32,9 +33,7 @@ def run_update(
     model = open_model(model_file)
     counting, n, gone = inner(model), 0, np.zeros(0, dtype=int)
     if not hasattr(counting, "forget"):
-        raise ModelError(
-            f"a {type(counting).__name__} keeps no counts: it can neither learn more nor forget; train it again"
-        )
+        raise ModelError(f"a {called(counting)} keeps no counts: it can neither learn more nor forget; train it again")
     named = target_of(model, target)
     with batches(data, schema_of(model), named, encoding, quiet) as rows:
         for batch in rows:
@@ -104,7 +103,7 @@ def run_inspect(model_file: str, as_json: bool) -> None:
         return
     model, out = load(model_file), console()
     counting = inner(model) if hasattr(model, "predict_proba") else model
-    line(out, f"{model_file}: {type(counting).__name__}", "bold")
+    line(out, f"{model_file}: {called(counting)}", "bold")
     line(out, f"format {head.get('format')}, written by posteriori {head.get('library')}")
     if hasattr(counting, "predict_proba"):
         _say_schema(out, counting)
@@ -122,7 +121,8 @@ def _learned(model: Any, j: int, column: Column, dates: Any) -> str:
         told = ", ".join(map(number, cuts[j][:8].tolist())) + ("…" if len(cuts[j]) > 8 else "")
         return f"cut at {told}" if told else "not cut: all one bin"
     if column.kind in ("numeric", "count"):
-        moments, where = getattr(statistics, "moments", None), statistics.where("moments") if statistics else []
+        moments = getattr(statistics, "moments", None)
+        where = [] if moments is None else statistics.where("moments")  # type: ignore[union-attr]
         if moments is None or moments.span is None or j not in where:
             return ""
         k = where.index(j)

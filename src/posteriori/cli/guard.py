@@ -30,11 +30,15 @@ class UsageError(Exception):
     """Options that do not go together."""
 
 
+NOTHING = "nothing was written"
+
+
 class _Interrupt:
     """Whether Ctrl-C was pressed since the command began."""
 
     def __init__(self) -> None:
         self.pressed = False
+        self.left = NOTHING  # what there is by now
 
     def press(self, *_: Any) -> None:
         self.pressed = True
@@ -54,13 +58,13 @@ def guarded(command: Command) -> Command:
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
-        interrupt.pressed = False
+        interrupt.pressed, interrupt.left = False, NOTHING
         with _hearing():
             try:
                 command(*args, **options)
                 interrupt.check()
             except KeyboardInterrupt:
-                say("interrupted: nothing was written")
+                say(f"interrupted: {interrupt.left}")
                 raise typer.Exit(INTERRUPTED) from None
             except BrokenPipeError:  # `posteriori … | head`: the reader has enough
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -103,6 +107,22 @@ def sentence(error: BaseException) -> str:
         return f"{where}: {error.strerror}"
     text = " ".join(str(error).split())
     return text or type(error).__name__
+
+
+def keep_apart(output: str | os.PathLike[str] | None, **inputs: str | None) -> None:
+    """Refuse an output that would be written over what it is made from."""
+    from ..errors import WriteError
+
+    for what, file in inputs.items():
+        if output is not None and file is not None and file != "-" and _same_file(output, file):
+            raise WriteError(f"{output} is the {what.replace('_', ' ')}, which would be lost: give another name")
+
+
+def _same_file(a: str | os.PathLike[str], b: str) -> bool:
+    try:
+        return os.path.samefile(a, b)
+    except OSError:  # one of them is not there yet
+        return os.path.realpath(a) == os.path.realpath(b)
 
 
 def say(text: str) -> None:

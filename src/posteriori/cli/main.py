@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from . import options as o
-from .guard import guarded
+from .guard import NO_OUTPUT, guarded, say, sentence
 
 CODES = (
     "Exit codes: 0 done, 1 an error of the program, 2 wrong options, 3 a file that cannot be read, 4 a table that cannot "
     "be used, 5 a model that cannot be made or used, 6 an output that cannot be written, 130 Ctrl-C."
 )
+OURS = (
+    *("naive", "spode", "tan", "aode", "a2de", "kdb", "discriminative", "bayes-tree", "bayes-forest"),
+    *("network", "gaussian", "mixture", "knn", "linear-svc", "svc"),
+)
+SCORES, DIALECTS = ("bic", "aic", "bdeu", "k2", "fnml", "mdl", "loglik"), ("duckdb", "postgres", "spark")
+OTHERS = ("baseline", "logistic", "tree", "bagging", "forest", "adaboost", "boosting", "perceptron", "mlp")
+
+
+def words(*known: str) -> Callable[[str], list[str]]:
+    """What a shell offers for a word that was begun."""
+    return lambda incomplete: [word for word in known if word.startswith(incomplete)]
+
+
 app = typer.Typer(
     name="posteriori",
     help="Bayes classifiers, the whole spectrum: from a file to a decision.",
@@ -50,8 +66,8 @@ def train(
         typer.Option(
             "--model",
             "-m",
-            help="This one, not the best: naive, spode, tan, aode, a2de, kdb, discriminative, bayes-tree, "
-            "bayes-forest, network or knn.",
+            help=f"This one, not the best: {', '.join(OURS)}.",
+            autocompletion=words(*OURS),
         ),
     ] = None,
     kind: o.Kinds = None,
@@ -97,7 +113,10 @@ def compare(
     encoding: o.Encoding = None,
     bins: o.Bins = None,
     sql: o.Sql = None,
-    model: Annotated[list[str] | None, typer.Option("--model", "-m", help="Only this one (may be repeated).")] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", help="Only this one (may be repeated).", autocompletion=words(*OURS, *OTHERS)),
+    ] = None,
     loss: o.LossFile = None,
     reject: o.Reject = None,
     cv: o.Cv = None,
@@ -130,7 +149,12 @@ def predict(
         str | None, typer.Option("--output", "-o", help=".csv, .tsv, .jsonl or .parquet; else stdout.")
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="csv, tsv, jsonl or parquet; else by the ending.")
+        str | None,
+        typer.Option(
+            "--format",
+            help="csv, tsv, jsonl or parquet; else by the ending.",
+            autocompletion=words("csv", "tsv", "jsonl", "parquet"),
+        ),
     ] = None,
     loss: o.LossFile = None,
     reject: o.Reject = None,
@@ -280,7 +304,14 @@ def query(
 @guarded
 def structure(
     data: o.Data,
-    score: Annotated[str, typer.Option("--score", help="bic, aic, bdeu, k2, fnml, mdl or loglik.")] = "bic",
+    score: Annotated[
+        str,
+        typer.Option(
+            "--score",
+            help=f"{', '.join(SCORES)}.",
+            autocompletion=words(*SCORES),
+        ),
+    ] = "bic",
     svg: Annotated[str | None, typer.Option("--svg", help="Draw it to this file.")] = None,
     dot: Annotated[str | None, typer.Option("--dot", help="Write it for Graphviz.")] = None,
     output: Annotated[
@@ -310,7 +341,10 @@ def structure(
 def sql(
     model: o.ModelFile,
     table: Annotated[str, typer.Option("--table", help="The table to be scored, schema.table too.")] = "data",
-    dialect: Annotated[str, typer.Option("--dialect", help="duckdb, postgres or spark.")] = "duckdb",
+    dialect: Annotated[
+        str,
+        typer.Option("--dialect", help=f"{', '.join(DIALECTS)}.", autocompletion=words(*DIALECTS)),
+    ] = "duckdb",
     date: Annotated[
         list[str] | None, typer.Option("--date", help="A column that holds dates; those with parts are known.")
     ] = None,
@@ -346,5 +380,23 @@ def demo(
 
 
 def main() -> None:
-    """The entry point."""
-    app()
+    """The entry point: any text can be printed, and an output that cannot be written is exit 6."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        getattr(sys, name).reconfigure(errors="backslashreplace")
+    code: object = 0
+    try:
+        app()
+    except SystemExit as ended:
+        code = ended.code
+    except OSError as error:
+        code = NO_OUTPUT
+        say(f"error: {sentence(error)}")
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            code = code or NO_OUTPUT
+    sys.exit(code)  # type: ignore[arg-type]

@@ -16,8 +16,11 @@ import numpy as np
 from ..decision.decide import best_action, risk
 from ..decision.loss import Loss
 from ..drafts import whole_file
-from ..errors import BadParameter, listed
-from .guard import interrupt, say
+from ..errors import BadParameter, WriteError, listed
+from ..table.encode import factorize
+from ..table.frame import open_frame
+from ..table.schema import Schema
+from .guard import interrupt, keep_apart, say
 from .models import inner, loss_of, open_model, schema_of
 from .plain import FORMULA
 from .stream import Batch, batches
@@ -41,6 +44,7 @@ def run_predict(
     model = open_model(model_file)
     price = loss_of(model, loss, reject)
     form = _form(output, form)
+    keep_apart(output, table=data, model_file=model_file, file_of_costs=loss)
     schema, n, undecided, missing, unseen = schema_of(model), 0, 0, 0, 0
     source = batches(data, schema, encoding=encoding, quiet=quiet)
     with source as rows, _opened(output) as stream, _writer(stream, form, raw) as write:
@@ -48,13 +52,12 @@ def run_predict(
             interrupt.check()
             answers = _answers(model, batch, price)
             if keep:
-                names = batch.raw.schema.names
-                answers = {**{n: batch.raw.column(n) for n in names if n not in answers}, **answers}
+                answers = {**_kept(batch.raw, answers), **answers}
             write(answers)
             n += len(batch)
             undecided += int(np.sum(answers["rejected"]))
-            missing += int(getattr(inner(model), "n_missing_", 0))
-            unseen += int(getattr(inner(model), "n_unseen_", 0))
+            lacked = odd_cells(inner(model), schema, batch)
+            missing, unseen = missing + lacked[0], unseen + lacked[1]
         if n == 0:
             write(_empty(model, price))
     if not quiet:
@@ -78,6 +81,32 @@ def _answers(model: Any, batch: Batch, loss: Loss) -> dict[str, Any]:
     return found | {f"P({c})": posterior[:, k] for k, c in enumerate(counting.classes_.tolist())}
 
 
+def _kept(raw: Any, answers: dict[str, Any]) -> dict[str, Any]:
+    """The columns of the input; one that is called as an answer is gets a line below its name."""
+    found: dict[str, Any] = {}
+    for name in raw.schema.names:
+        own = name
+        while own in answers or own in found or (own != name and own in raw.schema.names):
+            own += "_"
+        found[own] = raw.column(name)
+    return found
+
+
+def odd_cells(model: Any, schema: Schema, batch: Batch) -> tuple[int, int]:
+    """(missing cells, cells with values unseen in training) of rows just predicted: the model's count, or the schema's."""
+    if hasattr(model, "n_missing_"):
+        return int(model.n_missing_), int(model.n_unseen_)
+    missing = unseen = 0
+    for column in schema.columns:
+        cells = batch.columns[column.name]
+        values, codes = factorize(open_frame({column.name: cells}).column(0), column.name)
+        count = np.bincount(codes, minlength=len(values) + 1)
+        missing += int(count[-1])
+        if column.values:
+            unseen += int(sum(n for v, n in zip(values, count) if v not in column.place))
+    return missing, unseen
+
+
 def _empty(model: Any, loss: Loss) -> dict[str, Any]:
     names = ["row", "decision", "expected_loss", "rejected", *(f"P({c})" for c in inner(model).classes_.tolist())]
     return {name: np.zeros(0) for name in names}
@@ -99,6 +128,8 @@ def _form(output: str | None, form: str | None) -> str:
 def _opened(output: str | None) -> Iterator[Any]:
     """A stream of bytes: stdout, or a file that is there whole or not at all."""
     if output is None:
+        if sys.__stdout__ is None:
+            raise WriteError("stdout is closed: give -o answers.csv")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:

@@ -18,11 +18,19 @@ from .plain import cut, plain
 ALL = 200  # columns where nobody said how wide the output is
 
 
+class Out(Console):
+    """A console whose reader may have enough, which is no error: `posteriori inspect … | head`."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the guard."""
+        raise BrokenPipeError
+
+
 def console(stderr: bool = False) -> Console:
     """Where to print; a file or a pipe is as wide as it needs to be."""
     stream = sys.stderr if stderr else sys.stdout
     wide = None if stream.isatty() or os.environ.get("COLUMNS") else ALL
-    return Console(stderr=stderr, width=wide, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return Out(stderr=stderr, width=wide, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def line(out: Console, text: object = "", style: str | None = None, indent: int = 0, whole: bool = False) -> None:
@@ -42,7 +50,9 @@ def pairs(out: Console, rows: Sequence[tuple[str, ...]], heads: tuple[str, ...],
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for j, head in enumerate(heads):
         last = j == len(heads) - 1
-        table.add_column(head, justify="right" if j in right else "left", overflow="fold", no_wrap=not last and j > 0)
+        side, room = "right" if j in right else "left", max([len(head), *(len(plain(row[j])) for row in rows)])
+        least = min(room, max(8, out.width // 3)) if j == 0 else None  # a name is not written down letter by letter
+        table.add_column(head, justify=side, overflow="fold", no_wrap=not last and j > 0, min_width=least)  # type: ignore[arg-type]
     for row in rows:
         table.add_row(*(Text(plain(c)) for c in row))
     out.print(table)

@@ -16,25 +16,12 @@ from ..leaderboard.compare import compare
 from ..leaderboard.lineup import Task, lineup
 from ..store.file import save
 from .bulk import fit_bulk, is_bulk
-from .guard import interrupt
+from .guard import interrupt, keep_apart
 from .plain import plain
 from .render import board_table, busy, byte_bar, console, line, progress_bar
 from .tables import Source, open_table, say_table, told_kinds
 
-# models that read the table as it is: what a file holds
-DIRECT = (
-    "naive",
-    "spode",
-    "tan",
-    "aode",
-    "a2de",
-    "kdb",
-    "discriminative",
-    "bayes-tree",
-    "bayes-forest",
-    "network",
-    "knn",
-)
+OURS = tuple(name for name, entry in lineup().items() if entry.ours)  # what a file holds
 
 
 def leaderboard(source: Source, quiet: bool, **options: Any) -> Leaderboard:
@@ -99,9 +86,11 @@ def run_train(
     """Read, compare, fit the best (or the one that is named) on all rows, save, report."""
     path = output_path(data, output)
     page = None if report is None else output_path(data, report)
+    for made in (path, page):
+        keep_apart(made, table=data, file_of_costs=loss)
     if page is not None and page.resolve() == path.resolve():
         raise WriteError(f"the model and its report would both be {path}: give them different names")
-    if model is not None and model not in DIRECT:
+    if model is not None and model not in OURS:
         _refuse_model(model)
     out, silent = console(), as_json or quiet
     if model == "naive" and is_bulk(data) and not (bins or sql or cv or time_limit is not None or page or encoding):
@@ -123,9 +112,11 @@ def run_train(
         fitted = fit(name, source, loss, reject, seed)
     interrupt.check()
     save(fitted, path)
+    interrupt.left = f"the model is in {path}" + (", the report was not written" if page is not None else "")
     if page is not None:
         with busy("writing the report", silent):
-            report_on(page, fitted, source, board, name, seed, with_rows, {pathlib.Path(data): "data", path: "model"})
+            files = {pathlib.Path(data): "data", path: "model"}
+            report_on(page, fitted, source, board, name, cv, seed, with_rows, files)
     if as_json:
         told = _told(source, board, name, path)
         print(json.dumps({**told, "report": None if page is None else str(page)}, ensure_ascii=False, default=str))
@@ -174,11 +165,12 @@ def report_on(
     source: Source,
     board: Leaderboard | None,
     name: str,
+    cv: int | None,
     seed: int,
     with_rows: bool,
     files: dict[pathlib.Path, str],
 ) -> None:
-    """The report of a model: judged on folds again, so that each row is judged by a model that had not seen it."""
+    """The report of a model, each row judged by one that had not seen it: the board's, or one of the same folds."""
     from ..report.page import write_report
 
     hashes = {f"{what}: {file.name}": _sha256(file) for file, what in files.items() if file.is_file()}
@@ -186,7 +178,7 @@ def report_on(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         write_report(
-            page, fitted, table, leaderboard=board, chosen=name, title=pathlib.Path(source.name).name, seed=seed,
+            page, fitted, table, leaderboard=board, chosen=name, title=pathlib.Path(source.name).name, folds=cv, seed=seed,
             with_rows=with_rows, notes=[*source.notes], hashes=hashes,
         )  # fmt: skip
 
@@ -200,6 +192,8 @@ def output_path(data: str, output: str | None) -> pathlib.Path:
     """Where the model goes, `data.posteriori` unless told; refused now and not after the work, if it cannot be written."""
     name = "stdin" if data == "-" else pathlib.Path(data).name.split(".")[0] or "model"
     path = pathlib.Path(output) if output else pathlib.Path(f"{name}.posteriori")
+    if output == "-":
+        raise WriteError("a file cannot go to stdout: give it a name")
     if path.is_dir():
         raise WriteError(f"{path} is a folder: give the name of a file in it")
     if not path.parent.is_dir():
@@ -209,28 +203,29 @@ def output_path(data: str, output: str | None) -> pathlib.Path:
 
 def _refuse_model(model: str) -> None:
     known = lineup()
+    names = listed(OURS, most=len(OURS))
     if model in known:
-        raise NotStorable(f"a model file holds {listed(DIRECT)}; {model!r} takes part in the leaderboard only")
-    raise ModelError(f"no model {model!r}{did_you_mean(model, DIRECT) or '.'} Models: {listed(DIRECT)}")
+        raise NotStorable(f"a model file holds {names}; {model!r} takes part in the leaderboard only")
+    raise ModelError(f"no model {model!r}{did_you_mean(model, OURS) or '.'} Models: {names}")
 
 
 def _best(board: Leaderboard | None) -> str:
+    """The best that a file holds; naive Bayes where the time was too short for any."""
     assert board is not None
-    named = [row.name for row in board.finished if row.name in DIRECT]
-    if not named:
-        reasons = "; ".join(f"{row.name}: {row.reason}" for row in board.rows if row.name in DIRECT)
-        raise ModelError(f"no model of the spectrum could be scored ({reasons})")
-    return named[0]
+    return next((row.name for row in board.finished if row.name in OURS), "naive")
 
 
 def _say_choice(out: Any, board: Leaderboard, name: str) -> None:
     """Why this one, where another stands above it."""
     best, own = board.best, board[name]
-    if best.name != name:
+    if own.status != "finished":
+        line(out, f"no model of ours was scored; {name} is taken, untested ({own.reason})", "yellow")
+        return
+    if best.name not in (name, "baseline"):
         line(
             out,
             f"{best.name} is ahead of {name} (by {HEADS[board.by]}: {_figure(best, board.by)}, {_figure(own, board.by)}); "
-            f"a model file holds {', '.join(DIRECT)}",
+            f"it is scikit-learn's, which has no model file: {name} is the best of ours",
             "yellow",
         )
     if own.mean(board.by) >= board["baseline"].mean(board.by):

@@ -13,6 +13,7 @@ import numpy as np
 from ..arrays import Floats
 from ..errors import BadValue, LossError, ModelError
 from ..table.labels import match_labels, number
+from ..table.weights import check_weights
 from .decide import best_action, meet, meet_truth, places_of
 
 
@@ -33,11 +34,13 @@ class RiskCoverage:
         return float(np.diff(self.coverage, prepend=0.0) @ self.risk)
 
 
-def risk_coverage(posterior: Any, loss: Any = None, y: Any = None, *, classes: Any = None) -> RiskCoverage:
+def risk_coverage(
+    posterior: Any, loss: Any = None, y: Any = None, *, classes: Any = None, sample_weight: Any = None
+) -> RiskCoverage:
     """coverage(c) = share of rows with r(x) ≤ c; risk(c) = their mean loss, for every price c that matters.
 
     Without `y` the loss is the one the posterior expects, mean r(x), which never falls as coverage grows. With the true
-    classes `y` it is the realised loss λ[decided, y]. A reject row of the loss is left out.
+    classes `y` it is the realised loss λ[decided, y]. A reject row of the loss is left out. A row of weight w is w rows.
 
     >>> curve = risk_coverage([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
     >>> curve.coverage.round(2), curve.risk.round(2)
@@ -54,10 +57,11 @@ def risk_coverage(posterior: Any, loss: Any = None, y: Any = None, *, classes: A
         truth = places_of(y, labels, len(rows))
         paid = known.matrix[best_action(rows, known), truth]
     order = np.argsort(least, kind="stable")
-    least, total = least[order], np.cumsum(paid[order])
+    weight = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight, len(rows))[order]
+    order, weight = order[weight > 0], weight[weight > 0]
+    least, total, mass = least[order], np.cumsum(weight * paid[order]), np.cumsum(weight)
     last = np.append(np.diff(least) > _blur(least), True)  # rows of equal risk are decided or rejected together
-    count = np.flatnonzero(last) + 1
-    return RiskCoverage(least[last], count / len(rows), total[last] / count)
+    return RiskCoverage(least[last], mass[last] / mass[-1], total[last] / mass[last])
 
 
 def reject_price(
@@ -97,7 +101,9 @@ class CostCurve:
     never: Floats
 
 
-def cost_curve(posterior: Any, y: Any, target: Any, *, classes: Any = None, points: int = 101) -> CostCurve:
+def cost_curve(
+    posterior: Any, y: Any, target: Any, *, classes: Any = None, points: int = 101, sample_weight: Any = None
+) -> CostCurve:
     """cost(c) = c P(said, not so) + (1 − c) P(so, not said), where the class is said if P(target|x) ≥ c: the least risk.
 
     Over all c the mean cost is half the Brier score of the class, ½ mean (P(target|x) − [y = target])².
@@ -108,12 +114,14 @@ def cost_curve(posterior: Any, y: Any, target: Any, *, classes: Any = None, poin
     """
     rows, truth, labels = meet_truth(posterior, y, classes, "a cost curve")
     at = int(match_labels([target], labels, "target")[0])
-    p, so = rows[:, at], truth == at
+    weight = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight, len(rows))
+    order = np.argsort(rows[:, at], kind="stable")
+    p, so, weight = rows[order, at], (truth == at)[order], weight[order] / weight.sum()
     share = np.linspace(0.0, 1.0, points)
-    alarms, found = np.sort(p[~so]), np.sort(p[so])
-    false_alarm = (len(alarms) - np.searchsorted(alarms, share, side="left")) / len(p)
-    missed = np.searchsorted(found, share, side="left") / len(p)
-    common = float(so.mean())
+    below = np.searchsorted(p, share, side="left")  # rows that are not said
+    alarms, found = (np.concatenate([[0.0], np.cumsum(weight * s)]) for s in (~so, so))
+    false_alarm, missed = alarms[-1] - alarms[below], found[below]
+    common = float(found[-1])
     return CostCurve(share, share * false_alarm + (1 - share) * missed, share * (1 - common), (1 - share) * common)
 
 

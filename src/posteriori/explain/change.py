@@ -12,16 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Floats, Ints
+from ..bayes.naive import NaiveBayes
 from ..statistics.moments import Moments
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
 from .explanation import Change
 from .rows import Case
+from .sums import Sums
 from .weigh import MOST_CELLS, floor_of, kept_rows, log_posteriors, odds
 
 LARGE = 2.0**53  # every number beyond is whole
@@ -30,6 +33,7 @@ MOST_LAZY = 100  # rows of which a model is asked that visits its own for each; 
 MOST_TRIED = 6000  # rows judged at a time; of wide tables the weakest attributes are then left as they are
 MOST_CHANGED = 5  # attributes
 MOST_RIVALS = 5
+MANY, FEW = 64, 16  # numbers that turn the decision, of which the nearest are then looked at closely
 
 Values = dict[int, Any]
 
@@ -44,8 +48,14 @@ class Judge:
     decided: int
 
     def __call__(self, changes: Sequence[Values]) -> tuple[Floats, Ints]:
-        logs = log_posteriors(self.model, self.case, [self.case.linked(change) for change in changes])
+        linked = [self.case.linked(change) for change in changes]
+        logs = self.sums(linked) if self.sums is not None else log_posteriors(self.model, self.case, linked)
         return logs, self.decide(logs)
+
+    @cached_property
+    def sums(self) -> Sums | None:
+        """The quick way, of a model that is a sum over its columns."""
+        return Sums(self.model, self.case) if isinstance(self.model, NaiveBayes) else None
 
     def odds(self, logs: Floats, rival: int, best: int) -> Floats:
         """ln P(rival|x)/P(best|x); of a row that no class allows as little as can be."""
@@ -72,6 +82,7 @@ def least_changes(
     """
     order = np.argsort(-np.abs(strength), kind="stable")
     room, columns = max(100, min(MOST_TRIED, MOST_CELLS // max(len(choices), 1))), list[int]()
+    room = MOST_TRIED if judge.sums is not None else room
     room = min(room, MOST_LAZY) if judge.lazy else room
     for j in order:
         if choices[j] and (room := room - len(choices[j])) >= 0:
@@ -154,17 +165,29 @@ def _nearest(
         else:
             value, sure = max(values, key=lambda pair: pair[1])
             found[j] = (1.0, -sure), value
-    for _ in range(14 if ends else 0):  # the first of seven points between that turns it, again and again
+    for turn in range(14 if ends else 0):  # the first of seven points between that turns it, again and again
+        if turn == 3 and len(ends) > MANY:
+            ends = dict(sorted(ends.items(), key=lambda e: _size(e[1][1], float(case.cells[e[0]]), tried[e[0]]))[:FEW])
         points = {j: _between(*ends[j], 9)[1:-1] for j in ends}
         hits = judge.turned([rest | {j: float(p)} for j in ends for p in points[j]]).reshape(len(ends), -1)
         for (j, between), hit in zip(points.items(), hits):
             first = int(hit.argmax()) if hit.any() else len(between)
             ends[j] = between[first - 1] if first else ends[j][0], between[first] if hit.any() else ends[j][1]
     for j, (_, to) in ends.items():
-        own, width = float(case.cells[j]), max(map(float, tried[j])) - min(map(float, tried[j]))
+        own, width = float(case.cells[j]), _width(tried[j])
         value = _short(judge, rest, j, own, float(to), width, whole=all(map(_is_whole, (own, *tried[j]))))
-        found[j] = (abs(value - own) / width if width else 1.0, 0.0), value
+        found[j] = (_size(value, own, tried[j]), 0.0), value
     return found
+
+
+def _width(tried: list[Any]) -> float:
+    return max(map(float, tried)) - min(map(float, tried))
+
+
+def _size(to: float, own: float, tried: list[Any]) -> float:
+    """The size of a move, by its column's range."""
+    width = _width(tried)
+    return abs(to - own) / width if width else 1.0
 
 
 def _short(judge: Judge, rest: Values, j: int, own: float, to: float, width: float, whole: bool) -> float:
@@ -197,7 +220,8 @@ def _between(low: float, high: float, n: int) -> Floats:
 
 def _told(judge: Judge, values: Values, actions: Sequence[Any]) -> Change:
     case = judge.case
-    logs, acts = judge([values])
+    logs = log_posteriors(judge.model, case, [case.linked(values)])
+    acts = judge.decide(logs)
     moved = {
         case.names[j]: tuple(case.told(j, v) if j in case.dates else v for v in (_own(case, j), value))
         for j, value in case.linked(values).items()
@@ -258,6 +282,8 @@ def _ranges(model: Any, case: Case, background: Any) -> list[Any]:
     if hasattr(model, "feature_log_prob_") and hasattr(model, "binarize"):  # either side of what parts no from yes
         cut = model.binarize or 0.0
         return [(0.0, 1.0, False) if 0 <= cut < 1 else (float(cut), math.floor(cut) + 1.0, False)] * len(case.cells)
+    if hasattr(model, "_spans"):
+        return list(model._spans())
     statistics = getattr(model, "statistics_", getattr(model, "grown_", None))
     for j, cut in enumerate(getattr(statistics, "cuts", ())):
         if cut is not None and len(cut):

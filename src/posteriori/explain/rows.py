@@ -39,6 +39,11 @@ class Case:
             if self.schema and self.measured(j) and type(cell) not in (int, float, type(None)):
                 self.cells[j] = float(numbers(frame, [j])[0, 0])  # a date, a number as a text
 
+    @cached_property
+    def table(self) -> Any:
+        """The row as a table that the model takes."""
+        return self.row if self.sparse else self.copies([{}])
+
     def measured(self, j: int) -> bool:
         """Whether column j holds numbers that are more or less, not names."""
         if self.schema is not None:
@@ -93,11 +98,12 @@ class Case:
                 row[j] = np.nan if value is None and numbers[j] else value
         if not self.named:
             return kept
+        floats = iter(kept[:, self._number].astype(np.float64).T)
+        columns = tuple(next(floats) if number else kept[:, j] for j, number in enumerate(self._number))
+        if self.schema is not None:
+            return Frame(n, self.names, matrix=kept) if all(self._number) else Frame(n, self.names, columns=columns)
         import pandas as pd
 
-        if all(numbers):
-            return pd.DataFrame(kept, columns=list(self.names))
-        columns = (kept[:, j].astype(np.float64) if number else kept[:, j] for j, number in enumerate(numbers))
         return pd.DataFrame(dict(zip(self.names, columns)))
 
     @cached_property

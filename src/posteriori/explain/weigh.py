@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 from ..arrays import Floats
 from ..bayes.densities import Words
 from ..errors import ImpossibleEvidence, ModelError
+from ..estimator import Explains
 from ..kernels.naive import normalise
 from .rows import Case
 
@@ -66,7 +67,7 @@ def odds(logs: Floats, t: int, a: int) -> Floats:
 
 def weigh(model: Any, case: Case, background: Any, t: int, a: int) -> tuple[str, float, Floats, float]:
     """(the way, prior log-odds, log-odds of each column, what they say together only)."""
-    found = model._log_parts(case.row) if hasattr(model, "_log_parts") else None
+    found = model._log_parts(case.table) if hasattr(model, "_log_parts") else None
     if found is not None:
         log_prior, parts = found
         return "sum", float(odds(log_prior, t, a)), odds(parts[0], t, a), 0.0
@@ -101,13 +102,18 @@ def said_words(model: Any, row: Any, t: int, a: int) -> dict[int, tuple[tuple[st
 
 def _without(model: Any, case: Case) -> Floats | None:
     """ln P(y|x₋ⱼ) of each column, from a model that can leave a cell out."""
-    own = model._log_without(case.row) if hasattr(model, "_log_without") else None
+    own = model._log_without(case.table) if hasattr(model, "_log_without") else None
     if own is not None:
         found: Floats = own[0]
         return found
-    if not get_tags(model).input_tags.allow_nan or not hasattr(model, "_log_parts"):
-        return None  # a foreign model that allows NaN takes it for a value, which says something of its own
+    if not leaves_out(model):
+        return None
     return log_posteriors(model, case, [{j: None} for j in range(len(case.cells))])
+
+
+def leaves_out(model: Any) -> bool:
+    """Whether a model can do without a cell; a foreign one that allows NaN takes it for a value, which says something."""
+    return isinstance(model, Explains) and bool(get_tags(model).input_tags.allow_nan)
 
 
 def _averaged(model: Any, case: Case, cells: list[list[Any]], floor: float) -> Floats:

@@ -65,7 +65,7 @@ def explain(
     if len(classes) < 2:
         raise ModelError("a model of one class has nothing to weigh it against")
     case = Case(inner, row)
-    logs = log_posterior(inner, case.row if case.sparse else case.copies([{}]))
+    logs = log_posterior(inner, case.table)
     order = np.argsort(-logs[0], kind="stable")
     t = int(order[0]) if target is None else _place(classes, target)
     rest = [int(c) for c in order if c != t]

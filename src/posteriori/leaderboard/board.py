@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays import Floats, Ints
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -37,14 +39,22 @@ class Row:
     folds: dict[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
     ours: bool = True
+    posterior: Floats | None = field(default=None, repr=False)  # P(y|x) of each row by a model that had not seen it
+    pooled: dict[str, tuple[float, float]] = field(
+        default_factory=dict, repr=False
+    )  # (score, sd) that is no mean of folds
 
     def mean(self, score: str) -> float:
-        """The mean over the folds; NaN where there is none."""
+        """The mean over the folds (of the calibration error that of all rows together); NaN where there is none."""
+        if score in self.pooled:
+            return self.pooled[score][0]
         found = self.folds.get(score, ())
         return float(np.mean(found)) if found else math.nan
 
     def sd(self, score: str) -> float:
         """The standard deviation over the folds (ddof = 1); NaN of fewer than two."""
+        if score in self.pooled:
+            return self.pooled[score][1]
         found = self.folds.get(score, ())
         return float(np.std(found, ddof=1)) if len(found) > 1 else math.nan
 
@@ -54,7 +64,10 @@ class Leaderboard:
     """What `compare` gives: rows in order of `by`, the best first; then those that failed or were skipped, with reasons.
 
     Each score is the mean ± sd over the folds: `log_loss` in nats, `brier` between 0 and 2, `calibration_error` over 15
-    bins of confidence, `cost` what the decisions of least risk really cost, `row_microseconds` the time to predict a row.
+    bins of confidence (of the rows of all folds together ± what leaving out a fold changes), `cost` what the decisions of
+    least risk really cost, `row_microseconds` the time to predict a row.
+    `fold` is the fold in which each row was tested, `truth` the place of its class in `classes`; both are −1 of a row that
+    weighs nothing.
     """
 
     rows: tuple[Row, ...]
@@ -63,6 +76,8 @@ class Leaderboard:
     n_rows: int
     classes: tuple[Any, ...] = ()
     notes: tuple[str, ...] = ()
+    fold: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    truth: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)

@@ -7,17 +7,21 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..arrays import Array
+from ..decision.folds import stratified
 from ..decision.loss import Loss, as_loss
 from ..errors import BadParameter, listed
 from ..table.frame import Table, columns_of, labelled
 from .board import Leaderboard, Row
-from .folds import stratified
+from .data import Data
 from .lineup import Task, chosen
-from .race import Data, Progress, Race, Runner
+from .race import Progress, Race
+from .runner import Runner
 
 MANY = 5_000  # rows above which five folds do
+MANY_COPIES, LOOKED_AT = 0.1, 2e7  # share of rows, and cells up to which copies are looked for
 
 
 def compare(
@@ -58,8 +62,9 @@ def compare(
     sample_weight : weights of rows, in training and in every score; models that take none are skipped
     kinds : as `NaiveBayes` takes them
     time_limit : seconds, optional
-        Models that would not finish are skipped. It is looked at between fits, and in the main thread within them, between
-        calls of compiled code.
+        Models that would not finish are skipped: those that take more than their share in the first fold, or more than is
+        left in all. Fits run in a child process (with one thread of OpenMP) that is ended when its time is over, so that
+        the limit is kept to a fraction of a second; where there is no fork (Windows) it is looked at between fits.
     progress : function of a `Progress`, called before each fit
 
     >>> from sklearn.datasets import load_iris
@@ -72,7 +77,7 @@ def compare(
     X, y = labelled(X, y)
     given = kinds if kinds is not None else X.schema.kinds if isinstance(X, Table) else None
     k, seed = _check(cv, seed, time_limit, progress)
-    data = Data.of(columns_of(X), y, given, sample_weight)
+    data = Data.open(columns_of(X), y, given, sample_weight)
     k = min(k or (10 if data.n <= MANY else 5), data.n)
     priced = _priced(loss, reject, data.labels)
     fold = stratified(data.codes, k, seed)
@@ -83,8 +88,10 @@ def compare(
     cut = [] if race.done == k else [f"the time was over: the scores are those of the first {race.done} of {k} folds"]
     by = "log_loss" if priced is None else "cost"
     skipped = [Row(e.name, e.says, None, "skipped", why, ours=e.ours) for e, why in out]
-    rows = sorted((runner.row(race.done) for runner in race.runners), key=lambda row: _order(row, by))
-    return Leaderboard((*rows, *skipped), by, race.done, data.n, tuple(data.labels.tolist()), (*_notes(data, k), *cut))
+    rows = sorted((runner.row(race.done, data, fold) for runner in race.runners), key=lambda row: _order(row, by))
+    where = data.whole(fold, -1), data.whole(data.codes, -1)
+    notes = (*_notes(data, k), *cut)
+    return Leaderboard((*rows, *skipped), by, race.done, data.n, tuple(data.labels.tolist()), notes, *where)
 
 
 def _check(cv: Any, seed: Any, time_limit: Any, progress: Any) -> tuple[int | None, int]:
@@ -109,9 +116,10 @@ def _priced(loss: Any, reject: Any, labels: Array) -> Loss | None:
     return found if reject is None else found.with_reject(reject)
 
 
-def _order(row: Row, by: str) -> tuple[bool, bool, float, str]:
+def _order(row: Row, by: str) -> tuple[bool, bool, float]:
+    """The best first; of equals the one that runs first, which is the simpler."""
     score = row.mean(by)
-    return row.status != "finished", np.isnan(score), score if not np.isnan(score) else row.mean("error"), row.name
+    return row.status != "finished", np.isnan(score), score if not np.isnan(score) else row.mean("error")
 
 
 def _notes(data: Data, k: int) -> tuple[str, ...]:
@@ -124,6 +132,21 @@ def _notes(data: Data, k: int) -> tuple[str, ...]:
             f"one row only: class {listed(alone, most=5)}; where it is tested no model has seen the class, and it counts "
             "36.04 nats for all"
         )
+    if (copies := _copies(data)) > MANY_COPIES * data.n:
+        notes.append(
+            f"{copies:,} of {data.n:,} rows are copies of others: they stand on both sides of a fold, and flatter all"
+        )
     if few:
         notes.append(f"fewer rows than the {k} folds: class {listed(few, most=5)}; some folds test none of them")
     return tuple(notes)
+
+
+def _copies(data: Data) -> int:
+    """Rows that are there already, of a table with a measured column: names alone repeat by themselves."""
+    if (
+        "numeric" not in data.kinds
+        or data.n * len(data.kinds) > LOOKED_AT
+        or not isinstance(data.X, pd.DataFrame | np.ndarray)
+    ):
+        return 0
+    return int(pd.DataFrame(data.X).duplicated().sum())

@@ -1,6 +1,6 @@
 """Who takes part: the spectrum, kNN and SVM, and what users would pick instead from scikit-learn.
 
-Models of the library read the table as it is; those that need points get them from `Prepare`, inside the fold. A model
+Models of the library read the table as it is; those that need points get them by `OnPoints`, inside the fold. A model
 without a posterior gets one by a sigmoid over its margins, fitted on three inner folds of the training rows.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..decision.calibrated import Calibrated
+from ..decision.on_points import OnPoints
 from ..errors import BadParameter, did_you_mean, listed
-from .calibrated import Calibrated
-from .prepare import Prepare
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ SVM_ROWS, KNN_CELLS, CELLS = 20_000, 2e9, 2e8
 def lineup() -> dict[str, Entry]:
     """Every model by name, the quick ones first."""
     entries = (
-        Entry("baseline", "always the commonest class", _baseline),
+        Entry("baseline", "always the commonest class", _baseline, ours=False),
         Entry("naive", "naive Bayes", lambda t: _of("bayes.naive", "NaiveBayes", kinds=t.told)),
         Entry("spode", "super-parent, one for all", lambda t: _of("bayes.spode", "SPODE", kinds=t.told), _pairs),
         Entry("tan", "tree-augmented naive Bayes", lambda t: _of("bayes.tan", "TAN", kinds=t.told), _pairs),
@@ -104,7 +104,7 @@ def chosen(models: Any, task: Task) -> tuple[list[tuple[Entry, Any]], list[tuple
                 raise BadParameter(f"no model {model!r}{hint} Models: {listed(known, most=30)}")
             entry, made = known[model], known[model].make(task)
         elif hasattr(model, "fit") and (hasattr(model, "predict_proba") or hasattr(model, "predict")):
-            entry = Entry(type(model).__name__, type(model).__name__, lambda _: None, ours=_is_ours(model))
+            entry = Entry(type(model).__name__, type(model).__name__, lambda _: None, ours=is_ours(model))
             made = model
         else:
             raise BadParameter(f"models are names or classifiers with fit and predict_proba. Got {model!r} instead.")
@@ -121,7 +121,8 @@ def chosen(models: Any, task: Task) -> tuple[list[tuple[Entry, Any]], list[tuple
     return found, []
 
 
-def _is_ours(model: Any) -> bool:
+def is_ours(model: Any) -> bool:
+    """Whether a model is the library's own, no subclass of it."""
     return type(model).__module__.split(".")[0] == __name__.split(".")[0]
 
 
@@ -158,13 +159,12 @@ def _mixture(task: Task) -> Any:
 
 
 def _knn(task: Task) -> Any:
-    return _of(
-        "neighbors.knn", "KNeighborsClassifier", n_neighbors="auto", metric="gower", smoothing=1.0, kinds=task.told
-    )
+    told = {"metric": "gower", "smoothing": 1 / task.classes, "kinds": task.told}
+    return _of("neighbors.knn", "KNeighborsClassifier", n_neighbors="auto", **told)
 
 
 def _linear_svc(task: Task) -> Any:
-    return points(task, _sigmoid(_of("margin.linear_svc", "LinearSVC", random_state=task.seed), task))
+    return points(task, Calibrated(_of("margin.linear_svc", "LinearSVC", random_state=task.seed), task.seed))
 
 
 def _svc(task: Task) -> Any:
@@ -215,7 +215,7 @@ def _boosting(task: Task) -> Any:
 def _perceptron(task: Task) -> Any:
     from sklearn.linear_model import Perceptron
 
-    return points(task, _sigmoid(Perceptron(random_state=task.seed), task))
+    return points(task, Calibrated(Perceptron(random_state=task.seed), task.seed))
 
 
 def _mlp(task: Task) -> Any:
@@ -225,14 +225,8 @@ def _mlp(task: Task) -> Any:
 
 
 def points(task: Task, model: Any, view: str = "one-hot") -> Any:
-    """The model behind a `Prepare`."""
-    from sklearn.pipeline import Pipeline
-
-    return Pipeline([("prepare", Prepare(task.told, view)), ("model", model)])
-
-
-def _sigmoid(model: Any, task: Task) -> Any:
-    return Calibrated(model, task.seed)
+    """The model for any table."""
+    return OnPoints(model, kinds=task.told, view=view)
 
 
 def _numbers_only(task: Task) -> str:

@@ -200,12 +200,15 @@ class Neighbors(Estimator):
 
     def _weighted(self, X: Any) -> tuple[Ints, Array | None]:
         """(rows, weights) of the k neighbours; weights None where all weigh the same."""
-        k, rows = self._ask(X)
+        return self._voting(*self._ask(X), self._neighbors)
+
+    def _voting(self, k: int, rows: Any, near: Any) -> tuple[Ints, Array | None]:
+        """(rows, weights) of the k neighbours that `near` finds."""
         if self._weight is not None:
-            distance, index = self._enough(rows, k)
+            distance, index = self._enough(rows, k, near=near)
             return index, repeated_weights(distance, self._weight[index], self.weights, k)
         more = int(needs_next(self.weights) and k < len(self._store))
-        distance, index = self._neighbors(rows, k + more)
+        distance, index = near(rows, k + more, None)
         if not more:
             return index, vote_weights(distance, self.weights)
         return index[:, :k], vote_weights(distance[:, :k], self.weights, distance[:, k:].astype(np.float64))
@@ -232,12 +235,12 @@ class Neighbors(Estimator):
             "kinds": self.kinds,
         }
 
-    def _enough(self, rows: Any, k: int, skip: Ints | None = None) -> tuple[Array, Ints]:
+    def _enough(self, rows: Any, k: int, skip: Ints | None = None, near: Any = None) -> tuple[Array, Ints]:
         """As many neighbours as it takes until their weights add up to more than k."""
-        n = self._most(rows, skip)
+        n, near = self._most(rows, skip), near or self._neighbors
         count = min(k + 1, n)
         while True:
-            distance, index = self._neighbors(rows, count, skip)
+            distance, index = near(rows, count, skip)
             if self._weight is None or count == n or (self._weight[index].sum(axis=1) > k).all():
                 return distance, index
             count = min(2 * count, n)

@@ -19,9 +19,11 @@ from ..estimator import Explains, learning
 from ..smoothing import share
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import encode_labels, read_targets
+from ..table.schema import Schema
 from .base import Neighbors
 from .loo import error_curve, squared_curve
-from .metrics import Space
+from .metrics import Mixed, Space, gower_without
+from .search import Told
 
 
 class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors):  # type: ignore[misc]
@@ -114,6 +116,28 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
 
     def _curve(self, distance: Floats, index: Array, most: int) -> Floats:
         return error_curve(distance, index, self._codes, len(self.classes_), self.weights, self._weight, most)
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns of a mixed table ("gower", "vdm") and the classes, with the values that the rows have."""
+        space = vars(self).get("_space")
+        if not isinstance(space, Mixed):
+            raise AttributeError("only 'gower' and 'vdm' know the values of columns")
+        return Schema(space.columns, tuple(self.classes_.tolist()))
+
+    def _log_without(self, X: Any) -> Floats | None:
+        """ln P(y|x₋ⱼ) of every column of one row, under Gower: the distances to all rows less what the column adds."""
+        if not isinstance(self._space, Mixed) or self._space.metric != "gower":
+            return None
+        k, rows = self._ask(X)
+        distances = gower_without(rows[0], self._store.rows, self._space.widths)[self._space.order]
+        index, w = self._voting(k, distances, Told().query)
+        counted = votes(index, w, self._codes, len(self.classes_)) + self.smoothing
+        with np.errstate(divide="ignore"):
+            return np.log(share(counted, counted.sum(axis=1, keepdims=True), len(self.classes_)))[None]
+
+    def _spans(self) -> Any:
+        return self._space.spans() if isinstance(self._space, Mixed) else [None] * self.n_features_in_
 
     def _own_rows(self) -> Any:
         as_they_came = isinstance(self._space, Space) and self._space.map is None

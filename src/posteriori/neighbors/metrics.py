@@ -29,6 +29,7 @@ from ..estimator import check_declared
 from ..table.encode import factorize, numbers
 from ..table.frame import Frame, open_frame
 from ..table.kinds import resolve_kinds
+from ..table.schema import Column
 
 NAMES = {
     "euclidean": "euclidean",
@@ -182,6 +183,30 @@ class Mixed:
         """How many coordinates each column has, the numeric columns first."""
         return [1] * len(self.numeric) + [table.shape[1] for table in self.tables.values()]
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, with the values that the rows have."""
+        names = self.names or tuple(f"x{j}" for j in range(len(self.numeric) + len(self.places)))
+        return tuple(
+            Column(n, "categorical", tuple(self.places[j])) if j in self.places else Column(n, "numeric")
+            for j, n in enumerate(names)
+        )
+
+    @property
+    def order(self) -> list[int]:
+        """Where each column of the table stands among those of `widths`."""
+        at = {j: i for i, j in enumerate([*self.numeric, *self.places])}
+        return [at[j] for j in range(len(at))]
+
+    def spans(self) -> list[tuple[float, float, None] | None]:
+        """(least, greatest, nothing known of whether all are whole) of each column of numbers; by "vdm" the mean ± 2σ."""
+        found: list[tuple[float, float, None] | None] = [None] * (len(self.numeric) + len(self.places))
+        width = _inverse(self.scale) / (len(found) if self.metric == "gower" else 1)
+        low = self.shift if self.metric == "gower" else self.shift - width / 2
+        for j, a, b in zip(self.numeric, low.tolist(), (low + width).tolist()):
+            found[j] = a, b, None
+        return found
+
     def __call__(self, X: Any) -> Floats:
         """The coordinates of a table's rows; NaN where a cell is missing under Gower."""
         frame = self.frame(X)
@@ -259,6 +284,23 @@ def value_tables(frame: Frame, y: Array | None, places: dict[int, dict[Any, int]
         posterior = joint / joint.sum(axis=1, keepdims=True)
         tables[j] = np.vstack([posterior, prior, prior])
     return tables
+
+
+def gower_without(q: Floats, X: Floats, widths: list[int]) -> Floats:
+    """Gower's distance of q to every row without each column in turn, shape (columns, rows): `gower_missing` of d copies of
+    q, each with another column missing, in one pass.
+
+    >>> gower_without(np.array([0.0, 0.5]), np.array([[0.25, 0.0]]), [1, 1]).tolist()
+    [[1.0], [0.5]]
+    """
+    starts = np.cumsum([0, *widths[:-1]])
+    gap = np.add.reduceat(np.abs(X - q), starts, axis=1)  # NaN where either lacks the column
+    both = ~np.isnan(gap)
+    gap = np.where(both, gap, 0.0)
+    total, shared = gap.sum(axis=1, keepdims=True) - gap, both.sum(axis=1, keepdims=True) - both
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = np.where(shared > 0, total * len(widths) / shared, np.inf)
+    return np.ascontiguousarray(found.T)
 
 
 def gower_missing(Q: Floats, X: Floats, widths: list[int]) -> Floats:

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from ..arrays import Ints
 from ..errors import PosterioriError
-from ..explain.weigh import odds
+from ..explain.weigh import leaves_out, odds
 from ..explain.why import explain
 from ..table.calendar import date_of, weekday_text, weekdays_in
 from .charts import bars_chart
@@ -60,7 +60,7 @@ def _picked(e: Evidence) -> list[tuple[str, tuple[Any, ...], Ints]]:
     sure = p[np.arange(len(p)), top]
     two = np.sort(p, axis=1)[:, -2:]
     found: list[tuple[str, tuple[Any, ...], Ints]] = []
-    for c in class_order(np.bincount(y, minlength=len(e.classes)), MOST_CLASSES):
+    for c in class_order(e.count, MOST_CLASSES):
         rows = np.flatnonzero((y == c) & (top == c))
         found.append(("typical", (e.classes[c],), rows[np.argsort(-sure[rows], kind="stable")][:MEAN_OF]))
     found.append(("doubtful", (), np.argsort(two[:, 1] - two[:, 0], kind="stable")[:MEAN_OF]))
@@ -166,7 +166,7 @@ def _by_words(said: dict[str, float], words: dict[str, dict[str, float]]) -> dic
 def _each(e: Evidence, rows: Ints, t: int, a: int, change: bool) -> Reasons:
     """Row by row, with a background for models that cannot leave an attribute out."""
     some = np.linspace(0, e.frame.n - 1, min(e.frame.n, MEAN_OVER)).astype(int)
-    background = None if hasattr(e.inner, "_log_parts") else _safe_indexing(e.X, some)
+    background = None if leaves_out(e.inner) or hasattr(e.inner, "_log_parts") else _safe_indexing(e.X, some)
     options: dict[str, Any] = {"background": background, "changes": int(change)}
     found = [explain(e.inner, _safe_indexing(e.X, [int(r)]), e.classes[t], e.classes[a], **options) for r in rows]
     parts = dict.fromkeys(e.names, 0.0)

@@ -12,13 +12,13 @@ from sklearn.utils import _safe_indexing
 from ..bayes.naive import NaiveBayes
 from ..decision.decide import best_action
 from ..errors import PosterioriError
+from ..explain.whatif import Attribute, WhatIf, what_if
 from ..table.calendar import part_of, weekday_text
 from .evidence import Evidence
 from .markup import cut, data_block, esc, name, percent, say
 from .nomogram import MOST_DRAWN, nomogram_svg, scales
 from .sections import note, section
 from .survey import class_order
-from .whatif import Attribute, WhatIf, what_if
 
 MOST_PRICED = 6  # classes whose losses can be changed
 MOST_ASKED = 1000  # rows on which two models are compared
@@ -28,7 +28,7 @@ MOST_PAIRS = 5  # classes that have a nomogram of their own
 def decide(e: Evidence) -> tuple[str, str]:
     """(the section, the data that the page's script reads)."""
     table, told = what_if(e.inner, with_rows=e.with_rows, dates=e.dates), ""
-    kind = type(e.inner).__name__
+    kind = e.called
     if table is None and (other := _stand_in(e)) is not None:
         table = what_if(other, with_rows=e.with_rows, dates=e.dates)
         told = note("stand_in", kind, *_alike(e, other))
@@ -66,7 +66,9 @@ def _stand_in(e: Evidence) -> Any:
         kinds = dict(zip(names if e.frame.names is not None else range(e.frame.d), e.kinds))
         labels = np.empty(len(e.classes), dtype=object)
         labels[:] = e.classes
-        return NaiveBayes(kinds=kinds).fit(e.X, np.array(labels[e.y].tolist()))
+        return NaiveBayes(kinds=kinds).fit(
+            e.X, np.array(labels[e.y].tolist()), sample_weight=None if (e.w == 1).all() else e.w
+        )
     except PosterioriError:
         return None
 
@@ -78,7 +80,7 @@ def _alike(e: Evidence, other: Any) -> tuple[str, str]:
     with catch_warnings():
         simplefilter("ignore")
         own, others = (best_action(np.asarray(m.predict_proba(X)), e.loss) for m in (e.inner, other))
-    return percent(float(np.mean(own == others))), f"{len(rows):,}"
+    return percent(float(np.average(own == others, weights=e.w[rows]))), f"{len(rows):,}"
 
 
 def _control(j: int, a: Attribute) -> str:
@@ -145,7 +147,7 @@ def _value(number: float | None) -> str:
 
 def _drawings(e: Evidence, table: WhatIf) -> str:
     """A nomogram for each of the commonest classes against the commonest other, one shown at a time."""
-    count = np.bincount(e.y, minlength=len(e.classes))
+    count = e.count
     by_count = np.argsort(-count, kind="stable").tolist()
     pairs = [(1, 0)] if len(e.classes) == 2 else [
         (c, next(o for o in by_count if o != c)) for c in class_order(count, MOST_PAIRS)

@@ -69,8 +69,8 @@ def naive_html(model: NaiveBayes) -> str:
 
 def _nomogram(model: NaiveBayes) -> str:
     """The nomogram of the report, to be opened: the two commonest classes, the most telling columns."""
+    from ..explain.whatif import what_if
     from .nomogram import nomogram_svg, scales
-    from .whatif import what_if
 
     count = np.asarray(model.class_count_, dtype=float)
     table = what_if(model, most=12, with_rows=True) if len(count) >= 2 and len(model.schema_) <= MOST_DRAWN else None

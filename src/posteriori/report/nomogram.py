@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
+from ..explain.whatif import Attribute, WhatIf, bin_labels
 from .charts import number_marks, picture, text, text_width, tick_text, ticks, word
 from .markup import cut, esc
-from .whatif import Attribute, WhatIf, bin_labels
 
 MOST_DRAWN = 16  # attributes
 MOST_LABELS = 14  # of an attribute

@@ -14,8 +14,10 @@ from importlib import metadata, resources
 from numbers import Integral
 from typing import Any
 
+from ..decision.on_points import OnPoints
 from ..drafts import whole_file
 from ..errors import BadParameter
+from ..leaderboard.board import Leaderboard
 from .cases import cases
 from .chooser import decide
 from .evidence import Evidence, gather
@@ -44,8 +46,9 @@ def write_report(
     warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
     hashes: Mapping[str, str] | None = None,
-    folds: int = 5,
+    folds: int | None = None,
     seed: int = 0,
+    sample_weight: Any = None,
 ) -> pathlib.Path:
     """Write a report about a fitted classifier: one HTML file under 5 MB that needs no network, whatever the data.
 
@@ -55,12 +58,15 @@ def write_report(
     model : a fitted classifier with `predict_proba`; a `RiskClassifier` brings its loss
     X, y : the rows that it was trained on, or the table that `read` gave
     leaderboard : what `compare` gave, shown with the row `chosen` marked
+        Of these same rows it brings the posterior of each by a model that had not seen it.
     posterior : P(y|x) of every row by a model that had not seen it, optional
-        By default from `folds` folds, in which the model is trained anew.
+        By default the leaderboard's, else from the folds that `compare` would take (`folds` of them, by `seed`), in which
+        the model is trained anew.
     loss, reject : as in `RiskClassifier`
     with_rows : whether cells of single rows may be part of the report
     warnings, notes : sentences for the reader: what to beware of, and what else to know
     hashes : what → SHA-256
+    sample_weight : weights of rows, in training anew and in every figure; a row of none is not there
 
     >>> import tempfile, posteriori as po
     >>> X, y = {"sky": ["blue", "grey"] * 10, "wind": [1.0, 5.0] * 10}, ["out", "in"] * 10
@@ -69,7 +75,9 @@ def write_report(
     'report.html'
     """
     _check(leaderboard, title, with_rows, warnings, notes, hashes, folds, seed)
-    e = gather(model, X, y, posterior, loss, reject, with_rows, int(folds), int(seed))
+    cv = None if folds is None else int(folds)
+    told = (sample_weight, leaderboard, chosen)
+    e = gather(model, X, y, posterior, loss, reject, with_rows, cv, int(seed), *told)
     text = page(e, leaderboard, chosen, title, warnings, notes, hashes or {})
     with whole_file(path) as stream:
         stream.write(text.encode("utf-8"))
@@ -83,14 +91,14 @@ def _check(*told: Any) -> None:
         (
             "leaderboard",
             "what compare gave, or None",
-            lambda v: v is None or (hasattr(v, "rows") and hasattr(v, "scores")),
+            lambda v: v is None or isinstance(v, Leaderboard),
         ),
         ("title", "text, or None", lambda v: v is None or isinstance(v, str)),
         ("with_rows", "True or False", lambda v: isinstance(v, bool)),
         ("warnings", "a list of sentences", _sentences),
         ("notes", "a list of sentences", _sentences),
         ("hashes", "a dict of text, or None", lambda v: v is None or isinstance(v, Mapping)),
-        ("folds", f"{whole} from 2 up", lambda v: _whole(v, 2)),
+        ("folds", f"{whole} from 2 up, or None", lambda v: v is None or _whole(v, 2)),
         ("seed", f"{whole} from 0 up", lambda v: _whole(v, 0)),
     ]
     for (what, needed, good), value in zip(wanted, told, strict=True):
@@ -116,7 +124,6 @@ def page(
     hashes: Mapping[str, str],
 ) -> str:
     """The whole text of the report."""
-    kind = type(e.inner).__name__
     chooser, block = decide(e)
     parts = [
         ("glance", glance(e)),
@@ -154,7 +161,7 @@ def page(
         f'<span class="brand">posteriori <span>{say("report")}</span></span><span class="tools">'
         f'<button type="button" id="language" lang="zh" data-w="language">{WORDS["language"][0]}</button>'
         f'<button type="button" id="theme" data-l="theme" aria-label="{WORDS["theme"][0]}">◐</button></span></div>'
-        f'<h1><bdi>{html.escape(head)}</bdi></h1><p class="lead">{say("lead", kind, e.target)}</p>'
+        f'<h1><bdi>{html.escape(head)}</bdi></h1><p class="lead">{say("lead", e.called, e.target)}</p>'
         f'<p class="facts">{facts}</p></header>\n<nav data-l="contents" aria-label="Contents"><ul>{links}</ul></nav>\n'
         f'<main id="main">\n{"".join(body for _, body in parts)}\n</main>\n<footer>{say("offline", tag="p")}'
         f"{say('with_rows' if e.with_rows else 'without_rows', tag='p')}</footer>\n"
@@ -200,7 +207,7 @@ def unstyled(svg: str) -> str:
 def policy(e: Evidence) -> str:
     """What happens to missing cells and to values that training did not have."""
     model, told = e.inner, []
-    ours = type(model).__module__.startswith("posteriori.")
+    ours = type(model).__module__.startswith("posteriori.") and not isinstance(model, OnPoints)
     if hasattr(model, "families_") and getattr(model.families_, "exact", False):
         told.append(say("policy_summed"))
     else:

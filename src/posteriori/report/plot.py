@@ -10,14 +10,20 @@ import numpy as np
 from ..decision.calibrate import reliability as measured
 from ..decision.curve import risk_coverage as curve_of
 from ..errors import MissingExtra, ModelError
+from ..explain.whatif import what_if
 from ..table.labels import match_labels
 from .charts import tick_text, ticks
 from .layered import layered
 from .markup import cut
 from .nomogram import SHARES, Axis, Scales, levels, monotone, probability_of, scales, useful
-from .whatif import what_if
 
 __all__ = ["nomogram", "posterior", "reliability", "risk_coverage", "structure"]
+
+
+def __dir__() -> list[str]:
+    """What a notebook offers: the figures."""
+    return __all__
+
 
 ACCENT, AGAINST, SOFT, GRID = "#0f5f9e", "#c05a00", "#56606b", "#e3e0d9"
 PIXELS = 6.5  # of a point of the nomogram, when labels are kept from each other

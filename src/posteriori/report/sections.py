@@ -48,22 +48,32 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], style: str = "", 
     )
 
 
+def amount(n: float) -> str:
+    """How many rows; a weight where they are weighed.
+
+    >>> amount(12345.0), amount(2.5)
+    ('12,345', '2.5')
+    """
+    return f"{n:,.0f}" if n == round(n) else f"{n:,.4g}"
+
+
 def glance(e: Evidence) -> str:
     """The figures that matter, each beside what is had without looking at a row."""
-    count = np.bincount(e.y, minlength=len(e.classes))
-    always = say("baseline", e.classes[int(count.argmax())], percent(e.baseline["error"]), tag="small")
+    always = say("baseline", e.classes[int(e.count.argmax())], percent(e.baseline["error"]), tag="small")
     shown = [("error", percent(e.scores["error"]), always)]
     shares = say("baseline_shares", figure(e.baseline["log_loss"]), tag="small")
     shown.append(("log_loss", figure(e.scores["log_loss"]), shares))
     if e.loss.reject or not _zero_one(e):
-        best, least = int((e.loss.matrix @ count).argmin()), figure(e.baseline["cost"])
+        best, least = int((e.loss.matrix @ e.count).argmin()), figure(e.baseline["cost"])
         left = e.loss.reject and best == len(e.loss.matrix) - 1
         base = (
             say("baseline_left", least, tag="small") if left else say("baseline", e.actions[best], least, tag="small")
         )
         shown.insert(0, ("cost", figure(e.scores["cost"]), base))
     tiles = [f'<div class="tile"><dt>{say(key)}</dt><dd>{esc(value)}</dd>{base}</div>' for key, value, base in shown]
-    tiles.append(f'<div class="tile"><dt>{say("calibration")}</dt><dd>{percent(e.scores["calibration"])}</dd></div>')
+    tiles.append(
+        f'<div class="tile"><dt>{say("calibration")}</dt><dd>{percent(e.scores["calibration_error"])}</dd></div>'
+    )
     if e.loss.reject:
         price = say("of_rejected", f"{e.reject:.6g}", tag="small")
         tiles.append(
@@ -80,8 +90,8 @@ def _zero_one(e: Evidence) -> bool:
 
 def trust(e: Evidence) -> str:
     """Confusion, reliability, ROC, precision and recall, cost, risk and coverage."""
-    count = np.bincount(e.y, minlength=len(e.classes))
-    order = [c for c in class_order(count, SERIES) if 0 < count[c] < len(e.y)]
+    rows = np.bincount(e.y, minlength=len(e.classes))
+    order = [c for c in class_order(e.count, SERIES) if 0 < rows[c] < len(e.y)]
     if len(order) == 2 and len(e.classes) == 2:
         order = [1]  # the other class is its mirror image
     key = legend([str(e.classes[c]) for c in order])
@@ -96,7 +106,7 @@ def trust(e: Evidence) -> str:
 def _confusion(e: Evidence) -> str:
     """Counts and shares of the true class; the shade is the share."""
     K, A = len(e.classes), len(e.loss.matrix)
-    counts = np.bincount(e.y * A + e.decided, minlength=K * A).reshape(K, A)
+    counts = np.bincount(e.y * A + e.decided, e.w, K * A).reshape(K, A)
     rows = _groups(counts.sum(axis=1), K)
     held = [[A - 1]] if e.loss.reject else []
     named = e.actions[: A - len(held)]
@@ -111,11 +121,11 @@ def _confusion(e: Evidence) -> str:
         total = counts[group].sum()
         line = [name(e.classes[group[0]]) if len(group) == 1 else _others(group)]
         for col in columns:
-            n = int(counts[np.ix_(group, col)].sum())
+            n = float(counts[np.ix_(group, col)].sum())
             share = n / total if total else 0.0
             right = len(group) == len(col) == 1 and position(e.classes[group[0]], named) == col[0]
             shade = f' class="{"hit" if right else "miss"} q{math.ceil(share * 8)}"'
-            line.append(f"<span{shade}>{n:,}<small>{percent(share, 0) if n else ''}</small></span>")
+            line.append(f"<span{shade}>{amount(n)}<small>{percent(share, 0) if n else ''}</small></span>")
         lines.append(line)
     body = table(heads, lines, "confusion" + " many" * (len(columns) > 7))
     large = " wide" if len(columns) > 2 else ""
@@ -139,10 +149,10 @@ def _groups(count: Any, n: int) -> list[list[int]]:
 def _reliability(e: Evidence) -> str:
     bins = 10 if len(e.y) < 2000 else 15
     if len(e.classes) == 2:
-        found = reliability(e.posterior, e.y, 1, bins=bins)
+        found = reliability(e.posterior, e.y, 1, bins=bins, sample_weight=e.w)
         how = say("reliability_of", e.classes[1])
     else:
-        found, how = reliability(e.posterior, e.y, bins=bins), say("reliability_how")
+        found, how = reliability(e.posterior, e.y, bins=bins, sample_weight=e.w), say("reliability_how")
     return card("reliability", how, reliability_chart(found))
 
 
@@ -152,7 +162,7 @@ def _roc(e: Evidence, order: list[int], key: str) -> str:
     lines: list[Line] = []
     told = []
     for k, c in enumerate(order):
-        wrong, right, _ = roc_curve(e.y == c, e.posterior[:, c])
+        wrong, right, _ = roc_curve(e.y == c, e.posterior[:, c], sample_weight=e.w)
         lines.append((*thinned(wrong, right), f"s{k}"))
         told.append(figure(float(auc(wrong, right))))
     guess: Line = ([0.0, 1.0], [0.0, 1.0], "aside")
@@ -167,10 +177,10 @@ def _pr(e: Evidence, order: list[int], key: str) -> str:
     asides: list[Line] = []
     told = []
     for k, c in enumerate(order):
-        precision, recall, _ = precision_recall_curve(e.y == c, e.posterior[:, c])
+        precision, recall, _ = precision_recall_curve(e.y == c, e.posterior[:, c], sample_weight=e.w)
         lines.append((*thinned(recall[::-1], precision[::-1]), f"s{k}"))
-        told.append(figure(float(average_precision_score(e.y == c, e.posterior[:, c]))))
-        share = float(np.mean(e.y == c))
+        told.append(figure(float(average_precision_score(e.y == c, e.posterior[:, c], sample_weight=e.w))))
+        share = float(e.count[c] / e.w.sum())
         if len(order) <= 2:
             asides.append(([0.0, 1.0], [share, share], f"aside s{k}"))
     chart = curves_chart(lines, "axis_recall", "axis_precision", "chart_pr", asides)
@@ -180,7 +190,7 @@ def _pr(e: Evidence, order: list[int], key: str) -> str:
 def _cost(e: Evidence, order: list[int], key: str) -> str:
     lines: list[Line] = []
     for k, c in enumerate(order):
-        found = cost_curve(e.posterior, e.y, c)
+        found = cost_curve(e.posterior, e.y, c, sample_weight=e.w)
         share = found.share.tolist()
         lines.append((share, found.cost.tolist(), f"s{k}"))
         lines.append((share, np.minimum(found.always, found.never).tolist(), f"aside s{k}"))
@@ -191,7 +201,7 @@ def _cost(e: Evidence, order: list[int], key: str) -> str:
 
 def _coverage(e: Evidence) -> str:
     known = np.asarray(e.model.classes_)
-    curve = risk_coverage(e.posterior, e.loss, known[e.y], classes=known)
+    curve = risk_coverage(e.posterior, e.loss, known[e.y], classes=known, sample_weight=e.w)
     xs, ys = thinned(
         np.concatenate([curve.coverage[:1] * 0, curve.coverage]), np.concatenate([curve.risk[:1], curve.risk])
     )
@@ -237,7 +247,7 @@ def data(e: Evidence) -> str:
     left = note("columns_left", f"{s.left_out:,}") if s.left_out else ""
     listing = table([say(h) for h in heads], rows, "numbers")
     shares = [
-        [name(e.classes[c]), f"{int(s.class_count[c]):,}", percent(float(s.class_count[c]) / s.n)]
+        [name(e.classes[c]), amount(float(s.class_count[c])), percent(float(s.class_count[c] / s.class_count.sum()))]
         for c in class_order(s.class_count, 20)
     ]
     classes = table([say("class_shares"), say("count"), "%"], shares, "numbers")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
+from ..explain.whatif import FEWEST_ROWS, round_grid
 from ..table.calendar import weekday_text, weekdays_in
 from ..table.encode import factorize, numbers
 from ..table.frame import Frame
 from .markup import cut
-from .whatif import FEWEST_ROWS, round_grid
 
 MOST_COLUMNS = 150  # that are listed
 MOST_VALUES = 6  # of a column that are drawn
@@ -56,6 +56,7 @@ def survey(
     frame: Frame,
     kinds: tuple[str, ...],
     y: Ints,
+    w: Floats,
     classes: tuple[Any, ...],
     ranked: Any,
     rows: bool,
@@ -63,9 +64,9 @@ def survey(
 ) -> Survey:
     """Look at the columns in the order of `ranked`: (place, information or None, density); `dates` as of `dates_in`."""
     K, weekdays = len(classes), weekdays_in(dates or {})
-    count = np.bincount(y, minlength=K).astype(float)
+    count = np.bincount(y, w, K).astype(np.float64)
     listed = ranked[:MOST_COLUMNS]
-    found = tuple(_column(frame, j, kinds[j], y, K, info, density, rows) for j, info, density in listed)
+    found = tuple(_column(frame, j, kinds[j], y, w, K, info, density, rows) for j, info, density in listed)
     found = tuple(
         replace(c, dates=c.name in (dates or {}), labels=_told(c.labels) if c.name in weekdays else c.labels)
         for c in found
@@ -80,30 +81,30 @@ def _told(labels: tuple[str | None, ...]) -> tuple[str | None, ...]:
 
 
 def _column(
-    frame: Frame, j: int, kind: str, y: Ints, K: int, info: float | None, density: str, rows: bool
+    frame: Frame, j: int, kind: str, y: Ints, w: Floats, K: int, info: float | None, density: str, rows: bool
 ) -> ColumnFacts:
     title = frame.name(j)
     if kind in ("numeric", "count"):
         x = np.asarray(numbers(frame, [j]), dtype=np.float64)[:, 0]
         seen = np.isfinite(x)
-        grid, table = _histogram(x[seen], y[seen], K)
+        grid, table = _histogram(x[seen], y[seen], w[seen], K)
         share = float(np.mean(~seen)) if len(x) else 0.0
         return ColumnFacts(title, kind, share, None, (), grid, table, info, density)
     if kind == "text":
         return ColumnFacts(title, kind, _gaps(frame.column(j)), None, information=info)
     values, codes = factorize(frame.column(j), title)
     V = len(values)
-    table = np.bincount(codes.astype(np.int64) * K + y, minlength=(V + 1) * K).reshape(V + 1, K).astype(float)
-    share = float(table[-1].sum() / max(len(y), 1))
-    counts = table[:-1]
+    counts = np.bincount(codes.astype(np.int64) * K + y, w, (V + 1) * K).reshape(V + 1, K)[:-1].astype(np.float64)
+    own = np.bincount(codes, minlength=V + 1)  # rows, whatever they weigh: a value of few is not named
+    share = float(own[-1] / max(len(y), 1))
     order = np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_VALUES]
     least = 1 if rows else FEWEST_ROWS
-    labels = tuple(cut(values[i]) if counts[i].sum() >= least else None for i in order)
-    shares = counts / np.maximum(counts.sum(axis=0), 1.0)
+    labels = tuple(cut(values[i]) if own[i] >= least else None for i in order)
+    shares = _shares(counts)
     return ColumnFacts(title, kind, share, V, labels, None, shares[order], info, density)
 
 
-def _histogram(x: Floats, y: Ints, K: int) -> tuple[Floats | None, Floats | None]:
+def _histogram(x: Floats, y: Ints, w: Floats, K: int) -> tuple[Floats | None, Floats | None]:
     """(edges of bins of equal width at round numbers, the share of each class in each); ends take in what lies beyond."""
     if not len(x):
         return None, None
@@ -112,8 +113,13 @@ def _histogram(x: Floats, y: Ints, K: int) -> tuple[Floats | None, Floats | None
     if grid is None or len(grid) < 2:
         return None, None
     at = np.clip(np.searchsorted(grid, x, side="right") - 1, 0, len(grid) - 2)
-    table = np.bincount(at * K + y, minlength=(len(grid) - 1) * K).reshape(-1, K).astype(float)
-    return grid, table / np.maximum(table.sum(axis=0), 1.0)
+    return grid, _shares(np.bincount(at * K + y, w, (len(grid) - 1) * K).reshape(-1, K).astype(np.float64))
+
+
+def _shares(table: Floats) -> Floats:
+    """The share of each class at each value; 0 of a class that is nowhere."""
+    total = table.sum(axis=0)
+    return table / np.where(total > 0, total, 1.0)
 
 
 def _gaps(column: Any) -> float:

@@ -39,6 +39,7 @@ _TAGS = {
     "networks": ("Dag", "BayesNet", "HybridNet", "BayesNetClassifier", "Smoothing"),
     "forest": ("BayesTree", "BayesForest", "Coding", "Trees", "TreeCounts", "Members", "Grown"),
     "decisions": ("Loss", "RiskClassifier", "FrozenEstimator"),
+    "prepared": ("OnPoints", "Calibrated", "Prepare"),
 }
 HOME = {tag: module for module, tags in _TAGS.items() for tag in tags}
 
@@ -50,6 +51,7 @@ PUBLIC = (  # what a file can be of: the rest are parts
     *("GaussianMixture", "KMeans", "MixtureBayes", "LatentClass"),
     *("BayesTree", "BayesForest"),
     *("SVC", "SVR", "LinearSVC", "KNeighborsClassifier", "KNeighborsRegressor"),
+    *("OnPoints", "Calibrated"),  # what the leaderboard makes of models that take points alone
 )
 
 

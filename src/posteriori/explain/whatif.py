@@ -20,7 +20,7 @@ from ..bayes.naive import NaiveBayes
 from ..bayes.semi import OneStructure
 from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
 from ..table.frame import Frame
-from .markup import cut
+from .words import cut
 
 POINTS = 60  # of a grid
 MOST_NUMBERS = 60_000  # that a page carries

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.leaderboard.folds import Stratified, stratified
+from posteriori.decision.folds import Stratified, stratified
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=80), st.integers(2, 12), st.integers(0, 9))

@@ -1,20 +1,23 @@
 """A posterior for models that have only margins: a sigmoid of the margins, fitted on rows that they did not learn.
 
-Symbols: s(x) the margins, P(y|x) ∝ exp(a_y · s(x) + b_y), Platt's sigmoid where there are two classes.
+Symbols: K classes, s(x) the K margins of a row, P(y|x) ∝ exp(a_y · s(x) + b_y), Platt's sigmoid where K = 2.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils._param_validation import HasMethods
 
 from ..arrays import Array, Floats
+from ..estimator import RANDOM_STATE, Estimator, Explains, learning
 from .folds import Stratified
 
 
-class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Calibrated(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: ignore[misc]
     """A classifier with a `decision_function`, its margins on three inner folds turned into a posterior.
 
     A class that an inner fold lacks has the least margin there, so that no class is too small.
@@ -25,14 +28,18 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['a', 'b']
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "decision_function"])],
+        "seed": RANDOM_STATE,
+    }
+
     def __init__(self, estimator: Any, seed: int = 0) -> None:
         self.estimator = estimator
         self.seed = seed
 
+    @learning
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """The classifier on all rows, the sigmoid on its margins for rows of inner folds."""
-        from sklearn.linear_model import LogisticRegression
-
         X, y = _points(X), np.asarray(y)
         self.classes_ = np.unique(y)
         margins = np.full((len(y), len(self.classes_)), np.nan)
@@ -40,21 +47,30 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if len(np.unique(y[train])) > 1:
                 fitted = clone(self.estimator).fit(X[train], y[train], **_weighed(sample_weight, train))
                 margins[test] = self._margins(fitted, X[test])
-        known = np.flatnonzero(np.isfinite(margins).all(axis=1))
         self.estimator_ = clone(self.estimator).fit(X, y, **_weighed(sample_weight, slice(None)))
-        self.sigmoid_ = LogisticRegression(max_iter=1000).fit(
-            margins[known], y[known], **_weighed(sample_weight, known)
-        )
+        known = np.flatnonzero(np.isfinite(margins).all(axis=1))
+        if len(np.unique(y[known])) < 2:  # a class of one row beside another: its own margins must do
+            margins, known = self._margins(self.estimator_, X), np.arange(len(y))
+        self.slopes_, self.intercepts_ = self._sigmoid(margins[known], y[known], _weighed(sample_weight, known))
+        self.n_features_in_ = int(X.shape[1])
         return self
+
+    def _sigmoid(self, margins: Floats, y: Array, weighed: dict[str, Any]) -> tuple[Floats, Floats]:
+        """(a, b): a row for every class; one that no inner fold could test is impossible."""
+        from sklearn.linear_model import LogisticRegression
+
+        fitted = LogisticRegression(max_iter=1000).fit(margins, y, **weighed)
+        slopes, intercepts = np.zeros((len(self.classes_),) * 2), np.full(len(self.classes_), -np.inf)
+        own = np.searchsorted(self.classes_, fitted.classes_)
+        intercepts[own] = 0.0
+        own = own[1:] if len(own) == 2 else own  # of two the first has the log-odds 0
+        slopes[own], intercepts[own] = fitted.coef_, fitted.intercept_
+        return slopes, intercepts
 
     def predict_proba(self, X: Any) -> Floats:
         """P(y|x) of the margins; a class that no inner fold could test has none."""
-        X = _points(X)
-        found = np.zeros((X.shape[0], len(self.classes_)))
-        found[:, np.searchsorted(self.classes_, self.sigmoid_.classes_)] = self.sigmoid_.predict_proba(
-            self._margins(self.estimator_, X)
-        )
-        return found
+        scores = self._margins(self.estimator_, _points(X)) @ self.slopes_.T + self.intercepts_
+        return np.asarray(softmax(scores, axis=1))
 
     def predict(self, X: Any) -> Array:
         """The most probable class."""

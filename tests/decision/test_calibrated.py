@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.linear_model import Perceptron
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression, Perceptron
 
 import posteriori as po
-from posteriori.leaderboard.calibrated import Calibrated
+from posteriori.decision.calibrated import Calibrated
+
+
+class Margins(ClassifierMixin, BaseEstimator):
+    """Its margins are the coordinates."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0] if len(self.classes_) == 2 else X
 
 
 def points(n=90, k=3, seed=0):
@@ -46,3 +60,24 @@ def test_a_weight_is_as_many_rows_for_the_sigmoid():
     X, y = points(k=2)
     p = Calibrated(po.LinearSVC()).fit(X, y, sample_weight=np.where(y == "a", 50.0, 1.0)).predict_proba(X)
     assert p[:, 0].mean() > Calibrated(po.LinearSVC()).fit(X, y).predict_proba(X)[:, 0].mean()
+
+
+def test_two_classes_one_of_a_single_row():
+    X, y = points(k=2)
+    y = np.where(np.arange(90) == 0, "b", "a")
+    p = Calibrated(po.LinearSVC()).fit(X, y).predict_proba(X)
+    assert np.allclose(p.sum(axis=1), 1)
+
+
+@given(st.integers(2, 5), st.integers(0, 20))
+@settings(max_examples=20, deadline=None)
+def test_the_sigmoid_is_logistic_regression_of_margins(k, seed):
+    """On rows whose margins are their own coordinates: the posterior is scikit-learn's, class by class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % k
+    S = rng.normal(size=(60, k)) + 1.5 * np.eye(k)[y]
+    S = S if k > 2 else S[:, 1] - S[:, 0]
+    fitted = Calibrated(Margins()).fit(S.reshape(60, -1), y)
+    two = np.column_stack([-S, S]) if k == 2 else S
+    expected = LogisticRegression(max_iter=1000).fit(two, y).predict_proba(two)
+    assert np.allclose(fitted.predict_proba(S.reshape(60, -1)), expected, atol=1e-6)

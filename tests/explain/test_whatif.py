@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.report.whatif import FEWEST_ROWS, WhatIf, bin_labels, number_label, round_grid, what_if
+from posteriori.explain.whatif import FEWEST_ROWS, WhatIf, bin_labels, number_label, round_grid, what_if
 
 
 def posterior(found: WhatIf, chosen: list[int | None]) -> np.ndarray:

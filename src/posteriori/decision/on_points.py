@@ -1,0 +1,159 @@
+"""`OnPoints`: a classifier of points, asked about any table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import Array, Floats
+from ..errors import TableError
+from ..estimator import Estimator, Explains, learning
+from ..table.encode import Seen
+from ..table.frame import Frame, ScoresTables
+from ..table.prepare import MEASURED, VIEWS, Prepare, prepare
+from ..table.rows import open_rows, read_rows
+from ..table.schema import Schema
+from .calibrated import Calibrated
+
+BLOCK = 1 << 21  # coordinates of points that are asked about at a time
+
+
+class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: ignore[misc]
+    """Any table as points (see `table.prepare`), and a classifier of points on them: what is learned is learned in `fit`.
+
+    Parameters
+    ----------
+    estimator : classifier with `predict_proba`
+    kinds : of the columns, as `NaiveBayes` takes them
+    view : "one-hot", or "ordinal": numbers as they are, NaN where they are missing, and numbers for categories
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X = {"age": [20.0, 40.0, None, 60.0], "smokes": ["no", "yes", "no", "yes"]}
+    >>> OnPoints(LogisticRegression()).fit(X, [0, 1, 0, 1]).predict({"age": 50.0, "smokes": "pipe"})
+    array([1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict_proba"])],
+        "view": [StrOptions(set(VIEWS))],
+    }
+    _seen: Seen
+    prepare_: Prepare
+
+    def __init__(self, estimator: Any, *, kinds: Any = None, view: str = "one-hot") -> None:
+        self.estimator = estimator
+        self.kinds = kinds
+        self.view = view
+
+    @learning
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the points and then the classifier from these rows."""
+        rows = read_rows(X, y, sample_weight, who=type(self).__name__, kinds=self.kinds)
+        place = {c: i for i, c in enumerate(rows.labels.tolist())}
+        labels = rows.labels[np.array([place.get(c, 0) for c in rows.schema.classes])[rows.codes]]
+        weighted = {} if rows.weights is None else {"sample_weight": rows.weights}
+        learned = prepare(rows.frame, rows.schema, self.view)
+        self.estimator_ = clone(self.estimator).fit(learned(rows.frame), labels, **weighted)
+        self.classes_ = np.asarray(self.estimator_.classes_)
+        self.prepare_ = replace(learned, schema=replace(learned.schema, classes=tuple(self.classes_.tolist())))
+        self._seen, self.n_features_in_ = Seen(), rows.frame.d
+        self.__dict__.pop("feature_names_in_", None)
+        if rows.frame.names is not None:
+            self.feature_names_in_ = np.array(rows.frame.names, dtype=object)
+        return self
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns and classes, with the values that training had."""
+        return self.prepare_.schema
+
+    @property
+    def n_missing_(self) -> int:
+        """Missing cells in the rows that were last predicted."""
+        return self._seen.missing
+
+    @property
+    def n_unseen_(self) -> int:
+        """Values in the rows last predicted that training did not have."""
+        return self._seen.unseen
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(y|x) by the classifier of points."""
+        points = self._points(X)
+        return np.asarray(self.estimator_.predict_proba(points))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """log P(y|x), by the classifier's own logarithms where it has them."""
+        return self._logs(self._points(X))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class."""
+        posterior = self.predict_proba(X)
+        return np.asarray(self.classes_[posterior.argmax(axis=1)])
+
+    def _open(self, X: Any) -> Frame:
+        check_is_fitted(self, "prepare_")
+        self._made("checked", lambda: None)
+        frame = open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self))
+        if frame.n == 0:
+            raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
+        return frame
+
+    def _points(self, X: Any) -> Any:
+        frame, self._seen = self._open(X), Seen()
+        return self.prepare_(frame, self._seen)
+
+    def _logs(self, points: Any) -> Floats:
+        if hasattr(self.estimator_, "predict_log_proba"):
+            return np.asarray(self.estimator_.predict_log_proba(points), dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            return np.log(np.asarray(self.estimator_.predict_proba(points), dtype=np.float64))
+
+    def _spans(self) -> list[tuple[float, float, None] | None]:
+        """(least, greatest, nothing known of whether all are whole) of each column of numbers in training."""
+        found: list[tuple[float, float, None] | None] = [None] * self.n_features_in_
+        for j, low, high in zip(self.prepare_.of(MEASURED), *self.prepare_.numbers[3:].tolist()):
+            found[j] = low, high, None
+        return found
+
+    def _log_without(self, X: Any) -> Floats:
+        """ln P(y|x₋ⱼ) of every column, for one row: the row with the points that a missing cell has there."""
+        here, d = self._open(X), self.n_features_in_
+        blank = tuple(np.full(1, np.nan if kind in MEASURED else None) for kind in self.schema_.kinds)
+        own, gone = (_dense(self.prepare_(f)) for f in (here, Frame(1, self.schema_.names, columns=blank)))
+        thin, owner, out = own.shape[1] > 0 and sparse.issparse(self.prepare_(here)), self.prepare_.owner, []
+        step = max(1, BLOCK // max(own.shape[1], 1))
+        for first in range(0, d, step):
+            absent = owner == np.arange(first, min(first + step, d))[:, None]
+            points = np.where(absent, gone, own)
+            out.append(self._logs(sparse.csr_matrix(points) if thin else points))
+        return np.concatenate(out)[None]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def called(model: Any) -> str:
+    """The name of the classifier that a reader knows, inside what makes points and posteriors for it.
+
+    >>> from posteriori import GaussianBayes
+    >>> called(OnPoints(GaussianBayes()))
+    'GaussianBayes'
+    """
+    while isinstance(model, OnPoints | Calibrated):
+        model = model.estimator
+    return type(model).__name__
+
+
+def _dense(points: Any) -> Floats:
+    return np.asarray(points.toarray() if sparse.issparse(points) else points)

@@ -1,0 +1,123 @@
+"""Exit codes, one line, and nothing written over what it was made from."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from posteriori import errors
+from posteriori.cli import guard
+from posteriori.cli.guard import code_of, guarded, keep_apart, sentence
+
+MAIN = [sys.executable, "-c", "from posteriori.cli.main import main; main()"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.BadParameter("x"), 2),
+        (guard.UsageError("x"), 2),
+        (errors.FormatError("x"), 3),
+        (FileNotFoundError(2, "no such file"), 3),
+        (errors.BadValue("x"), 4),
+        (errors.UnknownColumn("x"), 4),
+        (errors.LossError("x"), 4),
+        (errors.ModelError("x"), 5),
+        (errors.ModelFileError("x"), 5),
+        (errors.NotStorable("x"), 5),
+        (MemoryError(), 5),
+        (errors.WriteError("x"), 6),
+        (guard.OutputError("x"), 6),
+        (OSError(errno.ENOSPC, "no space"), 6),
+        (RuntimeError("x"), 1),
+    ],
+)
+def test_every_error_has_its_code(error, code, capsys):
+    assert code_of(error) == code
+
+    @guarded
+    def command():
+        raise error
+
+    with pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == code
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_an_error_is_one_line_whatever_it_says():
+    assert sentence(ValueError("a\n  b\tc")) == "a b c"
+    assert sentence(ValueError("")) == "ValueError"
+    assert sentence(OSError(errno.EACCES, "denied", "here.csv")) == "here.csv: denied"
+
+
+def test_ctrl_c_is_130_even_where_it_was_swallowed(capsys):
+    @guarded
+    def command():
+        with contextlib.suppress(KeyboardInterrupt):
+            guard.interrupt.press()
+
+    with pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == 130
+    assert "nothing was written" in capsys.readouterr().err
+
+
+def test_a_link_to_the_input_is_the_input(tmp_path):
+    (tmp_path / "a.csv").write_text("x")
+    os.symlink(tmp_path / "a.csv", tmp_path / "b.csv")
+    os.link(tmp_path / "a.csv", tmp_path / "c.csv")
+    for name in ("a.csv", "b.csv", "c.csv", "../" + tmp_path.name + "/a.csv"):
+        with pytest.raises(errors.WriteError, match="table"):
+            keep_apart(tmp_path / name, table=str(tmp_path / "a.csv"))
+    keep_apart(tmp_path / "d.csv", table=str(tmp_path / "a.csv"))
+    keep_apart(None, table="a.csv")
+    keep_apart("-", table="-")
+
+
+@pytest.mark.parametrize("output", ["-o", "--report"])
+def test_training_never_writes_over_its_table(run, data, output):
+    before = data.read_bytes()
+    done = run("train", data, "-t", "class", "-m", "naive", output, data)
+    assert done.exit_code == 6
+    assert data.read_bytes() == before
+
+
+def test_answers_never_replace_the_table_or_the_model(run, data, model):
+    for output in (data, model):
+        before = output.read_bytes()
+        done = run("predict", model, data, "-o", output, "--format", "csv")
+        assert done.exit_code == 6
+        assert output.read_bytes() == before
+
+
+def test_any_text_can_be_printed_in_any_encoding(run, data, tmp_path):
+    text = data.read_text().replace("x", "Köln→")
+    data.write_text(text, encoding="utf-8")
+    path = tmp_path / "m.posteriori"
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    words = ["train", str(data), "-t", "class", "-m", "naive", "-o", str(path)]
+    done = subprocess.run([*MAIN, *words], env=env, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run([*MAIN, "inspect", str(path)], env=env, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"K\\xf6ln\\u2192" in done.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_help_to_a_full_disk_and_answers_to_nowhere_are_exit_6(data, model):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*MAIN, "--help"], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 6
+    assert b"Traceback" not in done.stderr
+    shell = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *MAIN, "predict", str(model), str(data)], stderr=subprocess.PIPE, check=False
+    )
+    assert shell.returncode == 6
+    assert b"stdout is closed" in shell.stderr

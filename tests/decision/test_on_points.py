@@ -1,0 +1,107 @@
+"""A classifier of points on any table: the same as by hand, and it knows what was missing, unseen and absent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import posteriori as po
+from posteriori.decision.calibrated import Calibrated
+from posteriori.decision.on_points import OnPoints
+from posteriori.errors import PosterioriError
+
+
+def mixed(n=80, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = pd.DataFrame({"a": rng.normal(size=n) + y, "b": np.where(rng.random(n) < 0.7, y, 1 - y).astype(str)})
+    X["c"] = rng.choice(["x", "y", "z"], n)
+    X.loc[::9, "a"] = np.nan
+    return X, np.array(["no", "yes"])[y]
+
+
+INNER = {
+    "svc": po.SVC(probability=True, random_state=0),
+    "linear": Calibrated(po.LinearSVC(random_state=0)),
+    "gaussian": po.GaussianBayes(shrinkage=0.1),
+    "peer": LogisticRegression(),
+}
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_it_is_the_classifier_on_the_points(inner):
+    X, y = mixed()
+    model = OnPoints(INNER[inner]).fit(X, y)
+    from posteriori.table.frame import open_frame
+
+    by_hand = clone(INNER[inner]).fit(model.prepare_(open_frame(X)), y)
+    expected = by_hand.predict_proba(model.prepare_(open_frame(X)))
+    assert np.array_equal(model.predict_proba(X), expected)
+    assert np.allclose(np.exp(model.predict_log_proba(X)), expected)
+    assert np.array_equal(model.predict(X), by_hand.classes_[expected.argmax(axis=1)])
+    assert model.score(X, y) > 0.6
+    assert np.array_equal(model.predict_proba(X[["c", "b", "a"]]), expected)  # by name
+    assert np.array_equal(np.vstack([model.predict_proba(X.iloc[[i]]) for i in range(5)]), expected[:5]) or np.allclose(
+        np.vstack([model.predict_proba(X.iloc[[i]]) for i in range(5)]), expected[:5], atol=1e-12
+    )
+
+
+def test_a_weight_of_two_is_the_row_twice_and_of_none_no_row():
+    X, y = mixed()
+    w = np.arange(len(y)) % 3
+    model = OnPoints(po.GaussianBayes(shrinkage=0.1)).fit(X, y, sample_weight=w)
+    # how points are scaled does not look at weights: rows of none alone are left out
+    left = OnPoints(po.GaussianBayes(shrinkage=0.1)).fit(X[w > 0], y[w > 0], sample_weight=w[w > 0])
+    assert np.allclose(model.predict_proba(X), left.predict_proba(X))
+
+
+def test_missing_and_unseen_are_counted_and_names_are_matched():
+    X, y = mixed()
+    model = OnPoints(po.SVC(probability=True, random_state=0)).fit(X, y)
+    model.predict_proba({"a": [1.0, None], "b": ["0", "9"], "c": [None, "w"]})
+    assert (model.n_missing_, model.n_unseen_) == (2, 2)
+    with pytest.raises(PosterioriError, match="missing columns"):
+        model.predict(X.drop(columns="c"))
+    with pytest.raises(PosterioriError):
+        model.predict(X[:0])
+    with pytest.raises(NotFittedError):
+        OnPoints(po.SVC()).predict(X)
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_what_a_column_says_is_what_its_absence_changes(inner):
+    X, y = mixed()
+    model = OnPoints(INNER[inner]).fit(X, y)
+    row = X.iloc[[1]]
+    why = model.explain(row.iloc[0].to_dict(), "yes", "no", changes=1)
+    assert why.way == "absence"
+    whole = model.predict_proba(row)[0]
+    for part in why.parts:
+        without = row.copy()
+        without[part.column] = np.nan if part.column == "a" else None
+        p = model.predict_proba(without)[0]
+        floor = lambda q: np.log(np.maximum(q, 1e-3))  # noqa: E731
+        expected = (floor(whole)[1] - floor(whole)[0]) - (np.log(p[1]) - np.log(p[0]))
+        assert part.log_odds == pytest.approx(expected, abs=1e-9)
+    for change in why.changes:
+        other = row.copy()
+        for name, (_, value) in change.values.items():
+            other[name] = value
+        assert model.predict(other)[0] == change.decision != model.predict(row)[0]
+
+
+def test_a_call_that_fails_changes_nothing():
+    X, y = mixed()
+    model = OnPoints(po.SVC(probability=True, random_state=0)).fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError):
+        model.fit(X, y[:-1])
+    with pytest.raises(ValueError):
+        model.fit(X, ["one"] * len(y))
+    assert np.array_equal(model.predict_proba(X), before)
+    with pytest.raises(PosterioriError, match="view"):
+        OnPoints(po.GaussianBayes(), view="two-hot").fit(X, y)

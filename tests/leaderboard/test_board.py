@@ -1,0 +1,99 @@
+"""The board as a value: means, spreads, order, text, frame, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from posteriori.errors import ModelError, UnknownValue
+from posteriori.leaderboard.board import HEADS, SCORES, Leaderboard, Row, cell, text_lines
+
+numbers = st.lists(st.floats(0, 1e3), min_size=1, max_size=6)
+
+
+@given(numbers)
+def test_a_row_has_the_mean_and_the_spread_of_its_folds(values):
+    row = Row("a", "model", None, folds={"error": tuple(values)})
+    assert row.mean("error") == pytest.approx(np.mean(values))
+    assert row.sd("error") == pytest.approx(np.std(values, ddof=1)) if len(values) > 1 else math.isnan(row.sd("error"))
+    assert math.isnan(row.mean("cost"))
+    assert math.isnan(row.sd("cost"))
+
+
+def test_a_score_of_all_rows_together_is_no_mean_of_folds():
+    row = Row("a", "model", None, folds={"calibration_error": (0.5, 0.7)}, pooled={"calibration_error": (0.1, 0.02)})
+    assert (row.mean("calibration_error"), row.sd("calibration_error")) == (0.1, 0.02)
+
+
+@pytest.mark.parametrize(
+    ("values", "score", "spread", "shown"),
+    [
+        ((0.25, 0.75), "error", True, "0.500 ±.354"),
+        ((0.25, 0.75), "error", False, "0.500"),
+        ((0.5,), "error", True, "0.500"),
+        ((), "error", True, "–"),
+        ((12.0, 14.0), "fit_seconds", False, "13"),
+        ((1.24, 1.26), "fit_seconds", False, "1.2"),
+        ((0.0123, 0.0123), "fit_seconds", False, "0.012"),
+        ((0.0,), "fit_seconds", False, "0.0"),
+        ((100.0, 104.0), "row_microseconds", True, "102 ±3"),
+    ],
+)
+def test_a_cell_has_as_many_digits_as_it_deserves(values, score, spread, shown):
+    assert cell(Row("a", "", None, folds={score: values} if values else {}), score, spread) == shown
+
+
+def board():
+    rows = (
+        Row("best", "first", None, folds={"log_loss": (0.1, 0.3), "fit_seconds": (1.0, 2.0)}, notes=("slow",)),
+        Row("next", "second", None, folds={"log_loss": (0.4, 0.6), "fit_seconds": (0.1, 0.2)}),
+        Row("bad", "third", None, "failed", "fold 1: it broke"),
+        Row("late", "fourth", None, "skipped", "no time"),
+    )
+    return Leaderboard(rows, "log_loss", 2, 10, (np.int64(0), np.int64(1)), ("a note",))
+
+
+def test_rows_by_name_and_by_status():
+    found = board()
+    assert len(found) == 4
+    assert [row.name for row in found] == ["best", "next", "bad", "late"]
+    assert [row.name for row in found.finished] == ["best", "next"]
+    assert found.best is found["best"]
+    assert found.scores == ("log_loss", "fit_seconds")
+    with pytest.raises(UnknownValue, match="did you mean 'best'"):
+        found["bset"]
+    with pytest.raises(ModelError, match="bad: fold 1: it broke"):
+        _ = Leaderboard(found.rows[2:], "log_loss", 2, 10).best
+
+
+def test_text_has_every_model_and_every_reason():
+    lines = list(text_lines(board()))
+    assert lines[0].split() == ["model", "log", "loss", "fit", "s"]
+    assert [line.split()[0] for line in lines[1:3]] == ["best", "next"]
+    assert lines[3:] == ["bad: failed, fold 1: it broke", "late: skipped, no time", "best: slow", "a note"]
+    assert str(board()) == "\n".join(lines)
+    assert len({len(line) for line in lines[:3]}) == 1  # one column under the other
+
+
+def test_frame_and_json_say_the_same():
+    found, frame = board(), board().frame()
+    told = json.loads(found.to_json())
+    assert told["classes"] == [0, 1]
+    assert (told["by"], told["folds"], told["rows"], told["notes"]) == ("log_loss", 2, 10, ["a note"])
+    for i, row in enumerate(told["models"]):
+        assert row["model"] == frame["model"][i]
+        assert row["status"] == frame["status"][i]
+        for score in found.scores:
+            same = row[score] if row[score] is not None else math.nan
+            assert same == pytest.approx(frame[score][i], nan_ok=True)
+    assert told["models"][0]["folds"]["log_loss"] == [0.1, 0.3]
+    assert told["models"][2]["log_loss"] is None
+
+
+def test_every_score_has_a_head():
+    assert set(SCORES) == set(HEADS)

@@ -1,0 +1,108 @@
+"""Points from mixed columns: only the rows of `prepare` say what they are."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from posteriori.table.encode import Seen
+from posteriori.table.frame import open_frame
+from posteriori.table.kinds import resolve_kinds
+from posteriori.table.prepare import MOST_VALUES, prepare
+from posteriori.table.schema import Column, Schema
+
+
+def learned(X, kinds=None, view="one-hot"):
+    frame = open_frame(X)
+    return prepare(frame, Schema(tuple(map(Column, frame.names, resolve_kinds(frame, kinds)))), view)
+
+
+def points(how, X, seen=None):
+    return how(open_frame(X).matched(how.schema.names), seen)
+
+
+def table():
+    return pd.DataFrame(
+        {"age": [20.0, 30.0, np.nan, 40.0], "job": ["a", "b", None, "a"], "on": [True, False, True, True]}
+    )
+
+
+def test_numbers_are_filled_and_scaled_by_the_training_rows():
+    how = learned(table())
+    known = points(how, table())
+    assert known[:, 0].mean() == pytest.approx(0.0)
+    assert known[:, 0].std() == pytest.approx(1.0)
+    assert known[:, 1].tolist() == [0.0, 0.0, 1.0, 0.0]  # a gap is said
+    far = points(how, pd.DataFrame({"age": [1e6], "job": ["z"], "on": [False]}))
+    assert far[0, 0] > 1000
+    assert far[0, 2:5].tolist() == [0.0, 0.0, 0.0]  # an unseen value is at no corner
+    assert np.array_equal(points(how, table()), known)
+
+
+def test_missing_and_unseen_cells_are_counted():
+    how, seen = learned(table()), Seen()
+    points(how, pd.DataFrame({"age": [np.nan, 1.0], "job": ["z", None], "on": [True, True]}), seen)
+    assert (seen.missing, seen.unseen) == (2, 1)
+
+
+def test_rare_values_share_a_corner_and_pickling_keeps_it():
+    job = [f"v{i}" for i in range(MOST_VALUES + 5)] + [f"v{i}" for i in range(MOST_VALUES)]
+    how = pickle.loads(pickle.dumps(learned(pd.DataFrame({"job": job}))))
+    rare = points(how, pd.DataFrame({"job": [f"v{MOST_VALUES + 1}", f"v{MOST_VALUES + 3}", "never"]}))
+    assert np.array_equal(rare[0], rare[1])
+    assert rare[0].sum() == 1.0
+    assert rare[2].sum() == 1.0  # as rare as can be
+
+
+def test_many_coordinates_are_sparse_and_the_same():
+    wide = pd.DataFrame({f"c{j}": [f"{j}{i}" for i in range(60)] for j in range(12)})
+    found = points(learned(wide), wide)
+    assert sparse.issparse(found)
+    assert found.sum() == 60 * 12
+
+
+def test_words_of_a_text():
+    text = pd.DataFrame({"say": ["win cash cash", "see you", None]})
+    found = points(learned(text, {"say": "text"}), text)
+    assert found.toarray().max() == pytest.approx(np.log(3))
+    assert points(learned(text[:2], {"say": "text"}), text[2:]).nnz == 0
+
+
+def test_ordinal_keeps_missing_numbers_missing():
+    found = points(learned(table(), view="ordinal"), table())
+    assert np.isnan(found[2, 0])
+    assert found.shape == (4, 3)
+
+
+def test_a_constant_or_an_empty_column_stays_finite():
+    odd = pd.DataFrame({"c": [7.0, 7.0], "none": [np.nan, np.nan]})
+    assert np.isfinite(points(learned(odd), odd)).all()
+
+
+cells = st.one_of(st.none(), st.sampled_from(["a", "b", "c", "d"]))
+numbers = st.one_of(st.just(np.nan), st.floats(-1e6, 1e6))
+
+
+@given(st.lists(st.tuples(numbers, cells, cells), min_size=1, max_size=30), st.sampled_from(["one-hot", "ordinal"]))
+@settings(max_examples=60, deadline=None)
+def test_a_row_is_itself_whatever_stands_beside_it(rows, view):
+    """Points of a row are those it has alone; every coordinate belongs to the column that moves it."""
+    X = {"n": np.array([r[0] for r in rows]), "a": [r[1] for r in rows], "b": [r[2] for r in rows]}
+    how = learned(X, {"n": "numeric", "a": "categorical", "b": "categorical"}, view)
+    whole = points(how, X)
+    assert whole.shape == (len(rows), len(how.owner))
+    for i in range(len(rows)):
+        alone = points(how, {name: np.array([column[i]], dtype=object) for name, column in X.items()})
+        assert np.array_equal(alone[0], whole[i], equal_nan=True)
+    changed = points(how, {**X, "a": ["never"] * len(rows)})
+    same = (changed == whole) | (np.isnan(changed) & np.isnan(whole))
+    assert same[:, how.owner != 1].all()
+    if view == "one-hot":
+        assert (changed[:, how.owner == 1] == 0).all()
+        assert (whole[:, how.owner == 2].sum(axis=1) == 1).all()  # of a value or a gap that training had
