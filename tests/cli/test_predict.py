@@ -114,3 +114,46 @@ def test_formulas_come_out_as_text(run, tmp_path):
 
 def test_harmless_keeps_numbers_and_single_marks():
     assert [harmless(t) for t in ("-1", "+", "@me", "-5 to 3", "")] == ["-1", "+", "'@me", "'-5 to 3", ""]
+
+
+def in_every_form(frame, folder):
+    """The same rows as ARFF, DuckDB, SQLite, Parquet and JSON lines."""
+    import sqlite3
+
+    import duckdb
+
+    kinds = {"a": "numeric", "b": "numeric", "c": "{x,y,z}", "stage": "numeric", "class": "{no,yes}"}
+    heads = "".join(f"@attribute {name} {kind}\n" for name, kind in kinds.items())
+    lines = "".join(",".join(map(str, row)) + "\n" for row in frame[list(kinds)].itertuples(index=False))
+    (folder / "t.arff").write_text(f"@relation t\n{heads}@data\n{lines}")
+    frame.to_parquet(folder / "t.parquet")
+    frame.to_json(folder / "t.jsonl", orient="records", lines=True, double_precision=15)
+    with sqlite3.connect(folder / "t.sqlite") as base:
+        frame.to_sql("t", base, index=False)
+    base.close()
+    with duckdb.connect(str(folder / "t.duckdb")) as engine:
+        engine.execute("CREATE TABLE t AS FROM frame")
+    return ["t.arff", "t.parquet", "t.jsonl", "t.sqlite", "t.duckdb"]
+
+
+def test_what_train_reads_predict_explain_and_learn_read_too(run, data, model, tmp_path):
+    frame = pd.read_csv(data)
+    answers = tmp_path / "answers.csv"
+    assert run("predict", model, data, "-o", answers).exit_code == 0
+    expected, why = pd.read_csv(answers), json.loads(run("explain", model, data, "--row", 3, "--json").stdout)
+    for name in in_every_form(frame, tmp_path):
+        file = tmp_path / name
+        done = run("predict", model, file, "-o", answers)
+        assert done.exit_code == 0, (name, done.output)
+        pd.testing.assert_frame_equal(pd.read_csv(answers), expected)
+        told = json.loads(run("explain", model, file, "--row", 3, "--json").stdout)
+        assert told["log_odds"] == pytest.approx(why["log_odds"])
+        done = run("learn", model, file, "-o", tmp_path / "more.posteriori")
+        assert done.exit_code == 0, (name, done.output)
+        assert "160 in all" in done.stdout
+        done = run("forget", tmp_path / "more.posteriori", file, "-o", tmp_path / "less.posteriori")
+        assert done.exit_code == 0, (name, done.output)
+    for name, table in (("t.sqlite", "t"), ("t.duckdb", "t"), ("t.parquet", "this")):
+        done = run("predict", model, tmp_path / name, "--sql", f"SELECT * FROM {table} WHERE stage = 1", "-o", answers)
+        assert done.exit_code == 0, (name, done.output)
+        assert len(pd.read_csv(answers)) == (frame["stage"] == 1).sum()

@@ -105,3 +105,20 @@ def test_a_call_that_fails_changes_nothing():
     assert np.array_equal(model.predict_proba(X), before)
     with pytest.raises(PosterioriError, match="view"):
         OnPoints(po.GaussianBayes(), view="two-hot").fit(X, y)
+
+
+def test_words_and_thousands_of_corners_are_left_out_as_any_cell_is():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"say": rng.choice(["win cash", "see you now", "cash"], 60), "n": rng.normal(size=60)})
+    for j in range(4):
+        X[f"c{j}"] = rng.integers(0, 150, 60).astype(str)
+    X.loc[::5, "n"] = np.nan
+    X.loc[3, "c1"] = None
+    kinds = {"say": "text", "n": "numeric"}
+    model = OnPoints(Calibrated(po.LinearSVC(random_state=0)), kinds=kinds).fit(X, np.arange(60) % 2)
+    row = X.iloc[[7]]
+    found = model._log_without(row)[0]
+    for j, name in enumerate(X.columns):
+        without = row.astype(object)
+        without[name] = None
+        assert np.allclose(found[j], model.predict_log_proba(without)[0])

@@ -43,6 +43,9 @@ def test_tables_that_are_too_much_bar_those_for_whom_they_are():
     assert "125,250 pairs" in wide["tan"]
     assert {"a2de"} <= set(left_out(kinds=("numeric",) * 61)) - set(left_out(kinds=("numeric",) * 60))
     assert {"network"} <= set(left_out(kinds=("numeric",) * 101)) - set(left_out(kinds=("numeric",) * 100))
+    assert {"bagging", "adaboost", "boosting"} <= set(left_out(kinds=("numeric",) * 2001)) - set(wide)
+    assert "more rows than 50 a class" in left_out(kinds=("numeric",) * 51)["gaussian"]
+    assert "gaussian" not in left_out(kinds=("numeric",) * 49)
     text = left_out(kinds=("text", "numeric"))
     assert {"tan", "knn", "boosting", "network"} <= set(text)
     assert not {"naive", "logistic", "linear-svc"} & set(text)

@@ -27,7 +27,14 @@ MOST_SHOWN = 40  # columns
 
 
 def run_update(
-    model_file: str, data: str, target: str | None, output: str | None, forget: bool, quiet: bool, encoding: str | None
+    model_file: str,
+    data: str,
+    target: str | None,
+    output: str | None,
+    forget: bool,
+    quiet: bool,
+    encoding: str | None,
+    sql: str | None = None,
 ) -> None:
     """Learn the rows of a file too, or take them out again; the model file changes at the end or not at all."""
     model = open_model(model_file)
@@ -35,7 +42,7 @@ def run_update(
     if not hasattr(counting, "forget"):
         raise ModelError(f"a {called(counting)} keeps no counts: it can neither learn more nor forget; train it again")
     named = target_of(model, target)
-    with batches(data, schema_of(model), named, encoding, quiet) as rows:
+    with batches(data, schema_of(model), named, encoding, quiet, sql) as rows:
         for batch in rows:
             interrupt.check()
             step = counting.forget if forget else counting.partial_fit

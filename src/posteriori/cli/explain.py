@@ -20,10 +20,11 @@ def run_explain(
     against: str | None,
     as_json: bool,
     encoding: str | None = None,
+    sql: str | None = None,
 ) -> None:
     """Log-odds of every attribute of one row, and the least changes that would change its decision."""
     model = open_model(model_file)
-    case = the_row(model, data, row, encoding)
+    case = the_row(model, data, row, encoding, sql)
     classes = {str(c): c for c in inner(model).classes_.tolist()}
     why = explain(model, case, _class(of, classes), _class(against, classes))
     if as_json:
@@ -34,10 +35,10 @@ def run_explain(
         out.print(why.text(width=wide, names=max(12, out.width - wide - 14)), markup=False, highlight=False)
 
 
-def the_row(model: Any, data: str, row: int, encoding: str | None = None) -> dict[str, Any]:
+def the_row(model: Any, data: str, row: int, encoding: str | None = None, sql: str | None = None) -> dict[str, Any]:
     """Row number `row`, from 1, of a file."""
     n = 0
-    with batches(data, schema_of(model), encoding=encoding) as rows:
+    with batches(data, schema_of(model), encoding=encoding, sql=sql) as rows:
         for batch in rows:
             n = int(batch.rows[-1])
             if row <= n:

@@ -161,6 +161,7 @@ def predict(
     keep: Annotated[bool, typer.Option("--keep", help="Copy the columns of the input too.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="No apostrophe before text that a spreadsheet would run.")] = False,
     encoding: o.Encoding = None,
+    sql: o.Sql = None,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
@@ -173,7 +174,7 @@ def predict(
     """
     from .predict import run_predict
 
-    run_predict(model, data, output, format, loss, reject, keep, raw, quiet, encoding)
+    run_predict(model, data, output, format, loss, reject, keep, raw, quiet, encoding, sql)
 
 
 @app.command(epilog=CODES)
@@ -185,6 +186,7 @@ def explain(
     of: Annotated[str | None, typer.Option("--class", help="Weigh this class, not the most probable.")] = None,
     against: Annotated[str | None, typer.Option("--against", help="Against this one, not the next.")] = None,
     encoding: o.Encoding = None,
+    sql: o.Sql = None,
     json: o.Json = False,
     debug: o.Debug = False,
 ) -> None:
@@ -196,7 +198,7 @@ def explain(
     """
     from .explain import run_explain
 
-    run_explain(model, data, row, of, against, json, encoding)
+    run_explain(model, data, row, of, against, json, encoding, sql)
 
 
 @app.command(epilog=CODES)
@@ -221,6 +223,7 @@ def learn(
     output: o.NewModel = None,
     target: o.OwnTarget = None,
     encoding: o.Encoding = None,
+    sql: o.Sql = None,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
@@ -232,7 +235,7 @@ def learn(
     """
     from .counts import run_update
 
-    run_update(model, data, target, output, False, quiet, encoding)
+    run_update(model, data, target, output, False, quiet, encoding, sql)
 
 
 @app.command(epilog=CODES)
@@ -243,6 +246,7 @@ def forget(
     output: o.NewModel = None,
     target: o.OwnTarget = None,
     encoding: o.Encoding = None,
+    sql: o.Sql = None,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
@@ -254,7 +258,7 @@ def forget(
     """
     from .counts import run_update
 
-    run_update(model, data, target, output, True, quiet, encoding)
+    run_update(model, data, target, output, True, quiet, encoding, sql)
 
 
 @app.command(epilog=CODES)

@@ -39,6 +39,7 @@ def run_predict(
     raw: bool,
     quiet: bool,
     encoding: str | None = None,
+    sql: str | None = None,
 ) -> None:
     """Decide every row of a file."""
     model = open_model(model_file)
@@ -46,7 +47,7 @@ def run_predict(
     form = _form(output, form)
     keep_apart(output, table=data, model_file=model_file, file_of_costs=loss)
     schema, n, undecided, missing, unseen = schema_of(model), 0, 0, 0, 0
-    source = batches(data, schema, encoding=encoding, quiet=quiet)
+    source = batches(data, schema, encoding=encoding, quiet=quiet, sql=sql)
     with source as rows, _opened(output) as stream, _writer(stream, form, raw) as write:
         for batch in rows:
             interrupt.check()

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadValue, FormatError, ModelError, UnknownColumn, did_you_mean, listed
+from ..table.databases import from_database
 from ..table.dates import WRITTEN, YEAR_FIRST, as_dates, as_names, days
-from ..table.files import at_hand, csv_source
+from ..table.files import at_hand, csv_source, from_arff, query
 from ..table.reading import Reading
 from ..table.schema import Column, Schema
 from .guard import say
@@ -46,16 +47,23 @@ def batches(
     target: str | None = None,
     encoding: str | None = None,
     quiet: bool = False,
+    sql: str | None = None,
 ) -> Iterator[Iterator[Batch]]:
-    """Batches of a file for a schema, read as the schema's own file was; with a `target` its labels too."""
+    """Batches of a file for a schema, read as the schema's own file was; with a `target` its labels too.
+
+    What a query gives, ARFF and databases are read whole, as training reads them.
+    """
     import duckdb
 
     source: Any = sys.stdin.buffer if path == "-" else path
     with at_hand(source, encoding, None) as (file, name, form, notes), duckdb.connect(":memory:") as engine:
-        if form not in ("csv", "parquet", "json"):
-            raise FormatError(f"{name}: rows of such a file are not streamed; save them as CSV or Parquet")
         for note in notes if not quiet else ():
             say(f"{name}: {note}")
+        if sql is not None or form not in ("csv", "parquet", "json"):
+            whole = _whole(file, name, form, sql, schema.reading)
+            _refuse_missing(schema, whole.column_names, target, name)
+            yield _batches(whole.to_batches(BATCH), whole.column_names, schema, target, name)
+            return
         quoted = "".join(f"[{c}]" if c in "*?[" else c for c in str(file)).replace("'", "''")
         try:
             if form == "csv":
@@ -71,6 +79,19 @@ def batches(
         except duckdb.Error as error:
             raise FormatError(f"{name} cannot be read: {str(error).splitlines()[0]}") from error
         yield _batches(reader, names, schema, target, name)
+
+
+def _whole(file: Any, name: str, form: str, sql: str | None, reading: Reading) -> Any:
+    """All rows of a file that is not streamed, or those of a query, as an Arrow table."""
+    import pyarrow as pa
+
+    if form == "arff":
+        found = from_arff(file, name, sql)[0]
+    elif form in ("duckdb", "sqlite", "database"):
+        found = from_database(file, name, form, sql)[0]
+    else:
+        found = query(file, name, form, sql, reading.decimal, reading.header)[0]
+    return pa.Table.from_pandas(found, preserve_index=False)
 
 
 def _batches(reader: Any, names: list[str], schema: Schema, target: str | None, name: str) -> Iterator[Batch]:

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Floats, Ints
 from ..errors import TableError
 from ..estimator import Estimator, Explains, learning
 from ..table.encode import Seen
@@ -124,15 +124,12 @@ class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Esti
 
     def _log_without(self, X: Any) -> Floats:
         """ln P(y|x₋ⱼ) of every column, for one row: the row with the points that a missing cell has there."""
-        here, d = self._open(X), self.n_features_in_
         blank = tuple(np.full(1, np.nan if kind in MEASURED else None) for kind in self.schema_.kinds)
-        own, gone = (_dense(self.prepare_(f)) for f in (here, Frame(1, self.schema_.names, columns=blank)))
-        thin, owner, out = own.shape[1] > 0 and sparse.issparse(self.prepare_(here)), self.prepare_.owner, []
-        step = max(1, BLOCK // max(own.shape[1], 1))
-        for first in range(0, d, step):
-            absent = owner == np.arange(first, min(first + step, d))[:, None]
-            points = np.where(absent, gone, own)
-            out.append(self._logs(sparse.csr_matrix(points) if thin else points))
+        own, gone = (self.prepare_(f) for f in (self._open(X), Frame(1, self.schema_.names, columns=blank)))
+        step, out = max(1, BLOCK // max(own.nnz if sparse.issparse(own) else own.shape[1], 1)), []
+        for first in range(0, self.n_features_in_, step):
+            columns = np.arange(first, min(first + step, self.n_features_in_))
+            out.append(self._logs(_without(own, gone, self.prepare_.owner, columns)))
         return np.concatenate(out)[None]
 
     def __sklearn_tags__(self) -> Any:
@@ -155,5 +152,13 @@ def called(model: Any) -> str:
     return type(model).__name__
 
 
-def _dense(points: Any) -> Floats:
-    return np.asarray(points.toarray() if sparse.issparse(points) else points)
+def _without(own: Any, gone: Any, owner: Ints, columns: Ints) -> Any:
+    """A point for each column: `own`, but with the coordinates of `gone` where the column owns them."""
+    if not sparse.issparse(own):
+        return np.where(owner == columns[:, None], gone, own)
+    shape = (len(columns), own.shape[1])
+    rows, kept = np.nonzero(owner[own.indices] != columns[:, None])
+    stays = sparse.csr_matrix((own.data[kept], (rows, own.indices[kept])), shape=shape)
+    at = owner[gone.indices] - columns[0]
+    here = (at >= 0) & (at < len(columns))
+    return stays + sparse.csr_matrix((gone.data[here], (at[here], gone.indices[here])), shape=shape)

@@ -47,7 +47,7 @@ class Entry:
     ours: bool = True
 
 
-SVM_ROWS, KNN_CELLS, CELLS = 20_000, 2e9, 2e8
+SVM_ROWS, KNN_CELLS, CELLS, MANY_COLUMNS = 20_000, 2e9, 2e8, 2000
 
 
 def lineup() -> dict[str, Entry]:
@@ -73,10 +73,10 @@ def lineup() -> dict[str, Entry]:
         Entry("svc", "support vectors, RBF kernel", _svc, _quadratic),
         Entry("logistic", "logistic regression", _logistic, _wide, ours=False),
         Entry("tree", "decision tree", _tree, _wide, ours=False),
-        Entry("bagging", "bagged trees", _bagging, _wide, ours=False),
+        Entry("bagging", "bagged trees", _bagging, _rounds, ours=False),
         Entry("forest", "random forest", _forest, _wide, ours=False),
-        Entry("adaboost", "AdaBoost of stumps", _adaboost, _wide, ours=False),
-        Entry("boosting", "histogram gradient boosting", _boosting, _no_text, ours=False),
+        Entry("adaboost", "AdaBoost of stumps", _adaboost, _rounds, ours=False),
+        Entry("boosting", "histogram gradient boosting", _boosting, lambda t: _no_text(t) or _rounds(t), ours=False),
         Entry("perceptron", "perceptron", _perceptron, _wide, ours=False),
         Entry("mlp", "small neural network", _mlp, _wide, ours=False),
     )
@@ -233,6 +233,8 @@ def _numbers_only(task: Task) -> str:
     others = [str(name) for name, kind in task.told.items() if kind not in ("numeric", "count")]
     if others:
         return f"needs numbers in every column; {len(others)} of {task.d} are none ({listed(others, most=2)})"
+    if task.n <= task.d * task.classes:
+        return f"a covariance of {task.d} columns needs more rows than {task.n // task.classes} a class"
     return f"{task.d} columns make a covariance too large" if task.d > 500 else _wide(task)
 
 
@@ -251,6 +253,12 @@ def _searched(task: Task) -> str:
 def _no_text(task: Task) -> str:
     words = [str(name) for name, kind in task.told.items() if kind == "text"]
     return f"takes no text ({listed(words, most=2)})" if words else _wide(task)
+
+
+def _rounds(task: Task) -> str:
+    if task.d > MANY_COLUMNS:
+        return f"every round looks at all {task.d:,} columns: left out above {MANY_COLUMNS:,}"
+    return _wide(task)
 
 
 def _near(task: Task) -> str:

@@ -25,6 +25,8 @@ from .loo import error_curve, squared_curve
 from .metrics import Mixed, Space, gower_without
 from .search import Told
 
+WIDE = 1000  # columns
+
 
 class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors):  # type: ignore[misc]
     """P(y=c|x) = (k_c + λ)/(k + Kλ): the class that most of the k nearest rows have.
@@ -135,6 +137,11 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
         counted = votes(index, w, self._codes, len(self.classes_)) + self.smoothing
         with np.errstate(divide="ignore"):
             return np.log(share(counted, counted.sum(axis=1, keepdims=True), len(self.classes_)))[None]
+
+    @property
+    def _stored(self) -> bool:
+        """Whether an answer costs a long visit of the rows."""
+        return self.n_features_in_ > WIDE
 
     def _spans(self) -> Any:
         return self._space.spans() if isinstance(self._space, Mixed) else [None] * self.n_features_in_
