@@ -89,3 +89,27 @@ def test_where_the_model_goes(tmp_path, monkeypatch):
         output_path("data.csv", str(tmp_path))
     with pytest.raises(WriteError, match="no folder"):
         output_path("data.csv", str(tmp_path / "none" / "m.posteriori"))
+
+
+def test_ctrl_c_in_the_report_says_that_the_model_is_there(run, points, tmp_path, monkeypatch):
+    from posteriori.cli import guard, train
+
+    monkeypatch.setattr(train, "report_on", lambda *_: guard.interrupt.press())
+    path = tmp_path / "m.posteriori"
+    done = run("train", points, "-t", "kind", "-m", "naive", "-o", path, "--report", tmp_path / "r.html")
+    assert done.exit_code == 130
+    assert f"the model is in {path}, the report was not written" in done.stderr.replace("\n", "")
+    assert path.exists()
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_the_report_says_what_the_board_says(run, points, tmp_path):
+    page = tmp_path / "r.html"
+    done = run("train", points, "-t", "kind", "-m", "tan", "--cv", 4, "-o", tmp_path / "m.posteriori", "--report", page,
+               "--json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    (row,) = [r for r in json.loads(done.stdout)["leaderboard"]["models"] if r["model"] == "tan"]
+    tiles = page.read_text().split('class="tiles"')[1][:3000]
+    assert f"<dd>{row['error']:.1%}</dd>" in tiles
+    assert f"<dd>{row['log_loss']:.3f}</dd>" in tiles
+    assert f"<dd>{row['calibration_error']:.1%}</dd>" in tiles
