@@ -316,8 +316,8 @@ def test_a_race_that_ran_out_of_time_is_scored_by_the_folds_that_all_have_finish
     third = np.flatnonzero(stratified((y == "yes").astype(int), 5, 0) == 2)[0]
     X.loc[third, "c"] = "first"
     start = time.monotonic()
-    board = po.compare(X, y, {"naive": "naive", "slower": Slower(strategy="prior")}, cv=5, time_limit=2)
-    assert time.monotonic() - start < 10
+    board = po.compare(X, y, {"naive": "naive", "slower": Slower(strategy="prior")}, cv=5, time_limit=7)
+    assert time.monotonic() - start < 30
     assert board.n_folds == 2
     assert [len(row.folds["error"]) for row in board.finished] == [2, 2]
     assert "first 2 of 5 folds" in board.notes[-1]

@@ -50,8 +50,8 @@ class Compiled(DummyClassifier):
 
 def test_no_call_outlives_the_limit():
     start = time.monotonic()
-    board = po.compare(*load_iris(return_X_y=True), {"naive": "naive", "long": Compiled()}, cv=2, time_limit=2)
-    assert time.monotonic() - start < 10
+    board = po.compare(*load_iris(return_X_y=True), {"naive": "naive", "long": Compiled()}, cv=2, time_limit=6)
+    assert time.monotonic() - start < 30
     assert board["long"].status == "skipped"
     assert board["naive"].status == "finished"
 
@@ -111,4 +111,4 @@ def test_ctrl_c_ends_a_child_too():
             po.compare(*load_iris(return_X_y=True), {"long": Compiled()}, cv=2, time_limit=50, progress=press)
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.dummy import DummyClassifier
 
 import posteriori as po
+from posteriori.leaderboard import race as race_file
 from posteriori.leaderboard.data import Data
+from posteriori.leaderboard.lane import TimeOver
 from posteriori.leaderboard.lineup import Entry
 from posteriori.leaderboard.race import SPARE, Race
-from posteriori.leaderboard.runner import Runner
+from posteriori.leaderboard.runner import Attempt, Runner
 
 
 def race(models, k=4, limit=None, n=40):
@@ -21,32 +24,56 @@ def race(models, k=4, limit=None, n=40):
     return Race(data, np.arange(n) % k, k, None, runners, limit, None)
 
 
-class Sleeps(DummyClassifier):
-    """Takes its time."""
+class Clock:
+    """Time that passes only where models take some."""
 
-    def __init__(self, seconds=0.0, strategy="prior"):
-        super().__init__(strategy=strategy)
-        self.seconds = seconds
+    def __init__(self):
+        self.now = 0.0
 
-    def fit(self, X, y, sample_weight=None):
-        time.sleep(self.seconds)
-        return super().fit(X, y)
+    def monotonic(self):
+        return self.now
 
 
-def test_the_quick_finish_all_their_folds_whatever_the_slow_take():
-    slow = {f"slow {i}": Sleeps(60.0) for i in range(6)}
-    begun = time.monotonic()
-    found = race({"quick": Sleeps(0.02), **slow, "last": Sleeps(0.01)}, k=4, limit=3.0)
+def simulated(monkeypatch, costs, k, limit):
+    """A race of models that take so many seconds a fold, on a clock of its own."""
+    clock = Clock()
+
+    class Lane(race_file.Lane):
+        def attempt(self, at, seconds):
+            cost = costs[self.runners[at].entry.name]
+            clock.now += min(cost, seconds)
+            if cost > seconds:
+                raise TimeOver
+            return Attempt(scores={"log_loss": cost})
+
+    monkeypatch.setattr(race_file, "time", clock)
+    monkeypatch.setattr(race_file, "Lane", Lane)
+    found = race(dict.fromkeys(costs, DummyClassifier()), k=k, limit=limit)
     found.run()
-    assert time.monotonic() - begun < 8
-    status = {r.entry.name: r.status for r in found.runners}
-    assert status["quick"] == "finished"
-    assert set(status.values()) == {"finished", "skipped"}
-    assert found.done >= 2
+    return found, clock.now
+
+
+costs = st.lists(st.floats(0.001, 200.0), min_size=1, max_size=12)
+
+
+@given(costs, st.integers(2, 10), st.floats(1.0, 300.0))
+@settings(max_examples=60, deadline=None)
+def test_the_limit_holds_and_the_quick_finish_whatever_the_slow_take(seconds, k, limit):
+    with pytest.MonkeyPatch.context() as patch:
+        found, spent = simulated(patch, {f"m{i}": s for i, s in enumerate(seconds)}, k, limit)
+    assert spent <= limit * (1 + 1e-9)
+    first = found.runners[0]
+    if SPARE * k * seconds[0] <= limit:
+        assert first.status == "finished"
+        assert found.done == k
+        assert first.done == k
+    quick = [r for r, s in zip(found.runners, seconds) if SPARE * k * s * len(seconds) * 4 <= limit]
+    if SPARE * k * max(seconds) * len(seconds) * 4 <= limit:
+        assert all(r.status == "finished" for r in quick)
 
 
 def test_shares_of_the_first_fold_leave_what_is_promised():
-    found = race({"a": Sleeps(), "b": Sleeps()}, k=5, limit=10.0)
+    found = race({"a": DummyClassifier(), "b": DummyClassifier()}, k=5, limit=10.0)
     found.runners[0].done, found.runners[0].seconds = 1, 2.0
     assert found._share(11.0, 0) == (11.0 - SPARE * 2.0 * 4) / 5
     assert found._share(5.0, 0) == 0.0
@@ -55,7 +82,7 @@ def test_shares_of_the_first_fold_leave_what_is_promised():
 
 
 def test_who_would_not_finish_goes_after_the_first_fold_the_quickest_last():
-    found = race({"a": Sleeps(), "b": Sleeps(), "c": Sleeps()}, k=5, limit=9.0)
+    found = race({"a": DummyClassifier(), "b": DummyClassifier(), "c": DummyClassifier()}, k=5, limit=9.0)
     for runner, seconds in zip(found.runners, (1.0, 0.5, 2.0)):
         runner.done, runner.seconds = 1, seconds
     found._keep_what_fits(7.0)

@@ -32,7 +32,9 @@ class Lane:
 
     def __init__(self, fold: Fold, loss: Loss | None, runners: list[Runner], apart: bool) -> None:
         self.fold, self.loss, self.runners = fold, loss, runners
-        self.apart = apart and hasattr(os, "fork") and not multiprocessing.current_process().daemon  # who may have no child
+        self.apart = (
+            apart and hasattr(os, "fork") and not multiprocessing.current_process().daemon
+        )  # who may have no child
         self._child: Any = None
         self._line: Any = None
 
