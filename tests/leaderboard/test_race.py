@@ -14,7 +14,7 @@ from posteriori.leaderboard import race as race_file
 from posteriori.leaderboard.data import Data
 from posteriori.leaderboard.lane import TimeOver
 from posteriori.leaderboard.lineup import Entry
-from posteriori.leaderboard.race import SPARE, Race
+from posteriori.leaderboard.race import ENOUGH, SPARE, Race
 from posteriori.leaderboard.runner import Attempt, Runner
 
 
@@ -63,31 +63,35 @@ def test_the_limit_holds_and_the_quick_finish_whatever_the_slow_take(seconds, k,
         found, spent = simulated(patch, {f"m{i}": s for i, s in enumerate(seconds)}, k, limit)
     assert spent <= limit * (1 + 1e-9)
     first = found.runners[0]
-    if SPARE * k * seconds[0] <= limit:
+    if seconds[0] * min(ENOUGH + 1, k) <= limit:  # the first of ours has scores, of as many folds as there was time for
+        assert any(r.status == "finished" and r.entry.ours for r in found.runners)
+    if SPARE * k * seconds[0] <= limit and seconds[0] == min(seconds):
         assert first.status == "finished"
-        assert found.done == k
-        assert first.done == k
-    quick = [r for r, s in zip(found.runners, seconds) if SPARE * k * s * len(seconds) * 4 <= limit]
+        assert first.done == found.done
     if SPARE * k * max(seconds) * len(seconds) * 4 <= limit:
-        assert all(r.status == "finished" for r in quick)
+        assert all(r.status == "finished" and r.done == k for r in found.runners)
 
 
 def test_shares_of_the_first_fold_leave_what_is_promised():
     found = race({"a": DummyClassifier(), "b": DummyClassifier()}, k=5, limit=10.0)
+    assert found._share(12.0, 0) == 4.0  # none has finished a fold: three of them would do
     found.runners[0].done, found.runners[0].seconds = 1, 2.0
     assert found._share(11.0, 0) == (11.0 - SPARE * 2.0 * 4) / 5
     assert found._share(5.0, 0) == 0.0
-    assert found._share(8.0, 1) == 2.0
-    assert found._share(3.0, 2) == 3.0
+    assert found._share(8.0, 1) == 8.0
 
 
-def test_who_would_not_finish_goes_after_the_first_fold_the_quickest_last():
-    found = race({"a": DummyClassifier(), "b": DummyClassifier(), "c": DummyClassifier()}, k=5, limit=9.0)
-    for runner, seconds in zip(found.runners, (1.0, 0.5, 2.0)):
+def test_who_would_not_finish_goes_after_the_first_fold_but_one_of_ours_stays():
+    found = race(dict.fromkeys("abcd", DummyClassifier()), k=5, limit=9.0)
+    for runner, seconds in zip(found.runners, (1.0, 0.5, 2.0, 9.0)):
         runner.done, runner.seconds = 1, seconds
     found._keep_what_fits(7.0)
-    assert [r.status for r in found.runners] == ["finished", "finished", "skipped"]
+    assert [r.status for r in found.runners] == ["finished", "finished", "skipped", "skipped"]
     assert "8 s more" in found.runners[2].reason
+    alone = race({"slow": DummyClassifier()}, k=5, limit=9.0)
+    alone.runners[0].done, alone.runners[0].seconds = 1, 4.0
+    alone._keep_what_fits(5.0)
+    assert alone.runners[0].status == "finished"
 
 
 def test_a_race_cut_short_counts_whole_folds_alone():

@@ -66,7 +66,7 @@ class Bins:
 def open_network(path: str) -> tuple[Any, dict[str, Bins]]:
     """(a network from a file of any format, or from a model file; the nodes of it whose states are bins)."""
     if path.endswith(".posteriori"):
-        from ..report.whatif import bin_labels
+        from ..explain.whatif import bin_labels
         from ..store.file import load
         from ..table.calendar import dates_in
 

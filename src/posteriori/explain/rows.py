@@ -98,10 +98,10 @@ class Case:
                 row[j] = np.nan if value is None and numbers[j] else value
         if not self.named:
             return kept
-        floats = iter(kept[:, self._number].astype(np.float64).T)
-        columns = tuple(next(floats) if number else kept[:, j] for j, number in enumerate(self._number))
+        floats = iter(kept[:, numbers].astype(np.float64).T)
+        columns = tuple(next(floats) if number else kept[:, j] for j, number in enumerate(numbers))
         if self.schema is not None:
-            return Frame(n, self.names, matrix=kept) if all(self._number) else Frame(n, self.names, columns=columns)
+            return Frame(n, self.names, matrix=kept) if all(numbers) else Frame(n, self.names, columns=columns)
         import pandas as pd
 
         return pd.DataFrame(dict(zip(self.names, columns)))

@@ -95,11 +95,15 @@ class Race:
         return True
 
     def _share(self, left: float, f: int) -> float:
-        """The seconds that an attempt may take: in the first fold as many as let it finish beside those who can."""
-        if f >= ENOUGH:
+        """The seconds that an attempt may take: in the first fold as many as let it finish beside those who can.
+
+        As long as none of ours has finished a fold, as many as let it finish those that are enough.
+        """
+        if f > 0:
             return left
-        kept = SPARE * sum(r.seconds * (self.k - 1) for r in self.runners if r.done) if f == 0 else 0.0
-        return max(left - kept, 0.0) / (self.k - f)
+        kept = SPARE * sum(r.seconds * (self.k - 1) for r in self.runners if r.done)
+        some = any(r.done and r.entry.ours for r in self.runners)
+        return max(left - kept, 0.0) / (self.k if some else min(ENOUGH + 1, self.k))
 
     def _left(self) -> float:
         return np.inf if self.limit is None else self.limit - (time.monotonic() - self.begun)
@@ -112,13 +116,15 @@ class Race:
                 runner.done, runner.scores = f, {name: values[:f] for name, values in runner.scores.items()}
 
     def _keep_what_fits(self, left: float) -> None:
-        """After the first fold the times are known: the quickest that fit into what is left go on."""
+        """After the first fold the times are known: the quickest that fit into what is left go on, one of ours at least."""
+        ours = [r for r in self.runners if r.status == "finished" and r.entry.ours]
+        first = min(ours, key=lambda r: r.seconds, default=None)
         for runner in sorted(self.runners, key=lambda r: r.seconds):
-            if runner.status == "finished" and runner.entry.name != "baseline":
+            if runner.status == "finished" and runner.entry.name != "baseline" and runner is not first:
                 needs = runner.seconds * (self.k - 1)
-                if needs > left:
+                if needs > left - (first.seconds * (self.k - 1) if first is not None else 0.0):
                     runner.stop("skipped", f"needs about {needs:.0f} s more, past the time limit of {self.limit:g} s")
-                left -= needs if needs <= left else 0.0
+                left -= needs if runner.status == "finished" else 0.0
 
     def _tell(self, runner: Runner, f: int) -> None:
         if self.progress is None:

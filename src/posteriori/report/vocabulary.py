@@ -12,12 +12,12 @@ import numpy as np
 
 from ..bayes.densities import Words
 from ..explain.weigh import said_words
+from ..explain.whatif import FEWEST_ROWS
 from .charts import SERIES, bars_chart
 from .evidence import Evidence
 from .markup import name
 from .sections import note, section
 from .survey import class_order
-from .whatif import FEWEST_ROWS
 
 MOST_WORDS = 12  # of a class
 MOST_TEXTS = 4  # columns
