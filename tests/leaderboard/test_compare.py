@@ -323,15 +323,6 @@ def test_a_race_that_ran_out_of_time_is_scored_by_the_folds_that_all_have_finish
     assert "first 2 of 5 folds" in board.notes[-1]
 
 
-def test_copies_of_rows_are_said():
-    X, y = mixed()
-    twice = pd.concat([X, X], ignore_index=True)
-    assert any("of 240 rows are copies" in note for note in po.compare(twice, [*y, *y], ["naive"], cv=3).notes)
-    assert not any("copies" in note for note in po.compare(X, y, ["naive"], cv=3).notes)
-    names = twice[["b", "c"]]
-    assert not any("copies" in note for note in po.compare(names, [*y, *y], ["naive"], cv=3).notes)
-
-
 def test_of_equals_the_simpler_is_first():
     board = po.compare({"a": ["u"] * 20}, [0, 1] * 10, ["tan", "naive", "aode"], cv=2)
     assert board["naive"].mean("log_loss") == pytest.approx(board["tan"].mean("log_loss"))

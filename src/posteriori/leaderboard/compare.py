@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..arrays import Array
 from ..decision.folds import stratified
@@ -21,7 +20,6 @@ from .race import Progress, Race
 from .runner import Runner
 
 MANY = 5_000  # rows above which five folds do
-MANY_COPIES, LOOKED_AT = 0.1, 2e7  # share of rows, and cells up to which copies are looked for
 
 
 def compare(
@@ -132,21 +130,6 @@ def _notes(data: Data, k: int) -> tuple[str, ...]:
             f"one row only: class {listed(alone, most=5)}; where it is tested no model has seen the class, and it counts "
             "36.04 nats for all"
         )
-    if (copies := _copies(data)) > MANY_COPIES * data.n:
-        notes.append(
-            f"{copies:,} of {data.n:,} rows are copies of others: they stand on both sides of a fold, and flatter all"
-        )
     if few:
         notes.append(f"fewer rows than the {k} folds: class {listed(few, most=5)}; some folds test none of them")
     return tuple(notes)
-
-
-def _copies(data: Data) -> int:
-    """Rows that are there already, of a table with a measured column: names alone repeat by themselves."""
-    if (
-        "numeric" not in data.kinds
-        or data.n * len(data.kinds) > LOOKED_AT
-        or not isinstance(data.X, pd.DataFrame | np.ndarray)
-    ):
-        return 0
-    return int(pd.DataFrame(data.X).duplicated().sum())
