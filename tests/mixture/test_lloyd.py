@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import BadValue
-from posteriori.mixture.lloyd import WORTH_BOUNDS, Lloyd, Turn, assign, unit_of
+from posteriori.mixture.lloyd import Lloyd, Turn, assign, unit_of
 
 
 def brute(X, centres):
@@ -31,7 +31,7 @@ def test_a_turn_is_means_of_the_nearest(seed, K, weighted, algorithm, scale):
     work = Lloyd(X, w, 1)
     work.begin(algorithm, K)
     assert work.mass == pytest.approx(weight.sum())
-    mean = X.mean(axis=0)
+    mean = np.average(X, axis=0, weights=weight)
     assert work.shift == pytest.approx(mean, rel=1e-9)
     assert work.total / scale**2 == pytest.approx((weight * (((X - mean) / scale) ** 2).sum(axis=1)).sum())
     assert work.variance / scale**2 == pytest.approx((X / scale).var(axis=0).mean())
@@ -50,15 +50,6 @@ def test_a_turn_is_means_of_the_nearest(seed, K, weighted, algorithm, scale):
     assert label.tolist() == nearest.tolist()
     assert inertia / scale**2 == pytest.approx((weight * square).sum())
     assert assign(X, after, 1).tolist() == nearest.tolist()
-
-
-def test_bounds_are_kept_where_they_are_worth_it():
-    X = np.random.default_rng(0).normal(size=(30, 64))
-    work = Lloyd(X, None, 1)
-    for algorithm, K, bounded in (("auto", WORTH_BOUNDS // 64, True), ("auto", WORTH_BOUNDS // 64 - 1, False),
-                                  ("lloyd", 64, False), ("elkan", 2, True), ("elkan", 1, False)):  # fmt: skip
-        work.begin(algorithm, K)
-        assert work.nearest.bounded == bounded if hasattr(work.nearest, "bounded") else True
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.table.dates import as_dates, date_columns, date_part, days, holds_dates, plain_dates, without_dates
+from posteriori.table.dates import (
+    YEAR_FIRST,
+    as_dates,
+    date_columns,
+    date_form,
+    date_part,
+    days,
+    holds_dates,
+    plain_dates,
+    without_dates,
+)
 from posteriori.table.frame import open_frame
 
 moments = st.datetimes(datetime.datetime(1800, 1, 1), datetime.datetime(2200, 1, 1))
@@ -69,14 +79,14 @@ def test_columns_of_dates():
         (["2020-01-31", "1999/12/01"], ["2020-01-31T00:00", "1999-12-01T00:00"]),
         (["2020-01-31 10:30", "2020-01-31T10:30:15.5"], ["2020-01-31T10:30", "2020-01-31T10:30:15.5"]),
         (["2020-01-31T10:30Z", "2020-01-31T10:30+02:00"], ["2020-01-31T10:30", "2020-01-31T08:30"]),
-        (["2020-02-31"], None), (["31.01.2020"], None), (["2020-1-1"], None), (["2020-01-31", "soon"], None),
+        (["2020-02-31"], None), (["2020-1-1"], None), (["2020-01-31", "soon"], None),
     ],
 )  # fmt: skip
 def test_words_that_are_dates(words, wanted):
-    found = as_dates(pd.Series(words))
-    if wanted is None:
-        assert found is None
-    else:
+    form = date_form(pd.Series(words))
+    assert form == (None if wanted is None else YEAR_FIRST)
+    if wanted is not None:
+        found = as_dates(pd.Series(words), form)
         assert found.to_numpy().tolist() == np.array(wanted, dtype="datetime64[us]").tolist()
         assert str(found.dtype) == "datetime64[us]"
 
