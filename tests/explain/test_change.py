@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations, product
 
 import numpy as np
@@ -212,3 +213,27 @@ def test_a_date_whose_month_is_fixed_stays():
         row = X.iloc[[i]]
         assert all("d" not in c.values for c in model.explain(row, fixed=["d.month"]).changes)
         assert all(set(c.values) == {"x"} for c in model.explain(row, fixed=["d"]).changes)
+
+
+@pytest.mark.parametrize("form", ["frame", "series", "dict", "arrow"])
+def test_a_date_is_one_whatever_it_comes_as(form):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    X = pd.DataFrame(
+        {"when": pd.Timestamp("2020-01-10") + pd.to_timedelta(100 * y + rng.integers(0, 90, 100), unit="D")}
+    )
+    X["x"] = rng.normal(size=100)
+    row = X.iloc[[5]]
+    if form == "arrow":
+        row = pytest.importorskip("pyarrow").Table.from_pandas(row)
+    row = {"frame": row, "arrow": row, "series": X.iloc[5], "dict": X.iloc[5].to_dict()}[form]
+    why = po.NaiveBayes().fit(X, y).explain(row)
+    assert {p.column: str(p.value) for p in why.parts}["when"] == str(X["when"][5].date())
+    (change,) = [c for c in why.changes if "when" in c.values]
+    assert re.match(r"when: 2020-\d\d-\d\d → 2020-\d\d-\d\d gives", str(change))
+
+
+def test_spans_of_time_are_no_dates():
+    X = pd.DataFrame({"span": pd.to_timedelta(np.arange(40) % 20, unit="D"), "x": np.arange(40.0)})
+    why = po.NaiveBayes().fit(X, np.arange(40) % 20 > 9).explain(X.iloc[[3]])
+    assert {p.column: p.value for p in why.parts}["span"] == 3.0

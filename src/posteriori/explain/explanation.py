@@ -140,6 +140,8 @@ def shown(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
         return listed(value)
+    if isinstance(value, datetime.datetime) and not (value.second or value.microsecond):
+        return f"{value:%Y-%m-%d %H:%M}"
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..errors import BadValue
 from ..table.calendar import date_of, dates_in, part_of, weekday_text
-from ..table.dates import holds_dates
+from ..table.dates import date_columns
 from ..table.encode import numbers
 from ..table.frame import Frame
 from ..table.rows import open_rows
@@ -34,7 +35,7 @@ class Case:
         self.names = self.schema.names if self.schema else tuple(frame.name(j) for j in range(frame.d))
         self.row, self.sparse = row, frame.sparse is not None
         self.cells = [] if self.sparse else [_cell(frame.column(j)) for j in range(frame.d)]
-        self._come_as_dates = {n for n, c in zip(self.names, self.cells) if holds_dates(np.array([c], dtype=object))}
+        self._come_as_dates = _dates_of(row)
         for j, cell in enumerate(self.cells):
             if self.schema and self.measured(j) and type(cell) not in (int, float, type(None)):
                 self.cells[j] = float(numbers(frame, [j])[0, 0])  # a date, a number as a text
@@ -121,6 +122,15 @@ def _opened(model: Any, row: Any, schema: Schema | None, names: Any) -> Frame:
 
 def _has_names(row: Any) -> bool:
     return isinstance(row, dict) or hasattr(row, "columns") or hasattr(row, "to_dict")
+
+
+def _dates_of(row: Any) -> set[str]:
+    """The columns of a row, whatever it is, that are dates before a frame makes them days."""
+    cells = row.to_dict() if hasattr(row, "to_dict") and not hasattr(row, "columns") else row
+    if isinstance(cells, dict):
+        one = {str(n): v[0] if isinstance(v, list | np.ndarray) and len(v) else v for n, v in cells.items()}
+        return {n for n, v in one.items() if isinstance(v, datetime.date | np.datetime64) and v == v}  # NaT is missing
+    return date_columns(row)
 
 
 def _cell(column: Any) -> Any:
