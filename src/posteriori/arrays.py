@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Bools", "Codes", "Floats", "Ints"]
+__all__ = ["Array", "Bools", "Codes", "Floats", "Ints", "is_number", "is_whole"]
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Bools = NDArray[np.bool_]
+
+
+def is_number(value: Any, low: float = -math.inf, high: float = math.inf) -> bool:
+    """Whether a value is a real number between two others that a float can hold: whole numbers of Python have no end.
+
+    >>> is_number(2, 0), is_number(10**400, 0), is_number(True), is_number(math.inf, 0), is_number(math.nan)
+    (True, False, False, True, False)
+    """
+    real = isinstance(value, Real) and not isinstance(value, bool) and bool(low <= value <= high)
+    return real and (value in (-math.inf, math.inf) or bool(-LARGEST <= value <= LARGEST))
+
+
+def is_whole(value: Any, low: int, high: int = 2**63 - 1) -> bool:
+    """Whether a value is a whole number between two others; unless told, one that an array can hold.
+
+    >>> is_whole(np.int8(2), 0), is_whole(10**30, 0), is_whole(True, 0), is_whole(2.0, 0)
+    (True, False, False, False)
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool) and bool(low <= value <= high)
+
+
+LARGEST = float(np.finfo(np.float64).max)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
-from numbers import Real
 
+from .arrays import is_number
 from .errors import BadParameter, MemoryBudgetError
 
 __all__ = ["human", "memory_budget", "refuse_over"]
@@ -14,7 +14,7 @@ __all__ = ["human", "memory_budget", "refuse_over"]
 def memory_budget(max_memory: float | None = None) -> float:
     """The bytes that a call may take: what was told, else half of the memory of this machine (or container)."""
     if max_memory is not None:
-        if not isinstance(max_memory, Real) or isinstance(max_memory, bool) or not max_memory > 0:
+        if not is_number(max_memory, 0) or max_memory == 0:
             raise BadParameter(f"max_memory is a number of bytes above 0, or None. Got {max_memory!r} instead.")
         return float(max_memory)
     return _half_of_the_machine()

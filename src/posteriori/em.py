@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
 from typing import Any, Generic, Protocol, TypeVar
 
+from .arrays import is_number, is_whole
 from .errors import BadParameter, ModelError
 
 Parameters = TypeVar("Parameters")
@@ -246,9 +246,9 @@ def expectation_maximization(
             f"Got {type(model).__name__} instead."
         )
     for name, value, least in (("n_init", n_init, 1), ("batch_size", batch_size, 1), ("n_classes", n_classes, 1)):
-        if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < least):
+        if value is not None and not is_whole(value, least):
             raise BadParameter(f"{name} is a whole number from {least} up, or None. Got {value!r} instead.")
-    if not isinstance(decay, Real) or not 0.5 < float(decay) <= 1:
+    if not is_number(decay, 0.5, 1) or decay == 0.5:
         raise BadParameter(f"decay lies above 0.5, up to 1. Got {decay!r} instead.")
     if hasattr(X, "__next__"):
         if y is not None or sample_weight is not None:
@@ -324,9 +324,9 @@ def _follow(
 
 
 def _check(tol: Any, max_iter: Any, progress: Any) -> None:
-    if not isinstance(tol, Real) or isinstance(tol, bool) or not 0 <= float(tol) < math.inf:
+    if not is_number(tol, 0) or tol == math.inf:
         raise BadParameter(f"tol is a number from 0 up. Got {tol!r} instead.")
-    if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
+    if not is_whole(max_iter, 1):
         raise BadParameter(f"max_iter is a whole number from 1 up. Got {max_iter!r} instead.")
     if progress is not None and not callable(progress):
         raise BadParameter(f"progress is called with the turn and the objective. Got {progress!r} instead.")

@@ -47,7 +47,12 @@ RUBBISH: dict[str, Any] = {
     "a dict of rubbish": {0: None, "x": np.nan},
     "a function": lambda *_: None,
     "a set": {1, 2},
+    "more than 64 bits": 10**30,
+    "less than 64 bits": -(10**30),
+    "a huge number": 1e300,
+    "the least number": 5e-324,
 }
+ENDLESS = {"more digits than Python prints": -(10**5000)}  # which Python itself refuses to put into a message
 WRAPPED = {"RiskClassifier": lambda cls: cls(po.GaussianNB())}
 
 
@@ -96,7 +101,7 @@ def test_rubbish_in_a_parameter_of_an_estimator(cls: type, name: str) -> None:
     learned = make(cls).fit(X, Y * 1.0 if is_regressor(make(cls)) else Y)
     answers(learned)
     wrong = {}
-    for what, rubbish in RUBBISH.items():
+    for what, rubbish in (RUBBISH | ENDLESS).items():
         fresh = clone(make(cls))
         setattr(fresh, name, rubbish)
         wrong[f"fit with {what}"] = outcome(lambda: answers(fresh.fit(X, Y)), name)  # noqa: B023
@@ -253,7 +258,7 @@ def test_rubbish_in_an_argument_of_a_function(function: str) -> None:
     call, good = FUNCTIONS[function]
     wrong = {}
     for name in good:
-        for what, rubbish in RUBBISH.items():
+        for what, rubbish in (RUBBISH | ENDLESS).items():
             wrong[f"{name} is {what}"] = outcome(lambda: call(**{**good, name: rubbish}), "")  # noqa: B023
     assert {what: said for what, said in wrong.items() if said} == {}
 

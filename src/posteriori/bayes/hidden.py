@@ -158,7 +158,7 @@ class HiddenClass:
             return self.maximise(self.shares(normalise(start._log_joint(self.frame))[0]))
         try:
             given = np.array(start, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             given = np.empty(0)
         if given.shape != (n, K) or not np.isfinite(given).all() or (given < 0).any():
             raise BadParameter(

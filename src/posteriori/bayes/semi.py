@@ -274,7 +274,7 @@ def place_of(name: Any, names: tuple[str, ...], what: str) -> int:
 def _told(name: str, cuts: Any) -> Floats:
     try:
         cut = np.asarray(cuts, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         cut = np.empty((0, 0))
     if cut.ndim != 1 or not np.isfinite(cut).all() or (np.diff(cut) <= 0).any():
         raise ModelError(f"column {name!r}: cuts must be finite numbers in rising order. Got {cuts} instead.")

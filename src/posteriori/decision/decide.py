@@ -226,7 +226,7 @@ def places_of(y: Any, labels: Array, n: int) -> Ints:
 def _checked(posterior: Any) -> Floats:
     try:
         rows = np.asarray(posterior, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadValue("a posterior holds numbers, one column for each class") from None
     if rows.ndim not in (1, 2) or rows.shape[-1] == 0:
         raise BadValue(f"a posterior has one row for each x and one column for each class; got the shape {rows.shape}")

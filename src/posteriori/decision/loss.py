@@ -100,7 +100,7 @@ class Loss:
         labels = distinct_labels(costs, "classes") if isinstance(costs, Mapping) else None
         try:
             cost = np.array(list(costs.values()) if isinstance(costs, Mapping) else costs, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise LossError(f"the loss per_class needs one cost for each class, a number; got {costs!r}") from None
         if cost.ndim != 1:
             raise LossError(f"per_class needs one cost for each class; got an array of shape {cost.shape}")
@@ -267,7 +267,7 @@ def _checked(matrix: Any) -> Floats:
         found = np.array(
             raw.tolist() if raw.dtype.kind in "cO" else raw, dtype=float
         )  # complex: an error, not a warning
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise LossError(f"a loss matrix holds numbers, actions × truth; got {matrix!r}") from None
     if found.ndim != 2 or 0 in found.shape:
         raise LossError(f"a loss is a matrix of actions × truth; got an array of shape {found.shape}")

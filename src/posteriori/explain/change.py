@@ -326,7 +326,7 @@ def _normals(model: Any) -> list[tuple[list[float], list[float]]]:
 def _range(column: Any) -> Any:
     try:
         numbers = np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, is_number
 from ..decision.folds import stratified
 from ..decision.loss import Loss, as_loss
 from ..errors import BadParameter, listed
@@ -98,9 +98,7 @@ def _check(cv: Any, seed: Any, time_limit: Any, progress: Any) -> tuple[int | No
         raise BadParameter(f"cv is a number of folds from 2 up. Got {cv!r} instead.")
     if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= int(seed) < 2**32:
         raise BadParameter(f"seed is a whole number from 0 up to 2**32 - 1. Got {seed!r} instead.")
-    if time_limit is not None and (
-        not isinstance(time_limit, Real) or isinstance(time_limit, bool) or not float(time_limit) >= 0
-    ):
+    if time_limit is not None and not is_number(time_limit, 0):
         raise BadParameter(f"time_limit is a number of seconds from 0 up, or None. Got {time_limit!r} instead.")
     if progress is not None and not callable(progress):
         raise BadParameter(f"progress is a function of a Progress, or None. Got {progress!r} instead.")

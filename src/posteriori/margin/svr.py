@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_y, check_is_fitted
 
 from ..arrays import Floats
+from ..errors import BadValue
 from ..estimator import learning
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import flat_labels
@@ -89,7 +90,10 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y = labelled(X, y)
         X = read_table(self, X, reset=True)
-        y = np.asarray(_check_y(flat_labels(y), y_numeric=True), dtype=np.float64)
+        try:
+            y = np.asarray(_check_y(flat_labels(y), y_numeric=True), dtype=np.float64)
+        except OverflowError:
+            raise BadValue("y must be numbers; a whole number in it is larger than any float") from None
         check_consistent_length(X, y)
         merged = self._merged(X, y, check_weights(1.0 if sample_weight is None else sample_weight, len(y)))
         rows, y, C = rows_at(self.kernel, X, merged.first), y[merged.first], self._bounds(merged.weight)

@@ -67,7 +67,7 @@ def told_centres(given: Any, K: int, d: int) -> Floats:
     """Centres that were told, as (K, d) floats."""
     try:
         found = np.array(given, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadValue(
             f"init must be 'k-means++', 'random', a function or centres of shape {(K, d)}. Got {given!r}"
         ) from None

@@ -98,7 +98,7 @@ def _numbers(given: Any, name: str, shape: tuple[int, ...]) -> Floats:
     told = f"{name.split()[-1].removesuffix('s')}s_init"
     try:
         found = np.array(given, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadValue(f"{told} should be numbers of shape {shape}, but got {given!r}") from None
     if found.shape != shape:
         raise BadValue(f"The parameter '{name}' should have the shape of {shape}, but got {found.shape} in {told}")

@@ -175,7 +175,7 @@ class Neighbors(Estimator):
         found = Pairwise(rows, partial(pairwise_distances, metric=named, **given))
         try:
             found.query(rows[:1], 1, None)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             if callable(named):
                 raise
             raise ModelError(f"metric={named!r} cannot compare these rows: {error}") from error

@@ -50,7 +50,7 @@ def float_rows(X: ArrayLike, what: str = "X") -> Array:
     try:
         A = np.asarray(X)
         A = A.astype(np.float64) if A.dtype == object else A
-    except (TypeError, ValueError) as e:
+    except (TypeError, ValueError, OverflowError) as e:
         raise BadValue(f"{what} must hold numbers in rows of one length ({e})") from None
     if A.dtype.kind not in "fiub":
         raise BadValue(f"{what} must hold numbers, got {A.dtype}")
@@ -304,7 +304,7 @@ class KDTree:
         try:
             with np.errstate(over="ignore"):
                 radius = np.broadcast_to(np.asarray(r).astype(self.dtype, casting="same_kind"), (len(rows),))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BadValue(
                 f"r must be one radius, or one for each of the {len(rows)} queries. Got {r!r} instead."
             ) from None

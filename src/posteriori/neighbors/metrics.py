@@ -123,7 +123,7 @@ def _told(value: Any, name: str) -> Floats:
     """Finite numbers among the parameters of a metric."""
     try:
         found = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadParameter(f"metric_params: {name!r} must hold numbers. Got {value!r} instead.") from None
     if not np.isfinite(found).all():
         raise BadParameter(f"metric_params: {name!r} holds NaN or infinite numbers")

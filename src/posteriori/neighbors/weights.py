@@ -57,7 +57,7 @@ def told_weights(D: Array, weights: Callable[[Array], Any]) -> Floats:
     """What a function says that the neighbours weigh: finite, not negative, and for every query something."""
     try:
         given = np.asarray(weights(D), dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"the weights function failed on distances of shape {D.shape}: {error}") from error
     if given.shape != D.shape:
         raise ModelError(f"the weights function gave shape {given.shape} for distances of shape {D.shape}")

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from .. import kernels
-from ..arrays import Array, Codes, Floats
+from ..arrays import Array, Codes, Floats, is_whole
 from ..em import Ascent, ascend
 from ..errors import BadParameter, InvalidNetwork, ModelError, TableError, UnknownColumn, listed
 from ..kernels import network as kernel
@@ -34,6 +33,7 @@ from .numbers import Numbers
 from .sampling import RandomState, seeds
 from .tables import States, refuse_table
 
+MOST = 1 << 20  # states of a hidden node
 RESTARTS = 10  # starts where a node is hidden: its states have no names, and a climb may take two of them for one
 
 
@@ -146,12 +146,14 @@ def hidden_states(dag: Dag, hidden: Any) -> dict[str, tuple[Hashable, ...]]:
     for node, told in hidden.items():
         if node not in dag.index:
             raise InvalidNetwork(f"the hidden node {node!r} is not in the structure. nodes: {listed(dag.nodes)}")
-        if isinstance(told, Integral) and not isinstance(told, bool) and int(told) >= 1:
+        if is_whole(told, 1, MOST):
             found[node] = tuple(str(k) for k in range(int(told)))
         elif isinstance(told, Sequence) and not isinstance(told, str) and told:
             found[node] = tuple(told)
         else:
-            raise BadParameter(f"the states of {node!r} are a number from 1 up, or a list. Got {told!r} instead.")
+            raise BadParameter(
+                f"the states of {node!r} are a number from 1 to {MOST:,}, or a list. Got {told!r} instead."
+            )
     return found
 
 
@@ -163,7 +165,7 @@ def first_tables(
     Every cell is above zero: what begins at zero stays there. A family with a hidden node was never counted; half of each
     of its rows is chance, half how often the node's states came at all.
     """
-    if restarts is not None and (not isinstance(restarts, Integral) or isinstance(restarts, bool) or restarts < 1):
+    if restarts is not None and not is_whole(restarts, 1):
         raise BadParameter(f"restarts is a whole number from 1 up, or None. Got {restarts!r} instead.")
     n = int(restarts) if restarts is not None else RESTARTS if hidden else 1
     counted = rows.theta(rows.fixed, Smoothing(1.0))

@@ -328,7 +328,7 @@ class HybridNet(Counted):
                 continue
             try:
                 seen[node] = float(finding)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise BadValue(f"{node!r} is continuous: its finding is a number, got {finding!r}") from None
             if not math.isfinite(seen[node]):
                 raise BadValue(f"{node!r} is continuous: its finding is a finite number, got {finding!r}")

@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Floats, is_number
 from ..errors import (
     BadParameter,
     TableError,
@@ -57,7 +56,7 @@ class Smoothing:
         for name, value in vars(self).items():
             if value is None and name != "smoothing":
                 continue
-            if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < math.inf:
+            if not is_number(value, 0) or value == math.inf:
                 raise BadParameter(f"{name} is a number from 0 up. Got {value!r} instead.")
             object.__setattr__(self, name, float(value))
         if self.ess is not None and self.backoff is not None:

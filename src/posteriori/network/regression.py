@@ -114,7 +114,7 @@ def as_regression(node: str, given: object, q: int, k: int) -> Regression:
         alpha, beta, variance = (np.asarray(part, dtype=np.float64) for part in given)  # type: ignore[attr-defined]
         alpha, variance = np.broadcast_to(alpha, (q,)), np.broadcast_to(variance, (q,))
         beta = np.broadcast_to(beta if beta.size else np.zeros((q, 0)), (q, k))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidNetwork(
             f"{node!r} needs (α, β, σ²) of shapes ({q},), ({q}, {k}) and ({q},): {q} configurations of its discrete "
             f"parents, {k} continuous ones"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ..arrays import Codes, Floats
+from ..arrays import Codes, Floats, is_whole
 from ..errors import BadParameter, BadValue
 
 RandomState = int | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
@@ -138,7 +138,7 @@ def at_least(name: str, value: Any, least: int) -> int:
     >>> at_least("draws", np.int64(7), 2)
     7
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+    if not is_whole(value, least):
         raise BadValue(f"{name}={value!r}: expected a whole number of at least {least}")
     return int(value)
 

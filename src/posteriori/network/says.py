@@ -56,7 +56,7 @@ def code_of(state: object, states: tuple[Hashable, ...], variable: str) -> int:
     """
     try:
         return states.index(state)
-    except (ValueError, TypeError):
+    except (TypeError, ValueError, OverflowError):
         pass
     if isinstance(state, float) and state.is_integer():
         state = int(state)

@@ -72,7 +72,7 @@ def _from_array(node: str, table: Any, parents: Sequence[str], states: States) -
     shape = tuple(len(states[n]) for n in (*parents, node))
     try:
         values = np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidNetwork(f"the table of {node!r} is no array of numbers of shape {shape}") from None
     if values.shape not in (shape, (math.prod(shape[:-1]), shape[-1])):
         axes = " × ".join([*parents, node])
@@ -114,7 +114,7 @@ def _row(node: str, part: Any, states: States) -> Floats:
         return row
     try:
         row = np.asarray(part, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidNetwork(f"a row of {node!r} needs {len(states[node])} numbers, found {part!r}") from None
     if row.shape != (len(states[node]),):
         raise InvalidNetwork(f"a row of {node!r} needs {len(states[node])} numbers, found {np.size(part)}")
@@ -124,7 +124,7 @@ def _row(node: str, part: Any, states: States) -> Floats:
 def _number(node: str, p: Any) -> float:
     try:
         value = float(p)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadValue(f"expected a probability in the table of {node!r}, found {p!r}") from None
     return math.inf if math.isnan(value) else value
 
@@ -142,7 +142,7 @@ def _from_frame(node: str, frame: Any, parents: Sequence[str], states: States) -
     values = np.empty((len(frame), len(columns)))
     try:
         values[:, columns] = frame.to_numpy(dtype=np.float64, na_value=np.inf)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidNetwork(f"the table of {node!r} holds what is no number") from None
     if not parents:
         return values.ravel()
@@ -219,7 +219,7 @@ def as_dag(graph: Any) -> Dag:
         return graph
     try:
         arrows = [(a, b) for a, b in graph]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidNetwork(f"expected a Dag or arrows (parent, child), got {graph!r:.200}") from None
     return Dag(dict.fromkeys(n for arrow in arrows for n in arrow), arrows)
 

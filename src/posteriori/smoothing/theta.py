@@ -136,7 +136,7 @@ def log_prior(n: Array, prior: object, smoothing: float, classes: Sequence[Any] 
     else:
         try:
             mass = np.asarray(prior, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ModelError(f"prior must be a word or an array of probabilities. Got {prior!r} instead.") from None
         if mass.shape != n.shape:
             raise ModelError(

@@ -282,7 +282,7 @@ def _size(sizes: Any, node: str) -> int:
 def _arrows(nodes: Any, edges: Any) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     try:
         return tuple(nodes), tuple((a, b) for a, b in edges)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidNetwork(f"a graph is a list of nodes and of arrows (parent, child), got {edges!r:.200}") from None
 
 

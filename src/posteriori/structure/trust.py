@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, is_number, is_whole
 from ..errors import BadParameter
 from ..estimator import generator
 from ..smoothing.theta import theta_of
@@ -103,7 +103,7 @@ def arc_confidence(
     >>> found.strength("rain", "wet"), found.averaged().edges
     (1.0, (('rain', 'wet'),))
     """
-    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+    if not is_whole(n, 1):
         raise BadParameter(f"n is a number of samples from 1 up. Got {n!r} instead.")
     names, table = coded(data, "loglik", 1.0, options.pop("sample_weight", None), options.get("n_jobs"))
     columns = _columns(names, table.codes, table.sizes)
@@ -161,8 +161,9 @@ def cross_validate(
     """
     if structure is not None and not isinstance(structure, Dag):
         raise BadParameter(f"structure is a Dag, or None to learn one. Got {structure!r} instead.")
-    if not isinstance(smoothing, Real) or isinstance(smoothing, bool) or not 0 < smoothing < np.inf:
+    if not is_number(smoothing, 0) or smoothing in (0, np.inf):
         raise BadParameter(f"smoothing is a number above 0. Got {smoothing!r} instead.")
+    smoothing = float(smoothing)
     names, table = coded(data, "loglik", 1.0, None, options.get("n_jobs"), merge=False)
     rows = table.codes.shape[1]
     if not isinstance(folds, Integral) or isinstance(folds, bool) or not 2 <= folds <= rows:

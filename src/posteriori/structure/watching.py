@@ -6,9 +6,9 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from numbers import Real
 from typing import Any
 
+from ..arrays import is_number
 from ..errors import BadParameter
 
 Progress = bool | Callable[[str], Any]
@@ -45,7 +45,7 @@ class Watch:
 @contextmanager
 def watched(progress: Progress, limit: float | None) -> Iterator[Watch]:
     """A watch whose words go to a line of the terminal (True), to a function, or nowhere."""
-    if limit is not None and (not isinstance(limit, Real) or isinstance(limit, bool) or not limit >= 0):
+    if limit is not None and not is_number(limit, 0):
         raise BadParameter(f"time_limit is a number of seconds from 0 up, or None. Got {limit!r} instead.")
     if progress is False or progress is None:
         yield Watch(None, limit)

@@ -256,7 +256,7 @@ def _as_floats(column: Any, name: str) -> Array:
     if isinstance(column, np.ndarray):
         try:
             return np.array([np.nan if is_missing(v) else float(v) for v in column], dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             for i, v in enumerate(column):
                 try:
                     float(np.nan if is_missing(v) else v)

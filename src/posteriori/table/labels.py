@@ -242,7 +242,7 @@ def match_labels(labels: ArrayLike, known: Array, what: str) -> Ints:
     try:
         cells = np.asarray(labels)
         values, inverse = np.unique(cells, return_inverse=True)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadValue(f"{what} holds labels of types that do not compare (None among text?)") from None
     if cells.ndim != 1 or not all(isinstance(value, Hashable) for value in values.tolist()):
         raise BadValue(f"{what} must be a list of labels. Got {labels!r} instead.")
@@ -264,7 +264,7 @@ def read_targets(y: ArrayLike | None) -> Floats:
         raise BadValue("targets are needed: the estimator requires y to be passed, but the target y is None")
     try:
         found: Floats = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", copy=True)
-    except TypeError:
+    except (TypeError, OverflowError):
         raise BadType(f"y must be numbers, one for each row. Got {y!r} instead.") from None
     if found.ndim not in (1, 2):
         raise BadValue(f"y must have one or two dimensions. Got {found.ndim} instead.")
@@ -281,7 +281,7 @@ def as_classes(classes: Any) -> tuple[Any, ...]:
         found = tuple(np.asarray(classes).tolist())
         if all(isinstance(c, Hashable) and not is_missing(c) for c in found):
             return found
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise BadValue(f"classes must be a list of labels. Got {classes!r} instead.")
 
@@ -290,7 +290,7 @@ def number(cell: Any) -> float | None:
     """A cell as a number, or None where it is not one."""
     try:
         return float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -69,6 +69,8 @@ def checked_matrix(model: Any, X: Any, border: Border | None = None, **options: 
         return validate_data(model, columns_of(X), **options)
     except TypeError as error:
         raise BadType(f"X must be a table of numbers: {error}") from None
+    except OverflowError:
+        raise BadValue("X must be a table of numbers; a whole number in it is larger than any float") from None
     except ValueError as error:
         if not str(error).startswith(("could not convert", "invalid literal")):
             raise
@@ -142,7 +144,7 @@ def _word(frame: Frame, border: Border) -> TableError:
 def _number(v: Any) -> float | None:
     try:
         return float(v)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

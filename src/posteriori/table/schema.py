@@ -51,7 +51,7 @@ def is_missing(cell: Any) -> bool:
         return True
     try:
         return bool(cell != cell)
-    except (TypeError, ValueError):  # pandas.NA has no truth
+    except (TypeError, ValueError, OverflowError):  # pandas.NA has no truth
         return True
 
 

@@ -71,7 +71,7 @@ def class_weights(
     for k, c in enumerate(names):
         try:
             found[k] = float(class_weight.get(c, 1.0))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             found[k] = np.nan
         if not (np.isfinite(found[k]) and found[k] >= 0):
             raise BadParameter(

@@ -70,7 +70,7 @@ def array_of(name: str, value: Any) -> Floats:
     """A parameter that is numbers, as an array of them, finite and not negative."""
     try:
         found = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.array([])
     if not found.size or not np.isfinite(found).all():
         raise BadParameter(f"{name} must be finite numbers. Got {value!r} instead.")
