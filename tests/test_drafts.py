@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -61,3 +65,46 @@ def test_names_that_no_file_can_have_are_refused(tmp_path, name):
     with pytest.raises(WriteError), whole_file(tmp_path / name):
         pass
     assert os.listdir(tmp_path) == ["fifo"]
+
+
+KILLED = """
+import os, signal, sys
+from posteriori.drafts import whole_file
+with whole_file(sys.argv[1]) as stream:
+    stream.write(b"half")
+    stream.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_goes_with_the_next_writing(tmp_path):
+    file = tmp_path / "a.posteriori"
+    file.write_bytes(b"old")
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False)
+        assert done.returncode == -signal.SIGKILL
+    (young, old) = sorted(p for p in tmp_path.iterdir() if p != file)
+    assert file.read_bytes() == b"old"
+    os.utime(old, (0, time.time() - 3700))
+    strangers = [".a.posteriori.draft", ".a.posteriori.0123456789abcdeX.draft", ".b.posteriori.0123456789abcdef.draft"]
+    strangers += ["a.posteriori.0123456789abcdef.draft", ".aXposteriori.0123456789abcdef.draft"]
+    for name in strangers:
+        (tmp_path / name).write_bytes(b"mine")
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / ".a.posteriori.00000000000000aa.draft").mkdir()
+    (tmp_path / ".a.posteriori.00000000000000bb.draft").symlink_to(file)
+    kept = {
+        file.name,
+        young.name,
+        *strangers,
+        ".a.posteriori.00000000000000aa.draft",
+        ".a.posteriori.00000000000000bb.draft",
+    }
+    with whole_file(file) as stream:
+        stream.write(b"new")
+    assert set(os.listdir(tmp_path)) == kept
+    assert file.read_bytes() == b"new"
+    os.utime(young, (0, 0))
+    with pytest.raises(ValueError, match="nothing"), whole_file(file) as stream:
+        raise ValueError("nothing")
+    assert set(os.listdir(tmp_path)) == kept - {young.name}

@@ -24,8 +24,12 @@ def is_number(value: Any, low: float = -math.inf, high: float = math.inf) -> boo
     >>> is_number(2, 0), is_number(10**400, 0), is_number(True), is_number(math.inf, 0), is_number(math.nan)
     (True, False, False, True, False)
     """
-    real = isinstance(value, Real) and not isinstance(value, bool) and bool(low <= value <= high)
-    return real and (value in (-math.inf, math.inf) or bool(-LARGEST <= value <= LARGEST))
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return low <= float(value) <= high
+    except OverflowError:
+        return False
 
 
 def is_whole(value: Any, low: int, high: int = 2**63 - 1) -> bool:
@@ -34,7 +38,7 @@ def is_whole(value: Any, low: int, high: int = 2**63 - 1) -> bool:
     >>> is_whole(np.int8(2), 0), is_whole(10**30, 0), is_whole(True, 0), is_whole(2.0, 0)
     (True, False, False, False)
     """
-    return isinstance(value, Integral) and not isinstance(value, bool) and bool(low <= value <= high)
-
-
-LARGEST = float(np.finfo(np.float64).max)
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        return False
+    number: Any = value
+    return bool(low <= number <= high)

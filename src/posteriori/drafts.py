@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -14,11 +16,15 @@ from .errors import WriteError
 
 __all__ = ["whole_file"]
 
+STALE = 3600.0  # seconds since a draft was last written to
+ENDING = ".draft"
+
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A stream whose bytes become the file once all of them are on the disk; where anything fails, Ctrl-C too, what was
-    there stays as it was. A link stays a link, and the file keeps its permissions.
+    there stays as it was. A link stays a link, and the file keeps its permissions. A draft that a killed process left goes
+    when the same file is next written, an hour later or more.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as room:
@@ -30,7 +36,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     named = pathlib.Path(path)
     target = pathlib.Path(os.path.realpath(named))
     _refuse(named, target)
-    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
+    _clear(target)
+    draft = target.with_name(f"{_stem(target)}{secrets.token_hex(8)}{ENDING}")
     try:
         with draft.open("xb") as stream:  # a new file: 0666 less the umask
             yield stream
@@ -47,6 +54,22 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             why = error.strerror or str(error)
             raise WriteError(f"{named} could not be written: {why}; what was there is as it was") from error
         raise
+
+
+def _stem(target: pathlib.Path) -> str:
+    """How the names of a file's drafts begin."""
+    return f".{target.name[:100]}."
+
+
+def _clear(target: pathlib.Path) -> None:
+    """Remove the drafts of a file that nobody has written to for long: whoever began them was killed."""
+    name = re.compile(re.escape(_stem(target)) + "[0-9a-f]{16}" + re.escape(ENDING))
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    if entry.stat(follow_symlinks=False).st_mtime < time.time() - STALE:
+                        os.unlink(entry.path)
 
 
 def _refuse(named: pathlib.Path, target: pathlib.Path) -> None:

@@ -156,6 +156,18 @@ def did_you_mean(name: object, known: Iterable[object], cutoff: float = 0.5) -> 
     return f"; did you mean {by_text[close[0]]!r}?" if close else ""
 
 
+def shown(value: object) -> str:
+    """A value for a message; Python prints no whole number of more than 4300 digits.
+
+    >>> shown([1]), shown(10**5000)
+    ('[1]', 'a whole number of more digits than Python prints')
+    """
+    try:
+        return repr(value)
+    except ValueError:
+        return "a whole number of more digits than Python prints"
+
+
 def listed(names: Iterable[object], most: int = 12) -> str:
     """Names for a message, cut where there are many.
 

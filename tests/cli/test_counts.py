@@ -118,6 +118,28 @@ def test_sql_scores_in_the_database_as_the_model_does(run, data, tmp_path):
     assert run("sql", path, "--dialect", "mysql").exit_code == 2
 
 
+def test_sql_of_dates_and_of_densities_that_were_chosen(run, tmp_path):
+    import duckdb
+
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2020-01-06") + pd.to_timedelta(rng.integers(0, 200, 90), unit="D")
+    rows = pd.DataFrame(
+        {"sold": days.strftime("%Y-%m-%d"), "size": rng.normal(size=90) ** 2, "y": rng.choice(["a", "b"], 90)}
+    )
+    mondays = rows.assign(
+        sold=[f"2020-06-{day:02d}" for day in 1 + 7 * rng.integers(0, 4, 90)]
+    )  # no part of it differs
+    for frame, words in ((rows, ()), (mondays, ("--date", "sold"))):
+        data, path = half(tmp_path / "rows.csv", frame), tmp_path / "d.posteriori"
+        assert run("train", data, "-t", "y", "-m", "naive", "-o", path).exit_code == 0
+        assert run("predict", path, data, "-o", tmp_path / "out.csv").exit_code == 0
+        query = run("sql", path, "--table", "rows", *words).stdout
+        with duckdb.connect() as engine:
+            engine.execute(f"CREATE TABLE rows AS FROM read_csv('{data}')")
+            found = engine.execute(query).df()
+        assert np.allclose(found["P(a)"], pd.read_csv(tmp_path / "out.csv")["P(a)"], atol=1e-9)
+
+
 def test_inspect_says_what_is_known_of_a_column(run, data, tmp_path):
     for name, said in {
         "tan": ("cut at", "all one bin"),

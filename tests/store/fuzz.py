@@ -88,9 +88,10 @@ def main() -> None:
     step, begin, loaded = 2000, time.perf_counter(), 0
     for seed in range(told.start, told.start + told.count, step):
         faulthandler.dump_traceback_later(300, exit=True)
-        loaded += run(list(ALL), min(step, told.start + told.count - seed), seed)[0]
+        some = min(step, told.start + told.count - seed)
+        loaded += run(list(ALL), some, seed)[0]
         print(
-            f"{seed - told.start + step:,} files, {loaded:,} of them models, {time.perf_counter() - begin:.0f} s",
+            f"{seed - told.start + some:,} files, {loaded:,} of them models, {time.perf_counter() - begin:.0f} s",
             flush=True,
         )
 

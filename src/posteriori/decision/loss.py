@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array, Floats
-from ..errors import LossError, did_you_mean, listed
+from ..errors import LossError, did_you_mean, listed, shown
 from ..table.labels import number, places
 from .labels import distinct_labels, joined, positions
 from .loss_table import read_loss
@@ -101,7 +101,7 @@ class Loss:
         try:
             cost = np.array(list(costs.values()) if isinstance(costs, Mapping) else costs, dtype=float)
         except (TypeError, ValueError, OverflowError):
-            raise LossError(f"the loss per_class needs one cost for each class, a number; got {costs!r}") from None
+            raise LossError(f"the loss per_class needs one cost for each class, a number; got {shown(costs)}") from None
         if cost.ndim != 1:
             raise LossError(f"per_class needs one cost for each class; got an array of shape {cost.shape}")
         if not np.isfinite(cost).all():
@@ -268,7 +268,7 @@ def _checked(matrix: Any) -> Floats:
             raw.tolist() if raw.dtype.kind in "cO" else raw, dtype=float
         )  # complex: an error, not a warning
     except (TypeError, ValueError, OverflowError):
-        raise LossError(f"a loss matrix holds numbers, actions × truth; got {matrix!r}") from None
+        raise LossError(f"a loss matrix holds numbers, actions × truth; got {shown(matrix)}") from None
     if found.ndim != 2 or 0 in found.shape:
         raise LossError(f"a loss is a matrix of actions × truth; got an array of shape {found.shape}")
     for i, j in np.argwhere(~np.isfinite(found)):

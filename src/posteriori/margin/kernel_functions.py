@@ -190,7 +190,10 @@ def _fits(name: str, spec: KernelSpec, largest: float) -> None:
     top = np.float64(spec.scale) * largest + abs(spec.shift)
     top = top**spec.degree if spec.kind == "polynomial" else top
     if not (largest < LARGEST and top < LARGEST):
-        raise ModelError(f"the rows are too large for the {name} kernel: its value overflows. Scale the columns")
+        raise ModelError(
+            f"the rows are too large for the {name} kernel and its gamma (or sigma) and coef0: its value overflows. "
+            "Scale the columns"
+        )
 
 
 def _error_in_single(spec: KernelSpec, n: int, largest: float, top_C: float) -> float:

@@ -102,7 +102,8 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
         largest = float(np.abs(X.data if sparse.issparse(X) else X).max(initial=self._bias()))
         if not largest * largest * X.shape[1] * float(bounds.max()) < LARGEST:
             raise ModelError(
-                f"a cell of {largest:.3g} is too large for C={self.C:g}: its square overflows. Scale the columns"
+                f"a cell of {largest:.3g} is too large for C={self.C:g}: its square overflows. Scale the columns, or "
+                "intercept_scaling, which is one of them"
             )
         planes = self._planes(X, codes, bounds)
         w = np.stack([p.w for p in planes])

@@ -125,7 +125,11 @@ def _other_version(head: dict[str, Any]) -> str:
     from .. import __version__
 
     wrote = head.get("library")
-    return "" if wrote == __version__ else f" (posteriori {wrote!r:.20} wrote it, this is {__version__!r})"
+    return (
+        ""
+        if wrote == __version__
+        else f" (posteriori {wrote!r:.20} wrote it, this is {__version__!r}; that one reads it)"
+    )
 
 
 def _path(path: Any) -> pathlib.Path:
