@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import posteriori as po
-from posteriori.explain.whatif import what_if
+from posteriori.explain.whatif import Attribute, WhatIf, what_if
 from posteriori.report import chooser
+from posteriori.report.chooser import agreements
 from posteriori.report.evidence import gather
 
 
@@ -127,3 +128,17 @@ def test_sentences_that_list_columns():
     assert chooser._numbers(np.array([1.0, -np.inf, 1 / 3])) == [1.0, None, pytest.approx(1 / 3)]
     assert chooser._value(None) == ""
     assert chooser._value(0.1) == "0.1"
+
+
+def test_the_hour_goes_with_a_time_but_not_with_a_day():
+    dates = {"t": {"hour": "t.hour", "weekday": "t.weekday"}}
+    hour = Attribute("t.hour", tuple(map(str, range(24))), None, np.zeros((24, 2)))
+    weekday = Attribute("t.weekday", ("Mon", None, "Fri"), None, np.zeros((3, 2)))
+    for numbers, hours in (
+        (np.array([18271.0, 18271.25, 18272.5]), [[0], [6], [12]]),
+        (np.array([18271.0, 18272.0]), None),
+    ):
+        t = Attribute("t", tuple("abc"[: len(numbers)]), numbers, np.zeros((len(numbers), 2)), dates=True)
+        found = agreements(WhatIf((0, 1), np.log([0.5, 0.5]), (t, hour, weekday)), dates)
+        assert found.get(1) == (None if hours is None else (0, hours))
+        assert found[2] == (0, [[2], [2], []] if hours else [[2], []])  # a Friday, then a Saturday that no choice has

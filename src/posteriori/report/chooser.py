@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -204,9 +205,14 @@ def agreements(table: WhatIf, dates: dict[str, dict[str, str]]) -> dict[int, tup
     found: dict[int, tuple[int, list[list[int] | None]]] = {}
     for date, parts in dates.items():
         for part, column in parts.items():
-            if date in place and column in place and part != "hour":  # the hour is not in a day
-                d, k = place[date], place[column]
-                found[k] = d, [_can(table.attributes[k], part, days) for days in _days(table.attributes[d])]
+            if date not in place or column not in place:
+                continue
+            d, k = place[date], place[column]
+            days, numbers = _days(table.attributes[d]), table.attributes[d].numbers
+            if part != "hour":
+                found[k] = d, [_can(table.attributes[k], part, some) for some in days]
+            elif numbers is not None and (numbers % 1).any():  # a whole day has no hour
+                found[k] = d, [_can(table.attributes[k], part, [float(v)]) for v in numbers]
     return found
 
 
@@ -219,7 +225,7 @@ def _days(date: Attribute) -> list[range | None]:
     return [None, *between, None] if cuts else [None] * len(date.labels)
 
 
-def _can(part: Attribute, named: str, days: range | None) -> list[int] | None:
+def _can(part: Attribute, named: str, days: Iterable[float] | None) -> list[int] | None:
     """The choices that a part has on some days."""
     if days is None:
         return None
