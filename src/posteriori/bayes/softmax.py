@@ -9,7 +9,7 @@ b[y] what is sought; T a table, or none; τ = ⟨B, T⟩/⟨T, T⟩, the multipl
 The gradient is the counts that the model expects less those there are: a *pass* is one scoring of the rows (`scores`) and
 one counting by shares (`sums`), the two kernels of naive Bayes and of EM. The first step is free: the best temperature of
 the start, for which its scores are enough. Then L-BFGS walks in the metric that rows in doubt make, H₀ = (S_y + λ)⁻¹ with
-S_y = Σ_r w_r p_r[y](1 − p_r[y]) (z_r − m_y)(z_r − m_y)ᵀ, made anew after 1, 4, 16, … steps, so that columns which repeat
+S_y = Σ_r w_r p_r[y](1 − p_r[y]) (z_r − m_y)(z_r − m_y)ᵀ, made anew after 1, 2, 4, … steps, so that columns which repeat
 each other cost no steps. Along a direction the scores of all rows are linear: the search for the length of a step looks at
 no column.
 """
@@ -28,7 +28,7 @@ from ..kernels.naive import normalise
 from .design import ByColumn, ByValue
 
 MEMORY = 15  # steps that L-BFGS remembers
-ANEW = frozenset({0, 1, *(4**i for i in range(1, 30))})  # steps before which the metric is made
+ANEW = frozenset({0, *(2**i for i in range(60))})  # steps before which the metric is made
 TRIES = 30  # lengths of one step
 ENOUGH, STEEP = 1e-4, 0.9  # Wolfe's conditions
 
