@@ -96,3 +96,12 @@ def test_an_attribute_that_no_form_knows_is_named():
     model.extra_ = 1
     with pytest.raises(NotStorable, match="'extra_'"):
         form_of(po.NaiveBayes).take(model)
+
+
+def test_classes_are_labels():
+    model = po.LinearSVC(random_state=0).fit([[0.0], [1.0]], [0.0, 1.0])
+    form_of(po.LinearSVC).check(model)
+    for bad in (0.5, np.nan, np.inf):
+        model.classes_ = np.array([0.0, bad])
+        with pytest.raises(ModelFileError, match="labels, not quantities"):
+            form_of(po.LinearSVC).check(model)

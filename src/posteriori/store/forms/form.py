@@ -218,6 +218,10 @@ def estimator(
     def check_fitted(model: Any) -> None:
         if any(n in vars(model) for n in state):
             check(model)
+            classes = vars(model).get("classes_")
+            if isinstance(classes, np.ndarray) and classes.dtype.kind == "f":
+                labels = np.isfinite(classes).all() and (np.floor(classes) == classes).all()
+                need(labels, "classes_ must be labels, not quantities: no classifier learns those")
 
     return Form(cls.__name__, cls, specs, take, build, check_fitted)
 
