@@ -81,3 +81,11 @@ def test_cells_that_are_missing_or_unseen_are_counted():
     assert tags.string
     with pytest.raises(TableError, match=r"0 sample.*shape=\(0, 2\)"):
         model.predict({"a": [], "b": []})
+
+
+def test_a_mark_that_is_none_is_refused_by_name_in_partial_fit_too():
+    X, y = {"a": ["x", "y", "x", "y"]}, [0, 1, 0, 1]
+    for make in (po.NaiveBayes, po.TAN, po.AODE, po.KDB):
+        model = make().fit(X, y).set_params(unlabelled=np.array([1, 2]))
+        with pytest.raises(BadParameter, match="unlabelled is a label, or a tuple of labels"):
+            model.partial_fit(X, y)

@@ -162,7 +162,7 @@ class TableLearner(ReadsTables, Learner, BayesClassifier):
         return found, rows.labels
 
     def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
-        plain = self.class_weight is None and self.unlabelled == ()
+        plain = self.class_weight is None and isinstance(self.unlabelled, tuple) and not self.unlabelled
         return table_room(vars(self)["statistics_"], parameters) if plain else None
 
     def _admit(self, room: Room, X: Any, label: Any) -> Any:

@@ -231,7 +231,7 @@ def _notes(warnings: Sequence[str], notes: Sequence[str]) -> str:
 
 def _parameter(value: Any) -> str:
     """A parameter as text; of one that may hold values of the data (a schema, a dict) only what it is."""
-    plain = value is None or isinstance(value, str | bool | int | float) or value == ()
+    plain = value is None or isinstance(value, str | bool | int | float) or (isinstance(value, tuple) and not value)
     return repr(value) if plain else type(value).__name__
 
 
