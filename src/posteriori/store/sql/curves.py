@@ -50,7 +50,7 @@ def halved(x: str, edges: list[str], leaves: list[str]) -> str:
     return f"CASE WHEN {x} < {edges[half - 1]} THEN {low} ELSE {high} END"
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Kernels:
     """What the model has of a column: the normal p₀ for all classes; of each class h, ln (1 − share)/(h √2π) and ln share,
     and the values v with their shares w."""
@@ -61,7 +61,7 @@ class Kernels:
     near: list[tuple[Floats, Floats]]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Region:
     """Where the formula holds, from `low` up to `high`: the kernels (v, ln w) of each class that count there."""
 
