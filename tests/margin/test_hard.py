@@ -78,9 +78,9 @@ def test_far_queries_of_a_machine_in_single_precision():
 def test_a_kernel_that_overflows_says_so():
     x, y = np.arange(8.0)[:, None], np.arange(8) % 2
     model = po.SVC(kernel="polynomial").fit(x, y)
-    with pytest.raises(ModelError, match="polynomial kernel: its value overflows"):
+    with pytest.raises(ModelError, match=r"polynomial kernel.*: its value overflows"):
         model.predict([[1e200]])
-    with pytest.raises(ModelError, match="polynomial kernel: its value overflows"):
+    with pytest.raises(ModelError, match=r"polynomial kernel.*: its value overflows"):
         po.SVC(kernel="polynomial", gamma=1.0).fit(x * 1e100, y)
 
 

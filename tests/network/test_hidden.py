@@ -128,7 +128,7 @@ def test_what_cannot_be_is_named():
     with pytest.raises(InvalidNetwork, match="hidden node 'z'"):
         po.BayesNet.fit_em(DAG, table, hidden={"z": 2})
     for wrong in (0, 2.5, "x", []):
-        with pytest.raises(BadParameter, match="a number from 1 up, or a list"):
+        with pytest.raises(BadParameter, match="a number from 1 to 1,048,576, or a list"):
             po.BayesNet.fit_em(po.Dag("abch"), table, hidden={"h": wrong})
     for wrong in ({"restarts": 0}, {"tol": -1}, {"max_iter": 0}, {"hidden": 3}, {"start": 3}, {"smoothing": "x"}):
         with pytest.raises(BadParameter):

@@ -193,8 +193,14 @@ def together(tasks: Sequence[Callable[[threading.Event], T]], team: int) -> list
     left = iter(range(len(tasks)))
 
     def work() -> None:
-        for i in left:  # a thread at a time takes the next: `next` of an iterator is one step
-            found[i] = tasks[i](interrupted)
+        try:
+            for i in left:  # a thread at a time takes the next: `next` of an iterator is one step
+                if interrupted.is_set():
+                    return
+                found[i] = tasks[i](interrupted)
+        except BaseException:
+            interrupted.set()
+            raise
 
     with ThreadPoolExecutor(team - 1) as pool:
         try:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ...arrays import Floats
 from ...errors import NotStorable
 
 __all__ = ["DIALECTS", "LOW", "Dialect"]
@@ -43,10 +43,10 @@ class Dialect:
             return f"CAST('{value!r}' AS {self.double})"
         return f"{value!r}D" if self.name == "spark" else f"{value:.17e}"
 
-    def nth(self, values: Floats, place: str) -> str:
+    def nth(self, values: Iterable[float], place: str) -> str:
         """The number at a place, from 1 on, of many: as one text, which a database reads much faster than many numbers.
 
-        >>> DIALECTS["duckdb"].nth(np.array([0.5, -np.inf]), "p")
+        >>> DIALECTS["duckdb"].nth([0.5, float("-inf")], "p")
         "CAST(string_split('0.5,-1e+300', ',') AS DOUBLE[])[p]"
         """
         listed = ",".join(repr(float(LOW if v == -math.inf else v)) for v in values)
