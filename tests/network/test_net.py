@@ -93,3 +93,12 @@ def test_files_keep_every_digit(tmp_path):
     (tmp_path / "bad.bif").write_text(text)
     with pytest.raises(FormatError, match=r"bad\.bif"):
         po.BayesNet.read(tmp_path / "bad.bif")
+
+
+def test_states_that_are_tuples_have_their_tables():
+    pairs = np.empty(3, dtype=object)
+    pairs[:] = [(0, 1), (1, 0), (0, 1)]
+    net = po.BayesNet.fit(po.Dag(["a", "b"], [("a", "b")]), {"a": pairs, "b": ["x", "y", "x"]})
+    assert net.cpt("a").shape == (1, 2)
+    assert net.cpt("b").index.tolist() == [(0, 1), (1, 0)]
+    assert net.to_networkx().nodes["b"]["cpt"].shape == (2, 2)

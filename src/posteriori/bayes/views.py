@@ -25,7 +25,11 @@ def tables(model: NaiveBayes) -> dict[str, pd.DataFrame]:
 
     factored = model.factored_
     classes = list(model.schema_.classes)
-    out = {class_key(model): pd.DataFrame({"P": np.exp(factored.log_prior)}, index=pd.Index(classes, name="class"))}
+    out = {
+        class_key(model): pd.DataFrame(
+            {"P": np.exp(factored.log_prior)}, index=pd.Index(classes, name="class", tupleize_cols=False)
+        )
+    }
     found: dict[str, Any] = {}
     for density in factored.densities:
         found.update(density.tables(model.schema_))
@@ -33,8 +37,8 @@ def tables(model: NaiveBayes) -> dict[str, pd.DataFrame]:
         rows = found[name]
         out[name] = pd.DataFrame(
             np.array(list(rows.values())).reshape(len(rows), len(classes)),
-            index=pd.Index(list(rows), name=name, dtype=object),
-            columns=pd.Index(classes, name="class"),
+            index=pd.Index(list(rows), name=name, dtype=object, tupleize_cols=False),
+            columns=pd.Index(classes, name="class", tupleize_cols=False),
         )
     return out
 

@@ -16,6 +16,8 @@ from ..arrays import Array, Floats
 from ..estimator import RANDOM_STATE, Estimator, Explains, learning
 from .folds import Stratified
 
+LARGEST = 1e150  # of margins, and of what they are multiplied by: their products are numbers
+
 
 class Calibrated(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: ignore[misc]
     """A classifier with a `decision_function`, its margins on three inner folds turned into a posterior.
@@ -69,7 +71,8 @@ class Calibrated(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator):  # t
 
     def predict_proba(self, X: Any) -> Floats:
         """P(y|x) of the margins; a class that no inner fold could test has none."""
-        scores = self._margins(self.estimator_, _points(X)) @ self.slopes_.T + self.intercepts_
+        margins = np.clip(self._margins(self.estimator_, _points(X)), -LARGEST, LARGEST)
+        scores = margins @ self.slopes_.T + self.intercepts_
         return np.asarray(softmax(scores, axis=1))
 
     def predict(self, X: Any) -> Array:

@@ -327,7 +327,7 @@ def log_counts(
 def column_sums(table: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats]:
     """(Σ over the first axis, what rounding took from it)."""
     high, low = np.empty(table.shape[1]), np.empty(table.shape[1])
-    native().column_sums(np.ascontiguousarray(table), high, low, n_threads(n_jobs, 4 * table.size))
+    native().column_sums(np.ascontiguousarray(table, dtype=np.float64), high, low, n_threads(n_jobs, 4 * table.size))
     return high, low
 
 

@@ -86,7 +86,7 @@ class Net:
         import pandas as pd
 
         states, index = self.states(node), configuration_index(self.parents(node), self._states)
-        columns = pd.Index(states, name=node, dtype=object)
+        columns = pd.Index(states, name=node, dtype=object, tupleize_cols=False)
         return pd.DataFrame(self._tables[node].reshape(-1, len(states)).copy(), index=index, columns=columns)
 
     @property

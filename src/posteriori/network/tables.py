@@ -180,7 +180,9 @@ def configuration_index(parents: Sequence[str], states: States) -> Any:
 
     if len(parents) > 1:
         return pd.MultiIndex.from_product([states[p] for p in parents], names=list(parents))
-    return pd.Index(states[parents[0]], name=parents[0], dtype=object) if parents else pd.RangeIndex(1)
+    if not parents:
+        return pd.RangeIndex(1)
+    return pd.Index(states[parents[0]], name=parents[0], dtype=object, tupleize_cols=False)
 
 
 def checked_tables(tables: Mapping[str, Floats], dag: Dag, states: States) -> dict[str, Floats]:

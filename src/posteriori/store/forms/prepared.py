@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...decision.calibrated import Calibrated
+from ...decision.calibrated import LARGEST, Calibrated
 from ...decision.on_points import OnPoints
 from ...estimator import Estimator
 from ...table.encode import Seen
@@ -63,7 +63,8 @@ def _calibrated(model: Calibrated) -> None:
     needs(model, "slopes_", "intercepts_")
     need(hasattr(inside, "decision_function"), "estimator_ must have margins")
     need(model.slopes_.shape == (K, K) and model.intercepts_.shape == (K,), "a slope and an intercept of every class")
-    need((model.intercepts_ < np.inf).all() and np.isfinite(model.intercepts_).any(), "a class must be possible")
+    need((np.abs(model.slopes_) < LARGEST).all(), "slopes must be numbers")
+    need((model.intercepts_ < LARGEST).all() and np.isfinite(model.intercepts_).any(), "a class must be possible")
     need(inside.n_features_in_ == model.n_features_in_, "estimator_ must have the same columns")
 
 
