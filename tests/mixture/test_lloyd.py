@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
+import posteriori as po
 from posteriori.errors import BadValue
 from posteriori.mixture.lloyd import Lloyd, Turn, assign, unit_of
 
@@ -80,3 +84,44 @@ def test_units():
     with pytest.raises(BadValue, match="too small"):
         unit_of(0.9e-150, 1)
     assert unit_of(1.1e-150, 1) > 0
+
+
+def test_the_objective_has_its_digits_however_far_apart_tight_clusters_are():
+    rng = np.random.default_rng(1)
+    tight = rng.normal(size=(800, 3)) * 1e-3
+    passes = []
+    for apart in (1e2, 1e6):
+        X = tight + np.repeat([-apart, apart], 400)[:, None]
+        start = np.concatenate([X[:4], X[400:404]])
+        whole = po.KMeans(8, init=start, n_init=1, tol=0, max_iter=50).fit(X)
+        assert -whole.trace_[-1] * len(X) == pytest.approx(whole.inertia_, rel=1e-6)
+        assert (np.diff(whole.trace_) >= -1e-6 * abs(whole.trace_[0])).all()
+        some = po.KMeans(8, init=start, n_init=1, tol=0, max_iter=50, batch_size=100, random_state=0).fit(X)
+        passes.append(some.inertia_)
+    assert passes[1] == pytest.approx(passes[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("weights", [[0.1, 0.2, 1, 1], [0.2, 0.1, 1, 1], [1, 1, 1, 1], [1e-17, 3e-17, 1, 1]])
+def test_a_cluster_that_gives_all_its_rows_away_keeps_its_centre(weights):
+    model = po.KMeans(4, init=[[0.0], [0.0], [0.0], [20.0]], n_init=1, max_iter=1, tol=0)
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        model.fit([[5.0], [6.0], [20.0], [20.1]], sample_weight=weights)
+    assert model.cluster_centers_.ravel() == pytest.approx([0.0, 6.0, 5.0, 20.05], abs=1e-9)
+
+
+def test_light_rows_are_not_lost_when_a_heavy_one_leaves():
+    X = np.array([[1.0], [2.0], [3.0], [9.0], [20.0], [20.1]])
+    model = po.KMeans(3, init=[[0.0], [0.0], [20.0]], n_init=1, max_iter=1, tol=0)
+    assert model.fit(X, sample_weight=[1, 1, 2, 1e17, 1, 1]).cluster_centers_[0, 0] == pytest.approx(2.25)
+
+
+def test_more_centres_than_different_rows_come_to_an_end():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        values = rng.normal(size=3).round(1)
+        X = rng.choice(values, 12)[:, None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = po.KMeans(6, init=rng.choice(values, 6)[:, None], n_init=1).fit(X)
+        assert model.n_iter_ < 20
+        assert model.inertia_ == pytest.approx(0, abs=1e-28)

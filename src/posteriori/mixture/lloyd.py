@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array, Codes, Floats
+from ..arrays import Array, Codes, Floats, Ints
 from ..errors import BadValue
 from ..kernels.mixture import Nearest, kmeans_distances
 from ..kernels.naive import class_moments_seen
 from ..kernels.neighbors import bounds
 
+CANCELLED = 1e-9  # share of T below which the difference has too few digits: the squares are summed themselves
+SAME = 4 * np.finfo(np.float64).eps  # of a row's length: so near a centre lies on it, but for the rounding of means
 WORTH_BOUNDS = 2048  # products of a row with all centres: with fewer, looking costs no more than the bounds do
 
 
@@ -57,32 +59,44 @@ class Lloyd:
     def expect(self, turn: Turn) -> tuple[Turn, float]:
         """Rows to centres, and −Σ w ‖z − c‖² / Σ w for the centres that follow."""
         turn.changed, sums, sizes = self.nearest.step(turn.centres)
-        self._move_empty(turn.centres, sums, sizes)
+        moved = self._move_empty(turn.centres, sums, sizes)
         full = sizes > 0
         turn.after = np.where(full[:, None], sums / np.where(full, sizes, 1.0)[:, None], turn.centres)
-        explained = float(((sums[full] ** 2).sum(axis=1) / sizes[full]).sum())
-        return turn, -(self.total - explained) / self.mass
+        within = self.total - float(((sums[full] ** 2).sum(axis=1) / sizes[full]).sum())
+        if within < CANCELLED * self.total:
+            square = kmeans_distances(self.X, self.shift, turn.after, self.nearest.label, self.n_jobs)
+            square[moved] = 0.0
+            within = float(square.sum() if self.weights is None else (self.weights * square).sum())
+        return turn, -within / self.mass
 
     @staticmethod
     def maximise(turn: Turn) -> Turn:
         assert turn.after is not None
         return Turn(turn.after)
 
-    def _move_empty(self, centres: Floats, sums: Floats, sizes: Floats) -> None:
+    def _move_empty(self, centres: Floats, sums: Floats, sizes: Floats) -> Ints:
+        """Centres without rows take the farthest rows, which are returned; what these leave behind is summed anew."""
         empty = np.flatnonzero(sizes == 0)
         if not len(empty):
-            return
+            return empty
         label = self.nearest.label
         square = kmeans_distances(self.X, self.shift, centres, label, self.n_jobs)
         far = np.argsort(-square, kind="stable")[: len(empty)]
-        for k, r in zip(empty, far):
-            if square[r] == 0:  # more centres than there are different rows
-                return
-            w = 1.0 if self.weights is None else self.weights[r]
-            z = (self.X[r].astype(np.float64) - self.shift) * w
-            sums[label[r]] -= z
-            sizes[label[r]] -= w
-            sums[k], sizes[k] = z, w
+        Z = self.X[far].astype(np.float64) - self.shift
+        apart = square[far] > SAME**2 * (Z**2).sum(axis=1)  # else there are more centres than different rows
+        n = len(far) if apart.all() else int(apart.argmin())
+        moved, filled = far[:n], empty[:n]
+        sizes[filled] = 1.0 if self.weights is None else self.weights[moved]
+        sums[filled] = Z[:n] * sizes[filled, None]
+        stays = np.isin(label, label[moved])
+        stays[moved] = False
+        rows = np.flatnonzero(stays)
+        w = np.ones(len(rows)) if self.weights is None else self.weights[rows]
+        Z = (self.X[rows].astype(np.float64) - self.shift) * w[:, None]
+        for k in np.unique(label[moved]):
+            mine = label[rows] == k
+            sums[k], sizes[k] = Z[mine].sum(axis=0), w[mine].sum()
+        return moved
 
     def finish(self, centres: Floats) -> tuple[Codes, float]:
         """(labels, Σ w ‖x − c‖²) for centres in the data's own place."""
