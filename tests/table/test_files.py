@@ -13,7 +13,7 @@ from posteriori.table.files import _looks_like
     ("head", "ending"),
     [
         (b"PAR1\x15\x04", ".parquet"),
-        (gzip.compress(b"a,b\n1,2\n"), ".csv.gz"),
+        (gzip.compress(b"a,b\n1,2\n", mtime=0), ".csv.gz"),
         (b"% of flowers\n@RELATION iris\n", ".arff"),
         ("  @relation iris", ".arff"),
         (b'[{"a": 1}]', ".json"),
