@@ -128,3 +128,29 @@ def test_no_rows_or_columns_are_refused(empty):
 def test_a_word_given_to_a_matrix_is_named_with_the_way_out(Model, X):
     with pytest.raises(BadValue, match=r"column .* holds 'u'.*NaiveBayes takes words"):
         Model().fit(pandas.DataFrame(X), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        po.LinearSVC(random_state=0),
+        po.LinearSVC(loss="hinge", C=0.01, random_state=0),
+        po.SVC(),
+        po.SVC(kernel="linear"),
+        po.SVR(),
+        po.KNeighborsClassifier(),
+        po.KMeans(3, random_state=0),
+        po.MultinomialNB(),
+        po.BernoulliNB(),
+        po.ComplementNB(),
+    ],
+    ids=repr,
+)
+def test_the_width_of_a_sparse_table_s_indices_changes_nothing(model):
+    rng = np.random.default_rng(0)
+    narrow, y = sparse.random(80, 12, 0.3, format="csr", rng=0), rng.integers(0, 3, 80)
+    wide = narrow.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    expected = model.fit(narrow, y).predict(narrow)
+    assert np.array_equal(model.fit(wide, y).predict(wide), expected)
+    assert wide.indices.dtype == np.int64  # the caller's table stays as it was

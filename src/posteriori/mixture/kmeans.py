@@ -34,7 +34,6 @@ BORDER = Border(
     missing="GaussianMixture(covariance_type='spherical') takes missing cells",
     words="Encode words as numbers first",
     floats=(np.float64, np.float32),
-    large_sparse=False,
 )
 PATIENCE = 3  # passes in batches that find nothing better, after which there are no more
 

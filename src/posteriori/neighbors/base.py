@@ -32,7 +32,6 @@ BORDER = Border(
     missing="metric='nan_euclidean' takes missing cells, 'gower' and 'vdm' in mixed tables too",
     words="metric='gower' and metric='vdm' compare words and numbers",
     floats=(np.float64, np.float32),
-    large_sparse=True,
 )
 
 

@@ -32,7 +32,6 @@ class Border:
     words: str = ""  # the way out of a column of words
     floats: tuple[type, ...] = (np.float64,)  # types kept as they are; all else becomes the first
     allow_missing: bool = False
-    large_sparse: bool = False  # whether a sparse table may have 64-bit indices
     one_hot: bool = False  # whether categories become corners, kept as `columns_`
 
 
@@ -54,11 +53,7 @@ def read_points(model: Any, X: Any, border: Border, *, reset: bool) -> Any:
         return _corners(model, X, border)
     if named:
         return _finite(model, _named_points(model, X, border, reset), border)
-    options: dict[str, Any] = {
-        "accept_sparse": "csr",
-        "accept_large_sparse": border.large_sparse,
-        "ensure_all_finite": False,
-    }
+    options: dict[str, Any] = {"accept_sparse": "csr", "ensure_all_finite": False}
     points = checked_matrix(model, X, border, reset=reset, dtype=list(border.floats), order="C", **options)
     return _finite(model, points, border)
 
