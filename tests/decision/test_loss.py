@@ -121,3 +121,9 @@ def test_the_reject_label_is_never_a_class():
     for label in ("reject", "rejected", "rejected 0"):
         assert po.Loss.zero_one(classes).with_reject(0.1).labels().tolist() == [*classes, label]
         classes.append(label)
+
+
+@pytest.mark.parametrize("label", [np.array([1, 2]), [1], {}])
+def test_a_reject_label_is_one_label(label):
+    with pytest.raises(LossError, match="single label"):
+        po.Loss.zero_one([0, 1]).with_reject(0.1).labels(label)

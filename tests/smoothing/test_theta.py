@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.errors import ModelError
-from posteriori.smoothing import backoff, log_backoff, log_prior, log_theta, log_unseen, theta
+import posteriori as po
+from posteriori.errors import BadParameter, ModelError
+from posteriori.smoothing import MOST_SMOOTHING, backoff, log_backoff, log_prior, log_theta, log_unseen, theta
 from posteriori.statistics import Counts
 
 tables = st.lists(st.lists(st.integers(0, 50), min_size=2, max_size=2), min_size=1, max_size=5).map(np.array)
@@ -60,3 +61,33 @@ def test_priors():
     for wrong in ("flat", [0.5, 0.5 + 1e-7], [1.5, -0.5], [1.0], [np.nan, 1.0], ["a", "b"]):
         with pytest.raises(ModelError, match="prior must"):
             log_prior(n, wrong, 1.0)
+
+
+@pytest.mark.parametrize("lam", [1e100, MOST_SMOOTHING])
+@pytest.mark.parametrize(
+    "model",
+    [
+        po.NaiveBayes(kinds="categorical"),
+        po.NaiveBayes(kinds="count"),
+        po.TAN(),
+        po.AODE(),
+        po.A2DE(),
+        po.KDB(),
+        po.SPODE(),
+        po.KNeighborsClassifier(),
+        po.CategoricalNB(),
+        po.MultinomialNB(),
+        po.BernoulliNB(),
+        po.ComplementNB(),
+    ],
+    ids=repr,
+)
+def test_the_largest_smoothing_is_flat_and_a_larger_one_refused(model, lam):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (40, 4)), np.arange(40) % 2
+    name = "smoothing" if "smoothing" in model.get_params() else "alpha"
+    assert model.set_params(**{name: lam}).fit(X, y).predict_proba(X) == pytest.approx(0.5, abs=1e-9)
+    if hasattr(model, "sample"):
+        model.sample(3, random_state=0)
+    with pytest.raises(BadParameter, match="1e\\+290"):
+        model.set_params(**{name: 1e300}).fit(X, y)

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import posteriori as po
+from posteriori.errors import TableError
 from posteriori.table.frame import open_frame
 
 TABLE = pa.table({"a": [1, 2], "b": ["p", "q"]})
@@ -58,3 +59,24 @@ def test_rows_of_a_view_of_strings_can_be_taken():
     X, y = polars.DataFrame({"a": ["x", "y", "x", None]}), [0, 1, 0, 1]
     weighted = po.NaiveBayes().fit(X, y, sample_weight=[1, 1, 0, 1])
     assert weighted.statistics_.rows.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [(1, 2), (3, 4), (5, 6)],
+        [[1, 2], [3], []],
+        [np.ones(2), np.ones(2), np.ones(3)],
+        [np.ones(2), 1, 2],
+        [np.ones(1), 1, 2],
+        [{1: 2}, {}, {}],
+        np.ones((3, 2)),
+        [10**400, 1, 2],
+        [-(10**5000), 1, "x"],
+    ],
+    ids=range(9),
+)
+@pytest.mark.parametrize("model", [po.NaiveBayes(), po.TAN(), po.KNeighborsClassifier(1), po.SVC()], ids=repr)
+def test_a_cell_that_is_no_cell_is_named_by_its_column(model, cells):
+    with pytest.raises(TableError, match="column 'odd'"):
+        model.fit({"odd": cells, "plain": [1.0, 2.0, 3.0]}, [0, 1, 0])

@@ -31,7 +31,7 @@ from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..estimator import MAX_MEMORY, N_JOBS, learning
 from ..kernels.naive import normalise, posterior
-from ..smoothing import log_prior, log_theta
+from ..smoothing import MOST_SMOOTHING, log_prior, log_theta
 from ..statistics.collect import collect_coded
 from ..statistics.cuts import MEASURED, METHODS, CodedTable, code_known, column_numbers, learn_cuts
 from ..statistics.statistics import Statistics
@@ -96,7 +96,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         "weights": [StrOptions({"values", "columns"})],
         "penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "pull": [StrOptions({"naive", "zero"})],
-        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="right")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "kinds": [object],  # the table knows its columns

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
 from ..estimator import N_JOBS, alike
+from ..smoothing import MOST_SMOOTHING
 from ..statistics.collect import collect, with_values_of
 from ..statistics.cuts import Cuts
 from ..table.encode import dense
@@ -75,7 +76,7 @@ class NaiveBayes(TableLearner):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="both")],
         "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like", dict],
         "kinds": [str, Mapping, Schema, None],
         "density": [str, Mapping, None],

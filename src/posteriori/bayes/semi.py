@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError, UnknownColumn, did_you_mean, listed
 from ..estimator import MAX_MEMORY, N_JOBS
+from ..smoothing import MOST_SMOOTHING
 from ..statistics.collect import collect_coded, collect_codes, with_values_of_codes
 from ..statistics.cuts import (
     MEASURED,
@@ -45,7 +46,7 @@ from .tables import TableLearner
 if TYPE_CHECKING:
     import pandas as pd
 
-AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
+AT_LEAST_0 = [Interval(Real, 0, MOST_SMOOTHING, closed="both")]
 
 
 class SemiNaive(TableLearner):

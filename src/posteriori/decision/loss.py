@@ -6,7 +6,7 @@ Symbols: a action, y true class, λ[a, y] loss, K classes.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -198,6 +198,8 @@ class Loss:
         if not self.reject:
             return actions
         if reject_label is not None:
+            if not isinstance(reject_label, Hashable):
+                raise LossError(f"reject_label must be a single label. Got {reject_label!r} instead.")
             label = reject_label
         elif actions.dtype.kind in "biuf":
             label = -1 if -1 not in actions else actions.min() - 1

@@ -25,6 +25,7 @@ from ..bayes.naive import NaiveBayes
 from ..em import Ascent, expectation_maximization
 from ..errors import BadParameter, BadValue
 from ..estimator import N_JOBS, RANDOM_STATE, Estimator, generator, learning, of_any_table
+from ..smoothing import MOST_SMOOTHING
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
 from ..table.schema import Schema
@@ -79,7 +80,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_classes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_classes": [Interval(Integral, 1, None, closed="left")],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="both")],
         "kinds": [str, Mapping, Schema, None],
         "variance_floor": [Interval(Real, 0, None, closed="neither")],
         "n_init": [Interval(Integral, 1, None, closed="left")],

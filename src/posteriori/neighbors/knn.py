@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, listed
 from ..estimator import Explains, learning
-from ..smoothing import share
+from ..smoothing import MOST_SMOOTHING, share
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import encode_labels, read_targets
 from ..table.schema import Schema
@@ -57,7 +57,7 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = Neighbors._parameter_constraints | {
-        "smoothing": [Interval(Real, 0, np.inf, closed="left")]
+        "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="both")]
     }
     classes_: Array
     _codes: Ints

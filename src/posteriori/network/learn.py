@@ -7,7 +7,6 @@ and one joint of the families (parents…, v), by value: rows add and subtract w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +23,7 @@ from ..errors import (
     listed,
 )
 from ..kernels.naive import count_families
+from ..smoothing import MOST_SMOOTHING
 from ..smoothing.theta import family_theta
 from ..statistics.collect import collect_codes, in_schema
 from ..statistics.counts import Counts
@@ -56,8 +56,8 @@ class Smoothing:
         for name, value in vars(self).items():
             if value is None and name != "smoothing":
                 continue
-            if not is_number(value, 0) or value == math.inf:
-                raise BadParameter(f"{name} is a number from 0 up. Got {value!r} instead.")
+            if not is_number(value, 0) or value > MOST_SMOOTHING:
+                raise BadParameter(f"{name} is a number from 0 to {MOST_SMOOTHING:g}. Got {value!r} instead.")
             object.__setattr__(self, name, float(value))
         if self.ess is not None and self.backoff is not None:
             raise BadParameter("ess and backoff are two ways to smooth: give one of them")

@@ -16,6 +16,7 @@ from ..errors import ModelError, did_you_mean, listed
 from ..statistics.counts import Counts
 from ..table.labels import places
 
+MOST_SMOOTHING = 1e290  # of λ: θ is flat to the last bit long before, and K S λ must stay a number
 PRIORS = ("smoothed", "empirical", "uniform")
 
 

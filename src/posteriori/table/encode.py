@@ -266,6 +266,10 @@ def _as_floats(column: Any, name: str) -> Array:
                     ) from None
                 except ValueError:
                     raise BadValue(f"column {name!r}, row {i}: expected a number. Got {v!r} instead.") from None
+                except OverflowError:
+                    raise BadValue(
+                        f"column {name!r}, row {i}: expected a number. Got a whole number larger than any float instead."
+                    ) from None
             raise
     import pyarrow as pa
 

@@ -227,6 +227,10 @@ def _open_mapping(X: Mapping[Any, Any]) -> Frame:
         if isinstance(cells, str) or not hasattr(cells, "__len__"):
             raise TableError(f"column {name!r} must be a list or an array of cells. Got {cells!r} instead.")
         columns.append(_cells(cells, str(name)))
+        if getattr(columns[-1], "ndim", 1) != 1:
+            raise TableError(
+                f"column {name!r} must be a list of cells. Got an array of shape {columns[-1].shape} instead."
+            )
     lengths = {name: len(c) for name, c in zip(names, columns)}
     if len(set(lengths.values())) > 1:
         raise TableError(f"columns differ in length: {lengths}")
@@ -247,7 +251,14 @@ def _cells(cells: Any, name: str) -> Any:
         return without_dates(pa.chunked_array(cells).combine_chunks())
     if hasattr(cells, "__arrow_c_array__"):
         return without_dates(_arrow(cells, name))
-    flat = np.asarray(cells)
+    try:
+        flat = np.asarray(cells)
+    except ValueError:  # lists of different lengths as cells
+        flat = np.zeros((0, 0))
+    if flat.ndim > 1 and isinstance(
+        cells, list | tuple
+    ):  # a list in a cell is one cell, which is refused by name later
+        flat = np.fromiter(cells, dtype=object, count=len(cells))
     if flat.dtype.kind in "mM":
         return days(flat)
     if flat.dtype.kind == "O" and flat.ndim == 1 and holds_dates(flat):

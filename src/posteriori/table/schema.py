@@ -51,8 +51,10 @@ def is_missing(cell: Any) -> bool:
         return True
     try:
         return bool(cell != cell)
-    except (TypeError, ValueError, OverflowError):  # pandas.NA has no truth
+    except (TypeError, OverflowError):  # pandas.NA has no truth
         return True
+    except ValueError:  # an array in a cell is no cell, but it is not missing either
+        return False
 
 
 @dataclass(frozen=True)

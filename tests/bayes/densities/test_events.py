@@ -87,3 +87,14 @@ def test_words_tell_what_their_shares_tell():
     for k in (0, 1):
         share = [drawn[k].count(w) / len(drawn[k]) for w in model.tables_["text"].index]
         assert share == pytest.approx(theta[:, k], abs=0.08)
+
+
+def test_lengths_beyond_all_counts_cannot_be_drawn():
+    model = events()
+    (density,) = model.factored_.densities
+    density.length = np.full(2, 1e18)
+    x, _ = model.sample(3, random_state=0)
+    assert x.sum(axis=1) == pytest.approx(1e18, rel=1e-7)
+    density.length = np.full(2, 1e19)
+    with pytest.raises(BadValue, match="1e\\+18"):
+        model.sample(3, random_state=0)

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import poisson
 
 import posteriori as po
+from posteriori.errors import BadValue
 
 Y = np.array([0, 0, 0, 1, 1])
 
@@ -51,3 +52,11 @@ def test_draws_have_the_rates():
     for c in (0, 1):
         some = np.asarray(rows, dtype=float)[classes == c]
         assert (np.abs(some.mean(axis=0) - rates(X)[c]) < 5 * np.sqrt(rates(X)[c] / len(some))).all()
+
+
+def test_a_normal_without_a_spread_has_no_information():
+    model = po.NaiveBayes(kinds="numeric", density="gaussian").fit(np.arange(10.0).reshape(5, 2), Y)
+    (density,) = model.factored_.densities
+    density.variance = np.array([[1.0, np.inf], [1.0, 1.0]])
+    with pytest.raises(BadValue, match="column 'x1' has no normal density"):
+        density.information(np.array([0.5, 0.5]))

@@ -7,11 +7,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...arrays import Array, Floats
+from ...errors import BadValue
 from ...table.encode import Seen
 from ...table.frame import Frame
 from ...table.schema import Schema
 
-__all__ = ["Density", "Floats", "Seen", "mutual_information"]
+__all__ = ["Density", "Floats", "Seen", "drawn_counts", "mutual_information"]
+
+MOST = 1e18  # the largest mean that a 64-bit count can be drawn about, with room for its spread
 
 
 class Density(Protocol):
@@ -33,6 +36,13 @@ class Density(Protocol):
 
     def information(self, prior: Floats) -> Floats:
         """I(X_j; Y) in nats under the model, for each column of `where`."""
+
+
+def drawn_counts(mean: Floats, rng: np.random.Generator) -> Array:
+    """Poisson draws about these means, which must be numbers that can be counted to."""
+    if (mean > MOST).any():
+        raise BadValue(f"counts can be drawn about means up to {MOST:.0e}. Got {float(mean.max()):.3g} instead.")
+    return rng.poisson(mean)
 
 
 def mutual_information(joint: Floats) -> float:

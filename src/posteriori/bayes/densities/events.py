@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from ...arrays import Array, Floats
+from ...budget import refuse_over
 from ...kernels import naive as kernels
 from ...smoothing import log_theta, log_unseen
 from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
@@ -19,7 +20,7 @@ from ...statistics.statistics import Statistics
 from ...table.encode import numbers, words_of
 from ...table.frame import Frame
 from ...table.schema import Schema
-from .base import Seen, mutual_information
+from .base import Seen, drawn_counts, mutual_information
 
 
 def _times(x: Floats, log_theta: Floats) -> Floats:
@@ -72,7 +73,7 @@ class Events:
 
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
         theta = np.exp(self.log_theta)
-        lengths = rng.poisson(self.length[y])
+        lengths = drawn_counts(self.length[y], rng)
         drawn = [rng.multinomial(n, theta[:, c] / theta[:, c].sum()) for n, c in zip(lengths, y)]
         return list(np.array(drawn).reshape(len(y), len(self.where)).T)
 
@@ -131,8 +132,11 @@ class Words:
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
         theta = np.exp(self.log_theta)
         out = np.empty(len(y), dtype=object)
-        for i, c in enumerate(y):
-            n = int(rng.poisson(self.length[c]))
+        lengths = drawn_counts(self.length[y], rng)
+        refuse_over(
+            None, 32.0 * float(lengths.sum()), f"{len(y)} texts of {lengths.max(initial=0):,} words", "draw fewer"
+        )
+        for i, (c, n) in enumerate(zip(y, lengths)):
             out[i] = (
                 ""
                 if not len(theta)

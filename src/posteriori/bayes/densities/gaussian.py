@@ -30,7 +30,7 @@ from ...statistics.collect import refuse_bad_counts
 from ...table.encode import numbers
 from ...table.frame import Frame
 from ...table.schema import Schema
-from .base import Seen, mutual_information
+from .base import Seen, drawn_counts, mutual_information
 
 ROWS = 1.0  # ν, how many rows of the usual spread every class has at least
 ROUNDING = 1e-14  # a spread below this share of the mean is the rounding of one value
@@ -95,6 +95,11 @@ class Gaussian:
         }
 
     def information(self, prior: Floats) -> Floats:
+        odd = ~(np.isfinite(self.mean) & np.isfinite(self.variance) & (self.variance > 0)).all(axis=0)
+        if odd.any():
+            raise BadValue(
+                f"column {self.names[int(odd.argmax())]!r} has no normal density: its spread is beyond all floats"
+            )
         return normal_information(self.mean, self.variance, prior)
 
 
@@ -167,7 +172,7 @@ class Poisson:
         return np.where(np.isnan(x), 0.0, xlogy(np.nan_to_num(x), rate) - rate - gammaln(np.nan_to_num(x) + 1))
 
     def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
-        return list(rng.poisson(self.rate[y]).T)
+        return list(drawn_counts(self.rate[y], rng).T)
 
     def tables(self, schema: Schema) -> dict[str, Any]:
         return {name: {"rate": self.rate[:, k]} for k, name in enumerate(self.names)}

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_non_negative
 from ...arrays import Array, Floats, Ints
 from ...errors import BadValue, UnknownValue
 from ...kernels.naive import count_cells, log_joint_cells, posterior_cells
+from ...smoothing import MOST_SMOOTHING
 from ...statistics import Counts
 from ...table.points import checked_matrix
 from ..waiting import Room
@@ -51,7 +52,7 @@ class CategoricalNB(DiscreteNB):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DiscreteNB._parameter_constraints,
         "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, MOST_SMOOTHING, closed="both")],
     }
 
     def __init__(

@@ -24,6 +24,7 @@ from ...arrays import Array, Floats
 from ...blas import one_thread
 from ...errors import BadParameter, BadValue, UnknownValue
 from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, log_counts, posterior, score_sparse
+from ...smoothing import MOST_SMOOTHING
 from ...statistics import Counts
 from ...table.points import checked_matrix
 from ..learning import MatrixLearner
@@ -125,7 +126,7 @@ class DiscreteNB(DropIn):
     """The parameters and fitted attributes that scikit-learn's discrete naive Bayes models have in common."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "alpha": [Interval(Real, 0, MOST_SMOOTHING, closed="both"), "array-like"],
         "fit_prior": ["boolean"],
         "class_prior": ["array-like", None],
         "force_alpha": ["boolean"],
@@ -198,6 +199,8 @@ class DiscreteNB(DropIn):
                 )
             if np.min(alpha) < 0:
                 raise BadValue("All values in alpha must be greater than 0.")
+            if np.max(alpha) > MOST_SMOOTHING:
+                raise BadValue(f"alpha must be at most {MOST_SMOOTHING:g}. Got {np.max(alpha):g} instead.")
         return alpha if self.force_alpha else np.maximum(alpha, SMALLEST)
 
     def _border(self, X: Any, reset: bool) -> Any:
