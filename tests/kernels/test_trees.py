@@ -77,6 +77,36 @@ def _rest(codes):
     return codes.sizes, codes.named
 
 
+@given(tables(most_rows=60), st.sampled_from([0.0, 0.5, 8.0]), st.booleans())
+def test_many_rows_at_once_hear_what_one_hears(table, c, bagged):
+    codes, y, K, w = table
+    seeds = np.arange(3, dtype=np.uint64)
+    trees = grow_trees(codes, y, K, w, tried=1, drawn=True, seeds=seeds)
+    bags = draw_bags(codes.n, w, seeds) if bagged else None
+    many = np.tile(np.arange(codes.n), 20)  # more rows than nodes: the posterior of every node is made once
+    found, used = trees.sums(Codes(codes.cells[:, many].copy(), *_rest(codes)), c, None)
+    for r in range(codes.n):
+        alone, once = trees.sums(Codes(codes.cells[:, r : r + 1].copy(), *_rest(codes)), c)
+        assert_array_equal(alone[0], found[r])
+        assert once[0] == used[r] == 3
+    if bags is not None:
+        heard, times = trees.sums(codes, c, bags)
+        seen = np.unpackbits(bags.astype("<u8").view(np.uint8).reshape(3, -1), axis=1, bitorder="little")[:, : codes.n]
+        each = [
+            type(trees)(*(np.asarray(p) for p in one_of(trees, t))).sums(codes, c)[0] * (1 - seen[t])[:, None]
+            for t in range(3)
+        ]
+        assert_allclose(heard, sum(each), rtol=1e-12)
+        assert_array_equal(times, 3 - seen.sum(axis=0))
+
+
+def one_of(trees, t):
+    """The parts of one tree."""
+    nodes, words = (slice(int(s[t]), int(s[t + 1])) for s in (trees.starts, trees.bit_starts))
+    ends = [np.array([0, s.stop - s.start]) for s in (nodes, words)]
+    return *ends, trees.column[nodes], trees.cut[nodes], trees.child[nodes], trees.counts[nodes], trees.bits[words]
+
+
 @given(tables())
 def test_rows_counted_along_their_ways_are_the_tree(table):
     codes, y, K, w = table

@@ -57,3 +57,15 @@ def test_saving_and_loading_changes_nothing(make, table):
     assert saved(twin) == saved(model)
     assert saved(twin + twin) == saved(model + model)
     assert saved(twin.decay(0.5)) == saved(model.decay(0.5))
+
+
+WEIGHED = [po.NaiveBayes, po.TAN, po.AODE, po.KDB, po.BayesTree, po.BayesForest, po.DiscriminativeNB]
+
+
+@pytest.mark.parametrize("make", WEIGHED)
+@pytest.mark.parametrize("weight", [1e-300, 1e19, 2.5e299])
+def test_what_could_be_learned_can_be_loaded(make, weight):
+    X = {"a": ["x", "y", "x", "z"], "b": [1.0, 2.0, 2.5, 0.0]}
+    model = make().fit(X, [0, 1, 0, 1], sample_weight=np.full(4, weight))
+    twin = from_bytes(bytearray(saved(model)))
+    np.testing.assert_array_equal(twin.predict_proba(X), model.predict_proba(X))

@@ -48,7 +48,7 @@ I64, F64 = np.arange(3), np.arange(3.0)
         (floats(1, finite=False), [np.array([np.nan, np.inf])], [np.zeros((1, 1))]),
         (ints(1), [I64, -I64], [I64.astype(np.int32), F64]),
         (numbers("i"), [I64.astype(np.int32)], [I64]),
-        (counts(1), [I64, F64], [-F64, np.full(3, 2**62), np.array([np.inf])]),
+        (counts(1), [I64, F64, F64 * 1e300], [-F64, np.full(3, 2**62), np.full(3, 1.5e308), np.array([np.inf])]),
         (tuple_of(text), [(), ("a", "b")], [["a"], ("a", 1)]),
         (list_of(text), [[], ["a"]], [("a",), [1]]),
         (pair_of(natural(), text), [(1, "a")], [(1,), (1, "a", "b"), ("a", 1), [1, "a"]]),

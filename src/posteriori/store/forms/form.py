@@ -85,9 +85,17 @@ def ints(ndim: int | None = None, low: float | None = None) -> Spec:
 
 
 def counts(ndim: int) -> Spec:
-    """Counts: int64 or float64, finite, not negative, their sum within 64 bits."""
+    """Counts: int64 or float64, finite, not negative; whole ones sum to less than 2⁶³, weights to a float."""
     base = numbers("lqd", ndim, 0.0)
-    return Spec("counts from 0 up", lambda v: base.test(v) and float(v.sum(dtype=np.float64)) < 2.0**63)
+
+    def test(v: Any) -> bool:
+        if not base.test(v):
+            return False
+        with np.errstate(over="ignore"):
+            total = float(v.sum(dtype=np.float64))
+        return np.isfinite(total) if v.dtype.kind == "f" else total < 2.0**63
+
+    return Spec("counts from 0 up", test)
 
 
 def of(*names: str) -> Spec:

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "backoff.hpp"
 #include "threads.hpp"
 #include "trees.hpp"
 
@@ -10,6 +11,8 @@ namespace posteriori {
 namespace {
 
 constexpr std::size_t BLOCK = 256;  // rows whose codes are laid row by row, and stay near
+constexpr std::size_t TEAM = 8;     // of rows that walk side by side
+constexpr std::size_t ROOM = std::size_t{1} << 22;  // posteriors of nodes held at once
 
 template <typename N> struct One {
     const std::int32_t *column, *cut, *child;
@@ -34,22 +37,62 @@ template <typename C, typename N> std::int32_t next(const One<N>& tree, const Co
     return tree.child[node] + !(bits[at] >> (v % 64) & 1);
 }
 
-// work(tree, t, codes of a row, r) for every tree and row, blocks of rows in threads, the trees of a row in order.
-template <typename C, typename N, typename Work>
-void for_each(const CodedRows<C>& rows, const Forest<N>& forest, Bags bags, int threads, Work&& work) {
-    const std::size_t d = rows.sizes.size(), n = rows.n, words = (n + 63) / 64;
-    parallel_for((n + BLOCK - 1) / BLOCK, threads, [&](std::size_t b) {
-        const std::size_t from = b * BLOCK, to = std::min(n, from + BLOCK);
-        std::vector<C> codes((to - from) * d);
+// Rows whose codes lie row by row.
+template <typename C> struct Block {
+    std::size_t from, to, d;
+    std::vector<C> codes;
+
+    Block(const CodedRows<C>& rows, std::size_t b)
+        : from(b * BLOCK), to(std::min(rows.n, from + BLOCK)), d(rows.sizes.size()), codes((to - from) * d) {
         for (std::size_t j = 0; j < d; ++j) {
             const C* column = rows.column(static_cast<int>(j));
             for (std::size_t r = from; r < to; ++r) codes[(r - from) * d + j] = column[r];
         }
+    }
+
+    const C* row(std::size_t r) const { return codes.data() + (r - from) * d; }
+
+    // The rows that tree t has not seen.
+    std::size_t asked(Bags bags, std::size_t t, std::size_t words, std::uint32_t* who) const {
+        std::size_t m = 0;
+        for (std::size_t r = from; r < to; ++r) {
+            who[m] = static_cast<std::uint32_t>(r);
+            m += !bags || !(bags[t * words + r / 64] >> (r % 64) & 1);
+        }
+        return m;
+    }
+
+    // Where rows end. TEAM of them walk side by side, so that one waits for memory while the others go on.
+    template <typename N> void ends(const One<N>& tree, const CodedRows<C>& rows, const std::uint32_t* who, std::size_t m, std::int32_t* at) const {
+        for (std::size_t i = 0; i < m; i += TEAM) {
+            const std::size_t team = std::min(TEAM, m - i);
+            bool walks[TEAM];
+            std::fill(walks, walks + team, true), std::fill(at + i, at + i + team, 0);
+            for (bool any = true; any;) {
+                any = false;
+                for (std::size_t q = 0; q < team; ++q) {
+                    if (!walks[q]) continue;
+                    const std::int32_t then = next(tree, rows, at[i + q], row(who[i + q]));
+                    walks[q] = then >= 0, any |= walks[q];
+                    if (then >= 0) at[i + q] = then;
+                }
+            }
+        }
+    }
+};
+
+// work(tree, t, codes of a row, r) for every tree and row, blocks of rows in threads, the trees of a row in order.
+template <typename C, typename N, typename Work>
+void for_each(const CodedRows<C>& rows, const Forest<N>& forest, Bags bags, int threads, Work&& work) {
+    const std::size_t words = (rows.n + 63) / 64;
+    parallel_for((rows.n + BLOCK - 1) / BLOCK, threads, [&](std::size_t b) {
+        const Block<C> block(rows, b);
+        std::vector<std::uint32_t> who(BLOCK);
         auto step = work();
         for (std::size_t t = 0; t < forest.trees; ++t) {
             const One<N> tree(forest, t);
-            for (std::size_t r = from; r < to; ++r)
-                if (!bags || !(bags[t * words + r / 64] >> (r % 64) & 1)) step(tree, t, codes.data() + (r - from) * d, r);
+            const std::size_t m = block.asked(bags, t, words, who.data());
+            for (std::size_t i = 0; i < m; ++i) step(tree, t, block.row(who[i]), who[i]);
         }
     });
 }
@@ -58,6 +101,16 @@ template <typename N> double total(const N* counts, std::size_t K) {
     double sum = 0;
     for (std::size_t k = 0; k < K; ++k) sum += static_cast<double>(counts[k]);
     return sum;
+}
+
+// p at the end of a row's way.
+template <typename C, typename N> void way(const One<N>& tree, const CodedRows<C>& rows, const C* row, std::size_t K, double c, double* p) {
+    std::fill(p, p + K, 1.0 / static_cast<double>(K));
+    for (std::int32_t node = 0; node >= 0; node = next(tree, rows, node, row)) {
+        const N* counts = tree.counts + static_cast<std::size_t>(node) * K;
+        const double whole = total(counts, K);
+        for (std::size_t k = 0; k < K; ++k) p[k] = leaned(static_cast<double>(counts[k]), whole, c, p[k]);
+    }
 }
 
 }  // namespace
@@ -82,22 +135,62 @@ void path_counts(const CodedRows<C>& rows, const Forest<double>& forest, const s
     });
 }
 
+namespace {
+
+// P[node][class] of a tree, parents first.
+template <typename N> void posteriors(const One<N>& tree, std::size_t nodes, std::size_t K, double c, double* said) {
+    std::fill(said, said + K, 1.0 / static_cast<double>(K));
+    for (std::size_t i = 0; i < nodes; ++i) {
+        double* own = said + i * K;  // what the node above says, till now
+        const N* counts = tree.counts + i * K;
+        const double whole = total(counts, K);
+        for (std::size_t k = 0; k < K; ++k) own[k] = leaned(static_cast<double>(counts[k]), whole, c, own[k]);
+        if (tree.column[i] < 0) continue;
+        std::copy(own, own + K, said + static_cast<std::size_t>(tree.child[i]) * K);
+        std::copy(own, own + K, said + static_cast<std::size_t>(tree.child[i] + 1) * K);
+    }
+}
+
+}  // namespace
+
 template <typename C, typename N>
 void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, Bags bags, double* out, std::uint32_t* used, int threads) {
-    const std::size_t K = forest.K;
-    for_each(rows, forest, bags, threads, [&] {
-        return [&, p = std::vector<double>(K)](const One<N>& tree, std::size_t, const C* row, std::size_t r) mutable {
-            std::fill(p.begin(), p.end(), 1.0 / static_cast<double>(K));
-            for (std::int32_t node = 0; node >= 0; node = next(tree, rows, node, row)) {
-                const N* counts = tree.counts + static_cast<std::size_t>(node) * K;
-                const double whole = total(counts, K) + c;
-                if (whole <= 0) continue;  // no row and no concentration: what was known stays
-                for (std::size_t k = 0; k < K; ++k) p[k] = (static_cast<double>(counts[k]) + c * p[k]) / whole;
+    const std::size_t K = forest.K, words = (rows.n + 63) / 64;
+    const auto nodes = [&](std::size_t t) { return static_cast<std::size_t>(forest.starts[t + 1] - forest.starts[t]); };
+    const auto known = [&](std::size_t t) { return nodes(t) <= 4 * rows.n; };  // worth a posterior for every node
+    for (std::size_t first = 0, last = 0; first < forest.trees; first = last) {
+        std::vector<std::size_t> starts;
+        std::size_t room = 0;
+        for (; last < forest.trees && (last == first || room < ROOM); ++last) {
+            starts.push_back(room);
+            room += known(last) ? nodes(last) * K : 0;
+        }
+        std::vector<double> said(room);
+        parallel_for(last - first, threads, [&](std::size_t t) {
+            if (known(first + t)) posteriors(One<N>(forest, first + t), nodes(first + t), K, c, said.data() + starts[t]);
+        });
+        parallel_for((rows.n + BLOCK - 1) / BLOCK, threads, [&](std::size_t b) {
+            const Block<C> block(rows, b);
+            std::vector<std::uint32_t> who(BLOCK);
+            std::vector<std::int32_t> at(BLOCK);
+            std::vector<double> p(K);
+            for (std::size_t t = first; t < last; ++t) {
+                const One<N> tree(forest, t);
+                const std::size_t m = block.asked(bags, t, words, who.data());
+                if (known(t)) block.ends(tree, rows, who.data(), m, at.data());
+                for (std::size_t i = 0; i < m; ++i) {
+                    const std::uint32_t r = who[i];
+                    const double* answer = p.data();
+                    if (known(t))
+                        answer = said.data() + starts[t - first] + static_cast<std::size_t>(at[i]) * K;
+                    else
+                        way(tree, rows, block.row(r), K, c, p.data());
+                    for (std::size_t k = 0; k < K; ++k) out[r * K + k] += answer[k];
+                    ++used[r];
+                }
             }
-            for (std::size_t k = 0; k < K; ++k) out[r * K + k] += p[k];
-            ++used[r];
-        };
-    });
+        });
+    }
 }
 
 template <typename C, typename N>
@@ -110,8 +203,7 @@ void forest_truth(const CodedRows<C>& rows, const Forest<N>& forest, const std::
             for (std::int32_t node = 0; node >= 0; node = next(tree, rows, node, row)) {
                 const N* counts = tree.counts + static_cast<std::size_t>(node) * K;
                 const double whole = total(counts, K), own = static_cast<double>(counts[y[r]]);
-                for (std::size_t g = 0; g < G; ++g)
-                    if (whole + cs[g] > 0) p[g] = (own + cs[g] * p[g]) / (whole + cs[g]);
+                for (std::size_t g = 0; g < G; ++g) p[g] = leaned(own, whole, cs[g], p[g]);
             }
             for (std::size_t g = 0; g < G; ++g) out[r * G + g] += p[g];
             ++used[r];

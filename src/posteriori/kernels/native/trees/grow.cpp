@@ -75,32 +75,35 @@ struct Split {
 
 template <typename C> class Grower {
     const CodedRows<C>& data;
-    const std::uint32_t* const y;
-    const double* const weights;
     const Growth how;
     const int K;
     Xoshiro random;
     CountTree tree;
-    std::vector<std::int32_t> rows, scratch;
+    std::vector<std::int32_t> rows, scratch;  // rows of a node lie side by side,
+    std::vector<std::uint32_t> classes, class_scratch;
+    std::vector<double> mass, mass_scratch;   // and so do their classes and weights
     std::vector<int> columns;
     std::vector<double> cells;               // [code][class] of one column
-    std::vector<std::int32_t> ends, sorted;  // places of codes, rows in their order
+    std::vector<std::int32_t> ends;          // places of codes
+    std::vector<std::uint64_t> sorted;       // code and place of a node's rows, in the order of codes
     std::vector<std::int32_t> present;       // values of a named column
     Sides sides;
 
   public:
     Grower(const CodedRows<C>& data, const std::uint32_t* y, int K, const double* weights, const Growth& how, std::uint64_t seed,
            bool whole, const double* logs)
-        : data(data), y(y), weights(weights), how(how), K(K), random(seed), sides(K, how.criterion == Criterion::gini, whole, logs) {
-        for (std::size_t r = 0; r < data.n; ++r)
-            if (weight(r) > 0) rows.push_back(static_cast<std::int32_t>(r));
+        : data(data), how(how), K(K), random(seed), sides(K, how.criterion == Criterion::gini, whole, logs) {
+        for (std::size_t r = 0; r < data.n; ++r) {
+            const double w = weights ? weights[r] : 1.0;
+            if (w > 0) rows.push_back(static_cast<std::int32_t>(r)), classes.push_back(y[r]), mass.push_back(w);
+        }
         columns.resize(data.d());
         for (int j = 0; j < data.d(); ++j) columns[j] = j;
         std::int32_t widest = 0;
         for (const auto size : data.sizes) widest = std::max(widest, size);
         cells.resize(static_cast<std::size_t>(widest) * K);
         ends.resize(static_cast<std::size_t>(widest) + 1);
-        sorted.resize(rows.size()), scratch.resize(rows.size());
+        sorted.resize(rows.size()), scratch.resize(rows.size()), class_scratch.resize(rows.size()), mass_scratch.resize(rows.size());
     }
 
     CountTree grow() {
@@ -125,13 +128,11 @@ template <typename C> class Grower {
     }
 
   private:
-    double weight(std::size_t r) const { return weights ? weights[r] : 1.0; }
-
     std::int32_t add(std::int32_t from, std::int32_t to) {
         tree.column.push_back(-1), tree.cut.push_back(0), tree.child.push_back(0);
         const std::size_t at = tree.counts.size();
         tree.counts.resize(at + K, 0.0);
-        for (std::int32_t i = from; i < to; ++i) tree.counts[at + y[rows[i]]] += weight(rows[i]);
+        for (std::int32_t i = from; i < to; ++i) tree.counts[at + classes[i]] += mass[i];
         return static_cast<std::int32_t>(tree.column.size()) - 1;
     }
 
@@ -185,7 +186,7 @@ template <typename C> class Grower {
         std::int32_t before = -1;
         if (static_cast<std::size_t>(m) * 2 >= static_cast<std::size_t>(size) * K) {
             std::fill(cells.begin(), cells.begin() + static_cast<std::size_t>(size) * K, 0.0);
-            for (std::int32_t i = from; i < to; ++i) cells[static_cast<std::size_t>(codes[rows[i]]) * K + y[rows[i]]] += weight(rows[i]);
+            for (std::int32_t i = from; i < to; ++i) cells[static_cast<std::size_t>(codes[rows[i]]) * K + classes[i]] += mass[i];
             for (std::int32_t v = 0; v < size; ++v) {
                 const double* cell = cells.data() + static_cast<std::size_t>(v) * K;
                 bool any = false;
@@ -200,35 +201,36 @@ template <typename C> class Grower {
         }
         in_order(codes, size, from, to);
         for (std::int32_t i = 0; i < m; ++i) {
-            const std::int32_t v = codes[sorted[i]];
+            const std::int32_t v = code_of(i), r = place_of(i);
             if (v != before && before >= 0) judge(j, n, base, found, before, v);
-            sides.move(y[sorted[i]], weight(sorted[i]));
+            sides.move(classes[r], mass[r]);
             before = v;
         }
     }
 
-    // The node's rows into `sorted`, by code.
+    std::int32_t code_of(std::int32_t i) const { return static_cast<std::int32_t>(sorted[i] >> 32); }
+    std::int32_t place_of(std::int32_t i) const { return static_cast<std::int32_t>(sorted[i] & 0xffffffffu); }
+
+    // The node's rows into `sorted`, by code, those of one code in their order.
     void in_order(const C* codes, std::int32_t size, std::int32_t from, std::int32_t to) {
         const std::int32_t m = to - from;
-        if (m <= 24 || m * 4 < size) {
-            std::copy(rows.begin() + from, rows.begin() + to, sorted.begin());
-            if (m <= 24) {
-                for (std::int32_t i = 1; i < m; ++i) {
-                    const std::int32_t r = sorted[i];
-                    const C code = codes[r];
-                    std::int32_t k = i;
-                    for (; k > 0 && codes[sorted[k - 1]] > code; --k) sorted[k] = sorted[k - 1];
-                    sorted[k] = r;
-                }
-                return;
+        const auto key = [&](std::int32_t i) { return static_cast<std::uint64_t>(codes[rows[i]]) << 32 | static_cast<std::uint32_t>(i); };
+        if (m <= 24) {
+            for (std::int32_t i = 0; i < m; ++i) {
+                const std::uint64_t own = key(from + i);
+                std::int32_t k = i;
+                for (; k > 0 && sorted[k - 1] > own; --k) sorted[k] = sorted[k - 1];
+                sorted[k] = own;
             }
-            std::stable_sort(sorted.begin(), sorted.begin() + m, [&](auto a, auto b) { return codes[a] < codes[b]; });
-            return;
+        } else if (m * 4 < size) {
+            for (std::int32_t i = 0; i < m; ++i) sorted[i] = key(from + i);
+            std::sort(sorted.begin(), sorted.begin() + m);
+        } else {
+            std::fill(ends.begin(), ends.begin() + size + 1, 0);
+            for (std::int32_t i = from; i < to; ++i) ++ends[codes[rows[i]] + 1];
+            for (std::int32_t v = 0; v < size; ++v) ends[v + 1] += ends[v];
+            for (std::int32_t i = from; i < to; ++i) sorted[ends[codes[rows[i]]]++] = key(i);
         }
-        std::fill(ends.begin(), ends.begin() + size + 1, 0);
-        for (std::int32_t i = from; i < to; ++i) ++ends[codes[rows[i]] + 1];
-        for (std::int32_t v = 0; v < size; ++v) ends[v + 1] += ends[v];
-        for (std::int32_t i = from; i < to; ++i) sorted[ends[codes[rows[i]]]++] = rows[i];
     }
 
     void named(int j, const C* codes, const double* counts, double n, double base, std::int32_t from, std::int32_t to, Split& found) {
@@ -236,10 +238,10 @@ template <typename C> class Grower {
         in_order(codes, size, from, to);
         present.clear();
         for (std::int32_t i = 0, before = -1; i < to - from; ++i) {
-            const std::int32_t v = codes[sorted[i]];
+            const std::int32_t v = code_of(i), r = place_of(i);
             double* cell = cells.data() + static_cast<std::size_t>(v) * K;
             if (v != before) std::fill(cell, cell + K, 0.0), present.push_back(v);
-            cell[y[sorted[i]]] += weight(sorted[i]);
+            cell[classes[r]] += mass[r];
             before = v;
         }
         int first = 0, last = K;
@@ -278,10 +280,18 @@ template <typename C> class Grower {
         const C* codes = data.column(split.column);
         tree.column[node] = split.column;
         std::int32_t left = from, right = 0;
-        const auto send = [&](bool goes, std::int32_t r) { goes ? rows[left++] = r : scratch[right++] = r; };
+        const auto send = [&](bool goes, std::int32_t i) {
+            const auto r = rows[i];
+            const auto c = classes[i];
+            const auto w = mass[i];
+            if (goes)
+                rows[left] = r, classes[left] = c, mass[left++] = w;
+            else
+                scratch[right] = r, class_scratch[right] = c, mass_scratch[right++] = w;
+        };
         if (!data.named[split.column]) {
             tree.cut[node] = split.cut;
-            for (std::int32_t i = from; i < to; ++i) send(codes[rows[i]] <= split.cut, rows[i]);
+            for (std::int32_t i = from; i < to; ++i) send(codes[rows[i]] <= split.cut, i);
         } else {
             const std::size_t words = (static_cast<std::size_t>(data.sizes[split.column]) + 63) / 64, at = tree.bits.size();
             tree.cut[node] = static_cast<std::int32_t>(at);
@@ -290,10 +300,12 @@ template <typename C> class Grower {
             for (std::int32_t i = from; i < to; ++i) {
                 const std::size_t v = codes[rows[i]];
                 tree.bits[at + words + v / 64] |= std::uint64_t{1} << (v % 64);
-                send(tree.bits[at + v / 64] >> (v % 64) & 1, rows[i]);
+                send(tree.bits[at + v / 64] >> (v % 64) & 1, i);
             }
         }
-        std::copy(scratch.begin(), scratch.begin() + right, rows.begin() + left);
+        std::copy_n(scratch.begin(), right, rows.begin() + left);
+        std::copy_n(class_scratch.begin(), right, classes.begin() + left);
+        std::copy_n(mass_scratch.begin(), right, mass.begin() + left);
         return left;
     }
 };

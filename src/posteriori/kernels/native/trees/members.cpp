@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "backoff.hpp"
 #include "network/xoshiro.hpp"
 #include "threads.hpp"
 
@@ -228,14 +229,14 @@ template <typename C> class Grower {
             }
             for (std::size_t r = 0; r < m; ++r) left[r].n = n[at[r]] - w[r], left[r].N = N[context[r] * K + c[r]] - w[r];
             const double conc = best_concentration(left);
-            for (auto& r : left) r.below = (r.n + conc * r.below) / (r.N + conc);
+            for (auto& r : left) r.below = leaned(r.n, r.N, conc, r.below);
             std::vector<double> theta(n.size());
             for (std::size_t u = 0; u < contexts; ++u)
                 for (std::size_t v = 0; v < V; ++v)
                     for (int k = 0; k < K; ++k) {
                         const std::size_t cell = (u * V + v) * K + k;
                         const double under = l == 0 ? 1.0 / static_cast<double>(V) : below[((u / wider) * V + v) * K + k];
-                        theta[cell] = (n[cell] + conc * under) / (N[u * K + k] + conc);
+                        theta[cell] = leaned(n[cell], N[u * K + k], conc, under);
                     }
             for (const double t : theta) member.tables.push_back(std::log(static_cast<float>(t)));
             below = std::move(theta);
