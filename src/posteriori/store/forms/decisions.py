@@ -18,9 +18,9 @@ from .form import nothing as none
 
 
 def _risk(model: RiskClassifier) -> None:
-    fitted = vars(model).get("estimator_")
-    need(isinstance(fitted, Estimator) or fitted is None, "estimator_ must be an estimator of posteriori")
-    if fitted is not None:
+    if "estimator_" in vars(model):
+        fitted = model.estimator_
+        need(isinstance(fitted, Estimator), "estimator_ must be an estimator of posteriori")
         need(hasattr(fitted, "predict_proba") and hasattr(fitted, "classes_"), "estimator_ must be a fitted classifier")
         _ = model.actions_  # refuses a loss of other classes
 

@@ -53,6 +53,7 @@ def _known(part: Any) -> tuple[Any, ...]:
 def _histogram(held: Histogram) -> None:
     need(len(held.values) == len(held.table), "a histogram must have counts for every value")
     need((np.diff(held.values) > 0).all(), "the values of a histogram must rise")
+    need(held.table.any(axis=1).all(), "every value of a histogram must have been counted")
 
 
 def _sample(held: Sample) -> None:

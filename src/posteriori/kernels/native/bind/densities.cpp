@@ -61,6 +61,9 @@ struct Columns {
         need(moments.shape(0) == d && moments.shape(1) == table.shape(1) && moments.shape(2) == 3, "moments are not (d, K, 3)");
         for (std::size_t j = 0; j < d; ++j)
             for (std::int64_t v = offsets(j); v + 1 < offsets(j + 1); ++v) need(values(v) < values(v + 1), "values do not rise");
+        const std::size_t K = table.shape(1);
+        for (std::size_t v = 0; v < V; ++v)
+            need(std::any_of(&table(v, 0), &table(v, 0) + K, [](double n) { return n > 0.0; }), "a value was counted in no class");
     }
     std::size_t d() const { return exact.shape(0); }
     std::size_t K() const { return table.shape(1); }
