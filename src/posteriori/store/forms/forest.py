@@ -56,7 +56,7 @@ def _trees(held: Trees) -> None:
     size = np.diff(held.starts)
     at = np.arange(nodes) - np.repeat(held.starts[:-1], size)
     asks = held.column >= 0
-    down = (held.child > at) & (held.child + 1 < np.repeat(size, size))
+    down = (held.child > at) & (held.child < np.repeat(size, size) - 1)  # child + 1 may not fit into its type
     need(down[asks].all(), "a node's children must come after it")
     born = np.bincount((held.child + np.repeat(held.starts[:-1], size))[asks], minlength=nodes)
     need(born.max(initial=0) <= 1, "a node must have one parent")
