@@ -15,6 +15,7 @@ _HOME: dict[str, str] = {
     "KDB": "bayes.kdb",
     "BayesForest": "forest.forest",
     "BayesTree": "forest.tree",
+    "BoostedBayes": "forest.boosted",
     "NaiveBayes": "bayes.naive",
     "SPODE": "bayes.spode",
     "TAN": "bayes.tan",

@@ -17,9 +17,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from posteriori.kernels import densities, families, margin, mixture, naive, native, neighbors, network, pairs, trees
+from posteriori.kernels import (
+    boosting,
+    densities,
+    families,
+    margin,
+    mixture,
+    naive,
+    native,
+    neighbors,
+    network,
+    pairs,
+    trees,
+)
 
-MODULES = (densities, families, margin, mixture, naive, neighbors, network, pairs, trees)
+MODULES = (boosting, densities, families, margin, mixture, naive, neighbors, network, pairs, trees)
 CLASSES = ("JunctionPlan", "JunctionState", "NumericColumns", "Curves")
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
@@ -248,6 +260,12 @@ def _trees(rng: np.random.Generator, kind: type) -> None:
             grown.path_counts(codes, y, weights)
     members = trees.grow_members(codes, [False, True, False], y, 2, weights, seeds, 1000, n_jobs=1)
     members.sums(codes, trees.draw_bags(12, weights, seeds, n_jobs=1), n_jobs=1)
+
+    how = boosting.Boosting(tried=2, rounds=2, every=1)
+    fold, three = (np.arange(12) % 3).astype(np.uint8), (np.arange(12) % 3).astype(np.uint32)
+    made = boosting.boost(codes, three, 3, weights, fold, seeds, how, 1)
+    boosting.boosted_posterior(made[0], made[2], 3, codes, 1)
+    boosting.boost_tree(codes, rng.normal(size=(12, 2)), np.ones((12, 2)), how)
 
 
 def ints(items: list[Any]) -> np.ndarray:

@@ -79,6 +79,18 @@ DEFAULTS = {
         max_memory=None,
         n_jobs=None,
     ),
+    "BoostedBayes": dict(
+        loss="log",
+        max_rounds=300,
+        learning_rate=0.1,
+        max_depth="auto",
+        random_state=None,
+        progress=None,
+        kinds=None,
+        class_weight=None,
+        max_memory=None,
+        n_jobs=None,
+    ),
     "BayesTree": dict(
         criterion="entropy",
         max_depth=None,
@@ -371,6 +383,9 @@ BOUNDS = {  # of a parameter that is a number, whichever model has it
 OTHER_BOUNDS = {
     **{(name, "max_iter"): "[0, inf)" for name in ("DiscriminativeNB", "GaussianMixture")},
     ("DiscriminativeNB", "smoothing"): ABOVE_0,
+    ("BoostedBayes", "max_rounds"): "[1, 1000000]",
+    ("BoostedBayes", "max_depth"): "[1, 30]",
+    ("BoostedBayes", "learning_rate"): "(0.0, 1.0]",
     **{(name, "max_iter"): "[-1, inf)" for name in ("SVC", "SVR")},
     **{(name, "tol"): ABOVE_0 for name in ("LinearSVC", "SVC", "SVR")},
 }

@@ -125,6 +125,11 @@ POINTS = {
     "count forest words": lambda: po.BayesForest(n_trees=2, n_members=2, random_state=stream()).fit(
         Z, Z["sky"], sample_weight=np.linspace(0.1, 2, len(y))
     ),
+    "boosted": lambda: po.BoostedBayes(random_state=0).fit(X, y),
+    "boosted words": lambda: po.BoostedBayes("exponential", max_rounds=20, max_depth=2, random_state=stream()).fit(
+        Z, Z["sky"], sample_weight=np.linspace(0.1, 2, len(y))
+    ),
+    "boosted alone": lambda: po.BoostedBayes().fit(X, ["one"] * len(y)),
     "points svc": lambda: OnPoints(po.SVC(probability=True, random_state=0)).fit(X, y),
     "points linear": lambda: OnPoints(Calibrated(po.LinearSVC(random_state=0))).fit(X, y),
     "points mixture": lambda: OnPoints(po.MixtureBayes(1, random_state=0)).fit(X[["wind", "rain"]], y),

@@ -86,10 +86,15 @@ def greedy_cuts(x: Array, weights: Floats | None = None, bins: int = 128) -> Flo
     [0.5, 2.5]
     """
     there = ~np.isnan(x)
-    values, inverse = np.unique(x[there] + 0.0, return_inverse=True)
+    if weights is None:  # numbers alone are sorted ten times faster than with their places
+        rising = np.sort(x[there] + 0.0)
+        first = np.flatnonzero(np.concatenate([[True], rising[1:] != rising[:-1]])[: len(rising)])
+        values, mass = rising[first], np.diff(first, append=len(rising)).astype(np.float64)
+    else:
+        values, inverse = np.unique(x[there] + 0.0, return_inverse=True)
+        mass = np.bincount(inverse, weights[there], minlength=len(values)).astype(np.float64)
     if len(values) <= bins:
         return _halfway(values[:-1], values[1:])
-    mass = np.bincount(inverse, None if weights is None else weights[there], minlength=len(values)).astype(np.float64)
     heavy = mass * bins >= mass.sum()
     light = np.where(heavy, 0.0, mass)
     room = max(1, bins - int(np.count_nonzero(heavy)))  # bins left for the others

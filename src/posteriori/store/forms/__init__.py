@@ -38,6 +38,7 @@ _TAGS = {
     "neighbors": ("KDTree", "KNeighborsClassifier", "KNeighborsRegressor", "Space", "Mixed"),
     "networks": ("Dag", "BayesNet", "HybridNet", "BayesNetClassifier", "Smoothing"),
     "forest": ("BayesTree", "BayesForest", "Coding", "Trees", "TreeCounts", "Members", "Grown"),
+    "boosted": ("BoostedBayes", "Rounds", "Summed"),
     "decisions": ("Loss", "RiskClassifier", "FrozenEstimator"),
     "prepared": ("OnPoints", "Calibrated", "Prepare"),
 }
@@ -49,7 +50,7 @@ PUBLIC = (  # what a file can be of: the rest are parts
     *("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB", "DiscriminativeNB"),
     *("CategoricalNB", "BernoulliNB", "MultinomialNB", "ComplementNB", "GaussianNB", "GaussianBayes"),
     *("GaussianMixture", "KMeans", "MixtureBayes", "LatentClass"),
-    *("BayesTree", "BayesForest"),
+    *("BayesTree", "BayesForest", "BoostedBayes"),
     *("SVC", "SVR", "LinearSVC", "KNeighborsClassifier", "KNeighborsRegressor"),
     *("OnPoints", "Calibrated"),  # what the leaderboard makes of models that take points alone
 )

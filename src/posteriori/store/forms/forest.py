@@ -47,7 +47,7 @@ def _coding(held: Coding) -> None:
 
 def _trees(held: Trees) -> None:
     nodes, words = len(held.column), len(held.bits)
-    need(len(held.starts) == len(held.bit_starts) > 1, "there must be a tree")
+    need(len(held.starts) == len(held.bit_starts) > 0, "trees must begin somewhere")
     need(held.starts[0] == 0 and held.starts[-1] == nodes and (np.diff(held.starts) > 0).all(), "trees of no node")
     lie = held.bit_starts[0] == 0 and held.bit_starts[-1] == words and (np.diff(held.bit_starts) >= 0).all()
     need(lie, "the values of trees must lie end to end")
@@ -60,6 +60,12 @@ def _trees(held: Trees) -> None:
     need(down[asks].all(), "a node's children must come after it")
     born = np.bincount((held.child + np.repeat(held.starts[:-1], size))[asks], minlength=nodes)
     need(born.max(initial=0) <= 1, "a node must have one parent")
+
+
+def counted(trees: Trees) -> None:
+    """A tree at least, of counts."""
+    need(len(trees) > 0, "there must be a tree")
+    need((trees.counts >= 0).all(), "counts must not be negative")
 
 
 def fits(trees: Trees, coding: Coding) -> None:
@@ -78,6 +84,7 @@ def _counts(held: TreeCounts) -> None:
     need(len(held.tree) == 1 and held.table.dtype == np.float64, "there must be the counts of one tree")
     need(held.schema.columns == held.coding.schema.columns, "the columns of a tree must be those of its coding")
     need(held.table.shape[1] == len(held.schema.classes), "the counts must be of the classes of the schema")
+    counted(held.tree)
     fits(held.tree, held.coding)
 
 
@@ -103,6 +110,7 @@ def _grown(held: Grown) -> None:
     need(held.schema.columns == coding.schema.columns, "the columns of a forest must be those of its coding")
     need(held.trees.counts.dtype == np.float32 and held.trees.counts.shape[1] == K, "trees of other classes")
     need(held.members.prior.shape[1] == K, "members of other classes")
+    counted(held.trees)
     fits(held.trees, coding)
     cells, sizes = np.cumsum([0, *coding.sizes]), held.members.sizes
     need(sizes.shape[1] == len(coding.sizes), "members of other columns")
@@ -114,12 +122,13 @@ def _grown(held: Grown) -> None:
 
 def _forest(model: BayesForest) -> None:
     needs(model, "n_features_in_", "classes_", "grown_", "oob_decision_function_", "oob_score_", "_seen")
-    _table(model)
+    of_table(model)
     oob = model.oob_decision_function_
     need(oob.shape[1] == len(model.classes_), "out-of-bag answers must be of the classes")
 
 
-def _table(model: Any) -> None:
+def of_table(model: Any) -> None:
+    """A model of the columns and classes of its schema."""
     schema = model.schema_
     same_classes(model.classes_, schema.classes)
     need(model.n_features_in_ == len(schema), "n_features_in_ must be the number of columns")
@@ -129,7 +138,7 @@ def _table(model: Any) -> None:
 
 def _tree(model: BayesTree) -> None:
     needs(model, "n_features_in_", "classes_", "statistics_", "_seen")
-    _table(model)
+    of_table(model)
     need(bool((model.statistics_.rows > 0).any()), "a fitted tree must have rows")
     needs(model, "backoff_", "ccp_alpha_")
     need(0 <= model.backoff_ < np.inf, "a concentration must be finite and not negative")
@@ -153,7 +162,7 @@ FORMS = {
             column=numbers("i", 1, -1),
             cut=numbers("i", 1, 0),
             child=numbers("i", 1, 0),
-            counts=numbers("fd", 2, 0),
+            counts=numbers("fd", 2),
             bits=numbers("LQ", 1),
         ),
         value(TreeCounts, _counts, coding=of("Coding"), schema=of("Schema"), tree=of("Trees"), decayed=flag),

@@ -25,4 +25,5 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     bind_network(m);
     bind_sampling(m);
     bind_trees(m);
+    bind_boosting(m);
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "backoff.hpp"
+#include "boost.hpp"
 #include "threads.hpp"
 #include "trees.hpp"
 
@@ -113,6 +114,11 @@ template <typename C, typename N> void way(const One<N>& tree, const CodedRows<C
     }
 }
 
+void add_softmax(const float* F, std::vector<double>& p, double shares, double* out) {
+    softmax(F, static_cast<int>(p.size()), p.data());
+    for (std::size_t k = 0; k < p.size(); ++k) out[k] += p[k] / shares;
+}
+
 }  // namespace
 
 template <typename C, typename N> void tree_leaves(const CodedRows<C>& rows, const Forest<N>& forest, std::int32_t* out, int threads) {
@@ -210,6 +216,29 @@ void forest_truth(const CodedRows<C>& rows, const Forest<N>& forest, const std::
         };
     });
 }
+
+template <typename C>
+void boosted_posterior(const CodedRows<C>& rows, const Forest<float>& forest, const float* start, std::size_t folds, int K, double* out,
+                       int threads) {
+    const std::size_t V = forest.K, rounds = forest.trees / folds;
+    const auto shares = static_cast<double>(folds);
+    std::vector<double> before(K);
+    for (std::size_t r = 0; r < rows.n && rounds == 0; ++r)
+        for (std::size_t f = 0; f < folds; ++f) add_softmax(start + f * V, before, shares, out + r * K);
+    for_each(rows, forest, nullptr, threads, [&] {
+        return [&, F = std::vector<float>(BLOCK * V), p = before](const One<float>& tree, std::size_t t, const C* row, std::size_t r) mutable {
+            float* own = F.data() + r % BLOCK * V;
+            if (t % rounds == 0) std::copy_n(start + t / rounds * V, V, own);
+            std::int32_t node = 0;
+            for (std::int32_t then = 0; then >= 0; then = next(tree, rows, node, row)) node = then;
+            for (std::size_t v = 0; v < V; ++v) own[v] += tree.counts[static_cast<std::size_t>(node) * V + v];
+            if ((t + 1) % rounds == 0) add_softmax(own, p, shares, out + r * K);
+        };
+    });
+}
+
+template void boosted_posterior<std::uint8_t>(const CodedRows<std::uint8_t>&, const Forest<float>&, const float*, std::size_t, int, double*, int);
+template void boosted_posterior<std::uint16_t>(const CodedRows<std::uint16_t>&, const Forest<float>&, const float*, std::size_t, int, double*, int);
 
 #define POSTERIORI_TREES(C, N)                                                                                                        \
     template void tree_leaves<C, N>(const CodedRows<C>&, const Forest<N>&, std::int32_t*, int);                                        \

@@ -1,0 +1,125 @@
+#include "trees/boost.hpp"
+
+#include "threads.hpp"
+#include "trees.hpp"
+
+namespace {
+
+using namespace coded;
+using posteriori::Boosted;
+using posteriori::BoostedTree;
+using posteriori::Boosting;
+
+// (exponential, depth, tried, least, rate, λ, share, rounds, every, patience, better)
+Boosting how_of(const nb::tuple& t) {
+    need(nb::len(t) == 11, "eleven settings of boosting");
+    const Boosting how{nb::cast<bool>(t[0]),   nb::cast<int>(t[1]),    nb::cast<int>(t[2]), nb::cast<int>(t[3]),
+                       nb::cast<double>(t[4]), nb::cast<double>(t[5]), nb::cast<double>(t[6]), nb::cast<int>(t[7]),
+                       nb::cast<int>(t[8]),    nb::cast<int>(t[9]),    nb::cast<double>(t[10])};
+    need(how.depth >= 0 && how.depth <= 64 && how.tried >= 0 && how.least >= 1 && how.least <= 1 << 28, "no such way to grow");
+    need(how.rounds >= 0 && how.rounds <= 1'000'000 && how.every >= 1 && how.patience >= 1, "no such number of rounds");
+    need(how.rate > 0 && std::isfinite(how.rate) && how.lambda > 0 && std::isfinite(how.lambda) && how.share > 0 && how.share <= 1 &&
+             how.better >= 0, "no such way to boost");
+    return how;
+}
+
+void need_few(std::size_t n) { need(n > 0 && n < (std::size_t{1} << 28), "1 to 2²⁸ rows"); }
+
+// (the arrays of `kernels.trees.Trees`, what each node's split gained)
+nb::tuple held_of(std::vector<BoostedTree>& grown, std::size_t V) {
+    std::vector<CountTree> shapes;
+    std::vector<std::vector<float>> values;
+    std::vector<float> gains;
+    for (auto& one : grown) {
+        gains.insert(gains.end(), one.gains.begin(), one.gains.end());
+        shapes.push_back(std::move(one.tree)), values.push_back(std::move(one.values));
+    }
+    const std::size_t nodes = gains.size();
+    return nb::make_tuple(Trees<float>(shapes, values).held(V), owned(std::move(gains), {nodes}));
+}
+
+template <typename C> void bind_codes(nb::module_& m) {
+    m.def(
+        "boost",
+        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const Classes& y, int K, const Numbers& weights,
+           const InC<std::uint8_t, 1>& fold, const std::vector<std::uint64_t>& seeds, const nb::tuple& settings, int threads,
+           const nb::object& tell) {
+            const auto rows = rows_of<C>(codes, sizes, named, true);
+            need_few(rows.n);
+            need_classes(y, rows.n, K);
+            need(K > 1 && static_cast<std::size_t>(K) <= std::max<std::size_t>(rows.n, 2), "two classes are needed, and a row of each");
+            running_sums(weights, rows.n);
+            need(!seeds.empty() && seeds.size() < 256 && fold.shape(0) == rows.n, "a fold a row is needed");
+            need(std::all_of(fold.data(), fold.data() + rows.n, [&](auto f) { return f < seeds.size(); }), "no such fold");
+            const Boosting how = how_of(settings);
+            Boosted made;
+            std::atomic<std::size_t> done{0};
+            {
+                nb::gil_scoped_release release;
+                posteriori::Watch watch(ending(tell, done));
+                made = posteriori::boost<C>(rows, y.data(), K, weights ? weights->data() : nullptr, fold.data(), seeds, how, threads, watch, done);
+            }
+            const std::size_t V = K == 2 ? 1 : static_cast<std::size_t>(K), checks = made.losses.size();
+            const nb::tuple trees = held_of(made.trees, V);
+            return nb::make_tuple(trees[0], trees[1], owned(std::move(made.start), {seeds.size(), V}), owned(std::move(made.losses), {checks}),
+                                  owned(std::move(made.out), {rows.n, V}));
+        },
+        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("y").noconvert(), nb::arg("K"),
+        nb::arg("weights").noconvert().none(), nb::arg("fold").noconvert(), nb::arg("seeds"), nb::arg("how"), nb::arg("threads"),
+        nb::arg("tell") = nb::none());
+    m.def(
+        "boost_tree",  // of derivatives that are given
+        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const InC<double, 2>& g, const InC<double, 2>& h, std::uint64_t seed,
+           const nb::tuple& settings, int threads) {
+            const auto rows = rows_of<C>(codes, sizes, named, true);
+            need_few(rows.n);
+            const std::size_t V = g.shape(1), n = rows.n;
+            need(g.shape(0) == n && h.shape(0) == n && h.shape(1) == V && V > 0, "derivatives of every row and value");
+            double most_g = 0, most_h = 0;
+            for (std::size_t i = 0; i < n * V; ++i) {
+                need(std::isfinite(g.data()[i]) && h.data()[i] > 0 && std::isfinite(h.data()[i]), "derivatives are finite, the second above 0");
+                most_g = std::max(most_g, std::abs(g.data()[i])), most_h = std::max(most_h, h.data()[i]);
+            }
+            const Boosting how = how_of(settings);
+            std::vector<BoostedTree> grown;
+            {
+                nb::gil_scoped_release release;
+                posteriori::Watch watch(nullptr);
+                posteriori::Slopes slopes(n, static_cast<int>(V));
+                slopes.bound(most_g > 0 ? most_g : 1.0, most_h);
+                for (std::size_t i = 0; i < n * V; ++i) slopes.set(i / V, static_cast<int>(i % V), g.data()[i], h.data()[i]);
+                const posteriori::Tiles<C> tiles(rows, static_cast<int>(V), how, threads);
+                posteriori::BoostGrower<C> grower(rows, tiles, static_cast<int>(V), how);
+                std::vector<std::int32_t> all(n);
+                for (std::size_t r = 0; r < n; ++r) all[r] = static_cast<std::int32_t>(r);
+                posteriori::Xoshiro random(seed);
+                grown.push_back(grower.grow(all, slopes, random, threads, watch));
+            }
+            return held_of(grown, V);
+        },
+        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("g").noconvert(), nb::arg("h").noconvert(), nb::arg("seed"),
+        nb::arg("how"), nb::arg("threads"));
+    m.def(
+        "boosted_posterior",
+        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, const InC<float, 2>& start, int K,
+           OutC<double, 2> out, int threads) {
+            const auto rows = rows_of<C>(codes, sizes, named, false);
+            const Held trees(held);
+            const auto forest = trees.forest(nb::cast<InC<float, 2>>(trees.counts, false), sizes, named);
+            const std::size_t folds = start.shape(0);
+            need(folds > 0 && forest.trees % folds == 0 && static_cast<int>(start.shape(1)) == forest.K && K > 1 && forest.K == (K == 2 ? 1 : K),
+                 "as many trees a fold, and a start");
+            need(out.shape(0) == rows.n && out.shape(1) == static_cast<std::size_t>(K), "a posterior a row is needed");
+            nb::gil_scoped_release release;
+            posteriori::boosted_posterior(rows, forest, start.data(), folds, K, out.data(), threads);
+        },
+        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("forest"), nb::arg("start").noconvert(), nb::arg("K"),
+        nb::arg("out").noconvert(), nb::arg("threads"));
+}
+
+}  // namespace
+
+void bind_boosting(nb::module_& m) {
+    bind_codes<std::uint8_t>(m);
+    bind_codes<std::uint16_t>(m);
+}

@@ -1,0 +1,107 @@
+"""Folds that spread the classes, weights that are relative, and rounds whose number rows out of fold choose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from posteriori.errors import MemoryBudgetError
+from posteriori.forest.rounds import FOLDS, folds_of, grow_rounds, softmax
+from posteriori.kernels.boosting import Boosting
+from posteriori.kernels.trees import Codes
+
+
+def table(n=300, K=2, seed=0):
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(0, 6, (3, n)).astype(np.uint8)
+    y = (cells[0] * K // 6 + (rng.random(n) < 0.2)) % K
+    return Codes(cells, (6, 6, 6), (False, True, False)), y
+
+
+def grown(codes, y, K=2, weights=None, seed=0, **how):
+    return grow_rounds(codes, y, K, weights, np.random.default_rng(seed), how=Boosting(**{"depth": 0, **how}))
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 99))
+def test_folds_spread_every_class(y, seed):
+    y = np.array(y)
+    fold = folds_of(y, np.random.default_rng(seed))
+    for rows in (np.ones(len(y), bool), *(y == k for k in range(5))):
+        counts = np.bincount(fold[rows], minlength=FOLDS)
+        assert counts.max() - counts.min() <= 1
+
+
+def test_the_posterior_of_a_row_is_the_mean_of_five():
+    codes, y = table(K=3)
+    rounds, out = grown(codes, y, 3)
+    at, n = rounds.trees.leaves(codes), rounds.n_rounds
+    assert n > 0
+    parts = []
+    for f in range(FOLDS):
+        F = np.tile(rounds.start[f], (codes.n, 1))
+        for t in range(f * n, (f + 1) * n):
+            F += rounds.trees.counts[rounds.trees.starts[t] + at[t]]
+        parts.append(softmax(F))
+    assert_allclose(rounds.posterior(codes), np.mean(parts, axis=0), rtol=1e-4, atol=1e-6)
+    fold = folds_of(y, np.random.default_rng(0))
+    assert_allclose(out, np.array(parts)[fold, np.arange(codes.n)], rtol=1e-4, atol=1e-5)
+    assert_allclose(out.sum(axis=1), 1.0)
+
+
+def test_noise_gets_no_rounds():
+    rng = np.random.default_rng(1)
+    codes = Codes(rng.integers(0, 50, (5, 400)).astype(np.uint8), (50,) * 5, (False, True) * 2 + (True,))
+    y = rng.integers(0, 2, 400)
+    rounds, out = grown(codes, y)
+    assert rounds.n_rounds <= 20
+    assert rounds.losses.min() < np.log(2) + 0.01
+    assert np.abs(out - 0.5).max() < 0.3
+
+
+@pytest.mark.parametrize("scale", [0.25, 3.0, 1e-300, 1e300])
+def test_weights_are_relative(scale):
+    codes, y = table()
+    w = np.random.default_rng(2).integers(1, 4, codes.n).astype(float)
+    one, two = grown(codes, y, weights=w), grown(codes, y, weights=w * scale)
+    assert_allclose(one[1], two[1], rtol=1e-6)
+    even, plain = grown(codes, y, weights=np.full(codes.n, scale)), grown(codes, y)
+    assert_array_equal(even[1], plain[1])
+
+
+def test_a_weight_draws_the_answer_to_its_class():
+    codes, y = table()
+    heavy = grown(codes, y, weights=np.where(y == 1, 20.0, 1.0))[1]
+    assert heavy[:, 1].mean() > grown(codes, y)[1][:, 1].mean() + 0.1
+
+
+def test_one_class_needs_no_tree():
+    codes, y = table()
+    rounds, out = grown(codes, np.zeros_like(y), 1)
+    assert (rounds.n_rounds, out.shape) == (0, (300, 1))
+    assert_array_equal(rounds.posterior(codes), 1.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("exponential", [False, True])
+def test_a_few_rows(n, exponential):
+    codes = Codes(np.arange(n, dtype=np.uint8)[None], (n,), (True,))
+    K = max(n, 2) if n > 1 else 1
+    rounds, out = grown(codes, np.arange(n), K, exponential=exponential)
+    assert_allclose(out.sum(axis=1), 1.0)
+    assert_allclose(rounds.posterior(codes).sum(axis=1), 1.0)
+
+
+def test_depth_follows_the_rows():
+    codes, y = table(2999)
+    assert max(np.diff(grown(codes, y, rounds=10)[0].trees.starts)) <= 2**5 - 1
+    codes, y = table(3000)
+    assert max(np.diff(grown(codes, y, rounds=10)[0].trees.starts)) > 2**5 - 1
+
+
+def test_rounds_that_do_not_fit_are_refused():
+    codes, y = table()
+    with pytest.raises(MemoryBudgetError, match="max_rounds"):
+        grow_rounds(codes, y, 2, None, np.random.default_rng(0), max_memory=1e5)
