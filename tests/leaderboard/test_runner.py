@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 import warnings
 
 import numpy as np
@@ -140,3 +141,20 @@ def test_a_short_call_is_timed_several_times_and_its_answer_kept():
 def test_an_attempt_is_empty_by_default():
     assert Attempt().failed == ""
     assert Attempt().scores == {}
+
+
+class Late(DummyClassifier):
+    """Learns when it is first asked."""
+
+    def predict_proba(self, X):
+        if not hasattr(self, "ready_"):
+            time.sleep(0.1)
+            self.ready_ = True
+        return super().predict_proba(X)
+
+
+def test_what_is_made_at_the_first_question_is_learning():
+    runner, data, fold = made(Late())
+    scores = runner.attempt(Fold(data, fold == 1), None).scores
+    assert scores["fit_seconds"] >= 0.1
+    assert scores["row_microseconds"] < 1e6 * 0.1 / 10

@@ -65,9 +65,9 @@ class Leaderboard:
 
     Each score is the mean ± sd over the folds: `log_loss` in nats, `brier` between 0 and 2, `calibration_error` over 15
     bins of confidence (of the rows of all folds together ± what leaving out a fold changes), `cost` what the decisions of
-    least risk really cost, `row_microseconds` the time to predict a row.
-    `fold` is the fold in which each row was tested, `truth` the place of its class in `classes`; both are −1 of a row that
-    weighs nothing.
+    least risk really cost, `fit_seconds` the time until a first row has been answered, `row_microseconds` the time of one
+    row more. `fold` is the fold in which each row was tested, `truth` the place of its class in `classes`; both are −1
+    of a row that weighs nothing.
     """
 
     rows: tuple[Row, ...]
