@@ -100,6 +100,22 @@ def test_a_parameter_is_checked_again_when_it_changed():
         model.made()
 
 
+@given(
+    st.lists(st.sampled_from([True, False, 1, 0, 1.0, 0.0, -1, "plain", float("nan"), None]), min_size=1, max_size=6)
+)
+def test_what_was_right_once_is_right_for_its_type_alone(values):
+    class Typed(Model):
+        _parameter_constraints = {"power": ["boolean"], "way": [StrOptions({"plain"})], "table": [None]}  # noqa: RUF012
+
+    for value in values:
+        model = Typed(power=value)
+        if isinstance(value, bool):
+            model.learn(1)
+        else:
+            with pytest.raises(BadParameter, match="power"):
+                model.learn(1)
+
+
 def test_an_array_changed_from_inside_is_another_parameter():
     model = Model(table=np.zeros(2)).learn(0)
     first = model.made()

@@ -59,7 +59,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         """Refuse a parameter that is not what was declared; a subclass adds what depends on several."""
-        check_declared(self._parameter_constraints, self.get_params(deep=False), type(self).__name__)
+        model: Any = type(self)
+        values = self.get_params(deep=False)
+        if all(type(value) in PLAIN for value in values.values()):
+            _check_once(model, tuple(values), *values.values())
+        else:
+            check_declared(self._parameter_constraints, values, type(self).__name__)
 
     def _made(self, name: str, make: Callable[[], T]) -> T:
         """What `make` gives, kept until a parameter or what was learned changes."""
@@ -150,6 +155,15 @@ def check_declared(constraints: dict[str, list[Any]], values: dict[str, Any], ca
             if isinstance(values.get(name), str) and words and values[name] not in words:
                 hint = hint or did_you_mean(values[name], sorted(words))
         raise BadParameter(f"{str(error).removesuffix('.')}{hint or '.'}") from None
+
+
+PLAIN = (int, float, str, bool, type(None))
+
+
+@functools.lru_cache(maxsize=256, typed=True)  # a check takes as long as fitting some hundred rows
+def _check_once(model: type[Estimator], names: tuple[str, ...], *values: Any) -> None:
+    """`check_declared` for plain values, which do not change: what was right is right again."""
+    check_declared(model._parameter_constraints, dict(zip(names, values)), model.__name__)
 
 
 class _Kept:

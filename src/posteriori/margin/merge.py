@@ -8,6 +8,7 @@ same problem.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,13 @@ def read_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, I
     X = read_table(model, X, reset=True)
     model.classes_, narrow = encode_labels(y)
     codes = narrow.astype(np.int64)
-    check_consistent_length(X, codes)
+    if X.shape[0] != len(codes):
+        check_consistent_length(X, codes)
     if len(model.classes_) < 2:
         raise ModelError(f"a margin lies between two classes; y has only one class: {listed(model.classes_.tolist())}")
     weight = check_weights(1.0 if sample_weight is None else sample_weight, len(codes))
     of_class = class_weights(model.class_weight, model.classes_, codes)
-    if len(np.unique(codes[weight * of_class[codes] > 0])) < len(of_class):
+    if not np.bincount(codes, weight * of_class[codes] > 0, len(of_class)).all():
         raise ModelError("a class has no row of positive weight: the rows that count have fewer classes than y")
     return X, codes, weight, of_class
 
@@ -95,11 +97,20 @@ def merge(X: Any, target: Floats | Ints, weight: Floats) -> Merged:
 
 def _keys(X: Any, live: Ints) -> tuple[Floats, Floats]:
     """Two projections of each row: equal for equal rows, almost surely not for others (which `_equal` then tells apart)."""
-    directions = np.random.RandomState(20_05).uniform(0.5, 1.5, (2, X.shape[1]))
+    directions = _directions(X.shape[1])
     rows = X if len(live) == X.shape[0] else X[live]
     if sparse.issparse(rows):
         return rows @ directions[0], rows @ directions[1]
     return np.einsum("ij,j->i", rows, directions[0]), np.einsum("ij,j->i", rows, directions[1])
+
+
+def _directions(d: int) -> Floats:
+    return _kept_directions(d) if d <= 1000 else _kept_directions.__wrapped__(d)
+
+
+@lru_cache(maxsize=8)  # a generator takes longer to make than some hundred rows to merge
+def _kept_directions(d: int) -> Floats:
+    return np.random.RandomState(20_05).uniform(0.5, 1.5, (2, d))
 
 
 def _equal(X: Any, a: Ints, b: Ints) -> Bools:

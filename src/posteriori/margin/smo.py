@@ -231,8 +231,7 @@ def _solve_whole(left: Problem, clock: _Clock, room: Array) -> Ints | None:
             pairs_only = True
             continue
         refuse_inseparable(left)
-        keep = _not_settled(left)
-        if q > FEW and len(keep) <= LEFT * q:
+        if q > FEW and len(keep := _not_settled(left)) <= LEFT * q:
             return keep
         steps, _ = smo_block(K, left.low, left.high, left.beta, left.v, tol, min(clock.share(q), SOME * q))
         clock.steps += steps

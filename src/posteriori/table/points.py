@@ -40,12 +40,14 @@ def read_points(model: Any, X: Any, border: Border, *, reset: bool) -> Any:
 
     Sets `n_features_in_` and `feature_names_in_`, and `columns_` where categories became corners.
     """
-    if _plain(model, X, border, reset):
+    if _plain(X, border) and (reset or _knows(model, X)):
+        if reset:
+            _forget_columns(model)
+            model.n_features_in_ = X.shape[1]
         return _finite(model, X, border)
     named = _is_named(X)
     if reset:
-        for name in ("columns_", "feature_names_in_"):
-            model.__dict__.pop(name, None)
+        _forget_columns(model)
         frame = open_frame(X) if named else None
         if frame is not None and border.one_hot and not all(_is_number(frame, j) for j in range(frame.d)):
             model.columns_ = Columns.of(frame)
@@ -73,16 +75,22 @@ def checked_matrix(model: Any, X: Any, border: Border | None = None, **options: 
         raise _word(open_frame(X), border or plain) from None
 
 
-def _plain(model: Any, X: Any, border: Border, reset: bool) -> bool:
+def _plain(X: Any, border: Border) -> bool:
     """Whether X is an array to be used as it is: scikit-learn's checks cost more than the answer to a row."""
-    if type(X) is not np.ndarray or X.dtype not in border.floats or X.ndim != 2 or not X.size or reset:
+    if type(X) is not np.ndarray or X.dtype not in border.floats or X.ndim != 2 or not X.size:
         return False
+    return bool(X.flags.c_contiguous and X.flags.aligned)
+
+
+def _knows(model: Any, X: Array) -> bool:
+    """Whether a fitted model expects rows without names, as long as these."""
     known = model.__dict__
-    return (
-        bool(X.flags.c_contiguous and X.flags.aligned)
-        and "feature_names_in_" not in known
-        and X.shape[1] == known["n_features_in_"]
-    )
+    return "feature_names_in_" not in known and X.shape[1] == known["n_features_in_"]
+
+
+def _forget_columns(model: Any) -> None:
+    for name in ("columns_", "feature_names_in_"):
+        model.__dict__.pop(name, None)
 
 
 def _is_named(X: Any) -> bool:
