@@ -295,7 +295,7 @@ def test_errors_say_what_came(iris):
         ({"weights": "unifrom"}, "did you mean 'uniform'"),
         ({"metric": "euclidian"}, "did you mean 'euclidean'"),
         ({"algorithm": "kdtree"}, "did you mean 'kd_tree'"),
-        ({"smoothing": -1}, r"float in the range \[0.0, inf\)"),
+        ({"smoothing": -1}, r"float in the range \[0.0, 1e\+290\]"),
         ({"metric": "seuclidean", "metric_params": {"VV": 1}}, "did you mean 'V'"),
     ):
         with pytest.raises(ModelError, match=words):
