@@ -3,6 +3,7 @@
 // on the number of threads.
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <utility>
 
 #include "kdtree.hpp"
@@ -100,6 +101,13 @@ Dealt deal(const T* X, std::int64_t n, int d, T scale, const Bucket<T>& top, std
         for (std::int64_t i = c * chunk; i < std::min(n, std::int64_t(c + 1) * chunk); ++i)
             out.ids[place[c][home[i]]++] = std::int32_t(i);
     });
+    return out;
+}
+
+// One bucket for all: nothing to deal.
+Dealt all_together(std::int64_t n) {
+    Dealt out{Raw<std::int32_t>(n), {0, n}};
+    std::iota(out.ids.begin(), out.ids.end(), 0);
     return out;
 }
 
@@ -269,7 +277,7 @@ template <typename T> Tree<T> build(const T* X, std::int64_t n, int d, T scale, 
     const Bucket<T> top = cut_sample(X, n, d, scale, buckets_wanted > 1 ? buckets_wanted : 0);
     const std::int64_t buckets = std::count(top.dim.begin(), top.dim.end(), -1);
     const int helped = n < 4 * chunk ? 1 : threads;  // a thread is worth some tenths of a millisecond
-    Dealt dealt = deal(X, n, d, scale, top, buckets, helped);
+    Dealt dealt = buckets == 1 ? all_together(n) : deal(X, n, d, scale, top, buckets, helped);
     const auto parts = cut_buckets(X, d, scale, leaf_size, dealt, threads);
     Tree<T> tree = join(X, d, scale, top, parts, dealt, helped);
     widen(tree, d, helped);
