@@ -33,7 +33,7 @@ from ..arrays import Array, Bools, Floats, Ints
 from ..budget import memory_budget
 from ..errors import ModelError
 from ..kernels.margin import smo_block, subtract_rows
-from .gram import Gram, RowCache
+from .gram import Gram, RowCache, distinct
 from .hard import TINY_MARGIN, by_interior, refuse_inseparable, width
 
 BLOCK, MOST = 512, 2048  # variables of a round: the free ones and some more, within these bounds
@@ -110,7 +110,7 @@ class Problem:
         """The rows of K of these variables, each once, and the sum of their steps."""
         if self.gram.place is None:
             return index, step
-        rows, at = np.unique(self.gram.place[index], return_inverse=True)
+        rows, at = distinct(self.gram.place[index], self.gram.width)
         return rows, np.asarray(np.bincount(at, step), dtype=np.float64)
 
     def only(self, index: Ints) -> Problem:
@@ -120,9 +120,9 @@ class Problem:
     def renew(self, index: Ints) -> None:
         """v = p − Kβ, summed anew for these variables."""
         used = np.flatnonzero(self.beta)
-        targets = index if self.gram.place is None else np.unique(self.gram.place[index])
+        place, width = self.gram.place, self.gram.width
+        targets, at = (index, slice(None)) if place is None else distinct(place[index], width)
         sums = self.gram.sums(targets, *self.rows_of(used, self.beta[used]), exact=True)
-        at = slice(None) if self.gram.place is None else np.searchsorted(targets, self.gram.place[index])
         self.v[index] = self.p[index] - sums[at]
         self.fresh = len(index) == len(self.v)
 
@@ -198,9 +198,10 @@ def _solve_with_shrinking(problem: Problem, clock: _Clock, cache_megabytes: floa
         if left is not problem:
             problem.beta[active], problem.v[active] = left.beta, left.v
         if keep is not None:
-            before, active, left = left.gram.place, active[keep], left.only(keep)
+            before, active, left = left.gram, active[keep], left.only(keep)
             if cache is not None and not _at_once(left, room):
-                cache = cache.only(left.gram, keep if before is None else np.unique(before[keep]))
+                rows = keep if before.place is None else distinct(before.place[keep], before.width)[0]
+                cache = cache.only(left.gram, rows)
             continue
         cache = None
         if left is problem:
@@ -274,10 +275,10 @@ def _carry(left: Problem, moved: Ints, step: Floats, cache: RowCache) -> None:
     if left.gram.place is None:
         again, change = (left.up & left.down)[moved], left.v
     else:
-        free = (left.up & left.down)[moved]
-        rows, step = left.rows_of(moved, step)
-        again, change = np.isin(rows, left.gram.place[moved[free]]), np.zeros(left.gram.width)
-        moved = rows
+        free, wanted = (left.up & left.down)[moved], np.zeros(left.gram.width, dtype=np.bool_)
+        wanted[left.gram.place[moved[free]]] = True
+        moved, step = left.rows_of(moved, step)
+        again, change = wanted[moved], np.zeros(left.gram.width)
     kept = again | (cache.slot_of[moved] >= 0)
     for at in range(0, int(kept.sum()), cache.capacity):
         part = slice(at, at + cache.capacity)
