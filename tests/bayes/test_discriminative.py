@@ -86,6 +86,24 @@ def test_it_ends_as_logistic_regression(K, penalty):
     assert model.loss_curve_[-1] * len(y) >= losses[0]  # the ridge comes on top
 
 
+def test_rows_left_out_say_where_the_ridge_pulls():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    said = y + rng.normal(size=120)
+    repeated = said[:, None] + 0.1 * rng.normal(size=(120, 8))  # eight columns say the same, cut where these rows part
+    model = po.DiscriminativeNB().fit(repeated, y)
+    assert model.pull_ == "zero"
+    few = rng.integers(0, 6, 60)  # ten rows a class, and columns that do not repeat each other
+    apart = np.where(rng.random((60, 10)) < rng.uniform(0.3, 0.9, 10), few[:, None], rng.integers(0, 6, (60, 10)))
+    alone = po.DiscriminativeNB(kinds="categorical").fit(apart, few)
+    assert alone.pull_ == "naive"
+    for found, (X, t) in ((model, (repeated, y)), (alone, (apart, few))):
+        named = clone(found).set_params(pull=found.pull_, penalty=found.penalty_).fit(X, t)
+        assert_array_equal(posterior(found, X), posterior(named, X))
+    told = po.DiscriminativeNB(penalty=2.0).fit(repeated, y)
+    assert (told.pull_, told.penalty_) == ("zero", 2.0)
+
+
 @pytest.mark.parametrize("weights", ["values", "columns"])
 @pytest.mark.parametrize("penalty", ["auto", 1.0])
 def test_a_row_of_weight_two_is_two_rows_in_any_order(weights, penalty):

@@ -58,7 +58,7 @@ DEFAULTS = {
     "DiscriminativeNB": dict(
         weights="values",
         penalty="auto",
-        pull="naive",
+        pull="auto",
         smoothing=1.0,
         tol=1e-07,
         max_iter=200,

@@ -47,6 +47,7 @@ from .softmax import Fitted, fit_ridge
 from .tables import ReadsTables
 
 PENALTIES = (256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)  # that "auto" goes down
+PULLS = ("naive", "zero")
 FOLDS = 5
 WORTH, PATIENCE = 1e-5, 2  # nats a row that a penalty must gain, and how many may fail before it ends
 ROUGH, STEPS = 1e-4, 30  # nats a row, and steps, for choosing
@@ -72,9 +73,11 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         λ. 0 is logistic regression without a ridge, a large one naive Bayes with an exponent τ. "auto" goes down from 256
         to 1/64 as long as rows that were left out, in five folds dealt by what the rows say, are foretold better
         (`penalty_` says what was taken).
-    pull : "naive" or "zero"
+    pull : "auto", "naive" or "zero"
         Where the ridge pulls β to: multiples τ ln θ of naive Bayes, or 0, as scikit-learn's LogisticRegression(C=1/λ) does
-        on the same features (two classes, for which it has one vector instead of two: C=2/λ).
+        on the same features (two classes, for which it has one vector instead of two: C=2/λ). "auto" asks the rows that
+        were left out (`pull_` says what they answered): where columns repeat each other, or were cut where these rows'
+        classes part, θ knows its own rows too well to be leaned on.
     smoothing : float, default 1.0
         Of θ, as in `NaiveBayes`; above 0.
     tol : float, default 1e-7
@@ -95,7 +98,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [StrOptions({"values", "columns"})],
         "penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "pull": [StrOptions({"naive", "zero"})],
+        "pull": [StrOptions({"auto", *PULLS})],
         "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="right")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -112,7 +115,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         self,
         weights: str = "values",
         penalty: Any = "auto",
-        pull: str = "naive",
+        pull: str = "auto",
         smoothing: float = 1.0,
         tol: float = 1e-7,
         max_iter: int = 200,
@@ -151,9 +154,8 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         self.classes_ = class_array(schema.classes, rows.labels.dtype)
         self._named(rows)
         self._refuse_large(frame.n)
-        told = self.penalty
-        self.penalty_ = self._choose(frame, schema, task, table) if isinstance(told, str) else float(told)
-        self._become(task, self._fit(task, self.penalty_, self.tol, self.max_iter))
+        self.pull_, self.penalty_ = self._choose(frame, schema, task, table)
+        self._become(task, self._fit(task, self.pull_, self.penalty_, self.tol, self.max_iter))
         self._seen = Seen(table.n_missing)
         return self
 
@@ -196,7 +198,9 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
             self.max_memory, 8.0 * (8 * n * K + 40 * cells * K + 2 * n * len(self._where)), "fitting the weights"
         )
 
-    def _fit(self, task: Task, penalty: float, tol: float, steps: int, start: Fitted | None = None) -> Fitted:
+    def _fit(
+        self, task: Task, pull: str, penalty: float, tol: float, steps: int, start: Fitted | None = None
+    ) -> Fitted:
         """The weights of least L; from naive Bayes, or from where another penalty has led."""
         naive, w = self._naive(task.statistics, task.design), task.w
         total = float(w.sum())
@@ -207,7 +211,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         else:
             design = task.design
         begin = naive if start is None else (start.B, start.b)
-        towards = naive[0] if self.pull == "naive" else None
+        towards = naive[0] if pull == "naive" else None
         if len(naive[1]) < 2:
             return Fitted(naive[0], naive[1], (np.nan,), True)
         return fit_ridge(
@@ -224,8 +228,33 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         B[: design.cells][~last] = theta - theta.mean(axis=1, keepdims=True)
         return B, b - b.mean()
 
-    def _choose(self, frame: Frame, schema: Schema, task: Task, table: CodedTable) -> float:
-        """The penalty under which rows that were left out are foretold best; cuts and counts are made without them too."""
+    def _choose(self, frame: Frame, schema: Schema, task: Task, table: CodedTable) -> tuple[str, float]:
+        """The pull and the penalty under which rows that were left out are foretold best."""
+        pulls = PULLS if self.pull == "auto" else (self.pull,)
+        penalties = PENALTIES if isinstance(self.penalty, str) else (float(self.penalty),)
+        if len(pulls) * len(penalties) == 1:
+            return pulls[0], penalties[0]
+        parts = self._parts(frame, schema, task, table)
+        total = sum(float(held.w.sum()) for _, held in parts)
+        found, least = (pulls[0], 1.0 if len(penalties) > 1 else penalties[0]), np.inf
+        for pull in pulls if parts else ():
+            best, worse, starts = np.inf, 0, dict[int, Fitted]()
+            for penalty in penalties:
+                loss = 0.0
+                for f, (rest, held) in enumerate(parts):
+                    starts[f] = self._fit(rest, pull, penalty, ROUGH, STEPS, starts.get(f))
+                    eta = held.design.scores(self._tables(rest, starts[f]), starts[f].b)
+                    loss += float(held.w @ (normalise(eta)[1] - eta[np.arange(len(eta)), held.y])) / total
+                if loss < least - WORTH:
+                    found, least = (pull, penalty), loss
+                if loss < best - WORTH:
+                    best, worse = loss, 0
+                elif (worse := worse + 1) == PATIENCE:
+                    break
+        return found
+
+    def _parts(self, frame: Frame, schema: Schema, task: Task, table: CodedTable) -> list[tuple[Task, Task]]:
+        """(The other rows, the fold) of every fold; cuts and counts are made without the fold too."""
         w = None if (task.w == 1).all() else task.w
         parts = list[tuple[Task, Task]]()
         for rows, mass in folds_of(_told_apart(frame, schema, table), task.y, w, FOLDS):
@@ -235,23 +264,10 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
             if len(rest):
                 own = None if w is None else left[rest]
                 made, _ = self._task(frame.take_rows(rest), schema, task.y[rest], own)
-                coded = code_known(frame.take_rows(rows), made.statistics.schema, made.statistics.cuts, self.n_jobs)
-                parts.append(
-                    (made, Task(self._design(frame.take_rows(rows), coded), made.statistics, task.y[rows], held))
-                )
-        total = sum(float(held.w.sum()) for _, held in parts)
-        best, least, worse, starts = 1.0, np.inf, 0, dict[int, Fitted]()
-        for penalty in PENALTIES if parts else ():
-            loss = 0.0
-            for f, (rest_, held_) in enumerate(parts):
-                starts[f] = self._fit(rest_, penalty, ROUGH, STEPS, starts.get(f))
-                eta = held_.design.scores(self._tables(rest_, starts[f]), starts[f].b)
-                loss += float(held_.w @ (normalise(eta)[1] - eta[np.arange(len(eta)), held_.y]))
-            if loss < least - WORTH * total:
-                best, least, worse = penalty, loss, 0
-            elif (worse := worse + 1) == PATIENCE:
-                break
-        return best
+                asked = frame.take_rows(rows)
+                coded = code_known(asked, made.statistics.schema, made.statistics.cuts, self.n_jobs)
+                parts.append((made, Task(self._design(asked, coded), made.statistics, task.y[rows], held)))
+        return parts
 
     def _tables(self, task: Task, found: Fitted) -> Floats:
         """The weights as tables of values, those of numbers below; a gap that training never had says what its

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...bayes.a2de import A2DE
 from ...bayes.aode import AODE
-from ...bayes.discriminative import DiscriminativeNB
+from ...bayes.discriminative import PULLS, DiscriminativeNB
 from ...bayes.factored import DENSITIES
 from ...bayes.kdb import KDB
 from ...bayes.lazy import RowStore
@@ -42,6 +42,7 @@ from .form import (
     tuple_of,
     value,
     whole,
+    word,
 )
 from .form import nothing as none
 
@@ -147,7 +148,19 @@ def _kdb(model: KDB) -> None:
 
 def _discriminative(model: DiscriminativeNB) -> None:
     found, K = coded(model), len(coded(model).schema.classes)
-    needs(model, "log_odds_", "coef_", "intercept_", "mean_", "sd_", "_where", "penalty_", "n_iter_", "loss_curve_")
+    needs(
+        model,
+        "log_odds_",
+        "coef_",
+        "intercept_",
+        "mean_",
+        "sd_",
+        "_where",
+        "pull_",
+        "penalty_",
+        "n_iter_",
+        "loss_curve_",
+    )
     cells, where = sum(found.sizes) + len(found.schema), model._where
     need(model.log_odds_.shape == (cells, K), "there must be a weight of every value, and of a gap in every column")
     need(model.intercept_.shape == (K,), "there must be an intercept of every class")
@@ -192,6 +205,7 @@ FORMS = {
                 "mean_": floats(1),
                 "sd_": floats(1),
                 "_where": tuple_of(natural()),
+                "pull_": word(*PULLS),
                 "penalty_": finite,
                 "n_iter_": natural(),
                 "loss_curve_": floats(1, finite=False),

@@ -109,8 +109,7 @@ template <typename C, typename N> void way(const One<N>& tree, const CodedRows<C
     std::fill(p, p + K, 1.0 / static_cast<double>(K));
     for (std::int32_t node = 0; node >= 0; node = next(tree, rows, node, row)) {
         const N* counts = tree.counts + static_cast<std::size_t>(node) * K;
-        const double whole = total(counts, K);
-        for (std::size_t k = 0; k < K; ++k) p[k] = leaned(static_cast<double>(counts[k]), whole, c, p[k]);
+        lean(K, [&](std::size_t k) { return static_cast<double>(counts[k]); }, total(counts, K), [c](std::size_t) { return c; }, p);
     }
 }
 
@@ -149,8 +148,7 @@ template <typename N> void posteriors(const One<N>& tree, std::size_t nodes, std
     for (std::size_t i = 0; i < nodes; ++i) {
         double* own = said + i * K;  // what the node above says, till now
         const N* counts = tree.counts + i * K;
-        const double whole = total(counts, K);
-        for (std::size_t k = 0; k < K; ++k) own[k] = leaned(static_cast<double>(counts[k]), whole, c, own[k]);
+        lean(K, [&](std::size_t k) { return static_cast<double>(counts[k]); }, total(counts, K), [c](std::size_t) { return c; }, own);
         if (tree.column[i] < 0) continue;
         std::copy(own, own + K, said + static_cast<std::size_t>(tree.child[i]) * K);
         std::copy(own, own + K, said + static_cast<std::size_t>(tree.child[i] + 1) * K);
@@ -208,8 +206,8 @@ void forest_truth(const CodedRows<C>& rows, const Forest<N>& forest, const std::
             std::fill(p.begin(), p.end(), 1.0 / static_cast<double>(K));
             for (std::int32_t node = 0; node >= 0; node = next(tree, rows, node, row)) {
                 const N* counts = tree.counts + static_cast<std::size_t>(node) * K;
-                const double whole = total(counts, K), own = static_cast<double>(counts[y[r]]);
-                for (std::size_t g = 0; g < G; ++g) p[g] = leaned(own, whole, cs[g], p[g]);
+                const double own = static_cast<double>(counts[y[r]]);
+                lean(G, [own](std::size_t) { return own; }, total(counts, K), [&](std::size_t g) { return cs[g]; }, p.data());
             }
             for (std::size_t g = 0; g < G; ++g) out[r * G + g] += p[g];
             ++used[r];

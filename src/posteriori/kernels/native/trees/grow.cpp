@@ -28,7 +28,8 @@ class Sides {
     const bool gini, whole;
     const double* const logs;
     std::vector<double> left, right;
-    double of_left = 0, of_right = 0;  // Σ g(n_c)
+    std::vector<int> there;  // classes of the node
+    double of_left = 0, of_right = 0, of_node = 0;  // Σ g(n_c)
 
   public:
     double n_left = 0, n_right = 0;
@@ -41,12 +42,21 @@ class Sides {
         return x > 0 ? x * std::log(x) : 0.0;
     }
 
+    // All on the right, of a node that has these classes.
     void start(const double* counts, double n) {
-        std::fill(left.begin(), left.end(), 0.0);
-        std::copy(counts, counts + right.size(), right.begin());
-        of_left = of_right = n_left = 0, n_right = n;
-        for (const double x : right) of_right += g(x);
+        for (const int c : there) left[c] = 0, right[c] = counts[c];
+        of_left = n_left = 0, of_right = of_node, n_right = n;
     }
+
+    // Σ g(n_c) of a node.
+    double enter(const double* counts) {
+        there.clear(), of_node = 0;
+        for (std::size_t c = 0; c < left.size(); ++c)
+            if (counts[c] > 0) there.push_back(static_cast<int>(c)), of_node += g(counts[c]);
+        return of_node;
+    }
+
+    const std::vector<int>& present() const { return there; }
 
     void move(std::uint32_t c, double w) {
         of_left -= g(left[c]), of_right -= g(right[c]);
@@ -87,6 +97,7 @@ template <typename C> class Grower {
     std::vector<std::int32_t> ends;          // places of codes
     std::vector<std::uint64_t> sorted;       // code and place of a node's rows, in the order of codes
     std::vector<std::int32_t> present;       // values of a named column
+    std::vector<std::pair<double, std::int32_t>> order;  // of them, by the share of a class
     Sides sides;
 
   public:
@@ -142,10 +153,8 @@ template <typename C> class Grower {
         for (int c = 0; c < K; ++c) n += counts[c], most = std::max(most, counts[c]);
         Split found;
         if (most >= n || n < 2 * how.least) return found;  // all of one class
-        sides.start(counts, n);
-        double base = 0;  // the worth of no split
-        for (int c = 0; c < K; ++c) base += sides.g(counts[c]);
-        base = how.criterion == Criterion::gini ? base / n : base - sides.g(n);
+        const double whole = sides.enter(counts);
+        const double base = how.criterion == Criterion::gini ? whole / n : whole - sides.g(n);  // the worth of no split
         const int d = data.d();
         const int wanted = how.tried > 0 ? std::min(how.tried, d) : d;
         int tried = 0;
@@ -189,11 +198,10 @@ template <typename C> class Grower {
             for (std::int32_t i = from; i < to; ++i) cells[static_cast<std::size_t>(codes[rows[i]]) * K + classes[i]] += mass[i];
             for (std::int32_t v = 0; v < size; ++v) {
                 const double* cell = cells.data() + static_cast<std::size_t>(v) * K;
-                bool any = false;
-                for (int c = 0; c < K && !any; ++c) any = cell[c] > 0;
-                if (!any) continue;
+                const auto& there = sides.present();
+                if (std::none_of(there.begin(), there.end(), [&](int c) { return cell[c] > 0; })) continue;
                 if (before >= 0) judge(j, n, base, found, before, v);
-                for (int c = 0; c < K; ++c)
+                for (const int c : there)
                     if (cell[c] > 0) sides.move(static_cast<std::uint32_t>(c), cell[c]);
                 before = v;
             }
@@ -249,20 +257,20 @@ template <typename C> class Grower {
             first = K == 2 ? 0 : static_cast<int>(random.pick([&](auto c) { return counts[c]; }, K, n));
             last = first + 1;
         }
-        std::vector<std::pair<double, std::int32_t>> order(present.size());
+        order.resize(present.size());
         for (int c = first; c < last; ++c) {
             if (counts[c] <= 0) continue;
             for (std::size_t i = 0; i < present.size(); ++i) {
                 const double* cell = cells.data() + static_cast<std::size_t>(present[i]) * K;
                 double whole = 0;
-                for (int k = 0; k < K; ++k) whole += cell[k];
+                for (const int k : sides.present()) whole += cell[k];
                 order[i] = {cell[c] / whole, present[i]};
             }
             std::sort(order.begin(), order.end());
             sides.start(counts, n);
             for (std::size_t i = 0; i + 1 < order.size(); ++i) {
                 const double* cell = cells.data() + static_cast<std::size_t>(order[i].second) * K;
-                for (int k = 0; k < K; ++k)
+                for (const int k : sides.present())
                     if (cell[k] > 0) sides.move(static_cast<std::uint32_t>(k), cell[k]);
                 const double before = found.column == j ? found.value : -1;
                 const int was = found.column;

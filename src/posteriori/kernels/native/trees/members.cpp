@@ -20,7 +20,8 @@ constexpr std::size_t BLOCK = 256;
 
 double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0.0; }
 
-// What leaving a row out leaves of its cell and its context, and what the rung below says of it.
+// What leaving a row out leaves of its cell and its context, and what the rung below says of it; of all rows that were drawn
+// equally often and have the same cell, w being what they weigh together.
 struct Left {
     double n, N, below, w;
 };
@@ -66,24 +67,36 @@ template <typename C> class Grower {
     const int K, d;
     Xoshiro random;
     std::vector<std::int32_t> rows;   // drawn ones,
-    std::vector<double> w;            // how often,
+    std::vector<std::uint32_t> w;     // how often,
     std::vector<std::uint32_t> c;     // and their classes
-    double n = 0;
+    double n = 0, of_classes = 0;     // of_classes = Σ g(n_y)
     std::vector<std::uint16_t> codes; // [column][row]
-    std::vector<double> of_class, cells, across;
-    std::vector<double> logs;         // N ln N of whole numbers
+    std::vector<std::uint32_t> of_class, cells, pair;  // counts; the code and class of each row, as one number
+    std::vector<double> within;       // Σ g(n_xy) of each column
+    std::vector<double> logs;         // g(n) = n ln n of whole numbers
     Member member;
 
     const std::uint16_t* column(int j) const { return codes.data() + static_cast<std::size_t>(j) * rows.size(); }
-    double g(double x) const { return x < static_cast<double>(logs.size()) ? logs[static_cast<std::size_t>(x)] : x_log_x(x); }
+    double g(std::uint32_t x) const { return x < logs.size() ? logs[x] : x_log_x(x); }
+
+    // Σ g over the first m cells, in four sums that do not wait for each other.
+    double information(std::size_t m) const {
+        double sum[4] = {};
+        std::size_t i = 0;
+        for (; i + 4 <= m; i += 4)
+            for (int q = 0; q < 4; ++q) sum[q] += g(cells[i + q]);
+        for (; i < m; ++i) sum[0] += g(cells[i]);
+        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
 
   public:
     Grower(const CodedRows<C>& data, const std::uint32_t* y, int K, const double* bag, std::uint64_t seed)
         : data(data), y(y), K(K), d(data.d()), random(seed ^ 0x6b44424d656d6265u), of_class(K) {
         for (std::size_t r = 0; r < data.n; ++r) {
             if (bag[r] <= 0) continue;
-            rows.push_back(static_cast<std::int32_t>(r)), w.push_back(bag[r]), c.push_back(y[r]);
-            of_class[y[r]] += bag[r], n += bag[r];
+            const auto times = static_cast<std::uint32_t>(bag[r]);
+            rows.push_back(static_cast<std::int32_t>(r)), w.push_back(times), c.push_back(y[r]);
+            of_class[y[r]] += times, n += times;
         }
         logs.resize(std::min<std::size_t>(static_cast<std::size_t>(n) + 1, 4096));
         for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = x_log_x(static_cast<double>(i));
@@ -132,58 +145,54 @@ template <typename C> class Grower {
         for (std::size_t i = 0; i < rows.size(); ++i) to[i] = value[from[rows[i]]];
     }
 
-    // n I(X;Y) = Σ g(n_xy) − Σ g(n_x) − Σ g(n_y) + g(n)
+    // n I(X;Y) = Σ g(n_xy) − Σ g(n_x) − Σ g(n_y) + g(n), but for what is the same for all columns.
     double tells(int j) {
-        const int V = member.sizes[j];
-        cells.assign(static_cast<std::size_t>(V) * K, 0.0);
+        const std::size_t V = member.sizes[j];
+        cells.assign(V * K, 0);
         const auto* x = column(j);
         for (std::size_t i = 0; i < rows.size(); ++i) cells[static_cast<std::size_t>(x[i]) * K + c[i]] += w[i];
-        double sum = g(n);
-        for (int k = 0; k < K; ++k) sum -= g(of_class[k]);
-        for (int v = 0; v < V; ++v) {
-            double all = 0;
-            for (int k = 0; k < K; ++k) all += cells[static_cast<std::size_t>(v) * K + k], sum += g(cells[static_cast<std::size_t>(v) * K + k]);
+        within[j] = information(V * K);
+        double sum = within[j];
+        for (std::size_t v = 0; v < V; ++v) {
+            std::uint32_t all = 0;
+            for (int k = 0; k < K; ++k) all += cells[v * K + k];
             sum -= g(all);
         }
         return sum;
     }
 
-    // max(0, I(Xi;Xj|Y) − K (Vi−1)(Vj−1)/2n); nothing is counted where what is charged exceeds all that could be told.
+    // Reads column i for what others tell of it.
+    void hold(int i) {
+        const auto* a = column(i);
+        pair.resize(rows.size());
+        for (std::size_t r = 0; r < rows.size(); ++r) pair[r] = static_cast<std::uint32_t>(a[r]) * K + c[r];
+    }
+
+    // max(0, I(Xi;Xj|Y) − K (Vi−1)(Vj−1)/2n) of the column i that is held; nothing is counted where what is charged exceeds all
+    // that could be told. n I(Xi;Xj|Y) = Σ g(n_xiy xj) − Σ g(n_xiy) − Σ g(n_xjy) + Σ g(n_y).
     double tells(int i, int j) {
         const double Vi = member.sizes[i], Vj = member.sizes[j], charge = K * (Vi - 1) * (Vj - 1) / (2 * n);
         if (charge >= std::log(std::min(Vi, Vj))) return 0.0;
-        const std::size_t wide = static_cast<std::size_t>(Vj), table = static_cast<std::size_t>(Vi) * wide;
-        cells.assign(table * K, 0.0);
-        const auto *a = column(i), *b = column(j);
-        for (std::size_t r = 0; r < rows.size(); ++r) cells[c[r] * table + a[r] * wide + b[r]] += w[r];
-        double sum = 0;
-        for (int k = 0; k < K; ++k) {
-            if (of_class[k] <= 0) continue;
-            const double* cell = cells.data() + k * table;
-            across.assign(wide, 0.0);
-            for (std::size_t u = 0; u < static_cast<std::size_t>(Vi); ++u) {
-                double all = 0;
-                for (std::size_t v = 0; v < wide; ++v) {
-                    const double x = cell[u * wide + v];
-                    all += x, across[v] += x, sum += g(x);
-                }
-                sum -= g(all);
-            }
-            for (const double x : across) sum -= g(x);
-            sum += g(of_class[k]);
-        }
-        return std::max(0.0, sum / n - charge);
+        const std::size_t step = static_cast<std::size_t>(member.sizes[i]) * K, room = step * member.sizes[j];
+        if (cells.size() < room) cells.resize(room);
+        std::fill(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(room), 0);
+        const auto* b = column(j);
+        for (std::size_t r = 0; r < rows.size(); ++r) cells[b[r] * step + pair[r]] += w[r];
+        return std::max(0.0, (information(room) - within[i] - within[j] + of_classes) / n - charge);
     }
 
     void choose_parents(std::size_t most) {
         const int most_looked = std::clamp(LOOKS / d, FEWEST_CANDIDATES, CANDIDATES);
         std::vector<double> told(d);
         std::vector<int> order(d), before;
+        within.resize(d), of_classes = 0;
+        for (const auto k : of_class) of_classes += g(k);
         for (int j = 0; j < d; ++j) told[j] = tells(j), order[j] = j;
         std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return told[a] > told[b]; });
         for (int q = 1; q < d; ++q) {
             const int i = order[q];
             before.assign(order.begin(), order.begin() + q);
+            hold(i);
             const int looked = std::min(q, most_looked);
             double best[2] = {-INFINITY, -INFINITY};
             int who[2] = {-1, -1};
@@ -205,13 +214,32 @@ template <typename C> class Grower {
         }
     }
 
+    // The rows of the bag in groups of the same cell and weight: which is whose, and a row of each. Where cells are many and
+    // rows few a row is a group of its own.
+    std::size_t groups(const std::vector<std::size_t>& at, std::size_t room, std::vector<std::uint32_t>& whose, std::vector<std::uint32_t>& first) {
+        first.clear();
+        const std::size_t weights = *std::max_element(w.begin(), w.end());
+        if (room * weights > 8 * at.size()) {
+            first.resize(at.size());
+            for (std::size_t r = 0; r < at.size(); ++r) whose[r] = first[r] = static_cast<std::uint32_t>(r);
+            return at.size();
+        }
+        std::vector<std::uint32_t> place(room * weights, UINT32_MAX);
+        for (std::size_t r = 0; r < at.size(); ++r) {
+            auto& known = place[at[r] * weights + w[r] - 1];
+            if (known == UINT32_MAX) known = static_cast<std::uint32_t>(first.size()), first.push_back(static_cast<std::uint32_t>(r));
+            whose[r] = known;
+        }
+        return first.size();
+    }
+
     // The counts, the concentrations and the tables of a column.
     void count(int i) {
         const std::size_t V = member.sizes[i], m = rows.size();
         const int* parent = member.parents.data() + 2 * i;
-        std::vector<Left> left(m);
-        for (std::size_t r = 0; r < m; ++r) left[r] = {0, 0, 1.0 / static_cast<double>(V), w[r]};
+        std::vector<Left> left, lower;
         std::vector<std::size_t> context(m, 0), at(m);
+        std::vector<std::uint32_t> whose(m, 0), under(m), first;
         std::vector<double> below;  // θ of the rung below, [context][x][y]
         std::size_t contexts = 1, wider = 1;
         for (int l = 0; l < 3 && (l == 0 || parent[l - 1] >= 0); ++l) {
@@ -227,7 +255,14 @@ template <typename C> class Grower {
                 at[r] = (context[r] * V + x[r]) * K + c[r];
                 n[at[r]] += w[r], N[context[r] * K + c[r]] += w[r];
             }
-            for (std::size_t r = 0; r < m; ++r) left[r].n = n[at[r]] - w[r], left[r].N = N[context[r] * K + c[r]] - w[r];
+            under.swap(whose), lower.swap(left);
+            if (l == 0) lower.assign(1, {0, 0, 1.0 / static_cast<double>(V), 0});
+            left.resize(groups(at, n.size(), whose, first));
+            for (std::size_t q = 0; q < first.size(); ++q) {
+                const auto r = first[q];
+                left[q] = {n[at[r]] - w[r], N[context[r] * K + c[r]] - w[r], lower[under[r]].below, 0};
+            }
+            for (std::size_t r = 0; r < m; ++r) left[whose[r]].w += w[r];
             const double conc = best_concentration(left);
             for (auto& r : left) r.below = leaned(r.n, r.N, conc, r.below);
             std::vector<double> theta(n.size());
@@ -235,8 +270,8 @@ template <typename C> class Grower {
                 for (std::size_t v = 0; v < V; ++v)
                     for (int k = 0; k < K; ++k) {
                         const std::size_t cell = (u * V + v) * K + k;
-                        const double under = l == 0 ? 1.0 / static_cast<double>(V) : below[((u / wider) * V + v) * K + k];
-                        theta[cell] = leaned(n[cell], N[u * K + k], conc, under);
+                        const double base = l == 0 ? 1.0 / static_cast<double>(V) : below[((u / wider) * V + v) * K + k];
+                        theta[cell] = leaned(n[cell], N[u * K + k], conc, base);
                     }
             for (const double t : theta) member.tables.push_back(std::log(static_cast<float>(t)));
             below = std::move(theta);
