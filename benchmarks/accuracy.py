@@ -106,6 +106,7 @@ def models() -> dict[str, Callable[[list[str], list[str]], Any]]:
         "tree": lambda n, w: po.BayesTree(),
         "forest": lambda n, w: po.BayesForest(random_state=0),
         "boosted": lambda n, w: po.BoostedBayes(random_state=0),
+        "discriminative": lambda n, w: po.DiscriminativeNB(),
         "kdb": lambda n, w: po.KDB(),
         "naive": lambda n, w: po.NaiveBayes(),
     }

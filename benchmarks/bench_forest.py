@@ -1,11 +1,11 @@
-"""BayesForest beside RandomForestClassifier(500, n_jobs=2): fit, prediction a row, file, over rows × columns × classes × kinds.
+"""BayesForest beside RandomForestClassifier(500, n_jobs=2): fit, prediction and file over a grid of tables.
 
     python benchmarks/bench_forest.py [--least N] [--most N] [--million]
 
 A cell is a table of so many rows, columns and classes, its columns numbers or categories (six values, as whole numbers; the
 peer gets them as numbers, ours is told that they are categories). A third of the columns tell of the class. Where 500 trees
-take long the peer grows 50, and its figures are multiplied by ten: time and size are linear in the trees. `--million` is the
-one table of 1,000,000 × 40, with trees counted down on both sides.
+take long the peer grows 50, and its figures are multiplied by ten: time and size are linear in the trees. `--million` is
+the one table of 1,000,000 × 40, of a few trees on both sides.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def grid(least: int, most: int) -> None:
         f"python benchmarks/bench_forest.py --least {least} --most {most}",
         ["rows", "columns", "classes", "kind", "our fit", "fit", "predict, 2,000 rows", "file"],
         rows,
-        "The peer's figure over ours: seconds of fit, seconds of predict_proba, bytes of joblib's file over those of `po.save`; "
-        "wanted 3×, 1× and 1×. 2 threads, best of up to three (five) rounds by turns; above 2,000 rows the peer grows 50 trees "
-        "and its figures are multiplied by ten.",
+        "The peer's figure over ours: seconds of fit, seconds of predict_proba, bytes of the file; "
+        "wanted 3×, 1× and 1×. 2 threads, best of up to three (five) rounds by turns; above 2,000 rows the peer grows 50 "
+        "trees and its figures are multiplied by ten. Files by `po.save` and `joblib.dump`.",
     )
 
 
@@ -105,7 +105,7 @@ def million(trees: int = 4, members: int = 2) -> None:
         "python benchmarks/bench_forest.py --million",
         ["a tree", "a member", "150 trees, 30 members", "a tree of the peer", "500 of them", "ratio"],
         [row],
-        f"Numbers, 2 classes, 2 threads. {trees} and {2 * trees} trees, {members} and {2 * members} members were grown, and 2 "
+        f"Numbers, 2 classes, 2 threads. {trees} and {2 * trees} trees, {members} and {2 * members} members were grown, 2 "
         "trees of the peer; the rest is reckoned from the differences, since 500 of its trees take most of an hour.",
     )
 

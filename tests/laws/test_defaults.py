@@ -358,12 +358,12 @@ def test_no_model_is_forgotten() -> None:
 
 
 AT_LEAST_0, AT_LEAST_1, ABOVE_0 = "[0.0, inf)", "[1, inf)", "(0.0, inf)"
+SMOOTHING = "[0.0, 1e+290]"  # beyond, sums of λ are no floats
 BOUNDS = {  # of a parameter that is a number, whichever model has it
-    **dict.fromkeys(
-        ["alpha", "backoff", "background", "binarize", "epsilon", "gamma", "max_seconds", "min_frequency"], AT_LEAST_0
-    ),
+    **dict.fromkeys(["background", "binarize", "epsilon", "gamma", "max_seconds"], AT_LEAST_0),
+    **dict.fromkeys(["alpha", "backoff", "min_frequency", "smoothing"], SMOOTHING),
     **dict.fromkeys(["ccp_alpha", "min_weight_leaf", "penalty"], AT_LEAST_0),
-    **dict.fromkeys(["reg_covar", "smoothing", "unlabelled_weight", "var_smoothing"], AT_LEAST_0),
+    **dict.fromkeys(["reg_covar", "unlabelled_weight", "var_smoothing"], AT_LEAST_0),
     **dict.fromkeys(["batch_size", "bins", "max_classes", "max_components", "min_categories", "n_classes"], AT_LEAST_1),
     **dict.fromkeys(["n_clusters", "n_components", "n_init", "n_neighbors", "verbose_interval"], AT_LEAST_1),
     **dict.fromkeys(["max_depth", "n_members", "n_trees"], AT_LEAST_1),
@@ -382,7 +382,7 @@ BOUNDS = {  # of a parameter that is a number, whichever model has it
 }
 OTHER_BOUNDS = {
     **{(name, "max_iter"): "[0, inf)" for name in ("DiscriminativeNB", "GaussianMixture")},
-    ("DiscriminativeNB", "smoothing"): ABOVE_0,
+    ("DiscriminativeNB", "smoothing"): "(0.0, 1e+290]",
     ("BoostedBayes", "max_rounds"): "[1, 1000000]",
     ("BoostedBayes", "max_depth"): "[1, 30]",
     ("BoostedBayes", "learning_rate"): "(0.0, 1.0]",

@@ -17,7 +17,7 @@ from ..bayes.tables import ReadsTables
 from ..budget import refuse_over
 from ..estimator import MAX_MEMORY, N_JOBS
 from ..kernels.trees import Codes, Trees, grow_trees
-from ..smoothing import backoff
+from ..smoothing import MOST_SMOOTHING, backoff
 from ..statistics.cuts import CodedTable
 from ..table.encode import Seen
 from ..table.rows import Rows, read_rows
@@ -81,7 +81,7 @@ class BayesTree(ReadsTables, Learner):
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_weight_leaf": [Interval(Real, 0, np.inf, closed="left")],
         "ccp_alpha": [StrOptions({"auto"}), Interval(Real, 0, np.inf, closed="left")],
-        "backoff": [StrOptions({"auto"}), Interval(Real, 0, np.inf, closed="left")],
+        "backoff": [StrOptions({"auto"}), Interval(Real, 0, MOST_SMOOTHING, closed="both")],
         "kinds": [object],  # the table knows its columns
         "class_weight": [StrOptions({"balanced"}), Mapping, None],
         "max_memory": MAX_MEMORY,
