@@ -122,3 +122,15 @@ def test_a_histogram_is_equal_to_histograms_only():
     some = Histogram.of([1.0], [0], 2)
     assert (some == 3) is False
     assert (some != Histogram.zero(2)) is True
+
+
+@given(columns(), st.sampled_from([0.0, 0.5, 1e-320]), st.sets(st.integers(0, 2), min_size=1))
+def test_no_value_stays_that_nobody_has(case, factor, kept):
+    x, y = case
+    kept = sorted(kept)
+    h = Histogram.of(x, y, 3, weights=np.ones(len(x)))
+    some = np.isin(y, kept)
+    assert h.classes(kept) == Histogram.of(x[some], np.searchsorted(kept, y[some]), len(kept), np.ones(some.sum()))
+    for found in (h.scaled(factor), h.scaled(1e-10).scaled(factor), h.classes(kept)):
+        assert found.table.any(axis=1).all()
+        assert len(found.values) == len(found.table)

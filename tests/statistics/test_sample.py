@@ -130,3 +130,14 @@ def test_one_row_too_many_is_not_forgotten(weight):
 def test_a_sample_is_equal_to_samples_only():
     assert (Sample.zero(2, 3) == 3) is False
     assert (Sample.zero(2, 3) == Sample.zero(2, 3)) is True
+
+
+@given(tables(), st.sampled_from([0.0, 0.5, 1e-320]), st.sets(st.integers(0, 2), min_size=1))
+def test_no_row_stays_that_nobody_has(case, factor, kept):
+    x, y = case
+    kept = sorted(kept)
+    held = made(x, y, np.ones(len(x)))
+    for found in (held.scaled(factor), held.scaled(1e-10).scaled(factor), held.classes(kept)):
+        assert found.table.any(axis=1).all()
+        assert len(found.hashes) == len(found.cells) == len(found.table)
+    assert held.classes(kept).table.sum() == np.isin(y, kept).sum()

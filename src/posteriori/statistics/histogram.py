@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Bools, Floats
 from ..errors import NotLearned, StatisticsError
 from ..kernels import densities as kernels
 
@@ -157,9 +157,18 @@ class Histogram:
 
     def scaled(self, factor: float) -> Histogram:
         """N·factor: what decay leaves of the past."""
-        if factor == 0:
-            return replace(Histogram.zero(self.n_classes, weighted=True), columns=self.columns)
-        return replace(self, table=self.table * float(factor))
+        return self._counted(self.table * float(factor))
+
+    def classes(self, kept: Any) -> Histogram:
+        """Some of the classes; a value that only others had goes with them."""
+        return self._counted(self.table[:, kept])
+
+    def _counted(self, table: Array) -> Histogram:
+        """These counts of the values, of which those that nobody has are left out."""
+        some: Bools = (table != 0).any(axis=1)
+        if some.any() and some.all():
+            return replace(self, table=table)
+        return Histogram(self.values[some], table[some], self.level if some.any() else 0, self.columns)
 
     def coarser(self, most: int) -> Histogram:
         """The same rows in at most so many cells."""

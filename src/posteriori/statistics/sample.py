@@ -126,7 +126,7 @@ class Sample:
 
     def scaled(self, factor: float) -> Sample:
         """N·factor: what decay leaves of the past."""
-        return Sample(self.hashes, self.cells, self.table * float(factor), self.level)
+        return self._with(self.table * float(factor))
 
     def take_classes(self, codes: Any, n_classes: int) -> Sample:
         """The same rows under other class codes: old class c becomes `codes[c]` of `n_classes`."""
@@ -135,8 +135,13 @@ class Sample:
         return Sample(self.hashes, self.cells, table, self.level)
 
     def classes(self, kept: Any) -> Sample:
-        """Some of the classes; the others have no rows."""
-        return Sample(self.hashes, self.cells, self.table[:, kept], self.level)
+        """Some of the classes; a row that only others had goes with them."""
+        return self._with(self.table[:, kept])
+
+    def _with(self, table: Array) -> Sample:
+        """These counts of the rows, of which those that nobody has are left out."""
+        some = table.any(axis=1)
+        return Sample(self.hashes[some], self.cells[some], table[some], self.level)
 
     def columns(self, where: Sequence[int]) -> Sample:
         """The same rows with their columns in another order."""

@@ -261,7 +261,7 @@ class Statistics:
             cells=cells,
             words=words,
             moments=self.moments.taken(kept),
-            histograms=tuple(replace(h, table=h.table[:, kept]) for h in self.histograms),
+            histograms=tuple(h.classes(kept) for h in self.histograms),
             joints=tuple(j.moved(self.schema, schema) for j in self.joints),
             sample=self.sample and self.sample.classes(kept),
         )
