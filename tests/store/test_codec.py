@@ -285,3 +285,25 @@ def test_classes_and_values_keep_their_types(kind, where):
     assert twin.classes_.dtype == model.classes_.dtype
     np.testing.assert_array_equal(twin.predict(X), model.predict(X))
     np.testing.assert_array_equal(twin.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("ends", "good"),
+    [
+        ([1, 1, 3], True),
+        ([1, 3, 2], False),
+        ([-1, 2, 3], False),
+        ([1, 2], False),
+        ([1, 4], False),
+        ([2**63 - 1, -(2**63) + 4, 3], False),  # each less the last is above 0 in 64 bits, and each text would be all
+    ],
+)
+def test_texts_end_one_after_another(ends, good):
+    arrays = [np.array(ends, np.int64), np.frombuffer(b"abc", np.uint8)]
+    text = '{"is":"tuple","as":"text","ends":{"is":"array","at":0},"of":{"is":"array","at":1}}'
+    reader = Reader(arrays, Budget(1 << 20))
+    if good:
+        assert reader.value(text) == ("a", "", "bc")
+        return
+    with pytest.raises(ModelFileError, match="texts must end one after another"):
+        reader.value(text)

@@ -228,7 +228,8 @@ class Reader:
                 np.dtype(np.uint8),
             ):
                 raise ModelFileError("texts are bytes, and where each ends")
-            if (np.diff(ends, prepend=0) < 0).any() or (int(ends[-1]) if len(ends) else 0) != len(text):
+            last = int(ends[-1]) if len(ends) else 0  # differences of ends may not fit into their type
+            if last != len(text) or (len(ends) and ends[0] < 0) or (ends[1:] < ends[:-1]).any():
                 raise ModelFileError("texts must end one after another, the last where their bytes do")
             self._budget.spend(texts_take(text, len(ends)), "a list of texts")
             texts, bits, begin = list[Any](), memoryview(text), 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from .form import Fields, Form, anything, text, whole
+from .form import Fields, Form, anything, need, text, whole
 
 
 def _read(*names: str) -> Any:
@@ -18,7 +18,9 @@ def _interval(fields: Fields) -> Any:
 
 
 def _period(fields: Fields) -> Any:
-    return pd.Period(ordinal=fields["ordinal"], freq=fields["freqstr"])
+    made = pd.Period(ordinal=fields["ordinal"], freq=fields["freqstr"])
+    need(isinstance(made, pd.Period), "a Period must be one, and not a missing cell")  # −2⁶³ is NaT
+    return made
 
 
 ENDS = {"left": anything, "right": anything, "closed": text}

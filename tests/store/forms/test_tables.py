@@ -1,0 +1,134 @@
+"""What a schema in a file must hold: columns of one length, values that are different, a reading that can be read."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from posteriori.errors import NotStorable
+from posteriori.store.forms.tables import is_distinct
+from posteriori.table.reading import Reading
+from posteriori.table.schema import Column, Schema
+
+from .refusals import GONE, judged, remade
+
+SCHEMA = Schema(
+    (
+        Column("sky", "categorical", ("blue", "grey", "red"), frozenset({"red"})),
+        Column("wind", "numeric"),
+        Column("warm", "binary", (False, True)),
+    ),
+    classes=("in", "out"),
+    declared_classes=frozenset({"in"}),
+    target="where",
+    notes=("one", "two"),
+)
+READING = Reading(("unknown",), ",", (("day", "%d.%m.%Y"), ("when", "ISO8601")), (-1.0, 0.0, 2.5), False)
+
+
+def no(n):
+    return np.zeros(n, dtype=np.bool_)
+
+
+@pytest.mark.parametrize("reading", [Reading(), READING, Reading(missing=()), Reading(edges=(1,))])
+def test_a_schema_comes_back_with_all_that_it_says(reading):
+    held = dataclasses.replace(SCHEMA, reading=reading)
+    made = remade(held)
+    assert made == held
+    assert (made.notes, made.reading, made.columns) == (held.notes, reading, held.columns)
+    assert [c.declared for c in made.columns] == [{"red"}, set(), set()]
+    assert remade(held, {"reading": GONE}).reading == Reading()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"names": ("sky", "wind", "sky")}, "duplicate columns"),
+        ({"names": ("sky", "wind")}, "the name, the kind and the size of every column"),
+        ({"kinds": ("categorical", "numeric")}, "the name, the kind and the size of every column"),
+        ({"sizes": np.array([3, 0])}, "the name, the kind and the size of every column"),
+        ({"sizes": np.array([3, 1, 1])}, None),
+        ({"sizes": np.array([3, 0, 1])}, "as many values as its sizes say"),
+        ({"sizes": np.array([3, 0, 3])}, "as many values as its sizes say"),
+        ({"sizes": np.array([2**62, 2**62, 2**63 - 1])}, "as many values as its sizes say"),
+        ({"declared": no(4)}, "as many values as its sizes say"),
+        ({"declared": no(6)}, "as many values as its sizes say"),
+        ({"declared": no(5)}, None),
+        ({"values": ["blue", "grey", "red", False, True]}, "values and classes are tuples"),
+        ({"classes": ["in", "out"]}, "values and classes are tuples"),
+        ({"declared_classes": {"in"}}, "values and classes are tuples"),
+        ({"values": ("blue", "grey", "grey", False, True)}, "column 'sky' must have different values"),
+        ({"values": ("blue", "grey", None, False, True)}, "none of them missing"),
+        ({"values": ("blue", "grey", float("nan"), False, True)}, "none of them missing"),
+        ({"values": ("blue", "grey", "red", 0, False)}, "column 'warm' must have different values"),
+        ({"values": ("red", "grey", "blue", False, True)}, None),
+        ({"classes": ("in", "in")}, "classes must be different"),
+        ({"classes": (None,)}, None),  # of a network
+        ({"classes": ()}, None),
+        ({"kinds": ("categorical", "number", "binary")}, "Schema.kinds must be"),
+        ({"sizes": np.array([3, -1, 3])}, "Schema.sizes must be"),
+        ({"target": 3}, "Schema.target must be a text or nothing"),
+        ({"notes": GONE}, "a Schema must have the fields"),
+        ({"target": GONE}, "a Schema must have the fields"),
+    ],
+)
+def test_a_schema_is_refused_by_name(change, said):
+    judged(SCHEMA, change, said)
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        ((None, ".", (), ()), "a reading has five parts"),
+        ((None, ".", (), (), True, 1), "a reading has five parts"),
+        ([None, ".", (), (), True], "a reading has five parts"),
+        ((("a", "b"), ".", (), (), True), None),
+        ((("a", 1), ".", (), (), True), "words for missing cells must be texts"),
+        ((["a"], ".", (), (), True), "words for missing cells must be texts"),
+        ((None, ",", (), (), True), None),
+        ((None, ";", (), (), True), "a decimal mark must be '.' or ','"),
+        ((None, None, (), (), True), "a decimal mark must be '.' or ','"),
+        ((None, ".", (("day", "%d/%m"),), (), True), None),
+        ((None, ".", (("day", "%d//-%m"),), (), True), "dates must have a column and a form"),
+        ((None, ".", (("day", "%d//%m"),), (), True), None),
+        ((None, ".", (("day", "%j"),), (), True), "dates must have a column and a form"),
+        ((None, ".", (("day", ""),), (), True), "dates must have a column and a form"),
+        ((None, ".", (("day",),), (), True), "dates must have a column and a form"),
+        ((None, ".", (("day", "%d", "%m"),), (), True), "dates must have a column and a form"),
+        ((None, ".", (["day", "%d"],), (), True), "dates must have a column and a form"),
+        ((None, ".", (), (1.0, 1.0), True), "edges must ascend"),
+        ((None, ".", (), (1.0, np.nextafter(1.0, 2)), True), None),
+        ((None, ".", (), (1.0, float("inf")), True), "edges must ascend"),
+        ((None, ".", (), [1.0], True), "edges must ascend"),
+        ((None, ".", (), (), 1), "whether a file begins with names"),
+    ],
+)
+def test_a_reading_is_refused_by_name(reading, said):
+    made = judged(SCHEMA, {"reading": reading}, said)
+    assert said is not None or made.reading == Reading(*reading)
+
+
+def test_values_that_are_declared_but_not_there_are_not_saved():
+    with pytest.raises(NotStorable, match="column 'a' declares values that it does not have"):
+        remade(Schema((Column("a", "categorical", ("u",), frozenset({"u", "v"})),)))
+
+
+@pytest.mark.parametrize(
+    ("values", "distinct"),
+    [
+        ((), True),
+        (("a", "b"), True),
+        (("b", "a"), True),
+        (("a", "a"), False),
+        (("b", "a", "b"), False),
+        (("a", None), False),
+        ((1, 2), True),
+        ((1, 1.0), False),
+        ((1, float("nan")), False),
+        ((np.datetime64("NaT"),), False),
+    ],
+)
+def test_distinct_values_are_there_once_and_not_missing(values, distinct):
+    assert is_distinct(values) is distinct
