@@ -70,6 +70,10 @@ def learned(model: Any) -> Statistics:
     return found
 
 
+def _ascent(held: Ascent[Any]) -> None:
+    need(-1 <= held.at < len(held.trace), "the best turn of a climb must be one of its turns")
+
+
 def _naive(model: NaiveBayes) -> None:
     found = learned(model)
     need(not found.joints, "naive Bayes counts no pairs")
@@ -135,7 +139,8 @@ def _kdb(model: KDB) -> None:
     need(all(0 <= p < d for ps in parents for p in ps), "a parent must be a column")
     _ = model.structure_.order  # refuses a circle
     need(sorted(model._order) == list(range(d)), "the order must have every column once")
-    need(all(type(j) is int and 0 <= j < d for j in model._used), "a column that is used must be there")
+    used = type(model._used) is frozenset and all(type(j) is int and 0 <= j < d for j in model._used)
+    need(used, "a column that is used must be there")
     need(model.class_information_.shape == (d,) and model.information_.shape == (d, d), "information of other columns")
     if model._losses is not None:
         need(model._losses.ndim == 3 and model._losses.shape[2] == 3, "there must be three losses of every choice")
@@ -181,6 +186,7 @@ FORMS = {
         value(Structure, parents=tuple_of(tuple_of(natural(1 << 31)))),
         value(
             Ascent,
+            _ascent,
             parameters=none,
             trace=tuple_of(real),
             converged=flag,
