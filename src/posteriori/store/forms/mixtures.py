@@ -54,6 +54,8 @@ def _gaussian(model: GaussianMixture) -> None:
         need(not np.tril(model.precisions_cholesky_, -1).any(), "precisions_cholesky_ must be triangles")
         for held in (model.covariances_, model.precisions_):
             need(np.allclose(held, held.swapaxes(-1, -2), rtol=1e-3, atol=0), "covariances must be symmetric")
+    told = [vars(model)[name] for name in ("_floors", "_scale") if name in vars(model)]  # `fit` reads them again
+    need(all(widths.shape == (d,) for widths in told), "floors and widths must be those of every column")
     named_columns(model)
 
 

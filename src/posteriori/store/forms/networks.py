@@ -17,7 +17,7 @@ from ...network.hybrid import HybridNet
 from ...network.learn import Smoothing, families
 from ...network.mixed import scopes as line_scopes
 from ...network.mixed_classifier import mixed_scopes
-from ...network.regression import discrete_part
+from ...network.regression import discrete_part, split
 from ...statistics.family_moments import FamilyMoments
 from ...statistics.joint import Joint
 from ...statistics.statistics import Statistics
@@ -148,6 +148,15 @@ def _hybrid(fields: Fields) -> HybridNet:
     dag, states, lines = fields["dag"], fields["states"], fields["lines"]
     need({*states, *lines} == set(dag.nodes) and not set(states) & set(lines), "every node has states, or a line")
     need(all(len(line) == 3 for line in lines.values()), "a line is α, β and σ²")
+    for name, (
+        alpha,
+        beta,
+        variance,
+    ) in lines.items():  # one number could stand for more configurations than there is room
+        above, beside = split(dag.parents(name), lines)
+        q = math.prod(len(states[p]) for p in above)
+        whole = alpha.shape == variance.shape == (q,) and beta.shape == (q, len(beside))
+        need(whole, "a line must have α, β and σ² of every configuration")
     return _counted(HybridNet(dag, _tables(dag, states, fields["tables"]), lines, states), fields)
 
 
