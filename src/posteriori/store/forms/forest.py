@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...forest.coding import Coding
 from ...forest.counts import TreeCounts
 from ...forest.forest import BayesForest, Grown
@@ -31,6 +32,13 @@ from .form import (
     value,
 )
 from .form import nothing as none
+
+LARGEST = 1e30  # of what a table or a tree of floats says: sums over all of them are numbers
+
+
+def small(*parts: Array) -> bool:
+    """Whether sums of these numbers are numbers."""
+    return all(bool((np.abs(part) <= np.float32(LARGEST)).all()) for part in parts)
 
 
 def _coding(held: Coding) -> None:
@@ -84,6 +92,8 @@ def _counts(held: TreeCounts) -> None:
     need(len(held.tree) == 1 and held.table.dtype == np.float64, "there must be the counts of one tree")
     need(held.schema.columns == held.coding.schema.columns, "the columns of a tree must be those of its coding")
     need(held.table.shape[1] == len(held.schema.classes), "the counts must be of the classes of the schema")
+    with np.errstate(over="ignore"):
+        need(np.isfinite(held.table.sum(axis=1)).all(), "the counts of a node must have a sum")
     counted(held.tree)
     fits(held.tree, held.coding)
 
@@ -103,6 +113,7 @@ def _members(held: Members) -> None:
     need(np.array_equal(np.diff(held.starts, axis=1), room), "a column must have the tables of its parents")
     ends = np.concatenate([[0], held.starts[:, -1]])
     need(np.array_equal(held.starts[:, 0], ends[:-1]) and ends[-1] == len(held.tables), "tables must lie end to end")
+    need(small(held.tables, held.prior), "what members say must have sums that are numbers")
 
 
 def _grown(held: Grown) -> None:
@@ -116,6 +127,7 @@ def _grown(held: Grown) -> None:
     need(sizes.shape[1] == len(coding.sizes), "members of other columns")
     need(held.members.values.shape[1] == cells[-1], "members of other values")
     need((held.members.values < np.repeat(sizes, np.diff(cells), axis=1)).all(), "a member has no such value")
+    need(held.concentration >= 0, "a concentration must not be negative")
     need(held.prior.shape == (K,) and abs(held.prior.sum() - 1) < 1e-9, "a prior must sum to one")
     need(held.exponents.shape == (3,) and (np.abs(held.exponents) <= 4).all(), "there must be three exponents")
 

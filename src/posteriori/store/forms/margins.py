@@ -43,7 +43,7 @@ from .form import nothing as none
 
 
 def _spec(held: KernelSpec) -> None:
-    need(0 <= held.scale < np.inf, "the scale of a kernel must be a number from 0 up")
+    need(held.scale >= 0, "the scale of a kernel must be a number from 0 up")
 
 
 def _kernel_of(kernel: Kernel) -> Fields:
