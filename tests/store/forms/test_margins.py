@@ -213,6 +213,7 @@ SPEC = KernelSpec("rbf", 0.5)
         (Part(P, np.ones((2, 24))), {"vectors": P[:23]}, "every support vector must have its coefficients"),
         (Part(P, np.ones((2, 24))), {"vectors": S}, None),
         (Part(P, np.ones((2, 24))), {"vectors": list(P)}, "every support vector must have its coefficients"),
+        (Part(P[:1], np.ones((2, 1))), {"vectors": list(P[:1])}, "every support vector must have its coefficients"),
         (Part(P, np.ones((2, 24))), {"coef": np.ones((24, 2))}, "every support vector must have its coefficients"),
     ],
 )

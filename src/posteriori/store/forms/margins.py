@@ -70,8 +70,8 @@ def _check_kernel(kernel: Kernel) -> None:
 
 
 def _part(held: Part) -> None:
-    n = held.vectors.shape[0] if isinstance(held.vectors, np.ndarray) or sparse.issparse(held.vectors) else -1
-    need(n == held.coef.shape[1], "every support vector must have its coefficients")
+    table = isinstance(held.vectors, np.ndarray) or sparse.issparse(held.vectors)
+    need(table and held.vectors.shape[0] == held.coef.shape[1], "every support vector must have its coefficients")
 
 
 def _expansion(held: Expansion) -> None:

@@ -68,7 +68,10 @@ def _mixed(held: Mixed) -> None:
     need(list(held.tables) == rest, "a table of every column with values")
     for j, place in held.places.items():
         need(sorted(place.values()) == list(range(len(place))), "every value has its row")
-        need(len(held.tables[j]) == len(place) + 2 and held.tables[j].shape[1] > 0, "a row of every value")
+        table = held.tables[j]
+        need(len(table) == len(place) + 2 and table.shape[1] > 0, "a row of every value")
+        known = held.metric == "gower" or not np.isnan(table).any()
+        need(known and not np.isinf(table).any(), "the coordinates of values must be finite")
 
 
 def _rows_of(model: Any) -> Fields:
