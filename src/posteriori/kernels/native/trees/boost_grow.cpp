@@ -101,6 +101,7 @@ template <typename C> struct BoostGrower<C>::Work {
     std::vector<Sums> own;           // those cells
     std::vector<Value> seen;
     std::vector<Sums> left;
+    std::vector<double> gains, G, H;  // of each place between two values
     std::vector<double> squares;  // Σ g² of a node's rows by value; −1: not yet summed
     Split found;
 
@@ -306,31 +307,42 @@ template <typename C> struct BoostGrower<C>::Work {
         return static_cast<double>(seen.size() - 2) * squares[v] / (slopes->H(total[v]) + 2 * how.lambda);
     }
 
-    // The best place between two of the values seen.
+    // The best place between two of the values seen. A²/a + B²/b = (A² b + B² a)/(a b): one division a place.
     void cut(int j, const Sums* total, double base) {
-        std::fill(left.begin(), left.end(), Sums{});
+        const std::size_t places = seen.size() - 1;
         const std::int64_t n = slopes->rows(total[0]);
-        for (std::size_t i = 0; i + 1 < seen.size(); ++i) {
-            for (int v = 0; v < V; ++v) left[v] += seen[i].sums[v];
-            const std::int64_t m = slopes->rows(left[0]);
-            if (m < how.least) continue;
-            if (n - m < how.least) break;
-            double gain = -base;
-            for (int v = 0; v < V; ++v) {
-                Sums right = total[v];
-                right -= left[v];
-                const double L = slopes->G(left[v]), R = slopes->G(right);
-                gain += L * L / (slopes->H(left[v]) + how.lambda) + R * R / (slopes->H(right) + how.lambda);
+        std::size_t first = 0, last = places;  // between which either side has rows enough
+        gains.assign(places, -base), G.resize(places), H.resize(places);
+        for (int v = 0; v < V; ++v) {
+            Sums run;
+            for (std::size_t i = 0; i < places; ++i) {
+                run += seen[i].sums[v];
+                G[i] = slopes->G(run), H[i] = slopes->H(run) + how.lambda;
+                if (v > 0) continue;
+                const std::int64_t m = slopes->rows(run);
+                first += m < how.least, last -= n - m < how.least;
             }
-            if (gain <= found.gain * (1 + 1e-12)) continue;  // of equals the first, whatever rounding says
-            found.gain = gain, found.column = j, found.left = left;
-            if (data.named[j]) {
-                found.values.clear();
-                for (std::size_t k = 0; k <= i; ++k) found.values.push_back(seen[k].code);
-            } else {
-                found.cut = (seen[i].code + seen[i + 1].code - 1) / 2;
+            const double all = slopes->G(total[v]), both = slopes->H(total[v]) + 2 * how.lambda;
+            double *to = gains.data(), *g = G.data(), *h = H.data();
+            for (std::size_t i = first; i < last; ++i) {
+                const double other = all - g[i], rest = both - h[i];
+                to[i] += (g[i] * g[i] * rest + other * other * h[i]) / (h[i] * rest);
             }
         }
+        std::size_t best = places;
+        for (std::size_t i = first; i < last; ++i)
+            if (gains[i] > found.gain * (1 + 1e-12)) found.gain = gains[i], best = i;  // of equals the first, whatever rounding says
+        if (best == places) return;
+        found.column = j;
+        std::fill(found.left.begin(), found.left.end(), Sums{});
+        for (std::size_t i = 0; i <= best; ++i)
+            for (int v = 0; v < V; ++v) found.left[v] += seen[i].sums[v];
+        if (!data.named[j]) {
+            found.cut = (seen[best].code + seen[best + 1].code - 1) / 2;
+            return;
+        }
+        found.values.clear();
+        for (std::size_t i = 0; i <= best; ++i) found.values.push_back(seen[i].code);
     }
 
     // Writes the split into its node and parts the rows; where the right side begins.
