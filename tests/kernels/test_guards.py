@@ -163,6 +163,9 @@ def _densities(rng: np.random.Generator, y: np.ndarray, weights: np.ndarray) -> 
     ends = np.cumsum([0, *map(len, values)])
     flat, table, exact = np.concatenate(values), np.concatenate(tables), np.ones(2, np.uint8)
     densities.mdl_cuts(table)
+    densities.greedy_cuts(np.arange(9.0), 4)
+    for many in (3, 300):
+        densities.bin_codes(np.arange(9.0), np.arange(float(many)))
     moments = np.dstack(naive.class_moments(X, y, K, weights)[:3]).transpose(1, 0, 2).copy()
     columns = densities.numeric_columns(flat, flat, table, ends, exact, moments, 1.0, 0.01, 0.0)
     share = np.full((n, K), -1.0)

@@ -172,3 +172,15 @@ def test_a_cut_lies_between_any_two_values(x):
     histogram = Histogram.of(x, np.zeros(len(x), int), 1)
     codes = bin_codes(np.array(x), value_cuts(histogram))
     assert codes.tolist() == np.unique(x, return_inverse=True)[1].tolist()
+
+
+@pytest.mark.parametrize("count", [0, 1, 16, 17, 127, 128, 254, 255, 256, 300])
+def test_the_bin_is_the_number_of_cuts_below(count):
+    rng = np.random.default_rng(count)
+    cuts = np.unique(rng.normal(size=count))
+    x = np.concatenate([cuts, rng.normal(size=101), [np.nan, -np.inf, np.inf, 0.0, -0.0]])
+    wanted = np.where(np.isnan(x), count + 1, np.searchsorted(cuts, x, side="right"))
+    codes = bin_codes(x, cuts)
+    assert codes.tolist() == wanted.tolist()
+    assert codes.dtype == np.min_scalar_type(count + 1)
+    assert bin_codes(x[::3], cuts).tolist() == wanted[::3].tolist()

@@ -29,7 +29,7 @@ from ..statistics.cuts import (
     translated,
     with_bins,
 )
-from ..table.encode import Seen, dense
+from ..table.encode import Seen, dense, team_map
 from ..table.frame import Frame
 from ..table.schema import Schema
 
@@ -95,8 +95,14 @@ def learn_coding(
     frame = dense(frame) if frame.sparse is not None else frame
     refuse_over(max_memory, 4.0 * frame.n * frame.d, f"codes of {frame.n:,} rows in {frame.d:,} columns")
     cuts = tuple(
-        greedy_cuts(column_numbers(frame, j), weights, BINS) if c.kind in MEASURED else None
-        for j, c in enumerate(schema.columns)
+        team_map(
+            lambda j: (
+                greedy_cuts(column_numbers(frame, j), weights, BINS) if schema.columns[j].kind in MEASURED else None
+            ),
+            range(frame.d),
+            frame.n * frame.d,
+            n_jobs,
+        )
     )
     local = local_codes(frame, cuts, n_jobs)
     schema = with_values_of_codes(local, with_bins(schema, cuts), n_jobs)

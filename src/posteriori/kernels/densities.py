@@ -54,6 +54,27 @@ def mdl_cuts(table: Array) -> Ints:
     return found
 
 
+def greedy_cuts(rising: Floats, bins: int) -> Ints:
+    """Places of rising numbers before which a cut lies, as `statistics.cuts.greedy_cuts` says.
+
+    >>> greedy_cuts(np.array([1.0, 2.0, 2.0, 4.0]), 128).tolist()
+    [1, 3]
+    """
+    found: Ints = native().greedy_cuts(rising, bins)
+    return found
+
+
+def bin_codes(x: Floats, cuts: Floats) -> Array:
+    """How many cuts are at most x, as bytes or 16-bit numbers; one more than there are bins where x is missing (NaN).
+
+    >>> bin_codes(np.array([0.5, 1.0, 9.0, np.nan]), np.array([1.0, 2.0])).tolist()
+    [0, 1, 2, 3]
+    """
+    out = np.empty(len(x), dtype=np.min_scalar_type(len(cuts) + 1))
+    native().bin_codes(np.ascontiguousarray(x), np.ascontiguousarray(cuts), out)
+    return out
+
+
 def numeric_columns(
     values: Floats,
     centres: Floats,

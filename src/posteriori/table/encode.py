@@ -6,11 +6,11 @@ cell. Statistics and tables are matched to it by value, so nothing ever depends 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from ..kernels import n_threads
 from .frame import Frame
 from .labels import narrowest
 from .schema import Column, Value, in_order, is_missing
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -67,6 +69,15 @@ class Coded:
         return found
 
 
+def team_map(work: Callable[[Any], T], items: Sequence[Any], cells: int, n_jobs: int | None) -> list[T]:
+    """What `work` makes of each column, in threads where there are many cells."""
+    workers = n_threads(n_jobs, cells) if cells > 1 << 17 else 1
+    if workers < 2 or len(items) < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(workers) as team:
+        return list(team.map(work, items))
+
+
 def code_columns(frame: Frame, where: Sequence[int], n_jobs: int | None = None) -> Coded:
     """Code the columns `where` of a frame."""
     if frame.memo is not None:
@@ -77,13 +88,7 @@ def code_columns(frame: Frame, where: Sequence[int], n_jobs: int | None = None) 
         found = _code_integers(frame.matrix)
         if found is not None:
             return found
-    cells = frame.n * len(where)
-    workers = n_threads(n_jobs, cells) if cells > 1 << 17 else 1
-    if workers > 1:
-        with ThreadPoolExecutor(workers) as team:
-            parts = list(team.map(lambda j: factorize(frame.column(j), frame.name(j)), where))
-    else:
-        parts = [factorize(frame.column(j), frame.name(j)) for j in where]
+    parts = team_map(lambda j: factorize(frame.column(j), frame.name(j)), where, frame.n * len(where), n_jobs)
     missing = sum(int(np.count_nonzero(codes == len(values))) for values, codes in parts)
     return Coded(tuple(values for values, _ in parts), [codes for _, codes in parts], missing)
 

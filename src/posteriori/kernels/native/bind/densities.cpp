@@ -213,6 +213,18 @@ struct Curves {
     }
 };
 
+template <typename C> void bind_bins(nb::module_& m) {
+    m.def(
+        "bin_codes",
+        [](InC<double, 1> x, InC<double, 1> cuts, OutC<C, 1> out) {
+            need(out.shape(0) == x.shape(0), "a code a number is needed");
+            need(cuts.shape(0) + 1 <= std::numeric_limits<C>::max(), "more cuts than the codes have values");
+            nb::gil_scoped_release release;
+            bin_codes(x.data(), x.shape(0), cuts.data(), cuts.shape(0), out.data());
+        },
+        nb::arg("x").noconvert(), nb::arg("cuts").noconvert(), nb::arg("out").noconvert());
+}
+
 }  // namespace
 
 void bind_densities(nb::module_& m) {
@@ -242,6 +254,23 @@ void bind_densities(nb::module_& m) {
             return owned(std::move(at), {count});
         },
         nb::arg("table").noconvert());
+    m.def(
+        "greedy_cuts",
+        [](InC<double, 1> rising, std::size_t bins) {
+            const std::size_t n = rising.shape(0);
+            need(bins > 0 && bins < (std::size_t{1} << 32), "there is a bin at least");
+            std::vector<std::size_t> found;
+            {
+                nb::gil_scoped_release release;
+                found = greedy_cuts(rising.data(), n, bins);
+            }
+            std::vector<std::int64_t> at(found.begin(), found.end());
+            const std::size_t count = at.size();
+            return owned(std::move(at), {count});
+        },
+        nb::arg("rising").noconvert(), nb::arg("bins"));
+    bind_bins<std::uint8_t>(m);
+    bind_bins<std::uint16_t>(m);
     nb::class_<Columns>(m, "NumericColumns")
         .def(nb::init<InC<double, 1>, InC<double, 1>, InC<double, 2>, InC<std::int64_t, 1>, InC<std::uint8_t, 1>,
                       InC<double, 3>, double, double, double>(),

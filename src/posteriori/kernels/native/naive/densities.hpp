@@ -34,6 +34,12 @@ Sparser without_zeros(const double* table, std::size_t V, std::size_t K);
 // The cells before which Fayyad and Irani's rule cuts.
 std::vector<std::size_t> mdl_cuts(const Sparser& N, std::size_t K);
 
+// Places of rising numbers before which a cut lies: all new values where there are at most `bins`, else those beside a value
+// of 1/bins of the numbers, or where an equal share of the others ends.
+std::vector<std::size_t> greedy_cuts(const double* rising, std::size_t n, std::size_t bins);
+// How many cuts are at most x; one more than there are bins where x is missing.
+template <typename C> void bin_codes(const double* x, std::size_t n, const double* cuts, std::size_t count, C* out);
+
 // A column as the models see it.
 struct Histo {
     const double *values, *centres, *table;
