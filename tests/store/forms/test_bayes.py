@@ -25,6 +25,7 @@ Y = np.where(RNG.random(40) < 0.5, "in", "out")
 MADE = {
     "naive": lambda: po.NaiveBayes().fit(X, Y),
     "hidden": lambda: po.NaiveBayes(unlabelled=None, unlabelled_weight=1).fit(X, [None, *Y[1:]]),
+    "one class": lambda: po.NaiveBayes().fit(X, ["one"] * 40),
     "tan": lambda: po.TAN(cuts="quantile", bins=2).fit(X, Y),
     "spode": lambda: po.SPODE(cuts="quantile", bins=2).fit(X, Y),
     "spode told": lambda: po.SPODE(super_parent="sky", cuts="quantile", bins=2).fit(X, Y),

@@ -22,9 +22,15 @@ MADE = {
     "multinomial": lambda: po.MultinomialNB().fit(C, Y),
     "complement": lambda: po.ComplementNB().fit(C, Y),
     "gaussian": lambda: po.GaussianNB().fit(P, Y),
+    "least categorical": lambda: po.CategoricalNB().fit(C[:, :1], [0] * 6),
+    "least bernoulli": lambda: po.BernoulliNB().fit(C[:, :1] > 0, [0] * 6),
+    "least multinomial": lambda: po.MultinomialNB().fit(C[:, :1], [0] * 6),
+    "least gaussian": lambda: po.GaussianNB().fit(P[:, :1], [0] * 6),
+    "least normals": lambda: po.GaussianBayes().fit(P[:, :1], [0] * 6),
     "single": lambda: po.GaussianNB().fit(P.astype(np.float32), Y),
     "normals": lambda: po.GaussianBayes(shrinkage=0.1).fit(P, Y),
 }
+KINDS = [name for name in MADE if "least" not in name]
 
 
 @cache
@@ -33,7 +39,7 @@ def fitted(name):
 
 
 def rows(model):
-    return P if isinstance(model, po.GaussianNB | po.GaussianBayes) else C
+    return (P if isinstance(model, po.GaussianNB | po.GaussianBayes) else C)[:, : model.n_features_in_]
 
 
 def told(**change):
@@ -93,10 +99,10 @@ COLUMNS = "n_features_in_ must be the number of columns"
 EMPTY = Counts(np.zeros((0, 2)), np.zeros(2, np.int64))  # one scope, of nothing
 NONE = Counts(np.zeros((0, 2)), np.zeros(1, np.int64))
 ROWS = [
-    *((m, {name: GONE}, f"must have '{name}'") for m in MADE for name in ("n_features_in_", "classes_", "statistics_")),
-    *((m, {"classes_": np.array([1, 0])}, "classes_ must be the classes of the schema") for m in MADE),
-    *((m, {"classes_": np.array([0])}, "classes_ must be the classes of the schema") for m in MADE),
-    *((m, {"n_features_in_": wrong}, COLUMNS) for m in MADE for wrong in (1, 4)),
+    *((m, {name: GONE}, f"must have '{name}'") for m in KINDS for name in ("n_features_in_", "classes_", "statistics_")),
+    *((m, {"classes_": np.array([1, 0])}, "classes_ must be the classes of the schema") for m in KINDS),
+    *((m, {"classes_": np.array([0])}, "classes_ must be the classes of the schema") for m in KINDS),
+    *((m, {"n_features_in_": wrong}, COLUMNS) for m in KINDS for wrong in (1, 4)),
     ("multinomial", told(schema=lambda held: replace(held, classes=())), "a fitted model must have a class"),
     ("gaussian", told(table=fitted("normals").statistics_.table), "a GaussianNB must have Moments"),
     ("normals", told(table=fitted("gaussian").statistics_.table), "a GaussianBayes must have CoMoments"),

@@ -31,6 +31,7 @@ MADE = {
     "told": lambda: po.SVC(kernel="precomputed").fit(G, T),
     "svr": lambda: po.SVR().fit(P, P[:, 0]),
     "svr told": lambda: po.SVR(kernel="precomputed").fit(G, P[:, 0]),
+    "narrow": lambda: po.SVC().fit(P[:, :1], T),
     "planes": lambda: po.LinearSVC(random_state=0).fit(P, T),
     "plane": lambda: po.LinearSVC(random_state=0).fit(P, T == "a"),
 }
@@ -42,7 +43,7 @@ def fitted(name):
 
 
 def rows(name):
-    return {"sparse": S, "manhattan": S}.get(name, G if "told" in name else P)
+    return {"sparse": S, "manhattan": S, "narrow": P[:, :1]}.get(name, G if "told" in name else P)
 
 
 def edge(name, at, value):
@@ -160,6 +161,7 @@ ROWS = [
     ("pairs", lambda m: {"dual_coef_": np.vstack([m.dual_coef_, m.dual_coef_[:1]])}, "dual_coef_ of every machine"),
     ("pairs", lambda m: {"n_support_": np.append(m.n_support_, np.int32(0))}, "dual_coef_ of every machine"),
     ("svr", {"_b": GONE}, "must have '_b'"),
+    ("svr", {"shape_fit_": (24, 4)}, "shape_fit_ must be rows and columns"),
     ("svr", lambda m: {"_parts": m._parts * 2}, "a regression has one machine"),
     (
         "svr",

@@ -23,6 +23,9 @@ MADE = {
         for kind in ("full", "tied", "diag", "spherical")
     },
     "single": lambda: po.GaussianMixture(2, random_state=0).fit(P.astype(np.float32)),
+    "least": lambda: po.GaussianMixture(1, covariance_type="diag", random_state=0).fit(P[:, :1]),
+    "least kmeans": lambda: po.KMeans(1, random_state=0).fit(P[:, :1]),
+    "least bayes": lambda: po.MixtureBayes(1, random_state=0).fit(P[:, :1], ["one"] * 40),
     "kmeans": lambda: po.KMeans(2, random_state=0).fit(P),
     "bayes": lambda: po.MixtureBayes(1, random_state=0).fit(P, Y),
     "latent": lambda: po.LatentClass(2, random_state=0).fit(W),
@@ -37,7 +40,7 @@ def fitted(name):
 
 
 def rows(model):
-    return W if isinstance(model, po.LatentClass) else P
+    return W if isinstance(model, po.LatentClass) else P[:, : model.n_features_in_]
 
 
 def edge(name, at, value):

@@ -26,6 +26,7 @@ Y = np.where(RNG.random(30) < 0.5, "in", "out")
 MADE = {
     **{f"points {view}": lambda view=view: OnPoints(po.GaussianBayes(shrinkage=0.1), view=view).fit(
         X if view == "one-hot" else {"age": X["age"], "sky": X["sky"]}, Y) for view in VIEWS},
+    "least": lambda: OnPoints(po.GaussianBayes(shrinkage=0.1)).fit({"age": X["age"]}, Y),
     "calibrated": lambda: Calibrated(po.LinearSVC(random_state=0)).fit(P, Y),
     "of margins": lambda: OnPoints(Calibrated(po.LinearSVC(random_state=0))).fit(X, Y),
 }  # fmt: skip

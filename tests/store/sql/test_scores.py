@@ -1,0 +1,253 @@
+"""ln P(y, x) in SQL, part by part: what DuckDB computes is what the model computes, and ln 0 stays a number."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import posteriori as po
+from posteriori.bayes.densities import Categories, Curves
+from posteriori.bayes.densities.mixed import LeftOut
+from posteriori.errors import NotStorable
+from posteriori.store.sql import scores
+from posteriori.store.sql.dialects import DIALECTS, LOW
+from posteriori.table.schema import Column
+
+from .test_query import agrees, scored
+
+D = DIALECTS["duckdb"]
+RNG = np.random.default_rng(0)
+N = 60
+X = pd.DataFrame(
+    {
+        "sky": RNG.choice(["blue", "grey", "red"], N),
+        "wind": RNG.normal(size=N),
+        "day": RNG.choice(["mo", "tu"], N),
+        "rain": RNG.normal(size=N) ** 2,
+    }
+)
+Y = np.where(X["wind"] + (X["sky"] == "blue") + RNG.normal(size=N) > 0, "in", "out")
+ASKED = pd.concat(
+    [
+        X[:20],
+        pd.DataFrame(
+            {
+                "sky": ["blue", "green", None, "grey", None],
+                "wind": [None, 0.5, -3.0, 40.0, None],
+                "day": ["mo", None, "we", "tu", None],
+                "rain": [0.0, 1.0, None, -5.0, None],
+            }
+        ),
+    ],
+    ignore_index=True,
+)
+
+
+def read(expression, **cells):
+    """What DuckDB makes of an expression of some cells."""
+    named = ", ".join(f"{v} AS {n}" for n, v in cells.items()) or "1 AS one"
+    return duckdb.sql(f"SELECT {expression} FROM (SELECT {named})").fetchall()[0][0]
+
+
+@pytest.mark.parametrize(
+    ("column", "cut", "cell", "wanted"),
+    [
+        (Column("a", "categorical", ("u", "v")), None, "'u'", 0),
+        (Column("a", "categorical", ("u", "v")), None, "'v'", 1),
+        (Column("a", "categorical", ("u", "v")), None, "'w'", 9),
+        (Column("a", "categorical", ("u", "v")), None, "NULL", None),
+        (Column("a", "categorical"), None, "'u'", 9),
+        (Column("a", "categorical"), None, "NULL", None),
+        (Column("a", "binary", (False, True)), None, "TRUE", 1),
+        (Column("a", "categorical", (3, 5)), None, "5", 1),
+        (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "-1", 0),
+        (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "0", 1),
+        (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "1.5", 2),
+        (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "'NaN'::DOUBLE", None),
+        (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "NULL", None),
+        (Column("a", "numeric", (0,)), np.zeros(0), "7", 0),
+        (Column("a", "numeric", (0,)), np.zeros(0), "NULL", None),
+    ],
+)
+def test_a_cell_is_its_code(column, cut, cell, wanted):
+    assert read(scores.codes(column, cut, "c", D, strange="9"), c=cell) == wanted
+
+
+def test_a_value_that_training_did_not_have_is_missing_unless_told():
+    column = Column("a", "categorical", ("u",))
+    assert scores.codes(column, None, "c", D) == (
+        "CASE WHEN CAST(c AS VARCHAR) IS NULL THEN NULL ELSE CASE CAST(c AS VARCHAR) WHEN 'u' THEN 0 ELSE NULL END END"
+    )
+    mixed = Column("a" * 99, "categorical", ("u", 1))
+    with pytest.raises(NotStorable, match=f"column '{'a' * 40}.* several types"):
+        scores.codes(mixed, None, "c", D)
+
+
+def test_a_code_is_looked_up():
+    table = scores.looked_up("x", np.array([0.5, -np.inf]), D, "7")
+    assert [read(table, x=code) for code in ("0", "1", "2", "NULL")] == [0.5, LOW, 7, 7]
+    assert scores.looked_up("x", np.zeros(0), D) == "0"
+    assert scores.looked_up("x", np.zeros(0), D, "7") == "7"
+    assert read(scores.looked_up("x", np.array([0.5]), D), x="NULL") == 0
+
+
+def test_terms_are_summed_in_brackets():
+    assert scores.summed([]) == "0"
+    assert scores.summed(["1", "2 - 3"]) == "(1) + (2 - 3)"
+
+
+@pytest.mark.parametrize(
+    ("least", "x", "wanted"),
+    [
+        (None, "NULL", 0),
+        (None, "5", 3),
+        (None, "1e308", 3),
+        (None, "-1e308", 3),
+        (None, "1.1e308", LOW),
+        (None, "-1.1e308", LOW),
+        (None, "'inf'::DOUBLE", LOW),
+        (0.0, "0", 3),
+        (0.0, "-1e-300", LOW),
+        (0.0, "0.5", 3),
+    ],
+)
+def test_a_number_that_the_model_would_refuse_is_impossible(least, x, wanted):
+    how = {} if least is None else {"least": least}
+    assert read(scores._guarded("x", "3", D, **how), x=f"CAST({x} AS DOUBLE)") == wanted
+
+
+def test_nothing_times_ln_0_is_nothing():
+    for x, log_p, wanted in ((0, -np.inf, 0), (1, -np.inf, LOW), (2, -0.5, -1), (0, -0.5, 0)):
+        assert read(scores._times("x", log_p, D), x=x) == wanted
+
+
+def test_steps_of_columns_stand_beside_each_other():
+    assert scores._beside([], []) == []
+    assert scores._beside([{"a": "1"}], [{"b": "2"}, {"c": "3"}]) == [{"a": "1", "b": "2"}, {"c": "3"}]
+    assert scores._beside([{"a": "1"}, {"c": "3"}], [{"b": "2"}]) == [{"a": "1", "b": "2"}, {"c": "3"}]
+
+
+def test_a_message_sums_a_missing_cell_out():
+    theta = np.log([0.25, 0.75])
+    assert scores._message("x", np.zeros(0), [], D) == "0"
+    alone = scores._message("x", theta, [[], []], D)
+    assert read(alone, x="1") == pytest.approx(np.log(0.75))
+    assert read(alone, x="NULL") == pytest.approx(0.0, abs=1e-15)
+    said = scores._message("x", theta, [["a"], ["b", "c"]], D)
+    cells = {"a": "ln(0.5)", "b": "ln(0.25)", "c": "ln(0.5)"}
+    assert read(said, x="0", **cells) == pytest.approx(np.log(0.25 * 0.5))
+    assert read(said, x="1", **cells) == pytest.approx(np.log(0.75 * 0.25 * 0.5))
+    assert read(said, x="NULL", **cells) == pytest.approx(np.log(0.25 * 0.5 + 0.75 * 0.25 * 0.5))
+
+
+MODELS = {
+    "gaussian": lambda: po.NaiveBayes(density="gaussian"),
+    "binned": lambda: po.NaiveBayes(density="binned"),
+    "kernel": lambda: po.NaiveBayes(density="kernel"),
+    "auto": po.NaiveBayes,
+    "unseen": lambda: po.NaiveBayes(density="gaussian", unseen="mass"),
+    "empirical": lambda: po.NaiveBayes(density="gaussian", smoothing=0.5, prior="empirical"),
+    "told prior": lambda: po.NaiveBayes(density="gaussian", prior={"in": 0.9, "out": 0.1}),
+    "tan": lambda: po.TAN(cuts="quantile", bins=3),
+    "spode": lambda: po.SPODE(cuts="quantile", bins=3, super_parent="wind"),
+    "spode of none": lambda: po.SPODE(cuts="quantile", bins=3, super_parent="day"),
+    "aode": lambda: po.AODE(cuts="quantile", bins=3, min_frequency=1),
+    "aode rare": lambda: po.AODE(cuts="quantile", bins=3, min_frequency=21),
+    "aode weighted": lambda: po.AODE(cuts="quantile", bins=3, min_frequency=1, weights="information"),
+    "aode never": lambda: po.AODE(cuts="quantile", bins=3, min_frequency=1e6),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("weights", [None, np.linspace(0.1, 3, N)], ids=["rows", "weights"])
+def test_every_model_is_its_query(name, weights):
+    agrees(MODELS[name]().fit(X, Y, sample_weight=weights), ASKED)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "tan", "spode", "aode", "aode never"])
+def test_one_class_three_classes_and_columns_without_a_value(name):
+    empty = X.assign(none=pd.Series([None] * N, dtype=object), same="a")
+    asked = ASKED.assign(none="q", same=["a", "b", None, "a", "b"] * 5)
+    for y in (["one"] * N, np.array(["p", "q", "r"])[np.arange(N) % 3], np.arange(N) % 2):
+        agrees(MODELS[name]().fit(empty, y), asked)
+
+
+def test_bins_that_em_has_cut_are_read_as_bins():
+    model = po.NaiveBayes(unlabelled=None, unlabelled_weight=1).fit(X, [None, None, *Y[2:]])
+    cut = [d for d in model.factored_.densities if isinstance(d, Categories) and any(c is not None for c in d.cuts)]
+    assert cut
+    agrees(model, ASKED)
+
+
+def test_a_column_that_says_nothing_is_left_out_but_an_infinite_cell_is_not():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 200)
+    model = po.NaiveBayes().fit({"noise": rng.normal(size=200), "x": rng.normal(size=200) + 2 * y}, y)
+    held = [d.column(k) for d in model.factored_.densities if isinstance(d, Curves) for k in range(len(d.where))]
+    assert any(isinstance(h, LeftOut) for h in held)
+    rows = pd.DataFrame({"noise": [0.0, 1e6, None], "x": [0.0, 2.0, None]})
+    agrees(model, rows)
+    found = scored(model, rows.assign(noise=[np.inf, 0.0, 0.0]))
+    assert found["decision"].isna().tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("density", ["multinomial", "poisson"])
+@pytest.mark.parametrize("smoothing", [0.0, 1.0])
+def test_counts_that_a_class_never_had(density, smoothing):
+    rows = pd.DataFrame({"a": [0, 0, 3, 2], "b": [1, 2, 1, 0], "c": [1, 1, 1, 1]})
+    model = po.NaiveBayes(kinds="count", density=density, smoothing=smoothing).fit(rows, ["p", "p", "q", "q"])
+    asked = pd.DataFrame({"a": [0, 1, 0, 4], "b": [0, 1, 2, 1], "c": [1, 1, 0, 2]})
+    agrees(model, asked)
+    found = scored(model, asked.assign(c=[-1, 0, 1, 2]))
+    assert found["decision"].isna().tolist() == [True, False, False, False]
+
+
+def test_aode_judges_frequency_at_its_border():
+    rows = pd.DataFrame({"a": ["u"] * 6 + ["v"] * 4, "b": ["s", "t"] * 5})
+    y = ["p", "q", "q"] * 3 + ["p"]
+    for least in (4, 4.5, 5, 6, 7):
+        agrees(po.AODE(min_frequency=least).fit(rows, y), rows)
+
+
+def test_a_super_parent_that_weighs_nothing_is_none():
+    rows = pd.DataFrame({"a": ["u", "v"] * 20, "b": ["s", "s", "t", "t"] * 10, "c": ["k"] * 40})
+    y = ["p", "q"] * 20
+    model = po.AODE(min_frequency=1, weights="information").fit(rows, y)
+    agrees(model, rows.assign(a=[None, *rows["a"][1:]]))
+    agrees(model, pd.DataFrame({"a": [None, None], "b": [None, "s"], "c": ["k", "k"]}))
+
+
+def test_what_no_query_does_is_named():
+    with pytest.raises(NotStorable, match="column 'note' is text, and words are not counted in SQL"):
+        po.sql(po.NaiveBayes(kinds="text").fit({"note": ["u v", "w"]}, [0, 1]), "t")
+    with pytest.raises(NotStorable, match=r"this AODE keeps rows \(lazy=True\)"):
+        po.sql(po.AODE(lazy=True).fit(X, Y), "t")
+    with pytest.raises(NotStorable, match=r"drops values that follow from others \(subsumption\)"):
+        po.sql(po.AODE(subsumption=1).fit(X, Y), "t")
+
+
+def test_a_query_that_is_too_long_says_why(monkeypatch):
+    from posteriori.store.sql import query
+
+    monkeypatch.setattr(query, "MOST", 100)
+    with pytest.raises(NotStorable, match="too many cells; merge rare values, or cut numbers into fewer bins"):
+        po.sql(MODELS["tan"]().fit(X, Y), "t")
+    wide = pd.DataFrame({"few": ["a", "b"] * 20, "many": [f"v{i}" for i in range(40)]})
+    with pytest.raises(NotStorable, match="most of it for column 'many'"):
+        po.sql(po.NaiveBayes().fit(wide, [0, 1] * 20), "t")
+
+
+@pytest.mark.parametrize("name", ["gaussian", "auto", "tan", "aode"])
+def test_dialects_differ_in_their_words_alone(name):
+    """The same steps and columns; DuckDB alone runs here."""
+    model = MODELS[name]().fit(X, Y)
+    found = {dialect: po.sql(model, "t", dialect) for dialect in DIALECTS}
+    assert len({text.count("SELECT") for text in found.values()}) == 1
+    assert len({text.count(" WHEN ") for text in found.values()}) == 1
+    assert "AS MATERIALIZED" in found["postgres"]
+    assert "MATERIALIZED" not in found["duckdb"] + found["spark"]
+    assert '"sky"' in found["postgres"]
+    assert "`sky`" in found["spark"]
+    assert "float8" not in found["duckdb"] + found["spark"]
