@@ -329,3 +329,22 @@ def test_more_neighbours_than_rows_are_refused_by_name_where_cells_are_missing(c
     with pytest.raises(ModelError, match="n_neighbors = 9, n_samples_fit = 3"):
         model.predict_proba(X)
     assert model.set_params(n_neighbors=3).predict_proba(X).sum() == pytest.approx(3)
+
+
+@pytest.mark.parametrize("metric", ["minkowski", "gower", "vdm"])
+def test_a_dict_of_columns_is_a_table(metric):
+    rng = np.random.default_rng(0)
+    columns = {"a": rng.normal(size=12), "b": rng.normal(size=12)}
+    frame, y = pd.DataFrame(columns), np.arange(12) % 2
+    models = [po.KNeighborsClassifier(3, metric=metric)]
+    models += [po.KNeighborsRegressor(3, metric=metric)] if metric != "vdm" else []
+    for model in models:
+        wanted = clone(model).fit(frame, y).predict(frame)
+        model.fit({n: c[:6] for n, c in columns.items()}, y[:6]).partial_fit(
+            {n: c[6:] for n, c in columns.items()}, y[6:]
+        )
+        if metric == "minkowski":  # whose space does not depend on the first rows
+            np.testing.assert_array_equal(model.predict(columns), wanted)
+        np.testing.assert_array_equal(clone(model).fit(columns, y).predict(columns), wanted)
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            model.fit(columns, y[:11])

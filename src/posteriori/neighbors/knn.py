@@ -17,7 +17,7 @@ from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, listed
 from ..estimator import Explains, learning
 from ..smoothing import MOST_SMOOTHING, share
-from ..table.frame import ScoresTables, labelled
+from ..table.frame import Frame, ScoresTables, labelled
 from ..table.labels import encode_labels, read_targets
 from ..table.schema import Schema
 from .base import Neighbors
@@ -105,7 +105,7 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
         X, y = labelled(X, y)
         table = self._open(X, first)
         found, codes = encode_labels(y)
-        check_consistent_length(X, codes)
+        _check_alike(table, codes)
         self._weight = self._weigh(sample_weight, len(codes), first)
         known = found[:0] if first else self.classes_
         self.classes_ = united_classes(known, found, declared)
@@ -219,7 +219,7 @@ class KNeighborsRegressor(ScoresTables, RegressorMixin, Neighbors):  # type: ign
         X, y = labelled(X, y)
         table = self._open(X, first)
         target = read_targets(y)
-        check_consistent_length(X, target)
+        _check_alike(table, target)
         self._weight = self._weigh(sample_weight, len(target), first)
         columns = target.reshape(len(target), -1)
         if first:
@@ -246,3 +246,8 @@ class KNeighborsRegressor(ScoresTables, RegressorMixin, Neighbors):  # type: ign
             mean = np.einsum("mk,mko->mo", w, near) / w.sum(axis=1, keepdims=True)
         answer: Floats = mean[:, 0] if self._flat else mean
         return answer
+
+
+def _check_alike(table: Any, y: Array) -> None:
+    """As many rows as answers; a dict of columns has the length of its columns, not of its keys."""
+    check_consistent_length(range(table.n) if isinstance(table, Frame) else table, y)
