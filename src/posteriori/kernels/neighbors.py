@@ -59,8 +59,7 @@ def bounds(X: Floats, n_jobs: int | None = None) -> tuple[Floats, Floats, bool]:
 
 def build(X: Floats, scale: float, leaf_size: int, n_jobs: int | None = None) -> Flat:
     """The kd-tree of X·scale."""
-    # dimensions cost less than points; below some 30,000 of these a second thread gains less than its start takes
-    threads = n_threads(n_jobs, len(X) * (12 + X.shape[1]), 250_000)
+    threads = n_threads(n_jobs, len(X) * (12 + X.shape[1]), 50_000)  # dimensions cost less than points
     return Flat(*native().kdtree_build(X, scale, leaf_size, threads))
 
 
