@@ -42,7 +42,7 @@ template <typename I> class Block {
 
     // Reads rows from `first` on until there are enough cells, at least one row and none from `last` on; says where it stopped.
     std::size_t read(std::size_t first, std::size_t last) {
-        constexpr std::size_t CELLS = 4096;  // they stay in the first cache
+        constexpr std::size_t CELLS = 16384;  // one long stream from memory; what follows finds them in the second cache
         begin = static_cast<std::size_t>(X.indptr[first]);
         std::size_t row = first + 1;
         while (row < last && static_cast<std::size_t>(X.indptr[row + 1]) - begin <= CELLS) ++row;
