@@ -153,6 +153,7 @@ ROWS = [
     ("pairs", lambda m: {"_platt": m._platt[:2]}, "a sigmoid of every machine"),
     ("pairs", lambda m: {"_platt": [*m._platt, (0.0, 0.0)]}, "a sigmoid of every machine"),
     ("pairs", {"_platt": [(0.0, 0.0), (0.0, 0.0), (0.0,)]}, "a sigmoid has two numbers"),
+    ("pairs", {"gap_": np.full(3, np.inf), "w_norm_": np.full(3, np.nan)}, None),
     ("pairs", {"_platt": [(0.0, 0.0)] * 3}, None),
     ("pairs", {"_platt": None}, None),
     ("pairs", less("class_weight_"), "a weight of every class"),

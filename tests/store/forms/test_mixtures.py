@@ -91,6 +91,8 @@ ROWS = [
       for name in PARTS),
     ("full", edge("weights_", [0, 1], [1.0, 0.0]), None),
     ("full", edge("weights_", [0, 1], [1.001, -0.001]), "weights must sum to one"),
+    ("full", edge("weights_", [0, 1], [0.99, 0.0]), "weights must sum to one"),
+    ("full", edge("weights_", [0, 1], [1.01, 0.0]), "weights must sum to one"),
     ("full", times("weights_", 0.989), "weights must sum to one"),
     ("full", times("weights_", 0.991), None),
     ("full", times("weights_", 1.009), None),

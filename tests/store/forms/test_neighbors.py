@@ -233,6 +233,8 @@ ROWS = [
     ("gower", kept(lambda r: np.where(r == r[0, 0], np.inf, r)), "finite coordinates"),
     ("gower", kept(lambda r: np.where(r == r[0, 0], np.nan, r)), None),
     ("vdm", kept(lambda r: np.where(r == r[0, 0], np.nan, r)), "finite coordinates"),
+    ("plain", {"loo_curve_": np.array([np.nan])}, None),
+    ("plain", {"_weight": np.zeros(24)}, None),
     ("plain", {"_weight": np.ones(24)}, None),
     ("plain", {"_weight": np.ones(23)}, "a weight of every row"),
     ("auto", {"_weight": np.ones(25)}, "a weight of every row"),

@@ -39,6 +39,10 @@ MADE = {
     ),
 }
 
+MADE["number free"] = lambda: po.BayesNetClassifier(po.Dag("bxk", [("k", "b")]), continuous="gaussian").fit(
+    {"b": DATA["b"], "x": X1}, A
+)
+
 
 @cache
 def fitted(name):
@@ -183,6 +187,7 @@ ROWS = [
     ("hybrid", {"lines": {"x": (np.zeros(2), np.zeros((2, 0)))}}, NODES),
     ("hybrid", {"lines": {"x": (np.zeros(2),) * 2, "z": (np.zeros(1),) * 3}}, "a line is α, β and σ²"),
     ("hybrid", {"lines": {"x": (np.zeros(2),) * 4, "z": (np.zeros(1),) * 3}}, "a line is α, β and σ²"),
+    ("hybrid", {"dag": po.Dag("abxz", [("a", "x"), ("x", "b"), ("x", "z")])}, "has parents with states"),
     ("hybrid", line(0, lambda p: np.zeros(2)), LINE),
     ("hybrid", line(0, lambda p: np.zeros(())), LINE),
     ("hybrid", line(1, lambda p: np.zeros((1, 2))), LINE),
@@ -213,6 +218,7 @@ ROWS = [
     ("codes", parents(lambda p: p[:-1]), "every column, and the class, must have its parents"),
     ("codes", parents(lambda p: (*p, ())), "every column, and the class, must have its parents"),
     ("codes", parents(lambda p: ((4,), *p[1:])), "a parent must be a column or the class"),
+    ("codes", parents(lambda p: ((2**31 + 1,), *p[1:])), "BayesNetClassifier._parents must be"),
     ("codes", parents(lambda p: ((3, 3), *p[1:])), "a parent is one once"),
     ("codes", parents(lambda p: ((0,), *p[1:])), "go round in a circle"),
     ("codes", parents(lambda p: (*p[:-1], (0,))), "go round in a circle"),
@@ -234,6 +240,7 @@ ROWS = [
     ("numbers", told(cuts=(None,) * 4), "numbers that are not cut have moments"),
     ("numbers", parents(lambda p: ((4,), (4,), (4,), (4,), ())), "moments of every family of numbers"),
     ("numbers", parents(lambda p: ((4, 2), *p[1:])), "a number above a value"),
+    ("number free", parents(lambda p: (*p[:-1], (1,))), "a number above a value"),
     ("numbers", parents(lambda p: ((4,), (4,), *p[2:])), FAMILY),
 ]
 

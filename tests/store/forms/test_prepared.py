@@ -120,6 +120,7 @@ ROWS = [
     ("points one-hot", schema(classes=("out", "in")), "classes_ must be the classes of the schema"),
     ("points one-hot", {"n_features_in_": 2}, "n_features_in_ must be the number of columns"),
     ("points one-hot", {"n_features_in_": 4}, "n_features_in_ must be the number of columns"),
+    ("points one-hot", lambda m: schema(columns=())(m) | {"n_features_in_": 0}, "must be the number of columns"),
     ("points one-hot", {"feature_names_in_": np.array(["sky", "age", "size"])}, "must be the columns' names"),
     ("points one-hot", lambda m: {"prepare_": replace(m.prepare_, gaps=np.array([0, 1]))}, "the points that are made"),
     ("points one-hot", lambda m: {"prepare_": replace(m.prepare_, view="ordinal")}, "the points that are made"),

@@ -69,7 +69,6 @@ def _flat(tables: Sequence[Any]) -> Any:
 
 def _tables(dag: Dag, states: dict[str, tuple[Any, ...]], flat: Any) -> dict[str, Any]:
     """The table of every node with states, a row a configuration of its parents."""
-    need(all(n in dag.index for n in states), "states of what is no node")
     need(all(states.values()) and all(map(is_distinct, states.values())), "every node must have different states")
     sizes = {n: len(s) for n, s in states.items()}
     mine = [n for n in dag.nodes if n in sizes]
