@@ -208,6 +208,11 @@ ROWS = [
     ("weights", more("mean_"), "a mean and a width of every number"),
     ("weights", more("sd_"), "a mean and a width of every number"),
     ("weights", {"mean_": np.zeros(2), "sd_": np.ones(2)}, "a mean and a width of every number"),
+    *(
+        ("weights", lambda m, name=name, by=by: {name: np.full_like(getattr(m, name), by)}, said)
+        for name in ("log_odds_", "coef_", "intercept_")
+        for by, said in ((1e150, None), (-1e150, None), (1.1e150, "sums that are"), (-1.1e150, "sums that are"))
+    ),
     ("weights", {"sd_": np.zeros(1)}, "a width must be above 0"),
     ("weights", {"sd_": np.full(1, 1e-300)}, None),
     ("weights", {"loss_curve_": np.array([np.nan])}, None),

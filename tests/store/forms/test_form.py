@@ -24,6 +24,7 @@ from posteriori.store.forms.form import (
     of,
     pair_of,
     real,
+    small,
     text,
     tuple_of,
     value,
@@ -105,3 +106,11 @@ def test_classes_are_labels():
         model.classes_ = np.array([0.0, bad])
         with pytest.raises(ModelFileError, match="labels, not quantities"):
             form_of(po.LinearSVC).check(model)
+
+
+def test_small_numbers_have_sums():
+    assert small(1e30)
+    assert small(1e30, np.array([1e30, -1e30]), np.zeros(0), np.array([1e30], np.float32))
+    assert not small(1e30, np.zeros(2), np.array([1.1e30]))
+    assert not small(1e30, np.array([-1.1e30], np.float32))
+    assert not small(1e30, np.array([np.nan]))

@@ -148,6 +148,8 @@ ROWS = [
     ("pairs", lambda m: {"_parts": m._parts[:2]}, "the vectors of every class"),
     ("rest", lambda m: {"_parts": [*m._parts, *m._parts]}, "the vectors of every class"),
     ("pairs", found(intercept=np.zeros(2)), "an intercept of every machine"),
+    ("pairs", found(intercept=np.full(3, 1e150)), None),
+    ("pairs", found(intercept=np.zeros(3)), None),
     *(("pairs", less(n), "an intercept of every machine") for n in ("n_iter_", "gap_", "w_norm_", "intercept_")),
     *(("rest", more(n), "an intercept of every machine") for n in ("n_iter_", "gap_", "w_norm_", "intercept_")),
     ("pairs", lambda m: {"_platt": m._platt[:2]}, "a sigmoid of every machine"),
@@ -234,6 +236,9 @@ def test_the_parts_of_a_machine(held, change, said):
         ({"n_support": np.array([3, 0])}, None),
         ({"n_support": np.array([2**62, 2**62, 2**62, 2**62 + 3])}, "every support vector must have its coefficients"),
         ({"support": np.array([0, 1, -1])}, "Expansion.support must be"),
+        ({"intercept": np.array([0.0, 1e150, -1e150])}, None),
+        ({"intercept": np.array([0.0, 0.0, 1.1e150])}, "intercepts must have sums that are numbers"),
+        ({"intercept": np.array([-1.1e150, 0.0, 0.0])}, "intercepts must have sums that are numbers"),
     ],
 )
 def test_an_expansion_has_a_coefficient_of_every_vector(change, said):

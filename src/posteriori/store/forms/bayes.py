@@ -38,6 +38,7 @@ from .form import (
     pair_of,
     real,
     same_classes,
+    small,
     text,
     tuple_of,
     value,
@@ -46,6 +47,7 @@ from .form import (
 )
 from .form import nothing as none
 
+LARGEST = 1e150  # of a weight: sums over all columns are numbers
 LEARNED = {
     **POINTS,
     "classes_": array,
@@ -173,6 +175,8 @@ def _discriminative(model: DiscriminativeNB) -> None:
     need(where in ((), measured), "the columns that enter as numbers must be all that are")
     need(model.coef_.shape == (len(where), K), "there must be a weight of every number and class")
     need(model.mean_.shape == model.sd_.shape == (len(where),), "there must be a mean and a width of every number")
+    weighed = small(LARGEST, model.log_odds_, model.coef_, model.intercept_)
+    need(weighed, "weights must have sums that are numbers")
     need((model.sd_ > 0).all(), "a width must be above 0")
     need(model.penalty_ >= 0, "a penalty must be at least 0")
     weights = vars(model).get("column_weights_")

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...forest.boosted import BoostedBayes, Summed
 from ...forest.rounds import FOLDS, Rounds
-from .forest import FRESH, LEARNED, fits, of_table, small
-from .form import estimator, floats, natural, need, needs, numbers, of, real, value
+from .forest import FRESH, LARGEST, LEARNED, fits, of_table
+from .form import estimator, floats, natural, need, needs, numbers, of, real, small, value
 
 
 def _rounds(held: Rounds) -> None:
@@ -15,7 +15,7 @@ def _rounds(held: Rounds) -> None:
     need(held.n_classes > 0, "there must be a class")
     need(held.start.shape == (FOLDS, V) and held.trees.counts.shape[1] == V, "trees of other classes")
     need(held.trees.counts.dtype == np.float32, "what a tree says must be narrow")
-    need(small(held.trees.counts, held.start), "what trees say must have sums that are numbers")
+    need(small(LARGEST, held.trees.counts, held.start), "what trees say must have sums that are numbers")
     need(len(held.trees) % FOLDS == 0, "there must be as many trees in each fold")
     need(len(held.losses) > 0, "there must be a loss")
 

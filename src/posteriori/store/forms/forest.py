@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
 from ...forest.coding import Coding
 from ...forest.counts import TreeCounts
 from ...forest.forest import BayesForest, Grown
@@ -28,17 +27,13 @@ from .form import (
     of,
     real,
     same_classes,
+    small,
     tuple_of,
     value,
 )
 from .form import nothing as none
 
 LARGEST = 1e30  # of what a table or a tree of floats says: sums over all of them are numbers
-
-
-def small(*parts: Array) -> bool:
-    """Whether sums of these numbers are numbers."""
-    return all(bool((np.abs(part) <= np.float32(LARGEST)).all()) for part in parts)
 
 
 def _coding(held: Coding) -> None:
@@ -113,7 +108,7 @@ def _members(held: Members) -> None:
     need(np.array_equal(np.diff(held.starts, axis=1), room), "a column must have the tables of its parents")
     ends = np.concatenate([[0], held.starts[:, -1]])
     need(np.array_equal(held.starts[:, 0], ends[:-1]) and ends[-1] == len(held.tables), "tables must lie end to end")
-    need(small(held.tables, held.prior), "what members say must have sums that are numbers")
+    need(small(LARGEST, held.tables, held.prior), "what members say must have sums that are numbers")
 
 
 def _grown(held: Grown) -> None:

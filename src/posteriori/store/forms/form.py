@@ -237,6 +237,11 @@ def estimator(
 POINTS = {"n_features_in_": natural(), "feature_names_in_": array}  # of a model that reads a matrix
 
 
+def small(most: float, *parts: Any) -> bool:
+    """Whether all numbers are so small, whatever their sign, that sums of them are numbers too."""
+    return all(bool((np.abs(part) <= part.dtype.type(most)).all()) for part in parts)
+
+
 def needs(model: Any, *names: str) -> None:
     """Refuse a fitted model without these attributes."""
     for name in names:

@@ -34,12 +34,15 @@ from .form import (
     numbers,
     of,
     real,
+    small,
     text,
     tuple_of,
     value,
     word,
 )
 from .form import nothing as none
+
+LARGEST = 1e150  # of an intercept: what several machines say is added up
 
 
 def _spec(held: KernelSpec) -> None:
@@ -77,6 +80,7 @@ def _part(held: Part) -> None:
 def _expansion(held: Expansion) -> None:
     n = len(held.support)
     need(held.coef.shape[1] == n == held.n_support.sum(dtype=float), "every support vector must have its coefficients")
+    need(small(LARGEST, held.intercept), "intercepts must have sums that are numbers")
 
 
 def _vectors(kernel: Kernel, parts: list[Part], d: int) -> None:

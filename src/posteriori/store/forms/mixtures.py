@@ -75,6 +75,8 @@ def _mixture_bayes(model: MixtureBayes) -> None:
         model.classes_.ndim == 1 and K == len(model.class_count_) == len(model.mixtures_) > 0,
         "a mixture of every class",
     )
+    with np.errstate(over="ignore"):
+        need(0 < model.class_count_.sum() < np.inf, "the classes must have rows, and a number of them")
     known = [m for m in (*model.mixtures_, model.background_) if m is not None]
     need(known and all("weights_" in vars(m) for m in known), "the mixtures must be fitted")
     need(all(m.n_features_in_ == model.n_features_in_ for m in known), "the mixtures must be of the same columns")
