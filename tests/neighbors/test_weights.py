@@ -42,3 +42,27 @@ def test_a_last_neighbour_of_no_weight_is_not_there(weights):
     weighted = po.KNeighborsClassifier(4, weights=weights).fit(A, y, sample_weight=w)
     repeated = po.KNeighborsClassifier(4, weights=weights).fit(np.repeat(A, w, axis=0), np.repeat(y, w))
     np.testing.assert_allclose(weighted.predict_proba([[0.3]]), repeated.predict_proba([[0.3]]))
+
+
+@pytest.mark.parametrize("sample_weight", [None, np.linspace(0.1, 2, 150)], ids=["rows", "weights"])
+@pytest.mark.parametrize("k", [5, "auto"])
+@pytest.mark.parametrize("scale", [2.0**-1015, 2.0**-600, 2.0**600])
+def test_one_over_a_distance_has_sums_at_any_scale(scale, k, sample_weight):
+    rng = np.random.default_rng(0)
+    far, asked, t = rng.uniform(1, 2, (150, 2)), rng.uniform(3, 4, (20, 2)), rng.normal(size=150) * 1e10
+    for model, y in (
+        (po.KNeighborsClassifier(k, weights="distance"), Y),
+        (po.KNeighborsRegressor(k, weights="distance"), t),
+    ):
+        way = "predict_proba" if y is Y else "predict"
+        wanted = getattr(model.fit(far, y, sample_weight), way)(asked)
+        chosen = model.n_neighbors_
+        found = getattr(model.fit(far * scale, y, sample_weight), way)(asked * scale)
+        assert model.n_neighbors_ == chosen
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_weights_of_a_function_have_sums():
+    model = po.KNeighborsClassifier(3, weights=lambda d: np.full_like(d, 1e308)).fit(X, Y)
+    wanted = po.KNeighborsClassifier(3).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), wanted.predict_proba(X))

@@ -24,6 +24,7 @@ from .base import Neighbors
 from .loo import error_curve, squared_curve
 from .metrics import Mixed, Space, gower_without
 from .search import Told
+from .weights import summable
 
 WIDE = 1000  # columns
 
@@ -242,7 +243,7 @@ class KNeighborsRegressor(ScoresTables, RegressorMixin, Neighbors):  # type: ign
         if w is None:
             mean = near.mean(axis=1)
         else:
-            w = np.where(w.sum(axis=1, keepdims=True) > 0, w, 1.0)
+            w = summable(np.where(w.sum(axis=1, keepdims=True) > 0, w, 1.0), 0)
             mean = np.einsum("mk,mko->mo", w, near) / w.sum(axis=1, keepdims=True)
         answer: Floats = mean[:, 0] if self._flat else mean
         return answer

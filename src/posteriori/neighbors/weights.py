@@ -22,6 +22,7 @@ KERNELS: dict[str, Callable[[Any], Any]] = {
     "gaussian": lambda u: np.exp(-(u**2) / 2),
 }
 NAMES = ("uniform", "distance", *KERNELS)
+MOST = 500  # weights up to 2^MOST are left as they are: beside them no smoothing counts
 
 
 def needs_next(weights: Any) -> bool:
@@ -47,7 +48,7 @@ def vote_weights(D: Array, weights: Any, h: Array | None = None) -> Array | None
             w = 1 / D
         infinite = np.isinf(w)
         w = np.where(infinite.any(axis=1, keepdims=True), infinite.astype(np.float64), w)
-        return _or_equal(w)
+        return _or_equal(summable(w))
     width = D[:, -1:] if h is None else h
     u = np.divide(D, width, out=np.ones_like(D), where=(width > 0) & np.isfinite(width))
     return _or_equal(np.maximum(KERNELS[weights](np.minimum(u, 1.0)), 0.0))
@@ -68,7 +69,17 @@ def told_weights(D: Array, weights: Callable[[Array], Any]) -> Floats:
             f"the weights function gave {given[i, j]} for a neighbour at distance {D[i, j]} (query {i}): a vote weighs a "
             "finite number of at least 0"
         )
-    return someone_votes(given, D)
+    return someone_votes(summable(given), D)
+
+
+def summable(w: Floats, most: int = MOST) -> Floats:
+    """Weights of a row beyond 2^most, all smaller by the same power of two: their sums are numbers, their shares the same.
+
+    >>> summable(np.array([[2.0**1000, 2.0**999], [3.0, 1.0]]), 4).tolist()
+    [[8.0, 4.0], [3.0, 1.0]]
+    """
+    over = np.frexp(w.max(axis=1, keepdims=True, initial=0.0))[1] - most
+    return np.asarray(np.ldexp(w, -np.maximum(over, 0))) if (over > 0).any() else w
 
 
 def someone_votes(w: Floats, D: Array) -> Floats:
