@@ -176,6 +176,15 @@ def test_refusals_name_the_reason():
         small().fit([[np.inf], [1.0]], [0, 1])
 
 
+def test_sets_of_many_values_are_counted_before_the_work():
+    rng = np.random.default_rng(0)
+    X, y = {"id": rng.integers(0, 3000, 3000).astype(str)}, rng.integers(0, 2, 3000)
+    with pytest.raises(MemoryBudgetError, match="n_trees"):
+        po.BayesForest(random_state=0, max_memory=1e7).fit(X, y)
+    model = po.BayesForest(20, 2, random_state=0, max_memory=1e8).fit(X, y)
+    assert model.grown_.trees.bits.nbytes > model.grown_.trees.counts.nbytes  # what makes it large
+
+
 def test_ctrl_c_ends_the_growing_and_changes_nothing():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 20)), rng.integers(0, 2, 20_000)

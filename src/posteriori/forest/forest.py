@@ -195,17 +195,19 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         return None if progress is None else lambda done: progress(before + done, total)
 
     def _refuse_large(self, codes: Codes, y: Array, K: int, weights: Floats | None) -> None:
-        """Refuse what would not fit. A tree has up to 1.3 n nodes, seldom so many: if that is too much, two are grown."""
-        n, d, node = codes.n, len(codes.sizes), 2.0 * (12 + 4 * K)
+        """Refuse what would not fit. A tree has up to 1.3 n nodes, half of which may hold sets of all values of a column;
+        seldom so many: if that is too much, two are grown and measured."""
+        n, d = codes.n, len(codes.sizes)
         tables = d * 4.0 * min(max(WIDEST, A_ROW * n), 13.0**3 * K)
         rest = self.n_members * (2.0 * sum(codes.sizes) + tables) + 40.0 * n * K
-        nodes = 1.3 * n
-        if self.n_trees * nodes * node + rest > memory_budget(self.max_memory):
+        sets = 16.0 * -(-max((size for size, named in zip(codes.sizes, codes.named) if named), default=0) // 64)
+        tree = 1.3 * n * (2.0 * (12 + 4 * K) + sets)
+        if self.n_trees * tree + rest > memory_budget(self.max_memory):
             seeds, tried = np.arange(2, dtype=np.uint64), _tried(d)
             found = grow_trees(codes, y, K, weights, tried=tried, drawn=True, seeds=seeds, n_jobs=self.n_jobs)
-            nodes = 1.1 * len(found.column) / 2
+            tree = 1.1 * (len(found.column) / 2 * 2.0 * (12 + 4 * K) + found.bits.nbytes)  # twice, while they are joined
         way_out = "give fewer rows, columns or classes, or n_trees and n_members"
-        refuse_over(self.max_memory, self.n_trees * nodes * node + rest, f"a forest of {n:,} rows", way_out)
+        refuse_over(self.max_memory, self.n_trees * tree + rest, f"a forest of {n:,} rows", way_out)
 
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         self._made("checked", lambda: None)
