@@ -51,11 +51,11 @@ def cell(n: int, d: int, K: int, kind: str, budget: float) -> tuple[dict[str, fl
     """Ratios of the peer's figures to ours, and our seconds of fitting."""
     X, y = drawn(n, d, K, kind)
     asked, _ = drawn(ASKED, d, K, kind, 5)
-    trees, kinds = 500 if n <= 2_000 else 50, "categorical" if kind == "categories" else None
+    trees, kinds = 500 if n <= 200 else 50, "categorical" if kind == "categories" else None
     ours = po.BayesForest(random_state=0, kinds=kinds, n_jobs=2)
     peer = RandomForestClassifier(trees, n_jobs=2, random_state=0)
-    fit = race({"ours": lambda: ours.fit(X, y), "peer": lambda: peer.fit(X, y)}, 3, budget)
-    answer = race({"ours": lambda: ours.predict_proba(asked), "peer": lambda: peer.predict_proba(asked)}, 5, budget)
+    fit = race({"ours": lambda: ours.fit(X, y), "peer": lambda: peer.fit(X, y)}, 2, budget, 1)
+    answer = race({"ours": lambda: ours.predict_proba(asked), "peer": lambda: peer.predict_proba(asked)}, 3, budget, 1)
     with tempfile.TemporaryDirectory() as folder:
         po.save(ours, os.path.join(folder, "ours"))
         joblib.dump(peer, os.path.join(folder, "peer"))
@@ -70,7 +70,7 @@ def grid(least: int, most: int) -> None:
     rows, found = [], []
     for n, d, K, kind in CELLS:
         if least <= n <= most:
-            ratios, seconds = cell(n, d, K, kind, 10.0)
+            ratios, seconds = cell(n, d, K, kind, 2.0)
             found.append(ratios)
             rows.append([str(n), str(d), str(K), kind, human(seconds), *(f"{ratios[k]:.1f}×" for k in ratios)])
             print(*rows[-1], flush=True)
@@ -82,7 +82,7 @@ def grid(least: int, most: int) -> None:
         ["rows", "columns", "classes", "kind", "our fit", "fit", "predict, 2,000 rows", "file"],
         rows,
         "The peer's figure over ours: seconds of fit, seconds of predict_proba, bytes of the file; "
-        "wanted 3×, 1× and 1×. 2 threads, best of up to three (five) rounds by turns; above 2,000 rows the peer grows 50 "
+        "wanted 3×, 1× and 1×. 2 threads, best of two (three) rounds by turns; above 200 rows the peer grows 50 "
         "trees and its figures are multiplied by ten. Files by `po.save` and `joblib.dump`.",
     )
 

@@ -205,7 +205,7 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         if self.n_trees * tree + rest > memory_budget(self.max_memory):
             seeds, tried = np.arange(2, dtype=np.uint64), _tried(d)
             found = grow_trees(codes, y, K, weights, tried=tried, drawn=True, seeds=seeds, n_jobs=self.n_jobs)
-            tree = 1.1 * (len(found.column) / 2 * 2.0 * (12 + 4 * K) + found.bits.nbytes)  # twice, while they are joined
+            tree = 1.1 * (len(found.column) * (12 + 4 * K) + found.bits.nbytes)  # twice, while they are joined
         way_out = "give fewer rows, columns or classes, or n_trees and n_members"
         refuse_over(self.max_memory, self.n_trees * tree + rest, f"a forest of {n:,} rows", way_out)
 
