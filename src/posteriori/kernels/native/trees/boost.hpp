@@ -57,6 +57,7 @@ class Slopes {
         const Pair& p = of[r * V + v];
         return {p.g, p.h + (std::int64_t{1} << shift)};
     }
+    void fetch(std::size_t r) const { __builtin_prefetch(of.data() + r * V); }
     double g(std::size_t r, int v) const { return of[r * V + v].g * unit_g; }
     double G(const Sums& s) const { return static_cast<double>(s.g) * unit_g; }
     double H(const Sums& s) const { return static_cast<double>(s.h & ((std::int64_t{1} << shift) - 1)) * unit_h; }

@@ -13,6 +13,7 @@ namespace posteriori {
 namespace {
 
 constexpr std::size_t NEAR = 32768;       // bytes of sums that stay near
+constexpr int FEWEST = 8;                 // columns side by side at least
 constexpr std::size_t ROOM = 64u << 20;   // bytes of sums that a tree may keep
 constexpr int AHEAD = 12;                 // rows whose codes are fetched before they are needed
 constexpr double NOTHING = 1e-9;          // a gain that is rounding
@@ -48,7 +49,7 @@ template <typename C> Tiles<C>::Tiles(const CodedRows<C>& rows, int V, const Boo
     codes.resize(rows.n * d);
     for (int first = 0; first < d;) {
         int last = first + 1;
-        while (last < d && ((cells[last + 1] - cells[first]) * V * sizeof(Sums) <= NEAR || last - first < 4)) ++last;
+        while (last < d && ((cells[last + 1] - cells[first]) * V * sizeof(Sums) <= NEAR || last - first < FEWEST)) ++last;
         tiles.push_back({first, last, rows.n * first});
         first = last;
     }
@@ -186,38 +187,48 @@ template <typename C> struct BoostGrower<C>::Work {
         large.room = job.room;
     }
 
-    // The rows' g and h to (or from) the cells of all columns.
+    // The rows' g and h to (or from) the cells of all columns. A number of values that the compiler knows is twice as fast.
     template <bool minus> void fill(std::int32_t from, std::int32_t to, Sums* cells) {
-        const bool large = static_cast<std::size_t>(to - from) * data.d() > 200'000;
+        switch (V) {
+            case 1: return fill<minus, 1>(from, to, cells);
+            case 3: return fill<minus, 3>(from, to, cells);
+            case 4: return fill<minus, 4>(from, to, cells);
+            case 5: return fill<minus, 5>(from, to, cells);
+            case 6: return fill<minus, 6>(from, to, cells);
+            case 7: return fill<minus, 7>(from, to, cells);
+            case 8: return fill<minus, 8>(from, to, cells);
+            case 10: return fill<minus, 10>(from, to, cells);
+            default: return fill<minus, 0>(from, to, cells);
+        }
+    }
+
+    template <bool minus, int KNOWN> void fill(std::int32_t from, std::int32_t to, Sums* cells) {
+        const int values = KNOWN > 0 ? KNOWN : V;
+        const bool large = static_cast<std::size_t>(to - from) * data.d() * V > 200'000;
         parallel_for(tiles.tiles.size(), large ? threads : 1, [&](std::size_t t) {
             const auto [first, last, start] = tiles.tiles[t];
             const int width = last - first;
             const C* codes = tiles.codes.data() + start;
             const std::size_t* base = tiles.cells.data() + first;
             const std::int32_t* list = rows->data();
-            std::vector<Sums> mine(V);
+            std::vector<Sums> room(values);
+            Sums* const mine = room.data();
             for (std::int32_t i = from; i < to; ++i) {
-                if (i + AHEAD < to) __builtin_prefetch(codes + static_cast<std::size_t>(list[i + AHEAD]) * width);
+                if (i + AHEAD < to) {
+                    __builtin_prefetch(codes + static_cast<std::size_t>(list[i + AHEAD]) * width);
+                    slopes->fetch(list[i + AHEAD]);
+                }
                 const std::size_t r = list[i];
                 const C* row = codes + r * width;
-                if (V == 1) {
-                    const Sums s = slopes->sums(r, 0);
-                    for (int j = 0; j < width; ++j) {
-                        if (minus)
-                            cells[base[j] + row[j]] -= s;
-                        else
-                            cells[base[j] + row[j]] += s;
-                    }
-                    continue;
-                }
-                for (int v = 0; v < V; ++v) mine[v] = slopes->sums(r, v);
+                for (int v = 0; v < values; ++v) mine[v] = slopes->sums(r, v);
                 for (int j = 0; j < width; ++j) {
-                    Sums* cell = cells + (base[j] + row[j]) * V;
-                    for (int v = 0; v < V; ++v) {
+                    Sums* __restrict cell = cells + (base[j] + row[j]) * values;
+                    const Sums* __restrict own = mine;
+                    for (int v = 0; v < values; ++v) {
                         if (minus)
-                            cell[v] -= mine[v];
+                            cell[v] -= own[v];
                         else
-                            cell[v] += mine[v];
+                            cell[v] += own[v];
                     }
                 }
             }
