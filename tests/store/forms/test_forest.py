@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
 
 import posteriori as po
 from posteriori.errors import ModelFileError
-from posteriori.kernels.trees import Trees
+from posteriori.kernels.trees import MOST_VALUES, Trees
 from posteriori.store.forms import form_of
 
-from .refusals import judged, remade
+from .refusals import GONE, judged, remade
 
 
 def tree() -> Trees:
@@ -69,3 +70,212 @@ def test_the_counts_of_a_node_have_a_sum(count, said):
     made = judged(held, {"tree": wide}, said)
     if made is not None:
         assert np.allclose(remade(model, {"statistics_": made}).predict_proba(np.zeros((2, 3))).sum(axis=1), 1)
+
+
+MIXED = {"x": np.linspace(-2, 2, 60), "w": (["u", "v", "t"] * 20)}
+LABELS = np.where(np.linspace(-2, 2, 60) > 0.5, 0, np.arange(60) % 3)
+
+
+@cache
+def mixed():
+    return po.BayesForest(n_trees=2, n_members=2, random_state=0).fit(MIXED, LABELS)
+
+
+@cache
+def single():
+    return po.BayesTree().fit(MIXED, LABELS)
+
+
+def edge(name, at, value):
+    def change(held):
+        array = getattr(held, name).copy()
+        array[at] = value
+        return {name: array}
+
+    return change
+
+
+def columns(of):
+    return lambda held: {"schema": dataclasses.replace(held.schema, columns=of(held.schema.columns))}
+
+
+def inner(part, **change):
+    """A value with a part of which something is changed."""
+    return lambda held: {
+        part: dataclasses.replace(
+            getattr(held, part),
+            **{n: v(getattr(getattr(held, part), n)) if callable(v) else v for n, v in change.items()},
+        )
+    }
+
+
+CODING = [
+    (lambda c: {"cuts": c.cuts[:1]}, "there must be cuts of all columns"),
+    (lambda c: {"blank": c.blank[:1]}, "there must be cuts of all columns"),
+    (lambda c: {"cuts": (), "blank": (), **columns(lambda cs: ())(c)}, "there must be cuts of all columns"),
+    (lambda c: {"cuts": (None, None)}, "column 'x': cuts of other columns"),
+    (lambda c: {"cuts": (c.cuts[0], np.zeros(1))}, "column 'w': cuts of other columns"),
+    (lambda c: {"cuts": (c.cuts[0][::-1].copy(), None)}, "the cuts of column 'x' must rise"),
+    (lambda c: {"cuts": (c.cuts[0][1:], None)}, "the values of column 'x' must be its bins"),
+    (columns(lambda cs: (cs[0], dataclasses.replace(cs[1], kind="text"))), "more values than a tree can ask for"),
+    (
+        columns(lambda cs: (cs[0], dataclasses.replace(cs[1], values=tuple(range(MOST_VALUES - 1))))),
+        None,
+    ),
+    (
+        columns(lambda cs: (cs[0], dataclasses.replace(cs[1], values=tuple(range(MOST_VALUES))))),
+        "more values than a tree can ask for",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), CODING, ids=map(str, range(len(CODING))))
+def test_a_coding(change, said):
+    judged(mixed().grown_.coding, change, said)
+
+
+def no_starts(held):
+    return {"starts": np.zeros(0, np.int64), "bit_starts": np.zeros(0, np.int64)}
+
+
+TREES = [
+    ({}, None),
+    (no_starts, "trees must begin somewhere"),
+    (lambda t: {"starts": t.starts[:-1]}, "trees must begin somewhere"),
+    (edge("starts", 0, 1), "trees of no node"),
+    (lambda t: edge("starts", -1, t.starts[-1] - 1)(t), "trees of no node"),
+    (lambda t: edge("starts", 1, 0)(t), "trees of no node"),
+    (edge("bit_starts", 0, 1), "the values of trees must lie end to end"),
+    (lambda t: edge("bit_starts", -1, len(t.bits) + 1)(t), "the values of trees must lie end to end"),
+    (lambda t: edge("bit_starts", 1, len(t.bits) + 1)(t), "the values of trees must lie end to end"),
+    *((lambda t, n=n: {n: getattr(t, n)[:-1]}, "a node must have all its parts") for n in ("cut", "child", "counts")),
+    (lambda t: {"counts": t.counts[:, :0]}, "a node must have all its parts"),
+    (lambda t: {"child": np.where(t.column >= 0, t.child[np.argmax(t.column >= 0)], t.child)}, "a node"),
+    (edge("column", 0, -2), "Trees.column must be"),
+    (edge("cut", 0, -1), "Trees.cut must be"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), TREES, ids=map(str, range(len(TREES))))
+def test_trees(change, said):
+    judged(mixed().grown_.trees, change, said)
+
+
+def asks_named(trees, value):
+    """The cut of the first question of names is another."""
+    cut = trees.cut.copy()
+    cut[np.argmax(trees.column == 1)] = value
+    return cut
+
+
+def asks_measured(trees, value):
+    cut = trees.cut.copy()
+    cut[np.argmax(trees.column == 0)] = value
+    return cut
+
+
+def at_trees(of):
+    return lambda held: {"trees": dataclasses.replace(held.trees, cut=of(held.trees))}
+
+
+PARTS = "a member must have all its parts"
+VALUES = "a question must be of values of its column"
+GROWN = [
+    ({}, None),
+    (columns(lambda cs: cs[::-1]), "the columns of a forest must be those of its coding"),
+    (inner("trees", counts=lambda c: c.astype(np.float64)), "trees of other classes"),
+    (inner("trees", counts=lambda c: c[:, :2]), "trees of other classes"),
+    (inner("members", prior=lambda p: p[:, :2]), "members of other classes"),
+    (inner("trees", counts=lambda c: -c), "counts must not be negative"),
+    (inner("trees", column=lambda c: np.where(c == 1, 2, c).astype(np.int32)), "a question must be of a column"),
+    (at_trees(lambda t: asks_measured(t, 10**6)), VALUES),
+    (at_trees(lambda t: asks_named(t, 2**31 - 1)), VALUES),
+    (inner("members", sizes=lambda s: s[:, :1]), "members of other columns"),
+    (inner("members", values=lambda v: v[:, :-1]), "members of other values"),
+    (inner("members", values=lambda v: np.full_like(v, 2**16 - 1)), "a member has no such value"),
+    ({"prior": np.array([0.5, 0.5])}, "a prior must sum to one"),
+    ({"prior": np.array([0.5, 0.5, 1e-8])}, "a prior must sum to one"),
+    ({"prior": np.array([0.5, 0.5, 1e-10])}, None),
+    ({"exponents": np.array([1.0, 1.0])}, "there must be three exponents"),
+    ({"exponents": np.array([4.0, -4.0, 0.0])}, None),
+    ({"exponents": np.array([4.1, 0.0, 0.0])}, "there must be three exponents"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), GROWN, ids=map(str, range(len(GROWN))))
+def test_a_grown_forest(change, said):
+    made = judged(mixed().grown_, change, said)
+    if made is not None:
+        answered = remade(mixed(), {"grown_": made}).predict_proba(MIXED)
+        assert np.allclose(answered.sum(axis=1), 1)
+
+
+MEMBERS = [
+    ({}, None),
+    *((lambda m, n=n: {n: getattr(m, n)[:1]}, PARTS) for n in ("values", "sizes", "parents", "starts", "prior")),
+    (lambda m: {"parents": m.parents[:, :, :1]}, PARTS),
+    (lambda m: {"starts": m.starts[:, :-1]}, PARTS),
+    (
+        lambda m: {n: getattr(m, n)[:0] for n in ("values", "sizes", "parents", "starts", "prior")},
+        "there must be members",
+    ),
+    (edge("sizes", (0, 0), 0), "a member's column must have values"),
+    (edge("sizes", (0, 0), MOST_VALUES + 2), "a member's column must have values"),
+    (edge("sizes", (0, 0), MOST_VALUES + 1), "the tables of its parents"),
+    (edge("parents", (0, 0, 0), 2), "a parent must be a column"),
+    (edge("parents", (0, 0, 0), -2), "a parent must be a column"),
+    (edge("parents", (0, 0), [-1, 0]), "the first parent must come first"),
+    (edge("starts", (0, 1), 0), "the tables of its parents"),
+    (lambda m: {"tables": m.tables[:-1]}, "tables must lie end to end"),
+    (lambda m: {"starts": m.starts + 1}, "tables must lie end to end"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), MEMBERS, ids=map(str, range(len(MEMBERS))))
+def test_members(change, said):
+    judged(mixed().grown_.members, change, said)
+
+
+OF_ONE = [
+    ({}, None),
+    (lambda h: {"tree": mixed().grown_.trees}, "the counts of one tree"),
+    (inner("tree", counts=lambda c: c.astype(np.float32)), "the counts of one tree"),
+    (columns(lambda cs: cs[::-1]), "the columns of a tree must be those of its coding"),
+    (lambda h: {"schema": dataclasses.replace(h.schema, classes=(0, 1))}, "of the classes of the schema"),
+    (inner("tree", counts=lambda c: -c), "counts must not be negative"),
+    (inner("tree", column=lambda c: np.where(c >= 0, 2, c).astype(np.int32)), "a question must be of a column"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), OF_ONE, ids=map(str, range(len(OF_ONE))))
+def test_the_counts_of_a_tree(change, said):
+    judged(single().statistics_, change, said)
+
+
+MODELS = [
+    *((mixed, {n: GONE}, f"must have '{n}'") for n in ("n_features_in_", "classes_", "grown_", "oob_score_")),
+    *((single, {n: GONE}, f"must have '{n}'") for n in ("n_features_in_", "classes_", "statistics_")),
+    *((single, {n: GONE}, f"must have '{n}'") for n in ("backoff_", "ccp_alpha_")),
+    *((m, {"n_features_in_": n}, "must be the number of columns") for m in (mixed, single) for n in (1, 3)),
+    *((m, {"classes_": np.array([0, 2, 1])}, "classes_ must be the classes") for m in (mixed, single)),
+    *((m, {"feature_names_in_": np.array(["w", "x"])}, "must be the columns' names") for m in (mixed, single)),
+    (mixed, {"oob_decision_function_": np.ones((60, 2))}, "out-of-bag answers must be of the classes"),
+    (mixed, {"oob_decision_function_": np.full((60, 3), np.nan)}, None),
+    (single, {"backoff_": 0.0}, None),
+    (single, {"backoff_": -1e-300}, "a concentration must be finite and not negative"),
+    (single, {"backoff_": float("inf")}, "a concentration must be finite and not negative"),
+]
+
+
+@pytest.mark.parametrize(("model", "change", "said"), MODELS, ids=map(str, range(len(MODELS))))
+def test_the_models(model, change, said):
+    made = judged(model(), change, said)
+    if made is not None:
+        assert np.allclose(made.predict_proba(MIXED).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("model", [mixed, single])
+def test_the_same_answers_to_the_last_bit(model):
+    trees = model().grown_.trees if model is mixed else model().statistics_.tree
+    assert {0, 1} <= set(trees.column.tolist())  # both are asked for: what is changed above is there
+    assert np.array_equal(remade(model()).predict_proba(MIXED), model().predict_proba(MIXED))
