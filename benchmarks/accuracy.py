@@ -104,6 +104,7 @@ def models() -> dict[str, Callable[[list[str], list[str]], Any]]:
 
     ours = {
         "tree": lambda n, w: po.BayesTree(),
+        "auto": lambda n, w: po.AutoBayes(random_state=0),
         "forest": lambda n, w: po.BayesForest(random_state=0),
         "boosted": lambda n, w: po.BoostedBayes(random_state=0),
         "discriminative": lambda n, w: po.DiscriminativeNB(),

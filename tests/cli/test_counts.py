@@ -147,6 +147,7 @@ def test_inspect_says_what_is_known_of_a_column(run, data, tmp_path):
         "bayes-tree": ("cut at",),
         "bayes-forest": ("cut at",),
         "boosted": ("cut at",),
+        "auto": ("cut at",),
     }.items():
         out = tmp_path / f"{name}.posteriori"
         assert run("train", data, "-t", "class", "-m", name, "-o", out).exit_code == 0

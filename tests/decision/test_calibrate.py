@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.decision.calibrate import calibration_error, reliability
+from posteriori.decision.calibrate import calibration_error, reliability, temperature, tempered
 from posteriori.errors import BadParameter, BadValue, UnknownValue
 
 
@@ -126,3 +126,71 @@ def test_labels_say_which_column_is_which():
 def test_what_is_refused(call, error, word):
     with pytest.raises(error, match=word):
         call()
+
+
+def log_loss(posterior, y, w, T):
+    logs = np.log(np.maximum(posterior, 1e-12)) / T
+    logs = logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    return -(w * logs[np.arange(len(y)), y]).sum() / w.sum()
+
+
+@given(judged())
+def test_no_temperature_has_less_log_loss(case):
+    posterior, y, w, _ = case
+    T = temperature(posterior, y, sample_weight=w)
+    assert 0.0099 < T < 101
+    least = log_loss(posterior, y, w, T)
+    for other in (*(T * np.array([0.9, 0.999, 1.001, 1.1])), 1.0, 0.01, 100.0):
+        if 0.01 <= other <= 100:
+            assert least <= log_loss(posterior, y, w, other) + 1e-9
+
+
+@given(judged())
+def test_the_temperature_of_repeated_rows_is_that_of_weights_at_any_scale(case):
+    posterior, y, w, _ = case
+    repeated = temperature(np.repeat(posterior, w, axis=0), np.repeat(y, w))
+    for scale in (1.0, 1e-300, 1e300):
+        found = temperature(posterior, y, sample_weight=w * scale)
+        assert log_loss(posterior, y, w, found) == pytest.approx(log_loss(posterior, y, w, repeated), abs=1e-9)
+
+
+@given(judged(), st.floats(0.05, 20), st.floats(0.05, 20))
+def test_tempering_keeps_the_order_and_multiplies(case, a, b):
+    posterior = case[0]
+    once = tempered(posterior, a)
+    np.testing.assert_allclose(once.sum(axis=1), 1)
+    np.testing.assert_allclose(tempered(posterior, 1.0), posterior, atol=1e-15)
+    rising = np.take_along_axis(once, posterior.argsort(axis=1, kind="stable"), axis=1)
+    assert (np.diff(rising, axis=1) >= -1e-15).all()
+    if (posterior > 1e-12).all() and (once > 1e-12).all():
+        np.testing.assert_allclose(tempered(once, b), tempered(posterior, a * b), atol=1e-9)
+
+
+def test_a_posterior_that_means_what_it_says_has_temperature_one():
+    posterior = np.repeat([[0.75, 0.25], [0.25, 0.75]], 4, axis=0)
+    assert temperature(posterior, [0, 0, 0, 1, 1, 1, 1, 0]) == pytest.approx(1)
+    assert temperature([[0.5, 0.5]] * 3, [0, 1, 1]) == 1.0  # nothing changes it
+    assert temperature([[1.0]] * 3, ["a"] * 3, classes=["a"]) == 1.0
+    assert temperature([[0.9, 0.1]], [0]) == pytest.approx(0.01)
+    assert temperature([[0.9, 0.1]], [1]) == pytest.approx(100)
+
+
+def test_a_temperature_mends_a_classifier_that_is_too_sure():
+    rng = np.random.default_rng(0)
+    truth = rng.random(4000)
+    y = (rng.random(4000) < truth).astype(int)
+    logit = 3 * np.log(truth / (1 - truth))
+    p = 1 / (1 + np.exp(-logit))
+    sure = np.column_stack([1 - p, p])
+    T = temperature(sure[:2000], y[:2000])
+    assert abs(T / 3 - 1) < 0.15
+    mended = tempered(sure[2000:], T)
+    assert calibration_error(mended, y[2000:]) < 0.5 * calibration_error(sure[2000:], y[2000:])
+    named = pd.DataFrame(sure[:2000], columns=["no", "yes"])
+    assert temperature(named, np.where(y[:2000], "yes", "no")) == T
+
+
+@pytest.mark.parametrize("T", [0, -1, np.nan, np.inf, True, "warm", None])
+def test_a_temperature_is_a_number_above_zero(T):
+    with pytest.raises(BadParameter, match="temperature is a number"):
+        tempered([[0.5, 0.5]], T)

@@ -28,10 +28,11 @@ from posteriori.kernels import (
     neighbors,
     network,
     pairs,
+    ridge,
     trees,
 )
 
-MODULES = (boosting, densities, families, margin, mixture, naive, neighbors, network, pairs, trees)
+MODULES = (boosting, densities, families, margin, mixture, naive, neighbors, network, pairs, ridge, trees)
 CLASSES = ("JunctionPlan", "JunctionState", "NumericColumns", "Curves")
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
@@ -238,6 +239,10 @@ def _margin(rng: np.random.Generator, kind: type) -> None:
         state = (np.zeros(d + 1), np.ones(d + 1), np.ones(d + 1))
         margin.conjugate(rows, np.ones(n), 1.0, np.ones(d + 1), state, 1e-3, 2)
     margin.squared_hinge(np.ones(n), np.ones(n), np.ones(n), 0.5)
+    for C in (1, 3):
+        folds, wide = [np.arange(9), np.arange(4, n)], np.ones(d + 1)
+        metric, B, classes = np.ones((C, d + 1)), np.zeros((2, C, d + 1)), rng.integers(0, 2, n)
+        ridge.ridge_folds(X.astype(float), classes, np.ones(n), folds, np.zeros(C), wide, metric, B, 3, 1e-9, 1)
     by_column = sp.csc_array(X.astype(float))
     squares = (X.astype(float) ** 2).sum(axis=1)
     columns = margin.SparseColumns(

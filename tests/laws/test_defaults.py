@@ -40,6 +40,17 @@ DEFAULTS = {
         unlabelled=(),
         unlabelled_weight="auto",
     ),
+    "AutoBayes": dict(
+        n_trees=150,
+        n_members=30,
+        time_limit=None,
+        random_state=None,
+        progress=None,
+        kinds=None,
+        class_weight=None,
+        max_memory=None,
+        n_jobs=None,
+    ),
     "BayesNetClassifier": dict(
         structure="hill-climb",
         criterion="bic",
@@ -362,7 +373,7 @@ SMOOTHING = "[0.0, 1e+290]"  # beyond, sums of λ are no floats
 BOUNDS = {  # of a parameter that is a number, whichever model has it
     **dict.fromkeys(["background", "binarize", "epsilon", "gamma", "max_seconds"], AT_LEAST_0),
     **dict.fromkeys(["alpha", "backoff", "min_frequency", "smoothing"], SMOOTHING),
-    **dict.fromkeys(["ccp_alpha", "min_weight_leaf", "penalty"], AT_LEAST_0),
+    **dict.fromkeys(["ccp_alpha", "min_weight_leaf", "penalty", "time_limit"], AT_LEAST_0),
     **dict.fromkeys(["reg_covar", "unlabelled_weight", "var_smoothing"], AT_LEAST_0),
     **dict.fromkeys(["batch_size", "bins", "max_classes", "max_components", "min_categories", "n_classes"], AT_LEAST_1),
     **dict.fromkeys(["n_clusters", "n_components", "n_init", "n_neighbors", "verbose_interval"], AT_LEAST_1),

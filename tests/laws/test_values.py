@@ -17,6 +17,7 @@ from posteriori.network.says import Not
 from posteriori.statistics.moments import comoments
 
 WORKING = {  # what a loop changes as it goes
+    "forest.growing.Growing",
     "leaderboard.race.Race",
     "leaderboard.runner.Runner",
     "margin.smo.Problem",

@@ -130,6 +130,10 @@ POINTS = {
         Z, Z["sky"], sample_weight=np.linspace(0.1, 2, len(y))
     ),
     "boosted alone": lambda: po.BoostedBayes().fit(X, ["one"] * len(y)),
+    "auto": lambda: po.AutoBayes(n_trees=4, n_members=2, random_state=0).fit(X, y),
+    "auto words": lambda: po.AutoBayes(n_trees=2, n_members=2, random_state=stream()).fit(
+        Z, Z["sky"], sample_weight=np.linspace(0.1, 2, len(y))
+    ),
     "points svc": lambda: OnPoints(po.SVC(probability=True, random_state=0)).fit(X, y),
     "points linear": lambda: OnPoints(Calibrated(po.LinearSVC(random_state=0))).fit(X, y),
     "points mixture": lambda: OnPoints(po.MixtureBayes(1, random_state=0)).fit(X[["wind", "rain"]], y),

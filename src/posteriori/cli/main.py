@@ -17,8 +17,8 @@ CODES = (
     "be used, 5 a model that cannot be made or used, 6 an output that cannot be written, 130 Ctrl-C."
 )
 OURS = (
-    *("naive", "spode", "tan", "aode", "a2de", "kdb", "discriminative", "bayes-tree", "bayes-forest", "boosted"),
-    *("network", "gaussian", "mixture", "knn", "linear-svc", "svc"),
+    *("naive", "spode", "tan", "aode", "a2de", "kdb", "discriminative", "bayes-tree", "bayes-forest"),
+    *("boosted", "auto", "network", "gaussian", "mixture", "knn", "linear-svc", "svc"),
 )
 SCORES, DIALECTS = ("bic", "aic", "bdeu", "k2", "fnml", "mdl", "loglik"), ("duckdb", "postgres", "spark")
 OTHERS = ("baseline", "logistic", "tree", "bagging", "forest", "adaboost", "boosting", "perceptron", "mlp")

@@ -16,17 +16,15 @@ from ..bayes.learning import class_array
 from ..bayes.tables import ReadsTables
 from ..budget import memory_budget, refuse_over
 from ..estimator import MAX_MEMORY, N_JOBS, RANDOM_STATE, generator, learning
-from ..kernels.trees import Codes, Members, Trees, draw_bags, grow_members, grow_trees
+from ..kernels.trees import Codes, Members, Trees
 from ..statistics.cuts import Cuts
 from ..table.encode import Seen
 from ..table.rows import Rows, read_rows
 from ..table.schema import Schema
 from .coding import Coding, learn_coding
-from .pool import FLOOR, fit_exponents, pooled
+from .parts import grown_members, grown_trees, member_tables, said_by_members, tree_bytes
+from .pool import fit_exponents, pooled
 from .shape import impurity
-from .tree import CONCENTRATIONS
-
-WIDEST, A_ROW = 1 << 16, 4  # numbers in the tables of a member's column: so many, or so many a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,35 +148,15 @@ class BayesForest(ReadsTables, PosteriorClassifier):
 
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Grown, Floats]:
         y, weights, K, jobs = rows.codes, rows.weights, len(rows.schema.classes), self.n_jobs
-        n, d = codes.n, len(codes.sizes)
+        n = codes.n
         self._refuse_large(codes, y, K, weights)
         seeds = generator(self.random_state).integers(0, 1 << 63, self.n_members + self.n_trees, dtype=np.uint64)
         own = seeds[: self.n_members], seeds[self.n_members :]
-        most = max(WIDEST, A_ROW * n)
-        members = grow_members(codes, coding.blank, y, K, weights, own[0], most, jobs, self._tell(0))
-        trees = grow_trees(
-            codes,
-            y,
-            K,
-            weights,
-            tried=_tried(d),
-            drawn=True,
-            seeds=own[1],
-            n_jobs=jobs,
-            tell=self._tell(self.n_members),
-        )
-        bags = [draw_bags(n, weights, s, jobs) for s in own]
-
-        truth, used = trees.truth(codes, y, CONCENTRATIONS, bags[1], jobs)
-        out = used > 0
-        w = None if weights is None else weights[out]
-        loss = -np.log(np.maximum(truth[out] / used[out, None], FLOOR))
-        mean = np.average(loss, axis=0, weights=w) if out.any() else np.zeros(len(CONCENTRATIONS))
-        c = CONCENTRATIONS[int(np.argmin(mean))] if out.any() else 1.0
-
-        sums = [members.sums(codes, bags[0], jobs), trees.sums(codes, c, bags[1], jobs)]
-        out = (sums[0][1] > 0) & (sums[1][1] > 0)
-        parts = [found[out] / times[out, None] for found, times in sums]
+        members = grown_members(coding, codes, y, K, weights, own[0], jobs, self._tell(0))
+        said = said_by_members(members, codes, weights, own[0], jobs)
+        trees, c, also = grown_trees(codes, y, K, weights, own[1], jobs, self._tell(self.n_members))
+        out = ~(np.isnan(said[:, 0]) | np.isnan(also[:, 0]))
+        parts = [said[out], also[out]]
         mass = np.bincount(y, weights, minlength=K).astype(np.float64)
         prior = mass / mass.sum()
         u = fit_exponents(parts, prior, y[out], None if weights is None else weights[out] / weights.sum())
@@ -195,19 +173,11 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         return None if progress is None else lambda done: progress(before + done, total)
 
     def _refuse_large(self, codes: Codes, y: Array, K: int, weights: Floats | None) -> None:
-        """Refuse what would not fit. A tree has up to 1.3 n nodes, half of which may hold sets of all values of a column;
-        seldom so many: if that is too much, two are grown and measured."""
-        n, d = codes.n, len(codes.sizes)
-        tables = d * 4.0 * min(max(WIDEST, A_ROW * n), 13.0**3 * K)
-        rest = self.n_members * (2.0 * sum(codes.sizes) + tables) + 40.0 * n * K
-        sets = 16.0 * -(-max((size for size, named in zip(codes.sizes, codes.named) if named), default=0) // 64)
-        tree = 1.3 * n * (2.0 * (12 + 4 * K) + sets)
-        if self.n_trees * tree + rest > memory_budget(self.max_memory):
-            seeds, tried = np.arange(2, dtype=np.uint64), _tried(d)
-            found = grow_trees(codes, y, K, weights, tried=tried, drawn=True, seeds=seeds, n_jobs=self.n_jobs)
-            tree = 1.1 * (len(found.column) * (12 + 4 * K) + found.bits.nbytes)  # twice, while they are joined
+        """Refuse what would not fit."""
+        rest = self.n_members * member_tables(codes, K) + 40.0 * codes.n * K
+        need = tree_bytes(codes, y, K, weights, self.n_trees, memory_budget(self.max_memory) - rest, self.n_jobs)
         way_out = "give fewer rows, columns or classes, or n_trees and n_members"
-        refuse_over(self.max_memory, self.n_trees * tree + rest, f"a forest of {n:,} rows", way_out)
+        refuse_over(self.max_memory, need + rest, f"a forest of {codes.n:,} rows", way_out)
 
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         self._made("checked", lambda: None)
@@ -251,8 +221,3 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         gains = np.maximum(own[asks] - own[first] - own[first + 1], 0.0)
         found = np.bincount(trees.column[asks], gains, minlength=len(self.schema_)).astype(np.float64)
         return found / found.sum() if found.sum() > 0 else found
-
-
-def _tried(d: int) -> int:
-    """How many columns a node of a tree looks at."""
-    return min(d, max(1, round(1.5 * float(np.sqrt(d)))))

@@ -179,6 +179,11 @@ class Members:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __add__(self, other: Members) -> Members:
+        starts = np.concatenate([self.starts, other.starts + len(self.tables)])
+        values, sizes, parents, _, tables, prior = (np.concatenate(both) for both in zip(self.held, other.held))
+        return Members(values, sizes, parents, starts, tables, prior)
+
     @property
     def held(self) -> tuple[Any, ...]:
         """As kernels take them."""

@@ -66,6 +66,7 @@ def lineup() -> dict[str, Entry]:
         Entry("bayes-tree", "tree of counts", lambda t: _of("forest.tree", "BayesTree", kinds=t.told), _no_text),
         Entry("bayes-forest", "kDB members and trees, pooled", _bayes_forest, _no_text),
         Entry("boosted", "boosted trees of counts", _boosted, _no_text),
+        Entry("auto", "trees, boosting, kDB, linear and kernel models, pooled", _auto, _no_text),
         Entry("network", "learned Bayesian network", _network, _searched),
         Entry("gaussian", "a normal density a class", _gaussian, _numbers_only),
         Entry("mixture", "a mixture of normals a class", _mixture, _numbers_only),
@@ -149,6 +150,10 @@ def _bayes_forest(task: Task) -> Any:
 
 def _boosted(task: Task) -> Any:
     return _of("forest.boosted", "BoostedBayes", kinds=task.told, random_state=task.seed)
+
+
+def _auto(task: Task) -> Any:
+    return _of("forest.auto", "AutoBayes", kinds=task.told, random_state=task.seed)
 
 
 def _network(task: Task) -> Any:

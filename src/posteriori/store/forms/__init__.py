@@ -39,6 +39,7 @@ _TAGS = {
     "networks": ("Dag", "BayesNet", "HybridNet", "BayesNetClassifier", "Smoothing"),
     "forest": ("BayesTree", "BayesForest", "Coding", "Trees", "TreeCounts", "Members", "Grown"),
     "boosted": ("BoostedBayes", "Rounds", "Summed"),
+    "auto": ("AutoBayes", "Pool", "PoolPart", "Points", "Linear", "Waves"),
     "decisions": ("Loss", "RiskClassifier", "FrozenEstimator"),
     "prepared": ("OnPoints", "Calibrated", "Prepare"),
 }
@@ -50,7 +51,7 @@ PUBLIC = (  # what a file can be of: the rest are parts
     *("NaiveBayes", "SPODE", "TAN", "AODE", "A2DE", "KDB", "DiscriminativeNB"),
     *("CategoricalNB", "BernoulliNB", "MultinomialNB", "ComplementNB", "GaussianNB", "GaussianBayes"),
     *("GaussianMixture", "KMeans", "MixtureBayes", "LatentClass"),
-    *("BayesTree", "BayesForest", "BoostedBayes"),
+    *("BayesTree", "BayesForest", "BoostedBayes", "AutoBayes"),
     *("SVC", "SVR", "LinearSVC", "KNeighborsClassifier", "KNeighborsRegressor"),
     *("OnPoints", "Calibrated"),  # what the leaderboard makes of models that take points alone
 )

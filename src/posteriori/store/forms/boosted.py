@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...forest.boosted import BoostedBayes, Summed
+from ...forest.coding import Coding
 from ...forest.rounds import FOLDS, Rounds
 from .forest import FRESH, LARGEST, LEARNED, fits, of_table
 from .form import estimator, floats, natural, need, needs, numbers, of, real, small, value
@@ -20,12 +21,17 @@ def _rounds(held: Rounds) -> None:
     need(len(held.losses) > 0, "there must be a loss")
 
 
+def rounds_fit(held: Rounds, coding: Coding, K: int) -> None:
+    """Rounds of these columns and classes."""
+    need(held.n_classes == K, "trees of other classes")
+    need(held.gains.shape == (len(coding.sizes),), "there must be a gain of each column")
+    fits(held.trees, coding)
+
+
 def _summed(held: Summed) -> None:
     K, coding = len(held.schema.classes), held.coding
     need(held.schema.columns == coding.schema.columns, "the columns of the trees must be those of their coding")
-    need(held.rounds.n_classes == K, "trees of other classes")
-    need(held.rounds.gains.shape == (len(coding.sizes),), "there must be a gain of each column")
-    fits(held.rounds.trees, coding)
+    rounds_fit(held.rounds, coding, K)
     need(held.prior.shape == (K,) and abs(held.prior.sum() - 1) < 1e-9, "a prior must sum to one")
     need(held.exponents.shape == (2,) and (np.abs(held.exponents) <= 4).all(), "there must be two exponents")
 

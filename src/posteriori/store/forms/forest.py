@@ -111,6 +111,14 @@ def _members(held: Members) -> None:
     need(small(LARGEST, held.tables, held.prior), "what members say must have sums that are numbers")
 
 
+def member_fits(members: Members, coding: Coding) -> None:
+    """Members of these columns and values."""
+    cells, sizes = np.cumsum([0, *coding.sizes]), members.sizes
+    need(sizes.shape[1] == len(coding.sizes), "members of other columns")
+    need(members.values.shape[1] == cells[-1], "members of other values")
+    need((members.values < np.repeat(sizes, np.diff(cells), axis=1)).all(), "a member has no such value")
+
+
 def _grown(held: Grown) -> None:
     K, coding = len(held.schema.classes), held.coding
     need(held.schema.columns == coding.schema.columns, "the columns of a forest must be those of its coding")
@@ -118,10 +126,7 @@ def _grown(held: Grown) -> None:
     need(held.members.prior.shape[1] == K, "members of other classes")
     counted(held.trees)
     fits(held.trees, coding)
-    cells, sizes = np.cumsum([0, *coding.sizes]), held.members.sizes
-    need(sizes.shape[1] == len(coding.sizes), "members of other columns")
-    need(held.members.values.shape[1] == cells[-1], "members of other values")
-    need((held.members.values < np.repeat(sizes, np.diff(cells), axis=1)).all(), "a member has no such value")
+    member_fits(held.members, coding)
     need(held.concentration >= 0, "a concentration must not be negative")
     need(held.prior.shape == (K,) and abs(held.prior.sum() - 1) < 1e-9, "a prior must sum to one")
     need(held.exponents.shape == (3,) and (np.abs(held.exponents) <= 4).all(), "there must be three exponents")

@@ -3,6 +3,8 @@
 
 #include "bind.hpp"
 #include "margin/coordinate.hpp"
+#include "margin/ridge.hpp"
+#include "threads.hpp"
 
 using namespace posteriori;
 
@@ -62,9 +64,40 @@ std::size_t steps_of(const Rows& rows, double bias, Doubles weight, Doubles scal
                      max_steps, threads);
 }
 
+// Every model over rows of its own, a thread each; Ctrl-C ends them all.
+void ridge_folds(InC<double, 2> points, InC<std::uint32_t, 1> y, Doubles weights, Places rows, Starts ends, Doubles offset,
+                 Doubles charge, InC<double, 2> metric, OutC<double, 3> B, OutC<double, 1> loss, std::size_t steps, double tol,
+                 int threads) {
+    const std::size_t n = points.shape(0), f = points.shape(1), M = B.shape(0), C = B.shape(1);
+    need(y.shape(0) == n && weights.shape(0) == n, "shapes do not fit: a class and a weight a row are needed");
+    need(C > 0 && B.shape(2) == f + 1 && loss.shape(0) == M && offset.shape(0) == C && charge.shape(0) == f + 1 &&
+             metric.shape(0) == C && metric.shape(1) == f + 1, "shapes do not fit: B, metric, charge or offset are not those of the points");
+    need(ends.shape(0) == M + 1 && ends.data()[0] == 0 && ends.data()[M] == static_cast<std::int64_t>(rows.shape(0)),
+         "the rows of the models lie end to end");
+    for (std::size_t m = 0; m < M; ++m) need(ends.data()[m] < ends.data()[m + 1], "a model has rows");
+    for (std::size_t i = 0; i < rows.shape(0); ++i)
+        need(rows.data()[i] >= 0 && static_cast<std::size_t>(rows.data()[i]) < n, "a model names a row that is not there");
+    const std::uint32_t K = C == 1 ? 2 : static_cast<std::uint32_t>(C);
+    for (std::size_t r = 0; r < n; ++r) need(y.data()[r] < K, "no such class");
+    const RidgeTask task{points.data(), f, C, y.data(), weights.data(), offset.data(), charge.data(), metric.data(), steps, tol};
+    NoGil release;
+    Watch watch([] {
+        nb::gil_scoped_acquire hold;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+    parallel_for(M, threads, [&](std::size_t m) {
+        const std::int64_t *at = ends.data() + m, count = at[1] - at[0];
+        loss.data()[m] = ridge_descend(task, rows.data() + at[0], static_cast<std::size_t>(count), B.data() + m * C * (f + 1), watch);
+    });
+}
+
 }  // namespace
 
 void bind_linear(nb::module_& m) {
+    m.def("ridge_folds", &ridge_folds, nb::arg("points").noconvert(), nb::arg("y").noconvert(), nb::arg("weights").noconvert(),
+          nb::arg("rows").noconvert(), nb::arg("ends").noconvert(), nb::arg("offset").noconvert(), nb::arg("charge").noconvert(),
+          nb::arg("metric").noconvert(), nb::arg("B").noconvert(), nb::arg("loss").noconvert(), nb::arg("steps"), nb::arg("tol"),
+          nb::arg("threads"));
     m.def(
         "row_dots_sparse",
         [](Starts starts, Places columns, Doubles values, double bias, Doubles w, OutC<double, 1> out, int threads) {

@@ -1,0 +1,171 @@
+"""The whole spectrum in one answer: trees, boosted trees, kDB members, linear and kernel models, pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..arrays import Floats
+from ..bayes.classifier import PosteriorClassifier
+from ..bayes.learning import class_array
+from ..bayes.tables import ReadsTables
+from ..estimator import MAX_MEMORY, N_JOBS, RANDOM_STATE, generator, learning
+from ..table.encode import Seen
+from ..table.rows import read_rows
+from ..table.schema import Schema
+from .coding import learn_coding
+from .growing import PARTS, Growing
+from .pooled import Pool, PoolPart
+
+
+class AutoBayes(ReadsTables, PosteriorClassifier):
+    """The estimator to reach for first: what five kinds of models say, multiplied by exponents that fit.
+
+    P(y|x) ∝ π_y^{u_0} Π_i S_i(y|x)^{u_i}, over the parts
+
+    *trees*, 150 of them, each grown on its own draw of the rows, that back off from the root to the leaf (`BayesForest`);
+    *linear*, ridge logistic regression on numbers and values, in five folds;
+    *kernel*, the same on 256 random waves of an RBF kernel;
+    *boosted*, trees grown on what those before them left unsaid, in five folds (`BoostedBayes`);
+    *members*, 30 kDB classifiers, each with its own draw of rows, cuts and parents (`BayesForest`).
+
+    The exponents u are fitted on what each part says of rows that it has not seen: out of bag, or out of fold. A part of
+    exponent 0 is not kept. `parts_` shows them all.
+
+    What cannot help is left out early: of the members six are grown first, and no others if the pool gives these an
+    exponent below 0.02. Linear models learn from at most 4,000 rows in each fold; they are left out where rows ×
+    coordinates × classes is above 2²⁸, members where rows × columns² is above 2³¹, boosted trees where values of all
+    columns (bins, of numbers) × classes are more than 2¹⁸, and each where it would not fit into memory. A column of names
+    has coordinates for its 250 commonest values, the others share one.
+
+    Weights of rows and classes are relative: chances to be drawn, and shares of a mean. The same `random_state` gives the
+    same bits, however many threads, unless a `time_limit` cuts parts short. A missing cell is a value of its own where
+    training had some; a value that nothing is known of says nothing.
+
+    Parameters
+    ----------
+    n_trees, n_members : int
+    time_limit : float or None
+        Seconds for `fit`, about: fewer trees and members are grown, and parts that come after the end are left out.
+    random_state : int, Generator, RandomState or None
+    progress : callable or None
+        Called now and then with how much is done, and how much there is; what it raises ends `fit`.
+    kinds, class_weight, max_memory, n_jobs : as in `NaiveBayes`
+
+    Attributes
+    ----------
+    parts_ : tuple of `PoolPart`: part, loss (mean log loss on rows not seen), exponent, seconds, note (why it was left out)
+    exponents_ : dict of u, by part and "prior"
+    oob_decision_function_ : P(y|x) of every row that weighs something, by what has not seen it; NaN where all has
+    oob_score_ : the share of those rows whose most probable class is theirs
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AutoBayes(random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:1]).round(1), model.oob_score_ > 0.9
+    (array([[1., 0., 0.]]), True)
+    >>> [part.part for part in model.parts_]
+    ['trees', 'linear', 'kernel', 'boosted', 'members']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+        "random_state": RANDOM_STATE,
+        "progress": [callable, None],
+        "kinds": [object],  # the table knows its columns
+        "class_weight": [StrOptions({"balanced"}), Mapping, None],
+        "max_memory": MAX_MEMORY,
+        "n_jobs": N_JOBS,
+    }
+    grown_: Pool
+    parts_: tuple[PoolPart, ...]
+    oob_decision_function_: Floats
+    oob_score_: float
+
+    def __init__(
+        self,
+        n_trees: int = 150,
+        n_members: int = 30,
+        *,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        progress: Callable[[int, int], Any] | None = None,
+        kinds: Any = None,
+        class_weight: Any = None,
+        max_memory: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.n_members = n_members
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.progress = progress
+        self.kinds = kinds
+        self.class_weight = class_weight
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+
+    @learning
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Make the parts, and pool them."""
+        rows = read_rows(X, y, sample_weight, who=type(self).__name__, kinds=self.kinds, class_weight=self.class_weight)
+        self._refuse_text(rows.schema)
+        seen = Seen()
+        coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, seen, self.max_memory, self.n_jobs)
+        growing = Growing(
+            coding,
+            codes,
+            rows,
+            generator(self.random_state).integers(0, 1 << 63, len(PARTS), dtype=np.uint64),
+            int(self.n_trees),
+            int(self.n_members),
+            self.max_memory,
+            self.n_jobs,
+            self.time_limit,
+            self.progress,
+        )
+        self.grown_, self.oob_decision_function_, self.parts_ = growing.grow()
+        self._named(rows)
+        self._seen = seen
+        self.classes_ = class_array(rows.schema.classes, rows.labels.dtype)
+        known = ~np.isnan(self.oob_decision_function_[:, 0])
+        right = self.oob_decision_function_[known].argmax(axis=1) == rows.codes[known]
+        w = None if rows.weights is None else rows.weights[known]
+        self.oob_score_ = float(np.average(right, weights=w)) if known.any() else float("nan")
+        return self
+
+    def _posterior(self, X: Any) -> tuple[Floats, int]:
+        self._made("checked", lambda: None)
+        seen, frame = Seen(), self._open(X)
+        codes = self.grown_.coding.code(frame, seen, self.n_jobs)
+        self._seen = seen
+        return self.grown_.posterior(frame, codes, self.n_jobs), -1
+
+    def _log_without(self, X: Any) -> Floats:
+        """log P(y|x without x_j), nothing being known of x_j."""
+        frame = self._open(X)
+        codes = self.grown_.coding.code(frame, Seen(), self.n_jobs)
+        found = [self.grown_.posterior(frame, codes.without(j), self.n_jobs) for j in range(len(codes.sizes))]
+        with np.errstate(divide="ignore"):
+            return np.log(np.stack(found, axis=1))
+
+    @property
+    def class_prior_(self) -> Floats:
+        """π_y, the share of each class."""
+        return self.grown_.prior
+
+    @property
+    def schema_(self) -> Schema:
+        """The columns and classes, with the values that training had."""
+        return self.grown_.schema
+
+    @property
+    def exponents_(self) -> dict[str, float]:
+        """What each part, and the prior, count for in the pool."""
+        return {**{row.part: row.exponent for row in self.parts_}, "prior": float(self.grown_.exponents[-1])}

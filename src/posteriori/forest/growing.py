@@ -1,0 +1,243 @@
+"""A pool in the making: one part after the other, each with its time, its loss and its reason to be left out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, Floats
+from ..bayes.ridge import BLOCK, MOST_ROWS, Linear, Points, fit_folds
+from ..budget import human, memory_budget, refuse_over
+from ..errors import MemoryBudgetError
+from ..kernels.boosting import Boosting
+from ..kernels.trees import Codes, Members
+from ..margin.waves import WAVES, Waves
+from ..table.rows import Rows
+from .coding import Coding
+from .parts import grown_members, grown_trees, mean_loss, member_tables, said_by_members, tree_bytes
+from .points import learn_points
+from .pool import fit_exponents, pooled
+from .pooled import Pool, PoolPart
+from .rounds import grow_rounds
+
+PARTS = ("trees", "linear", "kernel", "boosted", "members")
+OTHERS = 10  # units of progress of a part that does not tell
+FIRST, IDLE = 6, 0.02  # members that are looked at first, and the exponent below which there are no others
+SAMPLE = 5000  # rows, at most twice as many, whose variances are the width of a kernel
+MOST_WORK = 1 << 28  # rows × coordinates × classes of a linear model
+MOST_BINS = 1 << 18  # values of all columns × classes that a node of a boosted tree sums over
+MOST_PAIRS = 1 << 31  # rows × columns² of a member
+
+
+class LeftOut(Exception):
+    """Why a part is not made."""
+
+
+@dataclass(eq=False)
+class Growing:
+    """What is given, and what has been made so far."""
+
+    coding: Coding
+    codes: Codes
+    rows: Rows
+    seeds: Array  # a seed for each part
+    n_trees: int
+    n_members: int
+    max_memory: float | None
+    n_jobs: int | None
+    time_limit: float | None
+    progress: Callable[[int, int], Any] | None
+    made: dict[str, Any] = field(default_factory=dict)  # of a `Pool`
+    said: dict[str, Floats] = field(default_factory=dict)
+    table: dict[str, PoolPart] = field(default_factory=dict)
+    at: Points = field(init=False)  # rows → points
+    begun: float = field(default_factory=time.perf_counter)
+    done: int = 0
+
+    @property
+    def y(self) -> Array:
+        """Classes."""
+        return self.rows.codes
+
+    @property
+    def weights(self) -> Floats | None:
+        """Weights of rows."""
+        return self.rows.weights
+
+    @property
+    def K(self) -> int:
+        """How many classes."""
+        return len(self.rows.schema.classes)
+
+    def grow(self) -> tuple[Pool, Floats, tuple[PoolPart, ...]]:
+        """(the pool, P(y|x) of each row by what has not seen it, the table of the parts)."""
+        for i, name in enumerate(PARTS):
+            start, note, loss = time.perf_counter(), "", float("nan")
+            try:
+                if i and self._left() <= 0:
+                    raise LeftOut("the time was over")
+                self.said[name] = getattr(self, f"_{name}")(np.random.default_rng(self.seeds[i]), i)
+                loss = mean_loss(self.said[name], self.y, self.weights)
+            except LeftOut as reason:
+                note = str(reason)
+            self.table[name] = PoolPart(name, loss, 0.0, time.perf_counter() - start, note)
+            self._tell(0, {"trees": self.n_trees, "members": self.n_members}.get(name, OTHERS))
+        return self._pool()
+
+    def _pool(self) -> tuple[Pool, Floats, tuple[PoolPart, ...]]:
+        names = tuple(self.said)
+        u, out, parts, prior = self._exponents(self.said)
+        answers = np.full((self.codes.n, self.K), np.nan)
+        answers[out] = pooled(parts, prior, u)
+        for name, exponent in zip(names, u.tolist()):
+            self.table[name] = replace(self.table[name], exponent=exponent)
+        kept = [i for i, name in enumerate(names) if u[i] > 0 or name == "trees"]
+        gone = {name for i, name in enumerate(names) if i not in kept}
+        made = {k: v for k, v in self.made.items() if _owner(k) not in gone}
+        if not {"linear", "kernel"} & (set(names) - gone):
+            made.pop("points", None)
+        schema = self.rows.schema
+        schema = replace(self.coding.schema, classes=schema.classes, declared_classes=schema.declared_classes)
+        kept_names, exponents = tuple(names[i] for i in kept), u[[*kept, len(names)]]
+        pool = Pool(self.coding, schema, kept_names, prior, exponents, **made)
+        return pool, answers, tuple(self.table[name] for name in PARTS)
+
+    def _exponents(self, said: dict[str, Floats]) -> tuple[Floats, Array, list[Floats], Floats]:
+        """(u, the rows that no part has seen whole, what is said of them, π)."""
+        y, weights = self.y, self.weights
+        out = ~np.any([np.isnan(part[:, 0]) for part in said.values()], axis=0)
+        parts = [part[out] for part in said.values()]
+        mass = np.bincount(y, weights, minlength=self.K).astype(np.float64)
+        prior = mass / mass.sum()
+        w = None if weights is None else weights[out] / weights.sum()
+        return fit_exponents(parts, prior, y[out], w), out, parts, prior
+
+    def _trees(self, rng: np.random.Generator, i: int) -> Floats:
+        rest = 40.0 * self.codes.n * self.K
+        given = self.codes, self.y, self.K, self.weights
+        need = tree_bytes(*given, self.n_trees, memory_budget(self.max_memory) - rest, self.n_jobs)
+        way_out = "give fewer rows, columns or classes, or n_trees"
+        refuse_over(self.max_memory, need + rest, f"a pool of {self.codes.n:,} rows", way_out)
+        seeds = rng.integers(0, 1 << 63, self.n_trees, dtype=np.uint64)
+        count = self.n_trees
+        if self.time_limit is not None:
+            start = time.perf_counter()
+            grown_trees(*given, seeds[:2], self.n_jobs, None)
+            count = self._affordable((time.perf_counter() - start) / 2, count, i)
+        trees, c, said = grown_trees(*given, seeds[:count], self.n_jobs, self._heard)
+        self.made |= {"trees": trees, "concentration": c}
+        return said
+
+    def _members(self, rng: np.random.Generator, i: int) -> Floats:
+        """Some first; where they have nothing to say in the pool, the others would have little."""
+        n, d = self.codes.n, len(self.codes.sizes)
+        if n * d * d > MOST_PAIRS:
+            raise LeftOut(f"{n:,} rows × {d:,} columns squared")
+        self._need(self.n_members * member_tables(self.codes, self.K))
+        seeds = rng.integers(0, 1 << 63, self.n_members, dtype=np.uint64)
+
+        def grown(own: Array, tell: Any) -> Members:
+            return grown_members(self.coding, self.codes, self.y, self.K, self.weights, own, self.n_jobs, tell)
+
+        def said(members: Members) -> Floats:
+            return said_by_members(members, self.codes, self.weights, seeds[: len(members)], self.n_jobs)
+
+        first = min(FIRST, self.n_members)
+        start = time.perf_counter()
+        members = grown(seeds[:first], self._heard)
+        count = self._affordable((time.perf_counter() - start) / first, self.n_members, i)
+        if first < self.n_members:
+            u = self._exponents({**self.said, "members": said(members)})[0][len(self.said)]
+            if u < IDLE:
+                raise LeftOut(f"{first} of them have the exponent {u:.3f}")
+        if count > first:
+            members = members + grown(seeds[first:count], lambda done: self._heard(first + done))
+        self.made["members"] = members
+        return said(members)
+
+    def _linear(self, rng: np.random.Generator, i: int) -> Floats:
+        points = learn_points(self.rows.frame, self.codes, self.coding.blank, self.weights)
+        self._refuse_work(points.size)
+        self.made["points"] = points
+        if self.codes.n * points.size <= BLOCK:
+            whole = points(self.rows.frame, self.codes)
+            self.at = lambda rows: whole[rows]
+        else:
+            self.at = lambda rows: points(self.rows.frame, self.codes, rows)
+        self.made["linear"], said = self._fit(self.at, rng)
+        return said
+
+    def _kernel(self, rng: np.random.Generator, i: int) -> Floats:
+        if "points" not in self.made:
+            raise LeftOut("there are no points")
+        self._refuse_work(WAVES)
+        n, at = self.codes.n, self.at
+        some = at(np.arange(0, n, max(1, n // SAMPLE)))
+        waves = Waves.draw(some.shape[1], 2.0 * float(some.var(axis=0).sum()), rng)
+        self.made["curved"], said = self._fit(lambda rows: waves(at(rows)), rng)
+        self.made["waves"] = waves
+        return said
+
+    def _boosted(self, rng: np.random.Generator, i: int) -> Floats:
+        how, bins = Boosting(depth=0), sum(self.codes.sizes)
+        if bins * self.K > MOST_BINS:
+            raise LeftOut(f"{bins:,} values of all columns × {self.K:,} classes")
+        try:
+            self.made["rounds"], said = grow_rounds(
+                self.codes,
+                self.y,
+                self.K,
+                self.weights,
+                rng,
+                how=how,
+                max_memory=self.max_memory,
+                n_jobs=self.n_jobs,
+                tell=lambda done: self._heard(OTHERS * done // how.rounds),
+            )
+        except MemoryBudgetError as error:
+            raise LeftOut(str(error)) from None
+        return said
+
+    def _fit(self, points: Points, rng: np.random.Generator) -> tuple[Linear, Floats]:
+        w = np.ones(self.codes.n) if self.weights is None else self.weights / self.weights.max()
+        return fit_folds(points, self.y, w * (len(w) / w.sum()), self.K, rng, self.n_jobs)
+
+    def _refuse_work(self, size: int) -> None:
+        rows = min(MOST_ROWS, self.codes.n)
+        if rows * size * self.K > MOST_WORK:
+            raise LeftOut(f"{rows:,} rows × {size:,} coordinates × {self.K:,} classes")
+        self._need(8.0 * (4 * min(5 * MOST_ROWS, self.codes.n) * size + 60 * size * self.K + 4 * self.codes.n * self.K))
+
+    def _need(self, size: float) -> None:
+        if size > memory_budget(self.max_memory):
+            raise LeftOut(f"it would take {human(size)}, over the budget of {human(memory_budget(self.max_memory))}")
+
+    def _left(self) -> float:
+        """Seconds."""
+        return np.inf if self.time_limit is None else self.time_limit - (time.perf_counter() - self.begun)
+
+    def _affordable(self, each: float, most: int, i: int) -> int:
+        """How many of `most` fit into this part's share of the time, if one takes so long; one at least."""
+        room = self._left() / (len(PARTS) - i) / max(each, 1e-9)
+        return most if room >= most else max(1, int(room))
+
+    def _heard(self, done: int) -> None:
+        """Kernels say how many they have done: a good moment to say it on, and to look at the clock."""
+        if self._left() <= 0 and self.said:
+            raise LeftOut("the time was over")
+        self._tell(done, 0)
+
+    def _tell(self, more: int, done: int) -> None:
+        self.done += done
+        if self.progress is not None:
+            total = self.n_trees + self.n_members + OTHERS * (len(PARTS) - 2)
+            self.progress(min(self.done + more, total), total)
+
+
+def _owner(field_of_pool: str) -> str:
+    owners = {"concentration": "trees", "rounds": "boosted", "waves": "kernel", "curved": "kernel"}
+    return owners.get(field_of_pool, field_of_pool)

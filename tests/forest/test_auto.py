@@ -1,0 +1,292 @@
+"""AutoBayes: the same bits for any threads, answers that are none of its own rows', parts left out with a reason."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.utils.estimator_checks import check_estimator
+
+import posteriori as po
+from posteriori.errors import MemoryBudgetError, ModelError
+from posteriori.forest import growing
+from posteriori.forest.growing import PARTS
+
+IRIS = load_iris(return_X_y=True)
+
+
+def small(**how):
+    return po.AutoBayes(**{"n_trees": 15, "n_members": 8, "random_state": 0} | how)
+
+
+def mixed(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "word": rng.choice(["a", "b", "c", "d"], n).astype(object),
+            "number": rng.normal(size=n),
+            "flag": rng.integers(0, 2, n).astype(bool),
+            "noise": rng.normal(size=n),
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "word"] = None
+    X.loc[rng.random(n) < 0.1, "number"] = np.nan
+    y = np.where((X["word"] == "a") | (X["number"] > 0.5), "yes", "no")
+    return X, np.where(rng.random(n) < 0.1, "other", y)
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = np.tile(X, (3, 1)), np.tile(y, 3)
+    one, three = (small(n_jobs=j).fit(X, y) for j in (1, 3))
+    assert one.exponents_ == three.exponents_
+    assert_array_equal(one.oob_decision_function_, three.oob_decision_function_)
+    assert_array_equal(one.predict_proba(X), three.predict_proba(X))
+
+
+def test_the_same_seed_gives_the_same_pool_and_another_another():
+    X, y = mixed()
+    first, again, other = (small(random_state=s).fit(X, y) for s in (0, 0, 1))
+    assert_array_equal(first.predict_proba(X), again.predict_proba(X))
+    assert (other.predict_proba(X) != first.predict_proba(X)).any()
+    stream = small(random_state=np.random.default_rng(3)).fit(X, y)
+    assert (stream.predict(X) == first.predict(X)).mean() > 0.8
+
+
+def test_the_posterior_is_the_product_of_its_parts():
+    X, y = mixed()
+    model = small().fit(X, y)
+    pool, frame = model.grown_, model._open(X)
+    codes = pool.coding.code(frame, model._seen)
+    Z = pool.points(frame, codes)
+    said = {
+        "trees": lambda: pool.trees.sums(codes, pool.concentration)[0] / len(pool.trees),
+        "members": lambda: pool.members.sums(codes)[0] / len(pool.members),
+        "linear": lambda: pool.linear.posterior(Z),
+        "kernel": lambda: pool.curved.posterior(pool.waves(Z)),
+        "boosted": lambda: pool.rounds.posterior(codes),
+    }
+    logs = sum(u * np.log(said[name]()) for name, u in zip(pool.names, pool.exponents))
+    p = np.exp(logs + pool.exponents[-1] * np.log(pool.prior))
+    assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True), atol=1e-9)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_the_table_of_parts():
+    X, y = mixed()
+    model = small().fit(X, y)
+    assert [row.part for row in model.parts_] == list(PARTS)
+    assert model.exponents_ == {
+        **{row.part: row.exponent for row in model.parts_},
+        "prior": model.grown_.exponents[-1],
+    }
+    for row in model.parts_:
+        assert row.seconds >= 0
+        assert np.isnan(row.loss) == bool(row.note)
+        assert (row.part in model.grown_.names) == (row.exponent > 0 or row.part == "trees")
+    assert len(pd.DataFrame(model.parts_).columns) == 5
+    own = model.oob_decision_function_[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    assert -np.log(own[~np.isnan(own)]).mean() < min(row.loss for row in model.parts_ if not row.note) + 0.02
+
+
+def test_unseen_rows_are_foretold_as_well_as_the_pool_says():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = po.AutoBayes(random_state=0).fit(X[::2], y[::2])
+    p, own = model.predict_proba(X[1::2]), y[1::2]
+    assert -np.log(p[np.arange(len(p)), own]).mean() < 0.14
+    rng = np.random.default_rng(0)
+    Z, noise = rng.normal(size=(300, 4)), rng.integers(0, 2, 300)
+    blind = small(n_trees=60).fit(Z, noise)
+    assert blind.oob_score_ < 0.62  # there is nothing to know
+    assert np.abs(blind.predict_proba(rng.normal(size=(300, 4))) - 0.5).mean() < 0.12
+
+
+def test_columns_of_noise_change_little():
+    X, y = load_breast_cancer(return_X_y=True)
+    rng = np.random.default_rng(1)
+    more = np.column_stack([X, rng.normal(size=(len(X), 3))])
+    losses = []
+    for table in (X, more):
+        p = po.AutoBayes(random_state=0).fit(table[::2], y[::2]).predict_proba(table[1::2])
+        losses.append(-np.log(p[np.arange(len(p)), y[1::2]]).mean())
+    assert abs(losses[0] - losses[1]) < 0.02
+
+
+def test_weights_are_relative_and_zero_is_not_there():
+    X, y = IRIS
+    without = small().fit(X, y, sample_weight=np.where(y == 2, 0.0, 1.0))
+    assert without.classes_.tolist() == [0, 1]
+    assert len(without.oob_decision_function_) == 100
+    scaled = [small().fit(X, y, sample_weight=np.full(len(y), w)).predict_proba(X) for w in (2.0, 8.0)]
+    assert_array_equal(*scaled)
+    plain = small().fit(X, y)
+    heavy = small(class_weight={0: 1, 1: 1, 2: 50}).fit(X, y)
+    assert heavy.predict_proba(X)[:, 2].mean() > plain.predict_proba(X)[:, 2].mean()
+    for scale in (1e-300, 1e300):
+        assert small().fit(X, y, sample_weight=np.full(len(y), scale)).score(X, y) > 0.9
+    uneven = small().fit(X, y, sample_weight=np.where(y == 1, 1e-300, 1.0))
+    assert_allclose(uneven.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_missing_and_unseen_values():
+    X, y = mixed()
+    model = small().fit(X, y)
+    asked = pd.DataFrame(
+        {"word": ["zebra", None], "number": [np.nan, 9e9], "flag": [True, False], "noise": [np.nan, 0.0]}
+    )
+    assert_allclose(model.predict_proba(asked).sum(axis=1), 1.0)
+    assert (model.n_missing_, model.n_unseen_) == (3, 1)
+    assert model.predict({"word": "a", "number": 3.0, "flag": True, "noise": 0.0}).tolist() == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (np.zeros((1, 1)), [0]),
+        (np.zeros((3, 2)), [0, 1, 1]),
+        (np.arange(3.0)[:, None], ["a", "b", "c"]),
+        (np.arange(2.0)[:, None], [0, 1]),
+        (np.ones((5, 1)), [1] * 5),
+        (np.full((4, 1), np.nan), [0, 1, 0, 1]),
+        (np.array([[1e-150, 1e150]] * 3 + [[2e-150, -1e150]] * 3), [0] * 3 + [1] * 3),
+    ],
+    ids=["one row", "constant", "three rows", "two rows", "one class", "all missing", "far apart"],
+)
+def test_the_smallest_tables(X, y):
+    model = small().fit(X, y)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert len(model.parts_) == len(PARTS)
+
+
+def test_many_columns_and_many_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 10_000))
+    y = (X[:, :50].sum(axis=1) > 0).astype(int)
+    model = small(n_trees=3).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    notes = {row.part: row.note for row in model.parts_}
+    assert "columns squared" in notes["members"]
+    assert "values of all columns" in notes["boosted"]
+    classes = np.repeat(np.arange(1000), 2)
+    many = small(n_trees=3, n_members=2).fit(classes[:, None] + 0.0, classes)
+    assert many.predict_proba([[3.0]]).shape == (1, 1000)
+
+
+def test_what_cannot_help_is_left_out(monkeypatch):
+    X, y = mixed()
+    monkeypatch.setattr(growing, "MOST_WORK", 100)
+    notes = {row.part: row.note for row in small().fit(X, y).parts_}
+    assert "coordinates" in notes["linear"]
+    assert notes["kernel"]
+    monkeypatch.undo()
+    monkeypatch.setattr(growing, "IDLE", 9.0)
+    idle = small().fit(X, y)
+    assert "6 of them have the exponent" in {row.part: row.note for row in idle.parts_}["members"]
+    assert idle.grown_.members is None
+    assert_allclose(idle.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_time_limits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 12))
+    y = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
+    none = po.AutoBayes(time_limit=0, random_state=0).fit(X, y)
+    assert none.grown_.names == ("trees",)
+    assert [row.note for row in none.parts_[1:]] == ["the time was over"] * (len(PARTS) - 1)
+    assert none.score(X, y) > 0.8
+    start = time.perf_counter()
+    po.AutoBayes(n_trees=100_000, n_members=10_000, time_limit=2.0, random_state=0).fit(X, y)
+    assert time.perf_counter() - start < 30
+    much = po.AutoBayes(20, 7, time_limit=1e6, random_state=0).fit(X, y)
+    assert len(much.grown_.trees) == 20
+
+
+def test_refusals_name_the_reason():
+    X, y = IRIS
+    with pytest.raises(MemoryBudgetError, match="n_trees"):
+        po.AutoBayes(max_memory=1e5).fit(X, y)
+    tight = {row.part: row.note for row in small(max_memory=3e5).fit(X, y).parts_}
+    assert "over the budget" in tight["members"]
+    with pytest.raises(ModelError, match="is text"):
+        small(kinds={"a": "text"}).fit({"a": ["x y", "z"]}, [0, 1])
+    with pytest.raises(ValueError, match="infinity"):
+        small().fit([[np.inf], [1.0]], [0, 1])
+    for wrong in ({"n_trees": 0}, {"time_limit": -1}, {"time_limit": "1 h"}, {"n_jobs": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            small(**wrong).fit(X, y)
+
+
+def test_ctrl_c_ends_it_and_changes_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20_000, 20)), rng.integers(0, 2, 20_000)
+    model = small().fit(X[:50], y[:50])
+    before = model.predict_proba(X[:5])
+    model.set_params(n_trees=5000, n_jobs=1)
+    alarm = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores Ctrl-C
+    start = time.perf_counter()
+    try:
+        alarm.start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    finally:
+        signal.signal(signal.SIGINT, heard)
+    assert time.perf_counter() - start < 60
+    assert_array_equal(model.predict_proba(X[:5]), before)
+
+
+def test_explain_leaves_columns_out():
+    X, y = mixed()
+    why = small().fit(X, y).explain({"word": "a", "number": 2.0, "flag": True, "noise": 0.1}, "yes", "no")
+    parts = {p.column: p.log_odds for p in why.parts}
+    assert set(parts) == set(X.columns)
+    assert max(parts["word"], parts["number"]) > abs(parts["flag"])
+
+
+def test_progress_is_told_and_may_end_it():
+    X, y = mixed(2000)
+    said = []
+    small(n_jobs=1, progress=lambda *a: said.append(a)).fit(X, y)
+    assert said == sorted(said)
+    assert said[-1][0] == said[-1][1]
+
+    def enough(done, total):
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        small(progress=enough).fit(X, y)
+
+
+def test_pickles_clones_and_layouts():
+    X, y = IRIS
+    model = small().fit(X, y)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
+    other = clone(model).fit(np.asfortranarray(X), y)
+    assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    assert_allclose(other.predict_proba(X[::-1])[::-1], model.predict_proba(X), rtol=1e-9)
+    X.setflags(write=False)
+    assert_array_equal(clone(model).fit(X, y).predict_proba(X), model.predict_proba(X))
+    narrow = small().fit(X.astype(np.float32), y).predict_proba(X.astype(np.float32))
+    assert_allclose(narrow.sum(axis=1), 1.0)
+    with pytest.raises(ValueError, match="time_limit"):
+        model.set_params(time_limit=-1).predict(X)
+
+
+def test_check_estimator():
+    reason = "rows are drawn: a weight is a chance, and which rows are drawn hangs on their number and order"
+    expected = {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(po.AutoBayes(n_trees=10, n_members=3), expected_failed_checks=expected, on_fail=None)
+    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
+    assert failed == {}
+    assert len(results) >= 55
