@@ -147,6 +147,11 @@ def test_arrows_lead_from_node_to_node(edges, said):
     assert said is not None or made.edges == tuple((held.nodes[a], held.nodes[b]) for a, b in edges)
 
 
+@pytest.mark.parametrize("edges", [[], [("a", "c")], [("a", "c"), ("b", "c")], [("c", "b"), ("b", "a"), ("c", "a")]])
+def test_a_graph_comes_back(edges):
+    assert remade(po.Dag("abc", edges)) == po.Dag("abc", edges)
+
+
 FAMILY = "there must be counts of every family"
 NODES = "every node has states, or a line"
 LINE = "a line must have α, β and σ² of every configuration"
