@@ -43,14 +43,14 @@ from .choice import folds_of
 from .classifier import PosteriorClassifier
 from .design import ByColumn, ByValue
 from .learning import class_array
-from .softmax import Fitted, fit_ridge
+from .softmax import ANEW, Fitted, fit_ridge
 from .tables import ReadsTables
 
 PENALTIES = (256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)  # that "auto" goes down
 PULLS = ("naive", "zero")
 FOLDS = 5
 WORTH, PATIENCE = 1e-5, 2  # nats a row that a penalty must gain, and how many may fail before it ends
-ROUGH, STEPS = 1e-4, 30  # nats a row, and steps, for choosing
+ROUGH, STEPS, ONCE = 1e-4, 30, frozenset({0})  # nats a row, steps, and when the metric is made, for choosing
 CLIP = 4.0  # standard deviations
 HOLD, MOST = 4.0, 1e300  # nats that an exponent of 0 or 2 costs; no charge is greater
 TINY = float(np.finfo(float).tiny)
@@ -199,7 +199,14 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         )
 
     def _fit(
-        self, task: Task, pull: str, penalty: float, tol: float, steps: int, start: Fitted | None = None
+        self,
+        task: Task,
+        pull: str,
+        penalty: float,
+        tol: float,
+        steps: int,
+        start: Fitted | None = None,
+        anew: frozenset[int] = ANEW,
     ) -> Fitted:
         """The weights of least L; from naive Bayes, or from where another penalty has led."""
         naive, w = self._naive(task.statistics, task.design), task.w
@@ -214,9 +221,8 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         towards = naive[0] if pull == "naive" else None
         if len(naive[1]) < 2:
             return Fitted(naive[0], naive[1], (np.nan,), True)
-        return fit_ridge(
-            design, task.y, w / total, min(penalty / total, MOST), begin, towards, min(HOLD / total, MOST), tol, steps
-        )
+        ridge, hold = min(penalty / total, MOST), min(HOLD / total, MOST)
+        return fit_ridge(design, task.y, w / total, ridge, begin, towards, hold, tol, steps, anew)
 
     def _naive(self, statistics: Statistics, design: ByValue) -> tuple[Floats, Floats]:
         """Naive Bayes as weights, less what all classes share: ln θ of the values, 0 where missing; ln P(y)."""
@@ -242,7 +248,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
             for penalty in penalties:
                 loss = 0.0
                 for f, (rest, held) in enumerate(parts):
-                    starts[f] = self._fit(rest, pull, penalty, ROUGH, STEPS, starts.get(f))
+                    starts[f] = self._fit(rest, pull, penalty, ROUGH, STEPS, starts.get(f), ONCE)
                     eta = held.design.scores(self._tables(rest, starts[f]), starts[f].b)
                     loss += float(held.w @ (normalise(eta)[1] - eta[np.arange(len(eta)), held.y])) / total
                 if loss < least - WORTH:

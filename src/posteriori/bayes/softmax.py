@@ -64,14 +64,15 @@ def fit_ridge(
     hold: float,
     tol: float,
     max_iter: int,
+    anew: frozenset[int] = ANEW,
 ) -> Fitted:
     """Walk from `start` = (B, b) until a step promises less than `tol` nats a row, or for `max_iter` passes.
 
     Weights sum to one. The ridge pulls `towards` the multiples of a table T, and these to T
-    itself by `hold` (κ); or to zero.
+    itself by `hold` (κ); or to zero. The metric is made before the steps `anew`.
     """
     with one_thread(0):  # the rows are shared out by kernels of our own; products of matrices here are small
-        return _walk(design, y, w, ridge, start, towards, hold, tol, max_iter)
+        return _walk(design, y, w, ridge, start, towards, hold, tol, max_iter, anew)
 
 
 def _walk(
@@ -84,6 +85,7 @@ def _walk(
     hold: float,
     tol: float,
     max_iter: int,
+    anew: frozenset[int] = ANEW,
 ) -> Fitted:
     every = np.arange(design.n)
     whole = 0.0 if towards is None else _dot(towards, towards)
@@ -118,7 +120,7 @@ def _walk(
             cooler = search(here, (-here.B, -here.b), -here.eta)
             here = here if cooler is None else cooler
             g = gradient(here)
-        if k in ANEW:
+        if k in anew:
             memory.first = design.metric(w, normalise(here.eta, design.n_jobs)[0], ridge).newton
         step = memory.direction(*g)
         converged = not -0.5 * (_dot(g[0], step[0]) + _dot(g[1], step[1])) > tol
