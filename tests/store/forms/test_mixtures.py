@@ -127,6 +127,7 @@ ROWS = [
     ("kmeans", {"n_features_in_": 1}, "a centre has a place in every column"),
     ("kmeans", {"_n_features_out": 3}, "every centre must have its size"),
     ("kmeans", {"_sizes": np.ones(3)}, "every centre must have its size"),
+    ("kmeans", {"_sizes": np.zeros(2)}, None),
     ("kmeans", edge("labels_", 0, 1), None),
     ("kmeans", edge("labels_", 0, 2), "a label must be a centre's"),
     ("kmeans", edge("labels_", 0, 0), None),
@@ -180,7 +181,7 @@ def test_widths_that_a_mixture_was_told_are_of_its_columns(name, n, said):
     model = fitted("bayes").mixtures_[0]
     if not hasattr(model, "_floors"):
         pytest.skip("told by reg_covar")
-    made = judged(model, {name: np.ones(n)}, said)
+    made = judged(model, {name: np.full(n, 0.5)}, said)
     assert said is not None or made.fit(P).n_features_in_ == 2
 
 
