@@ -1,6 +1,7 @@
 """Log loss, error and Brier score over a folder of tables, beside what users would pick instead.
 
-    python benchmarks/accuracy.py FOLDER [names …] [--models forest,rf500] [--rows 13000] [--peers FILE] [--out FILE]
+    python benchmarks/accuracy.py FOLDER [names …] [--models auto,rf500] [--rows 13000] [--folds 5]
+                                  [--peers FILE] [--out FILE]
 
 FOLDER has an `index.csv` with the columns name, file, rows, task and types (a letter a column: n number, c category, t
 text; the last column is the class) and the tables it names. Five folds, stratified, shuffled with seed 0; classes of fewer
@@ -17,6 +18,7 @@ import csv
 import time
 import warnings
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -129,22 +131,22 @@ def judged(p: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.stack([-np.log(p[own]), p.argmax(axis=1) != y, ((p - np.eye(p.shape[1])[y]) ** 2).sum(axis=1)])
 
 
-def measure(model: Callable[..., Any], X: pd.DataFrame, y: np.ndarray, *columns: list[str]) -> list[float]:
-    """[log loss, error, Brier, seconds of fitting, of predicting, calibration error] over the folds."""
+def measure(model: Callable[..., Any], X: pd.DataFrame, y: np.ndarray, folds: int, *columns: list[str]) -> list[float]:
+    """[log loss, error, Brier, seconds of fitting, of predicting, calibration error] over the first of five folds."""
     import posteriori as po
 
     found, fit, answer, K = [], 0.0, 0.0, int(y.max()) + 1
-    said = np.zeros((len(y), K))
-    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+    said, tested = np.zeros((len(y), K)), np.zeros(len(y), dtype=bool)
+    for train, test in islice(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y), folds):
         start = time.perf_counter()
         fitted = model(*columns).fit(X.iloc[train], y[train])
         middle = time.perf_counter()
         p = np.zeros((len(test), K))
         p[:, fitted.classes_] = fitted.predict_proba(X.iloc[test])
         fit, answer = fit + middle - start, answer + time.perf_counter() - middle
-        said[test] = p / p.sum(axis=1, keepdims=True)
+        said[test], tested[test] = p / p.sum(axis=1, keepdims=True), True
         found.append(judged(p, y[test]))
-    error = po.calibration_error(said, y, bins=15, classes=np.arange(K))
+    error = po.calibration_error(said[tested], y[tested], bins=15, classes=np.arange(K))
     return [*np.concatenate(found, axis=1).mean(axis=1).tolist(), fit, answer, error]
 
 
@@ -182,6 +184,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--models", default="tree,cart")
     parser.add_argument("--rows", type=int, default=13_000)
+    parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
@@ -201,7 +204,7 @@ def main() -> None:
         for m in run:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                mine = found.setdefault(r["name"], {})[m] = measure(made[m], X, y, numbers, words)
+                mine = found.setdefault(r["name"], {})[m] = measure(made[m], X, y, given.folds, numbers, words)
             print(f"{r['name']:24}{len(y):7} {m:10}", *(f"{x:8.4f}" for x in mine[:3]), f"{mine[3]:7.2f} s", flush=True)
             lines.append(",".join([r["name"], str(len(y)), m, *(f"{x:.5f}" for x in mine)]))
             if given.out:
