@@ -133,6 +133,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {k: SEEN[k] for k in ("posterior", "classes")}
         | {"y": ["ham", "spam"], "bins": 5, "sample_weight": [1.0, 2.0]},
     ),
+    "temperature": (
+        po.temperature,
+        {k: SEEN[k] for k in ("posterior", "classes")} | {"y": ["ham", "spam"], "sample_weight": [1.0, 2.0]},
+    ),
+    "tempered": (po.tempered, {k: SEEN[k] for k in ("posterior", "classes")} | {"T": 2.0}),
     "reject_price of a risk": (po.reject_price, {**SEEN, "risk": 0.5}),
     "Loss": (po.Loss, {"matrix": [[0, 1], [1, 0]], "classes": [0, 1], "actions": ["a", "b"], "reject": False}),
     "Loss.zero_one": (po.Loss.zero_one, {"classes": 2}),
