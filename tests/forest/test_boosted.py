@@ -273,3 +273,9 @@ def test_check_estimator(loss):
     failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
     assert failed == {}
     assert len(results) >= 55
+
+
+def test_three_rows_have_the_posterior_of_their_shares_or_a_flatter_one():
+    found = po.BoostedBayes(random_state=0).fit([[0.0], [1.0], [2.0]], [0, 0, 1]).predict_proba([[0.0], [5.0]])
+    assert (found[:, 0] > 0.5).all()
+    assert (found[:, 0] <= 2 / 3 + 1e-9).all()
