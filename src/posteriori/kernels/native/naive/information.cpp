@@ -190,23 +190,57 @@ void normal_information(const double* mean, const double* variance, std::size_t 
     });
 }
 
+namespace {
+
+// Rising runs, one after the other, each up to its end: afterwards one run without repeats.
+void merge_runs(std::vector<double>& points, std::vector<std::size_t>& ends) {
+    std::vector<double> merged(points.size());
+    std::vector<std::size_t> fewer;
+    while (ends.size() > 1) {
+        fewer.clear();
+        double* out = merged.data();
+        const double* from = points.data();
+        for (std::size_t r = 0; r < ends.size(); r += 2) {
+            const double* middle = points.data() + ends[r];
+            const double* end = points.data() + ends[std::min(r + 1, ends.size() - 1)];
+            out = merge(from, middle, middle, end, out);
+            from = end;
+            fewer.push_back(static_cast<std::size_t>(out - merged.data()));
+        }
+        points.swap(merged);
+        ends.swap(fewer);
+    }
+    points.erase(std::unique(points.begin(), points.begin() + (ends.empty() ? 0 : ends[0])), points.end());
+}
+
+}  // namespace
+
 double Curve::information(const double* prior) const {
     if (shape_ == Shape::none) return 0.0;
     if (shape_ == Shape::binned) return of_bins(bins_, K_);
-    std::vector<double> values, grid = bins_.cuts;
-    for (const auto& c : kernels_.classes) values.insert(values.end(), c.v.begin(), c.v.end());
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
+    std::vector<double> values;
+    std::vector<std::size_t> ends;
+    for (const auto& c : kernels_.classes) {
+        values.insert(values.end(), c.v.begin(), c.v.end());
+        ends.push_back(values.size());
+    }
+    merge_runs(values, ends);
     constexpr std::size_t SOME = 300;
     const std::size_t last = values.size() - 1, some = std::min(values.size(), SOME);
-    for (std::size_t i = 0; i < some; ++i) {
-        const double value = values[some > 1 ? i * last / (some - 1) : 0];
-        for (const auto& c : kernels_.classes)
-            for (int step = -4; step <= 4; ++step) grid.push_back(value + c.h * step);
-    }
-    grid.erase(std::remove_if(grid.begin(), grid.end(), [](double x) { return !std::isfinite(x); }), grid.end());
-    std::sort(grid.begin(), grid.end());
-    grid.erase(std::unique(grid.begin(), grid.end()), grid.end());
+    for (std::size_t i = 1; i < some; ++i) values[i] = values[i * last / (some - 1)];
+    std::vector<double> grid;
+    ends.clear();
+    const auto finite = [&](double x) {
+        if (std::isfinite(x)) grid.push_back(x);
+    };
+    std::for_each(bins_.cuts.begin(), bins_.cuts.end(), finite);
+    ends.push_back(grid.size());
+    for (const auto& c : kernels_.classes)
+        for (int step = -4; step <= 4; ++step) {
+            for (std::size_t i = 0; i < some; ++i) finite(values[i] + c.h * step);
+            ends.push_back(grid.size());
+        }
+    merge_runs(grid, ends);
     std::vector<double> rows(BLOCK * rounded_up(K_));
     return sum_over(grid, prior, K_, [&](const double* x, std::size_t count, double* log_p) {
         int seen = CLEAN;
