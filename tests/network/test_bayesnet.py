@@ -257,7 +257,7 @@ def test_fit_errors() -> None:
         po.BayesNet.fit(dag, {"a": [1]})
     with pytest.raises(UnknownValue, match="column 'a', row 1: 'a' has no state 3"):
         po.BayesNet.fit(dag, {"a": [1, 3], "b": [1, 1]}, states={"a": [1, 2]})
-    with pytest.raises(ValueError, match="smoothing is a number from 0 up"):
+    with pytest.raises(ValueError, match="smoothing is a number from 0 to"):
         po.BayesNet.fit(dag, {"a": [1], "b": [1]}, smoothing=-1)
     with pytest.raises(TableError, match="every cell of 'a' is missing"):
         po.BayesNet.fit(dag, {"a": [None], "b": [1]})

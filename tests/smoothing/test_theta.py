@@ -91,3 +91,13 @@ def test_the_largest_smoothing_is_flat_and_a_larger_one_refused(model, lam):
         model.sample(3, random_state=0)
     with pytest.raises(BadParameter, match="1e\\+290"):
         model.set_params(**{name: 1e300}).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("of", [np.float16, np.float32, np.float64, np.int8, int])
+def test_smoothing_is_a_number_of_any_type(of):
+    X, y = np.arange(40).reshape(10, 4) % 3, np.arange(10) % 2
+    plain = po.NaiveBayes(kinds="categorical", smoothing=2.0).fit(X, y).predict_proba(X)
+    assert np.array_equal(po.NaiveBayes(kinds="categorical", smoothing=of(2)).fit(X, y).predict_proba(X), plain)
+    po.TAN(smoothing=of(2)).fit(X, y)
+    po.BayesNet.fit([("a", "b")], {"a": [0, 0, 1], "b": ["u", "v", "v"]}, smoothing=of(2))

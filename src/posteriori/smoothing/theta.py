@@ -16,7 +16,8 @@ from ..errors import ModelError, did_you_mean, listed
 from ..statistics.counts import Counts
 from ..table.labels import places
 
-MOST_SMOOTHING = 1e290  # of λ: θ is flat to the last bit long before, and K S λ must stay a number
+# of λ: θ is flat to the last bit long before, and K S λ must stay a number; in double, whatever it is compared with
+MOST_SMOOTHING = np.float64(1e290)
 PRIORS = ("smoothed", "empirical", "uniform")
 
 
