@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,7 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 import posteriori as po
-from posteriori.errors import BadValue, SingularCovariance
+from posteriori.errors import BadValue, ImpossibleEvidence, SingularCovariance
 
 X, y = load_iris(return_X_y=True)
 
@@ -109,3 +112,18 @@ def test_shrinkage_goes_to_the_mean_variance(share):
     for c in (0, 1):
         own = np.cov(X[y == c].T, ddof=0)
         np.testing.assert_allclose(model.covariances_[c], (1 - share) * own + share * np.trace(within) / 3 * np.eye(3))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("far", [1e153, 1e200, 1e308, -1.7e308])
+def test_a_row_beyond_all_densities_has_a_posterior_or_none_but_no_nan(covariance, far):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3)) * 1e-3, np.arange(60) % 3
+    model = po.GaussianBayes(covariance).fit(X, y)
+    for row in ([far, 0.0, 0.0], [far, far, -far], [0.0, far, 1.0]):
+        with suppress(ImpossibleEvidence):
+            assert model.predict_proba([row]).sum() == pytest.approx(1)
+    near = replace(model._densities()[0][0], mean=np.array([1e308, 0.0, 0.0]))
+    assert (near.log_density(X) == -np.inf).all()
+    assert not np.isnan(near.log_given_others(X)).any()

@@ -42,18 +42,23 @@ class Normal:
         """−½[d ln 2π + ln|Σ| + (x − μ)ᵀ Σ⁻¹ (x − μ)], ln|Σ| = 2 Σ_j ln s_j L_jj."""
         log_det = 2 * (np.log(self.scale) + np.log(np.diag(self.factor))).sum()
         out = np.empty(len(X))
-        for begin in range(0, len(X), BLOCK):
-            gap = (X[begin : begin + BLOCK] - self.mean) / self.scale
-            z = solve_triangular(self.factor, gap.T, lower=True, check_finite=False)
-            out[begin : begin + BLOCK] = np.einsum("jr,jr->r", z, z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for begin in range(0, len(X), BLOCK):
+                gap = (X[begin : begin + BLOCK] - self.mean) / self.scale
+                z = solve_triangular(self.factor, gap.T, lower=True, check_finite=False)
+                out[begin : begin + BLOCK] = np.einsum("jr,jr->r", z, z)
+        out[np.isnan(out)] = np.inf  # differences of gaps beyond all floats
         return np.asarray(-0.5 * (len(self.mean) * np.log(2 * np.pi) + log_det + out))
 
     def log_given_others(self, X: Array) -> Floats:
         """ln p(x_j | the other columns), shape (n, d): with P = Σ⁻¹ its variance is 1/P_jj, its gap (P(x − μ))_j/P_jj."""
         inverse = solve_triangular(self.factor, np.eye(len(self.mean)), lower=True, check_finite=False)
         precision = inverse.T @ inverse
-        pull, own = (X - self.mean) / self.scale @ precision, np.diag(precision)
-        return np.asarray(-0.5 * (np.log(2 * np.pi / own) + pull**2 / own) - np.log(self.scale))
+        with np.errstate(over="ignore", invalid="ignore"):
+            pull, own = (X - self.mean) / self.scale @ precision, np.diag(precision)
+            square = pull**2 / own
+        square[np.isnan(square)] = np.inf  # differences of gaps beyond all floats
+        return np.asarray(-0.5 * (np.log(2 * np.pi / own) + square) - np.log(self.scale))
 
     def sample(self, n: int, random: np.random.RandomState) -> Floats:
         """μ + s · L z with z standard normal."""
