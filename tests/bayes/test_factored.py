@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
+from posteriori.errors import ModelError
 
 NEW, GONE = "never seen", None
 
@@ -47,3 +48,9 @@ def test_one_dict_and_one_array_of_codes_are_batches_of_one(unseen):
         assert np.array_equal(model.predict_log_proba(row[None])[0], expected), row
         assert model.n_unseen_ == (row == 9).sum()
         assert np.array_equal(named.predict_log_proba(dict(zip(names, row.tolist())))[0], expected), row
+
+
+@pytest.mark.parametrize("density", [["kernel"], np.array(["kernel", "binned"]), 3, None, {}])
+def test_a_density_is_a_word(density):
+    with pytest.raises(ModelError, match="a: a density is one of"):
+        po.NaiveBayes(density={"a": density}).fit({"a": [1.0, 2.0, 3.5]}, [0, 1, 0])

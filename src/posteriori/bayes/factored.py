@@ -56,11 +56,11 @@ def choose_densities(schema: Schema, density: Any) -> tuple[str, ...]:
     return tuple(told.get(c.name, general[c.kind]) for c in schema.columns)
 
 
-def _check(density: str, name: str) -> str:
-    if density not in DENSITIES:
-        hint = did_you_mean(density, DENSITIES) or "."
+def _check(density: Any, name: str) -> str:
+    if not isinstance(density, str) or density not in DENSITIES:
+        hint = (did_you_mean(density, DENSITIES) if isinstance(density, str) else "") or "."
         raise ModelError(f"{name}: a density is one of {listed(DENSITIES)}{hint} Got {density!r} instead.")
-    return density
+    return str(density)
 
 
 def roles_of(densities: tuple[str, ...]) -> tuple[str, ...]:
