@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import random
 import resource
 import subprocess
 import sys
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from posteriori.errors import ModelFileError
 from posteriori.store.container import header_of, pack
 from posteriori.store.file import from_bytes, to_bytes
 
-from .fuzz import one, put_together, run, taken_apart
+from .fuzz import peak_of, put_together, run, taken_apart
 from .models import ALL, made
 
 PARTS = 4
@@ -28,28 +26,6 @@ def test_five_thousand_changed_files(part):
     names = list(ALL)[part::PARTS]
     loaded, count = run(names, 5000 // PARTS, seed=part)
     assert 0 < loaded < count
-
-
-def peak_of(data: bytes) -> int:
-    """The most bytes that Python held while a file was loaded."""
-    tracemalloc.start()
-    try:
-        from_bytes(bytearray(data))
-    except ModelFileError:
-        pass
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    return peak
-
-
-@pytest.mark.parametrize("name", ["naive", "tan", "nearest", "svc", "net", "mixtures"])
-def test_memory_is_bounded_by_the_file(name):
-    data = bytes(b"".join(map(bytes, to_bytes(made(name)))))
-    parts, rng = taken_apart(data), random.Random(1)
-    for _ in range(20):
-        bad, _ = one(data, parts, rng)
-        assert peak_of(bytes(bad)) < (64 << 20) + 4 * len(bad)
 
 
 def file_of(model: str, arrays=()) -> bytes:
