@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-import pickle
-import signal
-import threading
-import time
-import warnings
-
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
-from posteriori.errors import MemoryBudgetError, ModelError
+from posteriori.errors import MemoryBudgetError
 from posteriori.forest.pool import pooled
 from posteriori.forest.rounds import folds_of
 
-IRIS = load_iris(return_X_y=True)
+from .making import IRIS, mixed
 
 
 def small(loss="log", **how):
     return po.BoostedBayes(loss, **{"max_rounds": 40, "random_state": 0, **how})
-
-
-def mixed(n=200, seed=0):
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "word": rng.choice(["a", "b", "c", "d"], n).astype(object),
-            "number": rng.normal(size=n),
-            "flag": rng.integers(0, 2, n).astype(bool),
-            "noise": rng.normal(size=n),
-        }
-    )
-    X.loc[rng.random(n) < 0.1, "word"] = None
-    X.loc[rng.random(n) < 0.1, "number"] = np.nan
-    y = np.where((X["word"] == "a") | (X["number"] > 0.5), "yes", "no")
-    flipped = rng.random(n) < 0.1
-    return X, np.where(flipped, "other", y)
 
 
 def test_any_number_of_threads_gives_the_same_bits():
@@ -137,17 +111,6 @@ def test_weights():
     assert np.isfinite(apart.predict_proba(X)).all()
 
 
-def test_missing_and_unseen_values():
-    X, y = mixed()
-    model = small().fit(X, y)
-    asked = pd.DataFrame(
-        {"word": ["zebra", None], "number": [np.nan, 9e9], "flag": [True, False], "noise": [np.nan, 0.0]}
-    )
-    assert_allclose(model.predict_proba(asked).sum(axis=1), 1.0)
-    assert (model.n_missing_, model.n_unseen_) == (3, 1)
-    assert model.predict({"word": "a", "number": 3.0, "flag": True, "noise": 0.0}).tolist() == ["yes"]
-
-
 @pytest.mark.parametrize("loss", ["log", "exponential"])
 @pytest.mark.parametrize(
     ("X", "y"),
@@ -193,10 +156,6 @@ def test_refusals_name_the_reason():
     X, y = IRIS
     with pytest.raises(MemoryBudgetError, match="max_rounds"):
         po.BoostedBayes(max_memory=1e5).fit(X, y)
-    with pytest.raises(ModelError, match="is text"):
-        small(kinds={"a": "text"}).fit({"a": ["x y", "z"]}, [0, 1])
-    with pytest.raises(ValueError, match="infinity"):
-        small().fit([[np.inf], [1.0]], [0, 1])
     for wrong in (
         {"loss": "hinge"},
         {"max_rounds": 0},
@@ -206,35 +165,6 @@ def test_refusals_name_the_reason():
     ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             small().set_params(**wrong).fit(X, y)
-
-
-def test_ctrl_c_ends_the_growing_and_changes_nothing():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40_000, 20))
-    y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    model = small().fit(X[:50], y[:50])
-    before = model.predict_proba(X[:5])
-    model.set_params(max_rounds=100_000, learning_rate=0.001, n_jobs=1)
-    alarm = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
-    start = time.perf_counter()
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores Ctrl-C
-    try:
-        alarm.start()
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X, y)
-    finally:
-        signal.signal(signal.SIGINT, heard)
-    assert time.perf_counter() - start < 60
-    assert_array_equal(model.predict_proba(X[:5]), before)
-
-
-def test_explain_leaves_columns_out():
-    X, y = mixed()
-    model = small().fit(X, y)
-    why = model.explain({"word": "a", "number": 2.0, "flag": True, "noise": 0.1}, "yes", "no")
-    parts = {p.column: p.log_odds for p in why.parts}
-    assert set(parts) == set(X.columns)
-    assert max(parts["word"], parts["number"]) > abs(parts["flag"])
 
 
 def test_progress_is_told_and_may_end_it():
@@ -251,28 +181,6 @@ def test_progress_is_told_and_may_end_it():
 
     with pytest.raises(InterruptedError):
         small(progress=enough).fit(X, y)
-
-
-def test_pickles_clones_and_layouts():
-    X, y = IRIS
-    model = small().fit(X, y)
-    assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
-    assert_array_equal(clone(model).fit(np.asfortranarray(X), y).predict_proba(X[::-1])[::-1], model.predict_proba(X))
-    frozen = X.copy()
-    frozen.flags.writeable = False
-    assert_array_equal(clone(model).fit(frozen, y).predict_proba(frozen), model.predict_proba(X))
-
-
-@pytest.mark.parametrize("loss", ["log", "exponential"])
-def test_check_estimator(loss):
-    reason = "rows are drawn, and which are drawn hangs on their number and order"
-    expected = {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(po.BoostedBayes(loss, max_rounds=20), expected_failed_checks=expected, on_fail=None)
-    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
-    assert failed == {}
-    assert len(results) >= 55
 
 
 def test_three_rows_have_the_posterior_of_their_shares_or_a_flatter_one():

@@ -69,3 +69,9 @@ def test_edges_and_words():
     assert [coding.edge(0, c) for c in range(3)] == [-np.inf, 2.0, np.inf]
     assert coding.words(0, [0, 1]) == ["missing", "[-inf, 2)"]
     assert coding.words(1, [1]) == ["b"]
+
+
+def test_columns_as_they_are_coded_with_the_classes_of_another():
+    coding, _ = learned({"n": [1.0, 2.0]})
+    known = coding.with_classes(Schema((), (0, 1), frozenset({1})))
+    assert (known.classes, known.declared_classes, known.columns) == ((0, 1), frozenset({1}), coding.schema.columns)

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import pickle
-import signal
-import threading
-import time
-import warnings
-
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.datasets import load_breast_cancer
 
 import posteriori as po
-from posteriori.errors import MemoryBudgetError, ModelError
+from posteriori.errors import MemoryBudgetError
 from posteriori.forest.pool import pooled
 from posteriori.kernels.trees import draw_bags
 
-IRIS = load_iris(return_X_y=True)
+from .making import IRIS, mixed
 
 
 def small(**how):
     return po.BayesForest(n_trees=20, n_members=5, random_state=0, **how)
-
-
-def mixed(n=200, seed=0):
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "word": rng.choice(["a", "b", "c", "d"], n).astype(object),
-            "number": rng.normal(size=n),
-            "flag": rng.integers(0, 2, n).astype(bool),
-            "noise": rng.normal(size=n),
-        }
-    )
-    X.loc[rng.random(n) < 0.1, "word"] = None
-    X.loc[rng.random(n) < 0.1, "number"] = np.nan
-    y = np.where((X["word"] == "a") | (X["number"] > 0.5), "yes", "no")
-    flipped = rng.random(n) < 0.1
-    return X, np.where(flipped, "other", y)
 
 
 def test_any_number_of_threads_gives_the_same_bits():
@@ -126,18 +101,6 @@ def test_weights_are_chances_to_be_drawn():
         assert tiny.score(X, y) > 0.9
 
 
-def test_missing_and_unseen_values():
-    X, y = mixed()
-    model = small().fit(X, y)
-    asked = pd.DataFrame(
-        {"word": ["zebra", None], "number": [np.nan, 9e9], "flag": [True, False], "noise": [np.nan, 0.0]}
-    )
-    p = model.predict_proba(asked)
-    assert_allclose(p.sum(axis=1), 1.0)
-    assert (model.n_missing_, model.n_unseen_) == (3, 1)
-    assert model.predict({"word": "a", "number": 3.0, "flag": True, "noise": 0.0}).tolist() == ["yes"]
-
-
 @pytest.mark.parametrize(
     ("X", "y"),
     [
@@ -170,10 +133,8 @@ def test_refusals_name_the_reason():
     X, y = IRIS
     with pytest.raises(MemoryBudgetError, match="n_trees"):
         po.BayesForest(max_memory=1e6).fit(X, y)
-    with pytest.raises(ModelError, match="is text"):
-        small(kinds={"a": "text"}).fit({"a": ["x y", "z"]}, [0, 1])
-    with pytest.raises(ValueError, match="infinity"):
-        small().fit([[np.inf], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="n_trees"):
+        small().set_params(n_trees=0).fit(X, y)
 
 
 def test_sets_of_many_values_are_counted_before_the_work():
@@ -183,34 +144,6 @@ def test_sets_of_many_values_are_counted_before_the_work():
         po.BayesForest(random_state=0, max_memory=1e7).fit(X, y)
     model = po.BayesForest(20, 2, random_state=0, max_memory=1e8).fit(X, y)
     assert model.grown_.trees.bits.nbytes > model.grown_.trees.counts.nbytes  # what makes it large
-
-
-def test_ctrl_c_ends_the_growing_and_changes_nothing():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(20_000, 20)), rng.integers(0, 2, 20_000)
-    model = small().fit(X[:50], y[:50])
-    before = model.predict_proba(X[:5])
-    model.set_params(n_trees=5000, n_jobs=1)
-    alarm = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
-    start = time.perf_counter()
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores Ctrl-C
-    try:
-        alarm.start()
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X, y)
-    finally:
-        signal.signal(signal.SIGINT, heard)
-    assert time.perf_counter() - start < 60
-    assert_array_equal(model.predict_proba(X[:5]), before)
-
-
-def test_explain_leaves_columns_out():
-    X, y = mixed()
-    model = small().fit(X, y)
-    why = model.explain({"word": "a", "number": 2.0, "flag": True, "noise": 0.1}, "yes", "no")
-    parts = {p.column: p.log_odds for p in why.parts}
-    assert set(parts) == set(X.columns)
-    assert max(parts["word"], parts["number"]) > abs(parts["flag"])
 
 
 def test_progress_is_told_and_may_end_it():
@@ -226,25 +159,3 @@ def test_progress_is_told_and_may_end_it():
 
     with pytest.raises(InterruptedError):
         po.BayesForest(60, 5, random_state=0, progress=enough).fit(X, y)
-
-
-def test_pickles_clones_and_layouts():
-    X, y = IRIS
-    model = small().fit(X, y)
-    assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
-    assert_array_equal(clone(model).fit(np.asfortranarray(X), y).predict_proba(X[::-1])[::-1], model.predict_proba(X))
-    with pytest.raises(ValueError, match="n_trees"):
-        small().set_params(n_trees=0).fit(X, y)
-
-
-def test_check_estimator():
-    reason = "rows are drawn: a weight is a chance, and which rows are drawn hangs on their number and order"
-    expected = {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(
-            po.BayesForest(n_trees=10, n_members=3), expected_failed_checks=expected, on_fail=None
-        )
-    failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
-    assert failed == {}
-    assert len(results) >= 55

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ..arrays import Floats
-from ..bayes.classifier import PosteriorClassifier
-from ..bayes.learning import class_array
-from ..bayes.tables import ReadsTables
-from ..estimator import MAX_MEMORY, N_JOBS, RANDOM_STATE, generator, learning
-from ..table.encode import Seen
-from ..table.rows import read_rows
-from ..table.schema import Schema
-from .coding import learn_coding
+from ..estimator import generator
+from ..kernels.trees import Codes
+from ..table.frame import Frame
+from ..table.rows import Rows
+from .coding import Coding
 from .growing import PARTS, Growing
+from .grown import GrownClassifier
 from .pooled import Pool, PoolPart
 
 
-class AutoBayes(ReadsTables, PosteriorClassifier):
+class AutoBayes(GrownClassifier):
     """The estimator to reach for first: what five kinds of models say, multiplied by exponents that fit.
 
     P(y|x) ∝ π_y^{u_0} Π_i S_i(y|x)^{u_i}, over the parts
@@ -76,17 +74,10 @@ class AutoBayes(ReadsTables, PosteriorClassifier):
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "n_members": [Interval(Integral, 1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
-        "random_state": RANDOM_STATE,
-        "progress": [callable, None],
-        "kinds": [object],  # the table knows its columns
-        "class_weight": [StrOptions({"balanced"}), Mapping, None],
-        "max_memory": MAX_MEMORY,
-        "n_jobs": N_JOBS,
+        **GrownClassifier._parameter_constraints,
     }
     grown_: Pool
     parts_: tuple[PoolPart, ...]
-    oob_decision_function_: Floats
-    oob_score_: float
 
     def __init__(
         self,
@@ -101,23 +92,12 @@ class AutoBayes(ReadsTables, PosteriorClassifier):
         max_memory: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        super().__init__(random_state, progress, kinds, class_weight, max_memory, n_jobs)
         self.n_trees = n_trees
         self.n_members = n_members
         self.time_limit = time_limit
-        self.random_state = random_state
-        self.progress = progress
-        self.kinds = kinds
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
 
-    @learning
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Make the parts, and pool them."""
-        rows = read_rows(X, y, sample_weight, who=type(self).__name__, kinds=self.kinds, class_weight=self.class_weight)
-        self._refuse_text(rows.schema)
-        seen = Seen()
-        coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, seen, self.max_memory, self.n_jobs)
+    def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Pool, Floats]:
         growing = Growing(
             coding,
             codes,
@@ -130,40 +110,11 @@ class AutoBayes(ReadsTables, PosteriorClassifier):
             self.time_limit,
             self.progress,
         )
-        self.grown_, self.oob_decision_function_, self.parts_ = growing.grow()
-        self._named(rows)
-        self._seen = seen
-        self.classes_ = class_array(rows.schema.classes, rows.labels.dtype)
-        known = ~np.isnan(self.oob_decision_function_[:, 0])
-        right = self.oob_decision_function_[known].argmax(axis=1) == rows.codes[known]
-        w = None if rows.weights is None else rows.weights[known]
-        self.oob_score_ = float(np.average(right, weights=w)) if known.any() else float("nan")
-        return self
+        pool, answers, self.parts_ = growing.grow()
+        return pool, answers
 
-    def _posterior(self, X: Any) -> tuple[Floats, int]:
-        self._made("checked", lambda: None)
-        seen, frame = Seen(), self._open(X)
-        codes = self.grown_.coding.code(frame, seen, self.n_jobs)
-        self._seen = seen
-        return self.grown_.posterior(frame, codes, self.n_jobs), -1
-
-    def _log_without(self, X: Any) -> Floats:
-        """log P(y|x without x_j), nothing being known of x_j."""
-        frame = self._open(X)
-        codes = self.grown_.coding.code(frame, Seen(), self.n_jobs)
-        found = [self.grown_.posterior(frame, codes.without(j), self.n_jobs) for j in range(len(codes.sizes))]
-        with np.errstate(divide="ignore"):
-            return np.log(np.stack(found, axis=1))
-
-    @property
-    def class_prior_(self) -> Floats:
-        """π_y, the share of each class."""
-        return self.grown_.prior
-
-    @property
-    def schema_(self) -> Schema:
-        """The columns and classes, with the values that training had."""
-        return self.grown_.schema
+    def _answer(self, frame: Frame, codes: Codes) -> Floats:
+        return self.grown_.posterior(frame, codes, self.n_jobs)
 
     @property
     def exponents_(self) -> dict[str, float]:

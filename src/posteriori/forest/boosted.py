@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Floats
-from ..bayes.classifier import PosteriorClassifier
-from ..bayes.learning import class_array
-from ..bayes.tables import ReadsTables
-from ..estimator import MAX_MEMORY, N_JOBS, RANDOM_STATE, generator, learning
+from ..estimator import generator
 from ..kernels.boosting import Boosting
 from ..kernels.trees import Codes
 from ..statistics.cuts import Cuts
-from ..table.encode import Seen
-from ..table.rows import Rows, read_rows
+from ..table.rows import Rows
 from ..table.schema import Schema
-from .coding import Coding, learn_coding
-from .pool import fit_exponents, pooled
+from .coding import Coding
+from .grown import GrownClassifier
+from .pool import class_shares, fit_exponents, pooled
 from .rounds import Rounds, grow_rounds
 
 MOST_DEPTH = 30
@@ -48,7 +44,7 @@ class Summed:
         return pooled([self.rounds.posterior(codes, n_jobs)], self.prior, self.exponents)
 
 
-class BoostedBayes(ReadsTables, PosteriorClassifier):
+class BoostedBayes(GrownClassifier):
     """Trees of counts, each grown on what the sum of those before it has not yet said of the class.
 
     A row has a score F_y for each class (one, its log-odds, for two), P(y|x) ∝ e^{F_y}; it starts from ln((n_y + ½)/Σ).
@@ -101,16 +97,9 @@ class BoostedBayes(ReadsTables, PosteriorClassifier):
         "max_rounds": [Interval(Integral, 1, 1_000_000, closed="both")],
         "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, MOST_DEPTH, closed="both")],
-        "random_state": RANDOM_STATE,
-        "progress": [callable, None],
-        "kinds": [object],  # the table knows its columns
-        "class_weight": [StrOptions({"balanced"}), Mapping, None],
-        "max_memory": MAX_MEMORY,
-        "n_jobs": N_JOBS,
+        **GrownClassifier._parameter_constraints,
     }
     grown_: Summed
-    oob_decision_function_: Floats
-    oob_score_: float
 
     def __init__(
         self,
@@ -126,31 +115,11 @@ class BoostedBayes(ReadsTables, PosteriorClassifier):
         max_memory: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        super().__init__(random_state, progress, kinds, class_weight, max_memory, n_jobs)
         self.loss = loss
         self.max_rounds = max_rounds
         self.learning_rate = learning_rate
         self.max_depth = max_depth
-        self.random_state = random_state
-        self.progress = progress
-        self.kinds = kinds
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-
-    @learning
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow tree after tree, in five folds, as long as that helps rows out of fold."""
-        rows = read_rows(X, y, sample_weight, who=type(self).__name__, kinds=self.kinds, class_weight=self.class_weight)
-        self._refuse_text(rows.schema)
-        seen = Seen()
-        coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, seen, self.max_memory, self.n_jobs)
-        self.grown_, self.oob_decision_function_ = self._grow(coding, codes, rows)
-        self._named(rows)
-        self._seen = seen
-        self.classes_ = class_array(rows.schema.classes, rows.labels.dtype)
-        right = self.oob_decision_function_.argmax(axis=1) == rows.codes
-        self.oob_score_ = float(np.average(right, weights=rows.weights))
-        return self
 
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Summed, Floats]:
         y, weights, K, most = rows.codes, rows.weights, len(rows.schema.classes), int(self.max_rounds)
@@ -172,37 +141,11 @@ class BoostedBayes(ReadsTables, PosteriorClassifier):
             n_jobs=self.n_jobs,
             tell=None if progress is None else lambda done: progress(done, most),
         )
-        mass = np.bincount(y, weights, minlength=K).astype(np.float64)
-        prior = mass / mass.sum()
+        prior = class_shares(y, K, weights)
         u = fit_exponents([out], prior, y, None if weights is None else weights / weights.sum())
-        schema = replace(coding.schema, classes=rows.schema.classes, declared_classes=rows.schema.declared_classes)
         if progress is not None:
             progress(most, most)
-        return Summed(coding, schema, rounds, prior, u), pooled([out], prior, u)
-
-    def _posterior(self, X: Any) -> tuple[Floats, int]:
-        self._made("checked", lambda: None)
-        seen = Seen()
-        codes = self.grown_.coding.code(self._open(X), seen, self.n_jobs)
-        self._seen = seen
-        return self.grown_.posterior(codes, self.n_jobs), -1
-
-    def _log_without(self, X: Any) -> Floats:
-        """log P(y|x without x_j): the way of a row through a tree ends where x_j is asked for."""
-        codes = self.grown_.coding.code(self._open(X), Seen(), self.n_jobs)
-        found = [self.grown_.posterior(codes.without(j), self.n_jobs) for j in range(len(codes.sizes))]
-        with np.errstate(divide="ignore"):
-            return np.log(np.stack(found, axis=1))
-
-    @property
-    def class_prior_(self) -> Floats:
-        """π_y, the share of each class."""
-        return self.grown_.prior
-
-    @property
-    def schema_(self) -> Schema:
-        """The columns and classes, with the values that training had."""
-        return self.grown_.schema
+        return Summed(coding, coding.with_classes(rows.schema), rounds, prior, u), pooled([out], prior, u)
 
     @property
     def n_rounds_(self) -> int:

@@ -6,7 +6,7 @@ training did not have is taken for missing; elsewhere both get the code size_j, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,10 @@ class Coding:
     def named(self) -> tuple[bool, ...]:
         """Whether a column's values have names, and no order."""
         return tuple(cut is None for cut in self.cuts)
+
+    def with_classes(self, schema: Schema) -> Schema:
+        """The columns as they are coded, and the classes of a schema."""
+        return replace(self.schema, classes=schema.classes, declared_classes=schema.declared_classes)
 
     def code(self, frame: Frame, seen: Seen, n_jobs: int | None = None) -> Codes:
         """Rows as codes; `seen` is told of missing cells and of values that training did not have."""

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ..arrays import Array, Floats
-from ..bayes.classifier import PosteriorClassifier
-from ..bayes.learning import class_array
-from ..bayes.tables import ReadsTables
 from ..budget import memory_budget, refuse_over
-from ..estimator import MAX_MEMORY, N_JOBS, RANDOM_STATE, generator, learning
+from ..estimator import generator
 from ..kernels.trees import Codes, Members, Trees
 from ..statistics.cuts import Cuts
-from ..table.encode import Seen
-from ..table.rows import Rows, read_rows
+from ..table.rows import Rows
 from ..table.schema import Schema
-from .coding import Coding, learn_coding
+from .coding import Coding
+from .grown import GrownClassifier
 from .parts import grown_members, grown_trees, member_tables, said_by_members, tree_bytes
-from .pool import fit_exponents, pooled
+from .pool import class_shares, fit_exponents, pooled
 from .shape import impurity
 
 
@@ -58,7 +55,7 @@ class Grown:
         return pooled(parts, self.prior, self.exponents)
 
 
-class BayesForest(ReadsTables, PosteriorClassifier):
+class BayesForest(GrownClassifier):
     """Bayes classifiers and decision trees of counts, each of its own draw of the rows, pooled.
 
     *Members* are kDB classifiers: numbers cut into 3 to 12 bins at random, up to two parents for each column, drawn by what
@@ -97,16 +94,9 @@ class BayesForest(ReadsTables, PosteriorClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_trees": [Interval(Integral, 1, None, closed="left")],
         "n_members": [Interval(Integral, 1, None, closed="left")],
-        "random_state": RANDOM_STATE,
-        "progress": [callable, None],
-        "kinds": [object],  # the table knows its columns
-        "class_weight": [StrOptions({"balanced"}), Mapping, None],
-        "max_memory": MAX_MEMORY,
-        "n_jobs": N_JOBS,
+        **GrownClassifier._parameter_constraints,
     }
     grown_: Grown
-    oob_decision_function_: Floats
-    oob_score_: float
 
     def __init__(
         self,
@@ -120,31 +110,9 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         max_memory: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        super().__init__(random_state, progress, kinds, class_weight, max_memory, n_jobs)
         self.n_trees = n_trees
         self.n_members = n_members
-        self.random_state = random_state
-        self.progress = progress
-        self.kinds = kinds
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-
-    @learning
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Draw, grow and pool."""
-        rows = read_rows(X, y, sample_weight, who=type(self).__name__, kinds=self.kinds, class_weight=self.class_weight)
-        self._refuse_text(rows.schema)
-        seen = Seen()
-        coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, seen, self.max_memory, self.n_jobs)
-        self.grown_, self.oob_decision_function_ = self._grow(coding, codes, rows)
-        self._named(rows)
-        self._seen = seen
-        self.classes_ = class_array(rows.schema.classes, rows.labels.dtype)
-        known = ~np.isnan(self.oob_decision_function_[:, 0])
-        right = self.oob_decision_function_[known].argmax(axis=1) == rows.codes[known]
-        w = None if rows.weights is None else rows.weights[known]
-        self.oob_score_ = float(np.average(right, weights=w)) if known.any() else float("nan")
-        return self
 
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Grown, Floats]:
         y, weights, K, jobs = rows.codes, rows.weights, len(rows.schema.classes), self.n_jobs
@@ -157,15 +125,13 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         trees, c, also = grown_trees(codes, y, K, weights, own[1], jobs, self._tell(self.n_members))
         out = ~(np.isnan(said[:, 0]) | np.isnan(also[:, 0]))
         parts = [said[out], also[out]]
-        mass = np.bincount(y, weights, minlength=K).astype(np.float64)
-        prior = mass / mass.sum()
+        prior = class_shares(y, K, weights)
         u = fit_exponents(parts, prior, y[out], None if weights is None else weights[out] / weights.sum())
         answers = np.full((n, K), np.nan)
         answers[out] = pooled(parts, prior, u)
-        schema = replace(coding.schema, classes=rows.schema.classes, declared_classes=rows.schema.declared_classes)
         if self.progress is not None:
             self.progress(len(seeds), len(seeds))
-        return Grown(coding, schema, members, trees, c, prior, u), answers
+        return Grown(coding, coding.with_classes(rows.schema), members, trees, c, prior, u), answers
 
     def _tell(self, before: int) -> Callable[[int], Any] | None:
         """What kernels call with how many they have done, where somebody listens."""
@@ -178,29 +144,6 @@ class BayesForest(ReadsTables, PosteriorClassifier):
         need = tree_bytes(codes, y, K, weights, self.n_trees, memory_budget(self.max_memory) - rest, self.n_jobs)
         way_out = "give fewer rows, columns or classes, or n_trees and n_members"
         refuse_over(self.max_memory, need + rest, f"a forest of {codes.n:,} rows", way_out)
-
-    def _posterior(self, X: Any) -> tuple[Floats, int]:
-        self._made("checked", lambda: None)
-        seen = Seen()
-        codes = self.grown_.coding.code(self._open(X), seen, self.n_jobs)
-        self._seen = seen
-        return self.grown_.posterior(codes, self.n_jobs), -1
-
-    def _log_without(self, X: Any) -> Floats:
-        codes = self.grown_.coding.code(self._open(X), Seen(), self.n_jobs)
-        found = [self.grown_.posterior(codes.without(j), self.n_jobs) for j in range(len(codes.sizes))]
-        with np.errstate(divide="ignore"):
-            return np.log(np.stack(found, axis=1))
-
-    @property
-    def class_prior_(self) -> Floats:
-        """π_y, the share of each class."""
-        return self.grown_.prior
-
-    @property
-    def schema_(self) -> Schema:
-        """The columns and classes, with the values that training had."""
-        return self.grown_.schema
 
     @property
     def exponents_(self) -> dict[str, float]:

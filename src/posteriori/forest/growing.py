@@ -20,7 +20,7 @@ from ..table.rows import Rows
 from .coding import Coding
 from .parts import grown_members, grown_trees, mean_loss, member_tables, said_by_members, tree_bytes
 from .points import learn_points
-from .pool import fit_exponents, pooled
+from .pool import class_shares, fit_exponents, pooled
 from .pooled import Pool, PoolPart
 from .rounds import grow_rounds
 
@@ -100,10 +100,8 @@ class Growing:
         made = {k: v for k, v in self.made.items() if _owner(k) not in gone}
         if not {"linear", "kernel"} & (set(names) - gone):
             made.pop("points", None)
-        schema = self.rows.schema
-        schema = replace(self.coding.schema, classes=schema.classes, declared_classes=schema.declared_classes)
         kept_names, exponents = tuple(names[i] for i in kept), u[[*kept, len(names)]]
-        pool = Pool(self.coding, schema, kept_names, prior, exponents, **made)
+        pool = Pool(self.coding, self.coding.with_classes(self.rows.schema), kept_names, prior, exponents, **made)
         return pool, answers, tuple(self.table[name] for name in PARTS)
 
     def _exponents(self, said: dict[str, Floats]) -> tuple[Floats, Array, list[Floats], Floats]:
@@ -111,8 +109,7 @@ class Growing:
         y, weights = self.y, self.weights
         out = ~np.any([np.isnan(part[:, 0]) for part in said.values()], axis=0)
         parts = [part[out] for part in said.values()]
-        mass = np.bincount(y, weights, minlength=self.K).astype(np.float64)
-        prior = mass / mass.sum()
+        prior = class_shares(y, self.K, weights)
         w = None if weights is None else weights[out] / weights.sum()
         return fit_exponents(parts, prior, y[out], w), out, parts, prior
 

@@ -12,11 +12,22 @@ import numpy as np
 
 from ..arrays import Array, Floats
 
-__all__ = ["FLOOR", "fit_exponents", "pooled"]
+__all__ = ["FLOOR", "class_shares", "fit_exponents", "pooled"]
 
 FLOOR = 1e-12  # of every probability whose logarithm is taken
 TOGETHER = 1.1  # what the parts' exponents sum to where rows do not say otherwise
 STRONGEST, PRIOR = 4.0, 1.0  # bounds of u_i, and of |u_0|
+
+
+def class_shares(y: Array, K: int, weights: Floats | None = None) -> Floats:
+    """π_y = n_y/n.
+
+    >>> class_shares(np.array([0, 0, 2]), 3).round(2).tolist()
+    [0.67, 0.0, 0.33]
+    """
+    mass = np.bincount(y, weights, minlength=K).astype(np.float64)
+    found: Floats = mass / mass.sum()
+    return found
 
 
 def _logs(parts: Sequence[Floats], prior: Floats) -> list[Floats]:

@@ -143,8 +143,7 @@ class BayesTree(ReadsTables, Learner):
         refuse_over(self.max_memory, 16.0 * codes.n * K, f"a tree of {codes.n:,} rows and {K:,} classes", "give fewer")
         tree, (alpha, c) = self._grown(codes, rows.codes, K, rows.weights), self._chosen(codes, rows, K)
         self.ccp_alpha_, self.backoff_ = alpha, c
-        schema = replace(coding.schema, classes=rows.schema.classes, declared_classes=rows.schema.declared_classes)
-        return TreeCounts(coding, schema, pruned(tree, CRITERIA[self.criterion], alpha))
+        return TreeCounts(coding, coding.with_classes(rows.schema), pruned(tree, CRITERIA[self.criterion], alpha))
 
     def _grown(self, codes: Codes, y: Array, K: int, weights: Floats | None) -> Trees:
         criterion, least, scale = CRITERIA[self.criterion], float(self.min_weight_leaf), 0
