@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 from posteriori.bayes import ridge
-from posteriori.bayes.ridge import FOLDS, Linear, deal, fit_folds
+from posteriori.bayes.ridge import FOLDS, Linear, fit_folds
+from posteriori.decision.folds import stratified
 
 
 def data(n=120, f=4, K=3, seed=0):
@@ -33,7 +34,7 @@ def test_the_mean_of_five_optima(monkeypatch, K, f):
     monkeypatch.setattr(ridge, "INTERCEPT", 0.0)
     Z, y, w = data(50, f, K)
     model, said = fitted(Z, y, w, K)
-    fold = deal(y, np.random.default_rng(0))
+    fold = stratified(y, FOLDS, np.random.default_rng(0))
     peers = []
     for m in range(FOLDS):
         C = 1.0 if K == 2 else 0.5  # of two classes it has one row of weights, which stands for two
@@ -42,14 +43,6 @@ def test_the_mean_of_five_optima(monkeypatch, K, f):
         peers.append(peer.predict_log_proba(Z))
     mean = np.exp(np.mean(peers, axis=0))
     assert_allclose(model.posterior(Z), mean / mean.sum(axis=1, keepdims=True), atol=2e-5)
-
-
-def test_folds_hold_every_class_evenly():
-    y = np.repeat([0, 1, 2], [50, 7, 1])
-    fold = deal(y, np.random.default_rng(1))
-    assert_array_equal(np.bincount(fold[y == 0]), [10] * 5)
-    assert np.bincount(fold[y == 1], minlength=5).max() <= 2
-    assert (deal(y, np.random.default_rng(2)) != fold).any()
 
 
 def test_what_is_said_of_a_row_does_not_know_its_class():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from posteriori.decision.folds import Stratified, stratified
 
 
-@given(st.lists(st.integers(0, 4), min_size=2, max_size=80), st.integers(2, 12), st.integers(0, 9))
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=80), st.integers(2, 12), st.integers(0, 9))
 def test_folds_differ_by_at_most_one_row_in_all_and_in_every_class(y, k, seed):
     y = np.array(y)
     k = min(k, len(y))
@@ -35,3 +35,10 @@ def test_a_splitter_takes_classes_of_one_row():
 def test_another_seed_deals_otherwise(seed):
     y = np.zeros(50, dtype=int)
     assert not np.array_equal(stratified(y, 5, seed), stratified(y, 5, seed + 1))
+
+
+def test_a_generator_goes_on_from_where_it_is():
+    """What models draw after the folds is the same whether a seed or its generator dealt them."""
+    y, rng = np.arange(40) % 3, np.random.default_rng(7)
+    assert np.array_equal(stratified(y, 5, rng), stratified(y, 5, 7))
+    assert not np.array_equal(stratified(y, 5, rng), stratified(y, 5, 7))

@@ -9,9 +9,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import posteriori as po
+from posteriori.decision.folds import stratified
 from posteriori.errors import MemoryBudgetError
 from posteriori.forest.pool import pooled
-from posteriori.forest.rounds import folds_of
 
 from .making import IRIS, mixed
 
@@ -59,7 +59,7 @@ def test_the_posterior_is_the_tempered_mean_of_five(loss):
 def test_a_row_is_not_known_to_the_model_of_its_fold():
     X, y = mixed()
     codes = np.unique(y, return_inverse=True)[1]
-    fold = folds_of(codes, np.random.default_rng(0))
+    fold = stratified(codes, 5, np.random.default_rng(0))
     model = small().fit(X, y)
     at = int(np.flatnonzero((fold == 2) & (y == "no"))[0])
     changed = X.copy()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from posteriori.decision.folds import stratified
 from posteriori.errors import MemoryBudgetError
-from posteriori.forest.rounds import FOLDS, folds_of, grow_rounds, softmax
+from posteriori.forest.rounds import FOLDS, grow_rounds, softmax
 from posteriori.kernels.boosting import Boosting
 from posteriori.kernels.trees import Codes
 
@@ -25,15 +24,6 @@ def grown(codes, y, K=2, weights=None, seed=0, **how):
     return grow_rounds(codes, y, K, weights, np.random.default_rng(seed), how=Boosting(**{"depth": 0, **how}))
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(0, 99))
-def test_folds_spread_every_class(y, seed):
-    y = np.array(y)
-    fold = folds_of(y, np.random.default_rng(seed))
-    for rows in (np.ones(len(y), bool), *(y == k for k in range(5))):
-        counts = np.bincount(fold[rows], minlength=FOLDS)
-        assert counts.max() - counts.min() <= 1
-
-
 def test_the_posterior_of_a_row_is_the_mean_of_five():
     codes, y = table(K=3)
     rounds, out = grown(codes, y, 3)
@@ -46,7 +36,7 @@ def test_the_posterior_of_a_row_is_the_mean_of_five():
             F += rounds.trees.counts[rounds.trees.starts[t] + at[t]]
         parts.append(softmax(F))
     assert_allclose(rounds.posterior(codes), np.mean(parts, axis=0), rtol=1e-4, atol=1e-6)
-    fold = folds_of(y, np.random.default_rng(0))
+    fold = stratified(y, FOLDS, np.random.default_rng(0))
     assert_allclose(out, np.array(parts)[fold, np.arange(codes.n)], rtol=1e-4, atol=1e-5)
     assert_allclose(out.sum(axis=1), 1.0)
 

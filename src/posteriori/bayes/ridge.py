@@ -19,10 +19,11 @@ from scipy.linalg import eigh
 
 from ..arrays import Array, Floats, Ints
 from ..blas import one_thread
+from ..decision.folds import stratified
 from ..kernels.naive import normalise
 from ..kernels.ridge import ridge_folds
 
-__all__ = ["FOLDS", "MOST_ROWS", "Linear", "deal", "fit_folds"]
+__all__ = ["FOLDS", "MOST_ROWS", "Linear", "fit_folds"]
 
 PENALTIES = (64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
 FOLDS, MOST_ROWS = 5, 4000  # and rows that a fold's model learns from
@@ -51,15 +52,6 @@ class Linear:
         return normalise(eta, 1, out=eta)[0]
 
 
-def deal(y: Array, rng: np.random.Generator) -> Ints:
-    """The fold of each row: rows in any order, those of each class evenly."""
-    order = rng.permutation(len(y))
-    order = order[np.argsort(y[order], kind="stable")]
-    fold = np.empty(len(y), dtype=np.int64)
-    fold[order] = np.arange(len(y)) % FOLDS
-    return fold
-
-
 def fit_folds(
     points: Points, y: Array, w: Floats, n_classes: int, rng: np.random.Generator, n_jobs: int | None = None
 ) -> tuple[Linear, Floats]:
@@ -71,7 +63,7 @@ def fit_folds(
     (True, True)
     """
     n = len(y)
-    fold = deal(y, rng)
+    fold = stratified(y, FOLDS, rng)
     held = [f for f in range(FOLDS) if (fold == f).any() and (fold != f).any()]
     learned = [np.flatnonzero(fold != f) for f in held]
     learned = [r if len(r) <= MOST_ROWS else np.sort(rng.choice(r, MOST_ROWS, replace=False)) for r in learned]

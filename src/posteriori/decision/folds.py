@@ -14,7 +14,7 @@ from ..arrays import Array, Ints
 from ..table.labels import encode_labels
 
 
-def stratified(y: Array, k: int, seed: int) -> Ints:
+def stratified(y: Array, k: int, seed: int | np.random.Generator) -> Ints:
     """The fold of each row: each class's rows, shuffled, are dealt to the folds one after another, as cards are.
 
     The deal goes on where the class before ended, so that folds differ by at most one row, and each class by at most one in

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..budget import refuse_over
+from ..decision.folds import stratified
 from ..kernels.boosting import Boosting, boost, boosted_posterior
 from ..kernels.trees import Codes, Trees
 
@@ -78,20 +79,12 @@ def grow_rounds(
     if weights is not None:
         weights = weights / weights.max()
         weights = np.ascontiguousarray(weights * (n / weights.sum()))
-    fold, seeds = folds_of(y, random), random.integers(0, 1 << 63, FOLDS, dtype=np.uint64)
+    fold = stratified(y, FOLDS, random).astype(np.uint8)
+    seeds = random.integers(0, 1 << 63, FOLDS, dtype=np.uint64)
     trees, gain, start, losses, F = boost(codes, y, K, weights, fold, seeds, how, n_jobs, tell)
     asks = trees.column >= 0
     gains = np.bincount(trees.column[asks], gain[asks], minlength=d).astype(np.float64)
     return Rounds(trees, start, K, gains, losses), softmax(F)
-
-
-def folds_of(y: Array, random: np.random.Generator) -> Array:
-    """The fold of each row, classes spread evenly: rows in random order, by class, are dealt out in turn."""
-    order = random.permutation(len(y))
-    order = order[np.argsort(y[order], kind="stable")]
-    fold = np.empty(len(y), dtype=np.uint8)
-    fold[order] = np.arange(len(y)) % FOLDS
-    return fold
 
 
 def softmax(F: Array) -> Floats:
