@@ -16,7 +16,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
+from posteriori.bayes import discriminative
 from posteriori.errors import BadParameter, BadValue, MemoryBudgetError, ModelError, TableError
+from posteriori.table import encode
 
 
 def table(n=240, K=3, seed=0, gaps=True):
@@ -126,6 +128,26 @@ def test_threads_change_no_bit():
     for other in found[1:]:
         assert_array_equal(found[0].log_odds_, other.log_odds_)
         assert_array_equal(posterior(found[0], X), posterior(other, X))
+
+
+@pytest.mark.parametrize("weights", ["values", "columns"])
+def test_threads_take_a_fold_each_and_choose_alike(monkeypatch, weights):
+    teams = []
+
+    def team_map(work, items, cells, n_jobs):
+        teams.append((cells, n_jobs))
+        return encode.team_map(work, items, 1 << 24, n_jobs)
+
+    monkeypatch.setattr(discriminative, "team_map", team_map)
+    X, y = table(300)
+    found = [po.DiscriminativeNB(weights, n_jobs=n).fit(X, y) for n in (1, 2, 5)]
+    for other in found[1:]:
+        assert (other.pull_, other.penalty_) == (found[0].pull_, found[0].penalty_)
+        assert_array_equal(found[0].log_odds_, other.log_odds_)
+    assert {n for _, n in teams} == {1, 2, 5}
+    assert {cells for cells, _ in teams} == {
+        5 * 3 * 300 * (17 if weights == "values" else 15) // 10
+    }  # no threads for so few
 
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..arrays import Array, Floats, Ints
 from ..kernels.naive import count_cells, log_joint_cells
+from ..kernels.pairs import count_pairs, pair_offsets
 
-FEW = 1024  # features up to which the metric is a matrix for each class, not its diagonal,
+FEW = 1024  # features that vary up to which the metric is a matrix for each class, not its diagonal,
 NUMBERS = 1 << 23  # and numbers of all these matrices
-SAMPLE, ROWS = 4, 2048  # rows that a matrix is made from: so many for each feature, and at least
+SAMPLE, ROWS = 8, 8192  # rows that a matrix is made from: so many for each feature, and at least
+PAIR = 16  # multiplications of matrices that take as long as to count a pair of cells
 DOUBT = 1e-3  # least share of p(1 − p), so that rows which are sure count a little
 LEAST = 1e-10  # of a metric, as a share of its greatest
 
@@ -79,12 +81,43 @@ class ByValue:
         out[:, self.cells :] = self.numbers
         return out
 
-    def metric(self, w: Floats, p: Floats, ridge: float) -> Blocks | Diagonal:
-        """H₀ at the posteriors p."""
-        if self.size > FEW or p.shape[1] * self.size**2 > NUMBERS:
+    def varied(self) -> Ints:
+        """The features that some rows have and others have not, and all numbers."""
+        count = self.sums(np.ones((self.n, 1)))[:, 0]
+        return np.flatnonzero((count > 0) & (count < self.n) | (np.arange(self.size) >= self.cells))
+
+    def products(self, v: Floats, kept: Ints) -> Floats:
+        """Σ_r v_ry z_r z_rᵀ of every y and of the features `kept`; what is below the diagonal is not to be read.
+
+        Values by counting pairs of them, or all by matrices where columns have few values.
+        """
+        few, d, K = int(np.searchsorted(kept, self.cells)), len(self.offsets) - 1, v.shape[1]
+        q = len(kept) - few
+        if len(kept) ** 2 < PAIR * d * (d // 2 + q):
+            turned = self.dense()[:, kept]
+            return np.stack([t.T @ t for t in (turned * root[:, None] for root in np.sqrt(v).T)])
+        out = np.zeros((K, len(kept), len(kept)))
+        sizes, no_class = np.diff(self.offsets), np.zeros(self.n, dtype=np.uint8)
+        pairs = count_pairs(self.codes, sizes.tolist(), no_class, K, v, n_jobs=self.n_jobs, max_memory=np.inf)
+        place = np.full(self.cells, -1)
+        place[kept[:few]] = diagonal = np.arange(few)
+        a, b = (place[c] for c in _pair_cells(sizes))
+        there = np.flatnonzero((a >= 0) & (b >= 0))
+        out[:, a[there], b[there]] = pairs[there].T
+        out[:, diagonal, diagonal] = self.sums(v)[kept[:few]].T
+        if q:
+            numbers = self.numbers[:, kept[few:] - self.cells]
+            scaled = np.ascontiguousarray((v[:, :, None] * numbers[:, None]).reshape(self.n, K * q))
+            out[:, :, few:] = self.sums(scaled)[kept].reshape(len(kept), K, q).swapaxes(0, 1)
+        return out
+
+    def metric(self, w: Floats, p: Floats, ridge: float, few: int = FEW) -> Blocks | Diagonal:
+        """H₀ at the posteriors p, with matrices if no more than `few` features vary."""
+        kept = self.varied()
+        if len(kept) > few or p.shape[1] * self.size**2 > NUMBERS:
             return Diagonal(self, w, p, ridge)
-        rows = _some(self.n, self.size)
-        return Blocks(self.take(rows), w[rows] / w[rows].sum(), p[rows], ridge)
+        rows = _some(self.n, len(kept))
+        return Blocks(self.take(rows), w[rows] / w[rows].sum(), p[rows], ridge, kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,32 +147,40 @@ class ByColumn:
         """Some rows."""
         return ByColumn(_taken(self.codes, rows), self.offsets, self.table, len(rows), self.n_jobs)
 
-    def metric(self, w: Floats, p: Floats, ridge: float) -> OfColumns:
+    def metric(self, w: Floats, p: Floats, ridge: float, few: int = FEW) -> OfColumns:
         """H₀ at the posteriors p."""
         rows = _some(self.n, len(self.offsets) - 1)
         return OfColumns(self.take(rows), w[rows] / w[rows].sum(), p[rows], ridge)
 
 
 class Blocks:
-    """H₀ = (S_y + λ)⁻¹ of each class, S_y = Σ_r v_ry (z_r − m_y)(z_r − m_y)ᵀ with v = w p(1 − p), m_y the mean under v."""
+    """H₀ = (S_y + λ)⁻¹ of each class, S_y = Σ_r v_ry (z_r − m_y)(z_r − m_y)ᵀ with v = w p(1 − p), m_y the mean under v.
 
-    def __init__(self, design: ByValue, w: Floats, p: Floats, ridge: float) -> None:
+    S_y of features that all rows have, or none, is 0: the matrix is one of the features `kept`.
+    """
+
+    def __init__(self, design: ByValue, w: Floats, p: Floats, ridge: float, kept: Ints) -> None:
         v = _doubt(w, p)
-        self.share = v.sum(axis=0)
+        self.share, self.kept = v.sum(axis=0), kept
         self.mean = design.sums(v / self.share)
-        Z, self.factors = design.dense(), list[Any]()
-        for k in range(p.shape[1]):
-            if k == 1 and p.shape[1] == 2:  # either of two classes is in doubt where the other is
-                self.factors.append(self.factors[0])
-                break
-            turned = (Z - self.mean[:, k]) * np.sqrt(v[:, k])[:, None]
-            self.factors.append(_factor(turned.T @ turned, ridge))
+        v = np.ascontiguousarray(v[:, :1]) if v.shape[1] == 2 else v  # either of two is in doubt where the other is
+        self.factors, self.rest = list[Floats](), 0.0
+        for S, share, mean in zip(design.products(v, kept), self.share, self.mean[kept].T):
+            least = _least(S, ridge)
+            S -= np.multiply.outer(share * mean, mean)
+            self.factors.append(_factor(S, least))
+            self.rest = max(self.rest, least)
+        self.rest = max(self.rest, ridge + TINY)
 
     def newton(self, g: Floats, c: Floats) -> tuple[Floats, Floats]:
         """H₀ times a gradient, of B and of b."""
-        inner, B = g - self.mean * c, np.empty_like(g)
-        for k, factor in enumerate(self.factors):
-            B[:, k] = cho_solve(factor, inner[:, k], check_finite=False)
+        inner = g - self.mean * c
+        B, told = inner / self.rest, np.asfortranarray(inner[self.kept])
+        if len(self.factors) == 1:
+            B[self.kept] = dpotrs(self.factors[0], told, lower=1)[0]
+        else:
+            for k, factor in enumerate(self.factors):
+                B[self.kept, k] = dpotrs(factor, told[:, k], lower=1)[0]
         return B, c / self.share - np.einsum("fy,fy->y", self.mean, B)
 
 
@@ -174,11 +215,11 @@ class OfColumns:
         for k in range(K):
             t = np.stack([s[:, k] for s in said], axis=1)
             total += t.T @ t
-        self.factor = _factor(total, ridge)
+        self.factor = _factor(total, _least(total, ridge))
 
     def newton(self, g: Floats, c: Floats) -> tuple[Floats, Floats]:
         """H₀ times a gradient, of B and of b."""
-        return cho_solve(self.factor, g, check_finite=False), c / self.share
+        return dpotrs(self.factor, g, lower=1)[0], c / self.share
 
 
 _NO_CLASS = np.zeros(0, dtype=np.uint8)
@@ -189,14 +230,35 @@ def _doubt(w: Floats, p: Floats) -> Floats:
     return np.asarray(w[:, None] * (p * (1.0 - p) + DOUBT / p.shape[1]))
 
 
-def _factor(S: Floats, ridge: float) -> Any:
-    S[np.diag_indices(len(S))] += ridge + LEAST * float(S.diagonal().max()) + TINY
-    return cho_factor(S, check_finite=False)
+def _least(S: Floats, ridge: float) -> float:
+    """λ, and a little more: S may lack rank, and is known to so many digits."""
+    return ridge + LEAST * float(S.diagonal().max(initial=0.0)) + TINY
+
+
+def _factor(S: Floats, added: float) -> Floats:
+    """Cholesky's of S + λ, made in its place; S is read on the diagonal and above it."""
+    S[np.diag_indices(len(S))] += added
+    factor: Floats = dpotrf(S.T, lower=1, clean=0, overwrite_a=1)[0]
+    return factor
+
+
+def _pair_cells(sizes: Ints) -> tuple[Ints, Ints]:
+    """The cells that `count_pairs` counts together, in its order.
+
+    >>> [c.tolist() for c in _pair_cells(np.array([2, 1, 2]))]
+    [[0, 1, 0, 0, 1, 1, 2, 2], [2, 2, 3, 4, 3, 4, 3, 4]]
+    """
+    first, ends = np.cumsum(sizes) - sizes, pair_offsets(sizes.tolist())
+    i, j = np.triu_indices(len(sizes), k=1)
+    pair = np.repeat(np.arange(len(i)), np.diff(ends))
+    a, b = np.divmod(np.arange(ends[-1]) - ends[pair], sizes[j[pair]])
+    return first[i[pair]] + a, first[j[pair]] + b
 
 
 def _some(n: int, size: int) -> Ints:
     """Rows that a metric is made from, evenly spaced."""
-    return np.arange(0, n, max(1, n // max(SAMPLE * size, ROWS)))
+    m = min(n, max(SAMPLE * size, ROWS))
+    return np.arange(m) * n // m
 
 
 def _taken(codes: Any, rows: Array) -> Any:

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -28,6 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
+from ..blas import one_thread
 from ..budget import refuse_over
 from ..estimator import MAX_MEMORY, N_JOBS, learning
 from ..kernels.naive import normalise, posterior
@@ -35,22 +36,23 @@ from ..smoothing import MOST_SMOOTHING, log_prior, log_theta
 from ..statistics.collect import collect_coded
 from ..statistics.cuts import MEASURED, METHODS, CodedTable, code_known, column_numbers, learn_cuts
 from ..statistics.statistics import Statistics
-from ..table.encode import Seen, dense
+from ..table.encode import Seen, dense, team_map
 from ..table.frame import Frame
 from ..table.rows import read_rows
 from ..table.schema import Schema
 from .choice import folds_of
 from .classifier import PosteriorClassifier
-from .design import ByColumn, ByValue
+from .design import NUMBERS, ByColumn, ByValue
 from .learning import class_array
-from .softmax import ANEW, Fitted, fit_ridge
+from .softmax import Fitted, fit_ridge
 from .tables import ReadsTables
 
 PENALTIES = (256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)  # that "auto" goes down
 PULLS = ("naive", "zero")
 FOLDS = 5
 WORTH, PATIENCE = 1e-5, 2  # nats a row that a penalty must gain, and how many may fail before it ends
-ROUGH, STEPS, ONCE = 1e-4, 30, frozenset({0})  # nats a row, steps, and when the metric is made, for choosing
+ROUGH, STEPS = 1e-4, 30  # for choosing: nats a row, steps,
+ONCE, FEWER = frozenset({0}), 64  # when the metric is made, and features up to which it has matrices
 CLIP = 4.0  # standard deviations
 HOLD, MOST = 4.0, 1e300  # nats that an exponent of 0 or 2 costs; no charge is greater
 TINY = float(np.finfo(float).tiny)
@@ -153,9 +155,11 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         self.statistics_ = task.statistics
         self.classes_ = class_array(schema.classes, rows.labels.dtype)
         self._named(rows)
-        self._refuse_large(frame.n)
-        self.pull_, self.penalty_ = self._choose(frame, schema, task, table)
-        self._become(task, self._fit(task, self.pull_, self.penalty_, self.tol, self.max_iter))
+        self._refuse_large(task.design)
+        with one_thread(0):  # folds, then rows, are shared out by threads of our own
+            self.pull_, self.penalty_ = self._choose(frame, schema, task, table)
+            found = self._fit(task, self.pull_, self.penalty_, self.tol, self.max_iter)
+        self._become(task, found)
         self._seen = Seen(table.n_missing)
         return self
 
@@ -163,7 +167,9 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         """The rows cut, coded and counted."""
         cuts = learn_cuts(frame, schema, y, w, self.cuts, self.bins)
         table, found = collect_coded(frame, schema, cuts, y, w, False, self.n_jobs, self.max_memory)
-        return Task(self._design(frame, table), found, y, np.ones(frame.n) if w is None else w), table
+        design = self._design(frame, table)
+        naive = self._naive(found, design)
+        return Task(design, found, naive, y, np.ones(frame.n) if w is None else w), table
 
     def _scale(self, frame: Frame, schema: Schema, w: Floats | None) -> None:
         """Mean and standard deviation of the columns that enter as numbers."""
@@ -189,14 +195,14 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         for q, j in enumerate(self._where):
             with np.errstate(over="ignore"):
                 z = (column_numbers(frame, j) / self.sd_[q]) - self.mean_[q] / self.sd_[q]
-            numbers[:, q] = np.clip(np.nan_to_num(z, nan=0.0), -CLIP, CLIP)
+            numbers[:, q] = np.where(np.isnan(z), 0.0, np.clip(z, -CLIP, CLIP))
         return ByValue(table.codes, offsets, numbers, self.n_jobs)
 
-    def _refuse_large(self, n: int) -> None:
-        K, cells = len(self.classes_), int(sum(self.statistics_.sizes))
-        refuse_over(
-            self.max_memory, 8.0 * (8 * n * K + 40 * cells * K + 2 * n * len(self._where)), "fitting the weights"
-        )
+    def _refuse_large(self, design: ByValue) -> None:
+        n, K, size = design.n, len(self.classes_), design.size
+        matrices = K * size**2 if K * size**2 <= NUMBERS else 0
+        numbers = 8 * n * K + 40 * size * K + 2 * n * len(self._where) + 3 * matrices
+        refuse_over(self.max_memory, 8.0 * numbers, "fitting the weights")
 
     def _fit(
         self,
@@ -206,14 +212,14 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         tol: float,
         steps: int,
         start: Fitted | None = None,
-        anew: frozenset[int] = ANEW,
+        **how: Any,
     ) -> Fitted:
         """The weights of least L; from naive Bayes, or from where another penalty has led."""
-        naive, w = self._naive(task.statistics, task.design), task.w
+        naive, w = task.naive, task.w
         total = float(w.sum())
         if self.weights == "columns":
             table = naive[0]
-            design: Any = ByColumn(task.design.codes, task.design.offsets, table, task.design.n, self.n_jobs)
+            design: Any = ByColumn(task.design.codes, task.design.offsets, table, task.design.n, task.design.n_jobs)
             naive = np.ones((len(task.design.offsets) - 1, 1)), naive[1]
         else:
             design = task.design
@@ -222,7 +228,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         if len(naive[1]) < 2:
             return Fitted(naive[0], naive[1], (np.nan,), True)
         ridge, hold = min(penalty / total, MOST), min(HOLD / total, MOST)
-        return fit_ridge(design, task.y, w / total, ridge, begin, towards, hold, tol, steps, anew)
+        return fit_ridge(design, task.y, w / total, ridge, begin, towards, hold, tol, steps, **how)
 
     def _naive(self, statistics: Statistics, design: ByValue) -> tuple[Floats, Floats]:
         """Naive Bayes as weights, less what all classes share: ln θ of the values, 0 where missing; ln P(y)."""
@@ -246,11 +252,10 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         for pull in pulls if parts else ():
             best, worse, starts = np.inf, 0, dict[int, Fitted]()
             for penalty in penalties:
-                loss = 0.0
-                for f, (rest, held) in enumerate(parts):
-                    starts[f] = self._fit(rest, pull, penalty, ROUGH, STEPS, starts.get(f), ONCE)
-                    eta = held.design.scores(self._tables(rest, starts[f]), starts[f].b)
-                    loss += float(held.w @ (normalise(eta)[1] - eta[np.arange(len(eta)), held.y])) / total
+                how = [(*part, pull, penalty, starts.get(f)) for f, part in enumerate(parts)]
+                judged = team_map(self._judged, how, _work(task), self.n_jobs)
+                starts = {f: fitted for f, (fitted, _) in enumerate(judged)}
+                loss = sum(lost for _, lost in judged) / total
                 if loss < least - WORTH:
                     found, least = (pull, penalty), loss
                 if loss < best - WORTH:
@@ -258,6 +263,13 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
                 elif (worse := worse + 1) == PATIENCE:
                     break
         return found
+
+    def _judged(self, fold: tuple[Task, Task, str, float, Fitted | None]) -> tuple[Fitted, float]:
+        """(The weights of all rows but a fold's, roughly; what they lose on the fold)."""
+        rest, held, pull, penalty, start = fold
+        fitted = self._fit(rest, pull, penalty, ROUGH, STEPS, start, anew=ONCE, few=FEWER)
+        eta = held.design.scores(self._tables(rest, fitted), fitted.b)
+        return fitted, float(held.w @ (normalise(eta, 1)[1] - eta[np.arange(len(eta)), held.y]))
 
     def _parts(self, frame: Frame, schema: Schema, task: Task, table: CodedTable) -> list[tuple[Task, Task]]:
         """(The other rows, the fold) of every fold; cuts and counts are made without the fold too."""
@@ -272,23 +284,22 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
                 made, _ = self._task(frame.take_rows(rest), schema, task.y[rest], own)
                 asked = frame.take_rows(rows)
                 coded = code_known(asked, made.statistics.schema, made.statistics.cuts, self.n_jobs)
-                parts.append((made, Task(self._design(asked, coded), made.statistics, task.y[rows], held)))
+                parts.append(
+                    (made.alone(), replace(made, design=self._design(asked, coded), y=task.y[rows], w=held).alone())
+                )
         return parts
 
     def _tables(self, task: Task, found: Fitted) -> Floats:
         """The weights as tables of values, those of numbers below; a gap that training never had says what its
         column says on average beyond τ ln θ."""
-        naive = self._naive(task.statistics, task.design)[0]
+        naive, cells, ends = task.naive[0], task.design.cells, task.design.offsets
         if self.weights == "columns":
-            ends = task.design.offsets
-            return np.repeat(found.B, np.diff(ends), axis=0) * naive[: ends[-1]]
-        B = found.B.copy()
+            return np.repeat(found.B, np.diff(ends), axis=0) * naive[:cells]
+        B, last = found.B.copy(), ends[1:] - 1
         whole = float(np.vdot(naive, naive))
-        moved, ends = B - (float(np.vdot(B, naive)) / whole if whole else 0.0) * naive, task.design.offsets.tolist()
-        count = task.design.sums(np.ascontiguousarray(task.w[:, None] / task.w.sum()))[:, 0]
-        for first, end in pairwise(ends):
-            if count[end - 1] == 0:
-                B[end - 1] = count[first:end] @ moved[first:end]
+        moved = B - (float(np.vdot(B, naive)) / whole if whole else 0.0) * naive
+        never = task.share[last] == 0
+        B[last[never]] = np.add.reduceat(task.share[:, None] * moved[:cells], ends[:-1])[never]
         return B
 
     def _become(self, task: Task, found: Fitted) -> None:
@@ -368,8 +379,19 @@ class Task:
 
     design: ByValue
     statistics: Statistics
+    naive: tuple[Floats, Floats]
     y: Array
     w: Floats
+
+    def alone(self) -> Task:
+        """The same in one thread: threads take a fold each."""
+        return replace(self, design=replace(self.design, n_jobs=1))
+
+    @cached_property
+    def share(self) -> Floats:
+        """Of each value in its column."""
+        of = np.ascontiguousarray(self.w[:, None] / self.w.sum())
+        return self.design.sums(of)[: self.design.cells, 0]
 
 
 def _told_apart(frame: Frame, schema: Schema, table: CodedTable) -> CodedTable:
@@ -380,3 +402,9 @@ def _told_apart(frame: Frame, schema: Schema, table: CodedTable) -> CodedTable:
             values, codes[j] = np.unique(column_numbers(frame, j), return_inverse=True)
             sizes[j] = len(values)
     return CodedTable(codes, tuple(sizes))
+
+
+def _work(task: Task) -> int:
+    """What the folds of one penalty take in kernels, beside what Python takes, which threads do not share."""
+    columns = len(task.design.offsets) - 1 + task.design.numbers.shape[1]
+    return int(FOLDS * len(task.naive[1]) * task.design.n * (columns + 10) // 10)

@@ -10,8 +10,8 @@ The gradient is the counts that the model expects less those there are: a *pass*
 one counting by shares (`sums`), the two kernels of naive Bayes and of EM. The first step is free: the best temperature of
 the start, for which its scores are enough. Then L-BFGS walks in the metric that rows in doubt make, H₀ = (S_y + λ)⁻¹ with
 S_y = Σ_r w_r p_r[y](1 − p_r[y]) (z_r − m_y)(z_r − m_y)ᵀ, made anew after 1, 2, 4, … steps, so that columns which repeat
-each other cost no steps. Along a direction the scores of all rows are linear: the search for the length of a step looks at
-no column.
+each other cost no steps; S_y is counted too, by pairs of values. Along a direction the scores of all rows are linear: the
+search for the length of a step looks at no column.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..blas import one_thread
 from ..kernels.naive import normalise
-from .design import ByColumn, ByValue
+from .design import FEW, ByColumn, ByValue
 
 MEMORY = 15  # steps that L-BFGS remembers
 ANEW = frozenset({0, *(2**i for i in range(60))})  # steps before which the metric is made
@@ -65,14 +65,16 @@ def fit_ridge(
     tol: float,
     max_iter: int,
     anew: frozenset[int] = ANEW,
+    few: int = FEW,
 ) -> Fitted:
     """Walk from `start` = (B, b) until a step promises less than `tol` nats a row, or for `max_iter` passes.
 
     Weights sum to one. The ridge pulls `towards` the multiples of a table T, and these to T
-    itself by `hold` (κ); or to zero. The metric is made before the steps `anew`.
+    itself by `hold` (κ); or to zero. The metric is made before the steps `anew`, of matrices if no more than
+    `few` features vary.
     """
     with one_thread(0):  # the rows are shared out by kernels of our own; products of matrices here are small
-        return _walk(design, y, w, ridge, start, towards, hold, tol, max_iter, anew)
+        return _walk(design, y, w, ridge, start, towards, hold, tol, max_iter, anew, few)
 
 
 def _walk(
@@ -86,6 +88,7 @@ def _walk(
     tol: float,
     max_iter: int,
     anew: frozenset[int] = ANEW,
+    few: int = FEW,
 ) -> Fitted:
     every = np.arange(design.n)
     whole = 0.0 if towards is None else _dot(towards, towards)
@@ -121,7 +124,7 @@ def _walk(
             here = here if cooler is None else cooler
             g = gradient(here)
         if k in anew:
-            memory.first = design.metric(w, normalise(here.eta, design.n_jobs)[0], ridge).newton
+            memory.first = design.metric(w, normalise(here.eta, design.n_jobs)[0], ridge, few).newton
         step = memory.direction(*g)
         converged = not -0.5 * (_dot(g[0], step[0]) + _dot(g[1], step[1])) > tol
         there = None if converged else search(here, step, design.scores(*step))
