@@ -23,8 +23,9 @@ def tables(draw, most_rows=30):
         sizes = (300, *sizes[1:])
     dtype = np.uint8 if max(sizes) < 256 else np.uint16
     cells = np.stack([rng.integers(0, s, n) for s in sizes]).astype(dtype)
-    weights = draw(st.sampled_from([None, "whole", "parts"]))
+    weights = draw(st.sampled_from([None, "whole", "parts", "any"]))
     w = None if weights is None else rng.integers(1, 4, n).astype(float) * (1.0 if weights == "whole" else 0.25)
+    w = w + rng.random(n) if weights == "any" else w
     return Codes(cells, sizes, tuple(bool(x) for x in rng.integers(0, 2, d))), rng.integers(0, K, n), K, w
 
 
@@ -57,17 +58,17 @@ def test_a_tree_is_what_trying_every_split_finds(criterion, table, depth, least)
     same(tree, node, codes)
 
 
-@given(tables(), st.sampled_from([0.0, 0.5, 8.0]), st.integers(0, 99))
-def test_a_row_backs_off_along_its_way(table, c, seed):
+@given(tables(), st.sampled_from([0.0, 0.5, 8.0]), st.sampled_from([0.0, 1.0, 16.0]), st.integers(0, 99))
+def test_a_row_backs_off_along_its_way(table, c, between, seed):
     codes, y, K, w = table
     tree, node = grow_trees(codes, y, K, w), grow_tree(codes.cells, codes.named, y, K, w)
     rng = np.random.default_rng(seed)
     asked = Codes(np.stack([rng.integers(0, s + 2, 12) for s in codes.sizes]).astype(codes.cells.dtype), *_rest(codes))
-    found, used = tree.sums(asked, c)
+    found, used = tree.sums(asked, c, between=between)
     assert (used == 1).all()
-    wanted = [path_posterior(node, row, codes.named, codes.sizes, c) for row in asked.cells.T]
+    wanted = [path_posterior(node, row, codes.named, codes.sizes, c, between) for row in asked.cells.T]
     assert_allclose(found, wanted, rtol=1e-12)
-    own, _ = tree.truth(asked, rng.integers(0, K, 12).astype(np.uint32), [c])
+    own, _ = tree.truth(asked, rng.integers(0, K, 12).astype(np.uint32), [c], between=between)
     truth = np.random.default_rng(seed)
     [truth.integers(0, s + 2, 12) for s in codes.sizes]
     assert_allclose(own[:, 0], found[np.arange(12), truth.integers(0, K, 12)], rtol=1e-12)
@@ -84,9 +85,9 @@ def test_many_rows_at_once_hear_what_one_hears(table, c, bagged):
     trees = grow_trees(codes, y, K, w, tried=1, drawn=True, seeds=seeds)
     bags = draw_bags(codes.n, w, seeds) if bagged else None
     many = np.tile(np.arange(codes.n), 20)  # more rows than nodes: the posterior of every node is made once
-    found, used = trees.sums(Codes(codes.cells[:, many].copy(), *_rest(codes)), c, None)
+    found, used = trees.sums(Codes(codes.cells[:, many].copy(), *_rest(codes)), c, between=3.0)
     for r in range(codes.n):
-        alone, once = trees.sums(Codes(codes.cells[:, r : r + 1].copy(), *_rest(codes)), c)
+        alone, once = trees.sums(Codes(codes.cells[:, r : r + 1].copy(), *_rest(codes)), c, between=3.0)
         assert_array_equal(alone[0], found[r])
         assert once[0] == used[r] == 3
     if bags is not None:

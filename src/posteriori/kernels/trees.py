@@ -86,25 +86,32 @@ class Trees:
         return out
 
     def sums(
-        self, codes: Codes, c: float, bags: Array | None = None, n_jobs: int | None = None
+        self, codes: Codes, c: float, bags: Array | None = None, n_jobs: int | None = None, between: float = 1.0
     ) -> tuple[Floats, Array]:
         """(Σ over trees of the posterior where a row ends, how many trees answered); none that has the row in its bag.
 
-        From the root down p_l = (n_l + c p_{l−1})/(N_l + c), p_{−1} = 1/K.
+        From the root down p_l = (n_l + c_l p_{l−1})/(N_l + c_l), p_{−1} = 1/K: c_l is c at the root and at a leaf, c times
+        `between` at nodes between them.
         """
         out, used = np.zeros((codes.n, self.counts.shape[1])), np.zeros(codes.n, dtype=np.uint32)
         threads = n_threads(n_jobs, codes.n * len(self) * 10)
-        native().forest_sums(*codes.told, self.held, float(c), bags, out, used, threads)
+        native().forest_sums(*codes.told, self.held, float(c), between, bags, out, used, threads)
         return out, used
 
     def truth(
-        self, codes: Codes, y: Array, cs: Sequence[float], bags: Array | None = None, n_jobs: int | None = None
+        self,
+        codes: Codes,
+        y: Array,
+        cs: Sequence[float],
+        bags: Array | None = None,
+        n_jobs: int | None = None,
+        between: float = 1.0,
     ) -> tuple[Floats, Array]:
         """`sums` of each row's own class alone, [row, c]."""
         out, used = np.zeros((codes.n, len(cs))), np.zeros(codes.n, dtype=np.uint32)
         y = np.ascontiguousarray(y, dtype=np.uint32)
         threads = n_threads(n_jobs, codes.n * len(self) * 10)
-        native().forest_truth(*codes.told, self.held, y, list(cs), bags, out, used, threads)
+        native().forest_truth(*codes.told, self.held, y, list(cs), between, bags, out, used, threads)
         return out, used
 
 

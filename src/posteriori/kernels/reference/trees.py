@@ -53,7 +53,7 @@ def grow_tree(
         return node
     best = -1.0
     for j, x in enumerate(cells):
-        for left in _splits(x, y, K, w, counts, named[j]):
+        for left in _splits(x, y, w, counts, named[j]):
             goes = np.isin(x, left)
             one, two = (np.bincount(y[side], w[side], minlength=K).astype(np.float64) for side in (goes, ~goes))
             if min(one.sum(), two.sum()) < least:
@@ -74,26 +74,39 @@ def _below(
     return grow_tree(cells[:, side], named, y[side], K, w[side], criterion, depth, least)
 
 
-def _splits(x: Array, y: Array, K: int, w: Floats, counts: Floats, named: bool) -> Iterator[Array]:
-    """The codes that go left, of every split: ordered codes from below, named ones by the share of each class in turn."""
-    values = np.unique(x)
+def _splits(x: Array, y: Array, w: Floats, counts: Floats, named: bool) -> Iterator[Array]:
+    """The codes that go left, of every split: ordered codes from below; named ones in all ways if these are few.
+
+    Else by the share of each class in turn, where values that have none of it stay together; of two classes one is the
+    other from below.
+    """
+    values, there = np.unique(x), np.flatnonzero(counts > 0)
+    m, k = len(values), len(there)
     if not named:
-        for i in range(1, len(values)):
+        for i in range(1, m):
             yield np.arange(values[i - 1] + 1 + (values[i] - values[i - 1] - 1) // 2)
-        return
-    for k in [0] if K == 2 else np.flatnonzero(counts > 0):
-        shares = [w[(x == v) & (y == k)].sum() / w[x == v].sum() for v in values]
-        order = values[np.lexsort((values, shares))]
-        for i in range(1, len(values)):
-            yield order[:i]
+    elif k > 2 and 2 ** (m - 1) - 1 <= (m - 1) * k:
+        for i in range(1, 2 ** (m - 1)):
+            yield values[[(i ^ (i >> 1)) >> v & 1 == 1 for v in range(m)]]
+    else:
+        for c in there[1:] if k == 2 else there:
+            shares = np.array([w[(x == v) & (y == c)].sum() / w[x == v].sum() for v in values])
+            order = values[np.lexsort((values, -shares))]
+            for i in range(1, min(m, int(np.count_nonzero(shares)) + 1)):
+                yield order[:i]
 
 
-def path_posterior(node: Node, row: Array, named: tuple[bool, ...], sizes: tuple[int, ...], c: float) -> Floats:
-    """p_l = (n_l + c p_{l−1})/(N_l + c) from the root to where the row ends, p_{−1} = 1/K."""
-    p = np.full(len(node["counts"]), 1.0 / len(node["counts"]))
+def path_posterior(
+    node: Node, row: Array, named: tuple[bool, ...], sizes: tuple[int, ...], c: float, between: float = 1.0
+) -> Floats:
+    """p_l = (n_l + c_l p_{l−1})/(N_l + c_l) from the root to where the row ends, p_{−1} = 1/K.
+
+    c_l is c at the root and at a leaf, c times `between` at nodes between them.
+    """
+    p, own = np.full(len(node["counts"]), 1.0 / len(node["counts"])), c
     while True:
-        whole = node["counts"].sum() + c
-        p = (node["counts"] + c * p) / whole if whole > 0 else p
+        whole = node["counts"].sum() + own
+        p = (node["counts"] + own * p) / whole if whole > 0 else p
         if "below" not in node:
             return p
         code = int(row[node["column"]])
@@ -101,3 +114,4 @@ def path_posterior(node: Node, row: Array, named: tuple[bool, ...], sizes: tuple
         if not known:
             return p
         node = node["below"][0 if code in node["left"] else 1]
+        own = c * between if "below" in node else c

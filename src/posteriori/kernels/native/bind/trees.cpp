@@ -190,36 +190,36 @@ template <typename C> void bind_codes(nb::module_& m) {
         nb::arg("weights").noconvert().none(), nb::arg("out").noconvert());
     m.def(
         "forest_sums",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, double c, const Bits& bags,
-           OutC<double, 2> out, OutC<std::uint32_t, 1> used, int threads) {
+        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, double c, double between,
+           const Bits& bags, OutC<double, 2> out, OutC<std::uint32_t, 1> used, int threads) {
             const auto rows = rows_of<C>(codes, sizes, named, false);
-            need(c >= 0 && std::isfinite(c), "concentrations are finite, and not negative");
+            need(c >= 0 && between >= 0 && std::isfinite(c * between), "concentrations are finite, and not negative");
             need(used.shape(0) == rows.n, "a count a row is needed");
             Held(held).with(sizes, named, [&](const auto& forest) {
                 need(out.shape(0) == rows.n && out.shape(1) == static_cast<std::size_t>(forest.K), "a posterior a row is needed");
                 const auto* in = bags_of(bags, forest.trees, rows.n);
                 nb::gil_scoped_release release;
-                posteriori::forest_sums(rows, forest, c, in, out.data(), used.data(), threads);
+                posteriori::forest_sums(rows, forest, c, between, in, out.data(), used.data(), threads);
             });
         },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("forest"), nb::arg("c"), nb::arg("bags").noconvert().none(),
-        nb::arg("out").noconvert(), nb::arg("used").noconvert(), nb::arg("threads"));
+        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("forest"), nb::arg("c"), nb::arg("between"),
+        nb::arg("bags").noconvert().none(), nb::arg("out").noconvert(), nb::arg("used").noconvert(), nb::arg("threads"));
     m.def(
         "forest_truth",
         [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, const Classes& y, const std::vector<double>& cs,
-           const Bits& bags, OutC<double, 2> out, OutC<std::uint32_t, 1> used, int threads) {
+           double between, const Bits& bags, OutC<double, 2> out, OutC<std::uint32_t, 1> used, int threads) {
             const auto rows = rows_of<C>(codes, sizes, named, false);
-            for (const double c : cs) need(c >= 0 && std::isfinite(c), "concentrations are finite, and not negative");
+            for (const double c : cs) need(c >= 0 && between >= 0 && std::isfinite(c * between), "concentrations are finite, and not negative");
             need(used.shape(0) == rows.n && out.shape(0) == rows.n && out.shape(1) == cs.size(), "a number a row and concentration is needed");
             Held(held).with(sizes, named, [&](const auto& forest) {
                 need_classes(y, rows.n, forest.K);
                 const auto* in = bags_of(bags, forest.trees, rows.n);
                 nb::gil_scoped_release release;
-                posteriori::forest_truth(rows, forest, y.data(), cs, in, out.data(), used.data(), threads);
+                posteriori::forest_truth(rows, forest, y.data(), cs, between, in, out.data(), used.data(), threads);
             });
         },
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("forest"), nb::arg("y").noconvert(), nb::arg("cs"),
-        nb::arg("bags").noconvert().none(), nb::arg("out").noconvert(), nb::arg("used").noconvert(), nb::arg("threads"));
+        nb::arg("between"), nb::arg("bags").noconvert().none(), nb::arg("out").noconvert(), nb::arg("used").noconvert(), nb::arg("threads"));
 }
 
 }  // namespace

@@ -104,13 +104,23 @@ template <typename N> double total(const N* counts, std::size_t K) {
     return sum;
 }
 
+// c_l/c of a node.
+template <typename N> double times(const One<N>& tree, std::size_t node, double between) {
+    return node == 0 || tree.column[node] < 0 ? 1.0 : between;
+}
+
+// p_{l−1} becomes p_l at a node.
+template <typename N> void step(const One<N>& tree, std::size_t node, std::size_t K, double c, double between, double* p) {
+    const N* counts = tree.counts + node * K;
+    c *= times(tree, node, between);
+    lean(K, [&](std::size_t k) { return static_cast<double>(counts[k]); }, total(counts, K), [c](std::size_t) { return c; }, p);
+}
+
 // p at the end of a row's way.
-template <typename C, typename N> void way(const One<N>& tree, const CodedRows<C>& rows, const C* row, std::size_t K, double c, double* p) {
+template <typename C, typename N>
+void way(const One<N>& tree, const CodedRows<C>& rows, const C* row, std::size_t K, double c, double between, double* p) {
     std::fill(p, p + K, 1.0 / static_cast<double>(K));
-    for (std::int32_t node = 0; node >= 0; node = next(tree, rows, node, row)) {
-        const N* counts = tree.counts + static_cast<std::size_t>(node) * K;
-        lean(K, [&](std::size_t k) { return static_cast<double>(counts[k]); }, total(counts, K), [c](std::size_t) { return c; }, p);
-    }
+    for (std::int32_t node = 0; node >= 0; node = next(tree, rows, node, row)) step(tree, static_cast<std::size_t>(node), K, c, between, p);
 }
 
 void add_softmax(const float* F, std::vector<double>& p, double shares, double* out) {
@@ -143,12 +153,11 @@ void path_counts(const CodedRows<C>& rows, const Forest<double>& forest, const s
 namespace {
 
 // P[node][class] of a tree, parents first.
-template <typename N> void posteriors(const One<N>& tree, std::size_t nodes, std::size_t K, double c, double* said) {
+template <typename N> void posteriors(const One<N>& tree, std::size_t nodes, std::size_t K, double c, double between, double* said) {
     std::fill(said, said + K, 1.0 / static_cast<double>(K));
     for (std::size_t i = 0; i < nodes; ++i) {
         double* own = said + i * K;  // what the node above says, till now
-        const N* counts = tree.counts + i * K;
-        lean(K, [&](std::size_t k) { return static_cast<double>(counts[k]); }, total(counts, K), [c](std::size_t) { return c; }, own);
+        step(tree, i, K, c, between, own);
         if (tree.column[i] < 0) continue;
         std::copy(own, own + K, said + static_cast<std::size_t>(tree.child[i]) * K);
         std::copy(own, own + K, said + static_cast<std::size_t>(tree.child[i] + 1) * K);
@@ -158,7 +167,8 @@ template <typename N> void posteriors(const One<N>& tree, std::size_t nodes, std
 }  // namespace
 
 template <typename C, typename N>
-void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, Bags bags, double* out, std::uint32_t* used, int threads) {
+void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, double between, Bags bags, double* out, std::uint32_t* used,
+                 int threads) {
     const std::size_t K = forest.K, words = (rows.n + 63) / 64;
     const auto nodes = [&](std::size_t t) { return static_cast<std::size_t>(forest.starts[t + 1] - forest.starts[t]); };
     const auto known = [&](std::size_t t) { return nodes(t) <= 4 * rows.n; };  // worth a posterior for every node
@@ -171,7 +181,7 @@ void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, Ba
         }
         std::vector<double> said(room);
         parallel_for(last - first, threads, [&](std::size_t t) {
-            if (known(first + t)) posteriors(One<N>(forest, first + t), nodes(first + t), K, c, said.data() + starts[t]);
+            if (known(first + t)) posteriors(One<N>(forest, first + t), nodes(first + t), K, c, between, said.data() + starts[t]);
         });
         parallel_for((rows.n + BLOCK - 1) / BLOCK, threads, [&](std::size_t b) {
             const Block<C> block(rows, b);
@@ -188,7 +198,7 @@ void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, Ba
                     if (known(t))
                         answer = said.data() + starts[t - first] + static_cast<std::size_t>(at[i]) * K;
                     else
-                        way(tree, rows, block.row(r), K, c, p.data());
+                        way(tree, rows, block.row(r), K, c, between, p.data());
                     for (std::size_t k = 0; k < K; ++k) out[r * K + k] += answer[k];
                     ++used[r];
                 }
@@ -198,16 +208,16 @@ void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, Ba
 }
 
 template <typename C, typename N>
-void forest_truth(const CodedRows<C>& rows, const Forest<N>& forest, const std::uint32_t* y, const std::vector<double>& cs, Bags bags,
-                  double* out, std::uint32_t* used, int threads) {
+void forest_truth(const CodedRows<C>& rows, const Forest<N>& forest, const std::uint32_t* y, const std::vector<double>& cs, double between,
+                  Bags bags, double* out, std::uint32_t* used, int threads) {
     const std::size_t K = forest.K, G = cs.size();
     for_each(rows, forest, bags, threads, [&] {
         return [&, p = std::vector<double>(G)](const One<N>& tree, std::size_t, const C* row, std::size_t r) mutable {
             std::fill(p.begin(), p.end(), 1.0 / static_cast<double>(K));
             for (std::int32_t node = 0; node >= 0; node = next(tree, rows, node, row)) {
                 const N* counts = tree.counts + static_cast<std::size_t>(node) * K;
-                const double own = static_cast<double>(counts[y[r]]);
-                lean(G, [own](std::size_t) { return own; }, total(counts, K), [&](std::size_t g) { return cs[g]; }, p.data());
+                const double own = static_cast<double>(counts[y[r]]), more = times(tree, static_cast<std::size_t>(node), between);
+                lean(G, [own](std::size_t) { return own; }, total(counts, K), [&](std::size_t g) { return more * cs[g]; }, p.data());
             }
             for (std::size_t g = 0; g < G; ++g) out[r * G + g] += p[g];
             ++used[r];
@@ -240,9 +250,9 @@ template void boosted_posterior<std::uint16_t>(const CodedRows<std::uint16_t>&, 
 
 #define POSTERIORI_TREES(C, N)                                                                                                        \
     template void tree_leaves<C, N>(const CodedRows<C>&, const Forest<N>&, std::int32_t*, int);                                        \
-    template void forest_sums<C, N>(const CodedRows<C>&, const Forest<N>&, double, Bags, double*, std::uint32_t*, int);                \
-    template void forest_truth<C, N>(const CodedRows<C>&, const Forest<N>&, const std::uint32_t*, const std::vector<double>&, Bags,    \
-                                     double*, std::uint32_t*, int);
+    template void forest_sums<C, N>(const CodedRows<C>&, const Forest<N>&, double, double, Bags, double*, std::uint32_t*, int);        \
+    template void forest_truth<C, N>(const CodedRows<C>&, const Forest<N>&, const std::uint32_t*, const std::vector<double>&, double,  \
+                                     Bags, double*, std::uint32_t*, int);
 POSTERIORI_TREES(std::uint8_t, float)
 POSTERIORI_TREES(std::uint8_t, double)
 POSTERIORI_TREES(std::uint16_t, float)

@@ -28,15 +28,19 @@ class Sides {
     const bool gini, whole;
     const double* const logs;
     std::vector<double> left, right;
-    std::vector<int> there;  // classes of the node
+    std::vector<double> g_left, g_right, g_node;  // g(n_c)
+    std::vector<int> there;                       // classes of the node
     double of_left = 0, of_right = 0, of_node = 0;  // Σ g(n_c)
+    bool listed = false;                          // whether `logs` has whatever the node can ask for
 
   public:
     double n_left = 0, n_right = 0;
 
-    Sides(int K, bool gini, bool whole, const double* logs) : gini(gini), whole(whole), logs(logs), left(K), right(K) {}
+    Sides(int K, bool gini, bool whole, const double* logs)
+        : gini(gini), whole(whole), logs(logs), left(K), right(K), g_left(K), g_right(K), g_node(K) {}
 
     double g(double x) const {
+        if (listed) return logs[static_cast<int>(x)];
         if (gini) return x * x;
         if (whole && x < SMALL) return logs[static_cast<int>(x)];
         return x > 0 ? x * std::log(x) : 0.0;
@@ -44,25 +48,28 @@ class Sides {
 
     // All on the right, of a node that has these classes.
     void start(const double* counts, double n) {
-        for (const int c : there) left[c] = 0, right[c] = counts[c];
+        for (const int c : there) left[c] = g_left[c] = 0, right[c] = counts[c], g_right[c] = g_node[c];
         of_left = n_left = 0, of_right = of_node, n_right = n;
     }
 
-    // Σ g(n_c) of a node.
-    double enter(const double* counts) {
-        there.clear(), of_node = 0;
+    // Σ g(n_c) of a node of weight n.
+    double enter(const double* counts, double n) {
+        there.clear(), of_node = 0, listed = whole && !gini && n < SMALL;
         for (std::size_t c = 0; c < left.size(); ++c)
-            if (counts[c] > 0) there.push_back(static_cast<int>(c)), of_node += g(counts[c]);
+            if (counts[c] > 0) there.push_back(static_cast<int>(c)), of_node += g_node[c] = g(counts[c]);
         return of_node;
     }
 
     const std::vector<int>& present() const { return there; }
 
+    // To the left; a weight below zero goes back.
     void move(std::uint32_t c, double w) {
-        of_left -= g(left[c]), of_right -= g(right[c]);
-        left[c] += w, right[c] -= w, n_left += w, n_right -= w;
-        if (right[c] < 1e-9 * left[c]) right[c] = 0;  // what rounding left of a class that has gone over
-        of_left += g(left[c]), of_right += g(right[c]);
+        double l = left[c] + w, r = right[c] - w;
+        if (w > 0 && r < 1e-9 * l) r = 0;  // what rounding left of a class that has gone over
+        if (w < 0 && l < 1e-9 * r) l = 0;
+        const double gl = g(l), gr = g(r);
+        of_left += gl - g_left[c], of_right += gr - g_right[c], n_left += w, n_right -= w;
+        left[c] = l, right[c] = r, g_left[c] = gl, g_right[c] = gr;
     }
 
     // Without the part that is the same for every split of a node.
@@ -96,8 +103,19 @@ template <typename C> class Grower {
     std::vector<double> cells;               // [code][class] of one column
     std::vector<std::int32_t> ends;          // places of codes
     std::vector<std::uint64_t> sorted;       // code and place of a node's rows, in the order of codes
-    std::vector<std::int32_t> present;       // values of a named column
-    std::vector<std::pair<double, std::int32_t>> order;  // of them, by the share of a class
+    struct Heap {
+        std::int32_t value, from, to;  // and its piles
+        double weight;
+    };
+    struct Pile {
+        std::uint32_t of;
+        std::int32_t heap, before;  // the pile of the same class before it, or −1
+        double weight;
+    };
+    std::vector<Heap> heaps;                 // of a node's rows, by the value of a named column,
+    std::vector<Pile> piles;                 // and within a value by class
+    std::vector<std::int32_t> last_pile;     // of a class
+    std::vector<std::pair<double, std::int32_t>> order;  // of heaps, by the share of a class
     Sides sides;
 
   public:
@@ -113,7 +131,7 @@ template <typename C> class Grower {
         std::int32_t widest = 0;
         for (const auto size : data.sizes) widest = std::max(widest, size);
         cells.resize(static_cast<std::size_t>(widest) * K);
-        ends.resize(static_cast<std::size_t>(widest) + 1);
+        ends.resize(static_cast<std::size_t>(widest) + 1), last_pile.resize(K, -1);
         sorted.resize(rows.size()), scratch.resize(rows.size()), class_scratch.resize(rows.size()), mass_scratch.resize(rows.size());
     }
 
@@ -153,7 +171,7 @@ template <typename C> class Grower {
         for (int c = 0; c < K; ++c) n += counts[c], most = std::max(most, counts[c]);
         Split found;
         if (most >= n || n < 2 * how.least) return found;  // all of one class
-        const double whole = sides.enter(counts);
+        const double whole = sides.enter(counts, n);
         const double base = how.criterion == Criterion::gini ? whole / n : whole - sides.g(n);  // the worth of no split
         const int d = data.d();
         const int wanted = how.tried > 0 ? std::min(how.tried, d) : d;
@@ -241,46 +259,87 @@ template <typename C> class Grower {
         }
     }
 
-    void named(int j, const C* codes, const double* counts, double n, double base, std::int32_t from, std::int32_t to, Split& found) {
-        const std::int32_t size = data.sizes[j];
+    // The node's rows by value and class: `heaps` of the values that are there, each with its classes in `piles`.
+    void sort_out(const C* codes, std::int32_t size, std::int32_t from, std::int32_t to) {
         in_order(codes, size, from, to);
-        present.clear();
-        for (std::int32_t i = 0, before = -1; i < to - from; ++i) {
+        heaps.clear(), piles.clear();
+        for (const int c : sides.present()) last_pile[c] = -1;
+        for (std::int32_t i = 0; i < to - from; ++i) {
             const std::int32_t v = code_of(i), r = place_of(i);
-            double* cell = cells.data() + static_cast<std::size_t>(v) * K;
-            if (v != before) std::fill(cell, cell + K, 0.0), present.push_back(v);
-            cell[classes[r]] += mass[r];
-            before = v;
-        }
-        int first = 0, last = K;
-        if (how.drawn || K == 2) {
-            first = K == 2 ? 0 : static_cast<int>(random.pick([&](auto c) { return counts[c]; }, K, n));
-            last = first + 1;
-        }
-        order.resize(present.size());
-        for (int c = first; c < last; ++c) {
-            if (counts[c] <= 0) continue;
-            for (std::size_t i = 0; i < present.size(); ++i) {
-                const double* cell = cells.data() + static_cast<std::size_t>(present[i]) * K;
-                double whole = 0;
-                for (const int k : sides.present()) whole += cell[k];
-                order[i] = {cell[c] / whole, present[i]};
+            if (heaps.empty() || heaps.back().value != v) heaps.push_back({v, static_cast<std::int32_t>(piles.size()), 0, 0.0});
+            std::int32_t& at = last_pile[classes[r]];
+            if (at < heaps.back().from) {
+                piles.push_back({classes[r], static_cast<std::int32_t>(heaps.size()) - 1, at, 0.0});
+                at = static_cast<std::int32_t>(piles.size()) - 1;
             }
-            std::sort(order.begin(), order.end());
-            sides.start(counts, n);
-            for (std::size_t i = 0; i + 1 < order.size(); ++i) {
-                const double* cell = cells.data() + static_cast<std::size_t>(order[i].second) * K;
-                for (const int k : sides.present())
-                    if (cell[k] > 0) sides.move(static_cast<std::uint32_t>(k), cell[k]);
-                const double before = found.column == j ? found.value : -1;
-                const int was = found.column;
-                judge(j, n, base, found, 0, 0);
-                if (found.column == j && (was != j || found.value != before)) {
-                    found.values.clear();
-                    for (std::size_t k = 0; k <= i; ++k) found.values.push_back(order[k].second);
-                }
-            }
+            piles[at].weight += mass[r];
+            heaps.back().to = static_cast<std::int32_t>(piles.size()), heaps.back().weight += mass[r];
         }
+    }
+
+    // A heap to the left, or with −1 back to the right.
+    void shift(const Heap& heap, double way) {
+        for (std::int32_t p = heap.from; p < heap.to; ++p) sides.move(piles[p].of, way * piles[p].weight);
+    }
+
+    void named(int j, const C* codes, const double* counts, double n, double base, std::int32_t from, std::int32_t to, Split& found) {
+        sort_out(codes, data.sizes[j], from, to);
+        const auto& there = sides.present();
+        const std::size_t m = heaps.size(), k = there.size();
+        if (how.drawn) {
+            const auto c = K == 2 ? 0u : static_cast<std::uint32_t>(random.pick([&](auto i) { return counts[i]; }, K, n));
+            in_turn(j, c, counts, n, base, found);
+        } else if (k == 2) {
+            in_turn(j, static_cast<std::uint32_t>(there[1]), counts, n, base, found);  // one is the other from below
+        } else if (m <= 32 && (std::size_t{1} << (m - 1)) - 1 <= (m - 1) * k) {
+            in_all_ways(j, counts, n, base, found);
+        } else {
+            for (const int c : there) in_turn(j, static_cast<std::uint32_t>(c), counts, n, base, found);
+        }
+    }
+
+    // The values that have class c, from its largest share down; if it is drawn all values, from the smallest up.
+    void in_turn(int j, std::uint32_t c, const double* counts, double n, double base, Split& found) {
+        order.clear();
+        for (std::size_t h = 0; how.drawn && h < heaps.size(); ++h) order.push_back({0.0, static_cast<std::int32_t>(h)});
+        for (std::int32_t p = last_pile[c]; p >= 0; p = piles[p].before) {
+            const double share = piles[p].weight / heaps[piles[p].heap].weight;
+            if (how.drawn)
+                order[piles[p].heap].first = share;
+            else
+                order.push_back({-share, piles[p].heap});
+        }
+        std::sort(order.begin(), order.end());
+        sides.start(counts, n);
+        for (std::size_t i = 0; i < order.size() && i + 1 < heaps.size(); ++i) {
+            shift(heaps[order[i].second], 1);
+            if (!better(j, n, base, found)) continue;
+            for (std::size_t q = 0; q <= i; ++q) found.values.push_back(heaps[order[q].second].value);
+        }
+    }
+
+    // Every way to part few values, from each to the next by one of them: the last stays on the right.
+    void in_all_ways(int j, const double* counts, double n, double base, Split& found) {
+        sides.start(counts, n);
+        for (std::uint32_t i = 1; i < std::uint32_t{1} << (heaps.size() - 1); ++i) {
+            const std::uint32_t on_left = i ^ (i >> 1);  // Gray's code
+            std::size_t moved = 0;
+            while (!(i >> moved & 1)) ++moved;
+            shift(heaps[moved], on_left >> moved & 1 ? 1 : -1);
+            if (!better(j, n, base, found)) continue;
+            for (std::size_t h = 0; h + 1 < heaps.size(); ++h)
+                if (on_left >> h & 1) found.values.push_back(heaps[h].value);
+        }
+    }
+
+    // Whether the split is the best so far, whose values are to be written.
+    bool better(int j, double n, double base, Split& found) {
+        const double before = found.column == j ? found.value : -1;
+        const int was = found.column;
+        judge(j, n, base, found, 0, 0);
+        if (found.column != j || (was == j && found.value == before)) return false;
+        found.values.clear();
+        return true;
     }
 
     // Writes the split into its node and parts the rows; where the right side begins.

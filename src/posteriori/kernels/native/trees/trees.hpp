@@ -68,14 +68,15 @@ template <typename C, typename N> void tree_leaves(const CodedRows<C>& rows, con
 template <typename C>
 void path_counts(const CodedRows<C>& rows, const Forest<double>& forest, const std::uint32_t* y, const double* weights, double* counts);
 
-// out[row][class] += Σ over trees of p at the end of the row's way: p_l = (n_l + c p_{l−1})/(N_l + c) from the root down,
-// p_{−1} = 1/K. `used` counts the trees that answered.
+// out[row][class] += Σ over trees of p at the end of the row's way: p_l = (n_l + c_l p_{l−1})/(N_l + c_l) from the root down,
+// p_{−1} = 1/K; c_l is c at the root and at a leaf, `between` times c at nodes between them. `used` counts the trees that answered.
 template <typename C, typename N>
-void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, Bags bags, double* out, std::uint32_t* used, int threads);
+void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, double between, Bags bags, double* out, std::uint32_t* used,
+                 int threads);
 
 // The same of each row's own class alone, under several concentrations: out[row][c].
 template <typename C, typename N>
-void forest_truth(const CodedRows<C>& rows, const Forest<N>& forest, const std::uint32_t* y, const std::vector<double>& cs, Bags bags,
-                  double* out, std::uint32_t* used, int threads);
+void forest_truth(const CodedRows<C>& rows, const Forest<N>& forest, const std::uint32_t* y, const std::vector<double>& cs, double between,
+                  Bags bags, double* out, std::uint32_t* used, int threads);
 
 }  // namespace posteriori
