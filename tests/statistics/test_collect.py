@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from posteriori.errors import BadValue, CountOverflow, MemoryBudgetError
-from posteriori.statistics.collect import EXACT, collect, collect_coded, count_coded, with_values_of
+from posteriori.statistics.collect import (
+    EXACT,
+    collect,
+    collect_coded,
+    count_coded,
+    with_values_of,
+    with_values_of_codes,
+)
+from posteriori.statistics.cuts import local_codes, with_bins
 from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 from posteriori.table.schema import Column, Schema
@@ -201,3 +209,18 @@ def test_codes_are_counted_again(seed):
 def test_values_of_texts_are_declared():
     told = with_values_of(open_frame({"said": ["xx yy", "zz"]}), schema({"said": "text"}), ("words",))
     assert told["said"].declared == {"xx", "yy", "zz"}
+
+
+@pytest.mark.parametrize("kinds", [("categorical", "numeric"), ("categorical",), ("numeric",), ("numeric", "count")])
+def test_columns_have_the_values_of_their_codes(kinds):
+    cells = {"categorical": ["b", None, "a", "b"], "numeric": [1.0, 2.0, np.nan, 4.0], "count": [0, 0, 3, 7]}
+    frame = open_frame({kind: cells[kind] for kind in kinds})
+    cuts = tuple({"categorical": None, "numeric": np.array([1.5, 3.0, 9.0]), "count": np.empty(0)}[k] for k in kinds)
+    wanted = {"categorical": ("a", "b"), "numeric": (0, 1, 2, 3), "count": (0,)}
+    plain = schema({k: k for k in kinds})
+    for column in with_values_of_codes(local_codes(frame, cuts, None), with_bins(plain, cuts)).columns:
+        assert (column.values, column.declared) == (wanted[column.kind], frozenset(wanted[column.kind]))
+    if "numeric" not in kinds:
+        return
+    by_value = with_values_of_codes(local_codes(frame, (), None), plain).columns[kinds.index("numeric")]
+    assert by_value.values == (1.0, 2.0, 4.0)  # not cut: each number is a value

@@ -9,18 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.errors import ModelError
+from posteriori.errors import BadValue, ModelError
 from posteriori.statistics.cuts import (
     CodedTable,
     bin_codes,
+    column_numbers,
     find_cuts,
     from_bins,
+    greedy_cuts,
     mdl_cuts,
     quantile_cuts,
     value_cuts,
     width_cuts,
 )
 from posteriori.statistics.histogram import Histogram
+from posteriori.table.frame import open_frame
 
 
 def entropy(labels):
@@ -184,3 +187,26 @@ def test_the_bin_is_the_number_of_cuts_below(count):
     assert codes.tolist() == wanted.tolist()
     assert codes.dtype == np.min_scalar_type(count + 1)
     assert bin_codes(x[::3], cuts).tolist() == wanted[::3].tolist()
+
+
+def test_a_cut_lies_half_way_however_far_its_neighbours_are():
+    far = 1.5e308
+    assert greedy_cuts(np.array([-far, 0.0, far])).tolist() == [-far / 2, far / 2]
+    assert greedy_cuts(np.array([-far, far])).tolist() == [0.0]
+    assert greedy_cuts(np.array([1.0, np.nextafter(1.0, 2.0)])).tolist() == [np.nextafter(1.0, 2.0)]
+    assert greedy_cuts(np.array([1.0, 1.0])).tolist() == []
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, np.int16, np.uint8, bool, object])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_column_of_numbers_is_that_of_the_table(dtype, order):
+    X = np.array([[1, 0, 1], [0, 1, 1]]).astype(dtype, order=order)
+    for j in range(3):
+        x = column_numbers(open_frame(X), j)
+        assert x.dtype == np.float64
+        assert x.tolist() == [float(v) for v in X[:, j]]
+
+
+def test_an_infinite_number_is_named():
+    with pytest.raises(BadValue, match="row 1, column 'x1'"):
+        column_numbers(open_frame(np.array([[0.0, 1.0], [1.0, np.inf]])), 1)

@@ -71,7 +71,9 @@ class Coding:
         cells = np.empty((len(self.sizes), table.n), dtype=dtype)
         for j, (size, blank) in enumerate(zip(table.sizes, self.blank)):
             column = table.column(j)
-            if blank:
+            if table.whole:
+                cells[j] = column + 1 if blank else column
+            elif blank:
                 cells[j] = np.where(column >= size, 0, column + 1)
             else:
                 cells[j] = np.where(column >= size, self.sizes[j], column)
@@ -118,6 +120,6 @@ def learn_coding(
             )
     table = translated(local, schema)
     seen.missing += table.n_missing
-    blank = tuple(bool((table.column(j) >= size).any()) for j, size in enumerate(table.sizes))
+    blank = tuple(not table.whole and bool((table.column(j) >= size).any()) for j, size in enumerate(table.sizes))
     coding = Coding(schema, cuts, blank)
     return coding, coding._laid_out(table)

@@ -20,7 +20,7 @@ from ..table.encode import Coded, Seen, numbers, seen_columns, words_of
 from ..table.frame import Frame
 from ..table.schema import Column, Schema
 from .counts import Counts
-from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
+from .cuts import MEASURED, CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram, limit
 from .joint import collect_pairs
 from .moments import FAR, Moments
@@ -166,10 +166,17 @@ def with_values_of(
 
 
 def with_values_of_codes(coded: Coded, schema: Schema, n_jobs: int | None = None) -> Schema:
-    """The same where all columns are coded."""
+    """The same where all columns are coded; those that are cut have their bins already."""
     columns = list(schema.columns)
-    _declare(coded, list(range(len(columns))), columns, n_jobs)
-    return replace(schema, columns=tuple(replace(c, declared=frozenset(c.values)) for c in columns))
+    where = [j for j, c in enumerate(columns) if c.kind not in MEASURED or len(c.values) != len(coded.values[j])]
+    if len(where) == len(columns):
+        _declare(coded, where, columns, n_jobs)
+    elif where:
+        some = Coded(tuple(coded.values[j] for j in where), [coded.column(j) for j in where], coded.n_missing)
+        _declare(some, where, columns, n_jobs)
+    for j in where:
+        columns[j] = Column(columns[j].name, columns[j].kind, columns[j].values, frozenset(columns[j].values))
+    return replace(schema, columns=tuple(columns))
 
 
 def _declare(coded: Coded, where: list[int], columns: list[Column], n_jobs: int | None) -> None:

@@ -8,6 +8,7 @@ Column j has S_j values; its codes are 0 … S_j − 1, and S_j for a missing ce
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -151,9 +152,8 @@ def _between(histogram: Histogram, at: NDArray[np.intp]) -> Floats:
 
 
 def _halfway(lower: Floats, upper: Floats) -> Floats:
-    """The middle of neighbours, or the upper where no float lies between them."""
-    with np.errstate(over="ignore"):
-        finite = np.all(np.isfinite(upper - lower))
+    """The middle of rising neighbours, or the upper where no float lies between them."""
+    finite = not len(lower) or math.isfinite(float(upper[-1]) - float(lower[0]))  # none is wider than all
     middle: Floats = lower + (upper - lower) / 2 if finite else lower / 2 + upper / 2
     return np.where(middle > lower, middle, upper)
 
@@ -224,12 +224,15 @@ def with_bins(schema: Schema, cuts: Cuts) -> Schema:
     if all(cut is None for cut in cuts):
         return schema
     columns = []
+    known: dict[int, tuple[tuple[int, ...], frozenset[int]]] = {}  # most columns have as many bins as others
     for column, cut in zip(schema.columns, cuts):
         if cut is None:
             columns.append(column)
             continue
-        bins = tuple(range(len(cut) + 1))
-        columns.append(Column(column.name, column.kind, bins, frozenset(bins)))
+        if len(cut) not in known:
+            bins = tuple(range(len(cut) + 1))
+            known[len(cut)] = bins, frozenset(bins)
+        columns.append(Column(column.name, column.kind, *known[len(cut)]))
     return replace(schema, columns=tuple(columns))
 
 
@@ -287,7 +290,11 @@ def from_bins(codes: Array, cuts: Floats, rng: np.random.Generator) -> Floats:
 
 def column_numbers(frame: Frame, j: int) -> Floats:
     """A column of numbers, finite or missing."""
-    x = np.asarray(numbers(frame, [j])[:, 0], dtype=np.float64)
+    matrix = frame.matrix
+    if frame.memo is None and matrix is not None and matrix.dtype.kind in "biuf":
+        x = np.ascontiguousarray(matrix[:, j], dtype=np.float64)
+    else:
+        x = np.asarray(numbers(frame, [j])[:, 0], dtype=np.float64)
     if np.isinf(x).any():
         row = int(np.flatnonzero(np.isinf(x))[0])
         raise BadValue(
