@@ -100,6 +100,17 @@ def test_without_backing_off_the_leaf_answers(table):
     assert_allclose(model.set_params(backoff=3.0).node_posteriors_[model.apply(X)], model.predict_proba(X))
 
 
+def test_backing_off_by_pencil():
+    """c = 1 at the root and at a leaf, 16 between them."""
+    X = {"a": ["x"] * 4 + ["y"] * 4, "b": [0, 0, 0, 1, 0, 0, 0, 0]}
+    model = po.BayesTree(backoff=1.0, kinds="categorical").fit(X, [0, 0, 0, 1, 1, 1, 1, 1])
+    root = (5 + 0.5) / 9  # of class 1
+    between = (1 + 16 * root) / 20
+    wanted = [between / 4, (1 + between) / 2, (4 + root) / 5]
+    assert_allclose(model.predict_proba({"a": ["x", "x", "y"], "b": [0, 1, 0]})[:, 1], wanted)
+    assert_allclose(model.predict_proba({"a": ["x"], "b": [7]})[:, 1], [between])  # the way ends before the leaf
+
+
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
 @pytest.mark.parametrize("alpha", [0.0, 0.01, 0.05, 0.2])
 def test_numbers_are_split_and_pruned_as_scikit_learn_does(criterion, alpha):
@@ -251,8 +262,9 @@ def test_memory_layout_does_not_matter():
 def test_threads_change_nothing():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 3))
-    y = (X.sum(axis=1) > 0).astype(int)
-    one, three = (po.BayesTree(backoff=2.0, n_jobs=j).fit(X, y) for j in (1, 3))
+    y = (X.sum(axis=1) + rng.normal(size=20_000) > 0).astype(int)
+    one, three = (po.BayesTree(n_jobs=j).fit(X, y) for j in (1, 3))
+    assert one.backoff_ == three.backoff_ > 1
     assert_array_equal(one.predict_proba(X), three.predict_proba(X))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
-from ..bayes.choice import folds_of
+from ..bayes.choice import Fold, folds_of
 from ..bayes.learning import Learner
 from ..bayes.tables import ReadsTables
 from ..budget import refuse_over
@@ -19,14 +19,15 @@ from ..estimator import MAX_MEMORY, N_JOBS
 from ..kernels.trees import Codes, Trees, grow_trees
 from ..smoothing import MOST_SMOOTHING, backoff
 from ..statistics.cuts import CodedTable
-from ..table.encode import Seen
+from ..table.encode import Seen, team_map
 from ..table.rows import Rows, read_rows
 from ..table.schema import Schema
 from .coding import Coding, learn_coding
 from .counts import TreeCounts
 from .shape import depths, importances, pruned, rules
 
-CONCENTRATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+CONCENTRATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+BETWEEN = 16.0  # c at a node between the root and a leaf, over c
 COSTS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)  # of a leaf, in rows' worth of impurity
 FOLDS = 5
 CRITERIA = {"entropy": "entropy", "gain_ratio": "ratio", "gini": "gini"}
@@ -37,9 +38,10 @@ class BayesTree(ReadsTables, Learner):
     """A decision tree whose answer backs off from the root to the leaf.
 
     A node is split where that tells most of the class, until every leaf is of one class. A leaf's share of each class alone
-    is a bad probability, of few rows; the nodes above it have more: p_l(y) = (n_l(y) + c p_{l−1}(y))/(N_l + c) along the
-    way of a row, from p_{−1} = 1/K down. Numbers are cut into at most about 128 bins. A missing cell is a value of its own
-    where training had some; a value that nothing is known of ends the way, and the node's own counts answer.
+    is a bad probability, of few rows; the nodes above it have more: p_l(y) = (n_l(y) + c_l p_{l−1}(y))/(N_l + c_l) along
+    the way of a row, from p_{−1} = 1/K down. c_l is c at the root and at a leaf, and 16 c between them: what a leaf leans
+    on is to be of many rows. Numbers are cut into at most about 128 bins. A missing cell is a value of its own where
+    training had some; a value that nothing is known of ends the way, and the node's own counts answer.
 
     `fit` grows the tree; `partial_fit`, `forget` and `+` add rows to its nodes, or take them out, and leave its questions
     as they are.
@@ -56,7 +58,7 @@ class BayesTree(ReadsTables, Learner):
         What a leaf costs, in impurity of a row (nats, or Gini's): branches that are not worth it are cut off. "auto" tries
         0, 1, 2, 4, 8 and 16 over the weight of all rows.
     backoff : float or "auto", the default
-        c, the rows that the node above counts for; 0 answers with the leaf's share. "auto" tries .05 to 64.
+        c, the rows that the node above a leaf counts for; 0 answers with the leaf's share. "auto" tries .05 to 256.
 
     What is "auto" is chosen by the log loss of rows that took no part: they are dealt to five folds by what they say, so
     neither order nor chance plays a part.
@@ -163,12 +165,12 @@ class BayesTree(ReadsTables, Learner):
         unit = 1.0 if total >= 2 else total / codes.n
         cs = [c * unit for c in CONCENTRATIONS] if isinstance(self.backoff, str) else [float(self.backoff)]
         alphas = [a * unit / total for a in COSTS] if isinstance(self.ccp_alpha, str) else [float(self.ccp_alpha)]
-        loss = np.zeros((len(alphas), len(cs)))
-        folds = folds_of(
-            CodedTable(list(codes.cells), codes.sizes), y, None if weights is None else weights / unit, FOLDS
-        )
-        for part, mass in folds if loss.size > 1 else ():
-            left = np.ones(codes.n) if weights is None else weights.copy()
+        if len(alphas) == len(cs) == 1:
+            return alphas[0], cs[0]
+
+        def lost(fold: Fold) -> Floats:
+            part, mass = fold
+            left, loss = np.ones(codes.n) if weights is None else weights.copy(), np.zeros((len(alphas), len(cs)))
             w = np.ones(len(part)) if mass is None else mass * unit
             left[part] -= w
             kept = left > 1e-9 * (1.0 if weights is None else weights)
@@ -177,8 +179,14 @@ class BayesTree(ReadsTables, Learner):
                 tree = self._grown(rest, y[kept], K, None if weights is None else left[kept])
                 asked = replace(codes, cells=np.ascontiguousarray(codes.cells[:, part]))
                 for a, alpha in enumerate(alphas):
-                    own = pruned(tree, CRITERIA[self.criterion], alpha).truth(asked, y[part], cs, n_jobs=self.n_jobs)[0]
+                    smaller = pruned(tree, CRITERIA[self.criterion], alpha)
+                    own = smaller.truth(asked, y[part], cs, n_jobs=1, between=BETWEEN)[0]
                     loss[a] -= w @ np.log(np.maximum(own, FLOOR)) / total
+            return loss
+
+        table = CodedTable(list(codes.cells), codes.sizes)
+        folds = folds_of(table, y, None if weights is None else weights / unit, FOLDS)
+        loss = np.sum(team_map(lost, folds, 4 * FOLDS * codes.cells.size, self.n_jobs), axis=0)
         best = np.argwhere(loss <= loss.min() + 1e-12)[-1]
         return alphas[best[0]], cs[best[1]]
 
@@ -188,13 +196,14 @@ class BayesTree(ReadsTables, Learner):
 
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         counts, codes, c = self.statistics_, self._coded(X), self._made("c", lambda: self._c)
-        return counts.tree.sums(codes, c, n_jobs=self.n_jobs)[0], -1
+        return counts.tree.sums(codes, c, n_jobs=self.n_jobs, between=BETWEEN)[0], -1
 
     def _log_without(self, X: Any) -> Floats:
         """log P(y|x without x_j): the way of a row ends where x_j is asked for."""
         codes = self._coded(X)
         tree: Trees = self.statistics_.tree
-        found = [tree.sums(codes.without(j), self._c, n_jobs=self.n_jobs)[0] for j in range(len(codes.sizes))]
+        how: dict[str, Any] = {"n_jobs": self.n_jobs, "between": BETWEEN}
+        found = [tree.sums(codes.without(j), self._c, **how)[0] for j in range(len(codes.sizes))]
         with np.errstate(divide="ignore"):
             return np.log(np.stack(found, axis=1))
 
@@ -235,10 +244,11 @@ class BayesTree(ReadsTables, Learner):
         above[tree.child[asks]] = above[tree.child[asks] + 1] = asks
         whole = tree.counts.sum(axis=1, keepdims=True)
         found = np.full(tree.counts.shape, 1.0 / tree.counts.shape[1])
+        c = np.where((depth > 0) & (tree.column >= 0), BETWEEN, 1.0)[:, None] * self._c
         for d in range(int(depth.max()) + 1):
             at = np.flatnonzero(depth == d)
             base = found[at] if d == 0 else found[above[at]]
-            found[at] = backoff(tree.counts[at], whole[at], base, self._c)
+            found[at] = backoff(tree.counts[at], whole[at], base, c[at])
         return found
 
     @property

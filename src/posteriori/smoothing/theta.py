@@ -101,8 +101,8 @@ def log_unseen(counts: Counts, smoothing: float) -> Floats:
     return log_share(smoothing, counts.totals() + (counts.sizes[:, None] + 1) * smoothing)
 
 
-def backoff(counts: Any, totals: Any, base: Floats, weight: float) -> Floats:
-    """θ[…, x, y] = (N[…, x, y] + m·base[x, y])/(N[…, y] + m); the base alone where both are zero."""
+def backoff(counts: Any, totals: Any, base: Floats, weight: Any) -> Floats:
+    """θ[…, x, y] = (N[…, x, y] + m·base[x, y])/(N[…, y] + m), m for all or by context; the base where both are zero."""
     whole = totals + weight
     return np.where(whole > 0, share(counts + weight * base, whole), base)
 

@@ -262,8 +262,9 @@ MODELS = [
     (mixed, {"oob_decision_function_": np.ones((60, 2))}, "out-of-bag answers must be of the classes"),
     (mixed, {"oob_decision_function_": np.full((60, 3), np.nan)}, None),
     (single, {"backoff_": 0.0}, None),
-    (single, {"backoff_": -1e-300}, "a concentration must be finite and not negative"),
-    (single, {"backoff_": float("inf")}, "a concentration must be finite and not negative"),
+    (single, {"backoff_": -1e-300}, "a concentration must be from 0 to 1e+290"),
+    (single, {"backoff_": 1e290}, None),
+    (single, {"backoff_": 1.1e290}, "a concentration must be from 0 to 1e+290"),
 ]
 
 

@@ -11,6 +11,7 @@ from ...forest.counts import TreeCounts
 from ...forest.forest import BayesForest, Grown
 from ...forest.tree import BayesTree
 from ...kernels.trees import MOST_VALUES, Members, Trees
+from ...smoothing import MOST_SMOOTHING
 from ...statistics.cuts import MEASURED
 from ...table.encode import Seen
 from .form import (
@@ -153,7 +154,7 @@ def _tree(model: BayesTree) -> None:
     of_table(model)
     need(bool((model.statistics_.rows > 0).any()), "a fitted tree must have rows")
     needs(model, "backoff_", "ccp_alpha_")
-    need(0 <= model.backoff_ < np.inf, "a concentration must be finite and not negative")
+    need(0 <= model.backoff_ <= MOST_SMOOTHING, f"a concentration must be from 0 to {MOST_SMOOTHING:g}")
 
 
 LEARNED: dict[str, Any] = {
