@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from posteriori.forest import pool
 from posteriori.forest.pool import FLOOR, fit_exponents, pooled
 
 
@@ -45,6 +46,32 @@ def test_a_pool_is_a_posterior(seed):
 def test_one_part_with_exponent_one_is_the_part():
     said = np.array([[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]])
     assert_allclose(pooled([said], np.ones(3) / 3, np.array([1.0, 0.0])), np.maximum(said, FLOOR), rtol=1e-9)
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(1, 50))
+def test_blocks_are_all_rows_in_their_order(n, K, near):
+    usual, pool.NEAR = pool.NEAR, near
+    try:
+        found = pool.in_blocks(lambda rows: np.arange(n)[rows], n, K, 1)
+    finally:
+        pool.NEAR = usual
+    assert np.concatenate(found).tolist() == [*range(n)]
+    assert all(len(rows) * K <= max(near, K) for rows in found)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_neither_blocks_nor_threads_change_the_exponents(weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    n, K = 30_000, 5
+    y = rng.integers(0, K, n)
+    parts = [rng.dirichlet(np.ones(K), n) * 0.9 + 0.1 * np.eye(K)[y] for _ in range(2)]
+    prior, w = np.full(K, 1 / K), rng.dirichlet(np.ones(n)) if weighted else None
+    found = [fit_exponents(parts, prior, y, w, jobs) for jobs in (1, 2)]
+    assert found[0].tolist() == found[1].tolist()
+    said = pooled(parts, prior, found[0], 3)
+    monkeypatch.setattr(pool, "NEAR", 1 << 30)
+    assert_allclose(fit_exponents(parts, prior, y, w), found[0], rtol=1e-6, atol=1e-9)
+    assert said.tolist() == pooled(parts, prior, found[0]).tolist()
 
 
 def test_without_rows_nothing_is_said():

@@ -54,6 +54,54 @@ def test_a_tree_is_what_trying_every_split_finds(table, depth, least, ridge):
     same(tree, gains, grow_boosted(codes.cells, codes.named, g, h, depth, least, ridge), codes)
 
 
+@st.composite
+def whole_tables(draw):
+    """(codes, g, h) in whole steps, as words of few rows have them, of up to three times eight values."""
+    codes, g, _ = draw(tables(most_rows=400, values=(1, 3, 7, 8, 20)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    g, h = rng.integers(-319, 320, g.shape).astype(float), rng.integers(1, 640, g.shape).astype(float)
+    g[0], h[0] = 319, 639
+    return codes, g / 319, h / 639
+
+
+@given(whole_tables(), st.sampled_from([1, 3]))
+def test_words_hold_whole_steps_exactly(table, least):
+    codes, g, h = table
+    tree, gains = boost_tree(codes, g, h, Boosting(depth=3, least=least, rate=1.0), words=True)
+    same(tree, gains, grow_boosted(codes.cells, codes.named, g, h, 3, least), codes)
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_half_a_word_holds_as_many_rows_as_a_cell_gets(side):
+    n, V = 70_000, 9
+    rng = np.random.default_rng(0)
+    cells = np.stack([np.arange(n) // 35_000, rng.integers(0, 5, n), np.zeros(n, int), rng.integers(0, 200, n)])
+    codes = Codes(cells.astype(np.uint8), (2, 5, 1, 200), (False,) * 4)
+    g, h = np.full((n, V), side), np.ones((n, V))
+    g[: n // 2, 3] = 0.0
+    tree, gains = boost_tree(codes, g, h, Boosting(depth=2, rate=1.0), words=True)
+    exact, wanted = boost_tree(codes, g, h, Boosting(depth=2, rate=1.0))
+    assert_array_equal(tree.column[:2], exact.column[:2])
+    assert tree.column[0] == 0
+    assert_allclose(gains[0], wanted[0], rtol=1e-6)
+    assert_allclose(tree.counts[:3], exact.counts[:3], rtol=1e-6)
+
+
+def test_words_are_right_on_average():
+    rng = np.random.default_rng(0)
+    n, V = 50, 10
+    codes = Codes(np.zeros((1, n), np.uint8), (1,), (False,))
+    g, h = rng.uniform(-1, 1, (n, V)), rng.uniform(0.001, 0.25, (n, V))
+    g[0], h[0] = 1.0, 0.25
+    how = Boosting(depth=0, rate=1.0, ridge=1e6)  # so that the root's value is −G/λ
+    seeds = rng.integers(0, 1 << 32, 400).tolist()
+    found = np.stack([-1e6 * boost_tree(codes, g, h, how, seed, words=True)[0].counts[0] for seed in seeds])
+    error = found.mean(axis=0) - g.sum(axis=0)
+    assert np.abs(error).max() < 5 * np.sqrt(n / 4 / 400) / 319
+    assert found.std(axis=0).max() < np.sqrt(n) / 2 / 319 * 1.2
+    assert found.std(axis=0).min() > 0
+
+
 @given(tables(most_rows=300))
 def test_the_order_of_rows_changes_no_bit(table):
     codes, g, h = table
@@ -87,7 +135,7 @@ def rows_of(n=3000, d=6, K=2, seed=0):
     return Codes(cells, (30,) * d, (False,) * (d - 1) + (True,)), y, (np.arange(n) % 5).astype(np.uint8)
 
 
-@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("K", [2, 3, 12])
 @pytest.mark.parametrize("exponential", [False, True])
 def test_any_number_of_threads_gives_the_same_bits(K, exponential):
     codes, y, fold = rows_of(20_000, K=K)
@@ -101,6 +149,31 @@ def test_any_number_of_threads_gives_the_same_bits(K, exponential):
     trees, _, start, _, _ = found[0]
     one, many = (boosted_posterior(trees, start, K, codes, jobs) for jobs in (1, 3))
     assert_array_equal(one, many)
+
+
+@pytest.mark.parametrize("K", [3, 9])
+def test_both_instruction_sets_grow_the_same_trees(K, monkeypatch):
+    codes, y, fold = rows_of(6000, K=K)
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, codes.n)
+    found = []
+    for isa in ("_base", "_avx2"):
+        module = pytest.importorskip(f"posteriori.kernels.{isa}")
+        monkeypatch.setattr("posteriori.kernels.boosting.native", lambda module=module: module)
+        found.append(boost(codes, y, K, weights, fold, np.arange(5, dtype=np.uint64), Boosting(tried=3, rounds=10), 2))
+    for a, b in zip((*found[0][0].held, *found[0][1:]), (*found[1][0].held, *found[1][1:])):
+        assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("K", [4, 11])
+def test_words_learn_as_much_as_exact_sums(K):
+    """Weights of which one is ten times the mean are summed exactly, all others in words."""
+    codes, y, fold = rows_of(8000, K=K)
+    seeds, how = np.arange(5, dtype=np.uint64), Boosting(tried=3, rounds=40, depth=5)
+    heavy = np.ones(codes.n)
+    heavy[0] = 10.0
+    words, exact = (boost(codes, y, K, w, fold, seeds, how) for w in (None, heavy))
+    assert words[3].min() == pytest.approx(exact[3].min(), abs=0.01)
+    assert not np.array_equal(words[4], exact[4])
 
 
 @pytest.mark.parametrize("K", [2, 4])

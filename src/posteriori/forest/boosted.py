@@ -41,7 +41,7 @@ class Summed:
 
     def posterior(self, codes: Codes, n_jobs: int | None) -> Floats:
         """P(y|x)."""
-        return pooled([self.rounds.posterior(codes, n_jobs)], self.prior, self.exponents)
+        return pooled([self.rounds.posterior(codes, n_jobs)], self.prior, self.exponents, n_jobs)
 
 
 class BoostedBayes(GrownClassifier):
@@ -142,10 +142,10 @@ class BoostedBayes(GrownClassifier):
             tell=None if progress is None else lambda done: progress(done, most),
         )
         prior = class_shares(y, K, weights)
-        u = fit_exponents([out], prior, y, None if weights is None else weights / weights.sum())
+        u = fit_exponents([out], prior, y, None if weights is None else weights / weights.sum(), self.n_jobs)
         if progress is not None:
             progress(most, most)
-        return Summed(coding, coding.with_classes(rows.schema), rounds, prior, u), pooled([out], prior, u)
+        return Summed(coding, coding.with_classes(rows.schema), rounds, prior, u), pooled([out], prior, u, self.n_jobs)
 
     @property
     def n_rounds_(self) -> int:

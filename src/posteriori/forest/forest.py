@@ -52,7 +52,7 @@ class Grown:
         ]
         silent = np.ones((codes.n, len(self.prior)))  # a part of exponent 0 need not be asked
         parts = [part() if u > 0 else silent for part, u in zip(asked, self.exponents)]
-        return pooled(parts, self.prior, self.exponents)
+        return pooled(parts, self.prior, self.exponents, n_jobs)
 
 
 class BayesForest(GrownClassifier):
@@ -126,9 +126,9 @@ class BayesForest(GrownClassifier):
         out = ~(np.isnan(said[:, 0]) | np.isnan(also[:, 0]))
         parts = [said[out], also[out]]
         prior = class_shares(y, K, weights)
-        u = fit_exponents(parts, prior, y[out], None if weights is None else weights[out] / weights.sum())
+        u = fit_exponents(parts, prior, y[out], None if weights is None else weights[out] / weights.sum(), jobs)
         answers = np.full((n, K), np.nan)
-        answers[out] = pooled(parts, prior, u)
+        answers[out] = pooled(parts, prior, u, jobs)
         if self.progress is not None:
             self.progress(len(seeds), len(seeds))
         return Grown(coding, coding.with_classes(rows.schema), members, trees, c, prior, u), answers

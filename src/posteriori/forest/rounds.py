@@ -16,6 +16,7 @@ from ..budget import refuse_over
 from ..decision.folds import stratified
 from ..kernels.boosting import Boosting, boost, boosted_posterior
 from ..kernels.trees import Codes, Trees
+from .pool import in_blocks
 
 FOLDS = 5
 DEPTH, DEEPER, FROM = 4, 6, 3000  # questions of a row; more of them from so many rows
@@ -84,7 +85,13 @@ def grow_rounds(
     trees, gain, start, losses, F = boost(codes, y, K, weights, fold, seeds, how, n_jobs, tell)
     asks = trees.column >= 0
     gains = np.bincount(trees.column[asks], gain[asks], minlength=d).astype(np.float64)
-    return Rounds(trees, start, K, gains, losses), softmax(F)
+    out = np.empty((n, K))
+
+    def some(rows: slice) -> None:
+        out[rows] = softmax(F[rows])
+
+    in_blocks(some, n, K, n_jobs)
+    return Rounds(trees, start, K, gains, losses), out
 
 
 def softmax(F: Array) -> Floats:
@@ -96,17 +103,19 @@ def softmax(F: Array) -> Floats:
     F = F.astype(np.float64)
     if F.shape[1] == 1:
         F = np.concatenate([np.zeros_like(F), F], axis=1)
-    F = np.exp(F - F.max(axis=1, keepdims=True))
-    found: Floats = F / F.sum(axis=1, keepdims=True)
-    return found
+    F -= F.max(axis=1, keepdims=True)
+    np.exp(F, out=F)
+    F /= F.sum(axis=1, keepdims=True)
+    return F
 
 
 def _refuse_large(codes: Codes, K: int, how: Boosting, max_memory: float | None) -> None:
     n, V = codes.n, 1 if K == 2 else K
     nodes = min(2.0 ** min(how.depth + 1, 60), 2.0 * n / how.least + 1)
     trees = FOLDS * how.rounds * nodes * (20 + 4 * V)
-    rows = codes.cells.nbytes + n * (FOLDS * 16.0 + 4 * FOLDS * V + 2 * 8 * V + 4 * V + 40 * K)
-    kept = min(2.0**26, 16.0 * V * sum(codes.sizes) * (min(how.depth, 16) + 1))  # sums of all columns of a few nodes
+    rows = codes.cells.nbytes + n * (FOLDS * 16.0 + 4 * FOLDS * V + 2 * (8 * V + 32) + 4 * V + 40 * K)
+    cell = max(16.0 * V, 64.0 * (V // 8 + 1))
+    kept = min(2.0**26, cell * sum(codes.sizes) * (min(how.depth, 16) + 2))  # sums of all columns of a few nodes
     sums = FOLDS * (kept + 16.0 * V * min(n, max(codes.sizes)))
     refuse_over(
         max_memory, 1.5 * trees + rows + sums, f"boosting {n:,} rows of {K:,} classes", "give fewer, or max_rounds"

@@ -69,8 +69,12 @@ def boost(
     return Trees(*trees), gains, start, losses, out
 
 
-def boost_tree(codes: Codes, g: Floats, h: Floats, how: Boosting, seed: int = 0) -> tuple[Trees, Floats]:
+def boost_tree(
+    codes: Codes, g: Floats, h: Floats, how: Boosting, seed: int = 0, words: bool = False
+) -> tuple[Trees, Floats]:
     """(The tree of derivatives g and h [row, value], what each node's split gains).
+
+    In `words`, as of many rows of several classes, g and h have some steps up to their greatest and are rounded by chance.
 
     >>> codes = Codes(np.array([[0, 1, 2, 3]], np.uint8), (4,), (False,))
     >>> g, h = np.array([[-0.5], [-0.5], [0.5], [0.5]]), np.full((4, 1), 0.25)
@@ -78,7 +82,7 @@ def boost_tree(codes: Codes, g: Floats, h: Floats, how: Boosting, seed: int = 0)
     >>> int(tree.cut[0]), tree.counts[:, 0].round(3), round(float(gains[0]), 3)
     (1, array([ 0.   ,  0.667, -0.667], dtype=float32), 1.333)
     """
-    trees, gains = native().boost_tree(*codes.told, g, h, seed, astuple(how), 1)
+    trees, gains = native().boost_tree(*codes.told, g, h, seed, astuple(how), words, 1)
     return Trees(*trees), gains
 
 

@@ -38,6 +38,10 @@ nb::tuple held_of(std::vector<BoostedTree>& grown, std::size_t V) {
     return nb::make_tuple(Trees<float>(shapes, values).held(V), owned(std::move(gains), {nodes}));
 }
 
+template <typename S> struct Kind {
+    using type = S;
+};
+
 template <typename C> void bind_codes(nb::module_& m) {
     m.def(
         "boost",
@@ -70,10 +74,11 @@ template <typename C> void bind_codes(nb::module_& m) {
     m.def(
         "boost_tree",  // of derivatives that are given
         [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const InC<double, 2>& g, const InC<double, 2>& h, std::uint64_t seed,
-           const nb::tuple& settings, int threads) {
+           const nb::tuple& settings, bool words, int threads) {
             const auto rows = rows_of<C>(codes, sizes, named, true);
             need_few(rows.n);
             const std::size_t V = g.shape(1), n = rows.n;
+            need(!words || n <= posteriori::Words::ROWS, "too many rows for words");
             need(g.shape(0) == n && h.shape(0) == n && h.shape(1) == V && V > 0, "derivatives of every row and value");
             double most_g = 0, most_h = 0;
             for (std::size_t i = 0; i < n * V; ++i) {
@@ -85,20 +90,32 @@ template <typename C> void bind_codes(nb::module_& m) {
             {
                 nb::gil_scoped_release release;
                 posteriori::Watch watch(nullptr);
-                posteriori::Slopes slopes(n, static_cast<int>(V));
-                slopes.bound(most_g > 0 ? most_g : 1.0, most_h);
-                for (std::size_t i = 0; i < n * V; ++i) slopes.set(i / V, static_cast<int>(i % V), g.data()[i], h.data()[i]);
-                const posteriori::Tiles<C> tiles(rows, static_cast<int>(V), how, threads);
-                posteriori::BoostGrower<C> grower(rows, tiles, static_cast<int>(V), how);
                 std::vector<std::int32_t> all(n);
                 for (std::size_t r = 0; r < n; ++r) all[r] = static_cast<std::int32_t>(r);
                 posteriori::Xoshiro random(seed);
-                grown.push_back(grower.grow(all, slopes, random, threads, watch));
+                const int values = static_cast<int>(V);
+                const auto grow = [&](auto kind, auto&& set) {
+                    using S = typename decltype(kind)::type;
+                    const posteriori::Tiles<C> tiles(rows, S::near(values), S::units(values) * sizeof(typename S::Unit), how, threads);
+                    S slopes(n, values, tiles.fits);
+                    slopes.bound(most_g > 0 ? most_g : 1.0, most_h);
+                    for (std::size_t r = 0; r < n; ++r) set(slopes, r, g.data() + r * V, h.data() + r * V);
+                    posteriori::BoostGrower<C, S> grower(rows, tiles, values, how);
+                    grown.push_back(grower.grow(all, slopes, random, threads, watch));
+                };
+                if (words)
+                    grow(Kind<posteriori::Words>{}, [&](auto& to, std::size_t r, const double* g, const double* h) {
+                        to.set(r, g, h, static_cast<std::uint32_t>(seed));
+                    });
+                else
+                    grow(Kind<posteriori::Slopes>{}, [&](auto& to, std::size_t r, const double* g, const double* h) {
+                        for (int v = 0; v < values; ++v) to.set(r, v, g[v], h[v]);
+                    });
             }
             return held_of(grown, V);
         },
         nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("g").noconvert(), nb::arg("h").noconvert(), nb::arg("seed"),
-        nb::arg("how"), nb::arg("threads"));
+        nb::arg("how"), nb::arg("words"), nb::arg("threads"));
     m.def(
         "boosted_posterior",
         [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, const InC<float, 2>& start, int K,

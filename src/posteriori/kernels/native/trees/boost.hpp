@@ -6,7 +6,8 @@
 // v = (−G + λ v_parent)/(H + λ) backs off to the value of the node above.
 //
 // g and h are rounded to whole numbers, so sums are exact: neither the order of rows nor the number of threads changes a
-// bit, and the sums of a node are its parent's less its sibling's.
+// bit, and the sums of a node are its parent's less its sibling's. `Slopes` rounds finely; `Words` in so few steps that g and
+// h of eight classes are added by one instruction.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -44,13 +45,15 @@ class Slopes {
     std::vector<Pair> of;
     const std::size_t V;
     int bits_of_h;
-    double per_g = 1, per_h = 1;
-
-  public:
-    double unit_g = 1, unit_h = 1;
+    double per_g = 1, per_h = 1, unit_g = 1, unit_h = 1;
     int shift;  // bits that the sum of all h takes
 
-    Slopes(std::size_t n, int V);
+  public:
+    using Unit = Sums;  // a cell has one for each value
+    static std::size_t units(int V) { return static_cast<std::size_t>(V); }
+    static std::size_t near(int V) { return V * sizeof(Sums); }  // bytes of a cell while rows are added
+
+    Slopes(std::size_t n, int V, std::int32_t = 0);
     void bound(double g, double h);  // the greatest there will be
     void set(std::size_t r, int v, double g, double h);
     Sums sums(std::size_t r, int v) const {
@@ -58,25 +61,113 @@ class Slopes {
         return {p.g, p.h + (std::int64_t{1} << shift)};
     }
     void fetch(std::size_t r) const { __builtin_prefetch(of.data() + r * V); }
+    void add(Sums* cell, std::size_t r) const {
+        for (std::size_t v = 0; v < V; ++v) cell[v] += sums(r, static_cast<int>(v));
+    }
     double g(std::size_t r, int v) const { return of[r * V + v].g * unit_g; }
-    double G(const Sums& s) const { return static_cast<double>(s.g) * unit_g; }
-    double H(const Sums& s) const { return static_cast<double>(s.h & ((std::int64_t{1} << shift) - 1)) * unit_h; }
-    std::int64_t rows(const Sums& s) const { return s.h >> shift; }
+    double G(const Sums* cell, int v) const { return static_cast<double>(cell[v].g) * unit_g; }
+    double H(const Sums* cell, int v) const { return static_cast<double>(cell[v].h & ((std::int64_t{1} << shift) - 1)) * unit_h; }
+    std::int64_t rows(const Sums* cell) const { return cell->h >> shift; }
 };
 
-// The same codes, a few columns side by side at a time: a node's rows are far apart, and a row's codes come together.
+// Eight words of 32 bits, g·2¹⁶ + h each: one instruction adds them to others.
+struct alignas(32) Row {
+    std::uint32_t of[8];
+};
+
+// Sums of g and h of eight values; after the last value the number of rows, in h.
+struct alignas(64) Eight {
+    std::int32_t g[8] = {}, h[8] = {};
+    Eight() = default;
+    explicit Eight(const Row& words) {
+        for (int i = 0; i < 8; ++i) g[i] = static_cast<std::int32_t>(words.of[i]) >> 16, h[i] = static_cast<std::int32_t>(words.of[i] & 0xffff);
+    }
+    void operator+=(const Eight& other) {
+        for (int i = 0; i < 8; ++i) g[i] += other.g[i], h[i] += other.h[i];
+    }
+    void operator-=(const Eight& other) {
+        for (int i = 0; i < 8; ++i) g[i] -= other.g[i], h[i] -= other.h[i];
+    }
+};
+
+// The same in words, whose halves hold the sums of `most` rows, whatever they are: the fewer these are, the more steps g and h
+// have, 319 and 639 of 100 rows, 31 and 63 of 1000. Each is rounded up or down by chance, so that sums are right on average;
+// to the variance of a sum of g this adds a share of about one by the steps.
+class Words {
+    const int V;
+    std::vector<Row> words;  // [row][eight]
+    double per_g = 1, per_h = 1, unit_g = 1, unit_h = 1;
+
+  public:
+    using Unit = Eight;
+    const std::int32_t most;
+    static constexpr std::size_t ROWS = std::size_t{1} << 24;  // of which an Eight holds the sums
+    static std::size_t units(int V) { return static_cast<std::size_t>(V) / 8 + 1; }
+    static std::size_t near(int) { return sizeof(Row); }
+
+    Words(std::size_t n, int V, std::int32_t most);
+    void bound(double g, double h);
+    void set(std::size_t r, const double* g, const double* h, std::uint32_t seed);  // of all values
+    // −ln p_y of these rows: g = p − 1[y = k], h = p(1 − p), times a weight of at most `heaviest`, for which `bound` was told.
+    // F has eight numbers more than there are.
+    void logistic(const std::int32_t* rows, std::size_t m, const float* F, const std::uint32_t* y, const double* weights, std::uint32_t seed);
+    const Row* eights(std::size_t r) const { return words.data() + r * units(V); }
+    void add(Eight* cell, std::size_t r) const {
+        for (std::size_t u = 0; u < units(V); ++u) cell[u] += Eight(eights(r)[u]);
+    }
+    double g(std::size_t r, int v) const { return Eight(eights(r)[v / 8]).g[v % 8] * unit_g; }
+    double G(const Eight* cell, int v) const { return cell[v / 8].g[v % 8] * unit_g; }
+    double H(const Eight* cell, int v) const { return cell[v / 8].h[v % 8] * unit_h; }
+    std::int64_t rows(const Eight* cell) const { return cell[V / 8].h[V % 8]; }
+    double of_g() const { return unit_g; }
+    double of_h() const { return unit_h; }
+};
+
+// The same codes, those of a row together, since a node's rows are far apart; and columns whose sums stay near side by side.
 template <typename C> struct Tiles {
     struct Tile {
-        int first, last;    // columns
-        std::size_t start;  // in `codes`, [row][column]
+        int first, last;  // columns
     };
     std::vector<Tile> tiles;
     std::vector<std::size_t> cells;  // of each column the first, and the end
-    std::vector<C> codes;
+    std::vector<C> codes;            // [row][column]
+    std::vector<std::int32_t> most;  // rows of a value of each column
+    std::int32_t fits;               // of a column of many values, which are emptied seldom; between 100 and 1000
     bool worth = false;  // sums of all columns at once, else of one at a time
 
-    Tiles(const CodedRows<C>& rows, int V, const Boosting& how, int threads);
+    // `near` and `kept` bytes of a cell's sums, while rows are added and then
+    Tiles(const CodedRows<C>& rows, std::size_t near, std::size_t kept, const Boosting& how, int threads);
 };
+
+// Where some rows are laid together: their codes, their sums or words, and cells to which words are added, which are empty
+// when nobody is at work.
+template <typename C> struct Desk {
+    std::vector<C> codes;
+    std::vector<Sums> sums;
+    std::vector<Row> words, cells;
+};
+
+// The sums of rows[from … to) in the cells of all columns, to `plus` and from `minus`, which has these rows among others;
+// either may be missing. Of `desks` there is one for each thread.
+template <typename C>
+void fill(const Slopes& slopes, const Tiles<C>& tiles, int V, const std::int32_t* rows, std::int32_t from, std::int32_t to, Sums* plus,
+          Sums* minus, std::vector<Desk<C>>& desks);
+template <typename C>
+void fill(const Words& words, const Tiles<C>& tiles, int V, const std::int32_t* rows, std::int32_t from, std::int32_t to, Eight* plus,
+          Eight* minus, std::vector<Desk<C>>& desks);
+
+// A value of a column, its sums, and its place among named values.
+template <typename Unit> struct Seen {
+    std::int32_t code;
+    const Unit* sums;
+    double order;
+};
+
+// gains[i] += Σ_v G_L²/(H_L + λ) + G_R²/(H_R + λ) of the places i between values i and i + 1, first ≤ i < last.
+void split_gains(const Slopes& slopes, const std::vector<Seen<Sums>>& seen, const Sums* total, int V, double lambda, std::size_t first,
+                 std::size_t last, double* gains);
+void split_gains(const Words& words, const std::vector<Seen<Eight>>& seen, const Eight* total, int V, double lambda, std::size_t first,
+                 std::size_t last, double* gains);
 
 struct BoostedTree {
     CountTree tree;             // without counts
@@ -85,7 +176,7 @@ struct BoostedTree {
 };
 
 // Grows one tree after the other, on the room that the first has taken.
-template <typename C> class BoostGrower {
+template <typename C, typename S> class BoostGrower {
     struct Work;
     std::unique_ptr<Work> work;
 
@@ -99,7 +190,7 @@ template <typename C> class BoostGrower {
     BoostGrower(BoostGrower&&) noexcept;
     ~BoostGrower();
     // The tree of these rows, which are put into the order of its leaves.
-    BoostedTree grow(std::vector<std::int32_t>& rows, const Slopes& slopes, Xoshiro& random, int threads, Watch& watch);
+    BoostedTree grow(std::vector<std::int32_t>& rows, const S& slopes, Xoshiro& random, int threads, Watch& watch);
 };
 
 // The trees of fold f are f·rounds … (f + 1)·rounds − 1.
