@@ -151,7 +151,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         schema, frame = rows.schema, dense(rows.frame) if rows.frame.sparse is not None else rows.frame
         self._refuse_text(schema)
         self._scale(frame, schema, rows.weights)
-        task, table = self._task(frame, schema, rows.codes, rows.weights)
+        task, table = self._task(frame, self._numbers(frame), schema, rows.codes, rows.weights)
         self.statistics_ = task.statistics
         self.classes_ = class_array(schema.classes, rows.labels.dtype)
         self._named(rows)
@@ -163,11 +163,13 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         self._seen = Seen(table.n_missing)
         return self
 
-    def _task(self, frame: Frame, schema: Schema, y: Array, w: Floats | None) -> tuple[Task, CodedTable]:
+    def _task(
+        self, frame: Frame, numbers: Floats, schema: Schema, y: Array, w: Floats | None
+    ) -> tuple[Task, CodedTable]:
         """The rows cut, coded and counted."""
         cuts = learn_cuts(frame, schema, y, w, self.cuts, self.bins)
         table, found = collect_coded(frame, schema, cuts, y, w, False, self.n_jobs, self.max_memory)
-        design = self._design(frame, table)
+        design = self._design(table, numbers)
         naive = self._naive(found, design)
         return Task(design, found, naive, y, np.ones(frame.n) if w is None else w), table
 
@@ -189,14 +191,18 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
                 if sd < 1e-12 or self.sd_[q] < TINY:  # a constant, but for rounding
                     self.sd_[q] = max(size, 1.0)
 
-    def _design(self, frame: Frame, table: CodedTable) -> ByValue:
+    def _design(self, table: CodedTable, numbers: Floats) -> ByValue:
         offsets = np.concatenate([[0], np.cumsum(np.asarray(table.sizes, dtype=np.int64) + 1)])
+        return ByValue(table.codes, offsets, numbers, self.n_jobs)
+
+    def _numbers(self, frame: Frame) -> Floats:
+        """z of every row."""
         numbers = np.zeros((frame.n, len(self._where)))
         for q, j in enumerate(self._where):
             with np.errstate(over="ignore"):
                 z = (column_numbers(frame, j) / self.sd_[q]) - self.mean_[q] / self.sd_[q]
             numbers[:, q] = np.where(np.isnan(z), 0.0, np.clip(z, -CLIP, CLIP))
-        return ByValue(table.codes, offsets, numbers, self.n_jobs)
+        return numbers
 
     def _refuse_large(self, design: ByValue) -> None:
         n, K, size = design.n, len(self.classes_), design.size
@@ -273,7 +279,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
 
     def _parts(self, frame: Frame, schema: Schema, task: Task, table: CodedTable) -> list[tuple[Task, Task]]:
         """(The other rows, the fold) of every fold; cuts and counts are made without the fold too."""
-        w = None if (task.w == 1).all() else task.w
+        w, z = None if (task.w == 1).all() else task.w, task.design.numbers
         parts = list[tuple[Task, Task]]()
         for rows, mass in folds_of(_told_apart(frame, schema, table), task.y, w, FOLDS):
             held, left = np.ones(len(rows)) if mass is None else mass, task.w.copy()
@@ -281,12 +287,10 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
             rest = np.flatnonzero(left > 1e-9 * task.w)
             if len(rest):
                 own = None if w is None else left[rest]
-                made, _ = self._task(frame.take_rows(rest), schema, task.y[rest], own)
-                asked = frame.take_rows(rows)
-                coded = code_known(asked, made.statistics.schema, made.statistics.cuts, self.n_jobs)
-                parts.append(
-                    (made.alone(), replace(made, design=self._design(asked, coded), y=task.y[rows], w=held).alone())
-                )
+                made, _ = self._task(frame.take_rows(rest), z[rest], schema, task.y[rest], own)
+                coded = code_known(frame.take_rows(rows), made.statistics.schema, made.statistics.cuts, self.n_jobs)
+                held_out = replace(made, design=self._design(coded, z[rows]), y=task.y[rows], w=held)
+                parts.append((made.alone(), held_out.alone()))
         return parts
 
     def _tables(self, task: Task, found: Fitted) -> Floats:
@@ -333,7 +337,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         frame = dense(frame) if frame.sparse is not None else frame
         table = code_known(frame, self.schema_, self.statistics_.cuts, self.n_jobs)
         self._seen = Seen(table.n_missing, table.n_unseen)
-        return self._design(frame, table)
+        return self._design(table, self._numbers(frame))
 
     def _scores(self, X: Any) -> Floats:
         return self._read(X).scores(np.concatenate([self.log_odds_, self.coef_]), self.intercept_)
