@@ -14,9 +14,11 @@ from posteriori.statistics.cuts import (
     CodedTable,
     bin_codes,
     column_numbers,
+    cut_greedily,
     find_cuts,
     from_bins,
     greedy_cuts,
+    local_codes,
     mdl_cuts,
     quantile_cuts,
     value_cuts,
@@ -24,6 +26,7 @@ from posteriori.statistics.cuts import (
 )
 from posteriori.statistics.histogram import Histogram
 from posteriori.table.frame import open_frame
+from posteriori.table.schema import Column, Schema
 
 
 def entropy(labels):
@@ -208,5 +211,28 @@ def test_a_column_of_numbers_is_that_of_the_table(dtype, order):
 
 
 def test_an_infinite_number_is_named():
-    with pytest.raises(BadValue, match="row 1, column 'x1'"):
-        column_numbers(open_frame(np.array([[0.0, 1.0], [1.0, np.inf]])), 1)
+    for cell in (np.inf, -np.inf):
+        with pytest.raises(BadValue, match="row 1, column 'x1'"):
+            column_numbers(open_frame(np.array([[0.0, np.nan], [1.0, cell]])), 1)
+    far = np.array([[1e200, np.nan], [-1.5e308, 1.0]])  # whose squares are no floats
+    assert np.array_equal(column_numbers(open_frame(far), 0), far[:, 0])
+
+
+@given(st.integers(0, 99), st.sampled_from([("numeric",), ("categorical",), ("count", "categorical", "numeric")]))
+def test_columns_cut_and_coded_at_once(seed, kinds):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 60))
+    x = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n).round(1))
+    cells = {"numeric": x, "categorical": rng.choice(list("abc"), n), "count": rng.poisson(2, n)}
+    frame = open_frame({k: cells[k] for k in kinds})
+    schema = Schema(tuple(Column(k, k) for k in kinds))
+    weights = None if seed % 2 else rng.random(n) + 0.1
+    cuts, coded = cut_greedily(frame, schema, weights, 8, None)
+    again = local_codes(frame, cuts, None)
+    assert (coded.values, coded.n_missing) == (again.values, again.n_missing)
+    for j, kind in enumerate(kinds):
+        assert np.array_equal(coded.column(j), again.column(j))
+        if kind == "categorical":
+            assert cuts[j] is None
+        else:
+            assert np.array_equal(cuts[j], greedy_cuts(np.asarray(cells[kind], dtype=float), weights, 8))

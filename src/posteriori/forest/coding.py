@@ -17,19 +17,8 @@ from ..budget import refuse_over
 from ..errors import ModelError
 from ..kernels.trees import MOST_VALUES, Codes
 from ..statistics.collect import with_values_of_codes
-from ..statistics.cuts import (
-    MEASURED,
-    CodedTable,
-    Cuts,
-    bin_names,
-    code_known,
-    column_numbers,
-    greedy_cuts,
-    local_codes,
-    translated,
-    with_bins,
-)
-from ..table.encode import Seen, dense, team_map
+from ..statistics.cuts import CodedTable, Cuts, bin_names, code_known, cut_greedily, translated, with_bins
+from ..table.encode import Seen, dense
 from ..table.frame import Frame
 from ..table.schema import Schema
 
@@ -100,17 +89,7 @@ def learn_coding(
     """The coding of these rows, and the rows in it."""
     frame = dense(frame) if frame.sparse is not None else frame
     refuse_over(max_memory, 4.0 * frame.n * frame.d, f"codes of {frame.n:,} rows in {frame.d:,} columns")
-    cuts = tuple(
-        team_map(
-            lambda j: (
-                greedy_cuts(column_numbers(frame, j), weights, BINS) if schema.columns[j].kind in MEASURED else None
-            ),
-            range(frame.d),
-            frame.n * frame.d,
-            n_jobs,
-        )
-    )
-    local = local_codes(frame, cuts, n_jobs)
+    cuts, local = cut_greedily(frame, schema, weights, BINS, n_jobs)
     schema = with_values_of_codes(local, with_bins(schema, cuts), n_jobs)
     for column in schema.columns:
         if len(column.values) >= MOST_VALUES:

@@ -89,7 +89,8 @@ def greedy_cuts(x: Array, weights: Floats | None = None, bins: int = 128) -> Flo
     if weights is None:
         rising = x + 0.0
         rising.sort()
-        rising = rising[: int(np.searchsorted(rising, np.nan))]  # where missing ones begin
+        if len(rising) and np.isnan(rising[-1]):
+            rising = rising[: int(np.searchsorted(rising, np.nan))]  # where missing ones begin
         first = kernels.greedy_cuts(rising, bins)
         return _halfway(rising[first - 1], rising[first])
     there = ~np.isnan(x)
@@ -249,14 +250,38 @@ def local_codes(frame: Frame, cuts: Cuts, n_jobs: int | None, where: Sequence[in
     if frame.memo is not None:  # of one climb, all along which the cuts stay
         known: Coded = frame.once(("bins", *where), lambda bare: local_codes(bare, cuts, n_jobs, where))
         return known
+    measured = [(j, cut) for j in where if (cut := cuts[j]) is not None]
+    work = frame.n * len(measured)
+    binned = team_map(lambda one: bin_codes(column_numbers(frame, one[0]), one[1]), measured, work, n_jobs)
+    return _beside_named(frame, cuts, where, binned, n_jobs)
+
+
+def cut_greedily(
+    frame: Frame, schema: Schema, weights: Floats | None, bins: int, n_jobs: int | None
+) -> tuple[Cuts, Coded]:
+    """`greedy_cuts` of every measured column, and the local codes of all columns by them: a number is read once."""
+
+    def cut(j: int) -> tuple[Floats, Array]:
+        x = column_numbers(frame, j)
+        found = greedy_cuts(x, weights, bins)
+        return found, bin_codes(x, found)
+
+    measured = [j for j, c in enumerate(schema.columns) if c.kind in MEASURED]
+    found = team_map(cut, measured, frame.n * len(measured), n_jobs)
+    of = {j: cuts for j, (cuts, _) in zip(measured, found)}
+    cuts = tuple(of.get(j) for j in range(frame.d))
+    if not measured:
+        return cuts, code_columns(frame, range(frame.d), n_jobs)
+    return cuts, _beside_named(frame, cuts, range(frame.d), [codes for _, codes in found], n_jobs)
+
+
+def _beside_named(frame: Frame, cuts: Cuts, where: Sequence[int], binned: Sequence[Array], n_jobs: int | None) -> Coded:
+    """The columns `where` in their order: those that are cut, as they are `binned`, and the others by value."""
     others = [j for j in where if cuts[j] is None]
     named = code_columns(frame, others, n_jobs) if others else Coded((), [], 0)
     values: list[Sequence[Any]] = []
     codes: list[Array] = []
-    missing, place = named.n_missing, {j: k for k, j in enumerate(others)}
-    measured = [(j, cut) for j in where if (cut := cuts[j]) is not None]
-    work = frame.n * len(measured)
-    binned = iter(team_map(lambda one: bin_codes(column_numbers(frame, one[0]), one[1]), measured, work, n_jobs))
+    missing, place, bins = named.n_missing, {j: k for k, j in enumerate(others)}, iter(binned)
     for j in where:
         cut = cuts[j]
         if cut is None:
@@ -264,7 +289,7 @@ def local_codes(frame: Frame, cuts: Cuts, n_jobs: int | None, where: Sequence[in
             codes.append(named.column(place[j]))
             continue
         values.append(range(len(cut) + 1))
-        codes.append(next(binned))
+        codes.append(next(bins))
         missing += int(np.count_nonzero(codes[-1] == len(cut) + 1))
     return Coded(tuple(values), codes, missing)
 

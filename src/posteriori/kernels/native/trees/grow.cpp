@@ -1,7 +1,8 @@
 // Growing a tree: at each node the split of largest gain among the columns looked at.
 //
 // With N = Σ_c n_c, the information of a node is I = N ln N − Σ_c n_c ln n_c and a split gains I − I_left − I_right; Gini's
-// is N − Σ n_c²/N. Rows move from right to left in the order of their codes, and only the sums they touch are renewed.
+// is N − Σ n_c²/N. Rows move from right to left in the order of their codes, and only the sums they touch are renewed. Named values
+// are parted in all ways where these are few, else in the order of the share of each class in turn: the best of two classes is there.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -100,7 +101,7 @@ template <typename C> class Grower {
     std::vector<std::uint32_t> classes, class_scratch;
     std::vector<double> mass, mass_scratch;   // and so do their classes and weights
     std::vector<int> columns;
-    std::vector<double> cells;               // [code][class] of one column
+    std::vector<double> cells;               // [code][class] of an ordered column
     std::vector<std::int32_t> ends;          // places of codes
     std::vector<std::uint64_t> sorted;       // code and place of a node's rows, in the order of codes
     struct Heap {
@@ -128,9 +129,12 @@ template <typename C> class Grower {
         }
         columns.resize(data.d());
         for (int j = 0; j < data.d(); ++j) columns[j] = j;
-        std::int32_t widest = 0;
-        for (const auto size : data.sizes) widest = std::max(widest, size);
-        cells.resize(static_cast<std::size_t>(widest) * K);
+        std::int32_t widest = 0, longest = 0;  // of all columns, and of those that are ordered
+        for (int j = 0; j < data.d(); ++j) {
+            widest = std::max(widest, data.sizes[j]);
+            if (!data.named[j]) longest = std::max(longest, data.sizes[j]);
+        }
+        cells.resize(static_cast<std::size_t>(longest) * K);
         ends.resize(static_cast<std::size_t>(widest) + 1), last_pile.resize(K, -1);
         sorted.resize(rows.size()), scratch.resize(rows.size()), class_scratch.resize(rows.size()), mass_scratch.resize(rows.size());
     }
@@ -241,7 +245,7 @@ template <typename C> class Grower {
     void in_order(const C* codes, std::int32_t size, std::int32_t from, std::int32_t to) {
         const std::int32_t m = to - from;
         const auto key = [&](std::int32_t i) { return static_cast<std::uint64_t>(codes[rows[i]]) << 32 | static_cast<std::uint32_t>(i); };
-        if (m <= 24) {
+        if (m <= 24 && m * 2 < size) {
             for (std::int32_t i = 0; i < m; ++i) {
                 const std::uint64_t own = key(from + i);
                 std::int32_t k = i;
