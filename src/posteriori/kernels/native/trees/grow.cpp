@@ -5,6 +5,7 @@
 // are parted in all ways where these are few, else in the order of the share of each class in turn: the best of two classes is there.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "network/xoshiro.hpp"
@@ -15,6 +16,7 @@ namespace posteriori {
 namespace {
 
 constexpr int SMALL = 4096;  // counts whose N ln N is looked up
+constexpr std::size_t FEW = 6;  // classes that are parted in all ways
 
 struct Table {
     double of[SMALL];
@@ -77,6 +79,19 @@ class Sides {
     double worth() const {
         if (gini) return of_left / n_left + of_right / n_right;
         return of_left - g(n_left) + of_right - g(n_right);
+    }
+
+    // What no split of the node is worth more than: the best in which every class is on one side, since gains are convex in the
+    // shares of the classes that go left.
+    double most(const double* counts) const {
+        if (there.size() > FEW) return std::numeric_limits<double>::infinity();
+        double found = -std::numeric_limits<double>::infinity();
+        for (std::uint32_t set = 1; set < std::uint32_t{1} << (there.size() - 1); ++set) {
+            double n_of[2] = {0, 0}, g_of[2] = {0, 0};  // right and left
+            for (std::size_t k = 0; k < there.size(); ++k) n_of[set >> k & 1] += counts[there[k]], g_of[set >> k & 1] += g_node[there[k]];
+            found = std::max(found, gini ? g_of[0] / n_of[0] + g_of[1] / n_of[1] : of_node - g(n_of[0]) - g(n_of[1]));
+        }
+        return found;
     }
 
     double information(double n) const {  // of the split itself
@@ -179,8 +194,11 @@ template <typename C> class Grower {
         const double base = how.criterion == Criterion::gini ? whole / n : whole - sides.g(n);  // the worth of no split
         const int d = data.d();
         const int wanted = how.tried > 0 ? std::min(how.tried, d) : d;
+        const bool all = how.tried == 0 && how.criterion != Criterion::ratio;
+        const double enough = all ? sides.most(counts) - base - 1e-13 * n : std::numeric_limits<double>::infinity();
         int tried = 0;
         for (int k = 0; k < d && (tried < wanted || found.column < 0); ++k) {
+            if (found.column >= 0 && found.value >= enough) break;  // no column has a better one
             if (how.tried > 0) std::swap(columns[k], columns[k + static_cast<int>(random.next() % (d - k))]);
             tried += look(columns[k], counts, n, base, from, to, found);
         }
