@@ -22,6 +22,7 @@ from posteriori.kernels import (
     densities,
     families,
     margin,
+    members,
     mixture,
     naive,
     native,
@@ -32,7 +33,7 @@ from posteriori.kernels import (
     trees,
 )
 
-MODULES = (boosting, densities, families, margin, mixture, naive, neighbors, network, pairs, ridge, trees)
+MODULES = (boosting, densities, families, margin, members, mixture, naive, neighbors, network, pairs, ridge, trees)
 CLASSES = ("JunctionPlan", "JunctionState", "NumericColumns", "Curves")
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
@@ -266,8 +267,8 @@ def _trees(rng: np.random.Generator, kind: type) -> None:
         grown.truth(codes, y, [0.5, 2.0], bags, n_jobs=1)
         if bagged is None:
             grown.path_counts(codes, y, weights)
-    members = trees.grow_members(codes, [False, True, False], y, 2, weights, seeds, 1000, n_jobs=1)
-    members.sums(codes, trees.draw_bags(12, weights, seeds, n_jobs=1), n_jobs=1)
+    counted = members.grow_members(codes, [False, True, False], y, 2, weights, seeds, 1000, n_jobs=1)
+    counted.sums(codes, trees.draw_bags(12, weights, seeds, n_jobs=1), n_jobs=1)
 
     how = boosting.Boosting(tried=2, rounds=2, every=1)
     fold, three = (np.arange(12) % 3).astype(np.uint8), (np.arange(12) % 3).astype(np.uint32)

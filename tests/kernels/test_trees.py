@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from posteriori.kernels import native
 from posteriori.kernels.reference.trees import grow_tree, path_posterior
-from posteriori.kernels.trees import CRITERIA, Codes, draw_bags, grow_members, grow_trees
+from posteriori.kernels.trees import CRITERIA, Codes, draw_bags, grow_trees
 
 
 @st.composite
@@ -176,63 +176,3 @@ def test_a_tree_that_leads_upwards_is_refused():
         held[name][0] = at
         with pytest.raises(ValueError):
             type(tree)(**held).sums(codes, 1.0)
-
-
-def brute_member(codes, member, m, row, y):
-    """ln P(y) + Σ ln θ of one row, from the member's own tables."""
-    first = np.concatenate([[0], np.cumsum(codes.sizes)])
-    value = [
-        None if c >= s else int(member.values[m, f + c]) for c, s, f in zip(row.tolist(), codes.sizes, first.tolist())
-    ]
-    total, K = float(member.prior[m, y]), member.prior.shape[1]
-    for i, x in enumerate(value):
-        if x is None:
-            continue
-        V, at, shape = int(member.sizes[m, i]), int(member.starts[m, i]), []
-        given_ = []
-        for p in member.parents[m, i].tolist():
-            if p < 0 or value[p] is None:
-                break
-            at += int(np.prod(shape, dtype=int)) * V * K
-            shape.append(int(member.sizes[m, p]))
-            given_.append(value[p])
-        table = member.tables[at : at + int(np.prod(shape, dtype=int)) * V * K].reshape(*shape, V, K)
-        assert_allclose(np.exp(table).sum(axis=-2), 1.0, rtol=1e-5)
-        total += float(table[(*given_, x, y)])
-    return total
-
-
-@given(tables(most_rows=60), st.integers(0, 2**31))
-def test_members_say_what_their_tables_do(table, seed):
-    codes, y, K, w = table
-    seeds = np.random.default_rng(seed).integers(0, 2**63, 2).astype(np.uint64)
-    blank = [not named and size > 1 for named, size in zip(codes.named, codes.sizes)]
-    members = grow_members(codes, blank, y, K, w, seeds, 1 << 12)
-    rng = np.random.default_rng(seed)
-    asked = Codes(np.stack([rng.integers(0, s + 1, 6) for s in codes.sizes]).astype(codes.cells.dtype), *_rest(codes))
-    found, used = members.sums(asked)
-    assert (used == 2).all()
-    wanted = np.zeros((6, K))
-    for m in range(2):
-        logs = np.array([[brute_member(codes, members, m, row, k) for k in range(K)] for row in asked.cells.T])
-        p = np.exp(logs - logs.max(axis=1, keepdims=True))
-        wanted += p / p.sum(axis=1, keepdims=True)
-    assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
-    order = np.argsort(members.parents[0, :, 0] >= 0)  # no circle: a walk up ends
-    for i in order:
-        seen, todo = set(), [int(i)]
-        while todo:
-            j = todo.pop()
-            todo += [int(p) for p in members.parents[0, j] if p >= 0]
-            assert len(seen) < 100
-            assert j != int(i) or not seen
-            seen.add(j)
-
-
-def test_members_do_not_depend_on_threads():
-    rng = np.random.default_rng(1)
-    codes = Codes(rng.integers(0, 9, (6, 200)).astype(np.uint8), (9,) * 6, (False,) * 6)
-    seeds, y = np.arange(7, dtype=np.uint64), rng.integers(0, 3, 200).astype(np.uint32)
-    one, three = (native().grow_members(*codes.told, [0] * 6, y, 3, None, 1 << 12, seeds, t) for t in (1, 3))
-    for a, b in zip(one, three):
-        assert_array_equal(a, b)

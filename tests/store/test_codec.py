@@ -6,6 +6,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import json
 import math
 import uuid
 import zoneinfo
@@ -20,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 
 import posteriori as po
 from posteriori.errors import ModelFileError, NotStorable
-from posteriori.store.codec import Reader, Writer
+from posteriori.store.codec import Reader, Writer, narrowed
 from posteriori.store.container import Budget
 
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
@@ -166,6 +167,70 @@ def test_any_lists_come_back(value):
 )
 def test_any_dicts_come_back(value):
     assert same(back(value)[0], value)
+
+
+NARROW = {
+    "u1": [0, 255],
+    "i1": [-128, 127],
+    "u2": [0, 65_535],
+    "i2": [-32_768, 128],
+    "u4": [0, 2**32 - 1],
+    "i4": [-(2**31), 0],
+}
+
+
+@pytest.mark.parametrize("wide", ["i8", "u8", "f8", "i4", "u4", "f4", "i2", "u2", "f2"])
+@pytest.mark.parametrize("narrow", NARROW)
+def test_whole_numbers_are_written_as_narrow_as_they_fit(wide, narrow):
+    if not np.can_cast(narrow, wide) or np.dtype(narrow).itemsize >= np.dtype(wide).itemsize:
+        return
+    array = np.array(NARROW[narrow] * 32, wide)
+    writer, plain = Writer(), Writer(narrow=False)
+    text = writer.text(array)
+    assert (writer.arrays[0].dtype, writer.held) == (np.dtype(narrow), array.nbytes)
+    assert same(Reader(writer.arrays, Budget(10)).value(text), array)
+    plain.text(array)
+    assert (plain.arrays[0].dtype, plain.held) == (array.dtype, 0)
+
+
+@pytest.mark.parametrize("odd", [0.5, -0.0, np.nan, np.inf])
+@pytest.mark.parametrize("at", [0, 99])
+def test_floats_that_are_not_whole_stay_floats(odd, at):
+    array = np.ones(100)
+    array[at] = odd
+    assert narrowed(array) is array
+
+
+def test_narrow_arrays_take_memory_that_is_bounded():
+    """Beyond a sum they are no narrower than half of their width, which any file may be."""
+    array = np.zeros(1000, np.int64)
+    assert narrowed(array, 8000).dtype == np.uint8
+    assert narrowed(array, 7999).dtype == np.uint32
+    small = np.zeros(7, np.int64)
+    assert narrowed(small) is small  # what it would save is less than what says so
+    assert narrowed(np.zeros(8, np.int64)).dtype == np.uint8
+    writer = Writer()
+    writer._wider = 20_000
+    writer.text([array] * 3)
+    assert [a.dtype.name for a in writer.arrays] == ["uint8", "uint8", "uint32"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "wide"),
+    [("i1", "uint8"), ("i1", "uint64"), ("u1", "uint8"), ("u4", "float32"), ("i4", "int32"), ("f4", "float64")]
+    + [("u1", "complex128"), ("u1", 8), ("?", "int64"), ("u1", "O"), ("u8", "float64")],
+)
+def test_arrays_that_cannot_be_wider_are_refused(stored, wide):
+    text = json.dumps({"is": "array", "at": 0, "wide": wide})
+    with pytest.raises(ModelFileError):
+        Reader([np.zeros(3, stored)], Budget(1000)).value(text)
+
+
+def test_a_wider_array_is_paid_for():
+    text, array, budget = '{"is":"array","at":0,"wide":"float64"}', np.zeros(1 << 20, np.uint8), Budget(10)
+    budget.left = (8 << 20) - 1
+    with pytest.raises(ModelFileError, match="an array would take 8,388,608 bytes"):
+        Reader([array], budget).value(text)
 
 
 @given(hnp.arrays(st.sampled_from(["f8", "f4", "i8", "u2", "?", "M8[us]", "U3", "S2"]), hnp.array_shapes(min_side=0)))

@@ -187,25 +187,28 @@ def test_every_truncation_is_noticed():
 DATA = pathlib.Path(__file__).parent / "data"
 
 
-@pytest.mark.parametrize("name", ["naive", "tan", "risk"])
-def test_files_of_format_1_are_read(name):
-    model = po.load(DATA / f"{name}-1.posteriori")
+@pytest.mark.parametrize("name", ["naive", "tan", "forest", "risk"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_files_of_all_formats_are_read(name, number):
+    model = po.load(DATA / f"{name}-{number}.posteriori")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = model.predict_proba(ROWS)
-    np.testing.assert_allclose(found, json.loads((DATA / "posteriors-1.json").read_text())[name], rtol=1e-12)
-    assert describe(DATA / f"{name}-1.posteriori")["format"] == 1
+    np.testing.assert_allclose(found, json.loads((DATA / f"posteriors-{number}.json").read_text())[name], rtol=1e-12)
+    assert describe(DATA / f"{name}-{number}.posteriori")["format"] == number
+    assert len(written(model)) > 0  # what was written before can be written now
 
 
-def test_a_network_of_format_1_is_read():
-    assert po.load(DATA / "asia-1.posteriori") == po.networks.asia()
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_network_of_any_format_is_read(number):
+    assert po.load(DATA / f"asia-{number}.posteriori") == po.networks.asia()
 
 
 def test_another_format_says_what_to_do(monkeypatch):
-    monkeypatch.setattr("posteriori.store.file.FORMAT", 2)
+    monkeypatch.setattr("posteriori.store.file.FORMAT", 3)
     newer = written(po.NaiveBayes())
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=r"format 2 of posteriori .*; this one reads up to 1: install"):
+    with pytest.raises(ModelFileError, match=r"format 3 of posteriori .*; this one reads up to 2: install"):
         from_bytes(newer)
     monkeypatch.setattr("posteriori.store.file.FORMAT", 0)
     with pytest.raises(ModelFileError, match="no format 0"):
@@ -287,6 +290,16 @@ def test_a_large_vocabulary_loads_within_its_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < (64 << 20) + 3 * len(data)
+
+
+def test_arrays_are_written_wide_where_narrow_ones_would_take_too_much_memory(monkeypatch):
+    """A list of whole numbers takes forty bytes each, whatever it takes in the file."""
+    held = po.Schema.declare({"a": list(range(100, 200_100))})
+    narrow = b"".join(map(bytes, to_bytes(held)))
+    monkeypatch.setattr("posteriori.store.container.MEGABYTE", 100_000)
+    wide = b"".join(map(bytes, to_bytes(held)))
+    assert len(wide) > len(narrow) + 700_000
+    assert from_bytes(bytearray(wide)) == held
 
 
 def test_what_could_not_be_loaded_is_not_saved(monkeypatch):

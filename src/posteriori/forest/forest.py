@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval
 from ..arrays import Array, Floats
 from ..budget import memory_budget, refuse_over
 from ..estimator import generator
-from ..kernels.trees import Codes, Members, Trees
+from ..kernels.members import MemberCounts, Members
+from ..kernels.trees import Codes, Trees
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
 from ..table.schema import Schema
@@ -33,7 +34,7 @@ class Grown:
 
     coding: Coding
     schema: Schema
-    members: Members
+    members: MemberCounts | Members | None  # None where their exponent is 0; tables alone in files of an older format
     trees: Trees
     concentration: float
     prior: Floats
@@ -46,13 +47,12 @@ class Grown:
 
     def posterior(self, codes: Codes, n_jobs: int | None) -> Floats:
         """P(y|x)."""
-        asked: list[Callable[[], Floats]] = [
-            lambda: self.members.sums(codes, n_jobs=n_jobs)[0] / len(self.members),
-            lambda: self.trees.sums(codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees),
-        ]
-        silent = np.ones((codes.n, len(self.prior)))  # a part of exponent 0 need not be asked
-        parts = [part() if u > 0 else silent for part, u in zip(asked, self.exponents)]
-        return pooled(parts, self.prior, self.exponents, n_jobs)
+        said, also = (np.ones((codes.n, len(self.prior))) for _ in range(2))  # a part of exponent 0 need not be asked
+        if self.members is not None and self.exponents[0] > 0:
+            said = self.members.sums(codes, n_jobs=n_jobs)[0] / len(self.members)
+        if self.exponents[1] > 0:
+            also = self.trees.sums(codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees)
+        return pooled([said, also], self.prior, self.exponents, n_jobs)
 
 
 class BayesForest(GrownClassifier):
@@ -131,7 +131,8 @@ class BayesForest(GrownClassifier):
         answers[out] = pooled(parts, prior, u, jobs)
         if self.progress is not None:
             self.progress(len(seeds), len(seeds))
-        return Grown(coding, coding.with_classes(rows.schema), members, trees, c, prior, u), answers
+        kept = members if u[0] > 0 else None
+        return Grown(coding, coding.with_classes(rows.schema), kept, trees, c, prior, u), answers
 
     def _tell(self, before: int) -> Callable[[int], Any] | None:
         """What kernels call with how many they have done, where somebody listens."""

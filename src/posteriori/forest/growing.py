@@ -14,7 +14,8 @@ from ..bayes.ridge import BLOCK, MOST_ROWS, Linear, Points, fit_folds
 from ..budget import human, memory_budget, refuse_over
 from ..errors import MemoryBudgetError
 from ..kernels.boosting import Boosting
-from ..kernels.trees import Codes, Members
+from ..kernels.members import MemberCounts
+from ..kernels.trees import Codes
 from ..margin.waves import WAVES, Waves
 from ..table.rows import Rows
 from .coding import Coding
@@ -137,10 +138,10 @@ class Growing:
         self._need(self.n_members * member_tables(self.codes, self.K))
         seeds = rng.integers(0, 1 << 63, self.n_members, dtype=np.uint64)
 
-        def grown(own: Array, tell: Any) -> Members:
+        def grown(own: Array, tell: Any) -> MemberCounts:
             return grown_members(self.coding, self.codes, self.y, self.K, self.weights, own, self.n_jobs, tell)
 
-        def said(members: Members) -> Floats:
+        def said(members: MemberCounts) -> Floats:
             return said_by_members(members, self.codes, self.weights, seeds[: len(members)], self.n_jobs)
 
         first = min(FIRST, self.n_members)

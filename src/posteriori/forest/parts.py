@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..kernels.trees import Codes, Members, Trees, draw_bags, grow_members, grow_trees
+from ..kernels.members import MemberCounts, grow_members
+from ..kernels.trees import Codes, Trees, draw_bags, grow_trees
 from .coding import Coding
 
 CONCENTRATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # of trees
@@ -48,13 +49,15 @@ def tree_bytes(
 
 def grown_members(
     coding: Coding, codes: Codes, y: Array, K: int, weights: Floats | None, seeds: Array, n_jobs: int | None, tell: Tell
-) -> Members:
+) -> MemberCounts:
     """A kDB member of each seed."""
     most = max(WIDEST, A_ROW * codes.n)
     return grow_members(codes, coding.blank, y, K, weights, seeds, most, n_jobs, tell)
 
 
-def said_by_members(members: Members, codes: Codes, weights: Floats | None, seeds: Array, n_jobs: int | None) -> Floats:
+def said_by_members(
+    members: MemberCounts, codes: Codes, weights: Floats | None, seeds: Array, n_jobs: int | None
+) -> Floats:
     """S out of bag; the seeds are those of the members."""
     return _mean(*members.sums(codes, draw_bags(codes.n, weights, seeds, n_jobs), n_jobs))
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..bayes.ridge import BLOCK, Linear
-from ..kernels.trees import Codes, Members, Trees
+from ..kernels.members import MemberCounts, Members
+from ..kernels.trees import Codes, Trees
 from ..margin.waves import Waves
 from ..statistics.cuts import Cuts
 from ..table.frame import Frame
@@ -46,7 +47,7 @@ class Pool:
     exponents: Floats
     trees: Trees | None = None
     concentration: float = 1.0
-    members: Members | None = None
+    members: MemberCounts | Members | None = None  # tables alone in files of an older format
     rounds: Rounds | None = None
     points: Points | None = None
     linear: Linear | None = None

@@ -1,4 +1,4 @@
-"""Trees of counts, and kDB members of a forest: grown from coded rows, many at a time, and asked about others.
+"""Trees of counts: grown from coded rows, many at a time, and asked about others.
 
 Codes are a matrix [column, row] of bytes or 16-bit numbers: 0 … size − 1 of a column that is ordered, or of one whose
 values have names (`named`). A code that is not below its column's size is a value that training did not have.
@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays import Array, Floats, Ints
 from . import n_threads, native
 
-__all__ = ["CRITERIA", "Codes", "Members", "Trees", "draw_bags", "grow_members", "grow_trees"]
+__all__ = ["CRITERIA", "Codes", "Trees", "draw_bags", "grow_trees"]
 
 CRITERIA = ("entropy", "ratio", "gini")
 MOST_VALUES = 65_535  # of a column
@@ -167,59 +167,3 @@ def draw_bags(n: int, weights: Floats | None, seeds: Array, n_jobs: int | None =
     out = np.empty((len(seeds), -(-n // 64)), dtype=np.uint64)
     native().draw_bags(weights, seeds, n, out, n_threads(n_jobs, n * len(seeds) * 2))
     return out
-
-
-@dataclass(frozen=True, eq=False)
-class Members:
-    """kDB members: `values[m, cell]` a column's code as the member has it, `parents[m, j]` up to two, `tables` of ln θ.
-
-    Member m's tables of column j begin at starts[m, j]: ln θ[x, y], then [parent, x, y], then [parent, parent, x, y].
-    """
-
-    values: Array
-    sizes: Array
-    parents: Array
-    starts: Ints
-    tables: Array
-    prior: Array
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __add__(self, other: Members) -> Members:
-        starts = np.concatenate([self.starts, other.starts + len(self.tables)])
-        values, sizes, parents, _, tables, prior = (np.concatenate(both) for both in zip(self.held, other.held))
-        return Members(values, sizes, parents, starts, tables, prior)
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """As kernels take them."""
-        return self.values, self.sizes, self.parents, self.starts, self.tables, self.prior
-
-    def sums(self, codes: Codes, bags: Array | None = None, n_jobs: int | None = None) -> tuple[Floats, Array]:
-        """(Σ over members of P(y|x), how many answered); none that has the row in its bag."""
-        out, used = np.zeros((codes.n, self.prior.shape[1])), np.zeros(codes.n, dtype=np.uint32)
-        threads = n_threads(n_jobs, codes.cells.size * len(self) * 3)
-        native().member_sums(*codes.told, self.held, bags, out, used, threads)
-        return out, used
-
-
-def grow_members(
-    codes: Codes,
-    blank: Sequence[bool],
-    y: Array,
-    K: int,
-    weights: Floats | None,
-    seeds: Array,
-    most: int,
-    n_jobs: int | None = None,
-    tell: Callable[[int], Any] | None = None,
-) -> Members:
-    """A member for each seed, of n rows drawn in proportion to the weights; the tables of a column have `most` numbers.
-
-    `blank` says of which columns code 0 is a missing cell; `tell` hears now and then how many members are done.
-    """
-    threads = n_threads(n_jobs, codes.cells.size * len(seeds) * 20)
-    y = np.ascontiguousarray(y, dtype=np.uint32)
-    found = native().grow_members(*codes.told, [int(b) for b in blank], y, K, weights, most, seeds, threads, tell)
-    return Members(*found)

@@ -7,6 +7,7 @@
 | tuple, set, frozenset, dict | {"is": "tuple", "of": […]}, a dict as pairs |
 | 16 and more texts, numbers or booleans | {"is": "tuple", "as": "text", …}: an array, not JSON |
 | arrays | {"is": "array", "at": 3}; texts and objects {"is": "objects", …} |
+| whole numbers that fit into a narrower type | {"is": "array", "at": 3, "wide": "int64"} |
 | plain values (`plain`), our classes (`forms`) | {"is": "date", "of": "2024-01-01"}, {"is": "Counts", "table": …} |
 
 Reading is bottom up: `json` hands over every object as soon as it is closed, and it becomes its value there and then.
@@ -35,6 +36,8 @@ __all__ = ["Reader", "Writer"]
 NUMBER = 40  # bytes of a number and its place in a list
 BLOCK = 1 << 14  # texts made at a time
 MANY = 16  # items from which a list of one type is an array
+WIDER = 24 << 20  # bytes of arrays that are read wider than twice their width
+NARROW = [np.dtype(t) for t in ("u1", "i1", "u2", "i2", "u4", "i4")]
 LARGE = 1 << 14  # bits of a whole number: more digits than Python reads from a text
 BULK: dict[type, tuple[str, Any]] = {int: ("int", np.int64), float: ("float", np.float64), bool: ("bool", np.bool_)}
 BOXES: dict[str, Callable[[list[Any]], Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
@@ -52,9 +55,10 @@ class Writer:
     '{"is":"tuple","of":[1,{"is":"float","of":"inf"}]}'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, narrow: bool = True) -> None:
         self.arrays: list[Array] = []
-        self.held = 0  # bytes that a reader spends on lists
+        self.held = 0  # bytes that a reader spends on lists, and on arrays that are narrow in the file
+        self._wider = WIDER if narrow else None
         self._where: list[str] = []
 
     def text(self, value: Any) -> str:
@@ -153,7 +157,12 @@ class Writer:
             array, how = array.view(np.uint8), {**how, "as": dtype.str[1:]}
         if array.dtype.name not in DTYPES:
             return self._refuse(array, f"an array of {dtype}")
-        self.arrays.append(array)
+        stored = array if self._wider is None else narrowed(array, self._wider)
+        if self._wider is not None and stored is not array:
+            self.held += array.nbytes
+            self._wider -= array.nbytes if stored.itemsize * 2 < array.itemsize else 0
+            how = {"wide": array.dtype.name, **how}
+        self.arrays.append(stored)
         return {"is": "array", "at": len(self.arrays) - 1, **how}
 
 
@@ -258,16 +267,28 @@ class Reader:
         return found
 
     def _array(self, tag: str, fields: dict[str, Any]) -> Array:
-        order, as_ = fields.pop("order", None), fields.pop("as", None)
+        order, as_, wide = (fields.pop(name, None) for name in ("order", "as", "wide"))
         (at,) = take(tag, fields, "at")
         if type(at) is not int or not 0 <= at < len(self._arrays) or (array := self._arrays[at]) is None:
             raise ModelFileError(f"there is no array {at!r:.20}, or it is used twice")
         self._arrays[at] = None
+        if wide is not None:
+            array = self._widened(array, wide)
         if as_ is not None:
             array = _viewed(array, as_)
         if order is not None and (order != "F" or array.ndim < 2):
             raise ModelFileError(f"an array has no order {order!r:.20}")
         return array if order is None else array.T
+
+    def _widened(self, array: Array, wide: Any) -> Array:
+        """Whole numbers in the type that they have in a model."""
+        if not isinstance(wide, str) or wide not in DTYPES:
+            raise ModelFileError(f"{wide!r:.50} is no dtype")
+        dtype = np.dtype(wide)
+        if array.dtype.kind not in "iu" or dtype.itemsize <= array.itemsize or not np.can_cast(array.dtype, dtype):
+            raise ModelFileError(f"an array of {array.dtype} cannot be read as one of {wide}")
+        self._budget.spend(array.size * dtype.itemsize, "an array")
+        return array.astype(dtype)
 
     def _objects(self, tag: str, fields: dict[str, Any]) -> Array:
         shape, items = take(tag, fields, "shape", "of")
@@ -299,6 +320,32 @@ class Reader:
         if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
             raise ModelFileError("a sparse matrix has a cell in a column that is not there")
         return SPARSE[tag]((data, indices, indptr), shape=tuple(shape), copy=False)
+
+
+def narrowed(array: Array, wider: int = WIDER) -> Array:
+    """Whole numbers in the narrowest type that has them all, of half the width if they would take more than `wider`.
+
+    >>> [narrowed(np.array([0, most] * 9)).dtype.name for most in (255, -1, 256, 1 << 40)]
+    ['uint8', 'int8', 'uint16', 'int64']
+    """
+    kind, width = array.dtype.kind, array.itemsize
+    if kind not in "iuf" or array.nbytes < 64 or (kind == "f" and not _whole(array)):
+        return array
+    low, high = array.min(), array.max()
+    for dtype in NARROW:
+        most = np.iinfo(dtype)
+        fits = dtype.itemsize < width and np.can_cast(dtype, array.dtype) and most.min <= low and high <= most.max
+        if fits and (dtype.itemsize * 2 >= width or array.nbytes <= wider):
+            return array.astype(dtype)
+    return array
+
+
+def _whole(array: Array) -> bool:
+    """Whether floats are whole numbers, none of them a zero with a sign."""
+    for some in (array.ravel()[:64], array):  # most are not, and need not be read to the end
+        if not (np.isfinite(some).all() and (np.trunc(some) == some).all()):
+            return False
+    return not bool((np.signbit(array) & (array == 0)).any())
 
 
 def texts_take(text: Array, n: int) -> int:

@@ -17,7 +17,7 @@ from .summary import summary
 
 __all__ = ["FORMAT", "SUFFIX", "describe", "load", "save"]
 
-FORMAT = 1
+FORMAT = 2  # 1: no array is narrower in the file than in the model, and kDB members are tables
 SUFFIX = ".posteriori"
 Path = str | os.PathLike[str]
 
@@ -53,19 +53,19 @@ def to_bytes(model: Any) -> list[Any]:
             f"a model file holds estimators, networks and schemas of posteriori. Got {type(model).__qualname__!r} "
             f"instead{known or '.'}"
         )
-    writer = Writer()
-    text = writer.text(model)
-    head = {"format": FORMAT, "library": __version__, "class": type(model).__name__, "summary": summary(model)}
-    parts = list(pack(head, text, writer.arrays))
-    budget = Budget(sum(memoryview(part).nbytes for part in parts))
-    try:
-        budget.spend(len(parts[0]) + writer.held, "its lists")
-        budget.spend_text(text, "its JSON")
-    except ModelFileError as error:
-        raise NotStorable(
-            f"this model could not be loaded again within the memory that a file may take: {error}"
-        ) from None
-    return parts
+    for narrow in (True, False):  # a smaller file may take less memory
+        writer = Writer(narrow)
+        text = writer.text(model)
+        head = {"format": FORMAT, "library": __version__, "class": type(model).__name__, "summary": summary(model)}
+        parts = list(pack(head, text, writer.arrays))
+        budget = Budget(sum(memoryview(part).nbytes for part in parts))
+        try:
+            budget.spend(len(parts[0]) + writer.held, "its lists")
+            budget.spend_text(text, "its JSON")
+            return parts
+        except ModelFileError as error:
+            why = str(error)
+    raise NotStorable(f"this model could not be loaded again within the memory that a file may take: {why}")
 
 
 def load(path: Path) -> Any:

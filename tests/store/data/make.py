@@ -8,6 +8,7 @@ import pathlib
 import numpy as np
 
 import posteriori as po
+from posteriori.store.file import FORMAT
 
 HERE = pathlib.Path(__file__).parent
 ROWS = {"sky": ["blue", "grey", None, "green"], "wind": [1.0, -0.5, 2.0, None], "warm": [True, False, True, True]}
@@ -21,6 +22,7 @@ def models():
     return {
         "naive": po.NaiveBayes(density="gaussian").fit(X, y),
         "tan": po.TAN(cuts="quantile", bins=2).fit(X, y),
+        "forest": po.BayesForest(n_trees=4, n_members=2, random_state=4).fit(X, y),
         "risk": po.RiskClassifier(po.AODE(min_frequency=1), loss={"in": 1, "out": 4}, reject=0.9).fit(X, y),
     }
 
@@ -28,7 +30,7 @@ def models():
 if __name__ == "__main__":
     said = {}
     for name, model in models().items():
-        po.save(model, HERE / f"{name}-1.posteriori")
+        po.save(model, HERE / f"{name}-{FORMAT}.posteriori")
         said[name] = model.predict_proba(ROWS).tolist()
-    po.save(po.networks.asia(), HERE / "asia-1.posteriori")
-    (HERE / "posteriors-1.json").write_text(json.dumps(said, indent=1))
+    po.save(po.networks.asia(), HERE / f"asia-{FORMAT}.posteriori")
+    (HERE / f"posteriors-{FORMAT}.json").write_text(json.dumps(said, indent=1))

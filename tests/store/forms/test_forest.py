@@ -10,6 +10,7 @@ import pytest
 
 import posteriori as po
 from posteriori.errors import ModelFileError
+from posteriori.forest.forest import Grown
 from posteriori.kernels.trees import MOST_VALUES, Trees
 from posteriori.store.forms import form_of
 
@@ -37,7 +38,18 @@ def test_the_children_of_a_node_come_after_it_and_exist(child):
 def forest() -> po.BayesForest:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
-    return po.BayesForest(n_trees=2, n_members=2, random_state=0).fit(X, np.arange(60) % 3)
+    return all_asked(po.BayesForest(n_trees=2, n_members=2, random_state=0).fit(X, X[:, 0] > 0))
+
+
+def all_asked(model: po.BayesForest) -> po.BayesForest:
+    assert model.grown_.members is not None
+    model.grown_ = dataclasses.replace(model.grown_, exponents=np.array([1.0, 1.0, 0.0]))
+    return model
+
+
+def of_tables(grown: Grown) -> Grown:
+    """As files of format 1 have it: members are tables."""
+    return dataclasses.replace(grown, members=grown.members.opened())
 
 
 @pytest.mark.parametrize(
@@ -53,7 +65,7 @@ def forest() -> po.BayesForest:
 )
 def test_what_a_forest_says_has_sums_that_are_numbers(part, change, said):
     model = forest()
-    grown = dataclasses.replace(model.grown_, exponents=np.array([1.0, 1.0, 0.0]))  # all parts are asked
+    grown = of_tables(model.grown_)
     made = judged(grown if part is None else grown.members, change, said)
     if made is not None:
         grown = made if part is None else remade(grown, {part: made})
@@ -78,7 +90,7 @@ LABELS = np.where(np.linspace(-2, 2, 60) > 0.5, 0, np.arange(60) % 3)
 
 @cache
 def mixed():
-    return po.BayesForest(n_trees=2, n_members=2, random_state=0).fit(MIXED, LABELS)
+    return all_asked(po.BayesForest(n_trees=2, n_members=2, random_state=0).fit(MIXED, LABELS))
 
 
 @cache
@@ -109,6 +121,11 @@ def inner(part, **change):
     }
 
 
+def told(coding):
+    """As files of format 1 have it."""
+    return {"schema": coding.schema, "cuts": coding.cuts, "blank": coding.blank, "ends": GONE}
+
+
 CODING = [
     (lambda c: {"cuts": c.cuts[:1]}, "there must be cuts of all columns"),
     (lambda c: {"blank": c.blank[:1]}, "there must be cuts of all columns"),
@@ -130,8 +147,61 @@ CODING = [
 
 
 @pytest.mark.parametrize(("change", "said"), CODING, ids=map(str, range(len(CODING))))
+def test_a_coding_with_all_its_values(change, said):
+    judged(mixed().grown_.coding, lambda c: told(c) | change(c), said)
+
+
+BINS = "the values of column 'x' must be its bins"
+SHORT = [
+    ({}, None),
+    ({"cuts": GONE}, "must have a schema, cuts and blank"),
+    ({"ends": GONE}, "must say where those of each end"),
+    (lambda c: {"cuts": c.cuts}, "must say where those of each end"),
+    ({"ends": np.array([59])}, "there must be cuts of all columns"),
+    ({"ends": np.array([59, 60])}, "there must be cuts of all columns"),
+    ({"ends": np.array([58, 59])}, "column 'w': cuts of other columns"),
+    ({"ends": np.array([60, 59])}, "column 'w': cuts of other columns"),
+    (lambda c: {"cuts": c.cuts[0][::-1].copy()}, "the cuts of column 'x' must rise"),
+    (columns(lambda cs: cs), BINS),
+    ({"cuts": np.arange(255.0), "ends": np.array([255, 255])}, None),
+    ({"cuts": np.arange(256.0), "ends": np.array([256, 256])}, "column 'x': cuts of other columns"),
+    ({"blank": (True,)}, "there must be cuts of all columns"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), SHORT, ids=map(str, range(len(SHORT))))
 def test_a_coding(change, said):
-    judged(mixed().grown_.coding, change, said)
+    coding = mixed().grown_.coding
+    assert len(coding.cuts[0]) == 59
+    made = judged(coding, change, said)
+    if made is not None:
+        bins = tuple(range(len(made.cuts[0]) + 1))
+        assert (made.schema["x"].values, made.schema["x"].declared) == (bins, frozenset(bins))
+        assert made.schema["w"] == coding.schema["w"]
+        assert made.cuts[1] is None
+
+
+def test_values_that_are_not_declared_bins_are_told():
+    """No coding of ours, but one can be made: it comes back as it was."""
+    coding = mixed().grown_.coding
+    odd = dataclasses.replace(coding.schema["x"], declared=frozenset())
+    held = dataclasses.replace(coding, schema=dataclasses.replace(coding.schema, columns=(odd, coding.schema["w"])))
+    assert remade(held).schema["x"].declared == frozenset()
+    wide = dataclasses.replace(odd, values=tuple(range(301)), declared=frozenset(range(301)))
+    schema = dataclasses.replace(coding.schema, columns=(wide, coding.schema["w"]))
+    assert remade(dataclasses.replace(coding, schema=schema, cuts=(np.arange(300.0), None))).schema["x"] == wide
+
+
+@pytest.mark.parametrize("part", [lambda: mixed().grown_, lambda: single().statistics_], ids=["forest", "tree"])
+def test_a_schema_is_written_once(part):
+    held = part()
+    fields = form_of(type(held)).take(held)
+    assert fields["schema"].columns == ()
+    made = remade(held)
+    assert made.schema == held.schema
+    assert made.schema.columns is made.coding.schema.columns
+    noted = dataclasses.replace(held, schema=dataclasses.replace(held.schema, notes=("read twice",)))
+    assert remade(noted).schema.notes == ("read twice",)
 
 
 def no_starts(held):
@@ -185,14 +255,15 @@ GROWN = [
     (columns(lambda cs: cs[::-1]), "the columns of a forest must be those of its coding"),
     (inner("trees", counts=lambda c: c.astype(np.float64)), "trees of other classes"),
     (inner("trees", counts=lambda c: c[:, :2]), "trees of other classes"),
-    (inner("members", prior=lambda p: p[:, :2]), "members of other classes"),
     (inner("trees", counts=lambda c: -c), "counts must not be negative"),
     (inner("trees", column=lambda c: np.where(c == 1, 2, c).astype(np.int32)), "a question must be of a column"),
     (at_trees(lambda t: asks_measured(t, 10**6)), VALUES),
     (at_trees(lambda t: asks_named(t, 2**31 - 1)), VALUES),
-    (inner("members", sizes=lambda s: s[:, :1]), "members of other columns"),
-    (inner("members", values=lambda v: v[:, :-1]), "members of other values"),
-    (inner("members", values=lambda v: np.full_like(v, 2**16 - 1)), "a member has no such value"),
+    (inner("members", prior=lambda p: p[:, :2]), "members of other classes"),
+    (inner("members", codes=lambda c: c[:1]), "members of other columns or values"),
+    (inner("members", codes=lambda c: c + 1), "members of other columns or values"),
+    ({"members": None}, "members that count for something must be there"),
+    ({"members": None, "exponents": np.array([0.0, 1.0, 0.0])}, None),
     ({"prior": np.array([0.5, 0.5])}, "a prior must sum to one"),
     ({"prior": np.array([0.5, 0.5, 1e-8])}, "a prior must sum to one"),
     ({"prior": np.array([0.5, 0.5, 1e-10])}, None),
@@ -208,6 +279,59 @@ def test_a_grown_forest(change, said):
     if made is not None:
         answered = remade(mixed(), {"grown_": made}).predict_proba(MIXED)
         assert np.allclose(answered.sum(axis=1), 1)
+
+
+OLDER = [
+    ({}, None),
+    (inner("members", prior=lambda p: p[:, :2]), "members of other classes"),
+    (inner("members", sizes=lambda s: s[:, :1]), "members of other columns"),
+    (inner("members", values=lambda v: v[:, :-1]), "members of other values"),
+    (inner("members", values=lambda v: np.full_like(v, 2**16 - 1)), "a member has no such value"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), OLDER, ids=map(str, range(len(OLDER))))
+def test_a_forest_whose_members_are_tables(change, said):
+    made = judged(of_tables(mixed().grown_), change, said)
+    if made is not None:
+        answered = remade(mixed(), {"grown_": made}).predict_proba(MIXED)
+        assert np.array_equal(answered, mixed().predict_proba(MIXED))
+
+
+COUNTS = [
+    ({}, None),
+    *((lambda m, n=n: {n: getattr(m, n)[:1]}, PARTS) for n in ("sizes", "parents", "cut_ends", "cell_ends", "prior")),
+    (lambda m: {"parents": m.parents[:, :, :1]}, PARTS),
+    (lambda m: {"codes": m.codes[:1]}, PARTS),
+    (
+        lambda m: (
+            {n: getattr(m, n)[:0] for n in ("sizes", "cuts", "parents", "cells", "prior")}
+            | {n: getattr(m, n)[:1] for n in ("cut_ends", "cell_ends")}
+        ),
+        "there must be members",
+    ),
+    (edge("codes", 0, MOST_VALUES + 1), "must have fewer values"),
+    (edge("codes", 0, 0), "MemberCounts.codes must be"),
+    (edge("sizes", (0, 0), 0), "MemberCounts.sizes must be"),
+    (edge("parents", (0, 0, 0), -1), "MemberCounts.parents must be"),
+    (edge("prior", (0, 0), -1.1e30), "sums that are numbers"),
+    ({"drawn": -1}, "MemberCounts.drawn must be"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), COUNTS, ids=map(str, range(len(COUNTS))))
+def test_counts_of_members(change, said):
+    judged(mixed().grown_.members, change, said)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"drawn": 59}, "those of the rows"), (lambda m: {"codes": m.codes[::-1].copy()}, "codes as values|with a code")],
+)
+def test_counts_that_the_kernel_refuses(change, said):
+    """All of them are in `test_members`; a file that has them is refused by name."""
+    with pytest.raises(ValueError, match=said):
+        remade(mixed().grown_.members, change)
 
 
 MEMBERS = [
@@ -233,7 +357,7 @@ MEMBERS = [
 
 @pytest.mark.parametrize(("change", "said"), MEMBERS, ids=map(str, range(len(MEMBERS))))
 def test_members(change, said):
-    judged(mixed().grown_.members, change, said)
+    judged(mixed().grown_.members.opened(), change, said)
 
 
 OF_ONE = [

@@ -37,7 +37,7 @@ _TAGS = {
     "margins": ("SVC", "SVR", "LinearSVC", "Kernel", "KernelSpec", "Part", "Expansion"),
     "neighbors": ("KDTree", "KNeighborsClassifier", "KNeighborsRegressor", "Space", "Mixed"),
     "networks": ("Dag", "BayesNet", "HybridNet", "BayesNetClassifier", "Smoothing"),
-    "forest": ("BayesTree", "BayesForest", "Coding", "Trees", "TreeCounts", "Members", "Grown"),
+    "forest": ("BayesTree", "BayesForest", "Coding", "Trees", "TreeCounts", "Members", "MemberCounts", "Grown"),
     "boosted": ("BoostedBayes", "Rounds", "Summed"),
     "auto": ("AutoBayes", "Pool", "PoolPart", "Points", "Linear", "Waves"),
     "decisions": ("Loss", "RiskClassifier", "FrozenEstimator"),

@@ -14,7 +14,7 @@ from ...forest.points import Points
 from ...forest.pooled import Pool, PoolPart
 from ...margin.waves import Waves
 from .boosted import rounds_fit
-from .forest import FRESH, LEARNED, counted, fits, member_fits, of_table
+from .forest import FRESH, LEARNED, coded, counted, fits, member_fits, of_table
 from .form import estimator, finite, floats, ints, need, needs, of, real, small, text, tuple_of, value, word
 from .form import nothing as none
 
@@ -61,8 +61,7 @@ def _pool(held: Pool) -> None:
         counted(held.trees)
         fits(held.trees, coding)
     if held.members is not None:
-        need(held.members.prior.shape[1] == K, "members of other classes")
-        member_fits(held.members, coding)
+        member_fits(held.members, coding, K)
     if held.rounds is not None:
         rounds_fit(held.rounds, coding, K)
     need((held.points is None) == (held.linear is None and held.curved is None), "linear models must have points")
@@ -90,22 +89,24 @@ FORMS: dict[str, Any] = {
         value(Linear, _linear, B=floats(2), b=floats(1), penalty=finite),
         value(Waves, _waves, omega=floats(2), phase=floats(1)),
         value(PoolPart, part=word(*PARTS), loss=real, exponent=finite, seconds=real, note=text),
-        value(
-            Pool,
-            _pool,
-            coding=of("Coding"),
-            schema=of("Schema"),
-            names=tuple_of(word(*PARTS)),
-            prior=floats(1, 0),
-            exponents=floats(1),
-            trees=of("Trees") | none,
-            concentration=finite,
-            members=of("Members") | none,
-            rounds=of("Rounds") | none,
-            points=of("Points") | none,
-            linear=of("Linear") | none,
-            waves=of("Waves") | none,
-            curved=of("Linear") | none,
+        coded(
+            value(
+                Pool,
+                _pool,
+                coding=of("Coding"),
+                schema=of("Schema"),
+                names=tuple_of(word(*PARTS)),
+                prior=floats(1, 0),
+                exponents=floats(1),
+                trees=of("Trees") | none,
+                concentration=finite,
+                members=of("MemberCounts", "Members") | none,
+                rounds=of("Rounds") | none,
+                points=of("Points") | none,
+                linear=of("Linear") | none,
+                waves=of("Waves") | none,
+                curved=of("Linear") | none,
+            )
         ),
         estimator(
             AutoBayes,

@@ -7,7 +7,7 @@ import numpy as np
 from ...forest.boosted import BoostedBayes, Summed
 from ...forest.coding import Coding
 from ...forest.rounds import FOLDS, Rounds
-from .forest import FRESH, LARGEST, LEARNED, fits, of_table
+from .forest import FRESH, LARGEST, LEARNED, coded, fits, of_table
 from .form import estimator, floats, natural, need, needs, numbers, of, real, small, value
 
 
@@ -54,14 +54,16 @@ FORMS = {
             gains=floats(1, 0),
             losses=floats(1, 0),
         ),
-        value(
-            Summed,
-            _summed,
-            coding=of("Coding"),
-            schema=of("Schema"),
-            rounds=of("Rounds"),
-            prior=floats(1, 0),
-            exponents=floats(1),
+        coded(
+            value(
+                Summed,
+                _summed,
+                coding=of("Coding"),
+                schema=of("Schema"),
+                rounds=of("Rounds"),
+                prior=floats(1, 0),
+                exponents=floats(1),
+            )
         ),
         estimator(
             BoostedBayes,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,11 +13,14 @@ from ...forest.coding import Coding
 from ...forest.counts import TreeCounts
 from ...forest.forest import BayesForest, Grown
 from ...forest.tree import BayesTree
-from ...kernels.trees import MOST_VALUES, Members, Trees
+from ...kernels.members import MemberCounts, Members
+from ...kernels.trees import MOST_VALUES, Trees
 from ...smoothing import MOST_SMOOTHING
 from ...statistics.cuts import MEASURED
 from ...table.encode import Seen
+from ...table.schema import Column, Schema
 from .form import (
+    Form,
     array,
     estimator,
     finite,
@@ -34,7 +40,65 @@ from .form import (
 )
 from .form import nothing as none
 
+MOST_CUTS = 255  # of a column whose bins are not told one by one
 LARGEST = 1e30  # of what a table or a tree of floats says: sums over all of them are numbers
+
+
+@cache
+def _bins(cuts: int) -> tuple[tuple[int, ...], frozenset[int]]:
+    """The bins between so many cuts, all of them declared; columns share them."""
+    bins = tuple(range(cuts + 1))
+    return bins, frozenset(bins)
+
+
+def _take_coding(held: Coding) -> dict[str, Any]:
+    """Cuts in one array; the values of measured columns are their bins, and need not be told."""
+    columns, blank = held.schema.columns, held.blank
+    cut = [(column, cuts) for column, cuts in zip(columns, held.cuts) if cuts is not None]
+    if any(len(cuts) > MOST_CUTS or (c.values, c.declared) != _bins(len(cuts)) for c, cuts in cut):
+        return {"schema": held.schema, "cuts": held.cuts, "blank": blank}
+    told = tuple(c if cuts is None else Column(c.name, c.kind) for c, cuts in zip(columns, held.cuts))
+    return {
+        "schema": replace(held.schema, columns=told),
+        "cuts": np.concatenate([np.zeros(0), *(cuts for _, cuts in cut)]),
+        "ends": np.cumsum([0 if cuts is None else len(cuts) for cuts in held.cuts], dtype=np.int64),
+        "blank": blank,
+    }
+
+
+def _build_coding(fields: dict[str, Any]) -> Coding:
+    names = {"schema", "cuts", "blank"}
+    need(set(fields) - {"ends"} == names, "a Coding must have a schema, cuts and blank")
+    schema, cuts, blank = fields["schema"], fields["cuts"], fields["blank"]
+    need(isinstance(cuts, tuple) == ("ends" not in fields), "cuts of all columns must say where those of each end")
+    if isinstance(cuts, tuple):
+        return Coding(schema, cuts, blank)
+    begins, columns, held = [0, *fields["ends"].tolist()], list[Column](), list[Any]()
+    need(len(begins) == len(schema) + 1 and begins[-1] == len(cuts), "there must be cuts of all columns")
+    for column, (a, b) in zip(schema.columns, pairwise(begins)):
+        measured, name = column.kind in MEASURED, f"column {column.name!r:.50}"
+        need(0 <= b - a <= (MOST_CUTS if measured else 0), f"{name}: cuts of other columns")
+        need(not (measured and column.values), f"the values of {name} must be its bins")
+        columns.append(Column(column.name, column.kind, *_bins(b - a)) if measured else column)
+        held.append(cuts[a:b] if measured else None)
+    return Coding(replace(schema, columns=tuple(columns)), tuple(held), blank)
+
+
+def coded(form: Form) -> Form:
+    """The form of a value with a `coding`, of whose schema the file has what the coding has not."""
+
+    def take(held: Any) -> dict[str, Any]:
+        fields, schema, own = form.take(held), held.schema, held.coding.schema
+        alike = all(getattr(schema, f) == getattr(own, f) for f in ("columns", "target", "notes", "reading"))
+        return fields | ({"schema": replace(schema, columns=())} if alike else {})
+
+    def build(fields: dict[str, Any]) -> Any:
+        schema, coding = fields.get("schema"), fields.get("coding")
+        if isinstance(schema, Schema) and isinstance(coding, Coding) and not schema.columns:
+            fields = fields | {"schema": coding.with_classes(schema)}
+        return form.build(fields)
+
+    return replace(form, take=take, build=build)
 
 
 def _coding(held: Coding) -> None:
@@ -112,8 +176,21 @@ def _members(held: Members) -> None:
     need(small(LARGEST, held.tables, held.prior), "what members say must have sums that are numbers")
 
 
-def member_fits(members: Members, coding: Coding) -> None:
-    """Members of these columns and values."""
+def _member_counts(held: MemberCounts) -> None:
+    M, d, K = len(held.sizes), len(held.codes), held.prior.shape[1]
+    shapes = held.sizes.shape, held.parents.shape, held.cut_ends.shape, held.cell_ends.shape, held.prior.shape
+    need(shapes == ((M, d), (M, d, 2), (M + 1,), (M + 1,), (M, K)), "a member must have all its parts")
+    need(M and d and K, "there must be members of some columns and classes")
+    need((held.codes <= MOST_VALUES).all(), "a member's column must have fewer values")
+    need(small(LARGEST, held.prior), "what members say must have sums that are numbers")
+    _ = held.room  # the kernel reads all counts, and says what does not fit
+
+
+def member_fits(members: MemberCounts | Members, coding: Coding, K: int) -> None:
+    """Members of these columns, values and classes."""
+    need(members.prior.shape[1] == K, "members of other classes")
+    if isinstance(members, MemberCounts):
+        return need(members.codes.tolist() == list(coding.sizes), "members of other columns or values")
     cells, sizes = np.cumsum([0, *coding.sizes]), members.sizes
     need(sizes.shape[1] == len(coding.sizes), "members of other columns")
     need(members.values.shape[1] == cells[-1], "members of other values")
@@ -124,13 +201,14 @@ def _grown(held: Grown) -> None:
     K, coding = len(held.schema.classes), held.coding
     need(held.schema.columns == coding.schema.columns, "the columns of a forest must be those of its coding")
     need(held.trees.counts.dtype == np.float32 and held.trees.counts.shape[1] == K, "trees of other classes")
-    need(held.members.prior.shape[1] == K, "members of other classes")
     counted(held.trees)
     fits(held.trees, coding)
-    member_fits(held.members, coding)
+    if held.members is not None:
+        member_fits(held.members, coding, K)
     need(held.concentration >= 0, "a concentration must not be negative")
     need(held.prior.shape == (K,) and abs(held.prior.sum() - 1) < 1e-9, "a prior must sum to one")
     need(held.exponents.shape == (3,) and (np.abs(held.exponents) <= 4).all(), "there must be three exponents")
+    need(held.members is not None or not held.exponents[0] > 0, "members that count for something must be there")
 
 
 def _forest(model: BayesForest) -> None:
@@ -166,7 +244,19 @@ FRESH = {"_seen": Seen}  # what the last rows lacked is no part of a model
 FORMS = {
     form.tag: form
     for form in (
-        value(Coding, _coding, schema=of("Schema"), cuts=tuple_of(floats(1) | none), blank=tuple_of(flag)),
+        Form(
+            "Coding",
+            Coding,
+            {
+                "schema": of("Schema"),
+                "cuts": tuple_of(floats(1) | none) | floats(1),
+                "ends": ints(1, 0),
+                "blank": tuple_of(flag),
+            },
+            _take_coding,
+            _build_coding,
+            _coding,
+        ),
         value(
             Trees,
             _trees,
@@ -178,7 +268,7 @@ FORMS = {
             counts=numbers("fd", 2),
             bits=numbers("LQ", 1),
         ),
-        value(TreeCounts, _counts, coding=of("Coding"), schema=of("Schema"), tree=of("Trees"), decayed=flag),
+        coded(value(TreeCounts, _counts, coding=of("Coding"), schema=of("Schema"), tree=of("Trees"), decayed=flag)),
         value(
             Members,
             _members,
@@ -190,15 +280,30 @@ FORMS = {
             prior=numbers("f", 2),
         ),
         value(
-            Grown,
-            _grown,
-            coding=of("Coding"),
-            schema=of("Schema"),
-            members=of("Members"),
-            trees=of("Trees"),
-            concentration=finite,
-            prior=floats(1, 0),
-            exponents=floats(1),
+            MemberCounts,
+            _member_counts,
+            codes=ints(1, 1),
+            sizes=numbers("i", 2, 1),
+            cuts=numbers("H", 1),
+            parents=numbers("i", 3, 0),
+            cells=numbers("B", 1),
+            cut_ends=ints(1, 0),
+            cell_ends=ints(1, 0),
+            prior=numbers("f", 2),
+            drawn=natural(),
+        ),
+        coded(
+            value(
+                Grown,
+                _grown,
+                coding=of("Coding"),
+                schema=of("Schema"),
+                members=of("MemberCounts", "Members") | none,
+                trees=of("Trees"),
+                concentration=finite,
+                prior=floats(1, 0),
+                exponents=floats(1),
+            )
         ),
         estimator(
             BayesForest,

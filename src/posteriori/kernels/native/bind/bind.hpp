@@ -27,6 +27,7 @@ void bind_neighbors(nb::module_& m);
 void bind_network(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_trees(nb::module_& m);
+void bind_members(nb::module_& m);
 void bind_boosting(nb::module_& m);
 
 // A read-only array of any strides, and a C-contiguous one. Bind every argument with .noconvert().

@@ -25,5 +25,6 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     bind_network(m);
     bind_sampling(m);
     bind_trees(m);
+    bind_members(m);
     bind_boosting(m);
 }

@@ -1,123 +1,12 @@
 #include "trees.hpp"
 
 #include "threads.hpp"
-#include "trees/members.hpp"
 #include "watch.hpp"
 
 namespace {
 
 using namespace coded;
 using posteriori::Growth;
-using posteriori::Member;
-using posteriori::Members;
-
-std::vector<std::int64_t> first_cells(const Ints& sizes) {
-    std::vector<std::int64_t> first{0};
-    for (const auto size : sizes) first.push_back(first.back() + size);
-    return first;
-}
-
-// The members' arrays as `kernels.trees` has them: every value, parent and table where it should be.
-struct HeldMembers {
-    InC<std::uint16_t, 2> values;
-    InC<std::int32_t, 2> sizes;
-    InC<std::int32_t, 3> parents;
-    InC<std::int64_t, 2> starts;
-    InC<float, 1> tables;
-    InC<float, 2> prior;
-
-    explicit HeldMembers(const nb::tuple& t)
-        : values(nb::cast<InC<std::uint16_t, 2>>(t[0], false)), sizes(nb::cast<InC<std::int32_t, 2>>(t[1], false)),
-          parents(nb::cast<InC<std::int32_t, 3>>(t[2], false)), starts(nb::cast<InC<std::int64_t, 2>>(t[3], false)),
-          tables(nb::cast<InC<float, 1>>(t[4], false)), prior(nb::cast<InC<float, 2>>(t[5], false)) {}
-
-    Members members(const std::vector<std::int64_t>& first) const {
-        const std::size_t M = values.shape(0), d = first.size() - 1, K = prior.shape(1);
-        need(values.shape(1) == static_cast<std::size_t>(first[d]) && sizes.shape(0) == M && sizes.shape(1) == d && parents.shape(0) == M &&
-                 parents.shape(1) == d && parents.shape(2) == 2 && starts.shape(0) == M && starts.shape(1) == d + 1 && prior.shape(0) == M && K > 0,
-             "a member has all its parts");
-        std::int64_t end = 0;
-        for (std::size_t t = 0; t < M; ++t) {
-            const std::int32_t *V = sizes.data() + t * d, *above = parents.data() + t * 2 * d;
-            const std::int64_t* from = starts.data() + t * (d + 1);
-            need(from[0] == end, "tables lie end to end");
-            for (std::size_t j = 0; j < d; ++j) {
-                need(V[j] > 0 && V[j] <= 65536, "a column has 1 to 65536 values");
-                for (std::int64_t c = first[j]; c < first[j + 1]; ++c)
-                    need(values.data()[t * first[d] + c] < V[j] || values.data()[t * first[d] + c] == posteriori::NONE, "no such value");
-                double room = static_cast<double>(V[j]) * K, rung = room;
-                for (int l = 0; l < 2 && above[2 * j + l] >= 0; ++l) {
-                    need(static_cast<std::size_t>(above[2 * j + l]) < d, "no such parent");
-                    room += rung *= V[above[2 * j + l]];
-                }
-                need(static_cast<double>(from[j + 1] - from[j]) == room, "a column has the tables of its parents");
-            }
-            end = from[d];
-        }
-        need(end == static_cast<std::int64_t>(tables.shape(0)), "tables lie end to end");
-        return {M, values.data(), sizes.data(), parents.data(), starts.data(), tables.data(), prior.data(), static_cast<int>(K)};
-    }
-};
-
-template <typename C> void bind_members(nb::module_& m) {
-    m.def(
-        "grow_members",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const Flags& blank, const Classes& y, int K, const Numbers& weights,
-           std::size_t most, const InC<std::uint64_t, 1>& seeds, int threads, const nb::object& tell) {
-            const auto rows = rows_of<C>(codes, sizes, named, true);
-            need_classes(y, rows.n, K);
-            need(blank.size() == sizes.size(), "a word on missing cells a column is needed");
-            const auto running = running_sums(weights, rows.n);
-            const auto first = first_cells(sizes);
-            const std::size_t d = sizes.size(), M = seeds.shape(0);
-            std::vector<double> weight(first[d], 0.0);
-            for (std::size_t j = 0; j < d; ++j)
-                for (std::size_t r = 0; r < rows.n; ++r) weight[first[j] + rows.column(static_cast<int>(j))[r]] += weights ? weights->data()[r] : 1.0;
-            std::vector<Member> grown(M);
-            std::atomic<std::size_t> done{0};
-            {
-                nb::gil_scoped_release release;
-                posteriori::Watch watch(ending(tell, done));
-                posteriori::parallel_for(M, threads, [&](std::size_t t) {
-                    watch();
-                    std::vector<double> bag(rows.n);
-                    posteriori::draw_bag(rows.n, weights ? running.data() : nullptr, seeds.data()[t], bag.data());
-                    grown[t] = posteriori::grow_member<C>(rows, blank.data(), first.data(), weight.data(), y.data(), K, bag.data(), most,
-                                                          seeds.data()[t]);
-                    ++done;
-                });
-            }
-            Member all;
-            for (auto& one : grown) {
-                const auto join = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-                for (auto& start : one.starts) start += static_cast<std::int64_t>(all.tables.size());
-                join(all.values, one.values), join(all.sizes, one.sizes), join(all.parents, one.parents), join(all.starts, one.starts);
-                join(all.tables, one.tables), join(all.prior, one.prior);
-                one = {};
-            }
-            const std::size_t room = all.tables.size();
-            return nb::make_tuple(owned(std::move(all.values), {M, static_cast<std::size_t>(first[d])}), owned(std::move(all.sizes), {M, d}),
-                                  owned(std::move(all.parents), {M, d, 2}), owned(std::move(all.starts), {M, d + 1}),
-                                  owned(std::move(all.tables), {room}), owned(std::move(all.prior), {M, static_cast<std::size_t>(K)}));
-        },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("blank"), nb::arg("y").noconvert(), nb::arg("K"),
-        nb::arg("weights").noconvert().none(), nb::arg("most"), nb::arg("seeds").noconvert(), nb::arg("threads"), nb::arg("tell") = nb::none());
-    m.def(
-        "member_sums",
-        [](const InC<C, 2>& codes, const Ints& sizes, const Flags& named, const nb::tuple& held, const Bits& bags, OutC<double, 2> out,
-           OutC<std::uint32_t, 1> used, int threads) {
-            const auto rows = rows_of<C>(codes, sizes, named, false);
-            const auto first = first_cells(sizes);
-            const HeldMembers kept(held);
-            const Members members = kept.members(first);
-            need(used.shape(0) == rows.n && out.shape(0) == rows.n && static_cast<int>(out.shape(1)) == members.K, "a posterior a row is needed");
-            const auto* in = bags_of(bags, members.members, rows.n);
-            nb::gil_scoped_release release;
-            posteriori::member_sums(rows, first.data(), members, in, out.data(), used.data(), threads);
-        },
-        nb::arg("codes").noconvert(), nb::arg("sizes"), nb::arg("named"), nb::arg("members"), nb::arg("bags").noconvert().none(),
-        nb::arg("out").noconvert(), nb::arg("used").noconvert(), nb::arg("threads"));
-}
 
 template <typename C> void bind_codes(nb::module_& m) {
     m.def(
@@ -227,8 +116,6 @@ template <typename C> void bind_codes(nb::module_& m) {
 void bind_trees(nb::module_& m) {
     bind_codes<std::uint8_t>(m);
     bind_codes<std::uint16_t>(m);
-    bind_members<std::uint8_t>(m);
-    bind_members<std::uint16_t>(m);
     m.def(
         "draw_bags",  // the rows that each seed's bag has, a bit each
         [](const Numbers& weights, const InC<std::uint64_t, 1>& seeds, std::size_t n, OutC<std::uint64_t, 2> out, int threads) {

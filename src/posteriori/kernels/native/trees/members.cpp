@@ -5,7 +5,9 @@
 #include <numeric>
 
 #include "backoff.hpp"
+#include "bits.hpp"
 #include "network/xoshiro.hpp"
+#include "pair_cells.hpp"
 #include "threads.hpp"
 
 namespace posteriori {
@@ -23,42 +25,77 @@ double x_log_x(double x) { return x > 0 ? x * std::log(x) : 0.0; }
 // What leaving a row out leaves of its cell and its context, and what the rung below says of it; of all rows that were drawn
 // equally often and have the same cell, w being what they weigh together.
 struct Left {
-    double n, N, below, w;
+    double n, N, below;
+    std::uint32_t w;
 };
 
-// Σ w ln[(n + c p)/(N + c)] − ½ ln²(c/4); products of factors are collected, and their logarithm taken now and then.
+// Σ w ln[(n + c p)/(N + c)] − ½ ln²(c/4). Factors, none above 1, are multiplied until hardly a number is left of them, and then
+// their logarithm is taken.
 double leave_one_out(const std::vector<Left>& rows, double c) {
-    double sum = 0, above = 1, under = 1;
-    int held = 0;
+    constexpr double LITTLE = 1e-200, RARE = 1e-12;  // RARE⁸ LITTLE is a number
+    double sum = 0, product = 1;
+    const auto times = [&](double factor) {
+        product *= factor;
+        if (product < LITTLE) sum += std::log(product), product = 1;
+    };
     for (const auto& r : rows) {
         if (r.N <= 0) continue;
-        const double a = r.n + c * r.below, b = r.N + c;
-        if (r.w > 8) {
-            sum += r.w * std::log(a / b);
+        const double q = (r.n + c * r.below) / (r.N + c);
+        if (r.w > 64 || q < RARE) {
+            sum += r.w * std::log(q);
             continue;
         }
-        for (int i = static_cast<int>(r.w); i > 0; --i) above *= a, under *= b;
-        held += static_cast<int>(r.w);
-        if (held >= 12) sum += std::log(above) - std::log(under), above = under = 1, held = 0;
+        const double q2 = q * q, q4 = q2 * q2, one[2] = {1, q}, two[2] = {1, q2}, four[2] = {1, q4};
+        times(one[r.w & 1] * two[r.w >> 1 & 1] * four[r.w >> 2 & 1]);  // looked up: no branch that is taken now and then
+        for (auto k = r.w >> 3; k > 0; --k) times(q4 * q4);
     }
     const double away = std::log(c / USUAL);
-    return sum + std::log(above) - std::log(under) - 0.5 * away * away;
+    return sum + std::log(product) - 0.5 * away * away;
 }
 
-double best_concentration(const std::vector<Left>& rows) {
-    const auto at = [](int k) { return LOWEST * static_cast<double>(1 << k); };
+double concentration(int rung) { return LOWEST * static_cast<double>(1 << rung); }
+
+// The rung of the best concentration.
+int best_rung(const std::vector<Left>& rows) {
     int k = 4;  // the usual one; the criterion has one summit, or nearly so
-    double best = leave_one_out(rows, at(k));
+    double best = leave_one_out(rows, concentration(k));
     for (const int step : {1, -1}) {
         const int from = k;
         for (int next = k + step; next >= 0 && next < RUNGS; next += step) {
-            const double found = leave_one_out(rows, at(next));
+            const double found = leave_one_out(rows, concentration(next));
             if (!(found > best)) break;
             best = found, k = next;
         }
         if (k != from) break;
     }
-    return at(k);
+    return k;
+}
+
+// The cells of a table that rows have, as members keep them.
+void write_cells(const std::vector<double>& n, BitsOut& to) {
+    std::vector<std::uint64_t> gaps, counts;
+    std::uint64_t gap = 0;
+    for (const double x : n)
+        if (x == 0)
+            ++gap;
+        else
+            gaps.push_back(gap), counts.push_back(static_cast<std::uint64_t>(x) - 1), gap = 0;
+    const int k = best_parameter(gaps), l = best_parameter(counts);
+    to.put(k, PARAMETER), to.put(l, PARAMETER);
+    for (std::size_t i = 0; i < gaps.size(); ++i) to.rice(gaps[i], k), to.rice(counts[i], l);
+}
+
+// put(place, count) of every cell of a table of `size`; whether it was one, of `whole` rows.
+template <typename Put> bool read_cells(BitsIn& from, std::size_t size, std::uint64_t whole, Put&& put) {
+    const auto k = static_cast<int>(from.take(PARAMETER)), l = static_cast<int>(from.take(PARAMETER));
+    for (std::uint64_t place = 0; whole > 0; ++place) {
+        place += from.rice(k);
+        const std::uint64_t count = from.rice(l) + 1;
+        if (from.short_of() || place >= size || count > whole) return false;
+        put(place, count);
+        whole -= count;
+    }
+    return !from.short_of();
 }
 
 template <typename C> class Grower {
@@ -70,10 +107,18 @@ template <typename C> class Grower {
     std::vector<std::uint32_t> w;     // how often,
     std::vector<std::uint32_t> c;     // and their classes
     double n = 0, of_classes = 0;     // of_classes = Σ g(n_y)
+    std::size_t most_drawn = 0;       // times that a row was drawn
+    std::vector<std::uint32_t> known; // groups of rows, by cell and weight
     std::vector<std::uint16_t> codes; // [column][row]
     std::vector<std::uint32_t> of_class, cells, pair;  // counts; the code and class of each row, as one number
+    int held = -1;                    // the column of `pair`
     std::vector<double> within;       // Σ g(n_xy) of each column
+    std::vector<std::uint32_t> spread;          // the rows drawn, each as often as it was, class by class, in whole lanes
+    std::vector<std::size_t> lanes;             // where those of a class begin
+    std::vector<std::vector<std::uint32_t>> counts;  // of a column that may have bitmaps, [value][class]
+    std::vector<std::vector<std::uint64_t>> bitmaps;  // those that were needed
     std::vector<double> logs;         // g(n) = n ln n of whole numbers
+    std::vector<std::int32_t> sizes, parents;  // V of each column; two columns or −1
     Member member;
 
     const std::uint16_t* column(int j) const { return codes.data() + static_cast<std::size_t>(j) * rows.size(); }
@@ -96,50 +141,52 @@ template <typename C> class Grower {
             if (bag[r] <= 0) continue;
             const auto times = static_cast<std::uint32_t>(bag[r]);
             rows.push_back(static_cast<std::int32_t>(r)), w.push_back(times), c.push_back(y[r]);
-            of_class[y[r]] += times, n += times;
+            of_class[y[r]] += times, n += times, most_drawn = std::max<std::size_t>(most_drawn, times);
         }
         logs.resize(std::min<std::size_t>(static_cast<std::size_t>(n) + 1, 4096));
         for (std::size_t i = 0; i < logs.size(); ++i) logs[i] = x_log_x(static_cast<double>(i));
     }
 
     Member grow(const std::uint8_t* blank, const std::int64_t* first, const double* weight, std::size_t most) {
-        member.sizes.resize(d), member.parents.assign(2 * static_cast<std::size_t>(d), -1), member.starts.assign(d + 1, 0);
-        member.values.resize(first[d]);
+        sizes.resize(d), parents.assign(2 * static_cast<std::size_t>(d), -1);
         codes.resize(rows.size() * static_cast<std::size_t>(d));
-        for (int j = 0; j < d; ++j) cut(j, blank[j], member.values.data() + first[j], weight + first[j]);
+        for (int j = 0; j < d; ++j) cut(j, blank[j], weight + first[j]);
         for (int k = 0; k < K; ++k) member.prior.push_back(static_cast<float>(std::log((of_class[k] + 0.5) / (n + 0.5 * K))));
         choose_parents(most);
-        for (int i = 0; i < d; ++i) count(i);
+        {
+            BitsOut out(member.cells);
+            for (int i = 0; i < d; ++i) count(i, out);
+        }
+        for (const auto p : parents) member.parents.push_back(p + 1);
+        member.sizes = sizes;
         return std::move(member);
     }
 
   private:
     // The member's values of a column, and the codes of the rows drawn.
-    void cut(int j, bool blank, std::uint16_t* value, const double* weight) {
+    void cut(int j, bool blank, const double* weight) {
         const int size = data.sizes[j];
-        int V = size;
-        if (data.named[j]) {
-            for (int v = 0; v < size; ++v) value[v] = static_cast<std::uint16_t>(v);
-        } else {
-            const int low = blank ? 1 : 0;
+        std::vector<std::uint8_t> begins(size, data.named[j]);  // whether a value begins with the code
+        begins[0] = 1;
+        if (!data.named[j]) {
+            const int low = blank && size > 1 ? 1 : 0;
+            begins[low] = 1;  // missing is a value of its own
             std::vector<double> upto(size - low);
             for (int v = low; v < size; ++v) upto[v - low] = weight[v] + (v > low ? upto[v - low - 1] : 0.0);
-            const double all = upto.empty() ? 0.0 : upto.back();
-            std::vector<std::uint8_t> begins(size, 0);  // whether a bin begins with the code
             const int bins = FEWEST + static_cast<int>(random.next() % (MOST - FEWEST + 1));
             for (int b = 1; b < bins; ++b) {
-                const double u = random.uniform() * all;
+                const double u = random.uniform() * upto.back();
                 const auto at = std::upper_bound(upto.begin(), upto.end(), u) - upto.begin();
                 if (at > 0 && at < static_cast<std::ptrdiff_t>(upto.size())) begins[low + at] = 1;
             }
-            V = 0;
-            for (int v = 0; v < size; ++v) {
-                if (v == 0 || v == low) V = v == 0 ? 1 : 2;  // missing, if it is a value, and the first bin
-                else V += begins[v];
-                value[v] = static_cast<std::uint16_t>(V - 1);
-            }
         }
-        member.sizes[j] = V;
+        std::vector<std::uint16_t> value(size);
+        int V = 0;
+        for (int v = 0; v < size; ++v)
+            V += begins[v], value[v] = static_cast<std::uint16_t>(V - 1);
+        sizes[j] = V;
+        for (int v = 1; v < size && V < size; ++v)
+            if (begins[v]) member.cuts.push_back(static_cast<std::uint16_t>(v));
         const C* from = data.column(j);
         std::uint16_t* to = codes.data() + static_cast<std::size_t>(j) * rows.size();
         for (std::size_t i = 0; i < rows.size(); ++i) to[i] = value[from[rows[i]]];
@@ -147,10 +194,11 @@ template <typename C> class Grower {
 
     // n I(X;Y) = Σ g(n_xy) − Σ g(n_x) − Σ g(n_y) + g(n), but for what is the same for all columns.
     double tells(int j) {
-        const std::size_t V = member.sizes[j];
+        const std::size_t V = sizes[j];
         cells.assign(V * K, 0);
         const auto* x = column(j);
         for (std::size_t i = 0; i < rows.size(); ++i) cells[static_cast<std::size_t>(x[i]) * K + c[i]] += w[i];
+        if (V <= BITMAP_VALUES) counts[j].assign(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(V * K));
         within[j] = information(V * K);
         double sum = within[j];
         for (std::size_t v = 0; v < V; ++v) {
@@ -161,23 +209,51 @@ template <typename C> class Grower {
         return sum;
     }
 
-    // Reads column i for what others tell of it.
+    // The code and class of every row of column i, as one number.
     void hold(int i) {
+        if (held == i) return;
         const auto* a = column(i);
         pair.resize(rows.size());
         for (std::size_t r = 0; r < rows.size(); ++r) pair[r] = static_cast<std::uint32_t>(a[r]) * K + c[r];
+        held = i;
     }
 
-    // max(0, I(Xi;Xj|Y) − K (Vi−1)(Vj−1)/2n) of the column i that is held; nothing is counted where what is charged exceeds all
+    // The rows drawn, class by class.
+    void spread_rows() {
+        lanes.assign(K + 1, 0);
+        for (int k = 0; k < K; ++k) lanes[k + 1] = lanes[k] + (of_class[k] + LANE_ROWS - 1) / LANE_ROWS;
+        spread.assign(lanes[K] * LANE_ROWS, UINT32_MAX);
+        std::vector<std::size_t> at(K);
+        for (int k = 0; k < K; ++k) at[k] = lanes[k] * LANE_ROWS;
+        for (std::size_t r = 0; r < rows.size(); ++r)
+            for (std::uint32_t times = 0; times < w[r]; ++times) spread[at[c[r]]++] = static_cast<std::uint32_t>(r);
+    }
+
+    Bitmaps bitmaps_of(int j) {
+        if (bitmaps[j].empty()) {
+            const auto* x = column(j);
+            std::vector<std::uint8_t> bytes(spread.size());
+            for (std::size_t t = 0; t < spread.size(); ++t) bytes[t] = spread[t] == UINT32_MAX ? NO_VALUE : static_cast<std::uint8_t>(x[spread[t]]);
+            fill_bitmaps(bytes, sizes[j], bitmaps[j]);
+        }
+        return {sizes[j], bitmaps[j].data(), counts[j].data()};
+    }
+
+    // max(0, I(Xi;Xj|Y) − K (Vi−1)(Vj−1)/2n); nothing is counted where what is charged exceeds all
     // that could be told. n I(Xi;Xj|Y) = Σ g(n_xiy xj) − Σ g(n_xiy) − Σ g(n_xjy) + Σ g(n_y).
     double tells(int i, int j) {
-        const double Vi = member.sizes[i], Vj = member.sizes[j], charge = K * (Vi - 1) * (Vj - 1) / (2 * n);
+        const double Vi = sizes[i], Vj = sizes[j], charge = K * (Vi - 1) * (Vj - 1) / (2 * n);
         if (charge >= std::log(std::min(Vi, Vj))) return 0.0;
-        const std::size_t step = static_cast<std::size_t>(member.sizes[i]) * K, room = step * member.sizes[j];
+        const std::size_t step = static_cast<std::size_t>(sizes[i]) * K, room = step * sizes[j];
         if (cells.size() < room) cells.resize(room);
-        std::fill(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(room), 0);
-        const auto* b = column(j);
-        for (std::size_t r = 0; r < rows.size(); ++r) cells[b[r] * step + pair[r]] += w[r];
+        if (std::max(sizes[i], sizes[j]) <= BITMAP_VALUES && shared_cost(sizes[i], sizes[j], K, lanes[K]) < static_cast<double>(rows.size())) {
+            shared_cells(bitmaps_of(i), bitmaps_of(j), lanes, cells.data());
+        } else {
+            hold(i);
+            std::fill(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(room), 0);
+            const auto* b = column(j);
+            for (std::size_t r = 0; r < rows.size(); ++r) cells[b[r] * step + pair[r]] += w[r];
+        }
         return std::max(0.0, (information(room) - within[i] - within[j] + of_classes) / n - charge);
     }
 
@@ -185,14 +261,14 @@ template <typename C> class Grower {
         const int most_looked = std::clamp(LOOKS / d, FEWEST_CANDIDATES, CANDIDATES);
         std::vector<double> told(d);
         std::vector<int> order(d), before;
-        within.resize(d), of_classes = 0;
+        within.resize(d), counts.resize(d), bitmaps.resize(d), of_classes = 0;
+        spread_rows();
         for (const auto k : of_class) of_classes += g(k);
         for (int j = 0; j < d; ++j) told[j] = tells(j), order[j] = j;
         std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return told[a] > told[b]; });
         for (int q = 1; q < d; ++q) {
             const int i = order[q];
             before.assign(order.begin(), order.begin() + q);
-            hold(i);
             const int looked = std::min(q, most_looked);
             double best[2] = {-INFINITY, -INFINITY};
             int who[2] = {-1, -1};
@@ -205,11 +281,11 @@ template <typename C> class Grower {
                 else if (found > best[1])
                     best[1] = found, who[1] = before[k];
             }
-            double size = static_cast<double>(member.sizes[i]) * K;
+            double size = static_cast<double>(sizes[i]) * K;
             for (int l = 0; l < 2 && who[l] >= 0; ++l) {
-                size *= member.sizes[who[l]];
+                size *= sizes[who[l]];
                 if (size > static_cast<double>(most)) break;
-                member.parents[2 * i + l] = who[l];
+                parents[2 * i + l] = who[l];
             }
         }
     }
@@ -217,39 +293,40 @@ template <typename C> class Grower {
     // The rows of the bag in groups of the same cell and weight: which is whose, and a row of each. Where cells are many and
     // rows few a row is a group of its own.
     std::size_t groups(const std::vector<std::size_t>& at, std::size_t room, std::vector<std::uint32_t>& whose, std::vector<std::uint32_t>& first) {
-        first.clear();
-        const std::size_t weights = *std::max_element(w.begin(), w.end());
-        if (room * weights > 8 * at.size()) {
-            first.resize(at.size());
-            for (std::size_t r = 0; r < at.size(); ++r) whose[r] = first[r] = static_cast<std::uint32_t>(r);
-            return at.size();
+        const std::size_t m = at.size(), weights = most_drawn;
+        first.resize(m);
+        if (room * weights > 8 * m) {
+            for (std::size_t r = 0; r < m; ++r) whose[r] = first[r] = static_cast<std::uint32_t>(r);
+            return m;
         }
-        std::vector<std::uint32_t> place(room * weights, UINT32_MAX);
-        for (std::size_t r = 0; r < at.size(); ++r) {
-            auto& known = place[at[r] * weights + w[r] - 1];
-            if (known == UINT32_MAX) known = static_cast<std::uint32_t>(first.size()), first.push_back(static_cast<std::uint32_t>(r));
-            whose[r] = known;
+        known.assign(room * weights, UINT32_MAX);
+        std::uint32_t many = 0, *const place = known.data(), *const to = first.data();
+        for (std::size_t r = 0; r < m; ++r) {
+            std::uint32_t& own = place[at[r] * weights + w[r] - 1];
+            if (own == UINT32_MAX) own = many, to[many++] = static_cast<std::uint32_t>(r);
+            whose[r] = own;
         }
-        return first.size();
+        first.resize(many);
+        return many;
     }
 
-    // The counts, the concentrations and the tables of a column.
-    void count(int i) {
-        const std::size_t V = member.sizes[i], m = rows.size();
-        const int* parent = member.parents.data() + 2 * i;
+    // The counts and the concentrations of a column.
+    void count(int i, BitsOut& out) {
+        const std::size_t V = sizes[i], m = rows.size();
+        const int* parent = parents.data() + 2 * i;
         std::vector<Left> left, lower;
         std::vector<std::size_t> context(m, 0), at(m);
         std::vector<std::uint32_t> whose(m, 0), under(m), first;
-        std::vector<double> below;  // θ of the rung below, [context][x][y]
-        std::size_t contexts = 1, wider = 1;
+        std::vector<double> n, N;
+        std::size_t contexts = 1;
         for (int l = 0; l < 3 && (l == 0 || parent[l - 1] >= 0); ++l) {
             if (l > 0) {
-                wider = member.sizes[parent[l - 1]];
+                const std::size_t wider = sizes[parent[l - 1]];
                 const auto* p = column(parent[l - 1]);
                 for (std::size_t r = 0; r < m; ++r) context[r] = context[r] * wider + p[r];
                 contexts *= wider;
             }
-            std::vector<double> n(contexts * V * K, 0.0), N(contexts * K, 0.0);
+            n.assign(contexts * V * K, 0.0), N.assign(contexts * K, 0.0);
             const auto* x = column(i);
             for (std::size_t r = 0; r < m; ++r) {
                 at[r] = (context[r] * V + x[r]) * K + c[r];
@@ -263,20 +340,11 @@ template <typename C> class Grower {
                 left[q] = {n[at[r]] - w[r], N[context[r] * K + c[r]] - w[r], lower[under[r]].below, 0};
             }
             for (std::size_t r = 0; r < m; ++r) left[whose[r]].w += w[r];
-            const double conc = best_concentration(left);
-            for (auto& r : left) r.below = leaned(r.n, r.N, conc, r.below);
-            std::vector<double> theta(n.size());
-            for (std::size_t u = 0; u < contexts; ++u)
-                for (std::size_t v = 0; v < V; ++v)
-                    for (int k = 0; k < K; ++k) {
-                        const std::size_t cell = (u * V + v) * K + k;
-                        const double base = l == 0 ? 1.0 / static_cast<double>(V) : below[((u / wider) * V + v) * K + k];
-                        theta[cell] = leaned(n[cell], N[u * K + k], conc, base);
-                    }
-            for (const double t : theta) member.tables.push_back(std::log(static_cast<float>(t)));
-            below = std::move(theta);
+            const int rung = best_rung(left);
+            for (auto& r : left) r.below = leaned(r.n, r.N, concentration(rung), r.below);
+            out.put(rung, PARAMETER);
         }
-        member.starts[i + 1] = static_cast<std::int64_t>(member.tables.size());
+        write_cells(n, out);
     }
 };
 
@@ -286,6 +354,121 @@ template <typename C>
 Member grow_member(const CodedRows<C>& rows, const std::uint8_t* blank, const std::int64_t* first, const double* weight, const std::uint32_t* y,
                    int K, const double* bag, std::size_t most, std::uint64_t seed) {
     return Grower<C>(rows, y, K, bag, seed).grow(blank, first, weight, most);
+}
+
+namespace {
+
+// The ladder of a column: how many parents it has, and how many values these have.
+struct Ladder {
+    int top = 0;
+    std::size_t wide[3] = {1, 1, 1}, contexts = 1;
+
+    Ladder(const std::int32_t* parents, const std::int32_t* sizes) {
+        for (; top < 2 && parents[top] > 0; ++top) contexts *= wide[top + 1] = sizes[parents[top] - 1];
+    }
+};
+
+}  // namespace
+
+const char* lay_out(const Counted& all, std::int64_t* starts) {
+    const int d = all.d();
+    std::int64_t room = 0;
+    if (all.cut_ends[0] != 0 || all.cell_ends[0] != 0) return "members begin at the beginning";
+    for (std::size_t t = 0; t < all.members; ++t, starts += d + 1) {
+        const std::int32_t *sizes = all.sizes + t * d, *parents = all.parents + t * 2 * d;
+        for (const auto* ends : {all.cut_ends, all.cell_ends})
+            if (ends[t + 1] < ends[t] || ends[t + 1] > ends[all.members]) return "members lie end to end";
+        std::int64_t cut = all.cut_ends[t];
+        for (int j = 0; j < d; ++j) {
+            if (sizes[j] < 1 || sizes[j] > all.codes[j]) return "a column has some of its codes as values";
+            if (sizes[j] == all.codes[j]) continue;
+            if (sizes[j] - 1 > all.cut_ends[t + 1] - cut) return "a value begins with a code";
+            for (std::int32_t v = 1, before = 0; v < sizes[j]; ++v, before = all.cuts[cut++])
+                if (all.cuts[cut] <= before || all.cuts[cut] >= all.codes[j]) return "a value begins with a code after that before it";
+        }
+        if (cut != all.cut_ends[t + 1]) return "a value begins with a code";
+        BitsIn from(all.cells + all.cell_ends[t], all.cells + all.cell_ends[t + 1]);
+        starts[0] = room;
+        for (int j = 0; j < d; ++j) {
+            double rung = static_cast<double>(sizes[j]) * all.K, own = rung;
+            int top = 0;
+            for (int l = 0; l < 2; ++l) {
+                const std::int32_t parent = parents[2 * j + l];
+                if (parent < 0 || parent > d || (parent > 0 && top < l)) return "no such parent";
+                if (parent > 0) ++top, own += rung *= sizes[parent - 1];
+            }
+            if (!(static_cast<double>(room) + own < 0x1p40)) return "tables are too large";
+            starts[j + 1] = room += static_cast<std::int64_t>(own);
+            for (int l = 0; l <= top; ++l)
+                if (from.take(PARAMETER) >= RUNGS) return "no such concentration";
+            if (!read_cells(from, static_cast<std::size_t>(rung), all.whole, [](std::size_t, std::uint64_t) {}))
+                return "the counts of a column are those of the rows";
+        }
+        if (!from.done()) return "cells lie end to end";
+    }
+    return nullptr;
+}
+
+namespace {
+
+// The tables of column after column of one member.
+void open_member(const Counted& all, std::size_t t, const std::int64_t* starts, float* tables) {
+    const std::size_t K = all.K;
+    const std::int32_t* sizes = all.sizes + t * all.d();
+    BitsIn from(all.cells + all.cell_ends[t], all.cells + all.cell_ends[t + 1]);
+    std::vector<double> n[3], N(K), theta, below;
+    for (int j = 0; j < all.d(); ++j) {
+        const std::size_t V = sizes[j], step = V * K;  // numbers of a context
+        const Ladder ladder(all.parents + (t * all.d() + j) * 2, sizes);
+        double c[3] = {};
+        for (int l = 0; l <= ladder.top; ++l) c[l] = concentration(static_cast<int>(from.take(PARAMETER)));
+        auto& held = n[ladder.top];
+        held.assign(ladder.contexts * step, 0.0);
+        read_cells(from, held.size(), all.whole, [&](std::size_t at, std::uint64_t count) { held[at] = static_cast<double>(count); });
+        for (int l = ladder.top; l > 0; --l) {  // a rung below has counted the same rows
+            n[l - 1].assign(n[l].size() / ladder.wide[l], 0.0);
+            for (std::size_t u = 0; u * step < n[l].size(); ++u)
+                for (std::size_t x = 0; x < step; ++x) n[l - 1][u / ladder.wide[l] * step + x] += n[l][u * step + x];
+        }
+        below.assign(step, 1.0 / static_cast<double>(V));
+        float *out = tables + starts[j], *under = nullptr;
+        for (int l = 0; l <= ladder.top; ++l) {
+            theta.resize(n[l].size());
+            for (std::size_t u = 0; u * step < n[l].size(); ++u) {
+                const std::size_t base = u / ladder.wide[l] * step;
+                const double* own = n[l].data() + u * step;
+                std::fill(N.begin(), N.end(), 0.0);
+                for (std::size_t x = 0; x < step; x += K)
+                    for (std::size_t k = 0; k < K; ++k) N[k] += own[x + k];
+                for (std::size_t x = 0; x < step; x += K)
+                    for (std::size_t k = 0; k < K; ++k) {
+                        const double p = theta[u * step + x + k] = leaned(own[x + k], N[k], c[l], below[base + x + k]);
+                        // without rows p is what the rung below says, to the last bit: c is a power of two
+                        out[u * step + x + k] = under && N[k] == 0 ? under[base + x + k] : std::log(static_cast<float>(p));
+                    }
+            }
+            under = out, out += n[l].size(), below.swap(theta);
+        }
+    }
+}
+
+}  // namespace
+
+void open_members(const Counted& all, const std::int64_t* starts, std::uint16_t* values, float* tables, int threads) {
+    const std::size_t d = all.d(), width = std::accumulate(all.codes.begin(), all.codes.end(), std::size_t{0});
+    parallel_for(all.members, threads, [&](std::size_t t) {
+        const std::uint16_t* cut = all.cuts + all.cut_ends[t];
+        std::uint16_t* value = values + t * width;
+        for (std::size_t j = 0; j < d; ++j) {
+            const std::int32_t V = all.sizes[t * d + j];
+            const bool whole = V == all.codes[j];
+            for (std::int32_t code = 0, v = 0; code < all.codes[j]; ++code) {
+                if (code > 0 && (whole || (v + 1 < V && *cut == code))) v += 1, cut += !whole;
+                *value++ = static_cast<std::uint16_t>(v);
+            }
+        }
+        open_member(all, t, starts + t * (d + 1), tables);
+    });
 }
 
 template <typename C>

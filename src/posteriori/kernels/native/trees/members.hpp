@@ -18,14 +18,15 @@ constexpr int CANDIDATES = 64, FEWEST_CANDIDATES = 8;  // columns before it that
 constexpr int LOOKS = CANDIDATES * 256;               // and fewer where there are very many: so many looks in all
 constexpr std::uint16_t NONE = 0xffff;  // no value of the member's
 
-// Tables of ln θ[parent 1][parent 2][x][y] of the rungs 0, 1, 2 of each column, one after another.
+// What a member has counted. `cells` are, column after column: the rungs r of its ladder, c = ¼ 2^r, four bits each; the k of gaps
+// and that of counts (`bits.hpp`); and of each cell of n[parent 1][parent 2][x][y] that rows have, in their order, how many cells
+// without rows come before it, and its count less one. A column ends where its counts sum to the rows drawn.
 struct Member {
-    std::vector<std::uint16_t> values;   // [first cell of the column + code]
-    std::vector<std::int32_t> sizes;     // V of each column
-    std::vector<std::int32_t> parents;   // [column][2], −1: none; the stronger first
-    std::vector<std::int64_t> starts;    // of each column's tables, and the end
-    std::vector<float> tables;
-    std::vector<float> prior;            // ln P(y)
+    std::vector<std::int32_t> sizes;    // V of each column
+    std::vector<std::uint16_t> cuts;    // the codes with which values begin, but for the first, of columns where not every code is one
+    std::vector<std::int32_t> parents;  // [column][2], the stronger first, counted from one; 0: none
+    std::vector<std::uint8_t> cells;
+    std::vector<float> prior;           // ln P(y)
 };
 
 // `weight[cell]` is the weight of training's rows by cell, `first[j]` the first cell of column j, blank[j] whether code 0 means
@@ -33,6 +34,27 @@ struct Member {
 template <typename C>
 Member grow_member(const CodedRows<C>& rows, const std::uint8_t* blank, const std::int64_t* first, const double* weight,
                    const std::uint32_t* y, int K, const double* bag, std::size_t most, std::uint64_t seed);
+
+// What members have counted, end to end: `whole` rows each.
+struct Counted {
+    std::size_t members;
+    int K;
+    std::vector<std::int32_t> codes;            // of each column
+    const std::int32_t *sizes, *parents;        // [member][column], [member][column][2]
+    const std::uint16_t* cuts;
+    const std::uint8_t* cells;
+    const std::int64_t *cut_ends, *cell_ends;   // [member + 1]
+    std::uint64_t whole;
+
+    int d() const { return static_cast<int>(codes.size()); }
+};
+
+// Where the tables of each column begin, [member][column + 1]; what does not fit, or null.
+const char* lay_out(const Counted& counted, std::int64_t* starts);
+
+// What a code is to each member, [member][code], and tables of ln θ[parent 1][parent 2][x][y] of the rungs 0, 1, 2 of each
+// column, one after another, where `lay_out` says.
+void open_members(const Counted& counted, const std::int64_t* starts, std::uint16_t* values, float* tables, int threads);
 
 // Members laid end to end.
 struct Members {
