@@ -209,7 +209,7 @@ def test_a_column_leans_on_its_copy(V, K):
     members = grow_members(codes, [False] * 6, y, K, None, np.arange(8, dtype=np.uint64), 1 << 16)
     first = members.parents[:, :, 0] - 1
     leans = [(first[:, j] == j + 3) | (first[:, j + 3] == j) for j in range(3)]
-    assert np.mean(leans) > 0.9
+    assert np.mean(leans) > 0.7  # a fifth, if what they tell were not counted
 
 
 FIELDS = "codes", "sizes", "cuts", "parents", "cells", "cut_ends", "cell_ends", "prior"

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t BLOCK = 256;  // rows whose codes are laid row by row, and stay near
 constexpr std::size_t TEAM = 8;     // of rows that walk side by side
-constexpr std::size_t ROOM = std::size_t{1} << 22;  // posteriors of nodes held at once
+constexpr std::size_t ROOM = std::size_t{1} << 20;  // posteriors of nodes held at once: they stay near
 
 template <typename N> struct One {
     const std::int32_t *column, *cut, *child;
@@ -172,6 +172,7 @@ void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, do
     const std::size_t K = forest.K, words = (rows.n + 63) / 64;
     const auto nodes = [&](std::size_t t) { return static_cast<std::size_t>(forest.starts[t + 1] - forest.starts[t]); };
     const auto known = [&](std::size_t t) { return nodes(t) <= 4 * rows.n; };  // worth a posterior for every node
+    std::vector<double> said;
     for (std::size_t first = 0, last = 0; first < forest.trees; first = last) {
         std::vector<std::size_t> starts;
         std::size_t room = 0;
@@ -179,7 +180,7 @@ void forest_sums(const CodedRows<C>& rows, const Forest<N>& forest, double c, do
             starts.push_back(room);
             room += known(last) ? nodes(last) * K : 0;
         }
-        std::vector<double> said(room);
+        if (said.size() < room) said.resize(room);
         parallel_for(last - first, threads, [&](std::size_t t) {
             if (known(first + t)) posteriors(One<N>(forest, first + t), nodes(first + t), K, c, between, said.data() + starts[t]);
         });
@@ -211,13 +212,17 @@ template <typename C, typename N>
 void forest_truth(const CodedRows<C>& rows, const Forest<N>& forest, const std::uint32_t* y, const std::vector<double>& cs, double between,
                   Bags bags, double* out, std::uint32_t* used, int threads) {
     const std::size_t K = forest.K, G = cs.size();
+    std::vector<double> whole(static_cast<std::size_t>(forest.starts[forest.trees]));  // N of each node
+    parallel_for(forest.trees, threads, [&](std::size_t t) {
+        for (std::int64_t i = forest.starts[t]; i < forest.starts[t + 1]; ++i) whole[i] = total(forest.counts + i * forest.K, K);
+    });
     for_each(rows, forest, bags, threads, [&] {
-        return [&, p = std::vector<double>(G)](const One<N>& tree, std::size_t, const C* row, std::size_t r) mutable {
+        return [&, p = std::vector<double>(G)](const One<N>& tree, std::size_t t, const C* row, std::size_t r) mutable {
             std::fill(p.begin(), p.end(), 1.0 / static_cast<double>(K));
             for (std::int32_t node = 0; node >= 0; node = next(tree, rows, node, row)) {
                 const N* counts = tree.counts + static_cast<std::size_t>(node) * K;
                 const double own = static_cast<double>(counts[y[r]]), more = times(tree, static_cast<std::size_t>(node), between);
-                lean(G, [own](std::size_t) { return own; }, total(counts, K), [&](std::size_t g) { return more * cs[g]; }, p.data());
+                lean(G, [own](std::size_t) { return own; }, whole[forest.starts[t] + node], [&](std::size_t g) { return more * cs[g]; }, p.data());
             }
             for (std::size_t g = 0; g < G; ++g) out[r * G + g] += p[g];
             ++used[r];

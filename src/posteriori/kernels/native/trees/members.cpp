@@ -475,8 +475,9 @@ template <typename C>
 void member_sums(const CodedRows<C>& rows, const std::int64_t* first, const Members& all, Bags bags, double* out, std::uint32_t* used,
                  int threads) {
     const std::size_t d = rows.sizes.size(), n = rows.n, words = (n + 63) / 64, K = all.K;
-    parallel_for((n + BLOCK - 1) / BLOCK, threads, [&](std::size_t b) {
-        const std::size_t from = b * BLOCK, to = std::min(n, from + BLOCK);
+    const std::size_t block = std::clamp<std::size_t>(n / std::max(1, threads) + 1, BLOCK, 8 * BLOCK);  // many read what a member has, while it is near
+    parallel_for((n + block - 1) / block, threads, [&](std::size_t b) {
+        const std::size_t from = b * block, to = std::min(n, from + block);
         std::vector<C> codes((to - from) * d);
         for (std::size_t j = 0; j < d; ++j) {
             const C* column = rows.column(static_cast<int>(j));
