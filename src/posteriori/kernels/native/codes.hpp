@@ -37,6 +37,14 @@ template <typename C> std::uint64_t greatest(const Column& c, std::size_t begin,
     return top;
 }
 
+// A look at every line of a block of rows of bytes, one after the other, so that the processor reads ahead what comes next;
+// how the block is then gone through it could not foresee.
+inline void read_in_order(const unsigned char* base, std::ptrdiff_t stride, std::size_t count, std::size_t d) {
+    if (d < 32) return;
+    for (std::size_t r = 0; r < count; ++r, base += stride)
+        for (std::size_t j = 0; j < d; j += 64) static_cast<void>(*static_cast<const volatile unsigned char*>(base + j));
+}
+
 [[noreturn]] void bad_code(std::size_t j, std::uint64_t code, std::size_t size);
 
 // Class codes of a block of rows as 32-bit numbers, checked against K.

@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "naive.hpp"
+#include "strips.hpp"
 #include "threads.hpp"
 #include "vec.hpp"
 
 namespace posteriori {
 namespace {
 
-constexpr std::size_t BLOCK = 4096;              // rows whose classes and codes stay in cache
+constexpr std::size_t BLOCK = Strips::BLOCK;     // rows whose classes and codes stay in cache
 constexpr std::size_t BIG_TABLE = 1u << 19;      // cells above which threads share one table by columns
-constexpr std::size_t MOST_VALUES = 32;          // up to here comparing 32 codes at once beats counting one by one
-constexpr std::size_t MOST_CLASSES = 64;
 constexpr std::size_t MOST_KEYS = 64;            // (value, class) pairs, likewise, for contiguous columns
 
 // The greatest code of a block of one column, refused if its table does not have it.
@@ -92,141 +90,6 @@ void count_columns(const Cells& cells, std::size_t from, std::size_t to, std::si
     }
 }
 
-// Rows of bytes, few values: the rows of one class, 32 columns at once; a byte counts up to 255 rows before it is read off.
-template <int V>
-void compare_rows(const unsigned char* const* rows, std::size_t count, std::size_t at, std::size_t first,
-                  std::uint32_t (*seen)[32], Bytes& top) {
-    Bytes wanted[V];
-    for (int v = 0; v < V; ++v) wanted[v] = all_bytes(static_cast<std::uint8_t>(first + v));
-    for (std::size_t begin = 0; begin < count; begin += 255) {
-        const std::size_t end = std::min(count, begin + 255);
-        Bytes sums[V] = {}, most = top;
-        for (std::size_t r = begin; r < end; ++r) {
-            const Bytes x = load_bytes(rows[r] + at);
-            most = max_bytes(x, most);
-            for (int v = 0; v < V; ++v) sums[v] -= reinterpret_cast<Bytes>(x == wanted[v]);
-        }
-        top = most;
-        for (int v = 0; v < V; ++v)
-            for (int lane = 0; lane < 32; ++lane) seen[v][lane] += sums[v][lane];
-    }
-}
-
-// Counts of one thread's rows in strips of 32 columns, put into the table at the end. The greatest value of a strip is counted
-// by difference. A strip reads 32 bytes from its first column on; the last rows, where that would leave the matrix, are read
-// from a padded copy of them.
-class Strips {
-  public:
-    Strips(const Cells& cells_, std::size_t K_) : cells(cells_), K(K_), d(cells.columns.size()), rows_of(K + 1) {
-        for (std::size_t from = 0; from < d; from += 32) {
-            std::size_t most = 2;
-            for (std::size_t j = from; j < std::min(d, from + 32); ++j) most = std::max(most, cells.size(j));
-            strips.push_back({from, most - 1, values, Bytes{}});
-            values += most - 1;
-        }
-        seen = std::make_unique<std::uint32_t[][32]>(values * K);
-        const std::size_t reach = (d + 31) / 32 * 32;
-        const std::ptrdiff_t stride = cells.columns[0].stride;
-        const auto apart = static_cast<std::size_t>(stride < 0 ? -stride : stride);
-        unsafe = reach == d ? 0 : apart == 0 ? cells.n : std::min(cells.n, (reach - d + apart - 1) / apart);
-        copies.resize(unsafe * reach, 0);
-    }
-
-    // A block that stays in the first cache, unless its classes would then have hardly a row each.
-    std::size_t block() const { return std::clamp<std::size_t>(std::max(16384 / d, 64 * K), 64, BLOCK); }
-
-    void add(std::size_t begin, std::size_t count, const std::uint32_t* y) {
-        constexpr std::size_t PARTS = 4;  // rows of four parts by turns: neighbours of one class would wait for its counter
-        const std::size_t part = (count + PARTS - 1) / PARTS;
-        auto each = [&](auto&& work) {
-            for (std::size_t i = 0; i < part; ++i)
-                for (std::size_t p = 0; p < PARTS; ++p)
-                    if (const std::size_t r = p * part + i; r < count) work(p, r);
-        };
-        std::uint32_t next[PARTS][MOST_CLASSES] = {}, from[MOST_CLASSES + 1], at = 0;
-        each([&](std::size_t p, std::size_t r) { ++next[p][y[r]]; });
-        for (std::size_t k = 0; k < K; ++k) {
-            from[k] = at;
-            for (auto& own : next) at += std::exchange(own[k], at);
-            rows_of[k] += at - from[k];
-        }
-        from[K] = at;
-        const unsigned char* rows[BLOCK];
-        const std::ptrdiff_t ahead = static_cast<std::ptrdiff_t>(count) * cells.columns[0].stride;
-        const std::size_t soon = std::min(count, cells.n - begin - count);  // the next block is not read in order either
-        each([&](std::size_t p, std::size_t r) {
-            rows[next[p][y[r]]++] = row(begin + r);
-            if (r < soon)
-                for (std::size_t j = 0; j < d; j += 64) __builtin_prefetch(cells.columns[0].at(begin + r) + ahead + j);
-        });
-        for (std::size_t k = 0; k < K; ++k)
-            for (Strip& strip : strips)
-                if (from[k + 1] > from[k]) compare(strip, rows + from[k], from[k + 1] - from[k], k);
-    }
-
-    void put(std::int64_t* table) const {
-        for (const Strip& strip : strips)
-            for (std::size_t j = strip.from; j < std::min(d, strip.from + 32); ++j) {
-                const std::size_t size = cells.size(j), lane = j - strip.from;
-                if (strip.top[lane] >= size) bad_code(j, strip.top[lane], size);
-                for (std::size_t k = 0; k < K; ++k) {
-                    auto rest = static_cast<std::int64_t>(rows_of[k]);
-                    std::int64_t* own = table + cells.offsets[j] * static_cast<std::int64_t>(K) + k;
-                    for (std::size_t v = 0; v + 1 < size; ++v) {
-                        const std::uint32_t found = seen[k * values + strip.first + v][lane];
-                        own[v * K] += found;
-                        rest -= found;
-                    }
-                    own[(size - 1) * K] += rest;
-                }
-            }
-    }
-
-  private:
-    struct Strip {
-        std::size_t from, compared, first;  // columns; values compared; where their counts begin
-        Bytes top;
-    };
-
-    const unsigned char* row(std::size_t r) {
-        const Column& first = cells.columns[0];
-        // with a negative stride the rows at the end of memory are the first ones
-        const std::size_t near = first.stride < 0 ? r : cells.n - 1 - r;
-        if (near >= unsafe) return first.at(r);
-        unsigned char* copy = copies.data() + near * ((d + 31) / 32 * 32);
-        std::copy_n(first.at(r), d, copy);
-        return copy;
-    }
-
-    void compare(Strip& strip, const unsigned char* const* rows, std::size_t count, std::size_t k) {
-        for (std::size_t v = 0; v < strip.compared; v += 4) {
-            auto* counts = seen.get() + k * values + strip.first + v;
-            switch (strip.compared - v) {
-                case 1: compare_rows<1>(rows, count, strip.from, v, counts, strip.top); break;
-                case 2: compare_rows<2>(rows, count, strip.from, v, counts, strip.top); break;
-                case 3: compare_rows<3>(rows, count, strip.from, v, counts, strip.top); break;
-                default: compare_rows<4>(rows, count, strip.from, v, counts, strip.top);
-            }
-        }
-    }
-
-    const Cells& cells;
-    const std::size_t K, d;
-    std::vector<std::size_t> rows_of;  // each class
-    std::vector<Strip> strips;
-    std::size_t values = 0, unsafe = 0;
-    std::unique_ptr<std::uint32_t[][32]> seen;  // [class, value][lane]
-    std::vector<unsigned char> copies;
-};
-
-bool suits_strips(const Cells& cells, std::size_t K) {
-    if (!cells.row_major || cells.columns[0].width != 1 || K > MOST_CLASSES || cells.n < 256) return false;
-    if (cells.columns.size() == 1) return false;  // a contiguous column
-    for (std::size_t j = 0; j < cells.columns.size(); ++j)
-        if (cells.size(j) > MOST_VALUES || cells.size(j) == 0) return false;
-    return cells.n >> 32 == 0;
-}
-
 std::size_t block_rows(const Cells& cells) {  // a block of a row-major matrix stays in the second cache
     if (!cells.row_major) return BLOCK;
     return std::clamp<std::size_t>((std::size_t{1} << 18) / (cells.columns.size() * cells.columns[0].width), 256, BLOCK);
@@ -264,7 +127,7 @@ void add_rows(const Cells& cells, std::size_t from, std::size_t to, std::size_t 
 void count_cells(const Cells& cells, const Column& y, std::size_t K, std::int64_t* table, int threads) {
     const std::size_t d = cells.columns.size(), size = cells.total() * K;
     if (!d || !cells.n) return;
-    const bool strips = suits_strips(cells, K);
+    const bool strips = Strips::suits(cells, K);
     auto count = [&](std::size_t from, std::size_t to, std::size_t begin, std::size_t end, std::int64_t* into) {
         std::optional<Strips> counts;
         if (strips) counts.emplace(cells, K);
