@@ -72,6 +72,9 @@ void share_cells(const Cells& cells, std::size_t K, const double* shares, double
 void count_families(const std::vector<Column>& columns, const std::int64_t* sizes, std::size_t n,
                     const std::vector<std::vector<int>>& families, const std::int64_t* starts, std::int64_t* table, int threads);
 std::int64_t score_cells(const Cells& cells, const double* theta, std::size_t K, const Scores& to, int threads);
+// The same for rows of bytes with few values and classes: columns that are looked up together, or 0 where there are more.
+std::size_t bytes_level(const Cells& cells, std::size_t K);
+std::int64_t score_bytes(const Cells& cells, const double* theta, std::size_t K, const Scores& to, std::size_t level, int threads);
 
 std::int64_t normalise(const double* log_joint, std::size_t n, std::size_t K, double* posterior, double* evidence,
                        int threads);
@@ -146,5 +149,8 @@ template <typename T>
 bool label_range(const T* y, std::size_t n, std::ptrdiff_t stride, std::uint64_t most, T* lo, T* hi, int threads);
 template <typename T, typename C>
 std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T lo, std::size_t span, C* codes, int threads);
+
+// Numbers as bytes, floats cut to whole ones; false, and no word of `out`, if one is none of 0 .. 255.
+template <typename T> bool narrow(const T* x, std::size_t n, std::uint8_t* out, int threads);
 
 }  // namespace posteriori

@@ -131,7 +131,7 @@ std::int64_t normalise(const double* log_joint, std::size_t n, std::size_t K, do
                        int threads) {
     const std::size_t blocks = (n + ROWS - 1) / ROWS;
     std::vector<std::int64_t> impossible(blocks, NONE);
-    parallel_for(blocks, threads, [&](std::size_t b) {
+    parallel_runs(blocks, 16, threads, [&](std::size_t b) {
         const std::size_t begin = b * ROWS, at = begin * K;
         impossible[b] = normalise_block(log_joint + at, std::min(ROWS, n - begin), K, posterior + at,
                                         evidence ? evidence + begin : nullptr);

@@ -309,12 +309,13 @@ void score_task(const Cells& cells, const Lookups& lookups, std::size_t K, const
 
 std::int64_t score_cells(const Cells& cells, const double* theta, std::size_t K, const Scores& to, int threads) {
     const std::size_t n = cells.n, d = cells.columns.size(), total = d ? cells.total() : 0;
+    if (const std::size_t level = d ? bytes_level(cells, K) : 0) return score_bytes(cells, theta, K, to, level, threads);
     std::optional<Lookups> lookups;
     if (n >= 16 && n * d >= 4 * total && d) lookups.emplace(cells, theta, K);
     const bool bytes = lookups && cells.row_major && cells.columns[0].width == 1 && lookups->table.size() < (1u << 14);
     const std::size_t tasks = (n + ROWS - 1) / ROWS;
     std::vector<std::int64_t> impossible(tasks, NONE);
-    parallel_for(tasks, threads, [&](std::size_t t) {
+    parallel_runs(tasks, 16, threads, [&](std::size_t t) {
         const std::size_t first = t * ROWS, count = std::min(ROWS, n - first);
         if (!lookups) score_plain(cells, theta, K, to, first, count);
         else if (bytes) score_task<std::uint16_t>(cells, *lookups, K, to, first, count);
