@@ -239,9 +239,13 @@ class MatrixLearner(Learner, BayesClassifier):
             raise TableError(f"X has {X.shape[0]} rows but y has {len(codes)} labels: inconsistent numbers of samples")
         weights = None if sample_weight is None else check_weights(sample_weight, len(codes))
         classes, codes = recoded(labels, codes, declared, declared)
-        rows = class_rows(codes, len(classes), weights)
         table = self._collect(X, codes, len(classes), weights)
+        rows = self._rows(table, codes, len(classes), weights)
         return ByClass(Schema((), classes, frozenset(declared)), rows, table, self._least()), labels
+
+    def _rows(self, table: Any, codes: Array, n_classes: int, weights: Floats | None) -> Array:
+        """N_y: rows of each class, or their weight."""
+        return class_rows(codes, n_classes, weights)
 
     def _become(self, statistics: Any, labels: Array) -> None:
         super()._become(statistics, labels)

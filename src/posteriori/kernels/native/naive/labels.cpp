@@ -1,4 +1,4 @@
-// Integer labels -> codes in two reads.
+// Integer labels -> codes in one read, two where the range is not known.
 #include <algorithm>
 #include <stdexcept>
 
@@ -50,20 +50,26 @@ std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T l
         const T* __restrict in = y + static_cast<std::ptrdiff_t>(begin) * stride;
         C* __restrict out = codes + begin;
         const auto low = static_cast<std::uint64_t>(lo);
-        std::uint64_t outside = 0;
+        const bool few = span <= 64;
+        std::uint64_t high = 0, met = 0;  // bits beyond those of a code; which of the first 64 codes there are
+        C top = 0;
         auto code = [&](std::size_t r, T label) {
             const std::uint64_t gap = static_cast<std::uint64_t>(label) - low;
-            outside |= gap >= span;
-            out[r] = static_cast<C>(gap);
+            const C own = static_cast<C>(gap);
+            high |= gap >> 8 * sizeof(C);
+            met |= std::uint64_t{1} << (gap & 63);
+            top = own > top ? own : top;
+            out[r] = own;
         };
         if (stride == 1)
             for (std::size_t r = 0; r < count; ++r) code(r, in[r]);
         else
             for (std::size_t r = 0; r < count; ++r) code(r, in[static_cast<std::ptrdiff_t>(r) * stride]);
-        if (outside) throw std::out_of_range("a label lies outside the range given");
+        if (high || top >= span) throw std::out_of_range("a label lies outside the range given");
         present[t].assign(span, 0);
         unsigned char* __restrict own = present[t].data();
-        for (std::size_t r = 0; r < count; ++r) own[out[r]] = 1;
+        for (std::size_t v = 0; few && v < span; ++v) own[v] = met >> v & 1;
+        for (std::size_t r = 0; !few && r < count; ++r) own[out[r]] = 1;
     });
     std::vector<T> classes;
     std::vector<C> place(span, 0);
