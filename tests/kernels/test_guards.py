@@ -92,6 +92,12 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
         naive.count_families(columns, [2] * 4, [(0, 1), (2,), (3, 1, 0)])
         naive.log_joint_cells(columns, theta, offsets, start)
         naive.posterior_cells(columns, theta, offsets, np.zeros((n, K)))
+    bytes_ = rng.integers(0, 2, (300, 18)).astype(np.uint8)  # many enough for the ways of their own that bytes have
+    for columns in (bytes_, list(np.ascontiguousarray(bytes_.T))):
+        naive.count_cells(columns, np.zeros(300, codes), np.arange(0, 37, 2), K)
+        naive.posterior_cells(columns, rng.random((36, K)), np.arange(0, 37, 2), start)
+    for number in sorted(naive.NARROWED, key=str):
+        naive.narrow(X.astype(number))
     naive.normalise(rng.random((n, K)))
     naive.share_out(rng.random((n, K)), y.astype(np.int32), weights)
     naive.posterior(rng.random((n, K)))

@@ -45,7 +45,7 @@ def coded(draw: st.DrawFn) -> tuple[Any, np.ndarray, np.ndarray, int, np.random.
     d = draw(st.sampled_from([1, 2, 7, 31, 32, 33, 40, 70, 300]))
     n = min(n, 20_000 // d + 1)
     top = draw(st.sampled_from([1, 2, 4, 6, 32, 33, 250]))
-    n_classes = draw(st.sampled_from([1, 2, 3, 5, 8, 70]))
+    n_classes = draw(st.sampled_from([1, 2, 3, 4, 5, 8, 70]))
     sizes = rng.integers(1, top + 1, d)
     columns = make_codes(rng, n, sizes, draw(st.sampled_from(CODES)), draw(st.sampled_from(LAYOUTS)))
     y = rng.integers(0, n_classes, n).astype(draw(st.sampled_from(CODES[:3])))
@@ -113,8 +113,9 @@ def test_log_joint_cells(case: Any, matrix: bool, impossible: bool) -> None:
     assert row == expected_row
     assert_allclose(answer, expected_answer, rtol=1e-11, atol=1e-300)
     one = [c[:1] for c in columns] if isinstance(columns, list) else columns[:1]
-    alone = naive.log_joint_cells(one, log_theta, offsets, start[:1] if matrix else start)
-    assert_array_equal(alone, scores[:1])
+    begin = start[:1] if matrix else start
+    assert_array_equal(naive.log_joint_cells(one, log_theta, offsets, begin), scores[:1])
+    assert_array_equal(naive.posterior_cells(one, log_theta, offsets, begin)[0], answer[:1])
 
 
 @pytest.mark.parametrize("dtype", CODES)
@@ -575,6 +576,23 @@ def test_encode_integers(seed: int, dtype: Any) -> None:
         assert_array_equal(got[0], expected[0])
         assert_array_equal(got[1], expected[1])
         assert [a.dtype for a in got] == [a.dtype for a in expected]
+
+
+@given(
+    seeds, st.sampled_from(sorted(naive.NARROWED, key=str)), st.sampled_from("CF"), st.sampled_from([1, 7, 500, 70_000])
+)
+def test_narrow(seed: int, dtype: Any, order: Any, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.asarray(rng.integers(0, 256, (n, 3)) + rng.choice([0, 0.9]), dtype=dtype, order=order)
+    odd = rng.choice([0, 255, -1, 256, 2**30, -(2**31), *([-0.5, 255.9, np.nan, np.inf] if dtype.kind == "f" else [])])
+    X[rng.integers(n), rng.integers(3)] = odd
+    expected = reference.narrow(X)
+    for threads in (1, 3):
+        found = naive.narrow(X, threads)
+        assert (found is None) == (expected is None)
+        if found is not None:
+            assert_array_equal(found, expected)
+            assert (found.flags.c_contiguous, found.flags.f_contiguous) == (X.flags.c_contiguous, X.flags.f_contiguous)
 
 
 @pytest.mark.parametrize("odd", [-3, 2, 300, 10**6, -(10**18)])

@@ -331,6 +331,19 @@ def column_sums(table: Floats, n_jobs: int | None = None) -> tuple[Floats, Float
     return high, low
 
 
+def narrow(X: Array, n_jobs: int | None = None) -> Array | None:
+    """X as bytes in its own order of memory, floats cut to whole numbers; None if one is none of 0 .. 255.
+
+    X is contiguous, by rows or by columns, and its dtype one of NARROWED.
+    """
+    codes = np.empty_like(X, dtype=np.uint8, subok=False)
+    threads = n_threads(n_jobs, X.size // 2)
+    return codes if native().narrow(X.ravel(order="K"), codes.ravel(order="K"), threads) else None
+
+
+NARROWED = frozenset(np.dtype(t) for t in ("f8", "f4", "i8", "i4"))
+
+
 def encode_integers(y: Array) -> tuple[Array, Array] | None:
     """(distinct values, codes) of integers that span less than 65536 and 256 + 16 n; else None.
 

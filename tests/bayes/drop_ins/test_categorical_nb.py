@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.naive_bayes import CategoricalNB as Peer
 
 import posteriori as po
-from posteriori.bayes.drop_ins.categorical_nb import SAMPLE
+from posteriori.bayes.drop_ins.categorical_nb import MANY, SAMPLE
 from posteriori.errors import BadValue, UnknownValue
 
 TYPES = [np.uint8, np.uint16, np.uint32, np.int32, np.int64, np.int8, float]
@@ -91,3 +91,39 @@ def test_what_the_model_does_not_know_is_named():
     assert tags.categorical
     assert tags.positive_only
     assert not tags.sparse
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.float32, float])
+def test_many_cells_of_any_type_are_bytes(dtype, order):
+    X, y = rows(n=MANY // 3 + 1)
+    small, wide = X.astype(np.uint8), np.array(X, dtype=dtype, order=order)
+    told, model = (po.CategoricalNB().fit(A, y) for A in (small, wide))
+    assert model._border(wide, False).dtype == np.uint8
+    assert (model.statistics_.table.table == told.statistics_.table.table).all()
+    assert model.class_count_.tolist() == np.bincount(y).tolist()
+    assert (model.predict_proba(wide) == told.predict_proba(small)).all()
+    wide[-1, 2] = 300  # no byte
+    more = po.CategoricalNB().fit(wide, y)
+    assert more.n_categories_.tolist() == [2, 3, 301]
+    with pytest.raises(UnknownValue, match=f"row {len(X) - 1} has category 300"):
+        model.predict_proba(wide)
+    wide[-1, 2] = -2
+    with pytest.raises(ValueError, match="Negative values"):
+        po.CategoricalNB().fit(wide, y)
+
+
+def test_a_float_among_many_that_is_no_number():
+    X, y = rows(n=MANY // 3 + 1)
+    X = X.astype(float)
+    X[5, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        po.CategoricalNB().fit(X, y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_a_class_are_counted_once(weighted):
+    X, y = rows()
+    w = np.random.default_rng(1).random(30) if weighted else None
+    model = po.CategoricalNB().fit(X, y, w)
+    assert (model.class_count_ == np.bincount(y, w)).all()

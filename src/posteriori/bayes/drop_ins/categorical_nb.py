@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_non_negative
 
 from ...arrays import Array, Floats, Ints
 from ...errors import BadValue, UnknownValue
-from ...kernels.naive import count_cells, log_joint_cells, posterior_cells
+from ...kernels.naive import NARROWED, count_cells, log_joint_cells, narrow, posterior_cells
 from ...smoothing import MOST_SMOOTHING
 from ...statistics import Counts
 from ...table.points import checked_matrix
@@ -23,6 +23,7 @@ from ..waiting import Room
 from .drop_in import DiscreteNB, log_share, plain
 
 CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))
+MANY = 1 << 16  # cells from which it pays to read them once more, as bytes
 SAMPLE = 4096  # rows from which the number of categories is guessed; the kernel finds out if more come
 
 
@@ -101,6 +102,10 @@ class CategoricalNB(DiscreteNB):
         raise AttributeError("CategoricalNB has category_count_, not feature_count_")
 
     def _border(self, X: Any, reset: bool) -> Array:
+        if type(X) is np.ndarray and X.size >= MANY and X.flags.forc and plain(self, X, NARROWED, reset):
+            small = narrow(X)  # also floats, which the checks below would copy twice
+            if small is not None:
+                return small
         if plain(self, X, CODES, reset):
             codes: Array = X
             return codes
@@ -117,6 +122,13 @@ class CategoricalNB(DiscreteNB):
                 check_non_negative(X, "CategoricalNB (input X)")
             offsets = self._offsets(X)
             return Counts(count_cells(X, codes, offsets, n_classes, weights), offsets)
+
+    def _rows(self, table: Counts, codes: Array, n_classes: int, weights: Floats | None) -> Array:
+        """N_y: every row has a code in the first column; sums of weights would differ in their last digits."""
+        if weights is not None:
+            return super()._rows(table, codes, n_classes, weights)
+        rows: Array = table.scope(0).sum(axis=0)
+        return rows
 
     def _is_sure(self, X: Array, room: Room) -> bool:
         sizes = room.base.table.sizes

@@ -226,6 +226,11 @@ def column_sums(table: Floats) -> tuple[Floats, Floats]:
     return high, low.astype(np.float64)
 
 
+def narrow(X: Array) -> Array | None:
+    """X as bytes, floats cut to whole numbers; None if one is none of 0 .. 255."""
+    return X.astype(np.uint8, order="K") if ((X > -1) & (X < 256)).all() else None
+
+
 def encode_integers(y: Array) -> tuple[Array, Array] | None:
     """(distinct values, codes in uint8 or uint16) of integers that span less than 65536 and 256 + 16 n; else None."""
     if int(y.max()) - int(y.min()) >= min(1 << 16, 256 + 16 * len(y)):

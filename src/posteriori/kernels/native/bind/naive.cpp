@@ -295,6 +295,17 @@ template <typename T> void bind_labels(nb::module_& m) {
         nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert(), nb::arg("threads"));
 }
 
+template <typename T> void bind_narrow(nb::module_& m) {
+    m.def(
+        "narrow",
+        [](InC<T, 1> x, OutC<std::uint8_t, 1> out, int threads) {
+            need(out.shape(0) == x.shape(0), "codes differ from x in length");
+            nb::gil_scoped_release release;
+            return narrow<T>(x.data(), x.shape(0), out.data(), threads);
+        },
+        nb::arg("x").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
+}
+
 void bind_cells(nb::module_& m) {
     m.def(
         "count_cells",
@@ -417,4 +428,8 @@ void bind_naive(nb::module_& m) {
     bind_labels<std::uint32_t>(m);
     bind_labels<std::uint16_t>(m);
     bind_labels<std::uint8_t>(m);
+    bind_narrow<double>(m);
+    bind_narrow<float>(m);
+    bind_narrow<std::int64_t>(m);
+    bind_narrow<std::int32_t>(m);
 }
