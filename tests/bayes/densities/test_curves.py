@@ -79,6 +79,22 @@ def test_what_no_density_takes_is_named():
     assert Curves(wide, [0], ["binned"], 1.0, 0.01, 0).shapes == ["binned"]
 
 
+@pytest.mark.parametrize("shape", ["kernel", "mixed"])
+@pytest.mark.parametrize("far", [0.0, 3000.0])
+def test_information_is_the_integral(shape, far):
+    """By even steps on a fine grid; with a far value the kernels are too narrow for even steps of a column."""
+    rng = np.random.default_rng(5)
+    y = np.concatenate([[0, 1, 2], rng.integers(0, 3, 57)])
+    x = rng.normal(y / 2, 1)
+    x[7] += far
+    stats = po.NaiveBayes().fit({"x": x}, y).statistics_
+    curves, prior = Curves(stats, [0], [shape], 1.0, 0.01, 0), np.bincount(y) / len(y)
+    grid = np.arange(-40.0 - 4 * far, 45.0 + 5 * far, 1e-3 if not far else 2e-2)
+    log_p = curves.add_to(np.zeros((len(grid), 3)), open_frame(grid[:, None]), Seen(), 1)
+    wanted = mutual_information(np.exp(log_p) * prior)
+    assert curves.information(prior) == pytest.approx([wanted], abs=1e-3 if far else 1e-4)
+
+
 @given(st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=2), min_size=1, max_size=4))
 def test_information_by_its_definition(table):
     n = np.array(table, dtype=float)

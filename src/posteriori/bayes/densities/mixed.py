@@ -17,7 +17,7 @@ from ...statistics import Moments
 from ...statistics.histogram import Histogram
 from ...table.frame import Frame
 from ...table.schema import Schema
-from .base import mutual_information
+from .base import gauss_points, mutual_information
 from .gaussian import Gaussian
 from .numeric import Binned, KernelDensity
 
@@ -85,9 +85,9 @@ class Mixed:
         """By a fine sum over the line where the kernels live, with the ends of the bins."""
         if self.kernel.empty:
             return np.zeros(1)
-        grid = np.unique(np.concatenate([self.kernel.grid(), self.binned.cuts]))
-        log_p = self.parts(self._alone(grid)[0])[:, 0]
-        return np.array([mutual_information(np.exp(log_p) * np.gradient(grid)[:, None] * prior)])
+        x, weight = gauss_points(np.unique(np.concatenate([self.kernel.ends(), self.binned.cuts])))
+        log_p = self.parts(self._alone(x)[0])[:, 0]
+        return np.array([mutual_information(np.exp(log_p) * weight[:, None] * prior)])
 
 
 class LeftOut:

@@ -22,7 +22,7 @@ from ...statistics.histogram import Histogram
 from ...table.encode import numbers
 from ...table.frame import Frame
 from ...table.schema import Schema
-from .base import mutual_information
+from .base import gauss_points, mutual_information
 from .gaussian import ROWS, Gaussian, usual_spread
 
 
@@ -113,14 +113,18 @@ class KernelDensity:
     def information(self, prior: Floats) -> Floats:
         if self.empty:
             return np.zeros(1)
-        grid = self.grid()
-        return np.array([mutual_information(np.exp(self._log_density(grid)) * np.gradient(grid)[:, None] * prior)])
+        x, weight = gauss_points(self.ends())
+        return np.array([mutual_information(np.exp(self._log_density(x)) * weight[:, None] * prior)])
 
-    def grid(self) -> Floats:
-        """Points of the line where the kernels live."""
+    def ends(self) -> Floats:
+        """Rising ends of intervals over which the density is smooth: steps of the kernels, and of the normal of all."""
         values = np.unique(np.concatenate(self.centres))
         some = values[np.linspace(0, len(values) - 1, min(len(values), 300)).astype(int)]
-        return np.unique(some[:, None] + (self.width[:, None] * np.linspace(-4, 4, 9)).ravel())
+        steps = np.linspace(-4, 4, 9)
+        near = some[:, None] + (self.width[:, None] * steps).ravel()
+        return np.unique(
+            np.concatenate([near.ravel(), self.base[0] + 2 * np.sqrt(self.base[1]) * np.linspace(-5, 5, 31)])
+        )
 
 
 class Binned:

@@ -1,6 +1,6 @@
 // I(X;Y) in nats of class densities on the line, by a sum over points x_i that lie where the densities do.
 //
-// a[i, y] = P(y) p(x_i|y) Δ_i with Δ_i = (x_{i+1} − x_{i−1})/2, A their sum:
+// a[i, y] = P(y) p(x_i|y) Δ_i with Δ_i the weight of a point, A their sum:
 //     I = Σ a[i, y] ln(a[i, y]/a[i]) / A − Σ_y (a[y]/A) ln(a[y]/A)
 // The first logarithm is known but for ln a[i]: one logarithm a point, and K exponentials.
 #include <algorithm>
@@ -64,25 +64,29 @@ class Sums {
     std::vector<double> p;
 };
 
-// The sum over rising points; fill(x, count, log_p) writes ln p(x|y) of a block.
+// The sum over points of weights Δ; fill(x, count, log_p) writes ln p(x|y) of a block.
 template <typename Fill>
-double sum_over(const std::vector<double>& grid, const double* prior, std::size_t K, Fill&& fill) {
-    const std::size_t n = grid.size();
+double sum_over(const std::vector<double>& points, const std::vector<double>& weights, const double* prior, std::size_t K, Fill&& fill) {
+    const std::size_t n = points.size();
     if (n < 2) return 0.0;
     Sums sums(prior, K);
     std::vector<double> log_p(K * BLOCK);
     for (std::size_t from = 0; from < n; from += BLOCK) {
         const std::size_t count = std::min(BLOCK, n - from);
         double width[BLOCK] = {};
-        for (std::size_t i = from; i < from + count; ++i)
-            width[i - from] = i == 0         ? grid[1] - grid[0]
-                              : i + 1 == n ? grid[n - 1] - grid[n - 2]
-                                           : (grid[i + 1] - grid[i - 1]) / 2;
+        std::copy_n(weights.data() + from, count, width);
         std::fill(log_p.begin(), log_p.end(), 0.0);
-        fill(grid.data() + from, count, log_p.data());
+        fill(points.data() + from, count, log_p.data());
         sums.add(log_p.data(), width);
     }
     return sums.information();
+}
+
+// Δ_i = (x_{i+1} − x_{i−1})/2
+void trapezoids(const std::vector<double>& x, std::vector<double>& width) {
+    const std::size_t n = x.size();
+    width.resize(n);
+    for (std::size_t i = 0; i < n; ++i) width[i] = n < 2 ? 0.0 : i == 0 ? x[1] - x[0] : i + 1 == n ? x[n - 1] - x[n - 2] : (x[i + 1] - x[i - 1]) / 2;
 }
 
 // Two rising sequences as one; what is equal stands once. No branch depends on the numbers; every turn takes one at least,
@@ -110,7 +114,8 @@ class Bells {
     double information(const double* mean, const double* variance, std::size_t d) {
         find_points(mean, variance, d);
         for (std::size_t k = 0; k < K; ++k) top[k] = -0.5 * std::log(2.0 * std::acos(-1.0) * variance[k * d]);
-        return sum_over(points, prior, K, [&](const double* x, std::size_t count, double* log_p) {
+        trapezoids(points, widths);
+        return sum_over(points, widths, prior, K, [&](const double* x, std::size_t count, double* log_p) {
             for (std::size_t k = 0; k < K; ++k) {
                 const double middle = mean[k * d], scale = -0.5 / variance[k * d];
                 for (std::size_t i = 0; i < count; ++i) {
@@ -158,7 +163,7 @@ class Bells {
 
     const double* prior;
     const std::size_t K;
-    std::vector<double> steps, points, room, top;
+    std::vector<double> steps, points, widths, room, top;
     std::vector<std::size_t> ends;
 };
 
@@ -215,34 +220,63 @@ void merge_runs(std::vector<double>& points, std::vector<std::size_t>& ends) {
 
 }  // namespace
 
+namespace {
+
+// Where kernels narrow and wide live: rising ends of intervals over which they are smooth, a kernel's width apart or, beyond
+// all centres, in wider steps. Centres too far apart for even steps have ends around themselves, and the normal of all
+// rows, which has a share in every class, has its own.
+std::vector<double> smooth_parts(const Kernels& kernels) {
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    for (const auto& c : kernels.classes) least = std::min(least, c.v.front()), most = std::max(most, c.v.back());
+    const double narrow = kernels.narrowest(), wide = std::max(kernels.widest(), std::sqrt(kernels.variance));
+    const double low = least - 3.0 * narrow, high = most + 3.0 * narrow;
+    constexpr double STEP = 1.5;
+    constexpr std::size_t MOST = 256, SOME = 300;
+    std::vector<double> ends;
+    if ((high - low) / narrow < STEP * MOST) {
+        ends = even_ends(low, high, STEP * narrow, MOST);
+    } else {
+        std::vector<double> values, around;
+        std::vector<std::size_t> runs;
+        for (const auto& c : kernels.classes) values.insert(values.end(), c.v.begin(), c.v.end()), runs.push_back(values.size());
+        merge_runs(values, runs);
+        const std::size_t last = values.size() - 1, some = std::min(values.size(), SOME);
+        runs.clear();
+        for (const auto& c : kernels.classes)
+            for (int step = -4; step <= 4; ++step) {
+                for (std::size_t i = 0; i < some; ++i) around.push_back(values[some > 1 ? i * last / (some - 1) : 0] + c.h * step);
+                runs.push_back(around.size());
+            }
+        merge_runs(around, runs);
+        for (const double x : around)
+            if (ends.empty() || x - ends.back() >= 0.5 * STEP * narrow) ends.push_back(x);
+        for (int step = -5; step <= 5; ++step) ends.push_back(kernels.mean + std::sqrt(kernels.variance) * step);
+    }
+    for (double far = STEP * narrow; std::isfinite(far) && far < 10.0 * wide; far = 2.0 * far + STEP * narrow)  // each twice as wide
+        ends.insert(ends.end(), {low - far, high + far});
+    return ends;
+}
+
+// Gauss and Legendre's four points on [−1, 1], and their weights
+constexpr double NODE[] = {-0.86113631159405258, -0.33998104358485626, 0.33998104358485626, 0.86113631159405258};
+constexpr double WEIGHT[] = {0.34785484513745386, 0.65214515486254614, 0.65214515486254614, 0.34785484513745386};
+
+}  // namespace
+
 double Curve::information(const double* prior) const {
     if (shape_ == Shape::none) return 0.0;
     if (shape_ == Shape::binned) return of_bins(bins_, K_);
-    std::vector<double> values;
-    std::vector<std::size_t> ends;
-    for (const auto& c : kernels_.classes) {
-        values.insert(values.end(), c.v.begin(), c.v.end());
-        ends.push_back(values.size());
+    std::vector<double> ends = smooth_parts(kernels_), points, widths;
+    ends.insert(ends.end(), bins_.cuts.begin(), bins_.cuts.end());  // at a cut a mixture leaps
+    ends.erase(std::remove_if(ends.begin(), ends.end(), [](double end) { return !std::isfinite(end); }), ends.end());
+    std::sort(ends.begin(), ends.end());
+    for (std::size_t i = 1; i < ends.size(); ++i) {
+        const double half = ends[i] / 2 - ends[i - 1] / 2;
+        if (!(half > 0.0)) continue;
+        for (std::size_t k = 0; k < 4; ++k) points.push_back(ends[i - 1] + half + NODE[k] * half), widths.push_back(WEIGHT[k] * half);
     }
-    merge_runs(values, ends);
-    constexpr std::size_t SOME = 300;
-    const std::size_t last = values.size() - 1, some = std::min(values.size(), SOME);
-    for (std::size_t i = 1; i < some; ++i) values[i] = values[i * last / (some - 1)];
-    std::vector<double> grid;
-    ends.clear();
-    const auto finite = [&](double x) {
-        if (std::isfinite(x)) grid.push_back(x);
-    };
-    std::for_each(bins_.cuts.begin(), bins_.cuts.end(), finite);
-    ends.push_back(grid.size());
-    for (const auto& c : kernels_.classes)
-        for (int step = -4; step <= 4; ++step) {
-            for (std::size_t i = 0; i < some; ++i) finite(values[i] + c.h * step);
-            ends.push_back(grid.size());
-        }
-    merge_runs(grid, ends);
     std::vector<double> rows(BLOCK * rounded_up(K_));
-    return sum_over(grid, prior, K_, [&](const double* x, std::size_t count, double* log_p) {
+    return sum_over(points, widths, prior, K_, [&](const double* x, std::size_t count, double* log_p) {
         int seen = CLEAN;
         std::fill(rows.begin(), rows.end(), 0.0);
         add(x, 1, count, rows.data(), &seen);
