@@ -58,6 +58,21 @@ def test_histograms_of_many_rows_in_threads(kind):
             np.testing.assert_array_equal(left, wanted)
 
 
+def test_histograms_of_rows_that_are_read_in_parts():
+    """More rows than are read at once (2^17), values that the first of them lack, missing ones and weights at the end."""
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 900, (300_000, 3)).astype(float), rng.integers(0, 3, 300_000).astype(np.uint8)
+    X[200_000:] += 0.5
+    X[-5:, 1], X[-1, 2] = np.nan, np.inf
+    weights = np.where(np.arange(len(X)) < 250_000, 1.0, 0.5)
+    for w in (None, weights):
+        for order in ("C", "F"):
+            found = native.histograms(np.asarray(X, order=order), y, 3, 1000, w)
+            for mine, wanted in zip(found, reference.histograms(X, y, 3, 1000, w), strict=True):
+                for a, b in zip(mine, wanted, strict=True):
+                    np.testing.assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_hashes(kind, seed):

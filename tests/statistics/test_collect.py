@@ -224,3 +224,19 @@ def test_columns_have_the_values_of_their_codes(kinds):
         return
     by_value = with_values_of_codes(local_codes(frame, (), None), plain).columns[kinds.index("numeric")]
     assert by_value.values == (1.0, 2.0, 4.0)  # not cut: each number is a value
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sample_does_not_depend_on_the_rows_hashed_at_once(monkeypatch, weighted):
+    import posteriori as po
+    from posteriori.statistics import collect as module
+
+    rng = np.random.default_rng(0)
+    X = {"x": rng.normal(size=90).round(1), "w": rng.choice(["a", "b", "c"], 90), "z": rng.normal(size=90)}
+    y, weights = rng.integers(0, 3, 90), rng.integers(0, 3, 90).astype(float) if weighted else None
+    whole = po.NaiveBayes().fit(X, y, weights).statistics_
+    monkeypatch.setattr(module, "ROWS", 7)
+    parts = po.NaiveBayes().fit(X, y, weights).statistics_
+    assert whole.sample is not None
+    assert whole == parts
+    assert whole.sample == parts.sample

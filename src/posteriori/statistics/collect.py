@@ -29,6 +29,7 @@ from .statistics import ROLES, Statistics, columns_of, sampled
 
 EXACT = 2**53  # the largest sum of whole numbers that floats keep exact
 SMALL = 1 << 20  # counts that are never too many
+ROWS = 1 << 20  # whose hashes are there at once
 NUMERIC = ("moments", "histogram", "numbers")  # the roles of columns that are read as numbers
 
 
@@ -75,9 +76,6 @@ def collect(
         rows = kernels.class_rows(y, n_classes, weights)
     n, mean, m2, low, high, met = kernels.class_moments_seen(x_moved, y, n_classes, weights, n_jobs)
     drawings = histograms(x_shaped, y, n_classes, most, weights, n_jobs) if shaped else []
-    hashes = np.zeros(frame.n if drawn else 0, np.uint64)
-    if drawn:
-        add_hashes(x_drawn, np.array([salt[j] for j in drawn]), hashes, n_jobs)
 
     seen.missing += coded.n_missing
     if table is not None:
@@ -101,7 +99,7 @@ def collect(
         refuse_bad_counts(x[:, counted], [names[k] for k in counted])
     _refuse_infinite(moments, met_too, x, names, [columns[j].name for j in moved])
     chosen = (
-        _sample(x_drawn, drawn, sampled_codes, named, coded.values, salt, hashes, y, n_classes, weights)
+        _sample(x_drawn, drawn, sampled_codes, named, coded.values, salt, y, n_classes, weights, n_jobs)
         if drawn
         else None
     )
@@ -346,28 +344,42 @@ def _sample(
     named: list[int],
     values: Sequence[Sequence[Any]],
     salt: dict[int, np.uint64],
-    hashes: Array,
     y: Array,
     n_classes: int,
     weights: Floats | None,
+    n_jobs: int | None,
 ) -> Sample:
     """Some whole rows, since a density is to be chosen by them: numbers x of the columns `drawn`, codes of those `named`.
 
-    `hashes` are the sums over the numbers, to which those of the values are added; a value is hashed once.
+    Samples of parts add to the sample of all, so that hashes are there for some of the rows at a time; a value is hashed
+    once.
     """
     place = {j: k for k, j in enumerate(salt)}
     bits = [value_cells(found) for found in values]
-    for j, column, of_value in zip(named, codes, bits):
-        hashes += mix(of_value ^ salt[j])[column]
+    of_numbers, of_values = np.array([salt[j] for j in drawn]), [mix(b ^ salt[j]) for j, b in zip(named, bits)]
 
-    def cells(rows: Array) -> Array:
-        out = np.empty((len(rows), len(place)), np.uint64)
-        out[:, [place[j] for j in drawn]] = number_cells(x[rows])
-        for j, column, of_value in zip(named, codes, bits):
-            out[:, place[j]] = of_value[column[rows]]
-        return out
+    def part(begin: int) -> Sample:
+        here = slice(begin, begin + ROWS)
+        some, own = x[here], [column[here] for column in codes]
+        hashes = np.zeros(len(some), np.uint64)
+        add_hashes(some, of_numbers, hashes, n_jobs)
+        for column, of_value in zip(own, of_values):
+            hashes += of_value[column]
 
-    return Sample.of_hashes(mix(hashes), cells, len(place), y, n_classes, weights)
+        def cells(rows: Array) -> Array:
+            out = np.empty((len(rows), len(place)), np.uint64)
+            out[:, [place[j] for j in drawn]] = number_cells(some[rows])
+            for j, column, of_value in zip(named, own, bits):
+                out[:, place[j]] = of_value[column[rows]]
+            return out
+
+        share = None if weights is None else weights[here]
+        return Sample.of_hashes(mix(hashes), cells, len(place), y[here], n_classes, share)
+
+    found = part(0)
+    for begin in range(ROWS, len(x), ROWS):
+        found = found + part(begin)
+    return found
 
 
 def _refuse_infinite(moments: Moments, met: int, x: Array, names: list[str], moved: list[str]) -> None:

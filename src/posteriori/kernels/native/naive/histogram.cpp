@@ -109,32 +109,81 @@ private:
     std::vector<Count> count_;
 };
 
-template <typename Count>
-Binning one(const double* x, const std::uint32_t* y, const double* w, std::size_t n, std::size_t K, std::size_t limit) {
-    int level = 0;
-    if (n > limit) {  // some of the values tell most of the level
-        std::vector<std::uint64_t> some;
-        const std::size_t step = std::max<std::size_t>(1, n / (2 * limit));
-        for (std::size_t r = 0; r < n; r += step)
-            if (std::isfinite(x[r]) && !(w && w[r] == 0.0)) some.push_back(key_of(x[r]));
-        std::sort(some.begin(), some.end());
-        some.erase(std::unique(some.begin(), some.end()), some.end());
-        level = level_for(some, 0, limit);
+constexpr std::size_t ROWS = std::size_t{1} << 17;  // at a time: memory does not grow with the table
+
+// Some columns of a matrix, ROWS of each at a time.
+struct Columns {
+    Matrix<double> X;
+    std::vector<double> cells, turned;
+
+    Columns(const Matrix<double>& whole, std::size_t from, std::size_t some) : X(whole), cells(std::min(whole.n, ROWS) * some) {
+        X.d = some;
+        X.data = static_cast<const char*>(whole.data) + static_cast<std::ptrdiff_t>(from) * whole.column * static_cast<std::ptrdiff_t>(whole.size);
     }
-    Slots<Count> slots(K, limit, n, level);
-    int seen = CLEAN;
-    for (std::size_t r = 0; r < n; ++r) {
-        if (!std::isfinite(x[r])) {
-            seen |= std::isnan(x[r]) ? SAW_NAN : SAW_INF;
-        } else if (!w) {
-            slots.add(key_of(x[r]), y[r], Count{1});
-        } else if (w[r] > 0.0) {
-            slots.add(key_of(x[r]), y[r], static_cast<Count>(w[r]));
+    // One row; and `count` rows, column by column.
+    const double* row(std::size_t r) {
+        std::ptrdiff_t step;
+        return X.rows(r, 1, turned, &step);
+    }
+    const double* read(std::size_t begin, std::size_t count, std::size_t block) {
+        for (std::size_t b = 0; b < count; b += block) {
+            const std::size_t some = std::min(block, count - b);
+            std::ptrdiff_t step;
+            const double* rows = X.rows(begin + b, some, turned, &step);
+            for (std::size_t j = 0; j < X.d; ++j)
+                for (std::size_t r = 0; r < some; ++r)
+                    cells[j * count + b + r] = rows[static_cast<std::ptrdiff_t>(r) * step + static_cast<std::ptrdiff_t>(j)];
         }
+        return cells.data();
     }
-    Binning out = slots.found();
-    out.seen = seen;
-    return out;
+};
+
+// The levels to begin with: some of the values tell most of them.
+std::vector<int> first_levels(Columns& columns, const double* w, std::size_t limit) {
+    const std::size_t n = columns.X.n, d = columns.X.d, step = std::max<std::size_t>(1, n / (2 * limit));
+    std::vector<int> level(d, 0);
+    if (n <= limit) return level;
+    std::vector<std::vector<std::uint64_t>> some(d);
+    for (std::size_t r = 0; r < n; r += step) {
+        if (w && w[r] == 0.0) continue;
+        const double* x = columns.row(r);
+        for (std::size_t j = 0; j < d; ++j)
+            if (std::isfinite(x[j])) some[j].push_back(key_of(x[j]));
+    }
+    for (std::size_t j = 0; j < d; ++j) {
+        std::sort(some[j].begin(), some[j].end());
+        some[j].erase(std::unique(some[j].begin(), some[j].end()), some[j].end());
+        level[j] = level_for(some[j], 0, limit);
+    }
+    return level;
+}
+
+template <typename Count>
+void count_values(Columns& columns, const Column& y, const double* w, std::size_t K, std::size_t limit, std::size_t block, Binning* found) {
+    const std::size_t n = columns.X.n, d = columns.X.d;
+    std::vector<Slots<Count>> slots;
+    for (const int level : first_levels(columns, w, limit)) slots.emplace_back(K, limit, n, level);
+    std::vector<int> seen(d, CLEAN);
+    std::vector<std::uint32_t> classes(std::min(n, ROWS));
+    for (std::size_t begin = 0; begin < n; begin += ROWS) {
+        const std::size_t count = std::min(ROWS, n - begin);
+        read_classes(y, begin, count, K, classes.data());
+        const double* x = columns.read(begin, count, block);
+        for (std::size_t j = 0; j < d; ++j, x += count)
+            for (std::size_t r = 0; r < count; ++r) {
+                if (!std::isfinite(x[r])) {
+                    seen[j] |= std::isnan(x[r]) ? SAW_NAN : SAW_INF;
+                } else if (!w) {
+                    slots[j].add(key_of(x[r]), classes[r], Count{1});
+                } else if (w[begin + r] > 0.0) {
+                    slots[j].add(key_of(x[r]), classes[r], static_cast<Count>(w[begin + r]));
+                }
+            }
+    }
+    for (std::size_t j = 0; j < d; ++j) {
+        found[j] = slots[j].found();
+        found[j].seen = seen[j];
+    }
 }
 
 // SplitMix by Steele, Lea and Flood: sixty-four bits of which each depends on all.
@@ -149,30 +198,14 @@ inline std::uint64_t mix(std::uint64_t z) {
 std::vector<Binning> histograms(const Matrix<double>& X, const Column& y, std::size_t K, const double* w,
                                 std::size_t limit, int threads) {
     std::vector<Binning> found(X.d);
-    std::vector<std::uint32_t> classes(X.n);
-    read_classes(y, 0, X.n, K, classes.data());
     const std::size_t n = X.n, room = (std::size_t{1} << 23) / std::max<std::size_t>(n, 1);
     const std::size_t group = std::clamp<std::size_t>(std::min<std::size_t>(room, X.d / std::max(threads, 1)), 1, 8);
     const std::size_t block = std::max<std::size_t>(16, 4096 / std::max<std::size_t>(X.d, 1));
     parallel_for((X.d + group - 1) / group, threads, [&](std::size_t task) {
-        const std::size_t from = task * group, some = std::min(group, X.d - from);
-        std::vector<double> columns(n * some), turned;
-        Matrix<double> part = X;  // these columns alone
-        part.d = some;
-        part.data = static_cast<const char*>(X.data) + static_cast<std::ptrdiff_t>(from) * X.column * X.size;
-        for (std::size_t b = 0; b < n; b += block) {
-            const std::size_t count = std::min(block, n - b);
-            std::ptrdiff_t step;
-            const double* rows = part.rows(b, count, turned, &step);
-            for (std::size_t j = 0; j < some; ++j)
-                for (std::size_t r = 0; r < count; ++r)
-                    columns[j * n + b + r] = rows[static_cast<std::ptrdiff_t>(r) * step + static_cast<std::ptrdiff_t>(j)];
-        }
-        for (std::size_t j = 0; j < some; ++j) {
-            const double* x = columns.data() + j * n;
-            found[from + j] = w || n >> 32 ? one<double>(x, classes.data(), w, n, K, limit)
-                                           : one<std::uint32_t>(x, classes.data(), w, n, K, limit);
-        }
+        const std::size_t from = task * group;
+        Columns columns(X, from, std::min(group, X.d - from));
+        if (w || n >> 32) count_values<double>(columns, y, w, K, limit, block, found.data() + from);
+        else count_values<std::uint32_t>(columns, y, w, K, limit, block, found.data() + from);
     });
     return found;
 }
