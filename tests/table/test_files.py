@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from posteriori.table.files import _looks_like
+from posteriori.table.files import _decoded, _is_ascii, _looks_like
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,15 @@ from posteriori.table.files import _looks_like
 )
 def test_the_first_bytes_tell_the_kind_of_a_file(head, ending):
     assert _looks_like(head) == ending
+
+
+def test_what_is_ascii_needs_no_decoding(tmp_path):
+    for name, text, ascii in (("a.csv", b"a,b\n1,2\n" * 300_000, True), ("b.csv", b"a" * (1 << 20) + b"\n\xff", False)):
+        file = tmp_path / name
+        file.write_bytes(text)
+        assert _is_ascii(file) is ascii
+        assert _decoded(file, "utf-8", None) == (None if ascii else 2)  # the line of the fault
+    packed = tmp_path / "c.csv.gz"
+    packed.write_bytes(gzip.compress(b"a,b\n1,\xc3\xa9\n"))
+    assert not _is_ascii(packed)
+    assert _decoded(packed, "utf-8", None) is None

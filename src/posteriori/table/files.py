@@ -138,6 +138,8 @@ def _as_utf8(
 
 def _decoded(file: pathlib.Path, encoding: str, copy: pathlib.Path | None) -> int | None:
     """None where a whole file is text in an encoding, with a copy in UTF-8 if asked for; else the line of the fault."""
+    if encoding == "utf-8" and copy is None and _is_ascii(file):
+        return None
     line = 1
     try:
         with _opened(file, encoding) as text, contextlib.ExitStack() as stack:
@@ -149,6 +151,14 @@ def _decoded(file: pathlib.Path, encoding: str, copy: pathlib.Path | None) -> in
     except UnicodeError:
         return line if encoding.startswith("utf-16") else _fault(file, encoding, line)
     return None
+
+
+def _is_ascii(file: pathlib.Path) -> bool:
+    """Whether a file has nothing to decode: told several times faster than decoding it."""
+    if file.suffix.lower() == ".gz":
+        return False
+    with open(file, "rb") as raw:
+        return all(piece.isascii() for piece in iter(lambda: raw.read(1 << 20), b""))
 
 
 def _fault(file: pathlib.Path, encoding: str, line: int) -> int:
