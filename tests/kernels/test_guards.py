@@ -232,6 +232,11 @@ def _margin(rng: np.random.Generator, kind: type) -> None:
     K[:, :n] = X @ X.T + np.eye(n, dtype=kind)
     margin.smo_block(K, -np.ones(n), np.ones(n), np.zeros(n), rng.normal(size=n), 1e-3, 100)
     margin.subtract_rows(K, slot, rng.random(7), np.zeros(n))
+    own, p = np.concatenate([np.arange(n), np.arange(4, 12)]), rng.normal(size=n + 8)
+    some = margin.Machines(np.array([0, n, n + 8]), own, p, -np.ones(n + 8), np.ones(n + 8))
+    margin.smo_machines(K, some, 1e-3, 100)
+    margin.merge_rows(X.astype(float), rng.integers(0, 2, n).astype(float), np.ones(n), rng.random((2, d)))
+    margin.pair_votes(rng.normal(size=(n, 3)), 3)
     for rows in (X.astype(float), sp.csr_array(X.astype(float))):
         if not isinstance(rows, np.ndarray):
             rows.indptr, rows.indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)

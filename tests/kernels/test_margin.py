@@ -99,6 +99,95 @@ def test_pairs_reach_the_twin(q, seed, dtype):
     assert_allclose(value, best, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_free_variables_move_together(dtype, C):
+    """Dots of few columns and a large C: pairs alone would zigzag for tens of thousands of steps."""
+    random = np.random.default_rng(4)
+    X = random.normal(size=(120, 8))
+    y = np.where(X[:, 0] + 0.7 * random.normal(size=120) > 0, 1.0, -1.0)
+    K = (X @ X.T).astype(dtype)
+    low, high, beta, v = np.minimum(0, C * y), np.maximum(0, C * y), np.zeros(120), y.copy()
+    tol = 1e-3 if dtype == np.float32 else 1e-6
+    steps = sum(margin.smo_block(K, low, high, beta, v, tol, 20_000)[0] for _ in range(3))
+    assert steps < 20_000
+    assert v[beta < high].max() - v[beta > low].min() <= tol
+    assert_allclose(v, y - K.astype(np.float64) @ beta, atol=1e-9 * C)
+    assert abs(beta.sum()) < 1e-9 * C
+    assert ((beta >= low) & (beta <= high)).all()
+
+
+@given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**20), st.sampled_from([np.float32, np.float64]))
+def test_machines_over_one_matrix_are_blocks_of_it(n, count, seed, dtype):
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(n, 3))
+    K = margin.square(n, dtype)
+    K[:, :n] = np.exp(-((x[:, None] - x) ** 2).sum(-1))
+    rows = [np.sort(random.integers(0, n, random.integers(0, 2 * n))) for _ in range(count)] + [np.arange(n)]
+    starts = np.cumsum([0, *map(len, rows)])
+    p = np.where(random.random(starts[-1]) < 0.5, 1.0, -1.0)
+    some = margin.Machines(starts, np.concatenate(rows), p, np.minimum(0, 2 * p), np.maximum(0, 2 * p))
+    beta, v, ends = margin.smo_machines(K, some, 1e-6, 10_000)
+    for own, a, b, (steps, gap, intercept, energy, drift) in zip(rows, starts, starts[1:], ends):
+        block, mine, low, high = K[np.ix_(own, own)], beta[a:b], some.low[a:b], some.high[a:b]
+        alone, its = np.zeros(b - a), p[a:b].copy()
+        if b > a:
+            reference.smo_block(block, low, high, alone, its, 1e-6, 10_000)
+        wide = block.astype(np.float64)
+        assert gap <= 1e-6 or steps == 10_000
+        assert_allclose(v[a:b], p[a:b] - wide @ mine, atol=1e-9)
+        assert_allclose(energy, mine @ wide @ mine, atol=1e-8)
+        best = 0.5 * alone @ wide @ alone - p[a:b] @ alone
+        assert_allclose(0.5 * energy - p[a:b] @ mine, best, rtol=1e-5, atol=1e-6)
+        top, bottom = v[a:b][mine < high].max(initial=-np.inf), v[a:b][mine > low].min(initial=np.inf)
+        assert gap == (top - bottom if np.isfinite(top) and np.isfinite(bottom) else 0.0)
+        free = (mine > low) & (mine < high)
+        if free.any():
+            assert intercept == pytest.approx(v[a:b][free].mean())
+        elif np.isfinite(top) and np.isfinite(bottom):
+            assert intercept == pytest.approx((top + bottom) / 2)
+        largest = np.abs(block.diagonal()).max(initial=0.0) * np.abs(mine).max(initial=0.0)
+        assert drift == pytest.approx(np.finfo(float).eps * steps * largest)
+
+
+def test_threads_change_no_machine():
+    random = np.random.default_rng(2)
+    x = random.normal(size=(700, 3))
+    K = margin.square(700, np.float64)
+    K[:, :700] = np.exp(-((x[:, None] - x) ** 2).sum(-1))
+    rows = [np.sort(random.permutation(700)[:500]) for _ in range(6)]
+    p = np.where(random.random(3000) < 0.5, 1.0, -1.0)
+    some = margin.Machines(np.arange(7) * 500, np.concatenate(rows), p, np.minimum(0, p), np.maximum(0, p))
+    for one, two in zip(margin.smo_machines(K, some, 1e-3, 10_000, 1), margin.smo_machines(K, some, 1e-3, 10_000, 2)):
+        assert_array_equal(one, two)
+
+
+@given(st.integers(0, 30), st.integers(1, 5), st.integers(0, 2**20))
+def test_equal_rows_are_merged(n, d, seed):
+    random = np.random.default_rng(seed)
+    X, target = random.integers(-1, 2, (n, d)).astype(float), random.integers(0, 2, n).astype(float)
+    weight = random.integers(0, 3, n).astype(float)
+    first, total, group, share = margin.merge_rows(X, target, weight, random.uniform(0.5, 1.5, (2, d)))
+    wanted = reference.merge_rows(X, target, weight)
+    assert {tuple(np.flatnonzero(group == g).tolist()) for g in range(len(first))} == set(map(tuple, wanted))
+    assert group[first].tolist() == list(range(len(first)))
+    assert (np.diff(target[first]) >= 0).all()
+    assert total.tolist() == [weight[group == g].sum() for g in range(len(first))]
+    assert_allclose(share, [weight[i] / total[g] if g >= 0 else 0.0 for i, g in enumerate(group)])
+
+
+def test_rows_whose_sums_are_no_numbers_have_an_order():
+    X = np.array([[1e308, -1e308, 1e308], [1e308, 1e308, -1e308], [1e308, -1e308, 1e308], [1.0, 2.0, 3.0]])
+    group = margin.merge_rows(X, np.zeros(4), np.ones(4), np.full((2, 3), 1.5))[2]
+    assert len({group[0], group[1], group[3]}) == 3  # equal ones may lie apart there, others are never one
+
+
+@given(st.integers(0, 9), st.integers(1, 6), st.integers(0, 2**20))
+def test_votes_of_pairs(n, K, seed):
+    decisions = np.random.default_rng(seed).integers(-2, 3, (n, K * (K - 1) // 2)) / 2
+    assert_array_equal(margin.pair_votes(decisions, K), reference.pair_votes(decisions, K))
+
+
 def test_a_step_cap_is_kept():
     K, y = np.eye(4), np.array([1.0, -1.0, 1.0, -1.0])
     beta = np.zeros(4)

@@ -43,10 +43,11 @@ def test_a_hundred_thousand_duplicates_end(kernel):
 def test_a_huge_C_ends_at_a_cap_with_a_warning():
     X, y = make_classification(300, 4, flip_y=0.3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="gap"):
-        machine = po.SVC(C=1e9, kernel="linear", max_iter=20_000).fit(X, y)
+        machine = po.SVC(C=1e9, kernel="linear", max_iter=500).fit(X, y)
     assert machine.fit_status_ == 1
-    assert machine.n_iter_[0] <= 20_000
+    assert machine.n_iter_[0] <= 500
     begin = time.monotonic()
+    X, y = make_classification(3000, 30, flip_y=0.3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
         machine = po.SVC(C=1e9, kernel="linear", max_seconds=0.3).fit(X, y)
     assert time.monotonic() - begin < 30

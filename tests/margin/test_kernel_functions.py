@@ -72,7 +72,7 @@ def test_every_kernel_by_its_formula(name, form):
     assert found.sparse == (form is sparse.csr_array)
     middle = found.centre if name == "linear" and found.centre is not None else 0.0  # which b takes back
     wanted = FORMULAS[name](Q - middle, X - middle, 0.3, 0.7, 3)
-    sums = found.sums(form(Q), found.ready(form(X)), coef)
+    sums = found.sums(form(Q), [(found.ready(form(X)), coef)])[0]
     close = {"rel": 1e-9, "abs": 1e-6 if found.sparse else 1e-12}  # roots of differences of squares
     assert sums == pytest.approx(wanted @ coef.T, **close)
     whole = found.gram(form(X), 200.0).block(np.arange(25))[:, :25]
@@ -141,7 +141,7 @@ def test_precision_by_size_and_tolerance():
     assert not make_kernel(po.SVC(gamma=1.0, tol=1e-5), X, np.ones(n), 1e7).coarse
     assert middle.gram(X, 1.0).coarse
     assert middle.gram(X, 1.0).dtype == np.float32
-    far_out = kernels[1e-2].sums(np.array([[1e16, 0.0]]), kernels[1e-2].ready(X), np.ones((1, n)))
+    far_out = kernels[1e-2].sums(np.array([[1e16, 0.0]]), [(kernels[1e-2].ready(X), np.ones((1, n)))])[0]
     assert far_out.tolist() == [[0.0]]
 
 
@@ -155,4 +155,4 @@ def test_rows_too_large_for_a_kernel_are_named():
     assert make_kernel(po.SVC(kernel="linear"), huge, np.ones(3), 1.0) is not None  # beside their mean they are nothing
     small = make_kernel(po.SVC(kernel="poly", gamma=1.0), rows(), np.ones(25), 1.0)
     with pytest.raises(ModelError, match="a row is too far out for the poly kernel"):
-        small.sums(np.full((1, 3), 1e200), small.ready(rows()), np.ones((1, 25)))
+        small.sums(np.full((1, 3), 1e200), [(small.ready(rows()), np.ones((1, 25)))])

@@ -54,7 +54,7 @@ def value(X, y, C, w, bias, loss):
 def test_descent_ends_where_no_step_is_better(form, loss, bias, seed):
     X, y, C = problem(seed, form=form)
     dense = X if isinstance(X, np.ndarray) else X.toarray()
-    found = linear.by_descent(X, y, C, bias, loss, 1e-8, 5000, 0)
+    found = linear.by_descent(X, y, C, bias, 1e-8, 5000, loss, 0)
     assert found.converged
     assert found.rounds < 5000
     best = value(dense, y, C, found.w, bias, loss)
@@ -64,6 +64,11 @@ def test_descent_ends_where_no_step_is_better(form, loss, bias, seed):
         for _ in range(20):
             step = rng.normal(size=4) * size * (1.0 if bias else np.array([1, 1, 1, 0]))
             assert value(dense, y, C, found.w + step, bias, loss) >= best - 1e-9 * best
+    if loss == "hinge" and isinstance(X, np.ndarray):
+        for sign, plane in zip((y, -y), linear.by_pairs(X, (y, -y), C, bias, 1e-8, 5000), strict=True):
+            assert plane.converged
+            assert 0 < plane.rounds < 100
+            assert value(X, sign, C, plane.w, bias, loss) == pytest.approx(best, rel=1e-7)
     if loss == "squared_hinge":
         newton = linear.by_newton(X, y, C, bias, 1e-10, 100)
         assert newton.converged
@@ -74,12 +79,14 @@ def test_descent_ends_where_no_step_is_better(form, loss, bias, seed):
 
 def test_rounds_that_are_not_enough_are_told():
     X, y, C = problem(0)
-    assert not linear.by_descent(X, y, C, 1.0, "hinge", 1e-12, 1, 0).converged
-    assert linear.by_descent(X, y, C, 1.0, "hinge", 1e-12, 2, 0).rounds == 2
+    assert not linear.by_descent(X, y, C, 1.0, 1e-12, 1, "hinge", 0).converged
+    assert linear.by_descent(X, y, C, 1.0, 1e-12, 2, "hinge", 0).rounds == 2
     assert not linear.by_newton(X, y, C, 1.0, 1e-14, 1).converged
+    capped = linear.by_pairs(X, (y,), C, 1.0, 1e-8, 1)[0]
+    assert (capped.rounds, capped.converged) == (1, False)
     stop = Event()
     stop.set()
-    ended = linear.by_descent(X, y, C, 1.0, "hinge", 1e-12, 50, 0, stop)
+    ended = linear.by_descent(X, y, C, 1.0, 1e-12, 50, "hinge", 0, stop)
     assert (ended.rounds, ended.converged, ended.w.tolist()) == (0, False, [0.0] * 4)
 
 
@@ -135,7 +142,7 @@ def test_a_step_shrinks_the_slope(seed, stretch):
 
 def test_a_step_of_all_free_rows_never_climbs():
     X, y, C = problem(5, n=200)
-    ends = [linear.by_descent(X, y, C, 1.0, "hinge", 1e-10, rounds, 0) for rounds in (9, 10, 11, 12)]
+    ends = [linear.by_descent(X, y, C, 1.0, 1e-10, rounds, "hinge", 0) for rounds in (9, 10, 11, 12)]
     values = [value(X, y, C, e.w, 1.0, "hinge") for e in ends]
-    best = value(X, y, C, linear.by_descent(X, y, C, 1.0, "hinge", 1e-10, 5000, 0).w, 1.0, "hinge")
+    best = value(X, y, C, linear.by_descent(X, y, C, 1.0, 1e-10, 5000, "hinge", 0).w, 1.0, "hinge")
     assert min(values[1:]) - best <= max(values[0] - best, 1e-9)

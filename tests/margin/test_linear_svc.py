@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import posteriori as po
 from posteriori.errors import ModelError
+from posteriori.margin import linear_svc
 from posteriori.margin.linear import objective
 
 X, Y = make_classification(300, 6, n_informative=4, flip_y=0.1, random_state=0)
@@ -74,3 +75,24 @@ def test_linear_of_several_classes_and_its_errors():
         po.LinearSVC(loss="hing").fit(A, y)
     with pytest.raises(ModelError, match="hard margin"):
         po.LinearSVC(C=np.inf).fit(A, y)
+
+
+def test_the_hinge_of_few_rows_is_solved_by_pairs(monkeypatch):
+    """Three classes, weights and equal rows; what pairs leave, descent ends, and both give the same planes."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)).round(1), np.arange(90) % 3
+    X[:9] = X[9:18]
+    weight = rng.integers(1, 4, 90).astype(float)
+    options = {"loss": "hinge", "tol": 1e-7, "max_iter": 100_000}
+    pairs = po.LinearSVC(**options).fit(X, y, weight)
+    descent = po.LinearSVC(solver="dual", **options).fit(X, y, weight)
+    assert pairs.coef_ == pytest.approx(descent.coef_, abs=1e-4)
+    assert pairs.intercept_ == pytest.approx(descent.intercept_, abs=1e-4)
+    assert 0 < pairs.n_iter_ < descent.n_iter_
+    solved = linear_svc.by_pairs
+    monkeypatch.setattr(linear_svc, "by_pairs", lambda *args: [None, *solved(*args)[1:]])
+    mixed = po.LinearSVC(random_state=0, **options).fit(X, y, weight)
+    assert mixed.coef_ == pytest.approx(descent.coef_, abs=1e-4)
+    monkeypatch.setattr(linear_svc, "by_pairs", None)  # is not asked
+    monkeypatch.setattr(linear_svc, "FEW_ROWS", 50)
+    assert po.LinearSVC(random_state=0, **options).fit(X, y, weight).coef_ == pytest.approx(descent.coef_, abs=1e-4)

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import posteriori as po
 from posteriori.errors import ModelError, TableError
+from posteriori.margin import machines
 from posteriori.margin.machines import (
     Machine,
     Settings,
@@ -22,6 +23,7 @@ from posteriori.margin.machines import (
     side_by_side,
     splits,
     together,
+    train_all,
     votes,
     written_out,
 )
@@ -108,6 +110,39 @@ def test_rows_of_a_precomputed_matrix_are_its_rows_and_columns():
     assert rows_at("precomputed", K, np.array([0]), np.array([1, 3])).tolist() == [[1, 3]]
     assert rows_at("rbf", K, np.array([1])).tolist() == [[4, 5, 6, 7]]
     assert rows_at(len, K, np.array([1])).tolist() == [[4, 5, 6, 7]]
+
+
+@pytest.mark.parametrize(
+    ("n", "sizes", "cache", "seconds", "wanted"),
+    [
+        (10, [10], 200.0, None, True),
+        (1500, [600, 3], 200.0, None, True),
+        (1501, [600], 200.0, None, False),
+        (1500, [601], 200.0, None, False),
+        (1500, [600], 30.0, None, False),  # its matrix takes 18 MB, and half of the cache is for others
+        (10, [10], 200.0, 5.0, False),
+        (10, [], 200.0, None, False),
+    ],
+)
+def test_what_is_small_enough_for_one_call(n, sizes, cache, seconds, wanted):
+    assert Settings(cache_size=cache, max_seconds=seconds).together(n, sizes) == wanted
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
+def test_machines_from_one_matrix_are_those_made_one_by_one(monkeypatch, kernel):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % 4
+    table = X @ X.T if kernel == "precomputed" else X
+    model = po.SVC(kernel=kernel, tol=1e-7).fit(table, y)
+    problems = [(s.rows, s.sign, np.full(len(s.rows), 0.7)) for s in splits(y, 4, "ovo")]
+    at_once = train_all(model._kernel, table, problems, model._settings())
+    for off in ("ONE_MATRIX", "solve_together"):  # too many rows, or none that can be solved together
+        with monkeypatch.context() as patch:
+            patch.setattr(machines, off, 1 if off == "ONE_MATRIX" else lambda gram, some, limits: [None] * 6)
+            for one, other in zip(at_once, train_all(model._kernel, table, problems, model._settings()), strict=True):
+                assert np.array_equal(one.rows, other.rows)
+                assert one.beta == pytest.approx(other.beta, abs=1e-4)
+                assert (one.b, one.w_norm) == pytest.approx((other.b, other.w_norm), abs=1e-5)
 
 
 @pytest.mark.parametrize("team", [1, 3])

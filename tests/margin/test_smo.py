@@ -8,9 +8,10 @@ from numpy.testing import assert_allclose
 
 import posteriori as po
 from posteriori.errors import ModelError
-from posteriori.margin import smo
+from posteriori.kernels.margin import Machines
+from posteriori.margin import machines, smo
 from posteriori.margin.gram import WholeGram
-from posteriori.margin.smo import Limits, solve
+from posteriori.margin.smo import Limits, solve, solve_together
 
 
 def problem(seed, n=30):
@@ -70,6 +71,7 @@ def test_a_middling_problem_is_one_block_where_its_matrix_fits(monkeypatch, fitt
     X = rng.normal(size=(600, 4))
     y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=600) > 0
     wanted = po.SVC(tol=1e-5).fit(X, y).decision_function(X)
+    monkeypatch.setattr(machines, "ONE_MATRIX", 0)
     monkeypatch.setattr(smo, "SMALL", 50)
     monkeypatch.setattr(smo, "FITTING", fitting)
     asked = []
@@ -91,3 +93,42 @@ def test_multipliers_and_gradients_that_overflow_are_refused(monkeypatch, value)
         monkeypatch.setattr(smo, "_solve_with_shrinking", spoil)
         with pytest.raises(ModelError, match="the multipliers overflow"), np.errstate(all="ignore"):
             solve(WholeGram(np.eye(2)), y, np.minimum(0, y), np.maximum(0, y))
+
+
+def together(limits=None, C=1.0, gram=WholeGram):
+    """Three problems over the rows of one matrix: what `solve_together` finds, and `solve` of each."""
+    K, y = problem(3)
+    rows = [np.arange(30), np.arange(5, 20), np.arange(0, 30, 2)]
+    sign = np.concatenate([y[r] for r in rows])
+    low, high = np.minimum(0, C * sign), np.maximum(0, C * sign)
+    some = Machines(np.array([0, 30, 45, 60]), np.concatenate(rows), sign, low, high)
+    found = solve_together(gram(K), some, Limits(tol=1e-8) if limits is None else limits)
+    parts = [(r, slice(a, b)) for r, a, b in zip(rows, some.starts, some.starts[1:])]
+    return found, [(WholeGram(K[np.ix_(r, r)]), sign[at], low[at], high[at]) for r, at in parts]
+
+
+def test_problems_together_are_solved_as_each_alone():
+    found, problems = together()
+    for one, alone in zip(found, problems, strict=True):
+        other = solve(*alone, Limits(tol=1e-8))
+        assert one.converged
+        assert_allclose(one.beta, other.beta, atol=1e-7)
+        assert_allclose(one.v, other.v, atol=1e-7)
+        assert one.b == pytest.approx(other.b, abs=1e-7)
+        assert one.gap <= 1e-8
+        assert one.energy == pytest.approx(other.energy, rel=1e-6)
+        assert isinstance(one.steps, int)
+
+
+def test_what_has_to_be_solved_alone_is_left(monkeypatch):
+    assert together(C=np.inf)[0] == [None] * 3  # a hard margin
+
+    class Coarse(WholeGram):
+        coarse = True
+
+    assert together(gram=Coarse)[0] == [None] * 3
+    capped = together(Limits(1e-8, steps=1))[0]
+    assert [(one.steps, one.converged) for one in capped] == [(1, False)] * 3
+    assert together(Limits(1e-15))[0] == [None] * 3  # v has drifted by more than a hundredth of this
+    monkeypatch.setattr(smo, "PATIENCE", 60)  # a step each
+    assert together()[0] == [None] * 3

@@ -22,11 +22,14 @@ __all__ = [
     "kernel_rows",
     "kernel_square",
     "kernel_sums",
+    "merge_rows",
     "pack",
+    "pair_votes",
     "row_dots",
     "row_squares",
     "row_sums",
     "smo_block",
+    "smo_machines",
     "sparse_kernel_rows",
     "square",
     "squared_hinge",
@@ -142,6 +145,52 @@ def smo_block(
         K[:, :q] = given
     steps, gap = native().smo_block(K, low, high, beta, v, tol, max_steps)
     return int(steps), float(gap)
+
+
+class Machines(NamedTuple):
+    """Problems over the rows of one matrix K, laid end to end: that of machine k from starts[k] to starts[k + 1].
+
+    Variable i has row rows[i] of K.
+    """
+
+    starts: Ints
+    rows: Ints
+    p: Floats
+    low: Floats
+    high: Floats
+
+
+def smo_machines(
+    K: Array, machines: Machines, tol: float, max_steps: int, n_jobs: int | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """(β, v, ends) of every problem, solved as `smo_block` does; ends (machines, 5): steps, gap, intercept,
+    βᵀKβ, and how far v may have drifted from p − Kβ.
+
+    K is what `square` gives, its first columns filled.
+    """
+    n, count = len(machines.p), len(machines.starts) - 1
+    beta, v, ends = np.empty(n), np.empty(n), np.empty((count, 5))
+    threads = n_threads(n_jobs, 5 * n * n // max(1, count), 2_000_000) if count > 1 else 1
+    native().smo_machines(K, *machines, tol, max_steps, beta, v, ends, threads)
+    return beta, v, ends
+
+
+def merge_rows(X: Floats, target: Floats, weight: Floats, directions: Floats) -> tuple[Ints, Floats, Ints, Floats]:
+    """(first, total, group, share): equal rows of positive weight with equal targets, in the order of the targets.
+
+    Rows are compared where their projections on the two directions agree.
+    """
+    n = len(X)
+    first, total, group, share = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n)
+    found = native().merge_rows(X, target, weight, directions, first, total, group, share)
+    return first[:found], total[:found], group, share
+
+
+def pair_votes(decisions: Floats, n_classes: int) -> Floats:
+    """One score a class from the decisions of every pair, in order: its wins, and below them (under ½) their sum."""
+    out = np.empty((len(decisions), n_classes))
+    native().pair_votes(np.ascontiguousarray(decisions), out)
+    return out
 
 
 def subtract_rows(rows: Array, slot: Ints, step: Floats, v: Floats, n_jobs: int | None = None) -> None:

@@ -52,6 +52,10 @@ class Gram(abc.ABC):
     def block(self, index: Ints, room: Array | None = None) -> Array:
         """K between these variables, in the first columns of a `kernels.margin.square`, in the bytes of `room`."""
 
+    def whole(self, room: Array | None = None) -> Array:
+        """`block` of all variables, where none share a row."""
+        return self.block(np.arange(self.width), room)
+
     @abc.abstractmethod
     def rows(self, index: Ints, out: Array, slot: Ints) -> None:
         """out[slot] = rows `index` of K."""
@@ -121,12 +125,15 @@ class DenseGram(Gram):
         return self.packed.n
 
     def block(self, index: Ints, room: Array | None = None) -> Array:
-        whole = len(index) == self.width and bool((index == np.arange(self.width)).all())
-        here, out = self if whole else self.only(index), square(len(index), self.dtype, room)
-        if len(index) * here.packed.rows.size <= AT_ONCE:
-            kernel_square(self.spec, here.packed, out, self.n_jobs)
+        every = len(index) == self.width and bool((index == np.arange(self.width)).all())
+        return (self if every else self.only(index)).whole(room)
+
+    def whole(self, room: Array | None = None) -> Array:
+        n, out = self.width, square(self.width, self.dtype, room)
+        if n * self.packed.rows.size <= AT_ONCE:
+            kernel_square(self.spec, self.packed, out, self.n_jobs)
         else:
-            here.rows(np.arange(len(index)), out, np.arange(len(index)))
+            self.rows(np.arange(n), out, np.arange(n))
         return out
 
     def rows(self, index: Ints, out: Array, slot: Ints) -> None:

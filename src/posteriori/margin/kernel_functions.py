@@ -15,6 +15,7 @@ of 1/2σ² or 1/σ.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,7 +25,7 @@ from scipy import sparse
 
 from ..arrays import Array, Floats
 from ..errors import ModelError
-from ..kernels.margin import KernelSpec, Packed, kernel_sums, pack
+from ..kernels.margin import KernelSpec, kernel_sums, pack
 from .gram import (
     LARGEST,
     DenseGram,
@@ -78,7 +79,7 @@ def gamma_of(gamma: str | float, X: Any, weight: Floats | None = None) -> float:
         return float(1.0 / d)
     share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
     mean = float((share @ X).sum()) / d
-    squares = _squares(X) if sparse.issparse(X) else np.einsum("ij,ij->i", X - mean, X - mean)
+    squares = _squares(X) if sparse.issparse(X) else _lengths(X - mean)
     variance = float(share @ squares) / d - (mean * mean if sparse.issparse(X) else 0.0)
     return 1.0 / (d * variance) if variance > 0 else 1.0
 
@@ -140,23 +141,26 @@ class Kernel:
         assert self.spec is not None
         return SparseGram(self.spec, support, n_jobs=n_jobs) if self.sparse else pack(self.table(support), n_jobs)
 
-    def sums(self, X: Any, support: Any, coef: Floats, n_jobs: int | None = None) -> Floats:
-        """out[i, c] = Σ_j coef[c, j] K(x_i, support_j), for a `ready` support."""
-        if isinstance(support, SparseGram):
-            return support.sums_at(sparse.csr_array(X), coef)  # trained on sparse rows, it may meet dense ones
+    def sums(self, X: Any, parts_of: Sequence[tuple[Any, Floats]], n_jobs: int | None = None) -> list[Floats]:
+        """out[i, c] = Σ_j coef[c, j] K(x_i, support_j), for each (support made `ready`, coef)."""
+        if self.sparse and self.function is None:
+            X = sparse.csr_array(X)  # trained on sparse rows, it may meet dense ones
+            return [support.sums_at(X, coef) for support, coef in parts_of]
         if self.function is not None:
-            return sums_by_function(self.function, X, support, coef)
+            return [sums_by_function(self.function, X, support, coef) for support, coef in parts_of]
         assert self.spec is not None
-        packed: Packed = support
-        out = np.empty((X.shape[0], len(coef)))
-        for part in parts(X.shape[0], max(1, packed.rows.size)):
-            if packed.rows.dtype == np.float32 and abs(X[part]).max() > FAR:
-                packed = pack(packed.rows.astype(np.float64), n_jobs)
-            rows = pack(self.table(X[part], packed.rows.dtype == np.float32), n_jobs)
-            out[part] = kernel_sums(self.spec, rows.rows, rows.norms[: rows.n], packed, coef, n_jobs)
-        if not np.isfinite(out).all():
+        packed = [support for support, _ in parts_of]
+        outs = [np.empty((X.shape[0], len(coef))) for _, coef in parts_of]
+        single = packed[0].rows.dtype == np.float32
+        for part in parts(X.shape[0], max(1, *(support.rows.size for support in packed))):
+            if single and abs(X[part]).max() > FAR:
+                packed, single = [pack(support.rows.astype(np.float64), n_jobs) for support in packed], False
+            rows = pack(self.table(X[part], single), n_jobs)
+            for support, (_, coef), out in zip(packed, parts_of, outs):
+                out[part] = kernel_sums(self.spec, rows.rows, rows.norms[: rows.n], support, coef, n_jobs)
+        if not all(np.isfinite(out).all() for out in outs):
             raise ModelError(f"a row is too far out for the {self.name} kernel: its value overflows. Scale the columns")
-        return out
+        return outs
 
 
 @np.errstate(over="ignore", invalid="ignore")  # rows too large are told by name, in `_fits`
@@ -176,9 +180,8 @@ def make_kernel(model: Any, X: Any, weight: Floats, top_C: float) -> Kernel:
         single = _error_in_single(spec, X.shape[0], largest, top_C) <= model.tol
         function = partial(_manhattan, spec.scale) if spec.kind == "manhattan" else None
         return Kernel(name, spec, function, single=single, sparse=True)
-    centre = None if spec.kind in UNCENTRED else np.asarray(X.mean(axis=0), dtype=np.float64)
-    moved = X if centre is None else X - centre
-    largest = float(np.einsum("ij,ij->i", moved, moved).max(initial=0.0))
+    centre = None if spec.kind in UNCENTRED else np.add.reduce(X, axis=0, dtype=np.float64) / len(X)
+    largest = float(_lengths(X if centre is None else X - centre).max(initial=0.0))
     _fits(name, spec, largest)
     error = _error_in_single(spec, len(X), largest, top_C)
     single = error <= model.tol
@@ -215,6 +218,10 @@ def _manhattan(scale: float, A: Any, B: Any) -> Array:
     from sklearn.metrics.pairwise import manhattan_distances
 
     return np.asarray(np.exp(-scale * manhattan_distances(sparse.csr_matrix(A), sparse.csr_matrix(B))))
+
+
+def _lengths(A: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->i", A, A))
 
 
 def _squares(A: Any) -> Floats:

@@ -4,9 +4,10 @@
 
 loss(m) is max(0, m) ("hinge") or max(0, m)² ("squared_hinge").
 
-Two ways to the same minimum. *Dual coordinate descent* visits one row at a time and keeps w = Σ α_i y_i x_i; it suits any
-table. Between its passes, conjugate gradients move all rows whose α is off its bounds together. *Newton* works on the
-squared hinge itself, which is piecewise quadratic: with A the rows inside the margin,
+Three ways to the same minimum. *Dual coordinate descent* visits one row at a time and keeps w = Σ α_i y_i x_i; it suits any
+table. Between its passes, conjugate gradients move all rows whose α is off its bounds together. *Pairs* (`smo`) end the
+hinge on some hundred dense rows, whose matrix is small, in a fraction of those passes. *Newton* works on the squared hinge
+itself, which is piecewise quadratic: with A the rows inside the margin,
 
     g = w̃ − 2 Σ_A C_i y_i (1 − y_i w̃ᵀx̃_i) x̃_i,      H = 1 + 2 Σ_A C_i x̃_i x̃_iᵀ
 
@@ -16,6 +17,7 @@ leave are taken; with many, conjugate gradients need only its products.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -28,17 +30,23 @@ from ..arrays import Bools, Floats, Ints
 from ..kernels.margin import (
     Descent,
     Epoch,
+    KernelSpec,
+    Machines,
     conjugate,
     descend,
     free_move,
+    pack,
     row_dots,
     row_squares,
     row_sums,
     squared_hinge,
 )
+from .gram import DenseGram
+from .smo import Limits, solve_together
 from .sparse_gram import row_squares as lengths
 
 FEW_COLUMNS = 1000  # up to here a Hessian is worth its memory and its factor
+FEW_ROWS = 1000  # the same for the matrix of the rows: the hinge by pairs
 FEW_SPARSE = 50  # the same for sparse rows, whose products are cheap
 PASSES = 10  # of descent between two steps of all free rows
 SLICE = 8192  # rows whose products are summed at once
@@ -61,14 +69,41 @@ def objective(X: Any, y: Floats, C: Floats, w: Floats, bias: float, loss: str) -
     return float(0.5 * w @ w + C @ (slack if loss == "hinge" else slack**2))
 
 
+def by_pairs(
+    X: Floats, signs: Sequence[Floats], C: Floats, bias: float, tol: float, rounds: int, n_jobs: int | None = None
+) -> list[Plane | None]:
+    """The hinge on few rows, a plane for each of the signs, by the solver of pairs; None where that had not the time.
+
+    Its problem has Σβ = 0, this one has not: a row of zeros whose multiplier may be anything takes up what is left.
+    """
+    n, d = X.shape
+    rows = np.zeros((n + 1, d + 1))
+    rows[:n, :d], rows[:n, d] = X, bias
+    C, most = np.append(C, 0.0), float(C.sum())
+    p = np.array([np.append(sign, 0.0) for sign in signs])
+    low, high = np.where(p < 0, -C, 0.0), np.where(p > 0, C, 0.0)
+    low[:, n], high[:, n] = -most, most
+    starts, every = np.arange(len(p) + 1) * (n + 1), np.tile(np.arange(n + 1), len(p))
+    problems = Machines(starts, every, p.ravel(), low.ravel(), high.ravel())
+    gram = DenseGram(KernelSpec("dot"), pack(rows, n_jobs), n_jobs)
+    planes: list[Plane | None] = []
+    for found in solve_together(gram, problems, Limits(tol, rounds * n)):
+        if found is None:
+            planes.append(None)
+        else:
+            w = row_sums(X, found.beta[:n], bias, None, n_jobs)
+            planes.append(Plane(w, -(-found.steps // n), found.converged))
+    return planes
+
+
 def by_descent(
     X: Any,
     y: Floats,
     C: Floats,
     bias: float,
-    loss: str,
     tol: float,
     rounds: int,
+    loss: str,
     seed: int,
     interrupted: Event | None = None,
 ) -> Plane:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import combinations
+from functools import lru_cache, partial
+from itertools import combinations, pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -21,11 +22,13 @@ from ..arrays import Floats, Ints
 from ..errors import ModelError, TableError
 from ..estimator import N_JOBS, Estimator
 from ..kernels import n_threads
+from ..kernels.margin import Machines, pair_votes
 from .kernel_functions import NAMES, Kernel
 from .merge import Merged, as_they_are, merge, read_table
-from .smo import Limits, Solution, solve
+from .smo import FEW, Limits, Solution, solve, solve_together
 
 T = TypeVar("T")
+ONE_MATRIX = 1500  # rows up to which machines of few rows each share the matrix of all
 
 
 class Part(NamedTuple):
@@ -104,7 +107,7 @@ class KernelMachine(Estimator):
             if not all(np.isfinite(s).all() for s in sums):
                 raise ModelError("a kernel value is so large that the decision overflows")
             return sums
-        return [self._kernel.sums(X, at, part.coef, self.n_jobs) for at, part in zip(ready, self._parts)]
+        return self._kernel.sums(X, [(at, part.coef) for at, part in zip(ready, self._parts)], self.n_jobs)
 
     def _support(self) -> list[Any]:
         """The support vectors of each part, made ready for sums."""
@@ -132,6 +135,11 @@ class Settings:
         steps = self.max_iter if self.max_iter >= 0 else max(10_000_000, 100 * n)
         return Limits(self.tol, steps, np.inf if self.max_seconds is None else self.max_seconds, interrupted)
 
+    def together(self, n: int, sizes: Sequence[int]) -> bool:
+        """Whether problems of these sizes, over n rows, are small enough for one matrix and one call."""
+        fits = n * (n + 8) * 8 <= self.cache_size * 2**19  # half of the cache, as for machines side by side
+        return 0 < max(sizes, default=0) <= FEW and n <= ONE_MATRIX and fits and self.max_seconds is None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Machine:
@@ -146,9 +154,9 @@ class Machine:
     converged: bool
 
     @classmethod
-    def of(cls, rows: Ints, found: Solution, p: Floats) -> Machine:
-        """‖w‖² = βᵀKβ = Σβ(p − v)."""
-        w_norm = float(np.sqrt(max(0.0, float(found.beta @ (p - found.v)))))
+    def of(cls, rows: Ints, found: Solution) -> Machine:
+        """‖w‖² = βᵀKβ."""
+        w_norm = math.sqrt(max(0.0, found.energy))
         return cls(rows, found.beta, found.b, w_norm, found.gap, found.steps, found.converged)
 
 
@@ -166,7 +174,25 @@ def train(
     gram = kernel.gram(rows_at(kernel.name, X, rows), settings.cache_size, settings.n_jobs)
     low, high = np.where(sign < 0, -C, 0.0), np.where(sign > 0, C, 0.0)
     found = solve(gram, sign, low, high, settings.limits(len(rows), interrupted), settings.cache_size)
-    return Machine.of(rows, found, sign)
+    return Machine.of(rows, found)
+
+
+def train_all(
+    kernel: Kernel, X: Any, problems: Sequence[tuple[Ints, Floats, Floats]], settings: Settings
+) -> list[Machine]:
+    """The machine of every problem (rows, sign, C): small ones together, out of one matrix, others as `train` does."""
+    sizes = [len(rows) for rows, _, _ in problems]
+    if not settings.together(X.shape[0], sizes):
+        return side_by_side([partial(train, kernel, X, *problem) for problem in problems], settings)
+    rows, sign, C = (part[0] if len(part) == 1 else np.concatenate(part) for part in zip(*problems))
+    low, high = np.where(sign < 0, -C, 0.0), np.where(sign > 0, C, 0.0)
+    gram, starts = kernel.gram(X, settings.cache_size, settings.n_jobs), np.cumsum([0, *sizes])
+    found = solve_together(
+        gram, Machines(starts, rows, sign, low, high), settings.limits(max(sizes), threading.Event())
+    )
+    alone = [partial(train, kernel, X, *problem) for problem, one in zip(problems, found) if one is None]
+    others = iter(side_by_side(alone, settings) if alone else ())
+    return [Machine.of(p[0], one) if one is not None else next(others) for p, one in zip(problems, found)]
 
 
 def side_by_side(tasks: Sequence[Callable[[Settings, threading.Event], Machine]], settings: Settings) -> list[Machine]:
@@ -251,11 +277,25 @@ def splits(codes: Ints, n_classes: int, scheme: str) -> list[Split]:
         return [Split(everything, np.where(codes == 1, 1.0, -1.0))]
     if scheme == "ovr":
         return [Split(everything, np.where(codes == k, 1.0, -1.0)) for k in range(n_classes)]
-    out = []
-    for i, j in combinations(range(n_classes), 2):
-        rows = np.flatnonzero((codes == i) | (codes == j))
-        out.append(Split(rows, np.where(codes[rows] == i, 1.0, -1.0)))
-    return out
+    order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes, minlength=n_classes)
+    held = np.split(order, np.cumsum(sizes)[:-1])
+    pairs = _pairs(n_classes)
+    rows, lengths = np.concatenate([held[k] for k in pairs.ravel().tolist()]), sizes[pairs]
+    sign = np.repeat(np.resize((1.0, -1.0), lengths.size), lengths.ravel())
+    ends = np.cumsum(lengths.sum(axis=1))
+    if (codes[1:] < codes[:-1]).any():  # rows of a pair in the table's order, whatever its classes'
+        turn = np.lexsort((rows, np.repeat(np.arange(len(pairs)), lengths.sum(axis=1))))
+        rows, sign = rows[turn], sign[turn]
+    at = [0, *ends.tolist()]
+    return [Split(rows[a:b], sign[a:b]) for a, b in pairwise(at)]
+
+
+@lru_cache(maxsize=16)
+def _pairs(n_classes: int) -> Ints:
+    """Each pair of classes, in order; shape (pairs, 2)."""
+    pairs = np.array(list(combinations(range(n_classes), 2)), dtype=np.int64).reshape(-1, 2)
+    pairs.flags.writeable = False
+    return pairs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,8 +318,15 @@ class Expansion:
         """f of every machine from Σ coef K over each part, shape (n, machines)."""
         if not self.paired:
             return np.asarray(sums[0] + self.intercept)
-        pairs = combinations(range(len(self.n_support)), 2)
-        return np.stack([sums[i][:, j - 1] + sums[j][:, i] for i, j in pairs], axis=1) + self.intercept
+        K, at = len(self.n_support), 0
+        out = np.empty((len(sums[0]), len(self.intercept)))
+        for i in range(K - 1):
+            out[:, at : at + K - 1 - i] = sums[i][:, i:]
+            for j in range(i + 1, K):
+                out[:, at] += sums[j][:, i]
+                at += 1
+        out += self.intercept
+        return out
 
 
 def expansion(machines: Sequence[Machine], codes: Ints, n_classes: int, scheme: str) -> Expansion:
@@ -288,15 +335,13 @@ def expansion(machines: Sequence[Machine], codes: Ints, n_classes: int, scheme: 
     In pairs, the support vector of class i keeps its β against class j in row j−1 (j > i) or j.
     """
     paired = n_classes > 2 and scheme == "ovo"
-    pairs = list(combinations(range(n_classes), 2))
     full = np.zeros((n_classes - 1 if paired else len(machines), len(codes)))
-    for k, machine in enumerate(machines):
-        if paired:
-            i, j = pairs[k]
-            first = codes[machine.rows] == i
-            full[j - 1, machine.rows[first]] = machine.beta[first]
-            full[i, machine.rows[~first]] = machine.beta[~first]
-        else:
+    if paired:
+        rows, beta = (np.concatenate(part) for part in zip(*((m.rows, m.beta) for m in machines)))
+        first, second = np.repeat(_pairs(n_classes), [len(m.rows) for m in machines], axis=0).T
+        full[np.where(codes[rows] == first, second - 1, first), rows] = beta
+    else:
+        for k, machine in enumerate(machines):
             full[k, machine.rows] = machine.beta
     return _by_class(full, codes, n_classes, np.array([m.b for m in machines]), paired)
 
@@ -321,11 +366,4 @@ def votes(decisions: Floats, n_classes: int) -> Floats:
     >>> votes(np.array([[2.0, 1.0, 0.5]]), 3).argmax()
     np.int64(0)
     """
-    wins, trust = np.zeros((len(decisions), n_classes)), np.zeros((len(decisions), n_classes))
-    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        f = decisions[:, k]
-        wins[:, i] += f > 0
-        wins[:, j] += f <= 0
-        trust[:, i] += f
-        trust[:, j] -= f
-    return np.asarray(wins + trust / (3 * (np.abs(trust) + 1)))
+    return pair_votes(decisions, n_classes)

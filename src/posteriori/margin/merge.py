@@ -17,6 +17,7 @@ from sklearn.utils import check_consistent_length
 
 from ..arrays import Bools, Floats, Ints
 from ..errors import ModelError, listed
+from ..kernels.margin import merge_rows
 from ..table.frame import labelled
 from ..table.labels import encode_labels
 from ..table.points import Border, read_points
@@ -40,9 +41,10 @@ def read_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, I
         check_consistent_length(X, codes)
     if len(model.classes_) < 2:
         raise ModelError(f"a margin lies between two classes; y has only one class: {listed(model.classes_.tolist())}")
-    weight = check_weights(1.0 if sample_weight is None else sample_weight, len(codes))
+    weight = np.ones(len(codes)) if sample_weight is None else check_weights(sample_weight, len(codes))
     of_class = class_weights(model.class_weight, model.classes_, codes)
-    if not np.bincount(codes, weight * of_class[codes] > 0, len(of_class)).all():
+    plain = sample_weight is None and model.class_weight is None
+    if not plain and not np.bincount(codes, weight * of_class[codes] > 0, len(of_class)).all():
         raise ModelError("a class has no row of positive weight: the rows that count have fewer classes than y")
     return X, codes, weight, of_class
 
@@ -76,6 +78,9 @@ def merge(X: Any, target: Floats | Ints, weight: Floats) -> Merged:
     >>> sorted(found.weight.tolist()), found.group[0] == found.group[2]
     ([1.0, 1.0, 3.0], np.True_)
     """
+    if not sparse.issparse(X):
+        rows = np.ascontiguousarray(X, dtype=np.float64)
+        return Merged(*merge_rows(rows, target.astype(np.float64), weight, _directions(X.shape[1])))
     live = np.flatnonzero(weight > 0)
     keys = _keys(X, live)
     order = live[np.lexsort((*keys, target[live]))]
@@ -99,9 +104,7 @@ def _keys(X: Any, live: Ints) -> tuple[Floats, Floats]:
     """Two projections of each row: equal for equal rows, almost surely not for others (which `_equal` then tells apart)."""
     directions = _directions(X.shape[1])
     rows = X if len(live) == X.shape[0] else X[live]
-    if sparse.issparse(rows):
-        return rows @ directions[0], rows @ directions[1]
-    return np.einsum("ij,j->i", rows, directions[0]), np.einsum("ij,j->i", rows, directions[1])
+    return rows @ directions[0], rows @ directions[1]
 
 
 def _directions(d: int) -> Floats:
@@ -114,6 +117,4 @@ def _kept_directions(d: int) -> Floats:
 
 
 def _equal(X: Any, a: Ints, b: Ints) -> Bools:
-    if sparse.issparse(X):
-        return np.asarray(np.asarray(abs(X[a] - X[b]).sum(axis=1)).ravel() == 0)
-    return np.asarray((X[a] == X[b]).all(axis=1))
+    return np.asarray(np.asarray(abs(X[a] - X[b]).sum(axis=1)).ravel() == 0)

@@ -16,13 +16,16 @@ v_i = b where β_i is between its bounds, v_i ≤ b at the lower one, v_i ≥ b 
 and the solver stops when gap ≤ tol. b is then the intercept of f(x) = Σβ_i K(x_i, x) + b.
 
 A round picks the variables that violate this most, solves their block by pairs of second-order choice (Fan, Chen and Lin
-2005), and carries the changes to v through the kernel rows of what changed. Rows are kept in a cache of bounded memory,
-the least recently used leaving first. Variables that sit at a bound on the right side of the gap are set aside
-(shrinking); before the solver may stop, their v is computed anew and they are let back in.
+2005) and, now and then, by a step of all free variables at once where pairs would zigzag, and carries the changes to v
+through the kernel rows of what changed. Rows are kept in a cache of bounded memory, the least recently used leaving first.
+Variables that sit at a bound on the right side of the gap are set aside (shrinking); before the solver may stop, their v is
+computed anew and they are let back in. Many small problems over the rows of one table, as of pairs of classes, are solved
+in one call out of one matrix.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import dataclass, field
@@ -32,7 +35,7 @@ import numpy as np
 from ..arrays import Array, Bools, Floats, Ints
 from ..budget import memory_budget
 from ..errors import ModelError
-from ..kernels.margin import smo_block, subtract_rows
+from ..kernels.margin import Machines, smo_block, smo_machines, subtract_rows
 from .gram import Gram, RowCache, distinct
 from .hard import TINY_MARGIN, by_interior, refuse_inseparable, width
 
@@ -45,6 +48,7 @@ COARSE = 0.75  # share of tol to which a coarse problem is solved, so that the e
 LEFT = 0.8  # shrinking waits until it would leave at most this share of the variables
 SOME = 3  # pairs moved between two looks at what has settled, for each variable
 MANY = 20_000  # pairs after which a hard margin is left to the interior point
+EPS = float(np.finfo(np.float64).eps)
 PATIENCE = 2**27  # kernel values that one call may visit: about a tenth of a second, so that Ctrl-C is obeyed
 
 
@@ -68,6 +72,7 @@ class Solution:
     gap: float
     steps: int
     converged: bool
+    energy: float  # βᵀKβ = Σβ(p − v)
 
 
 @dataclass(eq=False)
@@ -170,15 +175,33 @@ def solve(
     gap = problem.gap()
     if not (np.isfinite(problem.beta).all() and np.isfinite(problem.v).all()):
         raise ModelError("the multipliers overflow: the kernel's values are too large for this C. Scale the columns")
-    return Solution(problem.beta, problem.v, _intercept(problem), gap, clock.steps, gap <= limits.tol)
+    energy = float(problem.beta @ (p - problem.v))
+    return Solution(problem.beta, problem.v, _intercept(problem), gap, clock.steps, gap <= limits.tol, energy)
+
+
+def solve_together(gram: Gram, problems: Machines, limits: Limits) -> list[Solution | None]:
+    """`solve` for small problems of finite bounds over the rows of one matrix, in one call.
+
+    None stands for a problem that has to be solved alone: it takes long, or v has to be summed anew.
+    """
+    found: list[Solution | None] = [None] * (len(problems.starts) - 1)
+    if gram.coarse or np.isinf(problems.high - problems.low).any():
+        return found
+    most = min(limits.steps, max(1, PATIENCE // len(problems.p)))
+    beta, v, ends = smo_machines(gram.whole(), problems, limits.tol, most, gram.n_jobs)
+    starts = problems.starts.tolist()
+    for k, (steps, gap, b, energy, drift) in enumerate(ends.tolist()):
+        at, done = slice(starts[k], starts[k + 1]), gap <= limits.tol
+        if (done or steps >= limits.steps) and drift <= 0.01 * limits.tol and math.isfinite(b + energy):
+            found[k] = Solution(beta[at], v[at], b, gap, int(steps), done, energy)
+    return found
 
 
 def _drift(problem: Problem, steps: int) -> float:
     """How far v may be from p − Kβ: a rounding error a step."""
     if problem.gram.coarse:
         return np.inf
-    largest = float(np.abs(problem.beta).max(initial=0.0)) * problem.gram.spread() ** 2
-    return float(np.finfo(np.float64).eps * steps * largest)
+    return EPS * steps * float(np.abs(problem.beta).max(initial=0.0)) * problem.gram.spread() ** 2
 
 
 def _solve_with_shrinking(problem: Problem, clock: _Clock, cache_megabytes: float) -> None:
@@ -234,7 +257,8 @@ def _solve_whole(left: Problem, clock: _Clock, room: Array) -> Ints | None:
         refuse_inseparable(left)
         if q > FEW and len(keep := _not_settled(left)) <= LEFT * q:
             return keep
-        steps, _ = smo_block(K, left.low, left.high, left.beta, left.v, tol, min(clock.share(q), SOME * q))
+        some = clock.share(q) if q <= FEW else min(clock.share(q), SOME * q)
+        steps, _ = smo_block(K, left.low, left.high, left.beta, left.v, tol, some)
         clock.steps += steps
         if steps == 0:
             break

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -26,9 +25,8 @@ from .machines import (
     Split,
     expansion,
     rows_at,
-    side_by_side,
     splits,
-    train,
+    train_all,
     votes,
     warn_unfinished,
     written_out,
@@ -144,8 +142,7 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
             self._refuse_twins(rows)
         self._kernel = make_kernel(self, rows, merged.weight, float(bounds.max()))
         problems, settings = splits(codes_of, len(self.classes_), self.multi_class), self._settings()
-        tasks = [partial(train, self._kernel, rows, s.rows, s.sign, bounds[s.rows]) for s in problems]
-        machines = side_by_side(tasks, settings)
+        machines = train_all(self._kernel, rows, [(s.rows, s.sign, bounds[s.rows]) for s in problems], settings)
         warn_unfinished(machines, settings, type(self).__name__)
         self._keep_machines(machines, merged, rows, X, codes)
         self._platt = self._calibrate(rows, problems, bounds, merged.weight) if self.probability else None
@@ -256,8 +253,8 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
                 constant = 1.0 if not len(signs) else float(signs[0]) if np.ptp(signs) == 0 else None
                 tests.append((at, held, share[held], constant))
                 if constant is None:
-                    tasks.append(partial(train, self._kernel, X, rows, signs, bounds[rows] * (1 - share[seen])))
-        machines = iter(side_by_side(tasks, self._settings()))
+                    tasks.append((rows, signs, bounds[rows] * (1 - share[seen])))
+        machines = iter(train_all(self._kernel, X, tasks, self._settings()))
         found: list[list[Any]] = [[] for _ in problems]
         for at, held, share, constant in tests:
             rows, sign = problems[at].rows[held], problems[at].sign[held]
@@ -271,7 +268,7 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
         if self._kernel.precomputed:
             return np.asarray(rows_at(self._kernel.name, X, rows, support) @ beta + machine.b)
         ready = self._kernel.ready(X[support], self.n_jobs)
-        return self._kernel.sums(X[rows], ready, beta[None], self.n_jobs)[:, 0] + machine.b
+        return self._kernel.sums(X[rows], [(ready, beta[None])], self.n_jobs)[0][:, 0] + machine.b
 
     def _own_rows(self) -> Any:
         kept = self.support_vectors_

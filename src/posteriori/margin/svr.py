@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_y, check_is_fitted
 from ..arrays import Floats
 from ..errors import BadValue
 from ..estimator import learning
+from ..kernels.margin import Machines
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import flat_labels
 from ..table.weights import check_weights
@@ -22,7 +23,7 @@ from .gram import KernelFunction, SharedGram
 from .kernel_functions import make_kernel
 from .machines import KernelMachine, Machine, Part, rows_at, warn_unfinished
 from .merge import read_table
-from .smo import solve
+from .smo import solve, solve_together
 
 
 class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
@@ -103,9 +104,12 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
         p = np.concatenate([y - self.epsilon, y + self.epsilon])
         low, high = np.concatenate([np.zeros(n), -C]), np.concatenate([C, np.zeros(n)])
         limits = settings.limits(2 * n, threading.Event())
-        twice = SharedGram(gram, np.tile(np.arange(n), 2))
-        found = solve(twice, p, low, high, limits, self.cache_size)
-        warn_unfinished([Machine.of(merged.first, found, p)], settings, type(self).__name__)
+        place, found = np.tile(np.arange(n), 2), None
+        if settings.together(n, [2 * n]):
+            found = solve_together(gram, Machines(np.array([0, 2 * n]), place, p, low, high), limits)[0]
+        if found is None:
+            found = solve(SharedGram(gram, place), p, low, high, limits, self.cache_size)
+        warn_unfinished([Machine.of(merged.first, found)], settings, type(self).__name__)
         distinct = found.beta[:n] + found.beta[n:]
         vectors = merged.first if self._kernel.precomputed else rows
         self._parts = [Part(vectors[distinct != 0], np.ascontiguousarray(distinct[None, distinct != 0]))]

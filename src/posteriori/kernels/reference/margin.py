@@ -5,6 +5,7 @@ Symbols: a, b tables of rows; K(a_i, b_j) their kernel; β multipliers between `
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,3 +79,23 @@ def descent_dual(X: Floats, y: Floats, ridge: Floats, alpha: Floats) -> float:
 def free_move(Q: Floats, g: Floats) -> Floats:
     """−Q⁻¹g: where the conjugate gradients of the rows off their bounds end."""
     return np.asarray(-np.linalg.solve(Q, g), dtype=np.float64)
+
+
+def pair_votes(decisions: Floats, n_classes: int) -> Floats:
+    """A class's wins, and below them (under ½) the sum of its decisions; of a pair (i, j), i < j, f > 0 is a win of i."""
+    wins, trust = np.zeros((len(decisions), n_classes)), np.zeros((len(decisions), n_classes))
+    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        f = decisions[:, k]
+        wins[:, i] += f > 0
+        wins[:, j] += f <= 0
+        trust[:, i] += f
+        trust[:, j] -= f
+    return np.asarray(wins + trust / (3 * (np.abs(trust) + 1)))
+
+
+def merge_rows(X: Floats, target: Floats, weight: Floats) -> list[list[int]]:
+    """The rows of positive weight, those with equal cells and targets together."""
+    groups: dict[tuple[float, ...], list[int]] = {}
+    for i in np.flatnonzero(weight > 0).tolist():
+        groups.setdefault((float(target[i]), *X[i].tolist()), []).append(i)
+    return list(groups.values())

@@ -5,7 +5,9 @@
 #include "bind.hpp"
 #include "margin/coordinate.hpp"
 #include "margin/kernel_rows.hpp"
+#include "margin/merge_rows.hpp"
 #include "margin/smo.hpp"
+#include "margin/votes.hpp"
 
 using namespace posteriori;
 
@@ -128,6 +130,29 @@ template <typename T> void bind_for(nb::module_& m) {
         nb::arg("K").noconvert(), nb::arg("low").noconvert(), nb::arg("high").noconvert(), nb::arg("beta").noconvert(),
         nb::arg("v").noconvert(), nb::arg("tol"), nb::arg("max_steps"));
     m.def(
+        "smo_machines",
+        [](InC<T, 2> K, Starts starts, Starts rows, Doubles p, Doubles low, Doubles high, double tol, std::size_t max_steps,
+           OutC<double, 1> beta, OutC<double, 1> v, OutC<double, 2> ends, int threads) {
+            const std::size_t n = K.shape(0), all = rows.shape(0);
+            need(K.shape(1) == (n + ALIGNED - 1) / ALIGNED * ALIGNED, "shapes do not fit: K is (n, n) with its rows padded to eights");
+            need(n <= MOST_IN_LANES<T>, "a block has at most 2²⁴ variables in float");
+            need(starts.shape(0) > 0 && ends.shape(0) == starts.shape(0) - 1 && ends.shape(1) == 5, "shapes do not fit: every machine has an end of five numbers");
+            need(starts.data()[0] == 0 && static_cast<std::size_t>(starts.data()[ends.shape(0)]) == all, "the machines are not all of the rows");
+            for (std::size_t k = 0; k < ends.shape(0); ++k) need(starts.data()[k] <= starts.data()[k + 1], "the starts of the machines fall");
+            need(p.shape(0) == all && low.shape(0) == all && high.shape(0) == all && beta.shape(0) == all && v.shape(0) == all,
+                 "shapes do not fit: a vector is not as long as the rows");
+            for (std::size_t i = 0; i < all; ++i)
+                need(rows.data()[i] >= 0 && static_cast<std::size_t>(rows.data()[i]) < n, "a row is outside K");
+            const Machines machines{ends.shape(0), starts.data(), rows.data(), p.data(), low.data(), high.data()};
+            static_assert(sizeof(MachineEnd) == 5 * sizeof(double));
+            NoGil release;
+            smo_machines(K.data(), n, K.shape(1), machines, tol, max_steps, beta.data(), v.data(),
+                         reinterpret_cast<MachineEnd*>(ends.data()), threads);
+        },
+        nb::arg("K").noconvert(), nb::arg("starts").noconvert(), nb::arg("rows").noconvert(), nb::arg("p").noconvert(),
+        nb::arg("low").noconvert(), nb::arg("high").noconvert(), nb::arg("tol"), nb::arg("max_steps"),
+        nb::arg("beta").noconvert(), nb::arg("v").noconvert(), nb::arg("ends").noconvert(), nb::arg("threads"));
+    m.def(
         "subtract_rows",
         [](InC<T, 2> rows, InC<long long, 1> slot, InC<double, 1> step, OutC<double, 1> v, int threads) {
             need(v.shape(0) <= rows.shape(1), "shapes do not fit: v is longer than a row");
@@ -150,6 +175,32 @@ void need_csr(const Starts& starts, const Places& columns, const Doubles& values
 }
 
 void bind_margin(nb::module_& m) {
+    m.def(
+        "merge_rows",
+        [](InC<double, 2> X, Doubles target, Doubles weight, InC<double, 2> directions, OutC<std::int64_t, 1> first,
+           OutC<double, 1> total, OutC<std::int64_t, 1> group, OutC<double, 1> share) {
+            const std::size_t n = X.shape(0);
+            need(target.shape(0) == n && weight.shape(0) == n && first.shape(0) == n && total.shape(0) == n &&
+                     group.shape(0) == n && share.shape(0) == n,
+                 "shapes do not fit: every row has a target, a weight and a group");
+            need(directions.shape(0) == 2 && directions.shape(1) == X.shape(1), "shapes do not fit: directions are not (2, columns)");
+            NoGil release;
+            return merge_rows(X.data(), n, X.shape(1), target.data(), weight.data(), directions.data(), first.data(),
+                              total.data(), group.data(), share.data());
+        },
+        nb::arg("X").noconvert(), nb::arg("target").noconvert(), nb::arg("weight").noconvert(),
+        nb::arg("directions").noconvert(), nb::arg("first").noconvert(), nb::arg("total").noconvert(),
+        nb::arg("group").noconvert(), nb::arg("share").noconvert());
+    m.def(
+        "pair_votes",
+        [](InC<double, 2> decisions, OutC<double, 2> out) {
+            const std::size_t classes = out.shape(1);
+            need(decisions.shape(0) == out.shape(0) && decisions.shape(1) == classes * (classes - 1) / 2,
+                 "shapes do not fit: decisions are not (rows, pairs of classes)");
+            NoGil release;
+            pair_votes(decisions.data(), out.shape(0), classes, out.data());
+        },
+        nb::arg("decisions").noconvert(), nb::arg("out").noconvert());
     m.def("panel_width", [](bool single) { return single ? panel_width<float>() : panel_width<double>(); });
     bind_for<float>(m);
     bind_for<double>(m);

@@ -3,107 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "lanes.hpp"
+#include "smo_together.hpp"
 #include "threads.hpp"
 
 namespace posteriori {
 namespace {
 
-constexpr double INF = std::numeric_limits<double>::infinity();
-constexpr double HUGE_STEP = 1e60;
-constexpr double FLAT = 1e-12;  // the least curvature: K_ii + K_jj − 2K_ij may be 0, or negative for a kernel that is none
+using namespace smo;
 constexpr double DIGITS = 65536.0;  // of v that single precision is sure of after some thousand steps
-
-// As many kernel values as lanes of S
-template <typename S, typename T> POSTERIORI_INLINE Vec<S> widen(const T* p) {
-    if constexpr (sizeof(S) == sizeof(T)) {
-        return load<T>(p);
-    } else {
-#ifdef __AVX2__
-        return (Vec<S>)_mm256_cvtps_pd(_mm_loadu_ps(p));
-#else
-        return Vec<S>{static_cast<S>(p[0]), static_cast<S>(p[1])};
-#endif
-    }
-}
-
-struct Best {
-    double value;
-    std::size_t at;
-};
-
-// The largest of the lanes' bests; among equals the first.
-template <typename T> POSTERIORI_INLINE Best best_lane(Vec<T> value, Vec<T> at) {
-    Best best{static_cast<double>(value[0]), static_cast<std::size_t>(at[0])};
-    for (std::size_t l = 1; l < WIDTH<T>; ++l)
-        if (value[l] > best.value || (value[l] == best.value && at[l] < best.at))
-            best = {static_cast<double>(value[l]), static_cast<std::size_t>(at[l])};
-    return best;
-}
-
-template <typename T> POSTERIORI_INLINE Vec<T> first_places() {
-    Vec<T> out;
-    for (std::size_t l = 0; l < WIDTH<T>; ++l) out[l] = static_cast<T>(l);
-    return out;
-}
-
-// The block's vectors in lanes of S, padded to whole registers by variables that may not move.
-template <typename T, typename S> struct Block {
-    static constexpr std::size_t W = WIDTH<S>;
-    std::size_t padded;
-    std::vector<S> v, up, down, diagonal;  // up, down: 0 where the variable may move that way, else −∞ and +∞
-
-    Block(const T* K, std::size_t q, std::size_t stride, const double* v_)
-        : padded((q + W - 1) / W * W), v(padded), up(padded, -std::numeric_limits<S>::infinity()),
-          down(padded, std::numeric_limits<S>::infinity()), diagonal(padded, S(1)) {
-        for (std::size_t i = 0; i < q; ++i) v[i] = static_cast<S>(v_[i]), diagonal[i] = static_cast<S>(K[i * stride + i]);
-    }
-
-    // i: the largest v of those that may go up
-    Best first() const {
-        Vec<S> value = spread<S>(-std::numeric_limits<S>::infinity()), at{}, here = first_places<S>();
-        for (std::size_t k = 0; k < padded; k += W, here += static_cast<S>(W))
-            take_better(load(v.data() + k) + load(up.data() + k), here, value, at);
-        return best_lane<S>(value, at);
-    }
-
-    // j: among those that may go down, the largest gain (v_i − v_j)² / (K_ii + K_jj − 2K_ij); and the largest v_i − v_j
-    Best second(const T* row, S vi, S Kii, double& gap) const {
-        Vec<S> value{}, at{}, here = first_places<S>(), widest = spread<S>(-std::numeric_limits<S>::infinity());
-        for (std::size_t k = 0; k < padded; k += W, here += static_cast<S>(W)) {
-            const Vec<S> fall = vi - (load(v.data() + k) + load(down.data() + k)), real = larger<S>(fall, Vec<S>{});
-            const Vec<S> bend = (Kii + load(diagonal.data() + k)) - S(2) * widen<S>(row + k);
-            widest = larger<S>(widest, fall);
-            take_better(real * real / larger<S>(bend, spread<S>(static_cast<S>(FLAT))), here, value, at);
-        }
-        gap = best_lane<S>(widest, at).value;
-        return best_lane<S>(value, at);
-    }
-
-    // v follows the steps of a pair; and the next i, found on the way
-    Best move(const T* row_i, S step_i, const T* row_j, S step_j) {
-        Vec<S> value = spread<S>(-std::numeric_limits<S>::infinity()), at{}, here = first_places<S>();
-        for (std::size_t k = 0; k < padded; k += W, here += static_cast<S>(W)) {
-            const Vec<S> now = load(v.data() + k) - step_i * widen<S>(row_i + k) - step_j * widen<S>(row_j + k);
-            store<S>(v.data() + k, now);
-            take_better(now + load(up.data() + k), here, value, at);
-        }
-        return best_lane<S>(value, at);
-    }
-
-    void allow(std::size_t i, double beta, double low, double high) {
-        up[i] = beta < high ? S(0) : -std::numeric_limits<S>::infinity();
-        down[i] = beta > low ? S(0) : std::numeric_limits<S>::infinity();
-    }
-
-    static POSTERIORI_INLINE void take_better(Vec<S> x, Vec<S> here, Vec<S>& value, Vec<S>& at) {
-        const auto better = x > value;
-        value = better ? x : value;
-        at = better ? here : at;
-    }
-};
 
 // Pairs moved with v in lanes of S; v itself follows at the end, in double precision.
 template <typename T, typename S>
@@ -112,9 +23,16 @@ SmoEnd in_lanes(const T* K, std::size_t q, std::size_t stride, const double* low
     Block<T, S> block(K, q, stride, v);
     for (std::size_t i = 0; i < q; ++i) block.allow(i, beta[i], low[i], high[i]);
     const std::vector<double> before(beta, beta + q);
+    Together<T, S> together(K, q, stride, low, high);
     SmoEnd end{0, -INF};
+    std::size_t patience = q, next = patience;  // pairs between two moves together, and the step before which the next is
     Best i = block.first();
     while (i.value != -INF) {  // or until β runs away: a step of HUGE_STEP means that the problem has no end
+        if (end.steps >= next) {
+            patience = together(block, beta, end.steps, patience);
+            next = end.steps + patience;
+            i = block.first();
+        }
         const T* row_i = K + i.at * stride;
         const Best j = block.second(row_i, static_cast<S>(i.value), block.diagonal[i.at], end.gap);
         if (end.gap <= tol || end.steps >= max_steps || j.value <= 0.0) break;
@@ -181,9 +99,92 @@ void subtract_rows(const T* rows, std::size_t stride, const long long* slot, con
     });
 }
 
+namespace {
+
+// max {v_i : β_i < high_i} and min {v_j : β_j > low_j}
+std::pair<double, double> ends_of(std::size_t q, const double* low, const double* high, const double* beta, const double* v) {
+    double top = -INF, bottom = INF;
+    for (std::size_t i = 0; i < q; ++i) {
+        top = beta[i] < high[i] ? std::max(top, v[i]) : top;
+        bottom = beta[i] > low[i] ? std::min(bottom, v[i]) : bottom;
+    }
+    return {top, bottom};
+}
+
+// b: the mean of v over the free variables; where there are none, the middle of what the bounds allow
+double intercept(std::size_t q, const double* low, const double* high, const double* beta, const double* v) {
+    double sum = 0.0;
+    std::size_t free = 0;
+    for (std::size_t i = 0; i < q; ++i)
+        if (beta[i] > low[i] && beta[i] < high[i]) sum += v[i], ++free;
+    if (free) return sum / static_cast<double>(free);
+    const auto [top, bottom] = ends_of(q, low, high, beta, v);
+    if (std::isfinite(top) && std::isfinite(bottom)) return 0.5 * (top + bottom);
+    return std::isfinite(top) ? top : std::isfinite(bottom) ? bottom : 0.0;
+}
+
+// K between `rows`, in rows of `stride`; 0 beyond column q. Rows that follow each other are copied together.
+template <typename T>
+void gather(const T* K, std::size_t wide, const std::int64_t* rows, std::size_t q, T* out, std::size_t stride) {
+    for (std::size_t i = 0; i < q; ++i) {
+        const T* from = K + static_cast<std::size_t>(rows[i]) * wide;
+        T* to = out + i * stride;
+        for (std::size_t j = 0, end; j < q; j = end) {
+            for (end = j + 1; end < q && rows[end] == rows[end - 1] + 1;) ++end;
+            std::copy(from + rows[j], from + rows[j] + (end - j), to + j);
+        }
+        std::fill(to + q, to + stride, T(0));
+    }
+}
+
+}  // namespace
+
+template <typename T>
+void smo_machines(const T* K, std::size_t n, std::size_t wide, const Machines& m, double tol, std::size_t max_steps,
+                  double* beta_, double* v_, MachineEnd* ends, int threads) {
+    parallel_for(m.count, threads, [&](std::size_t k) {
+        const auto begin = static_cast<std::size_t>(m.starts[k]), q = static_cast<std::size_t>(m.starts[k + 1]) - begin;
+        const std::int64_t* rows = m.rows + begin;
+        const double *p = m.p + begin, *low = m.low + begin, *high = m.high + begin;
+        double *beta = beta_ + begin, *v = v_ + begin;
+        const T* block = K;
+        std::size_t stride = wide;
+        std::vector<T> own;
+        bool all = q == n;
+        for (std::size_t i = 0; i < q && all; ++i) all = rows[i] == static_cast<std::int64_t>(i);
+        if (!all) {
+            stride = (q + ALIGNED - 1) / ALIGNED * ALIGNED;
+            own.resize(q * stride);
+            gather(K, wide, rows, q, own.data(), stride);
+            block = own.data();
+        }
+        std::fill(beta, beta + q, 0.0), std::copy(p, p + q, v);
+        MachineEnd end{0.0, 0.0, 0.0, 0.0, 0.0};
+        for (std::size_t steps = 0;;) {
+            const auto [top, bottom] = ends_of(q, low, high, beta, v);
+            end.gap = std::isfinite(top) && std::isfinite(bottom) ? top - bottom : 0.0;
+            if (!(end.gap > tol) || steps >= max_steps) break;
+            const std::size_t more = smo_block(block, q, stride, low, high, beta, v, tol, max_steps - steps).steps;
+            if (!more) break;
+            steps += more, end.steps = static_cast<double>(steps);
+        }
+        double furthest = 0.0, largest = 0.0;
+        for (std::size_t i = 0; i < q; ++i) {
+            end.energy += beta[i] * (p[i] - v[i]);
+            furthest = std::max(furthest, std::abs(beta[i]));
+            largest = std::max(largest, std::abs(static_cast<double>(block[i * stride + i])));
+        }
+        end.drift = std::numeric_limits<double>::epsilon() * end.steps * furthest * largest;
+        end.b = intercept(q, low, high, beta, v);
+        ends[k] = end;
+    });
+}
+
 #define POSTERIORI_FOR(T)                                                                                                 \
     template SmoEnd smo_block<T>(const T*, std::size_t, std::size_t, const double*, const double*, double*, double*,      \
                                  double, std::size_t);                                                                    \
+    template void smo_machines<T>(const T*, std::size_t, std::size_t, const Machines&, double, std::size_t, double*, double*, \
+                                  MachineEnd*, int);                                                                      \
     template void subtract_rows<T>(const T*, std::size_t, const long long*, const double*, std::size_t, double*,          \
                                    std::size_t, int);
 POSTERIORI_FOR(float)

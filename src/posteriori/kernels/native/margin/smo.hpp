@@ -5,6 +5,7 @@
 // up = {β_i < high_i}, down = {β_i > low_i}. β is optimal when max_up v ≤ min_down v; the difference is the gap.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace posteriori {
 
@@ -21,6 +22,21 @@ template <typename T> constexpr std::size_t MOST_IN_LANES = std::size_t{1} << (s
 template <typename T>
 SmoEnd smo_block(const T* K, std::size_t q, std::size_t stride, const double* low, const double* high, double* beta,
                  double* v, double tol, std::size_t max_steps);
+
+// Many problems over the rows of one matrix: variable i of machine k, starts[k] ≤ i < starts[k + 1], has row rows[i] of K.
+struct Machines {
+    std::size_t count;
+    const std::int64_t *starts, *rows;
+    const double *p, *low, *high;
+};
+struct MachineEnd {
+    double steps, gap, b, energy, drift;  // b: the intercept; energy: βᵀKβ = Σβ(p − v); drift: how far v may be from p − Kβ
+};
+
+// Solves each from β = 0, as `smo_block` does, until its gap is under tol or it has taken max_steps.
+template <typename T>
+void smo_machines(const T* K, std::size_t n, std::size_t stride, const Machines& machines, double tol, std::size_t max_steps,
+                  double* beta, double* v, MachineEnd* ends, int threads);
 
 // v[j] −= Σ_r step[r] · rows[slot[r]·stride + j]
 template <typename T>
