@@ -84,6 +84,9 @@ def test_problems_and_their_layout(seed, K, scheme):
     parts = found.parts(found.support)
     sums = [gram[:, p.vectors] @ p.coef.T for p in parts]
     assert found.decisions(sums) == pytest.approx(wanted)
+    if found.paired:
+        assert found.of_pairs().shape == (len(pairs), len(found.support))
+        assert found.decisions([gram[:, found.support] @ found.of_pairs().T]) == pytest.approx(wanted)
     same = Merged(np.arange(n), np.ones(n), np.arange(n), np.ones(n))
     again = written_out(found, same, codes)
     assert np.array_equal(again.coef, found.coef)
@@ -116,9 +119,10 @@ def test_rows_of_a_precomputed_matrix_are_its_rows_and_columns():
     ("n", "sizes", "cache", "seconds", "wanted"),
     [
         (10, [10], 200.0, None, True),
-        (1500, [600, 3], 200.0, None, True),
+        (1500, [1500, 3], 200.0, None, True),
         (1501, [600], 200.0, None, False),
-        (1500, [601], 200.0, None, False),
+        (800, [1501], 200.0, None, False),
+        (1500, [600], 35.0, None, True),
         (1500, [600], 30.0, None, False),  # its matrix takes 18 MB, and half of the cache is for others
         (10, [10], 200.0, 5.0, False),
         (10, [], 200.0, None, False),

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, pairwise_distances
 
 import posteriori as po
 from posteriori.errors import BadValue, ModelError, NotSeparable, UnknownValue
+from posteriori.margin import svm as svm_room
 
 THREE, SIDES = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]]), np.array([1, 1, -1])
 
@@ -312,3 +313,16 @@ def test_other_errors():
     assert "probability=True" in str(found.value.__cause__)
     with pytest.raises(AttributeError, match="linear kernel only"):
         _ = po.SVC().fit(X4, Y4).coef_
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian", "precomputed", lambda a, b: (a @ b.T) ** 2])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_classes_are_asked_all_at_once_or_one_by_one(monkeypatch, kernel, form):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(50, 4)), np.arange(50) % 4
+    if form is not np.asarray and (callable(kernel) or kernel == "precomputed"):
+        return
+    table = X @ X.T if isinstance(kernel, str) and kernel == "precomputed" else form(X)
+    at_once = svm_room.SVC(kernel=kernel).fit(table, y).decision_function(table)
+    monkeypatch.setattr(svm_room, "FEW_CLASSES", 3)
+    assert svm_room.SVC(kernel=kernel).fit(table, y).decision_function(table) == pytest.approx(at_once)

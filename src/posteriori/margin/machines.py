@@ -25,10 +25,10 @@ from ..kernels import n_threads
 from ..kernels.margin import Machines, pair_votes
 from .kernel_functions import NAMES, Kernel
 from .merge import Merged, as_they_are, merge, read_table
-from .smo import FEW, Limits, Solution, solve, solve_together
+from .smo import Limits, Solution, solve, solve_together
 
 T = TypeVar("T")
-ONE_MATRIX = 1500  # rows up to which machines of few rows each share the matrix of all
+ONE_MATRIX = 1500  # rows and variables up to which machines share the matrix of all
 
 
 class Part(NamedTuple):
@@ -99,7 +99,6 @@ class KernelMachine(Estimator):
     def _sums(self, X: Any) -> list[Floats]:
         """Σ coef K over each part of the support vectors, shape (n, machines)."""
         X = read_table(self, X)
-        ready = self._support()
         if self._kernel.precomputed:
             _dense(X)
             with np.errstate(over="ignore", invalid="ignore"):  # told here, by name
@@ -107,13 +106,16 @@ class KernelMachine(Estimator):
             if not all(np.isfinite(s).all() for s in sums):
                 raise ModelError("a kernel value is so large that the decision overflows")
             return sums
-        return self._kernel.sums(X, [(at, part.coef) for at, part in zip(ready, self._parts)], self.n_jobs)
+        return self._kernel.sums(X, self._support(), self.n_jobs)
 
-    def _support(self) -> list[Any]:
-        """The support vectors of each part, made ready for sums."""
+    def _support(self) -> list[tuple[Any, Floats]]:
+        """The support vectors of each part, made ready for sums, and their coefficients."""
+        return self._made("support", self._ready)
+
+    def _ready(self) -> list[tuple[Any, Floats]]:
         if self._kernel.precomputed:
-            return self._made("support", list)
-        return self._made("support", lambda: [self._kernel.ready(p.vectors, self.n_jobs) for p in self._parts])
+            return []
+        return [(self._kernel.ready(part.vectors, self.n_jobs), part.coef) for part in self._parts]
 
 
 def _dense(K: Any) -> None:
@@ -137,8 +139,9 @@ class Settings:
 
     def together(self, n: int, sizes: Sequence[int]) -> bool:
         """Whether problems of these sizes, over n rows, are small enough for one matrix and one call."""
-        fits = n * (n + 8) * 8 <= self.cache_size * 2**19  # half of the cache, as for machines side by side
-        return 0 < max(sizes, default=0) <= FEW and n <= ONE_MATRIX and fits and self.max_seconds is None
+        most = max(n, *sizes) if sizes else 0
+        fits = most * (most + 8) * 8 <= self.cache_size * 2**19  # half of the cache, as for machines side by side
+        return 0 < most <= ONE_MATRIX and fits and self.max_seconds is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -314,9 +317,16 @@ class Expansion:
         at = [slice(*ends) for ends in zip([0, *ends[:-1]], ends)]
         return [Part(vectors[here], np.ascontiguousarray(self.coef[:, here])) for here in at]
 
+    def of_pairs(self) -> Floats:
+        """The coefficients of every pair on all support vectors, 0 on those of other classes; shape (pairs, support)."""
+        K = len(self.n_support)
+        (first, second), of = _pairs(K).T[:, :, None], np.repeat(np.arange(K), self.n_support)
+        coef = np.where(of == first, self.coef[second[:, 0] - 1], np.where(of == second, self.coef[first[:, 0]], 0.0))
+        return np.ascontiguousarray(coef)
+
     def decisions(self, sums: Sequence[Floats]) -> Floats:
-        """f of every machine from Σ coef K over each part, shape (n, machines)."""
-        if not self.paired:
+        """f of every machine from Σ coef K over each part, or over all at once; shape (n, machines)."""
+        if len(sums) == 1:
             return np.asarray(sums[0] + self.intercept)
         K, at = len(self.n_support), 0
         out = np.empty((len(sums[0]), len(self.intercept)))

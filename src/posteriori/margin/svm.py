@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
@@ -35,6 +36,7 @@ from .merge import Merged, merge, read_classes
 from .platt import couple, deal, fit_sigmoid, normalised, sigmoid
 
 FOLDS = 5
+FEW_CLASSES = 6
 
 
 class Margins(NamedTuple):
@@ -174,6 +176,14 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
         self.fit_status_ = int(not all(m.converged for m in machines))
         self.kernel_ = self._kernel.name
         self.shape_fit_ = X.shape
+
+    def _ready(self) -> list[tuple[Any, Floats]]:
+        """Of few classes the vectors all at once: what pairs have zeros for costs less than a call for each class."""
+        if self._kernel.precomputed or not self._expansion.paired or len(self.classes_) > FEW_CLASSES:
+            return super()._ready()
+        vectors = [part.vectors for part in self._parts]
+        every = sparse.vstack(vectors, "csr") if self._kernel.sparse else np.concatenate(vectors)
+        return [(self._kernel.ready(every, self.n_jobs), self._expansion.of_pairs())]
 
     def _plane(self) -> Floats:
         """w = Σ β_i x_i of every machine."""
