@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_factor
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..arrays import Bools, Floats, Ints
 from ..kernels.margin import (
@@ -183,12 +184,11 @@ class Hessian:
         """−H⁻¹g."""
         self.H += self._squares(inside & ~self.inside) - self._squares(self.inside & ~inside)
         self.inside = inside
-        try:
-            factor = cho_factor(self.H)
-        except LinAlgError:  # what was added and taken has left its rounding errors: once more, from the rows
+        factor, fault = dpotrf(self.H.T, lower=1)  # of LAPACK itself: SciPy's checks take longer than few columns
+        if fault:  # what was added and taken has left its rounding errors: once more, from the rows
             self.H = np.eye(len(g)) + self._squares(inside)
-            factor = cho_factor(self.H + np.diag(1e-13 * self.H.diagonal()))
-        return -np.asarray(cho_solve(factor, g))
+            factor = cho_factor(self.H.T + np.diag(1e-13 * self.H.diagonal()), lower=True)[0]
+        return -np.asarray(dpotrs(factor, g, lower=1)[0])
 
     def _squares(self, rows: Bools) -> Floats:
         """2 Σ C_i x̃_i x̃_iᵀ over the rows."""

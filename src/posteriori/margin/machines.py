@@ -144,8 +144,7 @@ class Settings:
         return 0 < most <= ONE_MATRIX and fits and self.max_seconds is None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Machine:
+class Machine(NamedTuple):
     """f(x) = Σ β_i K(x_i, x) + b over training rows `rows`."""
 
     rows: Ints
@@ -261,8 +260,7 @@ def warn_unfinished(machines: Sequence[Machine], settings: Settings, name: str) 
 # More than two classes: the machines of one-vs-one and one-vs-rest, and scikit-learn's layout of their coefficients.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Split:
+class Split(NamedTuple):
     """A two-class problem: `rows`, and for each whether it is on the positive side."""
 
     rows: Ints

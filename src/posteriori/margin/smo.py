@@ -29,6 +29,7 @@ import math
 import threading
 import time
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,8 +63,7 @@ class Limits:
     interrupted: threading.Event = field(default_factory=threading.Event)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Solution:
+class Solution(NamedTuple):
     """β, v and b where the solver stopped, the gap there, and the work it took."""
 
     beta: Floats

@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_y, check_is_fitted
 
-from ..arrays import Floats
+from ..arrays import Array, Floats
 from ..errors import BadValue
 from ..estimator import learning
 from ..kernels.margin import Machines
@@ -91,12 +91,11 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y = labelled(X, y)
         X = read_table(self, X, reset=True)
-        try:
-            y = np.asarray(_check_y(flat_labels(y), y_numeric=True), dtype=np.float64)
-        except OverflowError:
-            raise BadValue("y must be numbers; a whole number in it is larger than any float") from None
-        check_consistent_length(X, y)
-        merged = self._merged(X, y, check_weights(1.0 if sample_weight is None else sample_weight, len(y)))
+        y = _numbers(flat_labels(y))
+        if X.shape[0] != len(y):
+            check_consistent_length(X, y)
+        weight = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
+        merged = self._merged(X, y, weight)
         rows, y, C = rows_at(self.kernel, X, merged.first), y[merged.first], self._bounds(merged.weight)
         self._kernel = make_kernel(self, rows, merged.weight, float(C.max()))
         n, settings = len(y), self._settings()
@@ -138,3 +137,14 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
         """f(x) = Σ β_i K(x_i, x) + b."""
         check_is_fitted(self)
         return self._sums(X)[0][:, 0] + self._b
+
+
+def _numbers(y: Array) -> Floats:
+    """The quantities as floats, all finite. scikit-learn's check says what is wrong, but takes as long as a small fit."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if y.dtype == np.float64 and np.isfinite(y.sum()) and len(y):
+            return y
+    try:
+        return np.asarray(_check_y(y, y_numeric=True), dtype=np.float64)
+    except OverflowError:
+        raise BadValue("y must be numbers; a whole number in it is larger than any float") from None
