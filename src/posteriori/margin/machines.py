@@ -278,17 +278,17 @@ def splits(codes: Ints, n_classes: int, scheme: str) -> list[Split]:
         return [Split(everything, np.where(codes == 1, 1.0, -1.0))]
     if scheme == "ovr":
         return [Split(everything, np.where(codes == k, 1.0, -1.0)) for k in range(n_classes)]
-    order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes, minlength=n_classes)
-    held = np.split(order, np.cumsum(sizes)[:-1])
-    pairs = _pairs(n_classes)
+    sorted_ = not (codes[1:] < codes[:-1]).any()
+    order = everything if sorted_ else np.argsort(codes, kind="stable")
+    sizes, pairs = np.bincount(codes, minlength=n_classes), _pairs(n_classes)
+    held = [order[a:b] for a, b in pairwise([0, *np.cumsum(sizes).tolist()])]
     rows, lengths = np.concatenate([held[k] for k in pairs.ravel().tolist()]), sizes[pairs]
-    sign = np.repeat(np.resize((1.0, -1.0), lengths.size), lengths.ravel())
-    ends = np.cumsum(lengths.sum(axis=1))
-    if (codes[1:] < codes[:-1]).any():  # rows of a pair in the table's order, whatever its classes'
-        turn = np.lexsort((rows, np.repeat(np.arange(len(pairs)), lengths.sum(axis=1))))
+    sign = np.repeat(np.array([1.0, -1.0] * len(pairs)), lengths.ravel())
+    whole = lengths.sum(axis=1)
+    if not sorted_:  # rows of a pair in the table's order, whatever its classes'
+        turn = np.lexsort((rows, np.repeat(np.arange(len(pairs)), whole)))
         rows, sign = rows[turn], sign[turn]
-    at = [0, *ends.tolist()]
-    return [Split(rows[a:b], sign[a:b]) for a, b in pairwise(at)]
+    return [Split(rows[a:b], sign[a:b]) for a, b in pairwise([0, *np.cumsum(whole).tolist()])]
 
 
 @lru_cache(maxsize=16)
@@ -346,7 +346,8 @@ def expansion(machines: Sequence[Machine], codes: Ints, n_classes: int, scheme: 
     full = np.zeros((n_classes - 1 if paired else len(machines), len(codes)))
     if paired:
         rows, beta = (np.concatenate(part) for part in zip(*((m.rows, m.beta) for m in machines)))
-        first, second = np.repeat(_pairs(n_classes), [len(m.rows) for m in machines], axis=0).T
+        sizes = [len(m.rows) for m in machines]
+        first, second = (np.repeat(side, sizes) for side in _pairs(n_classes).T)
         full[np.where(codes[rows] == first, second - 1, first), rows] = beta
     else:
         for k, machine in enumerate(machines):
