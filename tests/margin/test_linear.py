@@ -65,10 +65,10 @@ def test_descent_ends_where_no_step_is_better(form, loss, bias, seed):
             step = rng.normal(size=4) * size * (1.0 if bias else np.array([1, 1, 1, 0]))
             assert value(dense, y, C, found.w + step, bias, loss) >= best - 1e-9 * best
     if loss == "hinge" and isinstance(X, np.ndarray):
-        for sign, plane in zip((y, -y), linear.by_pairs(X, (y, -y), C, bias, 1e-8, 5000), strict=True):
-            assert plane.converged
-            assert 0 < plane.rounds < 100
-            assert value(X, sign, C, plane.w, bias, loss) == pytest.approx(best, rel=1e-7)
+        plane = linear.by_pairs(X, y, C, bias, 1e-8, 5000, 0)
+        assert plane.converged
+        assert 0 < plane.rounds < 100
+        assert value(X, y, C, plane.w, bias, loss) == pytest.approx(best, rel=1e-7)
     if loss == "squared_hinge":
         newton = linear.by_newton(X, y, C, bias, 1e-10, 100)
         assert newton.converged
@@ -82,7 +82,7 @@ def test_rounds_that_are_not_enough_are_told():
     assert not linear.by_descent(X, y, C, 1.0, 1e-12, 1, "hinge", 0).converged
     assert linear.by_descent(X, y, C, 1.0, 1e-12, 2, "hinge", 0).rounds == 2
     assert not linear.by_newton(X, y, C, 1.0, 1e-14, 1).converged
-    capped = linear.by_pairs(X, (y,), C, 1.0, 1e-8, 1)[0]
+    capped = linear.by_pairs(X, y, C, 1.0, 1e-8, 1, 0)
     assert (capped.rounds, capped.converged) == (1, False)
     stop = Event()
     stop.set()
@@ -146,3 +146,31 @@ def test_a_step_of_all_free_rows_never_climbs():
     values = [value(X, y, C, e.w, 1.0, "hinge") for e in ends]
     best = value(X, y, C, linear.by_descent(X, y, C, 1.0, 1e-10, 5000, "hinge", 0).w, 1.0, "hinge")
     assert min(values[1:]) - best <= max(values[0] - best, 1e-9)
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 20.0])
+@pytest.mark.parametrize("passes", [0, 3, 10])
+def test_rows_that_are_not_in_doubt_are_held(monkeypatch, C, passes):
+    """Passes of descent leave some rows, who violates joins them: the optimum of all, however few there were at first."""
+    monkeypatch.setattr(linear, "PASSES", passes)
+    X, y, weight = problem(3, n=700, d=4)
+    found = linear.by_pairs(X, y, C * weight, 1.0, 1e-6, 5000, 0)
+    assert found.converged
+    monkeypatch.setattr(linear, "ALL_AT_ONCE", 700)
+    whole = linear.by_pairs(X, y, C * weight, 1.0, 1e-6, 5000, 0)
+    assert found.w == pytest.approx(whole.w, abs=1e-4)
+    values = [value(X, y, C * weight, w, 1.0, "hinge") for w in (found.w, whole.w)]
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+
+
+def test_too_many_rows_in_doubt_are_left_to_descent(monkeypatch):
+    X, y, C = problem(3, n=700, d=4)
+    assert linear.by_pairs(X, y, C, 1.0, 1e-6, 10, 0) is None  # all rounds were passes
+    monkeypatch.setattr(linear, "TURNS", 0)
+    assert linear.by_pairs(X, y, C, 1.0, 1e-6, 5000, 0) is None
+    monkeypatch.setattr(linear, "TURNS", 10)
+    monkeypatch.setattr(linear, "FEW_ROWS", 5)
+    assert linear.by_pairs(X, y, C, 1.0, 1e-6, 5000, 0) is None
+    monkeypatch.setattr(linear, "FEW_ROWS", 1000)
+    monkeypatch.setattr(linear, "solve_together", lambda *args: [None])
+    assert linear.by_pairs(X, y, C, 1.0, 1e-6, 5000, 0) is None

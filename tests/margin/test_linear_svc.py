@@ -90,9 +90,9 @@ def test_the_hinge_of_few_rows_is_solved_by_pairs(monkeypatch):
     assert pairs.intercept_ == pytest.approx(descent.intercept_, abs=1e-4)
     assert 0 < pairs.n_iter_ < descent.n_iter_
     solved = linear_svc.by_pairs
-    monkeypatch.setattr(linear_svc, "by_pairs", lambda *args: [None, *solved(*args)[1:]])
+    monkeypatch.setattr(linear_svc, "by_pairs", lambda X, sign, *args: None if sign[0] > 0 else solved(X, sign, *args))
     mixed = po.LinearSVC(random_state=0, **options).fit(X, y, weight)
     assert mixed.coef_ == pytest.approx(descent.coef_, abs=1e-4)
-    monkeypatch.setattr(linear_svc, "by_pairs", None)  # is not asked
-    monkeypatch.setattr(linear_svc, "FEW_ROWS", 50)
-    assert po.LinearSVC(random_state=0, **options).fit(X, y, weight).coef_ == pytest.approx(descent.coef_, abs=1e-4)
+    monkeypatch.setattr(linear_svc, "by_pairs", None)  # sparse rows do not ask it
+    found = po.LinearSVC(random_state=0, **options).fit(sparse.csr_array(X), y, weight)
+    assert found.coef_ == pytest.approx(descent.coef_, abs=1e-4)

@@ -6,8 +6,8 @@ loss(m) is max(0, m) ("hinge") or max(0, m)² ("squared_hinge").
 
 Three ways to the same minimum. *Dual coordinate descent* visits one row at a time and keeps w = Σ α_i y_i x_i; it suits any
 table. Between its passes, conjugate gradients move all rows whose α is off its bounds together. *Pairs* (`smo`) end the
-hinge on some hundred dense rows, whose matrix is small, in a fraction of those passes. *Newton* works on the squared hinge
-itself, which is piecewise quadratic: with A the rows inside the margin,
+hinge on dense rows of which at most some hundred are in doubt, in a fraction of those passes. *Newton* works on the squared
+hinge itself, which is piecewise quadratic: with A the rows inside the margin,
 
     g = w̃ − 2 Σ_A C_i y_i (1 − y_i w̃ᵀx̃_i) x̃_i,      H = 1 + 2 Σ_A C_i x̃_i x̃_iᵀ
 
@@ -17,7 +17,6 @@ leave are taken; with many, conjugate gradients need only its products.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -43,11 +42,14 @@ from ..kernels.margin import (
     squared_hinge,
 )
 from .gram import DenseGram
-from .smo import Limits, solve_together
+from .smo import Limits, Solution, solve_together
 from .sparse_gram import row_squares as lengths
 
 FEW_COLUMNS = 1000  # up to here a Hessian is worth its memory and its factor
-FEW_ROWS = 1000  # the same for the matrix of the rows: the hinge by pairs
+FEW_ROWS = 1000  # the same for the matrix of rows in doubt: the hinge by pairs
+ALL_AT_ONCE = 300  # rows that are all in doubt: descent would tell no more
+MORE_PASSES = 60  # of descent, while they leave too many
+TURNS = 10  # times that rows may join them
 FEW_SPARSE = 50  # the same for sparse rows, whose products are cheap
 PASSES = 10  # of descent between two steps of all free rows
 SLICE = 8192  # rows whose products are summed at once
@@ -71,30 +73,67 @@ def objective(X: Any, y: Floats, C: Floats, w: Floats, bias: float, loss: str) -
 
 
 def by_pairs(
-    X: Floats, signs: Sequence[Floats], C: Floats, bias: float, tol: float, rounds: int, n_jobs: int | None = None
-) -> list[Plane | None]:
-    """The hinge on few rows, a plane for each of the signs, by the solver of pairs; None where that had not the time.
+    X: Floats, y: Floats, C: Floats, bias: float, tol: float, rounds: int, seed: int, n_jobs: int | None = None
+) -> Plane | None:
+    """The hinge on dense rows by the solver of pairs, over the rows in doubt; None where they are many or it takes long.
 
-    Its problem has Σβ = 0, this one has not: a row of zeros whose multiplier may be anything takes up what is left.
+    Of many rows some passes of descent tell which are not: those at a bound on its right side. The others are solved with
+    these held, and whoever turns out to violate joins them.
     """
-    n, d = X.shape
-    rows = np.zeros((n + 1, d + 1))
-    rows[:n, :d], rows[:n, d] = X, bias
-    C, most = np.append(C, 0.0), float(C.sum())
-    p = np.array([np.append(sign, 0.0) for sign in signs])
-    low, high = np.where(p < 0, -C, 0.0), np.where(p > 0, C, 0.0)
-    low[:, n], high[:, n] = -most, most
-    starts, every = np.arange(len(p) + 1) * (n + 1), np.tile(np.arange(n + 1), len(p))
-    problems = Machines(starts, every, p.ravel(), low.ravel(), high.ravel())
-    gram = DenseGram(KernelSpec("dot"), pack(rows, n_jobs), n_jobs)
-    planes: list[Plane | None] = []
-    for found in solve_together(gram, problems, Limits(tol, rounds * n)):
+    n = len(y)
+    state, last, k = _begin(X, y, C, bias, "hinge"), Epoch(n), 0
+    while n > ALL_AT_ONCE and k < rounds and (k < PASSES or (last.active > FEW_ROWS and k < MORE_PASSES)):
+        last = descend(X, state, last, seed + k)
+        k += 1
+    beta, doubt = y * state.alpha, np.sort(state.order[: last.active])
+    low, high = np.where(y < 0, -C, 0.0), np.where(y > 0, C, 0.0)
+    for _ in range(TURNS):
+        left = rounds - k
+        if len(doubt) > FEW_ROWS or left <= 0:
+            return None
+        beta[doubt] = 0.0
+        held = row_sums(X, beta, bias, None, n_jobs)
+        found = _in_doubt(
+            X[doubt], y[doubt] - row_dots(X, held, bias, n_jobs)[doubt], low[doubt], high[doubt], bias, tol, left
+        )
         if found is None:
-            planes.append(None)
-        else:
-            w = row_sums(X, found.beta[:n], bias, None, n_jobs)
-            planes.append(Plane(w, -(-found.steps // n), found.converged))
-    return planes
+            return None
+        beta[doubt] = found.beta[:-1]
+        k += -(-found.steps // n)
+        w = row_sums(X, beta, bias, None, n_jobs)
+        if len(doubt) == n or not found.converged:
+            return Plane(w, k, found.converged)
+        v = y - row_dots(X, w, bias, n_jobs)
+        wrong = ((beta < high) & (v > 0.5 * tol)) | ((beta > low) & (v < -0.5 * tol))
+        more = np.union1d(doubt, np.flatnonzero(wrong))
+        if len(more) == len(doubt):
+            return Plane(w, k, True)
+        doubt = more
+    return None
+
+
+def _in_doubt(X: Floats, p: Floats, low: Floats, high: Floats, bias: float, tol: float, rounds: int) -> Solution | None:
+    """min ½‖Σβ_i x̃_i‖² − pᵀβ between the bounds, to half of tol; the last β is no row's.
+
+    The solver of pairs has Σβ = 0, this problem has not: a row of zeros whose multiplier may be anything takes up the rest.
+    """
+    m, d = X.shape
+    rows = np.zeros((m + 1, d + 1))
+    rows[:m, :d], rows[:m, d] = X, bias
+    most = float((high - low).sum())
+    ends = (np.append(a, x) for a, x in ((p, 0.0), (low, -most), (high, most)))
+    problem = Machines(np.array([0, m + 1]), np.arange(m + 1), *ends)
+    return solve_together(DenseGram(KernelSpec("dot"), pack(rows)), problem, Limits(0.5 * tol, rounds * m))[0]
+
+
+def _begin(X: Any, y: Floats, C: Floats, bias: float, loss: str) -> Descent:
+    n, d = X.shape
+    squares = np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else lengths(X)
+    ridge = np.zeros(n) if loss == "hinge" else 0.5 / C
+    upper = C if loss == "hinge" else np.full(n, np.inf)
+    state = Descent(y, upper, ridge, squares + bias**2 + ridge, bias, np.zeros(n), np.zeros(d + 1), np.arange(n))
+    state.curvature[state.curvature == 0] = 1.0  # a row of zeros under the hinge: its α goes to the bound at once
+    return state
 
 
 def by_descent(
@@ -109,12 +148,7 @@ def by_descent(
     interrupted: Event | None = None,
 ) -> Plane:
     """Dual coordinate descent, until the projected gradients of a pass over all rows lie within `tol` of each other."""
-    n, d = X.shape
-    squares = np.einsum("ij,ij->i", X, X) if isinstance(X, np.ndarray) else lengths(X)
-    ridge = np.zeros(n) if loss == "hinge" else 0.5 / C
-    upper = C if loss == "hinge" else np.full(n, np.inf)
-    state = Descent(y, upper, ridge, squares + bias**2 + ridge, bias, np.zeros(n), np.zeros(d + 1), np.arange(n))
-    state.curvature[state.curvature == 0] = 1.0  # a row of zeros under the hinge: its α goes to the bound at once
+    n, state = len(y), _begin(X, y, C, bias, loss)
     last = Epoch(n)
     for k in range(rounds):
         if interrupted is not None and interrupted.is_set():

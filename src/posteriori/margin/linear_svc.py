@@ -21,7 +21,7 @@ from ..estimator import N_JOBS, Estimator, learning
 from ..kernels import n_threads
 from ..table.frame import ScoresTables
 from .gram import LARGEST
-from .linear import FEW_COLUMNS, FEW_ROWS, Plane, by_descent, by_newton, by_pairs
+from .linear import FEW_COLUMNS, Plane, by_descent, by_newton, by_pairs
 from .machines import together
 from .merge import merge, read_classes, read_table
 from .sparse_gram import wide_csr
@@ -35,7 +35,7 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
     C : the price of a violated margin.
     loss : "squared_hinge" or "hinge".
     solver : "dual" (coordinate descent), "newton" (the squared hinge only), or "auto": newton where it applies, with up to
-        1000 columns or more rows than columns; the hinge of up to 1,000 dense rows by pairs, as `SVC`; else "dual".
+        1000 columns or more rows than columns; the hinge of dense rows by pairs, as `SVC`; else "dual".
     tol : for "dual" the spread of projected gradients, for "newton" the share of the objective that the last step may
         promise to gain.
     intercept_scaling : s, the constant column that carries the intercept; larger is less regularised.
@@ -140,11 +140,12 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
         rule = (bounds, self._bias(), self.tol, self.max_iter)
         if newton:  # its time is in BLAS, which has its own threads
             return [by_newton(X, sign, *rule, self.n_jobs) for sign in signs]
-        few = self.solver == "auto" and self.loss == "hinge" and isinstance(X, np.ndarray) and len(X) <= FEW_ROWS
-        planes = by_pairs(X, signs, *rule, self.n_jobs) if few else [None] * len(signs)
-        left = [at for at, plane in enumerate(planes) if plane is None]
-        seed = int(check_random_state(self.random_state).randint(1, 2**31 - 1)) if left else 0
-        tasks = [partial(by_descent, X, signs[at], *rule, self.loss, seed + 1_000_003 * positives[at]) for at in left]
+        seed = int(check_random_state(self.random_state).randint(1, 2**31 - 1))
+        seeds = [seed + 1_000_003 * k for k in positives]
+        pairs = self.solver == "auto" and self.loss == "hinge" and isinstance(X, np.ndarray)
+        planes = [by_pairs(X, sign, *rule, at, self.n_jobs) if pairs else None for sign, at in zip(signs, seeds)]
+        left = [i for i, plane in enumerate(planes) if plane is None]
+        tasks = [partial(by_descent, X, signs[i], *rule, self.loss, seeds[i]) for i in left]
         found = iter(together(tasks, n_threads(self.n_jobs, len(tasks), 1)))
         return [next(found) if plane is None else plane for plane in planes]
 
