@@ -99,8 +99,8 @@ template <typename T, typename S> class Together {
         free.erase(free.begin() + static_cast<std::ptrdiff_t>(k));
     }
 
-    // Pairs that take as long
-    std::size_t price(std::size_t f) const { return (f * f + f * q / 4 + 300) / (q + 60); }
+    // Pairs that take as long; rows of a large matrix are no longer in the cache
+    std::size_t price(std::size_t f) const { return (f * f + f * q / (q > 1000 ? 1 : 4) + 300) / (q + 60); }
     std::size_t price_of_factor(std::size_t f) const { return f * f * f / 20 / (q + 60); }
 
     enum class Ended { nowhere, at_a_bound, at_the_least };
