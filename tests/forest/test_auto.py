@@ -50,13 +50,56 @@ def test_the_posterior_is_the_product_of_its_parts():
         "trees": lambda: pool.trees.sums(codes, pool.concentration)[0] / len(pool.trees),
         "members": lambda: pool.members.sums(codes)[0] / len(pool.members),
         "linear": lambda: pool.linear.posterior(Z),
-        "kernel": lambda: pool.curved.posterior(pool.waves(Z)),
+        "kernel": lambda: pool.curved.posterior(pool.landmarks(Z)),
         "boosted": lambda: pool.rounds.posterior(codes),
     }
     logs = sum(u * np.log(said[name]()) for name, u in zip(pool.names, pool.exponents))
     p = np.exp(logs + pool.exponents[-1] * np.log(pool.prior))
-    assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True), atol=1e-9)
+    p = (1 - pool.noise) * p / p.sum(axis=1, keepdims=True) + pool.noise / p.shape[1]
+    assert_allclose(model.predict_proba(X), p, atol=1e-9)
+    assert model.noise_ == pool.noise
     assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_wrong_labels_are_taken_for_noise():
+    """Of a rule that rows of four values tell for sure a few labels are turned."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (600, 4))
+    y, turned = (X[:, 0] > 1).astype(int), rng.permutation(600)[:12]
+    assert small().fit(X, y).noise_ == 0
+    y[turned] = 1 - y[turned]
+    model = small().fit(X, y)
+    assert 0.01 < model.noise_ < 0.06  # of 2% turned, for half of the blind guesses are right
+    p = model.predict_proba(X)
+    assert_allclose(p.sum(axis=1), 1.0)
+    assert p.min() >= model.noise_ / 2 * (1 - 1e-9)
+    assert model.oob_decision_function_[~np.isnan(model.oob_decision_function_)].min() >= model.noise_ / 2 * (1 - 1e-9)
+
+
+def test_a_kernel_of_the_width_that_foretells_better():
+    """A parity of signs wants near neighbours, a plane wants far ones."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 3))
+    widths = []
+    for y in (
+        (np.sign(X[:, 0] * X[:, 1]) * np.sign(X[:, 2]) > 0),
+        (X @ [1.0, 2.0, -1.0] + 0.5 * rng.normal(size=400) > 0),
+    ):
+        kernel = small().fit(X, y.astype(int)).grown_.landmarks
+        widths.append(kernel.v / (2 * X.var(axis=0).sum() / X.var(axis=0).mean()))
+        assert kernel.at.shape == (400, 3)
+    assert widths[0] < 1 < widths[1]
+
+
+def test_more_rows_than_landmarks():
+    rng = np.random.default_rng(2)
+    X = np.round(rng.normal(size=(900, 2)), 2)
+    model = small().fit(X, (np.square(X).sum(axis=1) < 1.4).astype(int))
+    marks = model.grown_.landmarks
+    assert len(marks.at) <= 512
+    assert len(np.unique(marks.at, axis=0)) == len(marks.at)
+    assert dict(zip(model.exponents_, model.exponents_.values()))["kernel"] > 0.2
+    assert model.score(X, (np.square(X).sum(axis=1) < 1.4).astype(int)) > 0.97
 
 
 def test_the_table_of_parts():

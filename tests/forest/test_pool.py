@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from posteriori.forest import pool
-from posteriori.forest.pool import FLOOR, fit_exponents, pooled
+from posteriori.forest.pool import FLOOR, MOST_NOISE, fit_exponents, fit_noisy, pooled
 
 
-def loss(parts, prior, y, u):
-    p = pooled(parts, prior, np.asarray(u))
+def loss(parts, prior, y, u, noise=0.0):
+    p = pooled(parts, prior, np.asarray(u), noise=noise)
     usual = np.array([*[1.1 / len(parts)] * len(parts), 0.0])
-    return -np.log(p[np.arange(len(y)), y]).mean() + len(parts) / len(y) * ((u - usual) ** 2).sum()
+    charged = len(parts) / len(y) * ((u - usual) ** 2).sum() + noise / (0.05 * len(y))
+    return -np.log(p[np.arange(len(y)), y]).mean() + charged
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(2, 4))
@@ -32,6 +33,44 @@ def test_no_other_exponents_are_better(seed, P, K):
     for _ in range(20):
         other = np.clip(u + rng.normal(size=P + 1) * 0.2, [*[0.0] * P, -1], [*[4.0] * P, 1])
         assert loss(parts, prior, y, other) >= best - 1e-6
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(2, 4), st.integers(0, 3))
+def test_no_other_noise_nearby_is_better_nor_is_none(seed, P, K, turned):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 120))
+    y = rng.integers(0, K, n)
+    parts = [rng.dirichlet(np.ones(K), n) * 0.1 + 0.9 * np.eye(K)[y] for _ in range(P)]
+    y[:turned] = (y[:turned] + 1) % K
+    prior = (np.bincount(y, minlength=K) + 0.5) / (n + K / 2)
+    u, noise = fit_noisy(parts, prior, y)
+    assert ((u[:-1] >= 0) & (u[:-1] <= 4)).all()
+    assert 0 <= noise <= MOST_NOISE
+    best = loss(parts, prior, y, u, noise)
+    assert best <= loss(parts, prior, y, fit_exponents(parts, prior, y)) + 1e-12
+    for size in (0.2, 0.01):
+        for _ in range(10):
+            other = np.clip(u + rng.normal(size=P + 1) * size, [*[0.0] * P, -1], [*[4.0] * P, 1])
+            near = np.clip(noise * np.exp(rng.normal() * size), 0, MOST_NOISE)
+            assert loss(parts, prior, y, other, near) >= best - 1e-6
+
+
+def test_noise_makes_parts_sure_again():
+    """Of rows that a part is sure of 2% are turned; of those where it says 80% it is right 80% of the time."""
+    said = np.array([[0.999, 0.001]] * 400 + [[0.8, 0.2]] * 400)
+    y = np.array([1] * 8 + [0] * 392 + [1] * 80 + [0] * 320)
+    half = np.array([0.5, 0.5])
+    u, noise = fit_noisy([said], half, y)
+    assert 0.02 < noise < 0.05
+    assert u[0] > fit_exponents([said], half, y)[0] + 0.1
+    assert fit_noisy([said[8:]], half, y[8:])[1] == 0
+    heavy = np.where(np.arange(800) < 8, 2.0, 1.0)  # a row that weighs two is two rows
+    weighed = fit_noisy([said], half, y, heavy / 808)
+    twice = fit_noisy([np.concatenate([said[:8], said])], half, np.concatenate([y[:8], y]))
+    assert weighed[1] == pytest.approx(twice[1], rel=0.02)
+    assert weighed[1] > noise + 0.01
+    none = np.zeros((0, 2))
+    assert fit_noisy([none], np.array([0.5, 0.5]), np.zeros(0, int))[1] == 0
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -68,6 +107,10 @@ def test_neither_blocks_nor_threads_change_the_exponents(weighted, monkeypatch):
     prior, w = np.full(K, 1 / K), rng.dirichlet(np.ones(n)) if weighted else None
     found = [fit_exponents(parts, prior, y, w, jobs) for jobs in (1, 2)]
     assert found[0].tolist() == found[1].tolist()
+    y[:900] = (y[:900] + 1) % K
+    noisy = [fit_noisy([0.02 * part + 0.98 * np.eye(K)[y % K] for part in parts], prior, y, w, jobs) for jobs in (1, 2)]
+    assert (noisy[0][0].tolist(), noisy[0][1]) == (noisy[1][0].tolist(), noisy[1][1])
+    y[:900] = (y[:900] - 1) % K
     said = pooled(parts, prior, found[0], 3)
     monkeypatch.setattr(pool, "NEAR", 1 << 30)
     assert_allclose(fit_exponents(parts, prior, y, w), found[0], rtol=1e-6, atol=1e-9)

@@ -23,16 +23,18 @@ from .pooled import Pool, PoolPart
 class AutoBayes(GrownClassifier):
     """The estimator to reach for first: what five kinds of models say, multiplied by exponents that fit.
 
-    P(y|x) ∝ π_y^{u_0} Π_i S_i(y|x)^{u_i}, over the parts
+    P(y|x) = (1 − ε) π_y^{u_0} Π_i S_i(y|x)^{u_i}/Z + ε/K, over the parts
 
     *trees*, 150 of them, each grown on its own draw of the rows, that back off from the root to the leaf (`BayesForest`);
     *linear*, ridge logistic regression on numbers and values, in five folds;
-    *kernel*, the same on 256 random waves of an RBF kernel;
+    *kernel*, the same on the kernel exp(−‖z − z'‖²/v) between a row and up to 512 others, drawn where there are more; v is
+    two or half the mean square of the distance between two rows, whichever foretells rows out of fold better;
     *boosted*, trees grown on what those before them left unsaid, in five folds (`BoostedBayes`);
     *members*, 30 kDB classifiers, each with its own draw of rows, cuts and parents (`BayesForest`).
 
     The exponents u are fitted on what each part says of rows that it has not seen: out of bag, or out of fold. A part of
-    exponent 0 is not kept. `parts_` shows them all.
+    exponent 0 is not kept. `parts_` shows them all. ε, fitted with them, is the share of rows whose class nothing foretells
+    (written down wrong, say); where parts that are nearly sure are never wrong it is 0.
 
     What cannot help is left out early: of the members six are grown first, and no others if the pool gives these an
     exponent below 0.02. Linear models learn from at most 4,000 rows in each fold; they are left out where rows ×
@@ -58,6 +60,7 @@ class AutoBayes(GrownClassifier):
     ----------
     parts_ : tuple of `PoolPart`: part, loss (mean log loss on rows not seen), exponent, seconds, note (why it was left out)
     exponents_ : dict of u, by part and "prior"
+    noise_ : ε
     oob_decision_function_ : P(y|x) of every row that weighs something, by what has not seen it; NaN where all has
     oob_score_ : the share of those rows whose most probable class is theirs
 
@@ -120,3 +123,8 @@ class AutoBayes(GrownClassifier):
     def exponents_(self) -> dict[str, float]:
         """What each part, and the prior, count for in the pool."""
         return {**{row.part: row.exponent for row in self.parts_}, "prior": float(self.grown_.exponents[-1])}
+
+    @property
+    def noise_(self) -> float:
+        """ε, the share of rows whose class nothing foretells."""
+        return self.grown_.noise

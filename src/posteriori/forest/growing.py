@@ -5,23 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Floats, Ints
 from ..bayes.ridge import BLOCK, MOST_ROWS, Linear, Points, fit_folds
+from ..blas import one_thread
 from ..budget import human, memory_budget, refuse_over
 from ..errors import MemoryBudgetError
 from ..kernels.boosting import Boosting
 from ..kernels.members import MemberCounts
 from ..kernels.trees import Codes
-from ..margin.waves import WAVES, Waves
+from ..margin.landmarks import LANDMARKS, Landmarks
 from ..table.rows import Rows
 from .coding import Coding
 from .parts import grown_members, grown_trees, mean_loss, member_tables, said_by_members, tree_bytes
 from .points import learn_points
-from .pool import class_shares, fit_exponents, pooled
+from .pool import class_shares, fit_exponents, fit_noisy, pooled
 from .pooled import Pool, PoolPart
 from .rounds import grow_rounds
 
@@ -29,6 +31,8 @@ PARTS = ("trees", "linear", "kernel", "boosted", "members")
 OTHERS = 10  # units of progress of a part that does not tell
 FIRST, IDLE = 6, 0.02  # members that are looked at first, and the exponent below which there are no others
 SAMPLE = 5000  # rows, at most twice as many, whose variances are the width of a kernel
+WIDTHS = (2.0, 0.5)  # of a kernel, in mean squares of the distance between two rows
+STRETCH = 4.0  # of a kernel's coordinates, so that the ridges of linear models go from 4 to 1/1024 of its own measure
 MOST_WORK = 1 << 28  # rows × coordinates × classes of a linear model
 MOST_BINS = 1 << 18  # values of all columns × classes that a node of a boosted tree sums over
 MOST_PAIRS = 1 << 31  # rows × columns² of a member
@@ -91,9 +95,10 @@ class Growing:
 
     def _pool(self) -> tuple[Pool, Floats, tuple[PoolPart, ...]]:
         names = tuple(self.said)
-        u, out, parts, prior = self._exponents(self.said)
+        parts, prior, y, w, out = self._seen_by_none(self.said)
+        u, noise = fit_noisy(parts, prior, y, w, self.n_jobs)
         answers = np.full((self.codes.n, self.K), np.nan)
-        answers[out] = pooled(parts, prior, u)
+        answers[out] = pooled(parts, prior, u, self.n_jobs, noise)
         for name, exponent in zip(names, u.tolist()):
             self.table[name] = replace(self.table[name], exponent=exponent)
         kept = [i for i, name in enumerate(names) if u[i] > 0 or name == "trees"]
@@ -102,17 +107,18 @@ class Growing:
         if not {"linear", "kernel"} & (set(names) - gone):
             made.pop("points", None)
         kept_names, exponents = tuple(names[i] for i in kept), u[[*kept, len(names)]]
-        pool = Pool(self.coding, self.coding.with_classes(self.rows.schema), kept_names, prior, exponents, **made)
+        schema = self.coding.with_classes(self.rows.schema)
+        pool = Pool(self.coding, schema, kept_names, prior, exponents, noise, **made)
         return pool, answers, tuple(self.table[name] for name in PARTS)
 
-    def _exponents(self, said: dict[str, Floats]) -> tuple[Floats, Array, list[Floats], Floats]:
-        """(u, the rows that no part has seen whole, what is said of them, π)."""
+    def _seen_by_none(self, said: dict[str, Floats]) -> tuple[list[Floats], Floats, Array, Floats | None, Array]:
+        """(What is said, π, classes and shares of the rows that no part has seen whole; which these are)."""
         y, weights = self.y, self.weights
         out = ~np.any([np.isnan(part[:, 0]) for part in said.values()], axis=0)
         parts = [part[out] for part in said.values()]
         prior = class_shares(y, self.K, weights)
         w = None if weights is None else weights[out] / weights.sum()
-        return fit_exponents(parts, prior, y[out], w), out, parts, prior
+        return parts, prior, y[out], w, out
 
     def _trees(self, rng: np.random.Generator, i: int) -> Floats:
         rest = 40.0 * self.codes.n * self.K
@@ -149,7 +155,8 @@ class Growing:
         members = grown(seeds[:first], self._heard)
         count = self._affordable((time.perf_counter() - start) / first, self.n_members, i)
         if first < self.n_members:
-            u = self._exponents({**self.said, "members": said(members)})[0][len(self.said)]
+            so_far = self._seen_by_none({**self.said, "members": said(members)})[:-1]
+            u = fit_exponents(*so_far, self.n_jobs)[len(self.said)]
             if u < IDLE:
                 raise LeftOut(f"{first} of them have the exponent {u:.3f}")
         if count > first:
@@ -172,13 +179,24 @@ class Growing:
     def _kernel(self, rng: np.random.Generator, i: int) -> Floats:
         if "points" not in self.made:
             raise LeftOut("there are no points")
-        self._refuse_work(WAVES)
         n, at = self.codes.n, self.at
+        size = min(n, LANDMARKS)
+        self._refuse_work(size)
         some = at(np.arange(0, n, max(1, n // SAMPLE)))
-        waves = Waves.draw(some.shape[1], 2.0 * float(some.var(axis=0).sum()), rng)
-        self.made["curved"], said = self._fit(lambda rows: waves(at(rows)), rng)
-        self.made["waves"] = waves
-        return said
+        apart = 2.0 * float(some.var(axis=0).sum())  # the mean of ‖z − z'‖²
+        those, seed = at(np.sort(rng.choice(n, size, replace=False))), int(rng.integers(1 << 62))
+        found, least = np.empty((n, self.K)), np.inf
+        for width in WIDTHS:
+            marks = Landmarks.draw(those, width * apart)
+            turn = STRETCH * marks.axes()
+            centre = (marks(some) @ turn).mean(axis=0)
+            curved, said = self._fit(partial(_turned, at, marks, turn, centre), np.random.default_rng(seed))
+            loss = mean_loss(said, self.y, self.weights)
+            if loss < least:
+                found, least = said, loss
+                self.made["landmarks"] = marks
+                self.made["curved"] = Linear(turn @ curved.B, curved.b - centre @ curved.B, curved.penalty)
+        return found
 
     def _boosted(self, rng: np.random.Generator, i: int) -> Floats:
         how, bins = Boosting(depth=0), sum(self.codes.sizes)
@@ -236,6 +254,12 @@ class Growing:
             self.progress(min(self.done + more, total), total)
 
 
+def _turned(at: Points, marks: Landmarks, turn: Floats, centre: Floats, rows: Ints) -> Floats:
+    """A kernel's coordinates of rows, of a mean of 0."""
+    with one_thread(0):
+        return np.asarray(marks(at(rows)) @ turn - centre)
+
+
 def _owner(field_of_pool: str) -> str:
-    owners = {"concentration": "trees", "rounds": "boosted", "waves": "kernel", "curved": "kernel"}
+    owners = {"concentration": "trees", "rounds": "boosted", "landmarks": "kernel", "curved": "kernel"}
     return owners.get(field_of_pool, field_of_pool)

@@ -10,7 +10,7 @@ from ..arrays import Array, Floats
 from ..bayes.ridge import BLOCK, Linear
 from ..kernels.members import MemberCounts, Members
 from ..kernels.trees import Codes, Trees
-from ..margin.waves import Waves
+from ..margin.landmarks import Landmarks
 from ..statistics.cuts import Cuts
 from ..table.frame import Frame
 from ..table.schema import Schema
@@ -38,20 +38,21 @@ class PoolPart:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Parts that count for something, by name, with the exponents of each and, last, of the prior π_y = n_y/n."""
+    """Parts that count for something, by name, with the exponents of each and, last, of the prior π_y = n_y/n; and ε."""
 
     coding: Coding
     schema: Schema
     names: tuple[str, ...]
     prior: Floats
     exponents: Floats
+    noise: float
     trees: Trees | None = None
     concentration: float = 1.0
     members: MemberCounts | Members | None = None  # tables alone in files of an older format
     rounds: Rounds | None = None
     points: Points | None = None
     linear: Linear | None = None
-    waves: Waves | None = None
+    landmarks: Landmarks | None = None
     curved: Linear | None = None
 
     @property
@@ -74,10 +75,10 @@ class Pool:
             for at in range(0, n, step):
                 rows = np.arange(at, min(n, at + step)) if n > step else None
                 self._linear(said, self.points(frame, codes, rows), slice(at, at + step))
-        return pooled([said[name] for name in self.names], self.prior, self.exponents)
+        return pooled([said[name] for name in self.names], self.prior, self.exponents, n_jobs, self.noise)
 
     def _linear(self, said: dict[str, Array], Z: Floats, rows: slice) -> None:
         if self.linear is not None:
             said["linear"][rows] = self.linear.posterior(Z)
-        if self.curved is not None and self.waves is not None:
-            said["kernel"][rows] = self.curved.posterior(self.waves(Z))
+        if self.curved is not None and self.landmarks is not None:
+            said["kernel"][rows] = self.curved.posterior(self.landmarks(Z))

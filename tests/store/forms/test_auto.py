@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.margin.waves import Waves
+from posteriori.margin.landmarks import Landmarks
 
 from .refusals import GONE, judged, remade
 
@@ -29,6 +29,7 @@ def whole():
     """A pool with every part that fit may leave out."""
     pool = fitted().grown_
     assert pool.linear is not None
+    assert pool.landmarks is not None
     return pool
 
 
@@ -80,6 +81,12 @@ def test_an_estimator(change, said):
         (other("exponents", 0, value=4.0), None),
         (other("exponents", 0, value=4.0000001), "no larger than 4"),
         (other("exponents", -1, value=-4.0000001), "no larger than 4"),
+        ({"noise": 0.5}, None),
+        ({"noise": 0.5000001}, "a share of up to a half"),
+        ({"noise": -1e-300}, "a share of up to a half"),
+        (lambda p: {"landmarks": replace(p.landmarks, at=p.landmarks.at[:, 1:])}, "landmarks of other points"),
+        (lambda p: {"landmarks": replace(p.landmarks, at=p.landmarks.at[1:])}, "weights of other landmarks"),
+        ({"landmarks": None}, "a kernel must have its landmarks"),
         ({"concentration": -1e-300}, "must not be negative"),
         ({"concentration": 0.0}, None),
         (lambda p: {"names": p.names[1:], "exponents": p.exponents[1:]}, "the parts it names"),
@@ -139,11 +146,16 @@ def test_a_linear_model(change, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (shorter("phase"), "a phase of every wave"),
-        (other("omega", 0, 0, value=1e30), None),
-        (other("omega", 0, 0, value=1.1e30), "sums that are numbers"),
-        (other("phase", 0, value=-1.1e30), "sums that are numbers"),
+        (lambda p: {"at": p.at[:0]}, "there must be a landmark"),
+        (other("at", 0, 0, value=1e100), None),
+        (other("at", 0, 0, value=-1.1e100), "distances to landmarks must be numbers"),
+        (other("at", 0, 0, value=np.nan), "at"),
+        ({"v": 1e-100}, None),
+        ({"v": 0.9e-100}, "distances to landmarks must be numbers"),
+        ({"v": 1e100}, None),
+        ({"v": 1.1e100}, "distances to landmarks must be numbers"),
+        ({"v": float("inf")}, "v"),
     ],
 )
-def test_waves(change, said):
-    judged(Waves.draw(3, 1.0, np.random.default_rng(0)), change, said)
+def test_landmarks(change, said):
+    judged(Landmarks.draw(np.eye(3), 1.0), change, said)

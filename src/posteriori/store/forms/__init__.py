@@ -39,7 +39,7 @@ _TAGS = {
     "networks": ("Dag", "BayesNet", "HybridNet", "BayesNetClassifier", "Smoothing"),
     "forest": ("BayesTree", "BayesForest", "Coding", "Trees", "TreeCounts", "Members", "MemberCounts", "Grown"),
     "boosted": ("BoostedBayes", "Rounds", "Summed"),
-    "auto": ("AutoBayes", "Pool", "PoolPart", "Points", "Linear", "Waves"),
+    "auto": ("AutoBayes", "Pool", "PoolPart", "Points", "Linear", "Landmarks"),
     "decisions": ("Loss", "RiskClassifier", "FrozenEstimator"),
     "prepared": ("OnPoints", "Calibrated", "Prepare"),
 }

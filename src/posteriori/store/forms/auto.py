@@ -11,14 +11,16 @@ from ...forest.auto import AutoBayes
 from ...forest.coding import Coding
 from ...forest.growing import PARTS
 from ...forest.points import Points
+from ...forest.pool import MOST_NOISE
 from ...forest.pooled import Pool, PoolPart
-from ...margin.waves import Waves
+from ...margin.landmarks import Landmarks
 from .boosted import rounds_fit
 from .forest import FRESH, LEARNED, coded, counted, fits, member_fits, of_table
 from .form import estimator, finite, floats, ints, need, needs, of, real, small, text, tuple_of, value, word
 from .form import nothing as none
 
 LARGEST = 1e30  # of a weight
+NEAREST, FARTHEST = 1e-100, 1e100  # of a kernel's width, and of a coordinate
 
 
 def _points(held: Points) -> None:
@@ -34,9 +36,9 @@ def _linear(held: Linear) -> None:
     need(small(LARGEST, held.B, held.b), "weights must have sums that are numbers")
 
 
-def _waves(held: Waves) -> None:
-    need(held.omega.shape[1] == len(held.phase), "a phase of every wave")
-    need(small(LARGEST, held.omega, held.phase), "waves must have sums that are numbers")
+def _landmarks(held: Landmarks) -> None:
+    need(len(held.at) > 0, "there must be a landmark")
+    need(small(FARTHEST, held.at) and NEAREST <= held.v <= FARTHEST, "distances to landmarks must be numbers")
 
 
 def _of_coding(held: Points, coding: Coding) -> None:
@@ -55,6 +57,7 @@ def _pool(held: Pool) -> None:
     need(len(set(held.names)) == len(held.names) > 0, "a part must be named once")
     need(held.exponents.shape == (len(held.names) + 1,), "there must be an exponent of every part")
     need((np.abs(held.exponents) <= 4).all(), "an exponent is no larger than 4")
+    need(0 <= held.noise <= MOST_NOISE, "noise is a share of up to a half")
     if held.trees is not None:
         need(held.trees.counts.dtype == np.float32 and held.trees.counts.shape[1] == K, "trees of other classes")
         need(held.concentration >= 0, "a concentration must not be negative")
@@ -65,14 +68,14 @@ def _pool(held: Pool) -> None:
     if held.rounds is not None:
         rounds_fit(held.rounds, coding, K)
     need((held.points is None) == (held.linear is None and held.curved is None), "linear models must have points")
-    need((held.waves is None) == (held.curved is None), "a kernel must have its waves")
+    need((held.landmarks is None) == (held.curved is None), "a kernel must have its landmarks")
     if held.points is not None:
         _of_coding(held.points, coding)
         f = held.points.size
         need(held.linear is None or held.linear.B.shape == (f, K), "weights of other points")
-        if held.waves is not None and held.curved is not None:
-            need(held.waves.omega.shape[0] == f, "waves of other points")
-            need(held.curved.B.shape == (len(held.waves.phase), K), "weights of other waves")
+        if held.landmarks is not None and held.curved is not None:
+            need(held.landmarks.at.shape[1] == f, "landmarks of other points")
+            need(held.curved.B.shape == (len(held.landmarks.at), K), "weights of other landmarks")
 
 
 def _auto(model: AutoBayes) -> None:
@@ -87,7 +90,7 @@ FORMS: dict[str, Any] = {
     for form in (
         value(Points, _points, mean=floats(1), sd=floats(1, 0), places=tuple_of(ints(1)), centre=floats(1)),
         value(Linear, _linear, B=floats(2), b=floats(1), penalty=finite),
-        value(Waves, _waves, omega=floats(2), phase=floats(1)),
+        value(Landmarks, _landmarks, at=floats(2), v=finite),
         value(PoolPart, part=word(*PARTS), loss=real, exponent=finite, seconds=real, note=text),
         coded(
             value(
@@ -98,13 +101,14 @@ FORMS: dict[str, Any] = {
                 names=tuple_of(word(*PARTS)),
                 prior=floats(1, 0),
                 exponents=floats(1),
+                noise=finite,
                 trees=of("Trees") | none,
                 concentration=finite,
                 members=of("MemberCounts", "Members") | none,
                 rounds=of("Rounds") | none,
                 points=of("Points") | none,
                 linear=of("Linear") | none,
-                waves=of("Waves") | none,
+                landmarks=of("Landmarks") | none,
                 curved=of("Linear") | none,
             )
         ),
