@@ -41,6 +41,16 @@ def test_the_posterior_of_a_row_is_the_mean_of_five():
     assert_allclose(out.sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize(("d", "drawn"), [(1, 1), (6, 6), (7, 6), (12, 6), (13, 7)])
+def test_half_of_the_columns_and_at_least_six_are_drawn_for_a_node(d, drawn):
+    rng = np.random.default_rng(0)
+    codes = Codes(rng.integers(0, 4, (d, 120)).astype(np.uint8), (4,) * d, (False,) * d)
+    y = (codes.cells[0] > 1).astype(int)
+    assert_array_equal(grown(codes, y)[1], grown(codes, y, tried=drawn)[1])
+    if 1 < drawn:
+        assert (grown(codes, y)[1] != grown(codes, y, tried=drawn - 1)[1]).any()
+
+
 def test_noise_gets_no_rounds():
     rng = np.random.default_rng(1)
     codes = Codes(rng.integers(0, 50, (5, 400)).astype(np.uint8), (50,) * 5, (False, True) * 2 + (True,))

@@ -27,8 +27,8 @@ class AutoBayes(GrownClassifier):
 
     *trees*, 150 of them, each grown on its own draw of the rows, that back off from the root to the leaf (`BayesForest`);
     *linear*, ridge logistic regression on numbers and values, in five folds;
-    *kernel*, the same on the kernel exp(−‖z − z'‖²/v) between a row and up to 512 others, drawn where there are more; v is
-    two or half the mean square of the distance between two rows, whichever foretells rows out of fold better;
+    *kernel*, the same on the kernel exp(−‖z − z'‖²/v) between a row and up to 1,024 others, drawn where there are more; v
+    is two or half the mean square of the distance between two rows, whichever foretells rows out of fold better with 256;
     *boosted*, trees grown on what those before them left unsaid, in five folds (`BoostedBayes`);
     *members*, 30 kDB classifiers, each with its own draw of rows, cuts and parents (`BayesForest`).
 

@@ -50,7 +50,7 @@ class BoostedBayes(GrownClassifier):
     A row has a score F_y for each class (one, its log-odds, for two), P(y|x) ∝ e^{F_y}; it starts from ln((n_y + ½)/Σ).
     Every round draws 70% of the rows and grows one tree on the derivatives of their loss, g and h, with a value for every
     class in each node, which backs off to that of the node above: v = (−Σg + λ v_parent)/(Σh + λ), λ = 1. Half of the
-    columns are drawn for a node. A column of m named values is charged for the freedom to order them:
+    columns are drawn for a node, at least six. A column of m named values is charged for the freedom to order them:
     (m − 2) Σg²/(Σh + 2λ).
 
     That is done five times, each time without the rows of one of five folds, dealt out class by class. What the five say of

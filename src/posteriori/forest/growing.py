@@ -31,7 +31,10 @@ PARTS = ("trees", "linear", "kernel", "boosted", "members")
 OTHERS = 10  # units of progress of a part that does not tell
 FIRST, IDLE = 6, 0.02  # members that are looked at first, and the exponent below which there are no others
 SAMPLE = 5000  # rows, at most twice as many, whose variances are the width of a kernel
-WIDTHS = (2.0, 0.5)  # of a kernel, in mean squares of the distance between two rows
+WIDTHS, FEW = (
+    (2.0, 0.5),
+    256,
+)  # of a kernel, in mean squares of the distance between two rows; landmarks that choose one
 STRETCH = 4.0  # of a kernel's coordinates, so that the ridges of linear models go from 4 to 1/1024 of its own measure
 MOST_WORK = 1 << 28  # rows × coordinates × classes of a linear model
 MOST_BINS = 1 << 18  # values of all columns × classes that a node of a boosted tree sums over
@@ -184,19 +187,20 @@ class Growing:
         self._refuse_work(size)
         some = at(np.arange(0, n, max(1, n // SAMPLE)))
         apart = 2.0 * float(some.var(axis=0).sum())  # the mean of ‖z − z'‖²
-        those, seed = at(np.sort(rng.choice(n, size, replace=False))), int(rng.integers(1 << 62))
-        found, least = np.empty((n, self.K)), np.inf
-        for width in WIDTHS:
-            marks = Landmarks.draw(those, width * apart)
+        those, seed = at(rng.permutation(n)[:size]), int(rng.integers(1 << 62))
+
+        def fitted(marks: Landmarks) -> tuple[float, Landmarks, Linear, Floats]:
             turn = STRETCH * marks.axes()
             centre = (marks(some) @ turn).mean(axis=0)
-            curved, said = self._fit(partial(_turned, at, marks, turn, centre), np.random.default_rng(seed))
-            loss = mean_loss(said, self.y, self.weights)
-            if loss < least:
-                found, least = said, loss
-                self.made["landmarks"] = marks
-                self.made["curved"] = Linear(turn @ curved.B, curved.b - centre @ curved.B, curved.penalty)
-        return found
+            found, said = self._fit(partial(_turned, at, marks, turn, centre), np.random.default_rng(seed))
+            curved = Linear(turn @ found.B, found.b - centre @ found.B, found.penalty)
+            return mean_loss(said, self.y, self.weights), marks, curved, said
+
+        best = min((fitted(Landmarks.draw(those[:FEW], v * apart)) for v in WIDTHS), key=lambda fit: fit[0])
+        if size > FEW:
+            best = fitted(Landmarks.draw(those, best[1].v))
+        _, self.made["landmarks"], self.made["curved"], said = best
+        return said
 
     def _boosted(self, rng: np.random.Generator, i: int) -> Floats:
         how, bins = Boosting(depth=0), sum(self.codes.sizes)

@@ -20,6 +20,7 @@ from .pool import in_blocks
 
 FOLDS = 5
 DEPTH, DEEPER, FROM = 4, 6, 3000  # questions of a row; more of them from so many rows
+LEAST = 6  # columns that are drawn for a node, where half of them are fewer
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,9 @@ def grow_rounds(
     """
     n, d = codes.n, len(codes.sizes)
     how = how or Boosting(depth=0)
-    how = replace(how, depth=how.depth or (DEPTH if n < FROM else DEEPER), tried=how.tried or -(-d // 2))
+    how = replace(
+        how, depth=how.depth or (DEPTH if n < FROM else DEEPER), tried=how.tried or max(-(-d // 2), min(d, LEAST))
+    )
     if K == 1:
         none = np.zeros(0, dtype=np.int32)
         starts = np.zeros(1, dtype=np.int64)

@@ -15,7 +15,7 @@ from ..blas import one_thread
 
 __all__ = ["LANDMARKS", "Landmarks"]
 
-LANDMARKS = 512
+LANDMARKS = 1024
 LEAST = 1e-6  # of the largest of S, below which a direction is rounding
 
 
