@@ -47,7 +47,7 @@ def test_half_of_the_columns_and_at_least_six_are_drawn_for_a_node(d, drawn):
     codes = Codes(rng.integers(0, 4, (d, 120)).astype(np.uint8), (4,) * d, (False,) * d)
     y = (codes.cells[0] > 1).astype(int)
     assert_array_equal(grown(codes, y)[1], grown(codes, y, tried=drawn)[1])
-    if 1 < drawn:
+    if drawn > 1:
         assert (grown(codes, y)[1] != grown(codes, y, tried=drawn - 1)[1]).any()
 
 
