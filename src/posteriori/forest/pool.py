@@ -187,7 +187,7 @@ class _Fit:
         gap, low, high = self.blind - own, 0.0, MOST_NOISE
         for _ in range(60):
             part = gap / np.maximum(own + noise * gap, 1e-300)
-            slope, bend = float(self.w @ part) - self.rare, float(self.w @ np.square(part))
+            slope, bend = float((self.w * part).sum()) - self.rare, float((self.w * part * part).sum())
             low, high = (noise, high) if slope > 0 else (low, noise)
             then = noise + slope / bend if bend > 0 else 0.0
             then = then if low < then < high else (low + high) / 2
@@ -208,16 +208,15 @@ def _loss(
     p, at = _shares(logs, u), np.arange(len(y))
     seen: Floats = p[at, y]
     mixed = (1.0 - noise) * seen + noise * blind
-    loss = -float(w @ np.log(np.maximum(mixed, 1e-300)))
+    loss = -float((w * np.log(np.maximum(mixed, 1e-300))).sum())  # no BLAS: its threads would change bits
     w = w if noise == 0.0 else w * (1.0 - noise) * seen / mixed
     said = [p * part for part in logs]
     mean = [part.sum(axis=1) for part in said]
     own = [part[at if len(part) == len(y) else 0, y] for part in logs]
-    slope = np.array([w @ (m - true) for m, true in zip(mean, own)])
+    slope = np.array([(w * (m - true)).sum() for m, true in zip(mean, own)])
     bend = np.empty((len(logs), len(logs)))
     for i, a in enumerate(said):
         for j in range(i + 1):
-            bend[i, j] = bend[j, i] = w @ (
-                np.einsum("rk,rk->r", a, np.broadcast_to(logs[j], a.shape)) - mean[i] * mean[j]
-            )
+            both = np.einsum("rk,rk->r", a, np.broadcast_to(logs[j], a.shape))
+            bend[i, j] = bend[j, i] = (w * (both - mean[i] * mean[j])).sum()
     return loss, slope, bend, seen
