@@ -1,5 +1,6 @@
 // Integer labels -> codes in one read, two where the range is not known.
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "naive.hpp"
@@ -10,6 +11,21 @@ namespace posteriori {
 namespace {
 constexpr std::size_t SHARE = 1u << 16;  // labels of a task
 std::size_t shares(std::size_t n) { return (n + SHARE - 1) / SHARE; }
+
+// Codes are distances from `low`; whether one is not below the span.
+template <typename T, typename C>
+bool outside(const T* __restrict y, std::size_t n, std::ptrdiff_t stride, std::uint64_t low, std::size_t span, C* __restrict out) {
+    std::uint64_t high = 0;  // bits that a code has no room for
+    C top = 0;
+    auto code = [low](T label) { return static_cast<std::uint64_t>(label) - low; };
+    if (stride == 1)
+        for (std::size_t r = 0; r < n; ++r) high |= code(y[r]) >> 8 * sizeof(C), out[r] = static_cast<C>(code(y[r]));
+    else
+        for (std::size_t r = 0; r < n; ++r, y += stride) high |= code(*y) >> 8 * sizeof(C), out[r] = static_cast<C>(code(*y));
+    for (std::size_t r = 0; r < n; ++r) top = out[r] > top ? out[r] : top;
+    return high || top >= span;
+}
+
 }  // namespace
 
 template <typename T>
@@ -47,29 +63,16 @@ std::vector<T> label_codes(const T* y, std::size_t n, std::ptrdiff_t stride, T l
     std::vector<std::vector<unsigned char>> present(shares(n));
     parallel_for(shares(n), threads, [&](std::size_t t) {
         const std::size_t begin = t * SHARE, count = std::min(n - begin, SHARE);
-        const T* __restrict in = y + static_cast<std::ptrdiff_t>(begin) * stride;
-        C* __restrict out = codes + begin;
-        const auto low = static_cast<std::uint64_t>(lo);
-        const bool few = span <= 64;
-        std::uint64_t high = 0, met = 0;  // bits beyond those of a code; which of the first 64 codes there are
-        C top = 0;
-        auto code = [&](std::size_t r, T label) {
-            const std::uint64_t gap = static_cast<std::uint64_t>(label) - low;
-            const C own = static_cast<C>(gap);
-            high |= gap >> 8 * sizeof(C);
-            met |= std::uint64_t{1} << (gap & 63);
-            top = own > top ? own : top;
-            out[r] = own;
-        };
-        if (stride == 1)
-            for (std::size_t r = 0; r < count; ++r) code(r, in[r]);
-        else
-            for (std::size_t r = 0; r < count; ++r) code(r, in[static_cast<std::ptrdiff_t>(r) * stride]);
-        if (high || top >= span) throw std::out_of_range("a label lies outside the range given");
+        C* out = codes + begin;
+        const T* in = y + static_cast<std::ptrdiff_t>(begin) * stride;
+        if (outside(in, count, stride, static_cast<std::uint64_t>(lo), span, out))
+            throw std::out_of_range("a label lies outside the range given");
         present[t].assign(span, 0);
         unsigned char* __restrict own = present[t].data();
-        for (std::size_t v = 0; few && v < span; ++v) own[v] = met >> v & 1;
-        for (std::size_t r = 0; !few && r < count; ++r) own[out[r]] = 1;
+        if (sizeof(C) == 1 && span <= 16)  // each is met soon, or is not there
+            for (std::size_t v = 0; v < span; ++v) own[v] = std::memchr(out, static_cast<int>(v), count) != nullptr;
+        else
+            for (std::size_t r = 0; r < count; ++r) own[out[r]] = 1;
     });
     std::vector<T> classes;
     std::vector<C> place(span, 0);
