@@ -34,6 +34,7 @@ def test_a_point_that_stands_twice_is_one_landmark():
     rows = np.array([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0]])
     marks = Landmarks.draw(rows, 3.0)
     assert_array_equal(marks.at, [[0.0, 5.0], [1.0, 2.0]])
+    assert marks.at.dtype == np.float32
     assert_array_equal(Landmarks.draw(rows[::-1], 3.0).at, marks.at)
     assert marks.v == 3.0
     assert marks.axes().shape == (2, 2)
@@ -48,5 +49,5 @@ def test_points_that_do_not_differ_are_one():
 def test_a_point_never_lies_nearer_than_itself():
     """‖z‖² + ‖l‖² − 2 zᵀl may round below zero."""
     Z = np.random.default_rng(0).normal(size=(50, 40)) * 1e4
-    found = Landmarks(Z, 1e-9)(Z)
+    found = Landmarks(Z, 1e-9)(Z)  # of doubles, which are themselves
     assert found.max() <= 1.0

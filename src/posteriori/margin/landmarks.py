@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from ..arrays import Floats
+from ..arrays import Array, Floats
 from ..blas import one_thread
 
 __all__ = ["LANDMARKS", "Landmarks"]
@@ -31,13 +31,13 @@ class Landmarks:
     (True, True)
     """
 
-    at: Floats  # [landmark, coordinate]
+    at: Array  # [landmark, coordinate], as float32: a file is half as long, and a landmark may lie anywhere near
     v: float
 
     @classmethod
     def draw(cls, points: Floats, v: float) -> Landmarks:
         """Of these points, each once; points that do not differ (v = 0) are one."""
-        return cls(np.unique(points, axis=0), v if v > 0 else 1.0)
+        return cls(np.unique(points.astype(np.float32), axis=0), v if v > 0 else 1.0)
 
     def axes(self) -> Floats:
         """R, [landmark, direction]."""
@@ -48,11 +48,12 @@ class Landmarks:
 
     def __call__(self, Z: Floats) -> Floats:
         """k(z, L) of each point."""
+        at = self.at.astype(np.float64)
         with one_thread(0):
-            gaps = Z @ self.at.T
+            gaps = Z @ at.T
         gaps *= -2.0
         gaps += np.square(Z).sum(axis=1)[:, None]
-        gaps += np.square(self.at).sum(axis=1)
+        gaps += np.square(at).sum(axis=1)
         np.maximum(gaps, 0.0, out=gaps)
         gaps /= -self.v
         return np.asarray(np.exp(gaps, out=gaps))

@@ -16,11 +16,11 @@ from ...forest.pooled import Pool, PoolPart
 from ...margin.landmarks import Landmarks
 from .boosted import rounds_fit
 from .forest import FRESH, LEARNED, coded, counted, fits, member_fits, of_table
-from .form import estimator, finite, floats, ints, need, needs, of, real, small, text, tuple_of, value, word
+from .form import estimator, finite, floats, ints, need, needs, numbers, of, real, small, text, tuple_of, value, word
 from .form import nothing as none
 
 LARGEST = 1e30  # of a weight
-NEAREST, FARTHEST = 1e-100, 1e100  # of a kernel's width, and of a coordinate
+NEAREST, FARTHEST = 1e-30, 1e30  # of a kernel's width, and of a coordinate
 
 
 def _points(held: Points) -> None:
@@ -90,7 +90,7 @@ FORMS: dict[str, Any] = {
     for form in (
         value(Points, _points, mean=floats(1), sd=floats(1, 0), places=tuple_of(ints(1)), centre=floats(1)),
         value(Linear, _linear, B=floats(2), b=floats(1), penalty=finite),
-        value(Landmarks, _landmarks, at=floats(2), v=finite),
+        value(Landmarks, _landmarks, at=numbers("f", 2), v=finite),
         value(PoolPart, part=word(*PARTS), loss=real, exponent=finite, seconds=real, note=text),
         coded(
             value(
