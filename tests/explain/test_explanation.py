@@ -106,3 +106,10 @@ def test_a_long_text_is_cut_and_its_strongest_words_are_told():
     face = why._repr_html_()
     assert "· win" in face
     assert len(face) < 12_000
+
+
+def test_words_that_would_be_printed_as_nothing_are_left_out():
+    words = (("a", 0.02), ("b", -0.005), ("c", 0.0049), ("d", 0.0))
+    part = Part("text", "a b c d", 0.0, words)
+    assert part.strongest() == (("a", 0.02), ("b", -0.005))
+    assert part.strongest(1) == (("a", 0.02),)

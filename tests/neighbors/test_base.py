@@ -198,3 +198,10 @@ def test_sparse_queries_of_dense_rows_are_an_error_by_name(metric):
     model = po.KNeighborsClassifier(3, metric=metric).fit(X, y)
     with pytest.raises(ModelError, match=r"dense, these are sparse: give them as X.toarray\(\)"):
         model.predict(sparse.csr_array(X))
+
+
+def test_two_rows_are_enough_to_leave_one_out():
+    model = po.KNeighborsClassifier(n_neighbors="auto").fit([[0.0], [1.0]], ["a", "a"])
+    assert model.n_neighbors_ == 1
+    with pytest.raises(ModelError, match="at least 2 rows"):
+        po.KNeighborsClassifier(n_neighbors="auto").fit([[0.0]], ["a"])

@@ -140,3 +140,10 @@ def test_rules_and_missing_cells():
     for test, alpha in (("chi", 0.05), (None, 0.05), ("g2", 0), ("g2", 1.5), ("mi", "lots")):
         with pytest.raises(BadParameter, match="Got"):
             po.learn_structure(data, method="pc", test=test, alpha=alpha)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, 0.0, 1.0, -1e-9, 1.1, True, "x", None, float("nan")])
+def test_alpha_lies_between_0_and_1_and_is_neither(alpha):
+    codes = np.array([[0, 0], [1, 1]], dtype=np.uint8)
+    with pytest.raises(BadParameter, match="alpha is a number between 0 and 1"):
+        Independence(Scored(codes, (2, 2)), alpha=alpha)

@@ -77,3 +77,12 @@ def test_a_cell_that_is_no_count_is_refused_sparse_or_not(name, cell):
             getattr(po, name)().fit(form(bad), [0, 1])
         with pytest.raises(ValueError, match=r"[Nn]egative|NaN|infinity"):
             getattr(po, name)().fit(X, Y).predict(form(bad))
+
+
+def test_an_alpha_of_zero_may_stand_in_an_array():
+    X, y = np.array([[1, 0, 2], [1, 3, 1], [2, 1, 1]]), [0, 1, 0]
+    alpha = np.array([0.0, 0.5, 1.0])
+    ours, theirs = (m(alpha=alpha).fit(X, y) for m in (po.MultinomialNB, sk.MultinomialNB))
+    assert_allclose(ours.feature_log_prob_, theirs.feature_log_prob_)
+    with pytest.raises(ValueError, match="greater than 0"):
+        po.MultinomialNB(alpha=np.array([-1e-9, 0.5, 1.0])).fit(X, y)
