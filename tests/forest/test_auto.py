@@ -12,8 +12,9 @@ from sklearn.datasets import load_breast_cancer
 
 import posteriori as po
 from posteriori.errors import MemoryBudgetError
-from posteriori.forest import growing
+from posteriori.forest import growing, pooled
 from posteriori.forest.growing import PARTS
+from posteriori.margin.landmarks import Landmarks
 
 from .making import IRIS, mixed
 
@@ -89,6 +90,43 @@ def test_a_kernel_of_the_width_that_foretells_better():
         widths.append(kernel.v / (2 * X.var(axis=0).sum() / X.var(axis=0).mean()))
         assert kernel.at.shape == (400, 3)
     assert widths[0] < 1 < widths[1]
+
+
+def test_rows_are_answered_in_blocks_that_landmarks_fit_into(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 1))
+    model = small().fit(X, (np.sin(3 * X[:, 0]) > 0).astype(int))
+    assert len(model.grown_.landmarks.at) > 200
+    whole = model.predict_proba(X)
+    sizes = []
+    monkeypatch.setattr(pooled, "BLOCK", 2000)
+    ask = Landmarks.__call__
+    monkeypatch.setattr(Landmarks, "__call__", lambda self, Z: sizes.append(len(Z) * len(self.at)) or ask(self, Z))
+    assert_allclose(model.predict_proba(X), whole, rtol=1e-9, atol=1e-12)
+    assert max(sizes) <= 2000
+    monkeypatch.setattr(growing, "BLOCK", 3000)
+    sizes.clear()
+    again = small().fit(X, (np.sin(3 * X[:, 0]) > 0).astype(int))
+    assert_allclose(again.predict_proba(X), whole, rtol=1e-6, atol=1e-9)
+
+
+def test_a_kernel_looks_at_the_clock(monkeypatch):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(700, 2))
+    y = (np.square(X).sum(axis=1) < 1.4).astype(int)
+    assert len(small().fit(X, y).grown_.landmarks.at) == 700
+    monkeypatch.setattr(growing.Growing, "_affordable", lambda self, each, most, i: min(most, 1 if most == 2 else most))
+    hurried = small().fit(X, y)
+    assert len(hurried.grown_.landmarks.at) == 256
+
+
+def test_a_column_without_cells_comes_back_from_its_file(tmp_path):
+    for n in (9, 11, 18):
+        rng = np.random.default_rng(n)
+        X = np.column_stack([rng.normal(size=n), np.full(n, np.nan)])
+        model = small().fit(X, np.arange(n) % 2)
+        po.save(model, tmp_path / "model.posteriori")
+        assert_array_equal(po.load(tmp_path / "model.posteriori").predict_proba(X), model.predict_proba(X))
 
 
 def test_more_rows_than_landmarks():

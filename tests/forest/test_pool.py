@@ -51,8 +51,25 @@ def test_no_other_noise_nearby_is_better_nor_is_none(seed, P, K, turned):
     for size in (0.2, 0.01):
         for _ in range(10):
             other = np.clip(u + rng.normal(size=P + 1) * size, [*[0.0] * P, -1], [*[4.0] * P, 1])
-            near = np.clip(noise * np.exp(rng.normal() * size), 0, MOST_NOISE)
+            near = np.clip((noise or size / 20) * np.exp(rng.normal() * size), 0, MOST_NOISE)
             assert loss(parts, prior, y, other, near) >= best - 1e-6
+
+
+def test_noise_is_looked_for_where_the_way_without_it_ends():
+    """Along ε alone the loss at the answer falls to neither side."""
+    rng = np.random.default_rng(7)
+    for _ in range(150):
+        K, n, P = (int(rng.integers(*b)) for b in ((2, 6), (10, 300), (1, 4)))
+        y = rng.integers(0, K, n)
+        sure = rng.beta(0.5, 0.1, (n, 1))
+        parts = [sure * np.eye(K)[y] + (1 - sure) * rng.dirichlet(np.ones(K), n) for _ in range(P)]
+        turned = rng.random(n) < rng.choice([0.0, 0.01, 0.05])
+        y[turned] = rng.integers(0, K, turned.sum())
+        prior = (np.bincount(y, minlength=K) + 0.5) / (n + K / 2)
+        u, noise = fit_noisy(parts, prior, y)
+        best = loss(parts, prior, y, u, noise)
+        for other in (noise + 1e-4, noise + 1e-3, noise + 1e-2, max(noise - 1e-3, 0.0), noise / 2):
+            assert loss(parts, prior, y, u, min(other, MOST_NOISE)) >= best - 1e-9
 
 
 def test_noise_makes_parts_sure_again():

@@ -190,14 +190,20 @@ class Growing:
         those, seed = at(rng.permutation(n)[:size]), int(rng.integers(1 << 62))
 
         def fitted(marks: Landmarks) -> tuple[float, Landmarks, Linear, Floats]:
-            turn = STRETCH * marks.axes()
-            centre = (marks(some) @ turn).mean(axis=0)
-            found, said = self._fit(partial(_turned, at, marks, turn, centre), np.random.default_rng(seed))
-            curved = Linear(turn @ found.B, found.b - centre @ found.B, found.penalty)
+            with one_thread(0):
+                turn = STRETCH * marks.axes()
+                centre = (marks(some) @ turn).mean(axis=0)
+                found, said = self._fit(partial(_turned, at, marks, turn, centre), np.random.default_rng(seed))
+                curved = Linear(turn @ found.B, found.b - centre @ found.B, found.penalty)
             return mean_loss(said, self.y, self.weights), marks, curved, said
 
-        best = min((fitted(Landmarks.draw(those[:FEW], v * apart)) for v in WIDTHS), key=lambda fit: fit[0])
-        if size > FEW:
+        start = time.perf_counter()
+        tried = [fitted(Landmarks.draw(those[:FEW], WIDTHS[0] * apart))]
+        took = time.perf_counter() - start
+        if self._affordable(took, 2, i) > 1:
+            tried.append(fitted(Landmarks.draw(those[:FEW], WIDTHS[1] * apart)))
+        best = min(tried, key=lambda fit: fit[0])
+        if size > FEW and self._affordable(took * size / FEW, 2, i) > 1:
             best = fitted(Landmarks.draw(those, best[1].v))
         _, self.made["landmarks"], self.made["curved"], said = best
         return said
@@ -260,8 +266,12 @@ class Growing:
 
 def _turned(at: Points, marks: Landmarks, turn: Floats, centre: Floats, rows: Ints) -> Floats:
     """A kernel's coordinates of rows, of a mean of 0."""
+    out, step = np.empty((len(rows), turn.shape[1])), max(1, BLOCK // len(marks.at))
     with one_thread(0):
-        return np.asarray(marks(at(rows)) @ turn - centre)
+        for begin in range(0, len(rows), step):
+            some = slice(begin, begin + step)
+            np.subtract(marks(at(rows[some])) @ turn, centre, out=out[some])
+    return out
 
 
 def _owner(field_of_pool: str) -> str:

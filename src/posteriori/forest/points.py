@@ -87,7 +87,7 @@ def learn_points(frame: Frame, codes: Codes, blank: tuple[bool, ...], weights: F
             _number(place, np.bincount(codes.cells[j], w, minlength=len(place)).astype(np.float64))
         places.append(place)
         mass = np.bincount(place[codes.cells[j]] + 1, w, minlength=int(place.max()) + 2)[1:] / w.sum()
-        centre += [np.zeros(int(sd[j] > 0)), mass]
+        centre += [np.zeros(int(sd[j] > 0)), np.minimum(mass, 1.0)]  # sums in another order may be an ulp above
     return Points(mean, sd, tuple(places), np.concatenate(centre) if centre else np.zeros(0))
 
 

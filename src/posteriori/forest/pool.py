@@ -97,8 +97,8 @@ def fit_noisy(
     """(u, ε) of least loss of (1 − ε) P(y|x) + ε/K, ε in [0, ½]: some rows may have a class that nothing foretells.
 
     Parts that are nearly sure of some rows, and wrong of a few of these, would else be made unsure of all. Noise is charged
-    as a prior e^{−ε/.05} would charge it. The loss may have two valleys: of the one found without noise and the one from
-    ε = .05 on the lower is taken.
+    as a prior e^{−ε/.05} would charge it. The loss may have two valleys: the lower is taken of where ways lead that begin
+    without noise, with ε = .05, and with noise where the first has ended.
 
     >>> said = np.array([[0.999, 0.001]] * 100 + [[0.8, 0.2]] * 100)
     >>> y = np.array([1] * 2 + [0] * 98 + [1] * 20 + [0] * 80)
@@ -107,8 +107,9 @@ def fit_noisy(
     (True, 0.03)
     """
     fit = _Fit(parts, prior, y, weights, n_jobs)
-    plain, noisy = fit.descend(0.0), fit.descend(NOISE)
-    return noisy[:2] if noisy[2] < plain[2] else plain[:2]
+    plain = fit.descend(0.0)
+    best = min(plain, fit.descend(NOISE), fit.descend(NOISE, plain[0]), key=lambda found: found[2])
+    return best[:2]
 
 
 class _Look(NamedTuple):
@@ -150,19 +151,19 @@ class _Fit:
         own = np.concatenate([part[3] for part in some])
         return _Look(charged, slope + 2 * self.stiff * gap, bend + 2 * self.stiff * np.eye(len(u)), own)
 
-    def descend(self, noise: float) -> tuple[Floats, float, float]:
-        """(u, ε, the loss there), from u°; without rows u° itself. ε stays where it is 0; else it follows u in time."""
-        u, noisy = self.usual, noise > 0
+    def descend(self, noise: float, start: Floats | None = None) -> tuple[Floats, float, float]:
+        """(u, ε, the loss there), from u° or `start`; without rows u° itself. ε stays where it is 0, else it follows u."""
+        u, noisy, held = (self.usual, noise > 0, HELD) if start is None else (start, True, 0)
         if not len(self.w):
             return u, 0.0, 0.0
         here = self.look(u, noise)
         for step in range(50):
             before, last = here.loss, noise
-            if noisy and step >= HELD:
+            if noisy and step >= held:
                 noise = self.likeliest(here.own, noise)
                 here = self.look(u, noise) if noise != last else here
             u, here = self.newton(u, here, noise)
-            if before - here.loss < 1e-13 and (not noisy or (step > HELD and abs(noise - last) < 1e-7)):
+            if before - here.loss < 1e-13 and (not noisy or (step > held and abs(noise - last) < 1e-7)):
                 break
         return u, noise, here.loss
 

@@ -71,7 +71,8 @@ class Pool:
         if self.rounds is not None:
             said["boosted"] = self.rounds.posterior(codes, n_jobs)
         if self.points is not None:
-            step = max(1, BLOCK // max(1, self.points.size))
+            widest = max(1, self.points.size, 0 if self.landmarks is None else len(self.landmarks.at))
+            step = max(1, BLOCK // widest)
             for at in range(0, n, step):
                 rows = np.arange(at, min(n, at + step)) if n > step else None
                 self._linear(said, self.points(frame, codes, rows), slice(at, at + step))

@@ -101,9 +101,10 @@ class MemberCounts:
         kept = vars(self)
         if "_opened" not in kept:
             room = self.room
-            if 4.0 * room > memory_budget():
+            peak = 12.0 * room  # floats, and doubles while they are made
+            if peak > memory_budget():
                 raise MemoryBudgetError(
-                    f"the tables of {len(self):,} members would take {human(4.0 * room)}, over half of the memory there is"
+                    f"the tables of {len(self):,} members would take {human(peak)}, over half of the memory there is"
                 )
             values, starts, tables = native().open_members(*self.held, n_threads(n_jobs, 10 * room))
             kept["_opened"] = Members(values, self.sizes, self.parents - 1, starts, tables, self.prior)

@@ -92,6 +92,10 @@ def from_bytes(data: bytearray, name: str = "the file") -> Any:
         head, text, begin = split(data, budget)
         found = _head(head)
         said = _other_version(found)
+        if found["format"] == 1 and '"BayesTree"' in text:
+            raise ModelFileError(
+                "trees of format 1 backed off by another rule and would answer otherwise now: fit it again"
+            )
         entries = entries_of(found)
         arrays = arrays_of(data, begin, head, text, entries)
         with np.errstate(all="ignore"):
