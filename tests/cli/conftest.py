@@ -11,7 +11,8 @@ from posteriori.cli.main import app
 
 
 def typed(*words, **options):
-    return CliRunner().invoke(app, [str(w) for w in words], **options)
+    wide = {"COLUMNS": "300"} | options.pop("env", {})  # a long path must not break a sentence in two
+    return CliRunner().invoke(app, [str(w) for w in words], env=wide, **options)
 
 
 @pytest.fixture

@@ -191,10 +191,10 @@ def test_tables_that_do_not_fit_are_refused(monkeypatch):
     codes = Codes(np.zeros((1, 4), np.uint8), (2,), (True,))
     members = grow_members(codes, [False], np.array([0, 1, 0, 1]), 2, None, np.zeros(3, np.uint64), 99)
     assert members.room == 12
-    monkeypatch.setattr(module, "memory_budget", lambda: 47.0)
-    with pytest.raises(MemoryBudgetError, match=r"3 members would take 48 bytes"):
+    monkeypatch.setattr(module, "memory_budget", lambda: 143.0)
+    with pytest.raises(MemoryBudgetError, match=r"3 members would take 144 bytes"):
         members.sums(codes)
-    monkeypatch.setattr(module, "memory_budget", lambda: 48.0)
+    monkeypatch.setattr(module, "memory_budget", lambda: 144.0)
     members.sums(codes)
 
 

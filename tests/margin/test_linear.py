@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.datasets import load_wine
 
 import posteriori as po
 from posteriori.margin import linear
@@ -174,3 +175,19 @@ def test_too_many_rows_in_doubt_are_left_to_descent(monkeypatch):
     monkeypatch.setattr(linear, "FEW_ROWS", 1000)
     monkeypatch.setattr(linear, "solve_together", lambda *args: [None])
     assert linear.by_pairs(X, y, C, 1.0, 1e-6, 5000, 0) is None
+
+
+def test_the_hinge_of_unscaled_columns_is_the_optimum_of_pairs():
+    """Columns of a thousand and C = 1: what the pairs' solver sums up has drifted, what is judged is summed anew."""
+    X, y = load_wine(return_X_y=True)
+    for k in range(3):
+        labels = np.where(y == k, 1.0, -1.0)
+        C = np.ones(len(y))
+        found = linear.by_pairs(X, labels, C, 1.0, 1e-4, 1_000_000, 0)
+        assert found is not None
+        assert found.converged
+        best = objective(X, labels, C, found.w, 1.0, "hinge")
+        rng = np.random.default_rng(k)
+        for size in (1e-3, 1e-4, 1e-5):
+            other = found.w * (1 + size * rng.normal(size=len(found.w)))
+            assert objective(X, labels, C, other, 1.0, "hinge") >= best * (1 - 1e-3)

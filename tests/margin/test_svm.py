@@ -326,3 +326,12 @@ def test_classes_are_asked_all_at_once_or_one_by_one(monkeypatch, kernel, form):
     at_once = svm_room.SVC(kernel=kernel).fit(table, y).decision_function(table)
     monkeypatch.setattr(svm_room, "FEW_CLASSES", 3)
     assert svm_room.SVC(kernel=kernel).fit(table, y).decision_function(table) == pytest.approx(at_once)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6, 8])
+def test_a_callable_kernel_of_sparse_rows(classes):
+    X = sparse.random_array((10 * classes, 7), density=0.4, format="csr", rng=np.random.default_rng(0))
+    y = np.arange(10 * classes) % classes
+    found = po.SVC(kernel=lambda A, B: (A @ B.T).toarray()).fit(X, y)
+    plain = po.SVC(kernel="linear").fit(X, y)
+    np.testing.assert_allclose(found.decision_function(X), plain.decision_function(X), atol=5e-3)

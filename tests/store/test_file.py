@@ -323,9 +323,9 @@ def test_bins_that_em_settled_on_come_along(tmp_path, weight):
 def test_a_tree_that_backed_off_otherwise_is_refused(monkeypatch):
     tree = po.BayesTree().fit({"a": ["u", "v", "u", "v"]}, [0, 1, 0, 1])
     for model in (tree, po.RiskClassifier(tree, loss=[[0, 1], [1, 0]]).fit({"a": ["u", "v"] * 6}, [0, 1] * 6)):
-        assert from_bytes(bytearray(to_bytes(model))) is not None
+        assert from_bytes(bytearray(b"".join(to_bytes(model)))) is not None
         with monkeypatch.context() as then:
             then.setattr("posteriori.store.file.FORMAT", 1)
-            old = to_bytes(model)
+            old = b"".join(to_bytes(model))
         with pytest.raises(ModelFileError, match="by another rule"):
             from_bytes(bytearray(old))

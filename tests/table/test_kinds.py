@@ -40,3 +40,14 @@ def test_different_whole_numbers_are_counted(seed, kind, n):
 )
 def test_kinds_of_numbers(cells, kind):
     assert infer({"a": cells, "b": cells[::-1]}).kinds == (kind, kind)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]), st.integers(1, 60))
+def test_different_whole_numbers_are_told_apart_wherever_they_lie(seed, dtype, n):
+    """At the ends of a type, where differences wrap, and beyond 2⁵³, where floats would round them."""
+    rng = np.random.default_rng(seed)
+    ends = np.iinfo(dtype)
+    starts = [ends.min, 0, max(ends.max - 7 * n, ends.min), min(2**62, ends.max // 2)]
+    x = np.array([[min(s + int(k), ends.max) for k in rng.integers(0, 7 * n, n)] for s in starts], dtype=dtype)
+    x[:, 0] = x[::-1, -1]  # now and then from one end to the other
+    assert _different(x).tolist() == [len(np.unique(row)) for row in x]

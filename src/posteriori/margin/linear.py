@@ -101,13 +101,13 @@ def by_pairs(
         beta[doubt] = found.beta[:-1]
         k += -(-found.steps // n)
         w = row_sums(X, beta, bias, None, n_jobs)
-        if len(doubt) == n or not found.converged:
-            return Plane(w, k, found.converged)
-        v = y - row_dots(X, w, bias, n_jobs)
-        wrong = ((beta < high) & (v > 0.5 * tol)) | ((beta > low) & (v < -0.5 * tol))
-        more = np.union1d(doubt, np.flatnonzero(wrong))
+        if not found.converged:
+            return Plane(w, k, False)
+        v = y - row_dots(X, w, bias, n_jobs)  # summed anew: what the solver of pairs had may have drifted
+        off = np.maximum(np.where(beta < high, v, 0.0), np.where(beta > low, -v, 0.0))
+        more = np.union1d(doubt, np.flatnonzero(off > 0.5 * tol))
         if len(more) == len(doubt):
-            return Plane(w, k, True)
+            return Plane(w, k, True) if off.max(initial=0.0) <= tol else None
         doubt = more
     return None
 
@@ -123,7 +123,7 @@ def _in_doubt(X: Floats, p: Floats, low: Floats, high: Floats, bias: float, tol:
     most = float((high - low).sum())
     ends = (np.append(a, x) for a, x in ((p, 0.0), (low, -most), (high, most)))
     problem = Machines(np.array([0, m + 1]), np.arange(m + 1), *ends)
-    return solve_together(DenseGram(KernelSpec("dot"), pack(rows)), problem, Limits(0.5 * tol, rounds * m))[0]
+    return solve_together(DenseGram(KernelSpec("dot"), pack(rows)), problem, Limits(0.5 * tol, rounds * m), np.inf)[0]
 
 
 def _begin(X: Any, y: Floats, C: Floats, bias: float, loss: str) -> Descent:

@@ -50,6 +50,7 @@ LEFT = 0.8  # shrinking waits until it would leave at most this share of the var
 SOME = 3  # pairs moved between two looks at what has settled, for each variable
 MANY = 20_000  # pairs after which a hard margin is left to the interior point
 EPS = float(np.finfo(np.float64).eps)
+DRIFT = 0.01  # tol that v may be off by rounding before it is summed anew
 PATIENCE = 2**27  # kernel values that one call may visit: about a tenth of a second, so that Ctrl-C is obeyed
 
 
@@ -167,7 +168,7 @@ def solve(
         if again == ROUNDS - 2:  # single precision was too coarse to end in
             problem.gram = gram = gram.finer()
         _solve_with_shrinking(problem, clock, cache_megabytes)
-        if problem.fresh or _drift(problem, clock.steps) <= 0.01 * limits.tol:
+        if problem.fresh or _drift(problem, clock.steps) <= DRIFT * limits.tol:
             break
         problem.renew(np.arange(len(p)))
         if problem.gap() <= limits.tol or clock.spent():
@@ -179,10 +180,11 @@ def solve(
     return Solution(problem.beta, problem.v, _intercept(problem), gap, clock.steps, gap <= limits.tol, energy)
 
 
-def solve_together(gram: Gram, problems: Machines, limits: Limits) -> list[Solution | None]:
+def solve_together(gram: Gram, problems: Machines, limits: Limits, drifted: float = DRIFT) -> list[Solution | None]:
     """`solve` for small problems of finite bounds over the rows of one matrix, in one call.
 
-    None stands for a problem that has to be solved alone: it takes long, or v has to be summed anew.
+    None stands for a problem that has to be solved alone: it takes long, or v, which may have `drifted` by so many tol,
+    has to be summed anew.
     """
     found: list[Solution | None] = [None] * (len(problems.starts) - 1)
     if gram.coarse or np.isinf(problems.high - problems.low).any():
@@ -192,7 +194,7 @@ def solve_together(gram: Gram, problems: Machines, limits: Limits) -> list[Solut
     starts = problems.starts.tolist()
     for k, (steps, gap, b, energy, drift) in enumerate(ends.tolist()):
         at, done = slice(starts[k], starts[k + 1]), gap <= limits.tol
-        if (done or steps >= limits.steps) and drift <= 0.01 * limits.tol and math.isfinite(b + energy):
+        if (done or steps >= limits.steps) and drift <= drifted * limits.tol and math.isfinite(b + energy):
             found[k] = Solution(beta[at], v[at], b, gap, int(steps), done, energy)
     return found
 

@@ -182,7 +182,7 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
         if self._kernel.precomputed or not self._expansion.paired or len(self.classes_) > FEW_CLASSES:
             return super()._ready()
         vectors = [part.vectors for part in self._parts]
-        every = sparse.vstack(vectors, "csr") if self._kernel.sparse else np.concatenate(vectors)
+        every = sparse.vstack(vectors, "csr") if sparse.issparse(vectors[0]) else np.concatenate(vectors)
         return [(self._kernel.ready(every, self.n_jobs), self._expansion.of_pairs())]
 
     def _plane(self) -> Floats:

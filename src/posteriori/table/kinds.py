@@ -171,13 +171,16 @@ def _different(x: Array) -> Ints:
     >>> _different(np.array([[3, 5, 3], [1, -(2**62), 2**62]])).tolist()
     [2, 3]
     """
-    n, low = x.shape[1], x.min(axis=1)
-    near = x.max(axis=1).astype(np.float64) - low < 4 * n
+    n, low = x.shape[1], x.min(axis=1).astype(np.int64)
+    wide = (x.max(axis=1).astype(np.int64) - low).view(
+        np.uint64
+    )  # right in 64 bits, whatever wraps: floats would round
+    near = wide < 4 * n
     found = np.empty(len(x), np.int64)
     apart = np.sort(x[~near], axis=1)
     found[~near] = 1 + (apart[:, 1:] != apart[:, :-1]).sum(axis=1)
     marks = np.zeros((int(near.sum()), 4 * n), np.bool_)
-    marks[np.arange(len(marks))[:, None], (x[near] - low[near, None]).astype(np.int64)] = True
+    marks[np.arange(len(marks))[:, None], x[near].astype(np.int64) - low[near, None]] = True
     found[near] = marks.sum(axis=1)
     return found
 

@@ -231,7 +231,7 @@ std::vector<double> smooth_parts(const Kernels& kernels) {
     const double narrow = kernels.narrowest(), wide = std::max(kernels.widest(), std::sqrt(kernels.variance));
     const double low = least - 3.0 * narrow, high = most + 3.0 * narrow;
     constexpr double STEP = 1.5;
-    constexpr std::size_t MOST = 256, SOME = 300;
+    constexpr std::size_t MOST = 256, SOME = 4096;
     std::vector<double> ends;
     if ((high - low) / narrow < STEP * MOST) {
         ends = even_ends(low, high, STEP * narrow, MOST);
