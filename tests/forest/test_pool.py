@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.integrate import quad
 
 from posteriori.forest import pool
-from posteriori.forest.pool import FLOOR, MOST_NOISE, fit_exponents, fit_noisy, pooled
+from posteriori.forest.pool import FLOOR, MOST_NOISE, expected_noise, fit_exponents, fit_noisy, pooled
 
 
 def loss(parts, prior, y, u, noise=0.0):
     p = pooled(parts, prior, np.asarray(u), noise=noise)
     usual = np.array([*[1.1 / len(parts)] * len(parts), 0.0])
-    charged = len(parts) / len(y) * ((u - usual) ** 2).sum() + noise / (0.05 * len(y))
+    charged = len(parts) / len(y) * ((u - usual) ** 2).sum()
     return -np.log(p[np.arange(len(y)), y]).mean() + charged
 
 
@@ -88,6 +91,67 @@ def test_noise_makes_parts_sure_again():
     assert weighed[1] > noise + 0.01
     none = np.zeros((0, 2))
     assert fit_noisy([none], np.array([0.5, 0.5]), np.zeros(0, int))[1] == 0
+
+
+def by_quadrature(own, K, w):
+    """E sin²t over t in [0, π/4], all as likely before, by an adaptive rule in pieces around the likeliest."""
+
+    def likely(t):
+        return float((w * np.log((1 - np.sin(t) ** 2) * own + np.sin(t) ** 2 / K)).sum())
+
+    end = np.pi / 4
+    grid = np.linspace(1e-9, end, 2001)
+    found = [likely(t) for t in grid]
+    top, best = grid[int(np.argmax(found))], max(found)
+    steps = np.linspace(-9, 9, 19) / np.sqrt(max(w.sum(), 1))
+    ends = sorted({0.0, end, *np.clip(top + steps, 0, end).tolist()})
+
+    def summed(p):
+        return sum(
+            quad(lambda t: np.sin(t) ** p * np.exp(likely(t) - best), a, b, epsabs=0)[0] for a, b in pairwise(ends)
+        )
+
+    return summed(2) / summed(0)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from([1, 2, 7, 60, 900]), st.booleans())
+@settings(max_examples=15)
+def test_the_noise_expected_is_an_integral(seed, K, n, weighted):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    said = 0.1 * rng.dirichlet(np.full(K, rng.choice([0.05, 1.0])), n) + 0.9 * np.eye(K)[y]
+    turned = rng.random(n) < rng.choice([0.0, 0.02, 0.9])
+    y[turned] = rng.integers(0, K, turned.sum())
+    prior, u = np.full(K, 1 / K), np.array([rng.uniform(0.5, 2), 0.0])
+    w = rng.dirichlet(np.ones(n)) if weighted else None
+    own = pooled([said], prior, u)[np.arange(n), y]
+    found = expected_noise([said], prior, y, u, w)
+    assert found == pytest.approx(by_quadrature(own, K, np.ones(n) if w is None else n * w), rel=1e-7)
+    assert 0 < found < MOST_NOISE
+
+
+@pytest.mark.parametrize("n", [10, 1000, 100_000])
+def test_where_no_row_is_wrong_noise_is_one_over_n(n):
+    """Two classes, rows foretold for sure: ∏(1 − ε/2) and Jeffreys's prior, a Beta of ½ and, nearly, n/2."""
+    sure, half, u = np.array([[1.0, 0.0]] * n), np.array([0.5, 0.5]), np.array([1.0, 0.0])
+    found = expected_noise([sure], half, np.zeros(n, int), u)
+    assert found == pytest.approx(1 / n, rel=2 / np.sqrt(n))
+    assert [expected_noise([sure], half, np.zeros(n, int), u, None, jobs) for jobs in (1, 2)] == [found, found]
+
+
+def test_of_one_class_or_without_rows_no_noise_is_expected():
+    assert expected_noise([np.ones((5, 1))], np.ones(1), np.zeros(5, int), np.array([1.0, 0.0])) == 0
+    assert expected_noise([np.ones((0, 2))], np.full(2, 0.5), np.zeros(0, int), np.array([1.0, 0.0])) == 0
+
+
+def test_rows_that_weigh_twice_are_rows_twice_to_the_noise():
+    said = np.array([[0.99, 0.01]] * 40 + [[0.6, 0.4]] * 20)
+    y, w = np.array([1, 0] * 2 + [0] * 56), np.where(np.arange(60) % 3, 1.0, 2.0)
+    half, u = np.array([0.5, 0.5]), np.array([1.3, 0.0])
+    twice = np.repeat(np.arange(60), w.astype(int))
+    whole = expected_noise([said[twice]], half, y[twice], u)
+    alone = expected_noise([said], half, y, u, w / 60)  # shares of 60 rows' weight: they sum to 80/60
+    assert alone == pytest.approx(whole, rel=1e-9)
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -33,8 +33,8 @@ class AutoBayes(GrownClassifier):
     *members*, 30 kDB classifiers, each with its own draw of rows, cuts and parents (`BayesForest`).
 
     The exponents u are fitted on what each part says of rows that it has not seen: out of bag, or out of fold. A part of
-    exponent 0 is not kept. `parts_` shows them all. ε, fitted with them, is the share of rows whose class nothing foretells
-    (written down wrong, say); where parts that are nearly sure are never wrong it is 0.
+    exponent 0 is not kept. `parts_` shows them all. ε is the share of rows whose class nothing foretells (written down
+    wrong, say), in the mean over what these rows leave possible: about 1/n where parts that are sure are never wrong.
 
     What cannot help is left out early: of the members six are grown first, and no others if the pool gives these an
     exponent below 0.02. Linear models learn from at most 4,000 rows in each fold; they are left out where rows ×

@@ -23,7 +23,7 @@ from ..table.rows import Rows
 from .coding import Coding
 from .parts import grown_members, grown_trees, mean_loss, member_tables, said_by_members, tree_bytes
 from .points import learn_points
-from .pool import class_shares, fit_exponents, fit_noisy, pooled
+from .pool import class_shares, expected_noise, fit_exponents, fit_noisy, pooled
 from .pooled import Pool, PoolPart
 from .rounds import grow_rounds
 
@@ -99,7 +99,8 @@ class Growing:
     def _pool(self) -> tuple[Pool, Floats, tuple[PoolPart, ...]]:
         names = tuple(self.said)
         parts, prior, y, w, out = self._seen_by_none(self.said)
-        u, noise = fit_noisy(parts, prior, y, w, self.n_jobs)
+        u, _ = fit_noisy(parts, prior, y, w, self.n_jobs)
+        noise = expected_noise(parts, prior, y, u, w, self.n_jobs)
         answers = np.full((self.codes.n, self.K), np.nan)
         answers[out] = pooled(parts, prior, u, self.n_jobs, noise)
         for name, exponent in zip(names, u.tolist()):
