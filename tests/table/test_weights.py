@@ -50,6 +50,12 @@ def test_balanced_is_scikit_learns_and_weighs_classes_alike(y):
     np.testing.assert_allclose(mass, mass[0])
 
 
+def test_balanced_says_which_class_weighs_too_little():
+    classes, codes = np.array(["ham", "spam"]), np.array([0, 1, 0, 1])
+    with pytest.raises(BadValue, match=r"class 'ham' sum to 2e-300 of 1e\+300"):
+        row_weights([1e-300, 1e300, 1e-300, 1e200], "balanced", classes, codes)
+
+
 def test_balanced_counts_only_classes_that_weigh_something():
     classes, codes = np.array([0, 1, 2]), np.array([0, 0, 1, 2])
     w = np.array([1.0, 1.0, 4.0, 0.0])

@@ -59,7 +59,15 @@ def class_weights(
         return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
         mass = np.bincount(codes, weights, minlength=len(classes)).astype(np.float64)
-        return np.asarray(mass.sum() / (np.count_nonzero(mass) * np.where(mass > 0, mass, 1.0)))
+        with np.errstate(over="ignore"):
+            even: Floats = mass.sum() / (np.count_nonzero(mass) * np.where(mass > 0, mass, 1.0))
+        if not np.isfinite(even).all():
+            least = int(np.argmin(np.where(mass > 0, mass, np.inf)))
+            name, told = classes.tolist()[least], f"{mass[least]:.3g} of {mass.sum():.3g}"
+            raise BadValue(
+                f"the sample weights of class {name!r} sum to {told}, too little to be balanced; rescale them"
+            )
+        return even
     if not isinstance(class_weight, Mapping):
         raise BadParameter(f"class_weight must be 'balanced', a dict or None. Got {class_weight!r} instead.")
     names = classes.tolist()

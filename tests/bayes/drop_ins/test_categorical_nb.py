@@ -127,3 +127,11 @@ def test_rows_of_a_class_are_counted_once(weighted):
     w = np.random.default_rng(1).random(30) if weighted else None
     model = po.CategoricalNB().fit(X, y, w)
     assert (model.class_count_ == np.bincount(y, w)).all()
+
+
+@pytest.mark.parametrize("far", [2.0**63, 1e19, -1e300])
+def test_numbers_beyond_all_codes_are_named(far):
+    model = po.CategoricalNB().fit([[1.0], [0.0]], [0, 1])
+    for call in (lambda X: po.CategoricalNB().fit(X, [0, 1]), model.predict):
+        with pytest.raises(ValueError, match="beyond 2⁶³"):
+            call([[far], [1.0]])

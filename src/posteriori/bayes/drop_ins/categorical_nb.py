@@ -109,7 +109,10 @@ class CategoricalNB(DiscreteNB):
         if plain(self, X, CODES, reset):
             codes: Array = X
             return codes
-        X = checked_matrix(self, X, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+        with np.errstate(invalid="ignore"):  # a number beyond 2⁶³ becomes the least of them
+            X = checked_matrix(self, X, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+        if (np.iinfo(np.int64).min == X).any():
+            raise BadValue("CategoricalNB (input X) has numbers beyond 2⁶³; categories are coded 0, 1, 2, …")
         check_non_negative(X, "CategoricalNB (input X)")
         return np.asarray(X)
 
