@@ -2,6 +2,9 @@
 
 python benchmarks/grid_busy.py
 
+Where the system lets a call of one thread run undisturbed for a while, and one of two not, is chance: what is over the limit is
+measured twice more, and the middle of the three counts.
+
 A cell is a function of n_jobs. To add some, write a function that makes its tables and gives cells, and name it in CELLS.
 """
 
@@ -98,7 +101,10 @@ if __name__ == "__main__":
     rows, ratios = [], {}
     try:
         for name, cell in (pair for cells in made for pair in cells.items()):
-            all_cores, one = taken(cell)
+            looks = [taken(cell)]
+            if looks[0][0] > AT_MOST * looks[0][1]:
+                looks = sorted([*looks, taken(cell), taken(cell)], key=lambda look: look[0] / look[1])
+            all_cores, one = looks[len(looks) // 2]
             ratios[name] = all_cores / one
             short = "" if ratios[name] <= AT_MOST else " !"
             rows.append([name, human(all_cores), human(one), f"{ratios[name]:.2f}{short}"])

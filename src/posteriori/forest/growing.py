@@ -31,10 +31,8 @@ PARTS = ("trees", "linear", "kernel", "boosted", "members")
 OTHERS = 10  # units of progress of a part that does not tell
 FIRST, IDLE = 6, 0.02  # members that are looked at first, and the exponent below which there are no others
 SAMPLE = 5000  # rows, at most twice as many, whose variances are the width of a kernel
-WIDTHS, FEW = (
-    (2.0, 0.5),
-    256,
-)  # of a kernel, in mean squares of the distance between two rows; landmarks that choose one
+WIDTHS = (2.0, 0.5)  # of a kernel, in mean squares of the distance between two rows
+FEW = 256  # landmarks that choose one of them
 STRETCH = 4.0  # of a kernel's coordinates, so that the ridges of linear models go from 4 to 1/1024 of its own measure
 MOST_WORK = 1 << 28  # rows × coordinates × classes of a linear model
 MOST_BINS = 1 << 18  # values of all columns × classes that a node of a boosted tree sums over

@@ -177,12 +177,8 @@ class _Fit:
         self, parts: Sequence[Floats], prior: Floats, y: Array, weights: Floats | None, n_jobs: int | None
     ) -> None:
         P, n, K = len(parts), len(y), len(prior)
-        self.usual, self.blind, self.n_jobs, self.work = (
-            np.array([*[TOGETHER / P] * P, 0.0]),
-            1.0 / K,
-            n_jobs,
-            n * K * 10,
-        )
+        self.usual, self.blind = np.array([*[TOGETHER / P] * P, 0.0]), 1.0 / K
+        self.n_jobs, self.work = n_jobs, n * K * 10
         self.low, self.high = np.array([*[0.0] * P, -PRIOR]), np.array([*[STRONGEST] * P, PRIOR])
         self.w = w = np.full(n, 1.0 / max(n, 1)) if weights is None else weights
         own = _log(prior)[None, :]
