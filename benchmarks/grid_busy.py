@@ -2,8 +2,8 @@
 
 python benchmarks/grid_busy.py
 
-Where the system lets a call of one thread run undisturbed for a while, and one of two not, is chance: what is over the limit is
-measured twice more, and the middle of the three counts.
+Whether the system lets a call of one thread run undisturbed for a while, and one of two not, is chance: what is over the
+limit is measured twice more, and the middle of the three counts.
 
 A cell is a function of n_jobs. To add some, write a function that makes its tables and gives cells, and name it in CELLS.
 """
