@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -78,18 +79,38 @@ def test_wrong_labels_are_taken_for_noise():
 
 
 def test_a_kernel_of_the_width_that_foretells_better():
-    """A parity of signs wants near neighbours, a plane wants far ones."""
+    """A parity of signs wants near neighbours, a plane wants far ones; few rows are all landmarks."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 3))
-    widths = []
-    for y in (
-        (np.sign(X[:, 0] * X[:, 1]) * np.sign(X[:, 2]) > 0),
-        (X @ [1.0, 2.0, -1.0] + 0.5 * rng.normal(size=400) > 0),
-    ):
-        kernel = small().fit(X, y.astype(int)).grown_.landmarks
-        widths.append(kernel.v / (2 * X.var(axis=0).sum() / X.var(axis=0).mean()))
-        assert kernel.at.shape == (400, 3)
-    assert widths[0] < 1 < widths[1]
+    parity = np.sign(X[:, 0] * X[:, 1]) * np.sign(X[:, 2]) > 0
+    plane = X @ [1.0, 2.0, -1.0] + 0.5 * rng.normal(size=400) > 0
+    near, far = (small().fit(X, y.astype(int)).grown_.landmarks for y in (parity, plane))
+    assert near.v < 2 * X.var(axis=0).sum() / X.var(axis=0).mean() < far.v
+    assert near.at.shape == far.at.shape == (400, 3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "note"), [(0.0, r"the other parts leave \S+ nats a row"), (0.05, "256 landmarks have .* 0.0")]
+)
+def test_a_kernel_that_has_nothing_to_say_is_left_out(wrong, note):
+    """A rule of two columns of words, with wrong labels and without: distances only blur it."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (1200, 8))
+    y = (X[:, 0] > 2) ^ (X[:, 1] > 1) ^ (rng.random(1200) < wrong)
+    model = po.AutoBayes(random_state=0).fit(X.astype(str), y.astype(int))
+    (kernel,) = (row for row in model.parts_ if row.part == "kernel")
+    assert re.match(note, kernel.note)
+    assert (kernel.exponent, model.grown_.landmarks) == (0, None)
+
+
+def test_many_rows_ask_for_more_landmarks_where_few_have_paid():
+    """Far from and near to the middle, in six columns, beside a plane that a linear part tells as well."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 6))
+    ball, plane = np.square(X).sum(axis=1) < 5.3, X.sum(axis=1) + rng.normal(size=1200) > 0
+    many, few = (po.AutoBayes(random_state=0).fit(X, y.astype(int)).grown_.landmarks for y in (ball, plane))
+    assert len(many.at) == 1024
+    assert few is None or len(few.at) == 256
 
 
 def test_rows_are_answered_in_blocks_that_landmarks_fit_into(monkeypatch):

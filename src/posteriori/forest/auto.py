@@ -27,20 +27,22 @@ class AutoBayes(GrownClassifier):
 
     *trees*, 150 of them, each grown on its own draw of the rows, that back off from the root to the leaf (`BayesForest`);
     *linear*, ridge logistic regression on numbers and values, in five folds;
-    *kernel*, the same on the kernel exp(−‖z − z'‖²/v) between a row and up to 1,024 others, drawn where there are more; v
-    is two or half the mean square of the distance between two rows, whichever foretells rows out of fold better with 256;
     *boosted*, trees grown on what those before them left unsaid, in five folds (`BoostedBayes`);
-    *members*, 30 kDB classifiers, each with its own draw of rows, cuts and parents (`BayesForest`).
+    *members*, 30 kDB classifiers, each with its own draw of rows, cuts and parents (`BayesForest`);
+    *kernel*, the linear part on the kernel exp(−‖z − z'‖²/v) between a row and up to 1,024 others, drawn where there are
+    more; v is two or half the mean square of the distance between two rows, whichever foretells rows better with 256.
 
     The exponents u are fitted on what each part says of rows that it has not seen: out of bag, or out of fold. A part of
     exponent 0 is not kept. `parts_` shows them all. ε is the share of rows whose class nothing foretells (written down
     wrong, say), in the mean over what these rows leave possible: about 1/n where parts that are sure are never wrong.
 
     What cannot help is left out early: of the members six are grown first, and no others if the pool gives these an
-    exponent below 0.02. Linear models learn from at most 4,000 rows in each fold; they are left out where rows ×
-    coordinates × classes is above 2²⁸, members where rows × columns² is above 2³¹, boosted trees where values of all
-    columns (bins, of numbers) × classes are more than 2¹⁸, and each where it would not fit into memory. A column of names
-    has coordinates for its 250 commonest values, the others share one.
+    exponent below 0.02. Of more than 1,024 rows the same holds for a kernel of 256, and 1,024 are asked where these have
+    lowered the loss by a hundredth; no kernel is made where the other parts leave less than .001 nats a row. Linear models
+    learn from at most 4,000 rows in each fold; they are left out where rows × coordinates × classes is above 2²⁸, members
+    where rows × columns² is above 2³¹, boosted trees where values of all columns (bins, of numbers) × classes are more than
+    2¹⁸, and each where it would not fit into memory. A column of names has coordinates for its 250 commonest values, the
+    others share one.
 
     Weights of rows and classes are relative: chances to be drawn, and shares of a mean. The same `random_state` gives the
     same bits, however many threads, unless a `time_limit` cuts parts short. A missing cell is a value of its own where
@@ -70,7 +72,7 @@ class AutoBayes(GrownClassifier):
     >>> model.predict_proba(X[:1]).round(1), model.oob_score_ > 0.9
     (array([[1., 0., 0.]]), True)
     >>> [part.part for part in model.parts_]
-    ['trees', 'linear', 'kernel', 'boosted', 'members']
+    ['trees', 'linear', 'boosted', 'members', 'kernel']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -27,12 +27,13 @@ from .pool import class_shares, expected_noise, fit_exponents, fit_noisy, pooled
 from .pooled import Pool, PoolPart
 from .rounds import grow_rounds
 
-PARTS = ("trees", "linear", "kernel", "boosted", "members")
+PARTS = ("trees", "linear", "boosted", "members", "kernel")  # the dearest comes last: it is made where it is worth it
 OTHERS = 10  # units of progress of a part that does not tell
 FIRST, IDLE = 6, 0.02  # members that are looked at first, and the exponent below which there are no others
 SAMPLE = 5000  # rows, at most twice as many, whose variances are the width of a kernel
 WIDTHS = (2.0, 0.5)  # of a kernel, in mean squares of the distance between two rows
 FEW = 256  # landmarks that choose one of them
+SURE, WORTH = 1e-3, 0.01  # nats a row that leave a kernel nothing to gain; what few landmarks gain where more are asked
 STRETCH = 4.0  # of a kernel's coordinates, so that the ridges of linear models go from 4 to 1/1024 of its own measure
 MOST_WORK = 1 << 28  # rows × coordinates × classes of a linear model
 MOST_BINS = 1 << 18  # values of all columns × classes that a node of a boosted tree sums over
@@ -122,6 +123,12 @@ class Growing:
         w = None if weights is None else weights[out] / weights.sum()
         return parts, prior, y[out], w, out
 
+    def _tried(self, said: dict[str, Floats]) -> tuple[Floats, float]:
+        """(The exponents of a pool of these, its log loss)."""
+        parts, prior, y, w, _ = self._seen_by_none(said)
+        u = fit_exponents(parts, prior, y, w, self.n_jobs)
+        return u, mean_loss(pooled(parts, prior, u, self.n_jobs), y, w)
+
     def _trees(self, rng: np.random.Generator, i: int) -> Floats:
         rest = 40.0 * self.codes.n * self.K
         given = self.codes, self.y, self.K, self.weights
@@ -157,8 +164,7 @@ class Growing:
         members = grown(seeds[:first], self._heard)
         count = self._affordable((time.perf_counter() - start) / first, self.n_members, i)
         if first < self.n_members:
-            so_far = self._seen_by_none({**self.said, "members": said(members)})[:-1]
-            u = fit_exponents(*so_far, self.n_jobs)[len(self.said)]
+            u = self._tried({**self.said, "members": said(members)})[0][-2]
             if u < IDLE:
                 raise LeftOut(f"{first} of them have the exponent {u:.3f}")
         if count > first:
@@ -176,35 +182,6 @@ class Growing:
         else:
             self.at = lambda rows: points(self.rows.frame, self.codes, rows)
         self.made["linear"], said = self._fit(self.at, rng)
-        return said
-
-    def _kernel(self, rng: np.random.Generator, i: int) -> Floats:
-        if "points" not in self.made:
-            raise LeftOut("there are no points")
-        n, at = self.codes.n, self.at
-        size = min(n, LANDMARKS)
-        self._refuse_work(size)
-        some = at(np.arange(0, n, max(1, n // SAMPLE)))
-        apart = 2.0 * float(some.var(axis=0).sum())  # the mean of ‖z − z'‖²
-        those, seed = at(rng.permutation(n)[:size]), int(rng.integers(1 << 62))
-
-        def fitted(marks: Landmarks) -> tuple[float, Landmarks, Linear, Floats]:
-            with one_thread(0):
-                turn = STRETCH * marks.axes()
-                centre = (marks(some) @ turn).mean(axis=0)
-                found, said = self._fit(partial(_turned, at, marks, turn, centre), np.random.default_rng(seed))
-                curved = Linear(turn @ found.B, found.b - centre @ found.B, found.penalty)
-            return mean_loss(said, self.y, self.weights), marks, curved, said
-
-        start = time.perf_counter()
-        tried = [fitted(Landmarks.draw(those[:FEW], WIDTHS[0] * apart))]
-        took = time.perf_counter() - start
-        if self._affordable(took, 2, i) > 1:
-            tried.append(fitted(Landmarks.draw(those[:FEW], WIDTHS[1] * apart)))
-        best = min(tried, key=lambda fit: fit[0])
-        if size > FEW and self._affordable(took * size / FEW, 2, i) > 1:
-            best = fitted(Landmarks.draw(those, best[1].v))
-        _, self.made["landmarks"], self.made["curved"], said = best
         return said
 
     def _boosted(self, rng: np.random.Generator, i: int) -> Floats:
@@ -225,6 +202,45 @@ class Growing:
             )
         except MemoryBudgetError as error:
             raise LeftOut(str(error)) from None
+        return said
+
+    def _kernel(self, rng: np.random.Generator, i: int) -> Floats:
+        """Few landmarks choose a width. Few rows are then all landmarks, of many rows more are drawn where that pays."""
+        if "points" not in self.made:
+            raise LeftOut("there are no points")
+        n, at = self.codes.n, self.at
+        size = min(n, LANDMARKS)
+        self._refuse_work(size)
+        before = self._tried(self.said)[1]
+        if before < SURE:
+            raise LeftOut(f"the other parts leave {before:.1g} nats a row")
+        some = at(np.arange(0, n, max(1, n // SAMPLE)))
+        apart = 2.0 * float(some.var(axis=0).sum())  # the mean of ‖z − z'‖²
+        those, seed = at(rng.permutation(n)[:size]), int(rng.integers(1 << 62))
+
+        def fitted(marks: Landmarks) -> tuple[float, Landmarks, Linear, Floats]:
+            with one_thread(0):
+                turn = STRETCH * marks.axes()
+                centre = (marks(some) @ turn).mean(axis=0)
+                found, said = self._fit(partial(_turned, at, marks, turn, centre), np.random.default_rng(seed))
+                curved = Linear(turn @ found.B, found.b - centre @ found.B, found.penalty)
+            return mean_loss(said, self.y, self.weights), marks, curved, said
+
+        start = time.perf_counter()
+        tried = [fitted(Landmarks.draw(those[:FEW], WIDTHS[0] * apart))]
+        took = time.perf_counter() - start
+        if self._affordable(took, 2, i) > 1:
+            tried.append(fitted(Landmarks.draw(those[:FEW], WIDTHS[1] * apart)))
+        best = min(tried, key=lambda fit: fit[0])
+        more = size > FEW and self._affordable(took * size / FEW, 2, i) > 1
+        if n > LANDMARKS:
+            u, after = self._tried({**self.said, "kernel": best[3]})
+            if u[-2] < IDLE:
+                raise LeftOut(f"{len(best[1].at)} landmarks have the exponent {u[-2]:.3f}")
+            more = more and before - after > WORTH * before
+        if more:
+            best = fitted(Landmarks.draw(those, best[1].v))
+        _, self.made["landmarks"], self.made["curved"], said = best
         return said
 
     def _fit(self, points: Points, rng: np.random.Generator) -> tuple[Linear, Floats]:

@@ -51,7 +51,7 @@ def _pool(held: Pool) -> None:
     K, coding = len(held.schema.classes), held.coding
     need(held.schema.columns == coding.schema.columns, "the columns of a pool must be those of its coding")
     need(held.prior.shape == (K,) and abs(held.prior.sum() - 1) < 1e-9, "a prior must sum to one")
-    parts = (held.trees, held.linear, held.curved, held.rounds, held.members)
+    parts = (held.trees, held.linear, held.rounds, held.members, held.curved)
     there = {name for name, part in zip(PARTS, parts) if part is not None}
     need(set(held.names) == there, "a pool must have the parts it names")
     need(len(set(held.names)) == len(held.names) > 0, "a part must be named once")
