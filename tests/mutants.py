@@ -3,11 +3,12 @@
 A mutant is the library with one edit: a comparison shifted, a constant changed, a sign turned, `and` for `or`, a return
 value or a call dropped. It is killed when a test fails, it crashes or it hangs; else it lives. Edits are drawn from the
 whole library, always the same for a `--seed`, after a list made by hand of faults that once went unnoticed (mutants.toml).
+An edit that nobody could tell from the library by what it answers is in that file too, with the reason, and counted apart.
 
 Each test file is run once to note the functions that every test runs. A mutant meets the tests that run its function: those
 of its own file first (`tests/<room>/test_<file>.py` and the file's doctests; the list made by hand meets only these), then
-file by file, the quickest first, until they have taken twenty seconds. Notes and fates are kept in build/mutants: a run
-that was ended goes on where it was.
+file by file, the quickest first, until they have taken twenty seconds. One outside of all functions meets the tests that
+read declarations before any. Notes and fates are kept in build/mutants: a run that was ended goes on where it was.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "src" / "posteriori"
 KEPT = ROOT / "build" / "mutants"
+LISTS = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text())
 READERS = ("tests/laws/test_defaults.py", "tests/laws/test_values.py")  # of declarations, which they do not run
 ENOUGH = 20.0  # seconds of tests; who outlives them lives
 QUIET = ["-q", "-p", "no:xdist", f"--rootdir={ROOT}", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
@@ -50,6 +52,9 @@ ONLY_TIME = re.compile(  # lines that decide when a result comes, not which (no 
     r"\b(n_threads|one_thread)\(|strict=True"
     r"|^(AT_ONCE|BATCH|BLOCK|CHUNK_CELLS|ROWS|SLICE|SMALL|FEW\w*|SHORT|LOOKED_UP|WORTH_A_THREAD|LITTLE) = "
 )
+UNKNOWN = re.compile(
+    r"\breshape\([^()]*-$"
+)  # before a length that NumPy finds itself, whichever negative number asks for it
 
 
 class Edit(NamedTuple):
@@ -101,7 +106,8 @@ def by_rule(file: str) -> Iterator[Edit]:
             for i, t in enumerate(statement if first not in ("raise", "import", "from") else []):
                 new = instead(t, left=words[i], right=words[i + 2])
                 for_the_eye = file.startswith("report/") and t.type == tokenize.NUMBER
-                if new is not None and not for_the_eye and not ONLY_TIME.search(t.line):
+                same = ONLY_TIME.search(t.line) or UNKNOWN.search(t.line[: t.start[1]])
+                if new is not None and not for_the_eye and not same:
                     yield Edit(file, at[i], at[i] + len(t.string), new, inside)
             name = statement[1].string + "." * (first == "class") if first in ("def", "class") else ""
             statement.clear()
@@ -144,14 +150,31 @@ def drawn(only: tuple[str, ...], seed: int, sample: int) -> list[Edit]:
 
 
 def by_hand(only: tuple[str, ...]) -> list[Edit]:
-    """The list as edits; a text that is no longer there, or there twice, is an error of the list."""
-    edits = []
-    for file, pairs in tomllib.loads((ROOT / "tests" / "mutants.toml").read_text()).items():
-        for old, new in pairs if file.startswith(only) else ():
-            if source(file).count(old) != 1:
-                sys.exit(f"tests/mutants.toml: no one place for {old!r} in {file}")
-            edits.append(Edit(file, source(file).index(old), source(file).index(old) + len(old), new))
-    return edits
+    """The list as edits."""
+    pairs = ((file, *pair) for file, listed in LISTS["noticed"].items() if file.startswith(only) for pair in listed)
+    return [Edit(file, at := place(file, old), at + len(old), new) for file, old, new in pairs]
+
+
+def equivalent(only: tuple[str, ...] = ("",)) -> dict[Edit, str]:
+    """Every edit by rule that changes no answer, and why: those within the marks «» of a text in the list."""
+    found = {}
+    for file in LISTS["equivalent"]:
+        edits = list(by_rule(file)) if file.startswith(only) else []
+        for marked, why in LISTS["equivalent"][file] if edits else ():
+            before, within, after = re.split("[«»]", marked)
+            start = place(file, before + within + after) + len(before)
+            inside = [edit for edit in edits if start <= edit.start and edit.end <= start + len(within)]
+            found |= dict.fromkeys(inside, why)
+            if not inside:
+                sys.exit(f"tests/mutants.toml: no edit within {marked!r} of {file}")
+    return found
+
+
+def place(file: str, text: str) -> int:
+    """Where a text of a list stands; one that is no longer there, or there twice, is an error of the list."""
+    if source(file).count(text) != 1:
+        sys.exit(f"tests/mutants.toml: no one place for {text!r} in {file}")
+    return source(file).index(text)
 
 
 class Watch:
@@ -218,10 +241,13 @@ def judges_of(edit: Edit, known: dict[str, dict[str, Any]], own_only: bool) -> t
     mirrors = [f"{own.parent}/test_{own.stem}.py", f"{own.parent}/test_{own.stem}s.py", f"src/posteriori/{edit.file}"]
     chosen, spent, by_cost = list[str](), 0.0, []
     for test, k in known.items():
-        run = [here] if edit.inside else [f for f in k["ran"] if f.startswith(here)]
-        names = {n for f in run for n in k["ran"].get(f, ())} if edit.inside or test not in READERS else {*k["seconds"]}
+        run, reads = (
+            [here] if edit.inside else [f for f in k["ran"] if f.startswith(here)],
+            not edit.inside and test in READERS,
+        )
+        names = {*k["seconds"]} if reads else {n for f in run for n in k["ran"].get(f, ())}
         seconds = sorted((k["seconds"][n], n) for n in names)
-        by_cost.append((test not in mirrors, sum(s for s, _ in seconds), [n for _, n in seconds]))
+        by_cost.append((test not in mirrors and not reads, sum(s for s, _ in seconds), [n for _, n in seconds]))
     for foreign, seconds, names in sorted(by_cost):
         if spent < ENOUGH and not (foreign and own_only):
             chosen, spent = chosen + names, spent + seconds
@@ -272,10 +298,16 @@ def main() -> None:
         importlib.import_module(name)  # once, before the forks
     known, book = known_tests(), KEPT / "fates.jsonl"
     fates = dict(map(json.loads, book.read_text().splitlines())) if book.exists() else {}
-    hand, rule = by_hand(only), drawn(only, wanted.seed, wanted.sample)
+    hand, rule, same = by_hand(only), drawn(only, wanted.seed, wanted.sample), equivalent(only)
     for title, edits in (("by hand", hand), ("by rule", rule)):
-        lives = 0
+        lives, alike = 0, 0
         for i, edit in enumerate(edits, 1):
+            if edit in same:
+                alike += 1
+                print(
+                    f"{title} {lives:3d} of {i - alike:3d} live, {alike} equivalent; equivalent ({same[edit]}) {edit}"
+                )
+                continue
             judges, seconds = judges_of(edit, known, edits is hand)
             key = stamp((edit.text(), [(n, known[n.split("::")[0]]["stamp"]) for n in judges]))
             if key not in fates:
@@ -283,7 +315,7 @@ def main() -> None:
                 with book.open("a") as kept:
                     print(json.dumps([key, fates[key]]), file=kept)
             lives += fates[key] == "lives"
-            print(f"{title} {lives:3d} of {i:3d} live; {fates[key]:6s} {edit}", flush=True)
+            print(f"{title} {lives:3d} of {i - alike:3d} live, {alike} equivalent; {fates[key]:6s} {edit}", flush=True)
 
 
 if __name__ == "__main__":

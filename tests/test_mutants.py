@@ -38,6 +38,11 @@ def test_the_list_made_by_hand_fits_the_library():
     assert len(mutants.by_hand(("",))) >= 30  # an edit whose place is gone ends the script
 
 
+@pytest.mark.skipif(not mutants.LIBRARY.exists(), reason="beside an installed wheel there is no source to edit")
+def test_the_list_of_equivalent_edits_fits_the_library():
+    assert all(mutants.equivalent().values())  # each has its reason
+
+
 def test_every_edit_is_one_small_fault_of_its_function(monkeypatch):
     monkeypatch.setattr(mutants, "source", lambda file: TEXT)
     found = [(edit.inside, TEXT[edit.start : edit.end], edit.new) for edit in mutants.by_rule("a.py")]
@@ -59,3 +64,22 @@ def test_every_edit_is_one_small_fault_of_its_function(monkeypatch):
         ("A.g", "2000", "200"),
     ]
     assert mutants.Edit("a.py", TEXT.index("TOP"), TEXT.index(" = 3"), "END").text() == TEXT.replace("TOP", "END")
+
+
+def test_equivalent_are_the_edits_between_the_marks(monkeypatch):
+    monkeypatch.setattr(mutants, "source", lambda file: TEXT)
+    monkeypatch.setattr(mutants, "LISTS", {"equivalent": {"a.py": [["size «<= most and» rest", "why not"]]}})
+    assert {(edit.new, why) for edit, why in mutants.equivalent().items()} == {("<", "why not"), ("or", "why not")}
+    for gone in ("size «< most» and", "self«.»g(1)"):
+        monkeypatch.setattr(mutants, "LISTS", {"equivalent": {"a.py": [[gone, "gone"]]}})
+        with pytest.raises(SystemExit, match=r"no one place|no edit within"):
+            mutants.equivalent()
+
+
+def test_tests_that_read_declarations_are_asked_first():
+    known = {
+        "tests/a/test_b.py": {"seconds": {"own": 30.0}, "ran": {"a/b.py f": ["own"]}},
+        "tests/laws/test_defaults.py": {"seconds": {"reads": 1.0}, "ran": {}},
+    }
+    assert mutants.judges_of(mutants.Edit("a/b.py", 0, 1, ""), known, False) == (["reads", "own"], 31.0)
+    assert mutants.judges_of(mutants.Edit("a/b.py", 0, 1, "", "f"), known, False) == (["own"], 30.0)
