@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import posteriori as po
@@ -57,3 +58,12 @@ def test_a_failed_call_forgets_nothing_of_before():
         model.partial_fit(X[:, :1], Y)
     assert np.array_equal(model.predict_proba(X), before)
     assert set(vars(model)) == state
+
+
+@pytest.mark.parametrize("make", [po.NaiveBayes, po.TAN, po.AODE, po.KDB, po.SPODE, po.A2DE, po.CategoricalNB])
+def test_fitted_anew_a_model_has_nothing_left_of_before(make):
+    """Not even the names of its columns."""
+    frame, y = pd.DataFrame({"a": [0, 1, 1, 0], "b": [0, 0, 1, 1]}), np.array([0, 1, 1, 0])
+    fresh, again = (make().fit(frame.to_numpy(), y), make().fit(frame, y).fit(frame.to_numpy(), y))
+    assert set(vars(again)) == set(vars(fresh))
+    assert not hasattr(again, "feature_names_in_")

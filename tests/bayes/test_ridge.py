@@ -76,6 +76,19 @@ def test_blocks_and_draws_of_large_tables(monkeypatch):
     assert np.abs(some[0].posterior(Z) - whole[0].posterior(Z)).mean() < 0.1
 
 
+def test_a_fold_learns_from_other_rows_none_of_them_twice(monkeypatch):
+    monkeypatch.setattr(ridge, "MOST_ROWS", 60)
+    made, own = [], ridge._Path.__init__
+    monkeypatch.setattr(ridge._Path, "__init__", lambda self, *told: (made.append(told), own(self, *told))[1])
+    Z, y, w = data(200, 4, 3)
+    fitted(Z, y, w, 3)
+    ((_, labels, _, folds, *_),) = made
+    assert len(folds) == FOLDS
+    for rows in folds:
+        assert len(np.unique(rows)) == len(rows) == 60
+        assert rows.max() < len(labels)
+
+
 def test_threads_change_no_bit():
     Z, y, w = data(3000, 30, 3)
     one, three = (fitted(Z, y, w, 3, n_jobs=j) for j in (1, 3))

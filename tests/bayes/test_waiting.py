@@ -134,6 +134,15 @@ def test_a_row_that_cannot_be_learned_is_refused_at_once(spoilt):
     assert model.class_count_.sum() == 41
 
 
+@pytest.mark.parametrize(("seen", "third"), [(("u", "v"), "w"), ((0, 1), 2), ((0.5, 1.5), 2.5)])
+def test_a_third_value_of_two_is_refused_at_once_of_whichever_type(seen, third):
+    X, y = np.array([[v] for v in seen * 4], dtype=object), np.tile(["x", "y"], 4)
+    model = po.NaiveBayes(kinds="binary").fit(X, y).partial_fit(X[:1], y[:1])
+    with pytest.raises(PosterioriError, match=str(third)):
+        model.partial_fit(np.array([[third]], dtype=object), y[:1])
+    assert model.partial_fit(X[:1], y[:1]).class_count_.sum() == 10
+
+
 def test_many_rows_do_not_wait_for_ever(monkeypatch):
     monkeypatch.setattr(waiting, "FEWEST", 8)
     monkeypatch.setattr(waiting, "MOST", 8)

@@ -70,6 +70,14 @@ def test_a_board_shows_what_there_is_room_for(width, columns):
     assert ("±" in lines[1]) == (width > 50)
 
 
+@pytest.mark.parametrize("width", [200, 60, 32])
+def test_a_wider_terminal_is_advised_only_where_it_would_show_more(width):
+    console = out(width)
+    board_table(console, board())
+    text = " ".join(said(console))
+    assert ("a wider terminal" in text) == (text.count("±") < len(HEADS))
+
+
 def test_a_reader_that_has_enough_is_no_error_of_the_console():
     with pytest.raises(BrokenPipeError):
         out(10).on_broken_pipe()

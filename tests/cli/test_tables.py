@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 
@@ -10,7 +11,8 @@ import pandas as pd
 import pytest
 
 import posteriori as po
-from posteriori.cli.tables import binned
+from posteriori.cli.render import Out
+from posteriori.cli.tables import binned, open_table, say_table
 
 GOOD = ["a,b,class", *(f"{i % 7}.5,{'xyz'[i % 3]},{'no' if i % 2 else 'yes'}" for i in range(40))]
 
@@ -244,3 +246,92 @@ def test_copies_of_rows_are_said_where_they_are_no_chance(run, data, tmp_path):
     assert "are copies" not in run("train", data, "-t", "class", "-m", "naive", "-o", out).stdout
     pd.concat([frame[["b", "c", "class"]]] * 2).to_csv(path, index=False)  # of few values: rows are alike by chance
     assert "are copies" not in run("train", path, "-t", "class", "-m", "naive", "-o", out).stdout
+
+
+def notes_of(tmp_path, **columns):
+    """(columns that are left, what is said) of a table read for training."""
+    path = tmp_path / "t.csv"
+    n = len(next(iter(columns.values())))
+    pd.DataFrame({**columns, "fine": [f"{i % 3}" for i in range(n)], "class": [f"c{i % 2}" for i in range(n)]}).to_csv(
+        path, index=False
+    )
+    source = open_table(str(path), "class", {})
+    return set(source.table.X.columns) - {"fine"}, " ".join(source.notes)
+
+
+def words(n, different):
+    """n cells, so many of which differ."""
+    return [f"w{min(i, different - 1)}" for i in range(n)]
+
+
+def whole(n, spread):
+    """n different whole numbers that span so much, in no order."""
+    return [(i * 7) % n for i in range(n - 1)] + [spread]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kept"),
+    [
+        (words(19, 19), True),  # a table of fewer than 20 rows has no ids
+        (words(20, 20), False),
+        (words(40, 38), False),  # 95% of the rows have a value of their own
+        (words(40, 37), True),
+        (whole(41, 45), False),  # numbers that span 1.1 times the rows at most may number them
+        (whole(41, 46), True),
+        ([i + 0.5 for i in range(41)], True),  # a measurement
+    ],
+)
+def test_ids_are_columns_that_name_or_number_the_rows(tmp_path, cells, kept):
+    columns, said = notes_of(tmp_path, it=cells)
+    assert columns == ({"it"} if kept else set())
+    assert ("an id" in said) == (not kept)
+    assert ("--kind it=… keeps it" in said) == (not kept)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["u"] * 2, "it: left out, every cell is 'u'"),
+        ([None] * 6, "it: left out, every cell is missing"),
+        (["u"] * 6, "it: left out, every cell is 'u'"),
+        (["x" * 50] * 6, f"it: left out, every cell is '{'x' * 40}'"),
+        (["u"] * 5 + [None], ""),  # that it is missing may tell something
+        (["u"] * 5 + ["v"], ""),
+    ],
+)
+def test_dull_columns_say_one_thing_of_every_row(tmp_path, cells, said):
+    columns, notes = notes_of(tmp_path, it=cells)
+    assert columns == (set() if said else {"it"})
+    assert said in notes
+
+
+@pytest.mark.parametrize(("numbers", "odd", "told"), [(21, 10, True), (20, 10, False), (21, 21, True), (21, 22, False)])
+def test_words_among_numbers_are_said_where_numbers_are_many(tmp_path, numbers, odd, told):
+    cells = [str(i % numbers) for i in range(43 - odd)] + ["no"] * odd
+    _, said = notes_of(tmp_path, it=cells)
+    assert (f"it: {odd} of 43 cells are no numbers, 'no' the first" in said) == told
+
+
+@pytest.mark.parametrize(("copies", "told"), [(0, False), (1, False), (2, True)])
+def test_copies_are_said_from_one_row_in_a_hundred(tmp_path, copies, told):
+    cells = [(i * 37 % 500) / 7 for i in range(150 - copies)]
+    path = tmp_path / "t.csv"
+    frame = pd.DataFrame({"it": cells, "class": [f"c{i % 2}" for i in range(len(cells))]})
+    pd.concat([frame, frame[:copies]]).to_csv(path, index=False)
+    assert any("are copies" in note for note in open_table(str(path), "class", {}).notes) == told
+
+
+@pytest.mark.parametrize(("classes", "columns"), [(8, 30), (9, 31)])
+def test_a_summary_names_eight_classes_and_thirty_columns_and_counts_the_rest(tmp_path, classes, columns):
+    path, out = tmp_path / "t.csv", Out(file=io.StringIO(), width=200, highlight=False, markup=False, emoji=False)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{j}": rng.normal(size=36) for j in range(columns)})
+    frame.assign(kind=[f"k{i % classes}" for i in range(36)]).to_csv(path, index=False)
+    say_table(out, open_table(str(path), "kind", {}))
+    said = out.file.getvalue()
+    assert f"36 rows, {columns} columns" in said
+    assert [f"k{i} " in said for i in range(classes)] == [True] * 8 + [False] * (classes - 8)
+    assert ("(9 in all)" in said) == (classes > 8)
+    assert [f"x{j} " in said for j in range(columns)] == [True] * 30 + [False] * (columns - 30)
+    assert ("and 1 more: 1 numeric" in said) == (columns > 30)
+    assert f"k0 {36 // classes + (36 % classes > 0)} ({(36 // classes + (36 % classes > 0)) / 36:.0%})" in said

@@ -92,6 +92,17 @@ def test_a_loss_is_a_value():
         loss.matrix[0, 0] = 1
 
 
+@pytest.mark.parametrize("reject", [False, True])
+@pytest.mark.parametrize("actions", [None, ["keep", "drop"], ["ham", "spam"]])
+@pytest.mark.parametrize("classes", [None, ["ham", "spam"]])
+def test_a_loss_is_said_in_full(classes, actions, reject):
+    loss = po.Loss(MATRIX, classes=classes, actions=actions)
+    loss = loss.with_reject(0.5) if reject else loss
+    assert eval(repr(loss), {"Loss": po.Loss}) == loss
+    assert ("actions=" in repr(loss)) == (actions is not None and actions != classes)
+    assert ("classes=" in repr(loss)) == (classes is not None)
+
+
 @pytest.mark.parametrize(
     ("classes", "label", "expected"),
     [

@@ -91,6 +91,11 @@ def test_pairs_reach_the_twin(q, seed, dtype):
     beta, v, twin_beta, twin_v = np.zeros(q), y.copy(), np.zeros(q), y.copy()
     steps, gap = margin.smo_block(K, low, high, beta, v, 1e-6, 10_000)
     reference.smo_block(K, low, high, twin_beta, twin_v, 1e-6, 10_000)
+    for most in (0, 1, 2):  # steps of the twin, each of which moves a pair
+        moved = np.zeros(q)
+        taken, left = reference.smo_block(K, low, high, moved, y.copy(), 1e-6, most)
+        assert taken == most or (taken < most and left <= 1e-6)
+        assert np.count_nonzero(moved) <= 2 * taken
     wide = K.astype(np.float64)
     assert gap <= 1e-6 or steps == 10_000
     assert_allclose(v, y - wide @ beta, atol=1e-9)

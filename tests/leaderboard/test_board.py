@@ -80,6 +80,12 @@ def test_text_has_every_model_and_every_reason():
     assert len({len(line) for line in lines[:3]}) == 1  # one column under the other
 
 
+@pytest.mark.parametrize("name", ["a", "a name that is longer than any score"])
+def test_columns_stand_under_their_heads_however_long_a_name_is(name):
+    lines = list(text_lines(Leaderboard((Row(name, "", None, folds={"log_loss": (0.5,)}),), "log_loss", 1, 9)))
+    assert lines == [f"{'model':{max(len(name), 5)}}  log loss", f"{name:{max(len(name), 5)}}     0.500"]
+
+
 def test_frame_and_json_say_the_same():
     found, frame = board(), board().frame()
     told = json.loads(found.to_json())

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import posteriori as po
+from posteriori.leaderboard import runner
 from posteriori.leaderboard.lane import hearing
 
 
@@ -112,3 +116,24 @@ def test_ctrl_c_ends_a_child_too():
     finally:
         signal.signal(signal.SIGALRM, before)
     assert time.monotonic() - start < 30
+
+
+class Counts(DummyClassifier):
+    """Says how many threads OpenMP would take."""
+
+    def fit(self, X, y, sample_weight=None):
+        threads = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"]
+        warnings.warn(f"threads {threads}", stacklevel=1)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(("little", "limit", "threads"), [(0, None, "2"), (0, 60, "1"), (1 << 20, None, "1")])
+def test_openmp_has_one_thread_in_a_child_and_for_a_small_table(monkeypatch, little, limit, threads):
+    """Its others are not there after a fork, and would be waited for in vain."""
+    if not any(pool["user_api"] == "openmp" for pool in threadpool_info()):
+        pytest.skip("scikit-learn was built without OpenMP")
+    monkeypatch.setattr(runner, "LITTLE", little)
+    with threadpool_limits(2, user_api="openmp"):
+        board = po.compare(*load_iris(return_X_y=True), {"counts": Counts()}, cv=2, time_limit=limit)
+    (note,) = board["counts"].notes
+    assert set(re.findall(r"\d", note.partition("]")[0])) == {threads}

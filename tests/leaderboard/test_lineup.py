@@ -7,6 +7,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
+from posteriori.decision.calibrated import Calibrated
+from posteriori.decision.on_points import OnPoints
 from posteriori.errors import BadParameter
 from posteriori.leaderboard import lineup as l
 from posteriori.leaderboard.lineup import Task, chosen, is_ours, lineup
@@ -81,3 +83,64 @@ def test_a_subclass_is_its_author_s():
     assert is_ours(po.TAN())
     assert not is_ours(Mine())
     assert not is_ours(LogisticRegression())
+
+
+TOLD = {
+    "boosting": {"categorical_features": [1]},
+    "knn": {"n_neighbors": "auto", "metric": "gower", "smoothing": 1 / 2},
+    "svc": {"probability": True},
+    "logistic": {"max_iter": 1000},
+    "tree": {"min_samples_leaf": 5},
+    "bagging": {"n_estimators": 30},
+    "forest": {"n_jobs": 1},  # of a small table
+    "mlp": {"hidden_layer_sizes": (32,), "max_iter": 500},
+}
+
+
+@pytest.mark.parametrize("name", list(lineup()))
+def test_models_run_as_they_come_but_for_what_is_told(name):
+    """A board compares what people would use: neither ours nor theirs is tuned."""
+    model = lineup()[name].make(task(classes=2))
+    while isinstance(model, OnPoints | Calibrated):
+        model = model.estimator
+    default = type(model)().get_params(deep=False)
+    told = {k: v for k, v in model.get_params(deep=False).items() if v != default[k]}
+    assert {k: v for k, v in told.items() if k not in ("random_state", "kinds")} == TOLD.get(name, {})
+
+
+def test_large_tables_are_run_as_such():
+    assert lineup()["forest"].make(task(n=5000)).estimator.n_jobs == 1
+    assert lineup()["forest"].make(task(n=5001)).estimator.n_jobs == -1
+    assert not lineup()["mlp"].make(task(n=999)).estimator.early_stopping
+    assert lineup()["mlp"].make(task(n=1000)).estimator.early_stopping
+    kinds = ("categorical", "numeric", "binary", "count")
+    boosting = lineup()["boosting"].make(task(kinds=kinds))
+    assert (boosting.view, boosting.estimator.categorical_features) == ("ordinal", [2, 3])  # after the numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "said"),
+    [
+        ("gaussian", {"kinds": ("numeric",) * 501, "n": 2000}, "501 columns make a covariance too large"),
+        ("gaussian", {"kinds": ("numeric",) * 50, "n": 100}, "more rows than 50 a class"),
+        ("tan", {"kinds": ("numeric",) * 501}, "501 columns make 125,250 pairs"),
+        ("a2de", {"kinds": ("numeric",) * 61}, "61 columns make too many triples"),
+        ("network", {"kinds": ("numeric",) * 101}, "the search over 101 columns is long"),
+        ("bagging", {"kinds": ("numeric",) * 2001}, "all 2,001 columns: left out above 2,000"),
+        ("knn", {"kinds": ("numeric",) * 21, "n": 10_000}, "each of 10,000 rows with all others in 21 columns"),
+        ("svc", {"n": 20_001, "kinds": ("numeric",)}, "left out above 20,000 training rows (here 20,001)"),
+        (
+            "tree",
+            {"n": 100_001, "kinds": ("numeric",) * 2000},
+            "200,002,000 cells to encode: left out above 200,000,000",
+        ),
+    ],
+)
+def test_at_the_border_a_model_runs_and_beyond_it_is_told_why_not(name, table, said):
+    assert said in left_out(**table)[name]
+    fewer = (
+        {**table, "kinds": table["kinds"][1:]}
+        if len(table["kinds"]) > 1 and name != "tree"
+        else {**table, "n": table["n"] - 1}
+    )
+    assert name not in left_out(**fewer)

@@ -94,6 +94,15 @@ def test_who_would_not_finish_goes_after_the_first_fold_but_one_of_ours_stays():
     assert alone.runners[0].status == "finished"
 
 
+@pytest.mark.parametrize(("limit", "slow"), [(None, "finished"), (60.0, "finished"), (24.0, "skipped")])
+def test_after_the_first_fold_those_go_on_for_whom_there_is_time(monkeypatch, limit, slow):
+    """The baseline runs without a share of its own: what it took is what others lack."""
+    found, _ = simulated(monkeypatch, {"quick": 1.0, "slow": 3.0, "baseline": 5.0}, 5, limit)
+    assert [r.status for r in found.runners] == ["finished", slow, "finished"]
+    if slow == "skipped":
+        assert found.runners[1].reason == "needs about 12 s more, past the time limit of 24 s"
+
+
 def test_a_race_cut_short_counts_whole_folds_alone():
     found = race({"a": po.NaiveBayes()}, k=4)
     found.run()

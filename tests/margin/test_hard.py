@@ -15,6 +15,8 @@ from scipy import sparse
 
 import posteriori as po
 from posteriori.errors import ModelError, NotSeparable, TableError
+from posteriori.kernels.reference import margin as reference
+from posteriori.margin import hard
 from posteriori.margin.gram import FunctionGram
 from posteriori.margin.platt import normalised
 
@@ -204,3 +206,22 @@ def test_no_answer_is_nan_whatever_the_units(seed, power, C, kind, is_sparse):
     except ModelError:
         return
     assert np.isfinite(answer).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e-3])
+def test_an_interior_point_is_as_good_as_pairs_after_few_steps(monkeypatch, seed, size):
+    """Newton's steps are few, as each costs the factor of a matrix."""
+    random = np.random.default_rng(seed)
+    x, y = random.normal(size=(40, 2)), np.where(random.random(40) < 0.5, 1.0, -1.0)
+    K, p, factors = size * np.exp(-9 * ((x[:, None] - x) ** 2).sum(axis=-1)), y + 0.1 * random.normal(size=40), []
+    own = hard.cho_factor
+    monkeypatch.setattr(hard, "cho_factor", lambda *a, **k: (factors.append(1), own(*a, **k))[1])
+    beta = hard.interior(K, p, y)
+    assert (y * beta >= 0).all()
+    assert abs(beta.sum()) <= 1e-12 * np.abs(beta).sum()
+    assert len(factors) <= 15
+    best = np.zeros(40)
+    reference.smo_block(K, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0), best, p.copy(), 1e-9, 100_000)
+    value, least = (0.5 * b @ K @ b - p @ b for b in (beta, best))
+    assert value == pytest.approx(least, rel=1e-5)

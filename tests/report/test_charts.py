@@ -148,8 +148,9 @@ def facts(**more):
     return SimpleNamespace(**({"table": None, "grid": None, "labels": (), "dates": False} | more))
 
 
-def test_spread_of_numbers_is_steps_as_high_as_the_shares():
-    table = np.array([[0.5, 0.0, 9.0], [0.25, 1.0, 9.0], [0.25, 0.0, 9.0]])
+@pytest.mark.parametrize("most", [1.0, 0.03])
+def test_spread_of_numbers_is_steps_as_high_as_the_shares(most):
+    table = most * np.array([[0.5, 0.0, 9.0], [0.25, 1.0, 9.0], [0.25, 0.0, 9.0]])
     seen = Seen(charts.spread_chart(facts(table=table, grid=np.array([0.0, 10.0, 20.0, 30.0])), [0, 1]))
     seen.everything_is_inside()
     seen.no_text_on_another()
@@ -163,7 +164,7 @@ def test_spread_of_numbers_is_steps_as_high_as_the_shares():
         flat = path[1:-1]
         assert [x for x, _ in flat[1::2]] == pytest.approx([left + third, left + 2 * third, right], abs=0.06)
         top = min(y for _, y in seen.paths("line s1")[0])
-        assert [foot - y for _, y in flat[::2]] == pytest.approx((foot - top) * table[:, k], abs=0.2)
+        assert [foot - y for _, y in flat[::2]] == pytest.approx((foot - top) * table[:, k] / most, abs=0.2)
     assert not seen.paths("line s2")
     assert 5 <= top <= 20
     assert [t.said for t in seen.texts("tick")] == ["0", "10", "20", "30"]

@@ -132,3 +132,13 @@ def test_lonely_boxes_fill_their_rows(widths):
     ends = [max(x + widths[i] / 2 for x, i in row) for row in rows.values()]
     assert found.width == pytest.approx(max(ends, default=0.0))
     assert found.height == pytest.approx(len(rows) * 20 + max(len(rows) - 1, 0) * drawing.GAP_X)
+
+
+def test_a_chain_below_one_of_two_parents_hangs_straight_down():
+    """However many layers: a sweep moves them all, one after another."""
+    long = 3 * drawing.MOST_SWEEPS
+    edges = [(0, 2), (0, 3), (1, 4), *((i, i + 1) for i in range(4, long))]
+    found = layered(long + 1, edges, [40.0] * (long + 1), [20.0] * (long + 1))
+    chain = [found.centres[i][0] for i in (1, *range(4, long + 1))]
+    assert max(chain) - min(chain) < 1.0
+    assert found.centres[0][0] < chain[0]

@@ -226,7 +226,9 @@ def test_a_nomogram_is_drawn_to_scale(wide, seed):
 
 
 def _sums(seen, found, strong):
-    """The ruler of sums and the one of probabilities say the same."""
+    """The ruler of sums and the one of probabilities say the same, and each has its name beside or above it."""
+    for t, line in zip([t for t in seen.texts("name") if "strong" in t.style][-2:], strong[-2:]):
+        assert line[0][1] - 30 < t.y < line[0][1] + 10
     (left, y_sum), (right, _) = strong[-2]
     y_share = strong[-1][0][1]
     sums = [t for t in seen.texts("tick") if y_sum - 12 < t.y < y_sum]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,6 +85,24 @@ def test_every_role_is_what_the_rows_have(seed, how, jobs):
     assert {found.rows.dtype.kind, found.cells.table.dtype.kind, found.words.table.dtype.kind} == {
         "i" if whole else "f"
     }
+
+
+@given(seeds, st.sets(st.sampled_from(list(KINDS)), min_size=1))
+def test_shares_are_the_sum_of_rows_that_weigh_so_much_in_each_class(seed, names):
+    """Whichever columns there are; no range is known of shares, since nobody forgets a part of a row."""
+    X, y = rows(seed)
+    w = np.random.default_rng(seed).dirichlet(np.ones(3), len(y))
+    kinds = {name: kind for name, kind in KINDS.items() if name in names}
+    roles = tuple(role for name, role in zip(KINDS, ROLES) if name in names)
+    frame = open_frame({name: X[name] for name in kinds})
+    values = {name: tuple("abc") for name in names & {"word"}}
+    found = collect(frame, schema(kinds, **values), roles, y, w)
+    apart = [collect(frame, schema(kinds, **values), roles, np.full_like(y, k), w[:, k].copy()) for k in range(3)]
+    for part in ("rows", "cells.table", "moments.n", "moments.mean", "moments.m2"):
+        got, *each = (operator.attrgetter(part)(s) for s in (found, *apart))
+        axis = 0 if part == "rows" or part.startswith("moments") else 1
+        assert got == pytest.approx(np.stack([e.take(k, axis) for k, e in enumerate(each)], axis)), part
+    assert found.moments.span is None
 
 
 @given(seeds, st.booleans(), st.booleans())

@@ -14,7 +14,7 @@ import posteriori as po
 from posteriori.errors import NotLearned, StatisticsError
 from posteriori.kernels import naive
 from posteriori.statistics import CoMoments, Moments
-from posteriori.statistics.moments import comoments, take_away
+from posteriori.statistics.moments import comoments, left_in, take_away
 
 RUNS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 1500
 
@@ -156,3 +156,12 @@ def test_a_row_that_counts_twice_is_two_rows():
     doubled = once.scaled(2.0)
     for name in ("n", "mean", "m2", "largest"):
         np.testing.assert_allclose(getattr(doubled, name), getattr(twice, name))
+
+
+def test_where_no_span_is_known_one_row_that_stays_has_no_spread():
+    n, m2 = np.array([[0.5, 1.0, 1.0, 2.0, 10.0]]), np.array([[9.0, 1e-9, 9.0, 9.0, 9.0]])
+    zero = np.zeros_like(n)
+    span, alone, never = left_in(None, None, n, zero, m2, zero, np.full_like(n, 1e-6))
+    assert span is None
+    assert alone.tolist() == [[False, True, True, False, False]]
+    assert never.tolist() == [[False, False, True, False, False]]

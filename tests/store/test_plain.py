@@ -85,7 +85,13 @@ def test_what_is_no_plain_value_has_no_tag():
         ("RandomState", [[0] * 624, 625, 0, 0.0]),
         ("Generator", ["PCG64", 1, 2, 0, 0]),
         ("Generator", ["os.system", 1, 1, 0, 0]),
-        ("Generator", ["PCG64", 1, 1, 0, 2**32]),
+        ("RandomState", [[0] * 624, -1, 0, 0.0]),
+        ("RandomState", [[0] * 624, 1.0, 0, 0.0]),
+        ("RandomState", [[0] * 624, 0, 2, 0.0]),
+        *(("Generator", ["PCG64", number, 1, 0, 0]) for number in (-1, 2**128, 1.0, True)),
+        *(("Generator", ["PCG64", 1, step, 0, 0]) for step in (-1, 2**128 + 1, 1.0, 2)),
+        *(("Generator", ["PCG64", 1, 1, 0, last]) for last in (-1, 2**32, 1.0)),
+        ("Generator", ["PCG64", 1, 1, 2, 0]),
     ],
 )
 def test_no_other_value_can_be_asked_for(tag, of):
@@ -99,3 +105,10 @@ def test_a_plain_value_has_one_field():
     assert set(PLAIN) >= {"date", "Decimal", "Generator"}
     assert read_plain("date", {"of": "2024-02-29"}) == datetime.date(2024, 2, 29)
     assert read_plain("Fraction", {"of": [1, 3]}) == fractions.Fraction(1, 3)
+
+
+@pytest.mark.parametrize(("number", "step", "last"), [(0, 1, 0), (2**128 - 1, 2**128 - 1, 2**32 - 1)])
+def test_a_stream_may_stand_at_either_end(number, step, last):
+    read_plain("Generator", {"of": ["PCG64", number, step, 1, last]}).random()
+    read_plain("RandomState", {"of": [[7] * 624, 624, 1, 0.5]}).random_sample()
+    read_plain("RandomState", {"of": [[7] * 624, 0, 0, 0.0]}).random_sample()

@@ -91,10 +91,12 @@ def test_it_ends_where_no_single_step_gains(seed, most, ruled):
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 300), st.permutations(range(4)), st.sampled_from([1, 3]))
-def test_in_an_order_each_takes_the_best_before_it(seed, order, most):
+@given(st.integers(0, 300), st.permutations(range(4)), st.sampled_from([1, 3]), st.booleans())
+def test_in_an_order_each_takes_the_best_before_it(seed, order, most, ruled):
     scored = table(seed)
-    found, steps = by_order(scored, rules(most=most), order, Watch(None, None))
+    required = [(order[0], order[3])] if ruled else []
+    found, steps = by_order(scored, rules(most=most, required=required), order, Watch(None, None))
+    assert {*required} <= {*found}
     place = {v: i for i, v in enumerate(order)}
     assert all(place[u] < place[v] for u, v in found)
     for v in order:
@@ -104,7 +106,7 @@ def test_in_an_order_each_takes_the_best_before_it(seed, order, most):
             for u in order[: place[v]]:
                 if u not in own:
                     assert scored.family(v, sorted([*own, u])) <= scored.family(v, own) + 1e-7
-    total = score_of(scored, [])
+    total = score_of(scored, required)
     for step in steps:
         total += step.gain
         assert step.gain > 0

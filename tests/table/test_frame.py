@@ -80,3 +80,11 @@ def test_rows_of_a_view_of_strings_can_be_taken():
 def test_a_cell_that_is_no_cell_is_named_by_its_column(model, cells):
     with pytest.raises(TableError, match="column 'odd'"):
         model.fit({"odd": cells, "plain": [1.0, 2.0, 3.0]}, [0, 1, 0])
+
+
+def test_a_masked_cell_is_a_missing_one():
+    cells = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
+    frame = open_frame(cells)
+    np.testing.assert_array_equal(frame.matrix, [[1.0, np.nan], [3.0, 4.0]])
+    whole = open_frame(np.ma.masked_array([["a", "b"]], mask=False))
+    assert whole.matrix.tolist() == [["a", "b"]]

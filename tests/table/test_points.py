@@ -123,6 +123,15 @@ def test_no_rows_or_columns_are_refused(empty):
     assert isinstance(caught.value, TableError) or isinstance(empty, np.ndarray)
 
 
+@pytest.mark.parametrize("reset", [True, False])
+@pytest.mark.parametrize(("shape", "said"), [((3, 2, 2), "dim 3"), ((2,), "1D array"), ((), "scalar array")])
+def test_points_lie_in_a_matrix(shape, said, reset):
+    model = Model()
+    read_points(model, X, NEAR, reset=True)
+    with pytest.raises(ValueError, match=said):
+        read_points(model, np.ones(shape), NEAR, reset=reset)
+
+
 @pytest.mark.parametrize("Model", [po.GaussianNB, po.GaussianBayes, po.CategoricalNB, po.BernoulliNB, po.MultinomialNB])
 @pytest.mark.parametrize("X", [[["u", 1], ["v", 2]], {"b": ["u", "v"], "a": [1, 2]}])
 def test_a_word_given_to_a_matrix_is_named_with_the_way_out(Model, X):

@@ -1,4 +1,4 @@
-"""Poisson counts: every view of the model follows from the rates."""
+"""Widths of normals by their formulas; Poisson counts: every view of the model follows from the rates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import pytest
 from scipy.stats import poisson
 
 import posteriori as po
+from posteriori.bayes.densities.gaussian import Gaussian
 from posteriori.errors import BadValue
+from posteriori.kernels import naive
+from posteriori.statistics import Moments
 
 Y = np.array([0, 0, 0, 1, 1])
 
@@ -60,3 +63,42 @@ def test_a_normal_without_a_spread_has_no_information():
     density.variance = np.array([[1.0, np.inf], [1.0, 1.0]])
     with pytest.raises(BadValue, match="column 'x1' has no normal density"):
         density.information(np.array([0.5, 0.5]))
+
+
+def moments(x, y, n_classes):
+    return Moments.of(*naive.class_moments(x, y.astype(np.uint8), n_classes))
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("inferred", [False, True])
+def test_widths_are_the_formulas(inferred, ddof):
+    """σ² = max(M2/n, ν s²/(n + ν)), s² within the classes and a share of what parts them; where classes are inferred
+    (M2 + ν s²/K^(2/d))/(n + ν), s² of the whole column. A class without rows has the column's own."""
+    rng = np.random.default_rng(ddof)
+    y = np.repeat([0, 1, 2], [7, 4, 2])
+    x = rng.normal(size=(13, 2)) * [1.0, 30.0] + 5 * y[:, None]
+    x[y == 2] = [3.0, 4.0]  # of one value
+    found = Gaussian([0, 1], ["a", "b"], moments(x, y, 4), 0.01, ddof, inferred)
+    n = np.array([7, 4, 2, 0])[:, None]
+    means = np.array([x[y == k].mean(axis=0) if k < 3 else x.mean(axis=0) for k in range(4)])
+    m2 = np.array([((x[y == k] - means[k]) ** 2).sum(axis=0) for k in range(4)])
+    assert found.mean == pytest.approx(means)
+    if inferred:
+        usual = x.var(axis=0) / 4 ** (2 / 2)
+        wanted = (m2 + usual) / np.maximum(n + 1 - ddof, 1)
+        prior = -0.5 * (np.log(wanted) + usual / wanted).sum()
+    else:
+        within = m2.sum(axis=0) / 13
+        usual = within + 0.01 * (x.var(axis=0) - within)
+        own = np.where(n > 0, m2 / np.maximum(n - ddof, 1), x.var(axis=0, ddof=ddof))
+        wanted, prior = np.maximum(own, usual / (n + 1)), 0.0
+    assert found.variance == pytest.approx(wanted)
+    assert found.log_prior == pytest.approx(prior)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, -200.0])
+@pytest.mark.parametrize("inferred", [False, True])
+def test_a_constant_column_is_as_wide_as_its_size_in_every_class(value, inferred):
+    x, y = np.full((6, 1), value), np.array([0, 0, 0, 0, 1, 1])
+    found = Gaussian([0], ["a"], moments(x, y, 2), 0.02, 0, inferred)
+    assert found.variance == pytest.approx(np.full((2, 1), 0.02 * max(value**2, 1.0)))

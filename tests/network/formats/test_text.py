@@ -150,6 +150,8 @@ def test_states_become_text_or_are_refused(tmp_path: pathlib.Path) -> None:
         ("bif", "variable a", "decision a", "expected 'network', 'variable' or 'probability', found 'decision'"),
         ("net", "(0.25 0.75)", "(0.25 0.75 0.1)", r"expected '\)' or ';' after 2 values, found '0.1'"),
         ("net", "(0.25 0.75)", "(0.25)", "needs 2 = 2 numbers, found 1"),
+        ("net", "(0.25 0.75)", "(0.25 0.75))", r"expected a value or ';', found '\)'"),
+        ("net", "(0.25 0.75)", "0.25) (0.75", r"expected a value or ';', found '\)'"),
         ("net", "(0.25 0.75)", "(0.25 x)", "expected a probability, found 'x'"),
         ("net", "data = (0.25 0.75);", "", "the potential of 'a' has no data"),
         ("net", "data = (0.25 0.75);", "model_nodes = ();", "found an expression"),
