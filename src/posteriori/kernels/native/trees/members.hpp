@@ -17,6 +17,9 @@ namespace posteriori {
 constexpr int CANDIDATES = 64, FEWEST_CANDIDATES = 8;  // columns before it that a column looks at, drawn where there are more,
 constexpr int LOOKS = CANDIDATES * 256;               // and fewer where there are very many: so many looks in all
 constexpr std::uint16_t NONE = 0xffff;  // no value of the member's
+constexpr int RUNGS = 13;               // concentrations ¼ … 1024
+
+inline double concentration(int rung) { return 0.25 * static_cast<double>(1 << rung); }
 
 // What a member has counted. `cells` are, column after column: the rungs r of its ladder, c = ¼ 2^r, four bits each; the k of gaps
 // and that of counts (`bits.hpp`); and of each cell of n[parent 1][parent 2][x][y] that rows have, in their order, how many cells
