@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "src" / "posteriori"
 KEPT = ROOT / "build" / "mutants"
 LISTS = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text())
-READERS = ("tests/laws/test_defaults.py", "tests/laws/test_values.py")  # of declarations, which they do not run
+READERS = tuple(f"tests/laws/test_{name}.py" for name in ("defaults", "numbers", "values"))  # of what is not run
 ENOUGH = 20.0  # seconds of tests; who outlives them lives
 QUIET = ["-q", "-p", "no:xdist", f"--rootdir={ROOT}", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 
@@ -49,7 +49,8 @@ SWAPPED = {
     "+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=",
 }  # fmt: skip
 ONLY_TIME = re.compile(  # lines that decide when a result comes, not which (no result depends on threads: a law)
-    r"\b(n_threads|one_thread)\(|strict=True"
+    r"\b(n_threads|one_thread)\(|strict=True|\blru_cache\(maxsize="
+    r"|\bmax\(1, (AT_ONCE|BLOCK|CELLS|CHUNK_CELLS|MOST_CELLS|NEAR|PATIENCE) //"  # of a block
     r"|^(AT_ONCE|BATCH|BLOCK|CHUNK_CELLS|ROWS|SLICE|SMALL|FEW\w*|SHORT|LOOKED_UP|WORTH_A_THREAD|LITTLE) = "
 )
 UNKNOWN = re.compile(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import operator
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from sklearn.utils._param_validation import Interval
@@ -313,44 +314,92 @@ DEFAULTS = {
     ),
 }
 
-# functions and methods: those that are a number, a name or a truth value
+# functions and methods: those that are a number, a name, a truth value or nothing at all, where each is written
 OF_CALLS = {
+    "A2DE.explain": dict(fixed=(), changes=3),
+    "A2DE.sample": dict(n=1),
+    "BayesNet": dict(name="unknown"),
     "BayesNet.d_separated": dict(given=()),
-    "BayesNet.fit": dict(smoothing=1.0),
-    "BayesNet.fit_em": dict(smoothing=1.0, tol=1e-8, max_iter=200),
-    "BayesNet.from_counts": dict(smoothing=1.0),
+    "BayesNet.fit": dict(smoothing=1.0, name="unknown"),
+    "BayesNet.fit_em": dict(smoothing=1.0, name="unknown", tol=1e-8, max_iter=200),
+    "BayesNet.from_counts": dict(smoothing=1.0, name="unknown"),
     "BayesNet.gibbs": dict(draws=5000, burn_in=1000, thin=1, chains=4),
     "BayesNet.likelihood_weighting": dict(draws=20_000),
     "BayesNet.sampled_bayes_risk": dict(draws=10_000),
     "BayesNet.smoothed": dict(smoothing=1.0),
+    "BayesNetClassifier.sample": dict(n=1),
+    "BayesTree.plot": dict(max_depth=4),
+    "Dag": dict(edges=()),
+    "Dag.connecting_path": dict(given=()),
+    "Dag.d_separated": dict(given=()),
+    "GaussianBayes.sample": dict(n=1),
+    "GaussianMixture.plot": dict(columns=(0, 1)),
+    "GaussianMixture.sample": dict(n_samples=1),
     "HybridNet.fit": dict(smoothing=1.0),
     "KDTree": dict(metric="euclidean", p=2.0, leaf_size="auto"),
     "KDTree.plot": dict(k=1),
     "KDTree.query": dict(k=1, return_distance=True),
     "KDTree.query_radius": dict(return_distance=False),
     "KDTree.seen": dict(k=10),
+    "KMeans.plot": dict(columns=(0, 1)),
     "KNeighborsClassifier.kneighbors": dict(return_distance=True),
-    "KNeighborsRegressor.kneighbors_graph": dict(mode="connectivity"),
+    "KNeighborsClassifier.kneighbors_graph": dict(mode="connectivity"),
+    "LatentClass.sample": dict(n_samples=1),
     "Loss": dict(reject=False),
     "Loss.over": dict(absent=False),
+    "MixtureBayes.sample": dict(n=1),
     "NaiveBayes.credible_intervals": dict(level=0.95),
     "NaiveBayes.sample": dict(n=1),
-    "GaussianBayes.sample": dict(n=1),
-    "TAN.sample": dict(n=1),
+    "Schema": dict(classes=(), notes=()),
+    "Schema.declare": dict(classes=()),
     "arc_confidence": dict(n=200, progress=False),
+    "calibration_error": dict(classwise=False, bins=15),
+    "compare": dict(seed=0),
     "cross_validate": dict(folds=5, smoothing=1.0, random_state=0),
+    "expectation_maximization": dict(hard=False, tol=1e-6, max_iter=200, decay=0.7),
     "learn_structure": dict(
-        score="bic", method="hill-climb", tabu=0, restarts=0, test="g2", alpha=0.05, ess=1.0, progress=False
+        score="bic",
+        method="hill-climb",
+        required=(),
+        forbidden=(),
+        tabu=0,
+        restarts=0,
+        test="g2",
+        alpha=0.05,
+        ess=1.0,
+        progress=False,
     ),
-    "read": dict(encoding=None, missing=None, decimal=None, header=None, format=None),
-    "structural_em": dict(score="bic", smoothing=1.0, draws=20, max_iter=20),
+    "reliability": dict(bins=15),
+    "sql": dict(dialect="duckdb"),
+    "structural_em": dict(score="bic", required=(), forbidden=(), smoothing=1.0, draws=20, max_iter=20),
+    "write_report": dict(with_rows=False, warnings=(), notes=(), seed=0),
 }
 
 
-@pytest.mark.parametrize("name", OF_CALLS)
-def test_defaults_of_calls(name: str) -> None:
-    found = inspect.signature(operator.attrgetter(name)(po)).parameters
-    assert {key: found[key].default for key in OF_CALLS[name]} == OF_CALLS[name]
+def calls() -> Iterator[tuple[str, Any]]:
+    """Public functions, classes that are no models, and methods, each where it is met first."""
+    met = set()
+    for name in sorted(po._HOME):
+        found = getattr(po, name)
+        if inspect.isfunction(found) or (inspect.isclass(found) and name not in DEFAULTS):
+            yield name, found
+        for key in sorted(dir(found)) if inspect.isclass(found) else ():
+            method = inspect.getattr_static(found, key)
+            method = getattr(method, "__func__", method)
+            ours = inspect.isfunction(method) and method.__module__.startswith("posteriori.")
+            if ours and not key.startswith("_") and method not in met:
+                met.add(method)
+                yield f"{name}.{key}", method
+
+
+def test_defaults_of_calls() -> None:
+    found = {}
+    for name, call in calls():
+        parameters = inspect.signature(call).parameters.items()
+        found[name] = {
+            key: p.default for key, p in parameters if isinstance(p.default, bool | int | float | str | tuple)
+        }
+    assert {name: told for name, told in found.items() if told} == OF_CALLS
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
