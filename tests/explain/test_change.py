@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.explain import change as search
 
 
 def fewest(model, row, values):
@@ -237,3 +238,20 @@ def test_spans_of_time_are_no_dates():
     X = pd.DataFrame({"span": pd.to_timedelta(np.arange(40) % 20, unit="D"), "x": np.arange(40.0)})
     why = po.NaiveBayes().fit(X, np.arange(40) % 20 > 9).explain(X.iloc[[3]])
     assert {p.column: p.value for p in why.parts}["span"] == 3.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_many_numbers_the_nearest_are_looked_at_closely(monkeypatch, seed):
+    """Which they are hangs on no unit, and the least change is the one among all of them."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(200) % 2
+    apart, unit = rng.permutation([3.0, 4.0, 5.5, 7.5, 10.0, 14.0]), 10.0 ** rng.integers(-3, 4, 6)
+    X = (rng.normal(size=(200, 6)) + apart * y[:, None]) * unit + 7
+    model = po.NaiveBayes(density="gaussian").fit(X, y)
+    row = (0.45 * apart * unit + 7)[None]
+    (least, *_) = model.explain(row).changes
+    monkeypatch.setattr(search, "MANY", 2)
+    monkeypatch.setattr(search, "FEW", 1)
+    (found, *others) = model.explain(row).changes
+    assert found == least
+    assert len(others) == 0

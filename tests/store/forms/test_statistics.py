@@ -19,6 +19,7 @@ from posteriori.statistics.moments import CoMoments, Moments
 from posteriori.statistics.sample import Sample
 from posteriori.statistics.span import Span
 from posteriori.store.forms import form_of
+from posteriori.store.forms.statistics import _holds
 
 from .refusals import judged
 
@@ -38,6 +39,27 @@ def test_a_histogram_has_values_that_rise_and_were_counted(change, said):
     assert np.array_equal(form.make(form.take(HISTOGRAM)).table, HISTOGRAM.table)
     with pytest.raises(ModelFileError, match=said):
         form.make(form.take(dataclasses.replace(HISTOGRAM, **change)))
+
+
+@pytest.mark.parametrize("whole", [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize(
+    ("numbers", "often", "holds"),
+    [
+        ([1.5, 3.0], [[1, 1], [1, 0]], True),
+        ([1.5, np.nan], [[1, 1], [9, 9]], True),  # a missing cell is in no histogram
+        ([1.5], [[2, 0]], None),  # oftener than it was counted: told where nothing is rounded
+        ([2.5], [[1, 0]], False),
+        ([1.0], [[1, 0]], False),  # below all
+        ([4.0], [[1, 0]], False),
+    ],
+)
+def test_a_sample_is_of_rows_that_the_histogram_counts(numbers, often, holds, whole):
+    histogram = Histogram.of([1.5, 2.0, 1.5, 3.0], [0, 1, 1, 0], 2, None if whole[0] else [1.0, 0.5, 1.0, 1.0])
+    table = np.array(often, dtype=np.int64 if whole[1] else np.float64)
+    cells = np.array(numbers).view(np.uint64)
+    assert _holds(histogram, cells, table) == (holds if holds is not None else whole != (True, True))
+    assert _holds(Histogram.zero(2), cells[np.isnan(numbers)], table[np.isnan(numbers)])
+    assert not _holds(Histogram.zero(2), cells, table)
 
 
 def test_a_value_that_was_counted_in_no_class_is_refused_by_the_kernel_too():
