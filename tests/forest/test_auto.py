@@ -136,9 +136,71 @@ def test_a_kernel_looks_at_the_clock(monkeypatch):
     X = rng.normal(size=(700, 2))
     y = (np.square(X).sum(axis=1) < 1.4).astype(int)
     assert len(small().fit(X, y).grown_.landmarks.at) == 700
-    monkeypatch.setattr(growing.Growing, "_affordable", lambda self, each, most, i: min(most, 1 if most == 2 else most))
+    monkeypatch.setattr(growing.Growing, "_left", lambda self: 1e-9)
     hurried = small().fit(X, y)
     assert len(hurried.grown_.landmarks.at) == 256
+
+
+@pytest.mark.parametrize(("affordable", "rounds"), [(1, 10), (10, 10), (25, 25)])
+def test_boosting_has_its_share_of_the_time(affordable, rounds, monkeypatch):
+    """It would else take all that is left, and have nothing to show for it."""
+    X, y = mixed(400)
+    plain = growing.Growing._affordable
+    of_boosting = growing.PARTS.index("boosted")
+    monkeypatch.setattr(
+        growing.Growing,
+        "_affordable",
+        lambda self, each, most, i: affordable if i == of_boosting else plain(self, each, most, i),
+    )
+    model = small(time_limit=1e6).fit(X, y)
+    assert len(model.grown_.rounds.losses) == 1 + -(-rounds // 10)
+    assert {row.part: row.note for row in model.parts_}["boosted"] == ""
+
+
+def test_rounds_that_outlast_the_time_leave_the_first_ones(monkeypatch):
+    X, y = mixed(400)
+
+    def grow(*given, how, **options):
+        if how.rounds > how.every:
+            raise growing.LeftOut("the time was over")
+        return plain(*given, how=how, **options)
+
+    plain = growing.grow_rounds
+    monkeypatch.setattr(growing, "grow_rounds", grow)
+    model = small(time_limit=1e6).fit(X, y)
+    assert len(model.grown_.rounds.losses) == 2
+
+
+def test_weights_that_are_all_alike_are_none_to_the_noise():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] > 0).astype(int)
+    for trees in (1, 3, 20):
+        plain, alike = (
+            po.AutoBayes(trees, trees, random_state=0).fit(X, y, w).noise_ for w in (None, np.full(200, 5.0))
+        )
+        assert alike == pytest.approx(plain, rel=0.3)
+    heavy = np.where(np.arange(200) < 10, 1000.0, 1.0)
+    assert po.AutoBayes(20, 10, random_state=0).fit(X, y, heavy).noise_ < 0.05
+
+
+def test_weights_of_many_decades():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] > 0).astype(int)
+    w = np.where(np.arange(200) < 20, 1e25, 1e-300)
+    p = small().fit(X, y, sample_weight=w).predict_proba(X)
+    assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_a_file_whose_parts_stand_in_another_order(tmp_path):
+    """So files were written in which the kernel came third."""
+    X, y = mixed()
+    model = small().fit(X, y)
+    asked = model.predict_proba(X)
+    model.parts_ = tuple(sorted(model.parts_, key=lambda row: row.part))
+    po.save(model, tmp_path / "model.posteriori")
+    assert_array_equal(po.load(tmp_path / "model.posteriori").predict_proba(X), asked)
 
 
 def test_a_column_without_cells_comes_back_from_its_file(tmp_path):

@@ -56,6 +56,11 @@ def test_balanced_says_which_class_weighs_too_little():
         row_weights([1e-300, 1e300, 1e-300, 1e200], "balanced", classes, codes)
 
 
+def test_balanced_holds_up_to_the_largest_weights():
+    found = class_weights("balanced", np.array(["a", "b"]), np.array([0, 1]), np.array([9e307, 8e307]))
+    np.testing.assert_allclose(found, [17 / 18, 17 / 16])
+
+
 def test_balanced_counts_only_classes_that_weigh_something():
     classes, codes = np.array([0, 1, 2]), np.array([0, 0, 1, 2])
     w = np.array([1.0, 1.0, 4.0, 0.0])

@@ -34,11 +34,11 @@ class AutoBayes(GrownClassifier):
 
     The exponents u are fitted on what each part says of rows that it has not seen: out of bag, or out of fold. A part of
     exponent 0 is not kept. `parts_` shows them all. ε is the share of rows whose class nothing foretells (written down
-    wrong, say), in the mean over what these rows leave possible: about 1/n where parts that are sure are never wrong.
+    wrong, say), in the mean over what these rows leave possible: about 1/n where the pool is sure and never wrong.
 
-    What cannot help is left out early: of the members six are grown first, and no others if the pool gives these an
-    exponent below 0.02. Of more than 1,024 rows the same holds for a kernel of 256, and 1,024 are asked where these have
-    lowered the loss by a hundredth; no kernel is made where the other parts leave less than .001 nats a row. Linear models
+    What cannot help is left out early: of the members six are grown first, and there are none if the pool gives these an
+    exponent below 0.02. Of more than 1,024 rows so it is with a kernel of 256, and 1,024 are asked where these have lowered
+    the loss by a hundredth; no kernel is made where the other parts leave less than .001 nats a row. Linear models
     learn from at most 4,000 rows in each fold; they are left out where rows × coordinates × classes is above 2²⁸, members
     where rows × columns² is above 2³¹, boosted trees where values of all columns (bins, of numbers) × classes are more than
     2¹⁸, and each where it would not fit into memory. A column of names has coordinates for its 250 commonest values, the
@@ -52,7 +52,7 @@ class AutoBayes(GrownClassifier):
     ----------
     n_trees, n_members : int
     time_limit : float or None
-        Seconds for `fit`, about: fewer trees and members are grown, and parts that come after the end are left out.
+        Seconds for `fit`, about: fewer trees, rounds, members and landmarks are made; parts after the end are left out.
     random_state : int, Generator, RandomState or None
     progress : callable or None
         Called now and then with how much is done, and how much there is; what it raises ends `fit`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from .parts import grown_members, grown_trees, mean_loss, member_tables, said_by
 from .points import learn_points
 from .pool import class_shares, expected_noise, fit_exponents, fit_noisy, pooled
 from .pooled import Pool, PoolPart
-from .rounds import grow_rounds
+from .rounds import Rounds, grow_rounds
 
 PARTS = ("trees", "linear", "boosted", "members", "kernel")  # the dearest comes last: it is made where it is worth it
 OTHERS = 10  # units of progress of a part that does not tell
@@ -33,7 +34,8 @@ FIRST, IDLE = 6, 0.02  # members that are looked at first, and the exponent belo
 SAMPLE = 5000  # rows, at most twice as many, whose variances are the width of a kernel
 WIDTHS = (2.0, 0.5)  # of a kernel, in mean squares of the distance between two rows
 FEW = 256  # landmarks that choose one of them
-SURE, WORTH = 1e-3, 0.01  # nats a row that leave a kernel nothing to gain; what few landmarks gain where more are asked
+SURE = 1e-3  # nats a row of the other parts that leave a kernel nothing to gain
+WORTH = 0.01  # the share of the loss that few landmarks take away where more are asked
 STRETCH = 4.0  # of a kernel's coordinates, so that the ridges of linear models go from 4 to 1/1024 of its own measure
 MOST_WORK = 1 << 28  # rows × coordinates × classes of a linear model
 MOST_BINS = 1 << 18  # values of all columns × classes that a node of a boosted tree sums over
@@ -124,10 +126,10 @@ class Growing:
         return parts, prior, y[out], w, out
 
     def _tried(self, said: dict[str, Floats]) -> tuple[Floats, float]:
-        """(The exponents of a pool of these, its log loss)."""
+        """(The exponents of these in a pool, its log loss)."""
         parts, prior, y, w, _ = self._seen_by_none(said)
         u = fit_exponents(parts, prior, y, w, self.n_jobs)
-        return u, mean_loss(pooled(parts, prior, u, self.n_jobs), y, w)
+        return u[:-1], mean_loss(pooled(parts, prior, u, self.n_jobs), y, w)
 
     def _trees(self, rng: np.random.Generator, i: int) -> Floats:
         rest = 40.0 * self.codes.n * self.K
@@ -164,7 +166,7 @@ class Growing:
         members = grown(seeds[:first], self._heard)
         count = self._affordable((time.perf_counter() - start) / first, self.n_members, i)
         if first < self.n_members:
-            u = self._tried({**self.said, "members": said(members)})[0][-2]
+            (*_, u), _ = self._tried({**self.said, "members": said(members)})
             if u < IDLE:
                 raise LeftOut(f"{first} of them have the exponent {u:.3f}")
         if count > first:
@@ -188,20 +190,33 @@ class Growing:
         how, bins = Boosting(depth=0), sum(self.codes.sizes)
         if bins * self.K > MOST_BINS:
             raise LeftOut(f"{bins:,} values of all columns × {self.K:,} classes")
-        try:
-            self.made["rounds"], said = grow_rounds(
+
+        def grown(rounds: int) -> tuple[Rounds, Floats]:
+            return grow_rounds(
                 self.codes,
                 self.y,
                 self.K,
                 self.weights,
-                rng,
-                how=how,
+                np.random.default_rng(self.seeds[i]),
+                how=replace(how, rounds=rounds),
                 max_memory=self.max_memory,
                 n_jobs=self.n_jobs,
                 tell=lambda done: self._heard(OTHERS * done // how.rounds),
             )
+
+        try:
+            if self.time_limit is None:
+                made = grown(how.rounds)
+            else:
+                start = time.perf_counter()
+                made = grown(how.every)
+                count = self._affordable((time.perf_counter() - start) / how.every, how.rounds, i)
+                if count > how.every:
+                    with contextlib.suppress(LeftOut):  # the first ones stay
+                        made = grown(count)
         except MemoryBudgetError as error:
             raise LeftOut(str(error)) from None
+        self.made["rounds"], said = made
         return said
 
     def _kernel(self, rng: np.random.Generator, i: int) -> Floats:
@@ -229,14 +244,14 @@ class Growing:
         start = time.perf_counter()
         tried = [fitted(Landmarks.draw(those[:FEW], WIDTHS[0] * apart))]
         took = time.perf_counter() - start
-        if self._affordable(took, 2, i) > 1:
+        if self._left() > took:
             tried.append(fitted(Landmarks.draw(those[:FEW], WIDTHS[1] * apart)))
         best = min(tried, key=lambda fit: fit[0])
-        more = size > FEW and self._affordable(took * size / FEW, 2, i) > 1
+        more = size > FEW and self._left() > took * size / FEW
         if n > LANDMARKS:
-            u, after = self._tried({**self.said, "kernel": best[3]})
-            if u[-2] < IDLE:
-                raise LeftOut(f"{len(best[1].at)} landmarks have the exponent {u[-2]:.3f}")
+            (*_, u), after = self._tried({**self.said, "kernel": best[3]})
+            if u < IDLE:
+                raise LeftOut(f"{len(best[1].at)} landmarks have the exponent {u:.3f}")
             more = more and before - after > WORTH * before
         if more:
             best = fitted(Landmarks.draw(those, best[1].v))

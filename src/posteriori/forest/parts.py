@@ -89,5 +89,5 @@ def mean_loss(said: Floats, y: Array, weights: Floats | None) -> float:
     there = ~np.isnan(own)
     if not there.any():
         return float("nan")
-    w = None if weights is None else weights[there]
+    w = None if weights is None or not weights[there].any() else weights[there] / weights[there].max()
     return float(np.average(-np.log(np.maximum(own[there], FLOOR)), weights=w))

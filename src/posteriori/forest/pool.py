@@ -22,10 +22,8 @@ FLOOR = 1e-12  # of every probability whose logarithm is taken
 TOGETHER = 1.1  # what the parts' exponents sum to where rows do not say otherwise
 STRONGEST, PRIOR = 4.0, 1.0  # bounds of u_i, and of |u_0|
 NOISE, MOST_NOISE, HELD = 0.05, 0.5, 5  # ε where a search begins, its bound, and for how many steps it is held
-LOOKS, UNLIKELY = (
-    33,
-    30.0,
-)  # places at which ε is weighed, and how much less likely than the best nothing is worth, in nats
+LOOKS = 33  # places at which ε is weighed
+UNLIKELY = 30.0  # nats below the likeliest place, where an integral may end
 NEAR = 1 << 15  # numbers that are worked on together
 
 
@@ -124,11 +122,14 @@ def expected_noise(
     weights: Floats | None = None,
     n_jobs: int | None = 1,
 ) -> float:
-    """E ε of these exponents, ε in [0, ½], by Jeffreys's prior: ε = sin²t, every t as likely before the rows are seen.
+    """E ε of these exponents, ε in [0, ½], by Jeffreys's prior of a share: ε = sin²t, every t as likely beforehand.
 
     (1 − ε) P(y|x) + ε/K is linear in ε, so its mean is the answer of all ε, each as likely as the rows make it. The
-    likeliest may be 0 where no row happens to be wrong; the mean is then about 1/n. Without rows, and of one class, it is
-    0. Where t is likely is found by a few looks, and there the integral is Gauss's of 33 nodes.
+    likeliest may be 0 where no row happens to be wrong; the mean is then about K/(2(K − 1)n), if the rows are foretold for
+    sure, and more if they are not. Without rows, and of one class, it is 0. Weights are relative: n rows weigh n.
+
+    The likelihood is concave in ε, so it has one hump: a few looks find where it stands, each between the neighbours of the
+    places that the last one found likely, until these are most of them. There the integral is Gauss's of 33 nodes.
 
     >>> said, wrong = np.array([[0.999, 0.001]] * 100), np.array([1] * 3 + [0] * 97)
     >>> [round(expected_noise([said], np.array([0.5, 0.5]), y, np.array([1.0, 0.0])), 3) for y in (0 * wrong, wrong)]
@@ -138,7 +139,7 @@ def expected_noise(
     if n == 0 or K == 1:
         return 0.0
     own = pooled(parts, prior, exponents, n_jobs)[np.arange(n), y]
-    w = np.ones(n) if weights is None else n * weights
+    w = np.ones(n) if weights is None or not weights.any() else weights * (n / weights.sum())
 
     def likely(t: float) -> float:
         share = np.sin(t) ** 2

@@ -67,7 +67,8 @@ def checked_matrix(model: Any, X: Any, border: Border | None = None, **options: 
     except TypeError as error:
         raise BadType(f"X must be a table of numbers: {error}") from None
     except OverflowError:
-        raise BadValue("X must be a table of numbers; a whole number in it is larger than any float") from None
+        most = "any float" if options.get("dtype") != "int" else "2⁶³"
+        raise BadValue(f"X must be a table of numbers; a whole number in it is larger than {most}") from None
     except ValueError as error:
         if not str(error).startswith(("could not convert", "invalid literal")):
             raise

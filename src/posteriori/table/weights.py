@@ -60,7 +60,7 @@ def class_weights(
     if isinstance(class_weight, str) and class_weight == "balanced":
         mass = np.bincount(codes, weights, minlength=len(classes)).astype(np.float64)
         with np.errstate(over="ignore"):
-            even: Floats = mass.sum() / (np.count_nonzero(mass) * np.where(mass > 0, mass, 1.0))
+            even: Floats = mass.sum() / np.count_nonzero(mass) / np.where(mass > 0, mass, 1.0)
         if not np.isfinite(even).all():
             least = int(np.argmin(np.where(mass > 0, mass, np.inf)))
             name, told = classes.tolist()[least], f"{mass[least]:.3g} of {mass.sum():.3g}"

@@ -14,16 +14,19 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_non_negative
 
 from ...arrays import Array, Floats, Ints
+from ...budget import memory_budget
 from ...errors import BadValue, UnknownValue
 from ...kernels.naive import NARROWED, count_cells, log_joint_cells, narrow, posterior_cells
 from ...smoothing import MOST_SMOOTHING
 from ...statistics import Counts
+from ...table.frame import columns_of
 from ...table.points import checked_matrix
 from ..waiting import Room
 from .drop_in import DiscreteNB, log_share, plain
 
 CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))
 MANY = 1 << 16  # cells from which it pays to read them once more, as bytes
+CODED = "categories are coded 0, 1, 2, …, and a table of so many does not fit into memory"
 SAMPLE = 4096  # rows from which the number of categories is guessed; the kernel finds out if more come
 
 
@@ -109,12 +112,21 @@ class CategoricalNB(DiscreteNB):
         if plain(self, X, CODES, reset):
             codes: Array = X
             return codes
-        with np.errstate(invalid="ignore"):  # a number beyond 2⁶³ becomes the least of them
-            X = checked_matrix(self, X, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
-        if (np.iinfo(np.int64).min == X).any():
-            raise BadValue("CategoricalNB (input X) has numbers beyond 2⁶³; categories are coded 0, 1, 2, …")
-        check_non_negative(X, "CategoricalNB (input X)")
-        return np.asarray(X)
+        with np.errstate(invalid="ignore"):
+            found = checked_matrix(self, X, dtype="int", accept_sparse=False, ensure_all_finite=True, reset=reset)
+        if (found < 0).any():
+            self._refuse_wrapped(X, found)
+            check_non_negative(found, "CategoricalNB (input X)")
+        return np.asarray(found)
+
+    def _refuse_wrapped(self, X: Any, codes: Array) -> None:
+        """A number beyond 2⁶³ has become a negative one."""
+        told = np.asarray(columns_of(X), dtype=np.float64)
+        for row, j in np.argwhere((codes < 0) & (told > 0))[:1].tolist():
+            raise BadValue(f"row {row} has category {told[row, j]:.6g} in column {self._name(j)!r}; {CODED}")
+
+    def _name(self, j: int) -> Any:
+        return getattr(self, "feature_names_in_", np.arange(self.n_features_in_)).tolist()[j]
 
     def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> Counts:
         try:
@@ -139,8 +151,12 @@ class CategoricalNB(DiscreteNB):
 
     def _offsets(self, X: Array) -> Ints:
         """Where the cells of each column begin, with as many categories as these rows and `min_categories` show."""
-        sizes = np.maximum(X.max(axis=0).astype(np.int64) + 1, self._least())
-        return np.concatenate([[0], np.cumsum(sizes)])
+        sizes = np.maximum(X.max(axis=0).astype(np.float64) + 1, self._least())
+        if 16 * sizes.sum() > memory_budget():
+            j = int(np.argmax(sizes))
+            row = int(np.argmax(X[:, j]))
+            raise BadValue(f"row {row} has category {X[row, j]} in column {self._name(j)!r}; {CODED}")
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def _least(self) -> Ints:
         d = self.n_features_in_
@@ -197,8 +213,7 @@ class CategoricalNB(DiscreteNB):
         unknown = self.n_categories_ <= X
         if unknown.any():
             row, j = (int(i) for i in np.argwhere(unknown)[0])
-            column = getattr(self, "feature_names_in_", np.arange(X.shape[1])).tolist()[j]
             raise UnknownValue(
-                f"row {row} has category {X[row, j]} in column {column!r}, but the model knows 0 to "
+                f"row {row} has category {X[row, j]} in column {self._name(j)!r}, but the model knows 0 to "
                 f"{self.n_categories_[j] - 1}; train with it, or allow for it with min_categories"
             )
