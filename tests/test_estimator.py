@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 import posteriori as po
 from posteriori.errors import BadParameter
-from posteriori.estimator import Estimator, learning
+from posteriori.estimator import Estimator, check_declared, learning
 
 
 class Model(Estimator):
@@ -129,3 +129,15 @@ def test_whole_numbers_beyond_64_bits_are_refused_by_name(number):
     for model in (po.TAN(smoothing=number), po.NaiveBayes(smoothing=number), po.CategoricalNB(alpha=number)):
         with pytest.raises(BadParameter, match="must fit into 64 bits"):
             model.fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"), [(2**63 - 1, True), (2**63, False), (-(2**63) + 1, True), (-(2**64), False)]
+)
+def test_a_whole_number_has_64_bits(value, fits):
+    declared = {"k": [Interval(Integral, None, None, closed="neither")]}
+    if fits:
+        check_declared(declared, {"k": value}, "Model")
+    else:
+        with pytest.raises(BadParameter, match="must fit into 64 bits"):
+            check_declared(declared, {"k": value}, "Model")

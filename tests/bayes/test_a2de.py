@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.errors import MemoryBudgetError
 
 SIZES = (2, 3, 2, 2)
 
@@ -57,3 +58,25 @@ def test_where_no_pair_is_frequent_enough_one_parent_answers():
     assert np.allclose(a2de, aode)
     few = po.A2DE(kinds="categorical").fit(X[:, :1], y).predict_proba(X[:, :1])
     assert np.allclose(few, po.AODE(kinds="categorical").fit(X[:, :1], y).predict_proba(X[:, :1]))
+
+
+@pytest.mark.parametrize("cell", [None, "new"])
+def test_columns_of_one_value_say_nothing_of_a_cell_that_is_missing_or_unseen(cell):
+    X, y = np.full((6, 2), "a", dtype=object), [0, 0, 0, 0, 1, 1]
+    model = po.A2DE(min_frequency=0).fit(X, y)
+    row = np.array([[cell, "a"]], dtype=object)
+    assert model.predict_proba(row) == pytest.approx(po.NaiveBayes().fit(X, y).predict_proba([["a", "a"]]), abs=0.02)
+    assert model.predict_proba(np.full((1, 2), cell, dtype=object))[0] == pytest.approx([5 / 8, 3 / 8], abs=0.08)
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+def test_tables_of_pairs_are_refused_at_the_bytes_that_they_take(K):
+    """A number for every pair of values, every value, and every class, of which the kernel has 2 or a multiple of 4."""
+    rng = np.random.default_rng(K)
+    X, y = rng.integers(0, 3, (300, 4)), np.arange(300) % K
+    model = po.A2DE(kinds="categorical", min_frequency=0).fit(X, y)
+    room = 8 * (6 * 3 * 3) * (4 * 3) * {2: 2, 3: 4, 5: 8}[K]
+    model.set_params(max_memory=room - 1)
+    with pytest.raises(MemoryBudgetError, match="tables of 54 pairs of values as super-parents"):
+        model.predict(X)
+    model.set_params(max_memory=room).predict(X)

@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 import posteriori as po
+from posteriori.bayes import unlabelled
 
 BUNDLED = [load_iris, load_wine, load_breast_cancer, load_digits]
 
@@ -134,3 +135,14 @@ def test_many_rows_are_judged_by_some_of_them():
     X, z = independent(rng, 40_000, 10)
     model = po.NaiveBayes(unlabelled=-1).fit(X, few(rng, z, 15))
     assert model.score(X, z) > 0.75
+
+
+def test_weights_are_tried_by_what_the_labelled_rows_weigh(monkeypatch):
+    """From a share of their weight for all others together up to one for each."""
+    tried = []
+    monkeypatch.setattr(unlabelled, "_losses", lambda m, rows, known, fold, w: (tried.append(w), np.zeros(31))[1])
+    X = np.random.default_rng(0).integers(0, 3, (90, 3))
+    y = np.where(np.arange(90) < 30, np.array(["a", "b"])[np.arange(90) % 2], "")
+    po.NaiveBayes(kinds="categorical", unlabelled=("",)).fit(X, y)
+    assert tried[0] == 0.0
+    assert tried[1:] == pytest.approx(sorted({min(times * 30 / 60, 1.0) for times in unlabelled.TIMES}))

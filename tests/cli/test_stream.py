@@ -6,10 +6,13 @@ import io
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import posteriori as po
+from posteriori.cli.stream import _numbers
 from posteriori.cli.tables import open_table
+from posteriori.table.reading import Reading
 
 N = 60
 
@@ -135,3 +138,10 @@ def test_a_schema_keeps_how_its_file_was_read(tmp_path):
     assert po.load(tmp_path / "s.posteriori").reading == table.schema.reading
     assert table.schema.reading.decimal == ","
     assert table.schema.reading.dates == (("when", "%d.%m.%Y"),)
+
+
+@pytest.mark.parametrize("cells", [["2020-01-01", "2020-01-03"], ["2020-01-01", None, "2020-01-03"], [None, None]])
+def test_words_that_are_all_dates_are_days_whatever_is_missing(cells):
+    found = _numbers(pa.array(cells, pa.string()), "when", Reading(), range(len(cells)), "t.csv")
+    days = {"2020-01-01": 18_262.0, "2020-01-03": 18_264.0, None: np.nan}
+    np.testing.assert_array_equal(found, [days[cell] for cell in cells])

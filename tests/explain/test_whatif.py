@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.explain import whatif
 from posteriori.explain.whatif import FEWEST_ROWS, WhatIf, bin_labels, number_label, round_grid, what_if
 
 
@@ -114,6 +115,27 @@ def test_columns_that_say_nothing_or_are_too_many_are_listed():
     some = what_if(po.NaiveBayes().fit(X, rng.integers(0, 2, 60)), most=5)
     assert len(some.attributes) + len(some.silent) == 5
     assert len(some.left_out) == 46
+
+
+@pytest.mark.parametrize(("room", "kept"), [(2 * 3 * 4, 4), (2 * 3 * 4 - 1, 3), (2 * 3, 1), (2 * 3 - 1, None)])
+def test_a_page_carries_as_many_numbers_as_fit(monkeypatch, room, kept):
+    """Of every value and class one, the strongest attributes first."""
+    rng = np.random.default_rng(0)
+    X, y = {f"c{j}": rng.choice(["u", "v", "w"], 60) for j in range(4)}, np.arange(60) % 2
+    model = po.NaiveBayes(kinds="categorical").fit(X, y)
+    monkeypatch.setattr(whatif, "MOST_NUMBERS", room)
+    found = what_if(model, with_rows=True)
+    if kept is None:
+        assert found is None
+    else:
+        assert [a.name for a in found.attributes] == model.summary()["column"].tolist()[:kept]
+
+
+@given(st.floats(1e-12, 1e12), st.booleans())
+def test_a_step_is_the_least_round_number_that_is_wide_enough(width, whole):
+    found = whatif.round_step(width, whole)
+    round_numbers = [m * 10.0**k for k in range(-13, 14) for m in (1, 2, 5) if not whole or k >= 0]
+    assert found == pytest.approx(next(v for v in round_numbers if v >= width * (1 - 1e-9)))
 
 
 @given(st.floats(-1e200, 1e200), st.floats(0, 1e200), st.booleans(), st.integers(2, 80))

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from posteriori.decision.folds import stratified
 from posteriori.errors import MemoryBudgetError
+from posteriori.forest import rounds as rounds_file
 from posteriori.forest.rounds import FOLDS, grow_rounds, softmax
 from posteriori.kernels.boosting import Boosting
 from posteriori.kernels.trees import Codes
@@ -71,6 +72,15 @@ def test_weights_are_relative(scale):
     assert_array_equal(even[1], plain[1])
 
 
+def test_weights_are_one_on_average(monkeypatch):
+    given, own = [], rounds_file.boost
+    monkeypatch.setattr(rounds_file, "boost", lambda *told: (given.append(told[3]), own(*told))[1])
+    codes, y = table()
+    w = np.random.default_rng(2).uniform(1, 9, codes.n)
+    grown(codes, y, weights=w)
+    assert_allclose(given[0], w / w.mean())
+
+
 def test_a_weight_draws_the_answer_to_its_class():
     codes, y = table()
     heavy = grown(codes, y, weights=np.where(y == 1, 20.0, 1.0))[1]
@@ -99,6 +109,24 @@ def test_depth_follows_the_rows():
     assert max(np.diff(grown(codes, y, rounds=10)[0].trees.starts)) <= 2**5 - 1
     codes, y = table(3000)
     assert max(np.diff(grown(codes, y, rounds=10)[0].trees.starts)) > 2**5 - 1
+
+
+def test_more_of_anything_takes_more_memory(monkeypatch):
+    """At least what the trees, the rows and the sums over all values take."""
+
+    def room(n=300, K=3, sizes=(6, 9), rounds=50, depth=4):
+        told = []
+        monkeypatch.setattr(rounds_file, "refuse_over", lambda _, peak, *words: told.append(peak))
+        codes = Codes(np.zeros((2, n), np.uint8), sizes, (False, True))
+        rounds_file._refuse_large(codes, K, Boosting(rounds=rounds, depth=depth), None)
+        return told[0]
+
+    wider = [{"n": 600}, {"K": 4}, {"K": 30}, {"sizes": (6, 200)}, {"rounds": 100}, {"depth": 6}]
+    assert all(room(**more) > room() for more in wider)
+    assert room(K=3) > room(K=2) > 0
+    assert room() > FOLDS * 50 * 2**5 * 4 * 3  # a value for every class in every node
+    assert room(n=10**6) > 10**6 * (FOLDS * 3 * 4 + 2 + 8 * 3)  # scores of every row in every fold
+    assert room(sizes=(6, 60_000), K=30) - room(K=30) > FOLDS * 16 * 30 * 60
 
 
 def test_rounds_that_do_not_fit_are_refused():

@@ -104,6 +104,16 @@ def test_pairs_reach_the_twin(q, seed, dtype):
     assert_allclose(value, best, rtol=1e-5, atol=1e-8)
 
 
+@given(st.floats(-0.9, 0.9), st.floats(0.1, 3.0), st.floats(0.1, 3.0))
+def test_one_pair_is_solved_in_one_step(k, a, b):
+    """The minimum of ½tᵀKt − pt along the pair, t = (p_1 − p_2)/(K_11 + K_22 − 2K_12)."""
+    K, low, high, p = np.array([[a, k * np.sqrt(a * b)], [k * np.sqrt(a * b), b]]), -1e9, 1e9, np.array([1.0, -1.0])
+    for solve in (reference.smo_block, margin.smo_block):
+        beta = np.zeros(2)
+        assert solve(K, np.full(2, low), np.full(2, high), beta, p.copy(), 1e-9, 100)[0] == 1
+        assert_allclose(beta, p * 2 / (a + b - 2 * K[0, 1]), rtol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("C", [1.0, 1000.0])
 def test_free_variables_move_together(dtype, C):

@@ -54,6 +54,7 @@ def test_tree_and_products_are_the_reference(n, d, kind, dtype):
 def test_within_is_the_reference(metric, p):
     X, Q = points("grid", 400, 3, np.float64, 0), points("grid", 30, 3, np.float64, 1)
     radius = np.linspace(-1, 3, 30) + 0.1
+    radius[::3] = np.arange(10) % 4  # as far as some points of the grid lie, which are then inside
     start, index, distance = native.within(native.build(X, 1.0, 16), 16, Q, radius, metric, p)
     wanted_start, wanted, far = reference.within(X, Q, radius, metric, p)
     assert np.array_equal(start, wanted_start)

@@ -123,6 +123,8 @@ def test_the_choice_and_other_kernels():
     assert own.name == "callable"
     assert own.gram(X, 200.0).block(np.arange(25))[:, :25] == pytest.approx(X @ X.T)
     assert own.gram(X, 0.0).dtype == np.float32
+    fits = 8 * 25**2 / 2**20  # megabytes of its matrix
+    assert [own.gram(X, share * fits).dtype for share in (1.0, 0.999)] == [np.float64, np.float32]
     assert own.ready(X) is X
     told = make_kernel(po.SVC(kernel="precomputed"), X @ X.T, np.ones(25), 1.0)
     assert told.precomputed

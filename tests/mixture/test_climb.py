@@ -78,3 +78,14 @@ def test_weights_are_kept_by_a_power_of_two() -> None:
     climb = Climb(X, np.full(200, 3e200), "full", 1e-6, None)
     assert climb.total == pytest.approx(200 * 3e200 / 2.0 ** np.frexp(3e200)[1])
     assert 0.5 <= climb.weights.max() < 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e-4])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_floor_is_added_to_every_variance_in_the_units_of_the_rows(kind: str, scale: float) -> None:
+    X = rows()[:100] * [scale, 2 * scale]
+    floor = 0.3 * scale**2
+    found = po.GaussianMixture(1, covariance_type=kind, reg_covar=floor).fit(X).covariances_
+    whole = np.cov(X.T, ddof=0) + floor * np.eye(2)
+    wanted = {"full": whole[None], "tied": whole, "diag": np.diag(whole)[None], "spherical": [np.diag(whole).mean()]}
+    assert_allclose(found, wanted[kind], rtol=1e-9)

@@ -308,3 +308,14 @@ def test_two_labellings_are_one_but_for_the_names(a, names, data):
     other[at] = (other[at] + 1) % 4
     groups = {frozenset(np.flatnonzero(a == k).tolist()) for k in a.tolist()}
     assert _same(a, other, 4) == all(len({other[i] for i in group}) == 1 for group in groups)
+
+
+@pytest.mark.parametrize("batch_size", [None, 10])
+def test_turns_are_told_from_the_first_to_the_most_that_may_be(batch_size):
+    X, said = np.random.default_rng(0).normal(size=(60, 2)), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        how = {"n_init": 1, "max_iter": 3, "tol": 0.0, "batch_size": batch_size, "random_state": 0}
+        found = po.KMeans(5, progress=lambda turn, _: said.append(turn), **how).fit(X)
+    assert said == [1, 2, 3]
+    assert found.n_iter_ == 3

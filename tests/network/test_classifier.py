@@ -152,3 +152,12 @@ def test_ctrl_c_keeps_the_structure_so_far():
 
     model = po.BayesNetClassifier(continuous="gaussian", search={"progress": stop}).fit(X, y)
     assert 1 <= len(model.dag_.edges) <= 2
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["class", "b"], ["class", "class_"]])
+@pytest.mark.parametrize("structure", ["tan", "hill-climb"])
+def test_the_class_is_called_like_no_column(structure, names):
+    X, y = table(0, 40)
+    model = po.BayesNetClassifier(structure, kinds="categorical").fit(X[["a", "b"]].set_axis(names, axis=1), y)
+    (other,) = set(model.dag_.nodes) - set(names)
+    assert other == "class" + "_" * names.count("class") + "_" * names.count("class_")

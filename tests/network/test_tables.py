@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import InvalidNetwork
+from posteriori.network import tables as file
 from posteriori.network.tables import checked_tables
 from posteriori.structure.dag import Dag
 
@@ -40,3 +41,17 @@ def test_three_thirds_typed_pass_and_the_bad_row_is_named():
     for wrong in (-0.1, np.nan, np.inf):
         with pytest.raises(InvalidNetwork, match="no probability"):
             check_rows("rain", np.array([wrong, 1 - wrong]), [], STATES)
+
+
+def test_a_table_is_refused_at_the_bytes_of_three_copies(monkeypatch):
+    """As given, as a copy and as rows being summed."""
+    states = {"a": ("u", "v"), "b": ("x", "y", "z")}
+    monkeypatch.setattr(file, "memory_budget", lambda: 24.0 * 6)
+    file.refuse_table("b", ["a"], states)
+    told = []
+    monkeypatch.setattr(file, "refuse_over", lambda *said: told.append(said))
+    monkeypatch.setattr(file, "memory_budget", lambda: 24.0 * 6 - 1)
+    file.refuse_table("b", ["a"], states)
+    ((_, peak, what, _),) = told
+    assert peak == 24.0 * 6
+    assert "'b' given 'a', which holds 6 numbers" in what

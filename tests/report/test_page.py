@@ -203,6 +203,22 @@ def test_every_kind_of_model_has_a_report(tmp_path, model):
     assert type(getattr(model, "estimator", model)).__name__ in text
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (po.NaiveBayes(), ["takes no part: its attribute says nothing", "did not have counts as missing"]),
+        (po.NaiveBayes(unseen="mass"), ["takes no part: its attribute says nothing", "gets the probability λ/(N"]),
+        (po.TAN(), ["is summed out exactly", "did not have counts as missing"]),
+    ],
+    ids=str,
+)
+def test_a_report_says_what_becomes_of_missing_and_unseen_cells(tmp_path, model, said):
+    X, y = weather(120)
+    X["wind"] = X["wind"].where(np.arange(120) % 4 > 0, None)  # 30 of 360 cells
+    text = written(tmp_path, model.fit(X, y), X, y)
+    assert all(sentence in text for sentence in [*said, "Here 8.3% of the cells were missing"])
+
+
 def test_scikit_learn_s_models_have_one_too(tmp_path):
     from sklearn.linear_model import LogisticRegression
 

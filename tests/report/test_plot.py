@@ -119,3 +119,62 @@ def test_a_notebook_shows_the_nomogram_of_naive_bayes():
     assert "&lt;b&gt;out&lt;/b&gt; against" in shown
     assert "<b>out" not in shown
     assert "<svg" not in po.NaiveBayes().fit({"a": ["u", "v"]}, ["only", "only"])._repr_html_()
+
+
+def inside(ax, texts_of=None):
+    (left, right), (low, high) = (sorted(ends) for ends in (ax.get_xlim(), ax.get_ylim()))
+    for x, y in (t.get_position() for t in (ax.texts if texts_of is None else texts_of)):
+        assert left <= x <= right
+        assert low <= y <= high
+
+
+@pytest.mark.parametrize("edges", [[("a", "b"), ("b", "c")], [("a", "c"), ("b", "c"), ("c", "d"), ("c", "e")], []])
+def test_arrows_of_a_graph_go_down_from_name_to_name(edges):
+    names = "abcde"
+    ax = po.plot.structure(po.Dag(names, edges))
+    ax.figure.canvas.draw()
+    at = {t.get_text(): t.get_position() for t in ax.texts if t.get_text()}
+    assert set(at) == set(names)
+    inside(ax, [t for t in ax.texts if t.get_text()])
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first layer stands on top
+    arrows = [(t.xyann, t.xy) for t in ax.texts if not t.get_text()]
+    for (a, b), (start, end) in zip(edges, arrows, strict=True):
+        assert start[0] == at[a][0]
+        assert end[0] == at[b][0]
+        assert at[a][1] < start[1] < end[1] < at[b][1]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_names_of_values_stand_at_their_own_line(classes):
+    """Above or below it, and never as far as the next."""
+    rng = np.random.default_rng(0)
+    many = np.array([f"value {i}" for i in range(12)])
+    table = {"one": many[rng.integers(0, 12, 400)], "two": many[rng.integers(0, 4, 400)], "off": rng.normal(size=400)}
+    model = po.NaiveBayes(density="gaussian").fit(table, rng.integers(0, classes, 400))
+    ax = po.plot.nomogram(model)
+    inside(ax)
+    lines = {t.get_text(): t.get_position()[1] for t in ax.texts if t.get_position()[0] == -33}
+    assert list(lines.values()) == sorted(lines.values(), reverse=True)
+    assert {"Points", "one", "two", "off", "Total points"} <= set(lines)
+    levels = set()
+    for t in (t for t in ax.texts if t.get_text().startswith("value")):
+        y, up = t.get_position()[1], t.get_va() == "bottom"
+        own = min((v for v in lines.values() if (v < y) == up), key=lambda v: abs(v - y))
+        others = [v for v in lines.values() if v != own]
+        levels.add(round(y - own, 2))
+        assert all(abs(v - own) > abs(y - own) + 0.35 for v in others)
+        assert (y > own) == up
+    assert len(levels) > 2
+    boldly = [t.get_position()[1] for t in ax.texts if t.get_fontweight() == "bold"]
+    assert len(boldly) == 3 + (classes > 2)
+
+
+def test_no_name_of_a_crowded_line_lies_on_another():
+    rng = np.random.default_rng(4)
+    many = np.array([f"value {i}" for i in range(30)])
+    table = {f"x{most}": many[rng.integers(0, most, 900)] for most in (30, 26, 29, 22)}
+    ax = po.plot.nomogram(po.NaiveBayes().fit(table, rng.integers(0, 2, 900)))
+    ax.figure.canvas.draw()
+    boxes = [t.get_window_extent().shrunk(0.9, 0.9) for t in ax.texts]
+    assert len(boxes) > 60
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])

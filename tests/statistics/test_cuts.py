@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.errors import BadValue, ModelError
+from posteriori.errors import BadValue, ModelError, StatisticsError
 from posteriori.statistics.cuts import (
     CodedTable,
     bin_codes,
+    check_same_cuts,
     column_numbers,
     cut_greedily,
     find_cuts,
@@ -236,3 +237,18 @@ def test_columns_cut_and_coded_at_once(seed, kinds):
             assert cuts[j] is None
         else:
             assert np.array_equal(cuts[j], greedy_cuts(np.asarray(cells[kind], dtype=float), weights, 8))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ([1.0, 2.5], [1.0], r"2 cuts \[1.0, 2.5\] and 1 cuts \[1.0\]"),
+        ([1.0], None, r"1 cuts \[1.0\] and no cuts"),
+        (np.arange(9.0), [0.12345], r"9 cuts \[0.0, 1.0, 2.0\] and 1 cuts \[0.1234\]|\[0.1235\]"),
+    ],
+)
+def test_cuts_that_differ_are_shown(a, b, said):
+    a, b = (None if cut is None else np.asarray(cut) for cut in (a, b))
+    with pytest.raises(StatisticsError, match=f"column 'age' was cut in different places.*{said}"):
+        check_same_cuts((a,), (b,), ["age"])
+    check_same_cuts((a, b), (a, b), ["age", "size"])

@@ -16,7 +16,15 @@ import posteriori as po
 from posteriori.errors import MemoryBudgetError, NotLearned, StatisticsError
 from posteriori.statistics import joint
 from posteriori.statistics.cuts import CodedTable
-from posteriori.statistics.joint import Joint, collect_pairs, collect_triples, count_joint, refuse_triples
+from posteriori.statistics.joint import (
+    Joint,
+    collect_families,
+    collect_pairs,
+    collect_triples,
+    count_joint,
+    family_codes,
+    refuse_triples,
+)
 
 
 @st.composite
@@ -208,3 +216,19 @@ def test_triples_are_refused_at_the_bytes_that_they_take(sizes, n_classes):
     refuse_triples(sizes, 10, n_classes, whole)
     with pytest.raises(MemoryBudgetError, match=f"triple counts of {len(sizes)} columns, {n_classes} classes"):
         refuse_triples(sizes, 10, n_classes, whole - 1)
+
+
+@pytest.mark.parametrize("sizes", [(255, 257), (256, 256), (257, 256), (300, 300), (65_535, 65_537), (65_537, 65_537)])
+def test_the_code_of_a_family_is_wide_enough_for_all_its_cells(sizes):
+    last = [np.array([0, size - 1], dtype=np.uint32) for size in sizes]
+    found = family_codes(CodedTable(last, sizes), (0, 1))
+    assert found.tolist() == [0, sizes[0] * sizes[1] - 1]
+
+
+def test_families_are_refused_at_the_bytes_that_they_take():
+    table = CodedTable([np.array([0, 1, 2], np.uint8)] * 3, (3, 3, 3))
+    families, y = [(0, 1), (0, 1, 2)], np.zeros(3, np.uint8)
+    room = 8 * (9 + 27) * 2
+    collect_families(table, families, y, 2, None, None, room)
+    with pytest.raises(MemoryBudgetError, match="counts of 2 families"):
+        collect_families(table, families, y, 2, None, None, room - 1)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import poisson
 
 import posteriori as po
-from posteriori.bayes.densities.gaussian import Gaussian
+from posteriori.bayes.densities.gaussian import Gaussian, Poisson
 from posteriori.errors import BadValue
 from posteriori.kernels import naive
 from posteriori.statistics import Moments
@@ -102,3 +102,12 @@ def test_a_constant_column_is_as_wide_as_its_size_in_every_class(value, inferred
     x, y = np.full((6, 1), value), np.array([0, 0, 0, 0, 1, 1])
     found = Gaussian([0], ["a"], moments(x, y, 2), 0.02, 0, inferred)
     assert found.variance == pytest.approx(np.full((2, 1), 0.02 * max(value**2, 1.0)))
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_where_all_counts_were_zero_the_rate_is_half_a_count_in_one_row_more(n):
+    moments_of = moments(np.zeros((n, 1)), np.zeros(n, int), 2)
+    found = Poisson([0], ["a"], moments_of, smoothing=2.0)
+    middle = 0.5 / (n + 1)
+    assert found.rate[:, 0] == pytest.approx([2 * middle / (n + 2), middle])
+    assert Poisson([0], ["a"], moments_of, smoothing=0.0).rate[:, 0].tolist() == [0.0, 0.0]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from posteriori.errors import FormatError
 from posteriori.network import formats
+from posteriori.network.formats import text as formats_text
 from posteriori.network.formats.text import MAX_BYTES, Description
 from posteriori.network.net import Net
 
@@ -145,6 +146,15 @@ def test_states_become_text_or_are_refused(tmp_path: pathlib.Path) -> None:
         ("bif", "( b | a )", "( b | b )", "names a variable twice"),
         ("bif", "probability ( a )", "probability ( b )", "expected 3 numbers of 'b', found 2"),
         ("bif", "variable b", "variable a", "variable 'a' is declared twice"),
+        ("bif", "type discrete [ 2 ]", "kind discrete [ 2 ]", "expected 'type', 'property' or '}', found 'kind'"),
+        (
+            "bif",
+            "{ yes, no };",
+            "{ yes, no }; discrete [ 2 ] { u, v };",
+            "expected 'property' or '}', found 'discrete'",
+        ),
+        ("bif", "property author nobody;", "author nobody;", "expected 'property' or '}', found 'author'"),
+        ("bif", "property author nobody;", "property author nobody", "expected ';' at the end of a property"),
         ("bif", "yes, no", "no, no", "lists the state 'no' twice"),
         ("bif", "probability ( a ) { table 0.25, 0.75; }", "", "no table for 'a'"),
         ("bif", "variable a", "decision a", "expected 'network', 'variable' or 'probability', found 'decision'"),
@@ -291,3 +301,24 @@ def test_mutated_files_are_read_or_refused(text: str, suffix: str) -> None:
         except FormatError:
             refused += 1
     assert refused > 200
+
+
+@pytest.mark.parametrize(
+    ("limit", "at", "said"),
+    [
+        ("MAX_NODES", 2, "more than 1 variables"),
+        ("MAX_STATES", 3, "at most 2"),
+        ("MAX_PARENTS", 1, "parents"),
+        ("MAX_CELLS", 8, "would hold 8 numbers; at most 7 are read"),
+    ],
+)
+def test_at_a_limit_a_network_is_read_and_beyond_it_refused(monkeypatch, limit, at, said) -> None:
+    for module in (formats_text, formats.bif):
+        if hasattr(module, limit):
+            monkeypatch.setattr(module, limit, at)
+    formats.parse(BIF.encode(), "x.bif")
+    for module in (formats_text, formats.bif):
+        if hasattr(module, limit):
+            monkeypatch.setattr(module, limit, at - 1)
+    with pytest.raises(FormatError, match=said):
+        formats.parse(BIF.encode(), "x.bif")
