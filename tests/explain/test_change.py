@@ -240,13 +240,13 @@ def test_spans_of_time_are_no_dates():
     assert {p.column: p.value for p in why.parts}["span"] == 3.0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_of_many_numbers_the_nearest_are_looked_at_closely(monkeypatch, seed):
     """Which they are hangs on no unit, and the least change is the one among all of them."""
     rng = np.random.default_rng(seed)
-    y = np.arange(200) % 2
-    apart, unit = rng.permutation([3.0, 4.0, 5.5, 7.5, 10.0, 14.0]), 10.0 ** rng.integers(-3, 4, 6)
-    X = (rng.normal(size=(200, 6)) + apart * y[:, None]) * unit + 7
+    y = np.arange(80) % 2
+    apart, unit = rng.permutation([3.0, 4.5, 7.0, 12.0]), 10.0 ** rng.integers(-3, 4, 4)
+    X = (rng.normal(size=(80, 4)) + apart * y[:, None]) * unit + 7
     model = po.NaiveBayes(density="gaussian").fit(X, y)
     row = (0.45 * apart * unit + 7)[None]
     (least, *_) = model.explain(row).changes
