@@ -42,10 +42,10 @@ class Sums:
         new: dict[int, list[Any]] = {}
         for j, value in {pair: None for change in changes for pair in change.items() if pair not in self.known}:
             new.setdefault(j, []).append(value)
-        step = max(1, MOST_CELLS // max(self.own.size, 1))
-        for first in range(0, max(map(len, new.values()), default=0), step):
-            rows = [{j: values[r] for j, values in new.items() if r < len(values)} for r in range(first, first + step)]
-            rows = [row for row in rows if row]
+        step, most = max(1, MOST_CELLS // max(self.own.size, 1)), max(map(len, new.values()), default=0)
+        for first in range(0, most, step):
+            some = range(first, min(first + step, most))
+            rows = [{j: values[r] for j, values in new.items() if r < len(values)} for r in some]
             for row, parts in zip(rows, self.model._log_parts(self.case.copies(rows))[1]):
                 self.known.update({(j, value): parts[j] for j, value in row.items()})
 
