@@ -46,3 +46,15 @@ def test_a_row_is_judged_by_the_counts_of_the_others(which, prior, smoothing, le
             joint[i, c] = np.log(theta).sum()
     found = naive_losses(CodedTable(CODES, SIZES), base, Y, w, prior, smoothing, left_out, 1)
     assert_allclose(found, losses(joint, Y.astype(np.intp), w, 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("which", WEIGHTS)
+def test_a_column_of_one_value_says_nothing_where_it_is_missing(which):
+    w = WEIGHTS[which]
+    gaps = np.where(np.arange(N) % 3 == 0, None, "a")
+    X = {**{f"x{j}": codes for j, codes in enumerate(CODES)}, "same": gaps}
+    base = po.TAN(kinds="categorical").fit(X, Y, w).statistics_
+    less = po.TAN(kinds="categorical").fit(np.stack(CODES, axis=1), Y, w).statistics_
+    table = CodedTable([*CODES, (gaps != "a").astype(np.uint8)], (*SIZES, 1), n_missing=1)
+    found = naive_losses(table, base, Y, w, "smoothed", 1.0, True, 1)
+    assert_allclose(found, naive_losses(CodedTable(CODES, SIZES), less, Y, w, "smoothed", 1.0, True, 1), rtol=1e-9)

@@ -80,8 +80,9 @@ def test_the_mean_of_the_three_and_nothing_where_a_cell_is_missing():
     assert (found[:, ~there] == 0).all()
 
 
+@pytest.mark.parametrize("prior", ["smoothed", "empirical", "uniform"])
 @pytest.mark.parametrize("unseen", ["missing", "mass"])
-def test_categories_and_prior_without_the_row_are_those_fitted_without_it(unseen):
+def test_categories_and_prior_without_the_row_are_those_fitted_without_it(unseen, prior):
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, 25)
     X = pd.DataFrame(
@@ -92,10 +93,10 @@ def test_categories_and_prior_without_the_row_are_those_fitted_without_it(unseen
     stats = model.statistics_
     rows, classes = np.nonzero(stats.sample.table)
     place = {j: k for k, j in enumerate(stats.sampled)}
-    found = choice._start(stats, stats.sample.cells[rows], place, classes, np.ones(len(rows)), 1.0, "smoothed", unseen)
+    found = choice._start(stats, stats.sample.cells[rows], place, classes, np.ones(len(rows)), 1.0, prior, unseen)
     at = {v: k for k, v in enumerate(stats.sample.cells[rows, place[2]].view(np.float64).tolist())}
     for i in range(25):
-        refit = po.NaiveBayes(kinds=kinds, unseen=unseen).fit(X[["a", "b"]].drop(index=i), np.delete(y, i))
+        refit = po.NaiveBayes(kinds=kinds, unseen=unseen, prior=prior).fit(X[["a", "b"]].drop(index=i), np.delete(y, i))
         wanted = refit.predict_log_proba(X[["a", "b"]][i : i + 1])[0]
         k = at[X["x"][i]]
         assert classes[k] == y[i]

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import posteriori as po
+from posteriori.bayes.factored import RowScorer
 from posteriori.errors import ModelError
+from posteriori.table.encode import Seen
 
 NEW, GONE = "never seen", None
 
@@ -54,3 +56,16 @@ def test_one_dict_and_one_array_of_codes_are_batches_of_one(unseen):
 def test_a_density_is_a_word(density):
     with pytest.raises(ModelError, match="a: a density is one of"):
         po.NaiveBayes(density={"a": density}).fit({"a": [1.0, 2.0, 3.5]}, [0, 1, 0])
+
+
+def test_a_row_takes_the_short_way_under_every_density_that_it_knows():
+    rng = np.random.default_rng(0)
+    X = {"word": rng.choice(["u", "v"], 60), "bell": rng.normal(size=60), "curve": rng.normal(size=60) ** 3}
+    density = {"bell": "gaussian", "curve": "kernel"}
+    model = po.NaiveBayes(density=density).fit(X, np.arange(60) % 2)
+    scorer = RowScorer.of(model.factored_, model.schema_)
+    assert scorer is not None
+    row = {name: cells[:1].tolist()[0] for name, cells in X.items()}
+    assert np.array_equal(scorer.log_joint(row, Seen()), model.predict_joint_log_proba(row))
+    wide = po.NaiveBayes(kinds="categorical").fit(rng.integers(0, 2, (20, 201)), np.arange(20) % 2)
+    assert RowScorer.of(wide.factored_, wide.schema_) is None

@@ -183,3 +183,13 @@ def test_a_value_without_a_chance_is_never_drawn(chances, seed):
     codes = draw_from(np.repeat(p, 40, axis=0), np.random.default_rng(seed))
     assert (np.repeat(p, 40, axis=0)[np.arange(len(codes)), codes] > 0).all()
     assert draw_from(np.zeros((3, 0)), np.random.default_rng(0)).tolist() == [0, 0, 0]
+
+
+def test_a_missing_cell_of_a_column_of_one_value_adds_nothing():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 30), np.zeros(30, int)])
+    statistics = po.TAN(kinds="categorical").fit(X, np.arange(30) % 2).statistics_
+    assert statistics.sizes == (2, 1)
+    found = Families.of(statistics, po.TAN(kinds="categorical").fit(X, np.arange(30) % 2).structure_, 1.0, "smoothed")
+    ladder = found.ladder(CodedTable([np.array([0, 1]), np.array([0, 1])], (2, 1)), 1)
+    assert all((rung[1] == 0).all() for rung in ladder)

@@ -111,3 +111,15 @@ def test_a_model_of_no_coordinates_is_the_shares():
     model, said = fitted(np.zeros((40, 0)), np.arange(40) % 4 // 3, np.ones(40), 2)
     assert isinstance(model, Linear)
     assert_allclose(said[0], [0.75, 0.25], atol=0.02)
+
+
+def test_rows_that_no_model_learned_are_answered_in_any_blocks(monkeypatch):
+    monkeypatch.setattr(ridge, "MOST_ROWS", 20)
+    Z, y, w = data()
+    found = []
+    for block in (1, 28, 1 << 22):
+        monkeypatch.setattr(ridge, "BLOCK", block)
+        found.append(fitted(Z, y, w, 3)[1])
+        assert_allclose(found[-1].sum(axis=1), 1)
+        assert_array_equal(found[-1].argmax(axis=1), found[0].argmax(axis=1))
+        assert_allclose(found[-1], found[0], rtol=1e-9)

@@ -335,3 +335,10 @@ def test_a_summary_names_eight_classes_and_thirty_columns_and_counts_the_rest(tm
     assert [f"x{j} " in said for j in range(columns)] == [True] * 30 + [False] * (columns - 30)
     assert ("and 1 more: 1 numeric" in said) == (columns > 30)
     assert f"k0 {36 // classes + (36 % classes > 0)} ({(36 // classes + (36 % classes > 0)) / 36:.0%})" in said
+
+
+def test_parts_of_a_date_are_columns_where_they_differ_at_all(tmp_path):
+    days = [f"2024-0{1 + i % 2}-01" for i in range(60)]  # one year, two months, two weekdays
+    kept, said = notes_of(tmp_path, when=days)
+    assert kept == {"when", "when.month", "when.weekday"}
+    assert "when: dates from 2024-01-01 on, as days, and month, weekday" in said

@@ -255,3 +255,8 @@ def test_of_many_numbers_the_nearest_are_looked_at_closely(monkeypatch, seed):
     (found, *others) = model.explain(row).changes
     assert found == least
     assert len(others) == 0
+
+
+@pytest.mark.parametrize(("number", "whole"), [(search.LARGE, False), (search.LARGE - 1, True), (0.5, False)])
+def test_numbers_are_whole_below_a_bound(number, whole):
+    assert search._range([1.0, float("nan"), number]) == (min(1.0, number), max(1.0, number), whole)

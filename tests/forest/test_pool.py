@@ -211,3 +211,15 @@ def test_without_rows_nothing_is_said():
     light = np.array([[0.9, 0.1]] * 4)
     u = fit_exponents([light, light], np.array([0.5, 0.5]), np.ones(4, int), np.full(4, 1e-12))
     assert u == pytest.approx([0.55, 0.55, 0.0], abs=1e-6)
+
+
+def test_a_step_of_newton_is_taken_whole_where_it_leads_downhill():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 60)
+    parts = [rng.dirichlet(np.ones(3), 60) * 0.7 + 0.3 * np.eye(3)[y] for _ in range(2)]
+    fit = pool._Fit(parts, np.full(3, 1 / 3), y, None, 1)
+    u = np.array([0.6, 0.5, 0.0])
+    here = fit.look(u, 0.0)
+    whole = np.clip(u - np.linalg.solve(here.bend, here.slope), fit.low, fit.high)
+    assert fit.look(whole, 0.0).loss < here.loss
+    assert_allclose(fit.newton(u, here, 0.0)[0], whole)

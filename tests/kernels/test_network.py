@@ -48,10 +48,17 @@ def test_elimination_order(seed, n):
             near[a].add(b)
             near[b].add(a)
     adjacency, sizes = [sorted(x) for x in near], [2] * n  # with one size no two weights differ by rounding alone
+    if seed % 2:
+        sizes = rng.choice([1, 2], n).tolist()  # nor with none and one
     order, cliques, _, _ = kernel.elimination_order(adjacency, sizes)
     expected_order, expected = reference.elimination_order(adjacency, sizes)
     assert order == expected_order
     assert sorted(map(sorted, cliques)) == sorted(expected)
+
+
+def test_nodes_that_add_no_edge_go_first_though_others_weigh_nothing():
+    star, sizes = [[1, 2], [0], [0]], [2, 1, 1]
+    assert reference.elimination_order(star, sizes)[0] == kernel.elimination_order(star, sizes)[0] == [1, 0, 2]
 
 
 @given(seed=seeds, n=st.integers(1, 5), maximise=st.booleans(), spread=st.sampled_from([1, 200, 3000]))

@@ -183,3 +183,10 @@ def test_sparse_rows_as_kernels_take_them():
     nobody = SparseGram(SPECS["dot"], found[:0])
     assert nobody.sums_at(found, np.zeros((1, 0))).tolist() == [[0.0], [0.0]]
     assert nobody.spread() == pytest.approx(np.sqrt(0.5))
+
+
+def test_a_block_of_all_rows_is_in_the_order_asked():
+    spec, X = SPECS["rbf"], rows()
+    turned = np.arange(30)[::-1]
+    block = DenseGram(spec, pack(X), 1).block(turned)
+    np.testing.assert_allclose(block[:, :30], by_hand(spec, X, X)[np.ix_(turned, turned)], rtol=1e-9, atol=1e-12)

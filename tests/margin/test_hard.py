@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import signal
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -225,3 +226,19 @@ def test_an_interior_point_is_as_good_as_pairs_after_few_steps(monkeypatch, seed
     reference.smo_block(K, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0), best, p.copy(), 1e-9, 100_000)
     value, least = (0.5 * b @ K @ b - p @ b for b in (beta, best))
     assert value == pytest.approx(least, rel=1e-5)
+
+
+def test_a_step_goes_as_far_as_no_value_turns_negative():
+    assert hard._room(np.array([1.0, 3.0, 2.0]), np.array([-2.0, -1.0, 5.0])) == 0.5
+    assert hard._room(np.array([1.0, 0.0]), np.array([-4.0, 0.0])) == 0.25
+    assert hard._room(np.array([1.0]), np.array([-1e-9])) == hard._room(np.ones(1), np.ones(1)) == 1 / hard.NEAR
+
+
+@pytest.mark.parametrize("definite", [True, False])
+def test_a_margin_is_refused_below_the_narrowest(monkeypatch, definite):
+    problem = SimpleNamespace(hard=True, gram=SimpleNamespace(spread=lambda: 1.0, definite=definite))
+    monkeypatch.setattr(hard, "width", lambda problem: hard.TINY_MARGIN)
+    hard.refuse_inseparable(problem)
+    monkeypatch.setattr(hard, "width", lambda problem: hard.TINY_MARGIN * (1 - 1e-15))
+    with pytest.raises(ModelError if definite else NotSeparable, match="narrower" if definite else "no margin"):
+        hard.refuse_inseparable(problem)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -132,3 +134,14 @@ def test_what_has_to_be_solved_alone_is_left(monkeypatch):
     assert together(Limits(1e-15))[0] == [None] * 3  # v has drifted by more than a hundredth of this
     monkeypatch.setattr(smo, "PATIENCE", 60)  # a step each
     assert together()[0] == [None] * 3
+
+
+@pytest.mark.parametrize("can", [(18, 3), (3, 18), (2, 1), (20, 20)])
+def test_a_working_set_has_each_variable_once_and_only_those_that_can_move(can):
+    rng = np.random.default_rng(0)
+    up, down = (rng.permutation(20) < n for n in can)
+    left = SimpleNamespace(up=up, down=down, v=rng.normal(size=20))
+    for last in (np.zeros(0, dtype=np.int64), np.flatnonzero(up & down)[:2]):
+        found = smo._choose(left, last)
+        assert len(set(found.tolist())) == len(found)
+        assert (up | down)[found].all()

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import posteriori as po
 from posteriori.errors import SingularCovariance
 from posteriori.mixture.climb import Climb
+from posteriori.mixture.normals import DEAD
 
 KINDS = ("full", "tied", "diag", "spherical")
 
@@ -89,3 +90,12 @@ def test_the_floor_is_added_to_every_variance_in_the_units_of_the_rows(kind: str
     whole = np.cov(X.T, ddof=0) + floor * np.eye(2)
     wanted = {"full": whole[None], "tied": whole, "diag": np.diag(whole)[None], "spherical": [np.diag(whole).mean()]}
     assert_allclose(found, wanted[kind], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("weight", "dead"), [(DEAD, True), (2 * DEAD, False)])
+def test_the_last_step_is_not_taken_where_a_component_would_have_no_rows(monkeypatch, weight, dead) -> None:
+    best = np.array([weight, 1 - weight]), np.zeros((2, 2)), np.array([np.eye(2)] * 2)
+    monkeypatch.setattr(Climb, "_best", lambda self, expected: best)
+    before = object()
+    found = Climb(rows(), None, "full", 1e-6, None).settled((before, None))
+    assert (found is before) == dead

@@ -16,7 +16,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
-from posteriori.errors import ModelError, SingularCovariance
+from posteriori.errors import BadValue, ModelError, SingularCovariance
 
 MODELS = [
     po.KNeighborsClassifier(),
@@ -348,3 +348,11 @@ def test_a_dict_of_columns_is_a_table(metric):
         np.testing.assert_array_equal(clone(model).fit(columns, y).predict(columns), wanted)
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             model.fit(columns, y[:11])
+
+
+def test_labels_that_do_not_mix_are_shown_where_they_came_from():
+    X = np.zeros((2, 1))
+    with pytest.raises(BadValue, match=r"as labels: 'a', 'b' and 0, 1$"):
+        po.KNeighborsClassifier(1).partial_fit(X, ["a", "b"], classes=[0, 1])
+    with pytest.raises(BadValue, match=r"as labels: 0, 1 and 'a', 'b'$"):
+        po.KNeighborsClassifier(1).fit(X, [0, 1]).partial_fit(X, ["a", "b"])

@@ -171,3 +171,11 @@ def test_gower_without_each_column_is_gower_of_copies_that_lack_it(seed, d, gaps
         copies[j, ends[j] : ends[j + 1]] = np.nan
     expected = metrics.gower_missing(copies, X, widths)
     assert np.allclose(metrics.gower_without(X[0], X, widths), expected)
+
+
+def test_a_mahalanobis_distance_that_sees_nothing_is_one():
+    X = np.arange(6.0).reshape(3, 2)
+    blind = po.KNeighborsClassifier(1, metric="mahalanobis", metric_params={"VI": np.zeros((2, 2))})
+    assert (blind.fit(X, [0, 1, 2]).kneighbors(X)[0] == 0).all()
+    with pytest.raises(ModelError, match="negative eigenvalue"):
+        blind.set_params(metric_params={"VI": np.diag([1.0, -1e-9])}).fit(X, [0, 1, 2])

@@ -26,7 +26,9 @@ def evidence(model=None, K=3, loss=None, reject=None, d=0):
         X[f"more{j}"] = np.where(rng.random(90) < 0.7, codes, 0).astype(str)
     y = np.array([f"c{k}" for k in range(K)])[codes]
     model = (po.NaiveBayes(density="gaussian") if model is None else model).fit(X, y)
-    loss = None if loss is None else po.Loss(loss, classes=[f"c{k}" for k in range(K)])
+    if loss is not None:
+        actions = [f"c{k}" if k < K else f"more {k}" for k in range(len(loss))]
+        loss = po.Loss(loss, classes=[f"c{k}" for k in range(K)], actions=actions)
     return gather(model, X, y, np.full((90, K), 1 / K), loss, reject, True, 3, 0)
 
 
@@ -142,3 +144,10 @@ def test_the_hour_goes_with_a_time_but_not_with_a_day():
         found = agreements(WhatIf((0, 1), np.log([0.5, 0.5]), (t, hour, weekday)), dates)
         assert found.get(1) == (None if hours is None else (0, hours))
         assert found[2] == (0, [[2], [2], []] if hours else [[2], []])  # a Friday, then a Saturday that no choice has
+
+
+@pytest.mark.parametrize(("K", "actions", "shown"), [(3, 6, True), (3, 7, False), (7, 3, False), (6, 6, True)])
+def test_losses_can_be_changed_where_classes_and_actions_are_few(K, actions, shown):
+    text = chooser._result(evidence(K=K, loss=1 - np.eye(actions, K)))
+    assert ('class="losses"' in text) == shown
+    assert text.count('class="loss"') == K * actions * shown

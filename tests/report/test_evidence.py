@@ -92,6 +92,7 @@ def test_a_risk_classifier_brings_its_loss():
     assert e.reject == 0.4
     assert e.loss.reject
     assert isinstance(e.inner, po.NaiveBayes)
+    assert e.called == gathered(po.NaiveBayes().fit(X, y), X, y).called == "NaiveBayes"
     with pytest.raises(ModelError, match="already"):
         gathered(model, X, y, loss={"in": 1, "out": 5, "up": 1})
     with pytest.raises(ModelError, match="already"):

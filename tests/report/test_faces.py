@@ -126,3 +126,9 @@ def test_a_margin_in_the_plane():
     with pytest.raises(ModelError, match="2 classes in 1 columns"):
         plot_margin(po.SVC().fit(X[:, :1], y), X, y)
     plt.close("all")
+
+
+@pytest.mark.parametrize(("cells", "y"), [("uv", [1, 1]), ("uu", [0, 1]), ("uvuvu", [0, 0, 1, 1, 2])])
+def test_a_face_without_a_nomogram_ends_with_its_table(cells, y):
+    """Of one class, of one value, and of values that are as likely in the commonest two."""
+    assert po.NaiveBayes(kinds="categorical").fit({"a": list(cells)}, y)._repr_html_().endswith("</table></div>")

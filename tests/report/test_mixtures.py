@@ -88,3 +88,12 @@ def test_many_points_constant_columns_and_bad_columns() -> None:
     root = ElementTree.fromstring(str(clusters.plot(rows())))
     assert len(list(root.iter(f"{SVG}circle"))) == 122
     ElementTree.fromstring(str(po.KMeans(2, random_state=0).fit(rows(1)).plot(rows(1))))
+
+
+def test_the_wider_ellipse_is_dashed() -> None:
+    X = rows()
+    root = ElementTree.fromstring(str(po.GaussianMixture(2, random_state=0).fit(X).plot(X, columns=(0, 1))))
+    lines = list(root.iter(f"{SVG}polyline"))
+    spans = [np.ptp([float(p.split(",")[0]) for p in line.attrib["points"].split()]) for line in lines]
+    assert ["stroke-dasharray" in line.attrib for line in lines] == [False, True] * 2
+    assert_allclose(spans[1::2], 2 * np.array(spans[::2]), atol=0.3)

@@ -195,3 +195,12 @@ def test_a_drawing_is_saved_and_shown(tmp_path) -> None:
     assert drawing._repr_html_() == str(drawing) == "<svg>中</svg>"
     drawing.save(tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_text(encoding="utf-8") == "<svg>中</svg>"
+
+
+def test_the_first_of_lines_with_bars_is_bold() -> None:
+    def bold(**how) -> list[bool]:
+        root = ElementTree.fromstring(draw_graph(["a"], [], labels={"a": "a\nyes\nno"}, **how))
+        return ["font-weight" in text.attrib for text in root.iter(f"{SVG}text")]
+
+    assert bold() == [False] * 3
+    assert bold(bars={"a": [None, 0.25, 0.75]}) == [True, False, False]

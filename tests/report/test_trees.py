@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from sklearn.datasets import load_iris
 
 import posteriori as po
 from posteriori.report import trees
+from posteriori.report.layered import GAP_X
 from posteriori.report.trees import MOST_CLASSES, _pieces, tree_drawing, tree_html
 
 
@@ -67,3 +69,18 @@ def test_axes_have_a_text_for_each_node_and_a_line_for_each_edge(model):
         (x0, x1), (y0, y1) = line.get_data()
         assert (x0, x1) == (at[labels[above]][0], at[labels[below]][0])
         assert at[labels[above]][1] < y0 < y1 < at[labels[below]][1]
+
+
+def test_texts_on_axes_have_room_beside_each_other(model):
+    pytest.importorskip("matplotlib")
+    ax = model.plot(max_depth=3)
+    wide = {t: 7.0 * max(map(len, t.get_text().split("\n"))) for t in ax.texts}
+    rows: dict[float, list] = {}
+    for t in sorted(ax.texts, key=lambda t: t.get_position()[0]):
+        rows.setdefault(t.get_position()[1], []).append(t)
+    gaps = [
+        b.get_position()[0] - a.get_position()[0] - (wide[a] + wide[b]) / 2
+        for row in rows.values()
+        for a, b in pairwise(row)
+    ]
+    assert min(gaps) >= 18 + GAP_X - 1e-6

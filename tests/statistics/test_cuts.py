@@ -252,3 +252,14 @@ def test_cuts_that_differ_are_shown(a, b, said):
     with pytest.raises(StatisticsError, match=f"column 'age' was cut in different places.*{said}"):
         check_same_cuts((a,), (b,), ["age"])
     check_same_cuts((a, b), (a, b), ["age", "size"])
+
+
+@pytest.mark.parametrize("n_cuts", [0, 1, 16, 17, 255, 65_534, 65_535])
+@pytest.mark.parametrize("shape", [(-1,), (2, -1)])
+def test_codes_count_the_cuts_that_a_number_reaches(n_cuts, shape):
+    cuts = np.arange(n_cuts) * 0.5
+    x = np.array([-1.0, 0.0, 0.25, 7.5, 7.75, 1e9, n_cuts / 2, np.nan])
+    expected = np.array([n_cuts + 1 if np.isnan(v) else (cuts <= v).sum() for v in x])
+    found = bin_codes(x.reshape(shape), cuts)
+    assert (found == expected.reshape(shape)).all()
+    assert found.dtype.kind == "u"

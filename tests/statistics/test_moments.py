@@ -14,7 +14,7 @@ import posteriori as po
 from posteriori.errors import NotLearned, StatisticsError
 from posteriori.kernels import naive
 from posteriori.statistics import CoMoments, Moments
-from posteriori.statistics.moments import comoments, left_in, take_away
+from posteriori.statistics.moments import comoments, is_covariance, left_in, take_away
 
 RUNS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 1500
 
@@ -165,3 +165,8 @@ def test_where_no_span_is_known_one_row_that_stays_has_no_spread():
     assert span is None
     assert alone.tolist() == [[False, True, True, False, False]]
     assert never.tolist() == [[False, False, True, False, False]]
+
+
+def test_a_column_without_spread_takes_no_part_in_a_covariance():
+    c, kept = np.array([[[0.0, 5.0], [5.0, 0.0]]] * 3), np.array([[0.0, 4.0], [4.0, 0.0], [4.0, 4.0]])
+    assert is_covariance(c, kept, 1e-9).tolist() == [True, True, False]

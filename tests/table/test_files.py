@@ -6,6 +6,8 @@ import gzip
 
 import pytest
 
+import posteriori as po
+from posteriori.errors import FormatError
 from posteriori.table.files import _decoded, _is_ascii, _looks_like
 
 
@@ -38,3 +40,13 @@ def test_what_is_ascii_needs_no_decoding(tmp_path):
     packed.write_bytes(gzip.compress(b"a,b\n1,\xc3\xa9\n"))
     assert not _is_ascii(packed)
     assert _decoded(packed, "utf-8", None) is None
+
+
+def test_a_query_gives_rows_or_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,x\n2,y\n")
+    found = po.read(path, sql="SELECT b, a + 1 AS c FROM this ORDER BY a DESC")
+    assert found.X.columns.tolist() == ["b", "c"]
+    assert found.X.to_numpy().tolist() == [["y", 3], ["x", 2]]
+    with pytest.raises(FormatError, match="must give rows, as SELECT does"):
+        po.read(path, sql="-- nothing")
