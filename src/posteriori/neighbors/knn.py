@@ -189,7 +189,7 @@ def united_classes(known: Array, found: Array, declared: Any) -> Array:
         raise BadValue(f"classes must be a list of labels. Got {declared!r} instead.")
     parts = [part for part in parts if len(part)]
     if len({part.dtype.kind in "iufb" for part in parts}) > 1:
-        raise BadValue(f"numbers and words do not mix as labels: {listed(known.tolist())} and {listed(found.tolist())}")
+        raise BadValue(f"numbers and words do not mix as labels: {' and '.join(listed(p.tolist()) for p in parts)}")
     return found if len(parts) == 1 else np.unique(np.concatenate(parts))
 
 
