@@ -319,3 +319,15 @@ def test_turns_are_told_from_the_first_to_the_most_that_may_be(batch_size):
         found = po.KMeans(5, progress=lambda turn, _: said.append(turn), **how).fit(X)
     assert said == [1, 2, 3]
     assert found.n_iter_ == 3
+
+
+@pytest.mark.parametrize(("tol", "said"), [(0.0, "Converged: strict convergence."), (0.5, "within tolerance")])
+def test_who_asks_for_it_is_told_how_it_ended(capsys, tol, said):
+    X = np.concatenate([np.random.default_rng(s).normal(8 * s, 1, (30, 2)) for s in range(2)])
+    po.KMeans(2, n_init=1, tol=tol, verbose=1, random_state=0).fit(X)
+    told = capsys.readouterr().out
+    assert told.count("Converged") == 1
+    assert said in told
+    assert "Iteration 0, inertia" in told
+    po.KMeans(2, n_init=1, tol=tol, random_state=0).fit(X)
+    assert capsys.readouterr().out == ""

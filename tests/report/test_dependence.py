@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.report import dependence as file
 from posteriori.report.dependence import (
     HIGH,
     MOST,
@@ -223,3 +224,21 @@ def test_pairs_that_are_not_kept_are_not_drawn() -> None:
     model = po.AODE(kinds="categorical", lazy=True).fit(X, rng.integers(0, 2, 90))
     assert strongest_pairs(model) == {}
     assert set(nodes(dependence_svg(model))) == set("abc")
+
+
+@pytest.mark.parametrize("width", [0.0, 900.0])
+def test_attributes_without_edges_stand_in_lines_under_the_picture(width):
+    """Each as wide as its name, none on another, none wider than the picture."""
+    names = ["a", "a name that is long", *(f"attribute {i}" for i in range(30))]
+    drawn = file.Picture("class")
+    file._block(drawn, names, width, 100.0)
+    boxes = [(x - w / 2, x + w / 2, y) for (x, y), w in drawn.boxes.values()]
+    for name, (left, right, y) in zip(names, boxes, strict=True):
+        assert right - left >= file._text_width(name)
+        assert left >= 0
+        assert right <= max(width, 600.0)
+        assert y > 100.0
+    for (_, right, y), (left, _, below) in itertools.pairwise(boxes):
+        assert (below == y and left > right) or (below > y and left == 0)
+    assert drawn.size[0] >= max(right for _, right, _ in boxes)
+    assert drawn.size[1] > max(y for *_, y in boxes)

@@ -8,6 +8,7 @@ import pytest
 
 import posteriori as po
 from posteriori.errors import FormatError
+from posteriori.table import files
 from posteriori.table.files import _decoded, _is_ascii, _looks_like
 
 
@@ -50,3 +51,25 @@ def test_a_query_gives_rows_or_is_refused(tmp_path):
     assert found.X.to_numpy().tolist() == [["y", 3], ["x", 2]]
     with pytest.raises(FormatError, match="must give rows, as SELECT does"):
         po.read(path, sql="-- nothing")
+
+
+@pytest.mark.parametrize(
+    ("line", "open_cell"),
+    [
+        ('1,"u v",2', None),
+        ('1,"",2', None),
+        ("1,u,2", None),
+        ('1,u"v,2', None),  # a quote inside a cell opens nothing
+        ('1,"u,2', '"u'),
+        ('1,",2', '"'),
+        ('"u,1,2', '"u'),
+    ],
+)
+def test_a_quote_that_never_ends_is_named_by_its_line(tmp_path, line, open_cell):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b,c\n0,x,1\n{line}\n")
+    if open_cell is None:
+        files._refuse_open_quote(path, "t.csv", ",")
+    else:
+        with pytest.raises(FormatError, match=f"t.csv, line 3: the quote that begins '{open_cell}' never ends"):
+            files._refuse_open_quote(path, "t.csv", ",")

@@ -30,3 +30,13 @@ def test_every_feature_may_have_a_smoothing_of_its_own():
     model = po.BernoulliNB(alpha=alpha).fit(X, y)
     expected = [(X[y == c].sum(axis=0) + alpha) / ((y == c).sum() + 2 * alpha) for c in (0, 1)]
     assert np.exp(model.feature_log_prob_) == pytest.approx(np.array(expected))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("cell", [-0.5, 2.5])
+def test_without_a_threshold_cells_are_shares_sparse_or_not(form, cell):
+    X, y = np.array([[0.5, 1.0], [0.0, 0.25], [1.0, 0.0]]), [0, 1, 0]
+    po.BernoulliNB(binarize=None).fit(form(X), y)
+    X[1, 0] = cell
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        po.BernoulliNB(binarize=None).fit(form(X), y)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,3 +89,18 @@ def test_an_alpha_of_zero_may_stand_in_an_array():
     assert_allclose(ours.feature_log_prob_, theirs.feature_log_prob_)
     with pytest.raises(ValueError, match="greater than 0"):
         po.MultinomialNB(alpha=np.array([-1e-9, 0.5, 1.0])).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB", "GaussianNB"])
+@pytest.mark.parametrize("named", [False, True])
+def test_to_explain_a_row_changes_nothing_of_a_model(name, named):
+    """Neither the names that training had nor that it had none."""
+    X, y = np.array([[1, 0], [0, 2], [2, 1], [0, 1], [1, 2]]), [0, 1, 0, 1, 0]
+    X = pd.DataFrame(X if name == "CategoricalNB" else X.astype(float), columns=["a", "b"])
+    model = getattr(po, name)().fit(X if named else X.to_numpy(), y)
+    before = {key: value for key, value in vars(model).items() if key != "_kept"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.explain(X[:1])
+    assert hasattr(model, "feature_names_in_") == named
+    assert all(vars(model)[key] is value for key, value in before.items())

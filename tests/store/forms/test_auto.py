@@ -99,6 +99,15 @@ def test_an_estimator(change, said):
         (lambda p: {"linear": replace(p.linear, B=p.linear.B[:, 1:], b=p.linear.b[1:])}, "weights of other points"),
         (lambda p: {"trees": replace(p.trees, counts=p.trees.counts[:, 1:])}, "trees of other classes"),
         (lambda p: {"trees": replace(p.trees, counts=p.trees.counts.astype(float))}, "trees of other classes"),
+        (
+            lambda p: {"trees": replace(p.trees, column=np.where(p.trees.column < 0, -1, 3))},
+            "question must be of a column",
+        ),
+        (
+            lambda p: {"trees": replace(p.trees, cut=np.full_like(p.trees.cut, 10**6))},
+            "must be of values of its column",
+        ),
+        (lambda p: {"trees": replace(p.trees, counts=-p.trees.counts)}, "counts must not be negative"),
         (lambda p: {"points": replace(p.points, places=p.points.places[1:])}, "points of other columns"),
         (
             lambda p: {"points": replace(p.points, places=(p.points.places[0][1:], *p.points.places[1:]))},
