@@ -14,7 +14,7 @@ from scipy import sparse
 from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 from posteriori.table.kinds import resolve_kinds
-from posteriori.table.prepare import MOST_VALUES, prepare
+from posteriori.table.prepare import MOST_VALUES, _measured, prepare
 from posteriori.table.schema import Column, Schema
 
 
@@ -106,3 +106,15 @@ def test_a_row_is_itself_whatever_stands_beside_it(rows, view):
     if view == "one-hot":
         assert (changed[:, how.owner == 1] == 0).all()
         assert (whole[:, how.owner == 2].sum(axis=1) == 1).all()  # of a value or a gap that training had
+
+
+def test_what_is_kept_of_numbers_is_their_middle_mean_spread_and_ends():
+    x = np.array(
+        [[1.0, np.nan, 5.0], [4.0, np.nan, 5.0], [np.nan, np.nan, 5.0], [7.0, np.nan, 5.0], [-9.0, np.nan, 5.0]]
+    )
+    found, gaps = _measured(open_frame(x), [0, 1, 2])
+    filled = np.array([1.0, 4.0, 2.5, 7.0, -9.0])
+    assert found[:, 0] == pytest.approx([2.5, filled.mean(), filled.std(), -9.0, 7.0])
+    assert found[:, 1].tolist() == [0.0, 0.0, 1.0, 0.0, 0.0]
+    assert found[:, 2].tolist() == [5.0, 5.0, 1.0, 5.0, 5.0]
+    assert gaps.tolist() == [0, 1]
