@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import posteriori as po
@@ -137,3 +138,13 @@ def test_beside_the_true_structure():
         po.compare_structures(po.Dag("ab"), "ab")
     strong = po.arc_confidence(table(), n=5, random_state=0)
     assert "stroke-width" in str(strong.plot())
+
+
+@pytest.mark.parametrize(("folds", "runs"), [(1, False), (2, True), (8, True), (9, False), (True, False), (2.0, False)])
+def test_folds_are_two_at_least_and_no_more_than_rows(folds, runs):
+    table = pd.DataFrame({"a": list("xyxyxyxy"), "b": list("uuvvuuvv")})
+    if runs:
+        po.cross_validate(table, folds=folds)
+    else:
+        with pytest.raises(BadParameter, match="folds"):
+            po.cross_validate(table, folds=folds)
