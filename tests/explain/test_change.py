@@ -157,12 +157,13 @@ def test_of_many_classes_the_one_nearest_is_found(seed):
 
 
 def test_the_search_is_bounded_in_wide_tables(monkeypatch):
-    from posteriori.explain import weigh
+    from posteriori.explain import weigh, why  # `why` takes its own from `weigh` as it is imported
 
     X = np.random.default_rng(0).normal(size=(40, 3000))
     model, seen = po.GaussianNB().fit(X, np.repeat([0, 1], 20)), []
     real = weigh.log_posterior
-    monkeypatch.setattr(weigh, "log_posterior", lambda m, table: seen.append(table.size) or real(m, table))
+    for room in (weigh, why):
+        monkeypatch.setattr(room, "log_posterior", lambda m, table: seen.append(table.size) or real(m, table))
     model.explain(X[[0]])
     assert max(seen) <= weigh.MOST_CELLS
     assert sum(seen) <= 40 * weigh.MOST_CELLS
