@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from posteriori.errors import FormatError
 from posteriori.network import formats
 from posteriori.network.formats import text as formats_text
-from posteriori.network.formats.text import MAX_BYTES, Description
+from posteriori.network.formats.text import LONGEST_NAME, MAX_BYTES, Description
 from posteriori.network.net import Net
 
 SUFFIXES = (".bif", ".xmlbif", ".net", ".uai")
@@ -158,6 +158,13 @@ def test_states_become_text_or_are_refused(tmp_path: pathlib.Path) -> None:
         ("bif", "yes, no", "no, no", "lists the state 'no' twice"),
         ("bif", "probability ( a ) { table 0.25, 0.75; }", "", "no table for 'a'"),
         ("bif", "variable a", "decision a", "expected 'network', 'variable' or 'probability', found 'decision'"),
+        ("bif", "variable a {", "variable a [", r"line 3, column 12: expected '\{', found '\['"),
+        ("bif", "variable a {", "variable {", r"expected the name of a variable, found '\{'"),
+        ("bif", "0.25, 0.75", '0.25, "0.75"', "expected a probability, found '\"0.75\"'"),
+        ("bif", "(no) 0.5", "default 0 0 1; default 0.5", "the default row of 'b' is given twice"),
+        ("bif", "0.75; }", "0.75; } probability ( a ) { table 1, 0; }", "the table of 'a' is given twice"),
+        ("net", "discrete node b", "discrete node a", "line 4, column 15: node 'a' is declared twice"),
+        ("net", 'states = ("yes" "no");', "states = ();", "variable 'a' has no states"),
         ("net", "(0.25 0.75)", "(0.25 0.75 0.1)", r"expected '\)' or ';' after 2 values, found '0.1'"),
         ("net", "(0.25 0.75)", "(0.25)", "needs 2 = 2 numbers, found 1"),
         ("net", "(0.25 0.75)", "(0.25 0.75))", r"expected a value or ';', found '\)'"),
@@ -175,6 +182,14 @@ def test_states_become_text_or_are_refused(tmp_path: pathlib.Path) -> None:
         ("xml", "<OUTCOME>no</OUTCOME>", "<OUTCOMES>no</OUTCOMES>", "expected <NAME> or <OUTCOME> .* found <OUTCOMES>"),
         ("xml", "</NETWORK>", "", "line 8, column .*not well-formed XML: mismatched tag"),
         ("xml", 'TYPE="nature"><NAME>a', 'TYPE="utility"><NAME>a', "found 'utility'"),
+        ("xml", "[ <!ELEMENT", '[ <!ENTITY e "e"> <!ELEMENT', "line 2, column .*: expected plain XML, found an entity"),
+        ("xml", 'version="1.0"', 'version="1.0" encoding="no-such"', "x.xml.*not well-formed XML"),
+        ("xml", "<FOR>a</FOR>", "<FOR>c</FOR>", "^x.xml, line 6, column .*: expected a declared variable, found 'c'"),
+        ("xml", "<DEFINITION><FOR>a</FOR><TABLE>0.25 0.75</TABLE></DEFINITION>", "", "^x.xml: .*no table for 'a'"),
+        ("uai", "2 3\n2\n", "2 3\n1\n", "expected 2 functions, one a variable, found 1"),
+        ("uai", "\n1 0\n", "\n0\n", "expected a function of at least one variable, found 0"),
+        ("uai", "2 3\n", "0 3\n", "variable 'x0' has no states"),
+        ("uai", "\n6\n", "\n7\n", "line 13, column 2: .*needs 2 × 3 = 6 numbers, found 7"),
         ("uai", "BAYES", "MARKOV", "expected 'BAYES', found 'MARKOV'"),
         ("uai", "2 3\n", "2 1000000000\n", "at most 65,536, found 1000000000"),
         ("uai", "2 3\n", "2 60000\n", "more than the file can hold numbers for"),
@@ -322,3 +337,40 @@ def test_at_a_limit_a_network_is_read_and_beyond_it_refused(monkeypatch, limit, 
             monkeypatch.setattr(module, limit, at - 1)
     with pytest.raises(FormatError, match=said):
         formats.parse(BIF.encode(), "x.bif")
+
+
+@pytest.mark.parametrize(
+    ("limit", "text", "suffix", "said"),
+    [
+        ("MAX_STATES", NET, "net", "variable 'b' has 3 states; at most 2 are read"),
+        ("MAX_PARENTS", BIF, "bif", "'b' has more than 0 parents"),
+        ("MAX_PARENTS", XML, "xml", "'b' has 1 parents; at most 0 are read"),
+    ],
+)
+def test_the_limit_that_is_passed_is_named(monkeypatch, limit, text, suffix, said) -> None:
+    monkeypatch.setattr(formats_text, limit, {"MAX_STATES": 2, "MAX_PARENTS": 0}[limit])
+    with pytest.raises(FormatError, match=said):
+        formats.parse(text.encode(), f"x.{suffix}")
+
+
+def test_a_file_is_named_by_a_path() -> None:
+    with pytest.raises(FormatError, match=r"named by a string or a path\. Got 3\.5 instead"):
+        Net.read(3.5)
+
+
+def test_names_and_parentheses_have_bounds() -> None:
+    long, most = "a" * LONGEST_NAME, formats.hugin.DEEPEST
+    formats.parse(
+        BIF.replace("variable a", f"variable {long}")
+        .replace("( a )", f"( {long} )")
+        .replace("| a", f"| {long}")
+        .encode(),
+        "x.bif",
+    )
+    with pytest.raises(
+        FormatError, match=f"expected the name of a variable, found a word of {LONGEST_NAME + 1:,} char"
+    ):
+        formats.parse(BIF.replace("variable a", f"variable {long}a").encode(), "x.bif")
+    formats.parse(NET.replace("(1 2)", "(" * most + ")" * most).encode(), "x.net")
+    with pytest.raises(FormatError, match=f"parentheses are nested more than {most} deep"):
+        formats.parse(NET.replace("(1 2)", "(" * (most + 1) + ")" * (most + 1)).encode(), "x.net")
