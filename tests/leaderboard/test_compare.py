@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 import posteriori as po
 from posteriori.decision.folds import stratified
 from posteriori.errors import BadParameter, BadValue, LossError, ModelError, UnknownValue
+from posteriori.leaderboard.compare import _notes
 from posteriori.leaderboard.lineup import lineup
 
 QUICK = ["baseline", "naive", "tan", "logistic"]
@@ -327,3 +329,17 @@ def test_of_equals_the_simpler_is_first():
     board = po.compare({"a": ["u"] * 20}, [0, 1] * 10, ["tan", "naive", "aode"], cv=2)
     assert board["naive"].mean("log_loss") == pytest.approx(board["tan"].mean("log_loss"))
     assert [row.name for row in board] == ["tan", "naive", "aode"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((1, 9), ["one row only: class 'a'"]),
+        ((2, 9), ["fewer rows than the 3 folds: class 'a'"]),
+        ((3, 9), []),
+        ((1, 2), ["one row only: class 'a'", "fewer rows than the 3 folds: class 'b'"]),
+    ],
+)
+def test_classes_of_few_rows_are_noted_where_folds_lack_them(counts, said):
+    data = SimpleNamespace(codes=np.repeat([0, 1], counts), labels=np.array(["a", "b"]))
+    assert [note.split(";")[0] for note in _notes(data, 3)] == said

@@ -6,15 +6,18 @@ import html
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
+from posteriori.decision.on_points import OnPoints
 from posteriori.errors import BadValue, ModelError, UnknownValue, WriteError
 from posteriori.report.markup import cut, data_block, fill, say
-from posteriori.report.page import LARGEST, write_report
+from posteriori.report.page import LARGEST, policy, write_report
 from posteriori.report.words import WORDS
 
 HOSTILE = [
@@ -304,3 +307,22 @@ def test_markup_is_not_read_twice():
     block = data_block("x", {"a": "</script><!--\u2028\ud800"})
     assert block.count("</script>") == 1
     assert json.loads(block[block.index(">") + 1 : block.rindex("<")])["a"] == "</script><!--\u2028\ud800"
+
+
+@pytest.mark.parametrize(
+    ("model", "keys"),
+    [
+        (po.NaiveBayes(), ["policy_missing", "policy_unseen_missing"]),
+        (po.NaiveBayes(unseen="mass"), ["policy_missing", "policy_unseen_mass"]),
+        (po.TAN(), ["policy_summed", "policy_unseen_missing"]),
+        (OnPoints(LogisticRegression()), ["policy_pipeline"]),
+        (LogisticRegression(), ["policy_pipeline"]),
+    ],
+    ids=str,
+)
+def test_each_sentence_on_gaps_is_said_where_it_holds(model, keys):
+    X = np.arange(24.0).reshape(12, 2) % 5
+    evidence = SimpleNamespace(inner=model.fit(X, np.arange(12) % 2), survey=SimpleNamespace(missing=0.25))
+    text = policy(evidence)
+    assert [k for k in re.findall(r'data-w="(\w+)"', text) if k.startswith("policy_")] == [*keys, "policy_data"]
+    assert "25" in text
