@@ -119,6 +119,9 @@ def test_held_out_rows_tell_structures_apart():
             po.cross_validate(data, **wrong)
     with pytest.raises(UnknownColumn, match="no node 'd'"):
         po.cross_validate(data, po.Dag("abc"))
+    with pytest.raises(BadParameter, match="'k': options of a search, but the structure is given"):
+        po.cross_validate(data, po.Dag("abcd"), k=2)
+    assert po.cross_validate(data, po.Dag("abcd"), n_jobs=1) == empty
 
 
 def test_beside_the_true_structure():

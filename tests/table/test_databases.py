@@ -44,6 +44,9 @@ def test_faults_are_named(tmp_path, make, name):
         po.read(path, sql="SELECT nothing FROM nowhere")
     with pytest.raises(FormatError, match=r"cannot be run|must give rows"):
         po.read(path, sql="DROP TABLE patients")
+    with pytest.raises(FormatError, match=r"cannot be run|must give rows"):
+        po.read(path, sql=f"COPY patients TO '{tmp_path}/copied.csv'")
+    assert not (tmp_path / "copied.csv").exists()
     assert len(po.read(path)) == 3
     (tmp_path / f"bad.{name.split('.')[1]}").write_bytes(b"no database at all, but text" * 200)
     with pytest.raises(FormatError, match="cannot be read as a database"):

@@ -49,8 +49,19 @@ def test_a_query_gives_rows_or_is_refused(tmp_path):
     found = po.read(path, sql="SELECT b, a + 1 AS c FROM this ORDER BY a DESC")
     assert found.X.columns.tolist() == ["b", "c"]
     assert found.X.to_numpy().tolist() == [["y", 3], ["x", 2]]
-    with pytest.raises(FormatError, match="must give rows, as SELECT does"):
-        po.read(path, sql="-- nothing")
+    pivoted = po.read(path, sql="PIVOT this ON b USING sum(a)")
+    assert sorted(pivoted.X.columns) == ["x", "y"]
+    copied = tmp_path / "copied.csv"
+    for sql in (
+        "-- nothing",
+        "CREATE TABLE t AS FROM this",
+        "DROP VIEW this",
+        f"COPY this TO '{copied}'",
+        "SET threads = 1",
+    ):
+        with pytest.raises(FormatError, match="must give rows, as SELECT does"):
+            po.read(path, sql=sql)
+    assert not copied.exists()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, is_number, is_whole
-from ..errors import BadParameter
+from ..errors import BadParameter, listed
 from ..estimator import generator
 from ..smoothing.theta import theta_of
 from .dag import Dag
@@ -161,6 +161,8 @@ def cross_validate(
     """
     if structure is not None and not isinstance(structure, Dag):
         raise BadParameter(f"structure is a Dag, or None to learn one. Got {structure!r} instead.")
+    if structure is not None and (strange := sorted(set(options) - {"n_jobs"})):
+        raise BadParameter(f"{listed(strange)}: options of a search, but the structure is given")
     if not is_number(smoothing, 0) or smoothing in (0, np.inf):
         raise BadParameter(f"smoothing is a number above 0. Got {smoothing!r} instead.")
     smoothing = float(smoothing)

@@ -56,13 +56,27 @@ def _frame(engine: Any, sql: str, name: str, form: str) -> Any:
 
     try:
         if form == "duckdb":
+            refuse_no_rows(sql)
             return engine.execute(sql).df()
         cursor = engine.execute(sql)
         if cursor.description is None:
-            raise FormatError(f"the query must give rows, as SELECT does. Got {sql!r} instead.")
+            raise no_rows(sql)
         return pd.DataFrame(cursor.fetchall(), columns=[column[0] for column in cursor.description])
     except (duckdb.Error, sqlite3.Error) as error:
         raise FormatError(f"the query cannot be run on {name}: {_first(error)}") from error
+
+
+def refuse_no_rows(sql: str) -> None:
+    """DuckDB answers `CREATE`, `COPY … TO` and the like with a table of its own, after it has done them."""
+    import duckdb
+
+    statements = duckdb.extract_statements(sql)
+    if not statements or statements[-1].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI):  # PIVOT
+        raise no_rows(sql)
+
+
+def no_rows(sql: str) -> FormatError:
+    return FormatError(f"the query must give rows, as SELECT does. Got {sql!r} instead.")
 
 
 def _first(error: BaseException) -> str:

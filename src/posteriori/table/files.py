@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import BadParameter, FormatError, UnknownColumn, did_you_mean, listed
 from .arff import read_arff
-from .databases import DATABASES
+from .databases import DATABASES, refuse_no_rows
 from .encodings import guessed
 from .plain import is_cell, plain_frame
 
@@ -214,10 +214,8 @@ def query(
         if sql is not None:
             known = [row[0] for row in engine.execute("DESCRIBE this").fetchall()]
             try:
-                answer = engine.sql(sql)
-                if answer is None:
-                    raise FormatError(f"the query must give rows, as SELECT does. Got {sql!r} instead.")
-                found = answer.df()
+                refuse_no_rows(sql)
+                found = engine.sql(sql).df()
             except duckdb.Error as error:
                 said = str(error).splitlines()[0].split(": ", 1)[-1]
                 raise FormatError(
