@@ -15,23 +15,26 @@ from __future__ import annotations
 
 import argparse
 import ast
+import collections
 import functools
 import hashlib
 import importlib
 import io
+import itertools
 import json
 import os
 import re
 import resource
+import select
 import sys
 import threading
 import tokenize
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import pytest
 
@@ -231,7 +234,7 @@ def known_tests() -> dict[str, dict[str, Any]]:
         kept = KEPT / f"{test.replace('/', '.')}.json"
         if not kept.exists() or json.loads(kept.read_text())["stamp"] != stamp(path.read_text()):
             print("noting", test, flush=True)
-            kept.write_text(in_fork(functools.partial(watched, test)))
+            kept.write_text(next(in_forks([functools.partial(watched, test)], 1))[1])
         known[test] = json.loads(kept.read_text())
     return known
 
@@ -265,25 +268,44 @@ def fate(edit: Edit, judges: list[str], seconds: float) -> str:
         importlib.import_module(".".join(("posteriori", *Path(edit.file).with_suffix("").parts)))
     except Exception:
         return "killed"
-    code = pytest.main(["-x", *QUIET, *(f"{ROOT}/{name}" for name in judges)]) if judges else 0
-    return "killed" if code else "lives"
+    files = [list(names) for _, names in itertools.groupby(judges, key=lambda name: name.split("::")[0])]
+    at, step = 0, 1
+    while at < len(files):  # most die at once: a few files more each time, for reading them takes longer than the tests
+        some = [f"{ROOT}/{name}" for names in files[at : at + step] for name in names]
+        if pytest.main(["-x", *QUIET, *some]):
+            return "killed"
+        at, step = at + step, 4 * step
+    return "lives"
 
 
-def in_fork(work: Callable[[], str]) -> str:
-    """What `work` answers in a process of its own, silenced; "" if that dies."""
-    reader, writer = os.pipe()
-    if not (pid := os.fork()):
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
-        with os.fdopen(writer, "w") as out:
-            out.write(work())
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as answer:
-        said = answer.read()
-    os.waitpid(pid, 0)
-    return said
+def in_forks(works: Iterable[Callable[[], str]], jobs: int) -> Iterator[tuple[int, str]]:
+    """What each work answers in a process of its own, silenced, with its place, as they come; "" of one that dies."""
+    going = dict[TextIO, tuple[int, int]]()
+    for i, work in enumerate(works):
+        if len(going) == jobs:
+            yield from ended(going)
+        reader, writer = os.pipe()
+        if not (pid := os.fork()):
+            sink = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(sink, 1)
+            os.dup2(sink, 2)
+            with os.fdopen(writer, "w") as out:
+                out.write(work())
+            os._exit(0)
+        os.close(writer)
+        going[os.fdopen(reader)] = i, pid
+    while going:
+        yield from ended(going)
+
+
+def ended(going: dict[TextIO, tuple[int, int]]) -> Iterator[tuple[int, str]]:
+    """Wait for one of the processes; its place and its answer."""
+    for answer in select.select([*going], [], [])[0]:
+        i, pid = going.pop(answer)
+        with answer:
+            said = answer.read()
+        os.waitpid(pid, 0)
+        yield i, said
 
 
 def main() -> None:
@@ -291,6 +313,7 @@ def main() -> None:
     parse.add_argument("--sample", type=int, default=300, help="how many edits by rule")
     parse.add_argument("--seed", type=int, default=8, help="which of them")
     parse.add_argument("--only", nargs="+", default=[""], help="files whose paths below src/posteriori begin so")
+    parse.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at a time")
     wanted = parse.parse_args()
     only = tuple(wanted.only)
     os.environ["HYPOTHESIS_PROFILE"] = "mutants"
@@ -301,22 +324,24 @@ def main() -> None:
     fates = dict(map(json.loads, book.read_text().splitlines())) if book.exists() else {}
     hand, rule, same = by_hand(only), drawn(only, wanted.seed, wanted.sample), equivalent(only)
     for title, edits in (("by hand", hand), ("by rule", rule)):
-        lives, alike = 0, 0
-        for i, edit in enumerate(edits, 1):
-            if edit in same:
-                alike += 1
-                print(
-                    f"{title} {lives:3d} of {i - alike:3d} live, {alike} equivalent; equivalent ({same[edit]}) {edit}"
-                )
-                continue
-            judges, seconds = judges_of(edit, known, edits is hand)
-            key = stamp((edit.text(), [(n, known[n.split("::")[0]]["stamp"]) for n in judges]))
-            if key not in fates:
-                fates[key] = in_fork(functools.partial(fate, edit, judges, seconds)) or "hangs"
-                with book.open("a") as kept:
-                    print(json.dumps([key, fates[key]]), file=kept)
-            lives += fates[key] == "lives"
-            print(f"{title} {lives:3d} of {i - alike:3d} live, {alike} equivalent; {fates[key]:6s} {edit}", flush=True)
+        judged = {edit: judges_of(edit, known, edits is hand) for edit in edits if edit not in same}
+        keys = {
+            edit: stamp((edit.text(), [(n, known[n.split("::")[0]]["stamp"]) for n in judges]))
+            for edit, (judges, _) in judged.items()
+        }
+        unknown = [edit for edit in judged if keys[edit] not in fates]
+        told = in_forks((functools.partial(fate, edit, *judged[edit]) for edit in unknown), wanted.jobs)
+        for i, said in told:
+            fates[keys[unknown[i]]] = said or "hangs"
+            with book.open("a") as kept:
+                print(json.dumps([keys[unknown[i]], said or "hangs"]), file=kept)
+            print(f"{said or 'hangs':6s} {unknown[i]}", flush=True)
+        rooms = collections.Counter(edit.file.split("/")[0] for edit in judged)
+        lives = [edit for edit in judged if fates[keys[edit]] == "lives"]
+        print(f"\n{title}: {len(lives)} of {len(judged)} live; {len(edits) - len(judged)} more are equivalent")
+        for room, n in rooms.items() if edits is rule else ():
+            print(f"{sum(edit.file.split('/')[0] == room for edit in lives):6d} of {n:3d} in {room}")
+        print(*(f"lives {edit}" for edit in lives), sep="\n")
 
 
 if __name__ == "__main__":
