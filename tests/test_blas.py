@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.linalg  # noqa: F401 its BLAS is there from now on
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import posteriori as po
 from posteriori.blas import LITTLE, one_thread
@@ -30,6 +30,52 @@ def test_held_and_let_go() -> None:
     with pytest.raises(ZeroDivisionError), one_thread(1):
         1 / 0  # noqa: B018
     assert threads() == before
+
+
+def test_the_last_who_leaves_lets_go() -> None:
+    """Also when that is another thread than the one who came first; a limit of the user's own outlives ours."""
+    before, b_in, a_out, b_out = threads(), threading.Event(), threading.Event(), threading.Event()
+
+    def b() -> None:
+        with one_thread(10):
+            b_in.set()
+            a_out.wait(10)
+            seen.append(threads())
+        seen.append(threads())
+        b_out.set()
+
+    for own in (None, 1):
+        with threadpool_limits(own, user_api="blas"):
+            within, seen, other = threads(), list[list[int]](), threading.Thread(target=b)
+            with one_thread(10):
+                other.start()
+                assert b_in.wait(10)
+            assert set(threads()) <= {1}  # b is still inside
+            a_out.set()
+            assert b_out.wait(10)
+            other.join()
+            assert set(seen[0]) <= {1}
+            assert seen[1] == within == threads()
+        assert threads() == before
+        for event in (b_in, a_out, b_out):
+            event.clear()
+
+
+def test_several_fits_at_a_time() -> None:
+    """Fits in threads of the user's are those of one thread, to the bit."""
+    X, y = np.random.default_rng(1).normal(size=(300, 12)), np.arange(300) % 3
+    alone = po.DiscriminativeNB().fit(X, y).predict_proba(X)
+    answers: list[np.ndarray] = []
+    team = [
+        threading.Thread(target=lambda: answers.append(po.DiscriminativeNB().fit(X, y).predict_proba(X)))
+        for _ in range(6)
+    ]
+    for t in team:
+        t.start()
+    for t in team:
+        t.join()
+    assert len(answers) == 6
+    assert all(np.array_equal(a, alone) for a in answers)
 
 
 def test_several_at_a_time() -> None:

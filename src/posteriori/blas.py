@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 LITTLE = 1 << 25  # multiplications, a few milliseconds of one thread
-_holder = threading.Lock()  # the threads of BLAS belong to the process: one call at a time holds them, and lets them go
+_lock = threading.Lock()
+_inside: list[Callable[[], None]] = []  # for each that is inside, how to let the threads go; they belong to the process
 
 
 @functools.cache
@@ -22,12 +23,37 @@ def _libraries() -> Any:
 
 @contextlib.contextmanager
 def one_thread(work: int) -> Iterator[None]:
-    """Inside, products of matrices run on the caller's thread, if they are no more than `LITTLE` multiplications in all."""
-    if work > LITTLE or not _holder.acquire(blocking=False):
+    """Inside, products of matrices run on the caller's thread, if they are no more than `LITTLE` multiplications in all.
+
+    Who comes while another is inside shares the limit; the last who leaves lifts it, so that no other user's call changes
+    the way, and with it the last digits, of one that is under way.
+    """
+    if work > LITTLE:
         yield
         return
+    with _lock:
+        _inside.append(_inside[-1] if _inside else _limit())
     try:
-        with _libraries().limit(limits=1):
-            yield
+        yield
     finally:
-        _holder.release()
+        with _lock:
+            let_go = _inside.pop()
+            if not _inside:
+                let_go()
+
+
+def _limit() -> Callable[[], None]:
+    """Hold BLAS to one thread; how to let it go from any thread."""
+    libraries = _libraries()
+    owners = {type(each) for each in libraries.lib_controllers if hasattr(type(each), "clear_controlling_thread")}
+    held = libraries.limit(limits=1)
+
+    def let_go() -> None:
+        """threadpoolctl hears only the thread that came first; where that is ours, another may end what it began."""
+        for owner in owners:
+            owner.clear_controlling_thread(force=True)
+        held.restore_original_limits()
+        for owner in owners:
+            owner.clear_controlling_thread(force=True)
+
+    return let_go
