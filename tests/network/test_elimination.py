@@ -12,7 +12,10 @@ from posteriori.network.elimination import (
     Term,
     at,
     case_posteriors,
+    combine,
     eliminate,
+    elimination_order,
+    evidence_terms,
     log_evidence,
     map_states,
     posterior,
@@ -20,6 +23,7 @@ from posteriori.network.elimination import (
     requisite,
 )
 from posteriori.network.numbers import Numbers, one_hot
+from posteriori.structure.dag import Dag
 
 from .making import random_network
 
@@ -121,3 +125,112 @@ def test_a_part_is_held_where_it_is_known():
     assert relevant(model, [1]) == [0, 1]
     with pytest.raises(BadValue, match="asked for twice"):
         map_states(model, [0, 0], {})
+
+
+@given(st.integers(0, 3000), st.data())
+def test_a_ball_comes_where_no_path_is_closed(seed, data):
+    """A table is needed if a parent of its own would be d-connected to a target; a finding, if it is itself.
+
+    A soft finding on v is a child of v that was seen; v stays open.
+    """
+    model = random_network(np.random.default_rng(seed), 7, max_parents=2, max_states=2)
+    targets = data.draw(st.lists(st.integers(0, 6), unique=True, min_size=1, max_size=2))
+    rest = st.sampled_from([v for v in range(7) if v not in targets])
+    known, soft = data.draw(st.sets(rest, max_size=3)), data.draw(st.sets(st.integers(0, 6), max_size=2))
+    soft -= known
+    names = [f"{kind}{v}" for kind in "xts" for v in range(7)]
+    arrows = [(f"x{p}", f"x{v}") for v, ps in enumerate(model.parents) for p in ps]
+    dag = Dag(names, [*arrows, *((f"t{v}", f"x{v}") for v in range(7)), *((f"x{v}", f"s{v}") for v in range(7))])
+    given_ = {f"x{v}" for v in known} | {f"s{v}" for v in soft}
+    asked = [f"x{t}" for t in targets]
+    vectors = {v: np.empty(0) for v in known} | {v: np.array([0.3, 1.0]) for v in soft}
+    needed, seen = requisite(model, targets, vectors)
+    assert needed == [v for v in range(7) if not dag.d_separated(f"t{v}", asked, sorted(given_))]
+    findings = [(v, f"x{v}") for v in known] + [(v, f"s{v}") for v in soft]
+    assert seen == sorted(v for v, n in findings if not dag.d_separated(n, asked, sorted(given_ - {n})))
+
+
+WIDE = Numbers.of(  # a tells of b; c to h tell of a switch, which joins them all
+    [2, 2, 4, 4, 4, 4, 2],
+    [(), (0,), (), (), (), (), (2, 3, 4, 5)],
+    [[0.8, 0.2], [[0.9, 0.1], [0.0, 1.0]], *[np.ones(4)] * 4, np.tile([[0.25, 0.75], [1.0, 0.0]], (128, 1))],
+    ["a", "b", "c", "d", "e", "f", "switch"],
+)
+
+
+def test_too_much_evidence_is_left_out_where_it_tells_nothing():
+    seen = {1: one_hot(2, 1), 6: one_hot(2, 1)}
+    assert posterior(WIDE, [0], seen) == pytest.approx([2 / 7, 5 / 7])
+    with pytest.raises(
+        MemoryBudgetError, match=r"a factor over nodes .*c.* would take .* over the budget of 500 bytes; "
+    ):
+        eliminate(WIDE, [0], seen, max_memory=500)
+    assert posterior(WIDE, [0], seen, max_memory=500) == pytest.approx([2 / 7, 5 / 7])
+    with pytest.raises(ImpossibleEvidence, match="probability zero: findings on 'b'") as told:
+        posterior(WIDE, [0], {1: np.zeros(2), 6: one_hot(2, 1)}, max_memory=500)
+    assert told.value.findings == (1,)
+
+
+def test_what_is_too_wide_to_be_told_apart_stays_in_the_conflict():
+    known = {v: one_hot(4, 1) for v in range(2, 6)} | {6: one_hot(2, 1)}  # where f is odd, the switch is off
+    with pytest.raises(ImpossibleEvidence) as told:
+        eliminate(WIDE, [], known)
+    assert set(told.value.findings) == {5, 6}
+    with pytest.raises(ImpossibleEvidence) as told:
+        eliminate(WIDE, [], known, max_memory=500)  # without c, d and e: a table of 64 numbers
+    assert {5, 6} < set(told.value.findings) < {2, 3, 4, 5, 6}
+
+
+def test_the_row_of_a_case_that_cannot_be():
+    never = Numbers.of([2, 3], [(), (0,)], [[0.5, 0.5], [[1, 0, 0], [0.5, 0.5, 0.0]]])
+    rows = np.array([[-1, 0], [1, -1], [-1, 1], [-1, 2], [-1, 2]], np.int32)
+    with pytest.raises(ImpossibleEvidence, match="case 3 has probability zero") as told:
+        case_posteriors(never, rows, 0)
+    assert (told.value.row, told.value.findings) == (3, (1,))
+    assert case_posteriors(never, rows[:3], 0) == pytest.approx(np.array([[2 / 3, 1 / 3], [0, 1], [0, 1]]))
+
+
+@given(st.integers(0, 1000))
+def test_terms_are_the_tables_and_findings_with_known_axes_cut(seed):
+    rng = np.random.default_rng(seed)
+    model = random_network(rng, 4, max_parents=2, max_states=3)
+    vectors = {0: 3.0 * one_hot(model.sizes[0], 0), 2: rng.random(model.sizes[2])}
+    terms = evidence_terms(model, range(4), vectors)
+    axes = np.ones((1, *model.sizes[1:]))
+    for scope, table, in_logs in terms:
+        assert 0 not in scope
+        assert not in_logs
+        order = np.argsort(scope)
+        wide = table.reshape([model.sizes[u] for u in scope]).transpose(order)
+        axes = axes * wide.reshape([1, *(model.sizes[u] if u in scope else 1 for u in range(1, 4))])
+    assert axes == pytest.approx(joint(model, vectors)[:1])
+
+
+def test_an_order_names_every_node_that_is_not_kept():
+    model = Numbers.of([2, 5, 3, 4], [()] * 4, [np.ones(s) for s in (2, 5, 3, 4)])
+    scopes = [(0, 1), (1, 2), (2, 3)]
+    assert sorted(elimination_order(model, scopes, {1}, None)) == [0, 2, 3]
+    assert sorted(elimination_order(model, scopes, set(), 8 * 50.0)) == [0, 1, 2, 3]
+    assert elimination_order(model, [(0,)], set(), None) == [0]
+    assert elimination_order(model, [], set(), None) == []
+    with pytest.raises(MemoryBudgetError, match="a factor over nodes"):
+        elimination_order(model, scopes, set(), 8 * 11.0)
+    with pytest.raises(MemoryBudgetError, match=r"a factor over nodes .*0.*1.*2.*3"):  # in one table at the end
+        elimination_order(model, scopes, set(), 8 * 119.0, married=[0, 1, 2, 3])
+    assert sorted(elimination_order(model, scopes, set(), 8 * 400.0, married=[0, 1, 2, 3])) == [0, 1, 2, 3]
+
+
+@given(questions(), st.permutations(range(5)))
+def test_all_terms_at_once(question, order):
+    """`combine` is the product of the terms summed, or its maximum, on the nodes kept, in their order."""
+    model, _, keep = question
+    terms = [Term((*model.parents[v], v), np.asarray(model.tables[v])) for v in order]
+    rest = tuple(v for v in range(5) if v not in keep)
+    whole = joint(model, {})
+    for maximise in (False, True):
+        (scope, table, in_logs), size = combine(model, terms, keep, maximise)
+        wanted = whole.max(axis=rest) if maximise else whole.sum(axis=rest)
+        wanted = np.transpose(wanted, np.argsort(np.argsort(keep))) if keep else wanted
+        assert scope == tuple(keep)
+        found = np.exp(table + size) if in_logs else table * np.exp(size)
+        assert found == pytest.approx(np.ravel(wanted), abs=1e-12)

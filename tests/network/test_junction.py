@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from posteriori.errors import BadValue, ImpossibleEvidence, MemoryBudgetError
 from posteriori.network.elimination import eliminate
-from posteriori.network.junction import JunctionTree
+from posteriori.network.junction import JunctionTree, Marginals
 from posteriori.network.numbers import Numbers, one_hot
 
 from .making import ASIA, asia, enumerated, findings, forward, onto, random_network, seeds
@@ -192,3 +192,127 @@ def test_a_forked_child_answers():
     child.start()
     assert queue.get(timeout=60) == here
     child.join()
+
+
+def uneven() -> Numbers:
+    """Three, two and four states; node 2 hangs on the others, node 3 on none."""
+    rng = np.random.default_rng(2)
+    tables = [rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(4), 6), [0.25, 0.75]]
+    return Numbers.of([3, 2, 4, 2], [(), (), (1, 0), ()], tables, ["a", "b", "c", "d"])
+
+
+def test_marginals_are_a_sequence():
+    flat = np.arange(6.0)
+    some = Marginals(flat, [0, 2, 3, 6])
+    assert len(some) == 3
+    assert [m.tolist() for m in some] == [some[i].tolist() for i in range(3)] == [[0, 1], [2], [3, 4, 5]]
+    assert [m.tolist() for m in some[1:]] == [[2], [3, 4, 5]]
+    assert [m.tolist() for m in some[::-2]] == [[3, 4, 5], [0, 1]]
+    assert some[-1].tolist() == [3, 4, 5]
+    assert some.flat is flat
+    with pytest.raises(IndexError):
+        some[3]
+
+
+def test_one_finding_is_changed_and_the_others_stay():
+    model, soft = uneven(), np.array([0.2, 0.9, 0.0, 0.4])
+    tree = JunctionTree(model)
+    tree.set_evidence({0: [0, 1, 0]})
+    before = tree.evidence
+    tree.change(2, soft)
+    assert list(before) == [0]
+    assert {v: x.tolist() for v, x in tree.evidence.items()} == {0: [0, 1, 0], 2: soft.tolist()}
+    for v, m in enumerate(tree.marginals()):
+        assert m == pytest.approx(onto(enumerated(model, {0: np.eye(3)[1], 2: soft}), [v]))
+    tree.change(0, None)
+    tree.change(3, None)
+    assert list(tree.evidence) == [2]
+    assert tree.log_probability() == pytest.approx(np.log(enumerated(model, {2: soft}).sum()))
+    tree.evidence.clear()
+    assert list(tree.evidence) == [2]
+    tree.reset()
+    assert tree.log_probability() == pytest.approx(np.log(enumerated(model, {2: soft}).sum()))
+
+
+def test_other_evidence_for_the_length_of_a_block():
+    model, tree = uneven(), JunctionTree(uneven())
+    tree.set_evidence({0: [0, 0, 1]})
+    with tree.asked({1: [1, 0]}):
+        assert tree.marginals()[0] == pytest.approx(onto(enumerated(model, {}), [0]))
+    assert list(tree.evidence) == [0]
+    with pytest.raises(KeyError, match="meanwhile"), tree.asked({1: [1, 0]}):
+        raise KeyError("meanwhile")
+    assert list(tree.evidence) == [0]
+    assert tree.marginals()[0].tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("held", [{}, {1: 1}, {0: 2, 3: 0}])
+def test_joints_and_bests_of_a_tree_that_may_be_held(held):
+    model = uneven()
+    evidence = {v: 3.0 * one_hot(model.sizes[v], k) for v, k in held.items()} | {2: np.array([0.1, 0.0, 0.7, 0.3])}
+    tree = JunctionTree(model, held=held)
+    tree.set_evidence(evidence)
+    table = enumerated(model, evidence)
+    for nodes in ([], [2], [2, 0], [0, 3], [3, 2, 1, 0]):
+        assert tree.joint(nodes) == pytest.approx(onto(table, nodes) if nodes else [1.0])
+    assert tree.log_probability() == pytest.approx(np.log(table.sum()))
+    states, value = tree.most_probable()
+    assert (tuple(states), value) == (np.unravel_index(table.argmax(), table.shape), pytest.approx(np.log(table.max())))
+    small = table.sum(axis=(1, 3))
+    best, value = tree.most_probable_of([2, 0])
+    assert (best[1], best[0]) == np.unravel_index(small.argmax(), small.shape)
+    assert value == pytest.approx(np.log(small.max()))
+    again = pickle.loads(pickle.dumps(tree))
+    assert again.joint([2, 0]) == pytest.approx(onto(table, [2, 0]))
+    drawn = tree.sample(4000, random_state=0)
+    assert table[tuple(drawn.T)].min() > 0
+    assert np.abs(np.bincount(drawn[:, 2], minlength=4) / 4000 - onto(table, [2])).max() < 0.04
+    assert tree.sample(0).shape == (0, 4)
+    with pytest.raises(BadValue, match="name a node twice"):
+        tree.joint([2, 2])
+    with pytest.raises(BadValue, match="n=-1"):
+        tree.sample(-1)
+
+
+def test_other_tables_in_the_same_tree():
+    model, tree = uneven(), JunctionTree(uneven())
+    assert tree.marginals()[3].tolist() == [0.25, 0.75]
+    other = Numbers.of(model.sizes, model.parents, [*model.tables[:3], [0.5, 0.5]])
+    tree.refill(other)
+    assert tree.marginals()[3].tolist() == [0.5, 0.5]
+    assert tree.model is other
+    assert tree.joint([0, 3]) == pytest.approx(np.outer(model.tables[0], [0.5, 0.5]).ravel())
+
+
+def test_cases_at_the_border_of_their_codes():
+    tree = JunctionTree(uneven())
+    fine = np.array([[2, 1, -1, -1], [-1, -1, 3, 1]])
+    found = tree.batch(fine, [2, 0])
+    assert [m.shape for m in found] == [(2, 4), (2, 3)]
+    assert found[0][1].tolist() == [0, 0, 0, 1]
+    assert found[1][1] == pytest.approx(onto(enumerated(uneven(), {2: np.eye(4)[3]}), [0]))
+    for row, column, code, most in ((1, 0, 3, 2), (0, 3, -2, 1), (1, 2, 4, 3)):
+        bad = fine.copy()
+        bad[row, column] = code
+        with pytest.raises(
+            BadValue, match=f"case {row} has code {code} for node {column}, which has states 0 … {most}"
+        ):
+            tree.batch(bad, [0])
+    with pytest.raises(BadValue, match=r"shape \(4,\); expected \(n, 4\)"):
+        tree.batch(np.zeros(4), [0])
+    never = Numbers.of([2, 2], [(), (0,)], [[0.5, 0.5], [[1, 0], [0.5, 0.5]]])
+    with pytest.raises(ImpossibleEvidence) as told:
+        JunctionTree(never).batch(np.array([[0, 0], [1, 1], [0, 1], [0, 1]]), [0])
+    assert (told.value.row, set(told.value.findings)) == (2, {0, 1})
+
+
+def test_a_refusal_names_the_largest_clique():
+    model = uneven()
+    with pytest.raises(
+        MemoryBudgetError, match=r"largest clique has 24 cells over nodes .*a.*b.*c.* budget of 100 bytes"
+    ):
+        JunctionTree(model, max_memory=100)
+    tree = JunctionTree(model)
+    assert sorted(map(sorted, tree.cliques)) == [[0, 1, 2], [3]]
+    with pytest.raises(MemoryBudgetError):
+        tree.refuse_over(100)

@@ -149,9 +149,7 @@ def requisite(model: Numbers, targets: Sequence[int], vectors: Mapping[int, Floa
         v, from_parent = stack.pop()
         if v in vectors:
             found.add(v)
-        steps: list[tuple[int, bool]] = []
-        if v not in hard or v in targets:
-            steps += [(c, True) for c in model.children[v]] if v not in hard else []
+        steps = [] if v in hard else [(c, True) for c in model.children[v]]
         if (v in vectors) if from_parent else (v not in hard or v in targets):
             needed.add(v)
             steps += [(p, False) for p in model.parents[v]]

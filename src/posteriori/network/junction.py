@@ -100,8 +100,11 @@ class JunctionTree:
 
     def expected(self, cases: Codes, weights: Floats, offsets: Ints, threads: int) -> tuple[Floats, Floats]:
         """Σ_r w_r P(x_family | case r) of the families that a case does not state whole, and log P(case r)."""
-        threads = max(1, int(min(threads, memory_budget(self.max_memory) / max(self._plan.bytes, 1.0))))
-        return kernel.junction_expected(self._plan, cases, weights, offsets, threads)
+        return kernel.junction_expected(self._plan, cases, weights, offsets, self._fitting(threads))
+
+    def _fitting(self, threads: int) -> int:
+        """As many threads, each with a tree of its own, as the memory has room for."""
+        return max(1, int(min(threads, memory_budget(self.max_memory) / self._plan.bytes)))
 
     def refuse_over(self, max_memory: float | None) -> None:
         """Refuse a tree that needs more: how much, which clique, what to do instead."""
@@ -225,8 +228,7 @@ class JunctionTree:
         chosen = np.asarray(targets, np.int32)
         ends = kernel.starts(int(sizes[t]) for t in chosen)
         threads = kernels.n_threads(n_jobs, max(2, len(cases)) * 200_000)
-        threads = max(1, int(min(threads, memory_budget(self.max_memory) / max(self._plan.bytes, 1.0))))
-        out, possible = kernel.junction_batch(self._plan, cases, chosen, int(ends[-1]), threads)
+        out, possible = kernel.junction_batch(self._plan, cases, chosen, int(ends[-1]), self._fitting(threads))
         if not possible.all():
             row = int(np.flatnonzero(~possible)[0])
             found = {v: np.eye(sizes[v])[code] for v, code in enumerate(cases[row]) if code >= 0}

@@ -87,7 +87,7 @@ def likelihood_weighting(
     ess = w_sum**2 / float((w**2).sum())
     hard = hard_states(vectors)
     free = sum(s - 1 for v, s in enumerate(model.sizes) if v not in hard)
-    hidden = unseen_share(w_sum * math.exp(min(top - log_bound, 0.0)), free, draws)
+    hidden = unseen_share(w_sum * math.exp(top - log_bound), free, draws)
     marginals, error = [], []
     for v, size in enumerate(model.sizes):
         p = np.bincount(x[:, v], w, size) / w_sum
@@ -185,7 +185,7 @@ def _mini_buckets(model: Numbers, terms: list[Term], most_cells: int) -> tuple[l
 
 
 def _split(model: Numbers, terms: list[Term], most_cells: int) -> list[tuple[set[int], list[Term]]]:
-    """The terms in as few tables as go: the largest first, each where it adds least."""
+    """The terms in as few tables as go: the largest first, each in the first where it fits."""
     parts: list[tuple[set[int], list[Term]]] = []
     for term in sorted(terms, key=lambda t: -len(t.table)):
         for scope, part in parts:
