@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
 from posteriori.bayes import discriminative
+from posteriori.bayes.softmax import Fitted
 from posteriori.errors import BadParameter, BadValue, MemoryBudgetError, ModelError, TableError
 from posteriori.table import encode
 
@@ -309,3 +310,183 @@ def test_auto_takes_the_penalty_that_foretells_best():
 
     others = [loss(po.DiscriminativeNB(penalty=p).fit(X[:300], y[:300])) for p in (1e4, 1e-3)]
     assert loss(model) <= min(others) + 0.02
+
+
+def test_numbers_are_in_standard_deviations_from_their_mean_by_weight():
+    """z = (x − mean)/sd within ±4, 0 where missing; a constant has the sd max(|x|, 1), zeros and gaps alone have 1."""
+    x = np.array([1.0, 2.0, 4.0, np.nan, 50.0, 3.0])
+    w = np.array([1.0, 2.0, 1.0, 5.0, 0.25, 3.0])
+    X = {"x": x, "five": [5.0] * 6, "half": [-0.5] * 6, "zero": [0.0] * 6, "gap": [np.nan] * 6, "near": 1 + 1e-14 * x}
+    X["near"][3] = 1.0
+    model = po.DiscriminativeNB(penalty=1.0).fit(X, [0, 1, 0, 1, 0, 1], sample_weight=w)
+    there = ~np.isnan(x)
+    mean = np.average(x[there], weights=w[there])
+    sd = np.sqrt(np.average((x[there] - mean) ** 2, weights=w[there]))
+    assert_allclose(model.mean_[:5], [mean, 5.0, -0.5, 0.0, 0.0])
+    assert_allclose(model.sd_, [sd, 5.0, 1.0, 1.0, 1.0, 1.0])
+    asked = np.array([mean + 4.5 * sd, mean + 3.9 * sd, mean - 3.9 * sd, mean - 4.1 * sd, np.nan, mean])
+    z = model._read({k: asked if k == "x" else [0.0] * 6 for k in X}).numbers
+    assert z.shape == (6, 6)
+    assert_allclose(z[:, 0], [4.0, 3.9, -3.9, -4.0, 0.0, 0.0], atol=1e-12)
+    assert_allclose(z[:, 1], -1.0)
+    plain = po.DiscriminativeNB(penalty=1.0).fit({"x": x}, [0, 1, 0, 1, 0, 1])
+    assert_allclose([plain.mean_[0], plain.sd_[0]], [x[there].mean(), x[there].std()])
+
+
+def chosen(monkeypatch, losses, **how):
+    """(pull, penalty) that a model takes if these are the losses of its folds, and what was asked."""
+    asked = []
+    X, y = table(40)
+
+    def judged(self, fold):
+        _, held, pull, penalty, start = fold
+        asked.append((pull, penalty, start))
+        return (pull, penalty), float(held.w.sum()) * losses(pull, penalty)
+
+    monkeypatch.setattr(po.DiscriminativeNB, "_judged", judged)
+    monkeypatch.setattr(po.DiscriminativeNB, "_fit", lambda self, task, *a: Fitted(*task.naive, (1.0, 0.5), True))
+    model = po.DiscriminativeNB(n_jobs=1, **how).fit(X, y, sample_weight=np.linspace(0.5, 1.5, 40))
+    assert len(asked) % 5 == 0
+    return (model.pull_, model.penalty_), [a for i, a in enumerate(asked) if i % 5 == 0]
+
+
+def test_penalties_fall_by_quarters_until_two_in_a_row_gain_nothing(monkeypatch):
+    """From 256 to 1/64; each fit begins where the last one of its fold ended."""
+    falls = {256.0: 5.0, 64.0: 4.0, 16.0: 4.5, 4.0: 3.0, 1.0: 3.5, 0.25: 3.1, 0.0625: 1.0, 0.015625: 0.5}
+    found, asked = chosen(monkeypatch, lambda pull, p: falls[p], pull="naive")
+    assert found == ("naive", 4.0)
+    assert [p for _, p, _ in asked] == [4.0**i for i in range(4, -2, -1)]  # 0.0625 is not reached
+    assert [s for *_, s in asked] == [None, *(("naive", 4.0**i) for i in range(4, -1, -1))]
+
+
+def test_a_pull_or_a_penalty_must_gain_more_than_nothing(monkeypatch):
+    found, asked = chosen(monkeypatch, lambda pull, p: 2.0, pull="auto")
+    assert found == ("naive", 256.0)
+    assert [(pull, p) for pull, p, _ in asked] == [(q, p) for q in ("naive", "zero") for p in (256.0, 64.0, 16.0)]
+    found, _ = chosen(monkeypatch, lambda pull, p: 2.0 - 9e-6 * (pull == "zero"), penalty=3.0)
+    assert found == ("naive", 3.0)
+    found, asked = chosen(monkeypatch, lambda pull, p: 2.0 - 1.1e-5 * (pull == "zero"), penalty=3.0)
+    assert found == ("zero", 3.0)
+    assert len(asked) == 2
+    found, asked = chosen(monkeypatch, lambda pull, p: p, pull="zero")
+    assert found == ("zero", 0.015625)
+    assert len(asked) == 8
+
+
+def test_one_row_leaves_nothing_to_choose_by():
+    one = po.DiscriminativeNB().fit({"a": ["x"]}, [0])
+    assert (one.pull_, one.penalty_) == ("naive", 1.0)
+    told = po.DiscriminativeNB(penalty=7.0).fit({"a": ["x"]}, [0])
+    assert (told.pull_, told.penalty_) == ("naive", 7.0)
+    assert (one.n_iter_, one.classes_.tolist()) == (0, [0])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_fold_is_cut_counted_and_judged_without_its_rows(monkeypatch, weighted):
+    X, y = table(83)
+    w = np.random.default_rng(0).choice([0.5, 1.0, 2.5], len(y)) if weighted else None
+    kept, plain = [], po.DiscriminativeNB._judged
+
+    def judged(self, fold):
+        found = plain(self, fold)
+        kept.append((self, fold, found))
+        return found
+
+    monkeypatch.setattr(po.DiscriminativeNB, "_judged", judged)
+    po.DiscriminativeNB(pull="zero", n_jobs=1).fit(X, y, sample_weight=w)
+    mass = np.zeros(3)
+    for model, (rest, held, pull, penalty, start), (fitted, loss) in kept[:5]:
+        assert (pull, penalty, start) == ("zero", 256.0, None)
+        rows = np.bincount(rest.y, rest.w, minlength=3), np.bincount(held.y, held.w, minlength=3)
+        assert_allclose(sum(rows), np.bincount(np.searchsorted(["in", "off", "out"], y), w, minlength=3))
+        assert_allclose(rest.statistics.rows, rows[0])
+        assert rest.statistics.schema == held.statistics.schema
+        assert (rest.design.n_jobs, held.design.n_jobs) == (1, 1)
+        assert rest.design.numbers.shape == (len(rest.y), 2)
+        mass += rows[1]
+        eta = held.design.dense() @ model._tables(rest, fitted) + fitted.b
+        lost = np.log(np.exp(eta).sum(axis=1)) - eta[np.arange(len(eta)), held.y]
+        assert_allclose(loss, held.w @ lost)
+    assert_allclose(mass, np.bincount(np.searchsorted(["in", "off", "out"], y), w, minlength=3))
+
+
+def test_rows_are_told_apart_by_numbers_and_not_by_bins():
+    X = pd.DataFrame({"a": ["x", "y", "x", "x"], "b": [1.0, 1.5, np.nan, 1.5]})
+    model = po.DiscriminativeNB(penalty=1.0)
+    kept = []
+    told, plain = discriminative._told_apart, model._choose
+    model._choose = lambda *how: (kept.append(how), plain(*how))[1]
+    model.fit(X, [0, 1, 0, 1])
+    ((frame, schema, _, coded),) = kept
+    apart = told(frame, schema, coded)
+    assert [c.tolist() for c in apart.columns()] == [[0, 1, 0, 0], [0, 1, 2, 1]]
+    assert apart.sizes == (2, 3)
+
+
+def test_a_new_fit_leaves_nothing_of_the_last():
+    X, y = table(60)
+    model = po.DiscriminativeNB("columns", penalty=1.0).fit(X, y)
+    assert model.column_weights_.shape == (5,)
+    assert_allclose(
+        model.log_odds_,
+        np.repeat(model.column_weights_, [s + 1 for s in model.statistics_.sizes])[:, None]
+        * po.DiscriminativeNB("columns", penalty=1.0, max_iter=0).fit(X, y).log_odds_,
+    )
+    assert model.coef_.shape == (0, 3)
+    assert model.n_iter_ == len(model.loss_curve_) - 1 > 0
+    model.set_params(weights="values").fit(X, y)
+    assert not hasattr(model, "column_weights_")
+    assert model.coef_.shape == (2, 3)
+    assert list(model.cuts_) == ["wind", "rain"]
+
+
+def test_who_adds_rows_is_named():
+    model = po.DiscriminativeNB()
+    for name in ("partial_fit", "forget", "decay"):
+        with pytest.raises(AttributeError, match=f"has no {name}: its weights are fitted to all rows together"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match="'DiscriminativeNB' object has no attribute 'foretell'"):
+        model.foretell  # noqa: B018
+
+
+def test_log_posteriors_below_all_floats_and_the_parts_of_scores():
+    X, y = table(200)
+    model = po.DiscriminativeNB(penalty=1.0).fit(X, y)
+    start, parts = model._log_parts(X)
+    assert parts.shape == (200, 5, 3)
+    scores = start + parts.sum(axis=1)
+    log_p = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    assert_allclose(model.predict_log_proba(X), log_p, atol=1e-9)
+    assert_allclose(posterior(model, X), np.exp(log_p), atol=1e-9)
+    assert_array_equal(model.predict(X), model.classes_[scores.argmax(axis=1)])
+    model.intercept_ = model.intercept_ + [0.0, 2000.0, 0.0]
+    assert_allclose(model.predict_log_proba(X)[:, 0], scores[:, 0] - scores[:, 1] - 2000, rtol=1e-12)
+
+
+def test_a_warning_says_when_the_steps_did_not_suffice_and_not_otherwise():
+    X, y = table(60)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 steps, each still worth more than tol=0 nats"):
+        po.DiscriminativeNB(penalty=1e-3, tol=0.0, max_iter=1).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        po.DiscriminativeNB(penalty=1.0).fit(X, y)
+        po.DiscriminativeNB(penalty=1.0, max_iter=0).fit(X, y)
+
+
+def test_the_ridge_is_the_penalty_whatever_the_rows_weigh():
+    """L as the docstring has it: −Σ w ln P + ½λ‖β − τ ln θ, γ‖² + 4(τ − 1)², divided by Σw, is what the curve shows."""
+    X, y = table(90)
+    w = np.random.default_rng(0).uniform(0.5, 3.0, 90)
+    for pull in ("naive", "zero"):
+        model = po.DiscriminativeNB(penalty=2.0, pull=pull).fit(X, y, sample_weight=w)
+        start = po.DiscriminativeNB(penalty=2.0, max_iter=0).fit(X, y, sample_weight=w)
+        own = -np.log(posterior(model, X)[np.arange(90), np.searchsorted(model.classes_, y)])
+        last = np.cumsum([s + 1 for s in model.statistics_.sizes]) - 1
+        moved, theta = (np.vstack([m.log_odds_, m.coef_]) for m in (model, start))
+        never = [j for j in last if j not in (last[0], last[3])]  # columns without gaps
+        moved[never] = 0.0  # those weights were made after the walk
+        tau = np.vdot(moved, theta) / np.vdot(theta, theta) if pull == "naive" else 0.0
+        charge = np.square(moved - tau * theta).sum() + (4 * (tau - 1) ** 2 if pull == "naive" else 0.0)
+        assert_allclose(model.loss_curve_[-1], (w @ own + charge) / w.sum(), rtol=1e-6)
+        assert_allclose(start.intercept_.sum(), 0.0, atol=1e-12)
+        assert_allclose(start.log_odds_.sum(axis=1), 0.0, atol=1e-12)

@@ -123,3 +123,126 @@ def test_rows_that_no_model_learned_are_answered_in_any_blocks(monkeypatch):
         assert_allclose(found[-1].sum(axis=1), 1)
         assert_array_equal(found[-1].argmax(axis=1), found[0].argmax(axis=1))
         assert_allclose(found[-1], found[0], rtol=1e-9)
+
+
+def test_nothing_to_hold_out_is_the_shares_with_half_a_row_more():
+    for y, K in (([1], 3), ([0, 0], 1)):
+        Z, w = np.ones((len(y), 5)), np.full(len(y), 2.0)
+        model, said = fitted(Z, np.array(y), w, K)
+        share = (np.bincount(y, w, minlength=K) + 0.5) / (w.sum() + K / 2)
+        assert_array_equal(model.B, np.zeros((5, K)))
+        assert_allclose(np.exp(model.b), share)
+        assert_allclose(said, np.tile(share, (len(y), 1)))
+        assert model.penalty == 64.0
+
+
+@pytest.mark.parametrize(("n", "f", "rotated", "sample"), [(30, 4, 512, 2048), (200, 4, 512, 20), (40, 4, 3, 2048)])
+def test_axes_make_the_weighted_squares_diagonal(monkeypatch, n, f, rotated, sample):
+    """turnᵀ ZᵀWZ turn is the diagonal of mean squares; of very many rows some; of very many coordinates none is turned."""
+    monkeypatch.setattr(ridge, "ROTATED", rotated)
+    monkeypatch.setattr(ridge, "SAMPLE", sample)
+    rng = np.random.default_rng(1)
+    Z, w = rng.normal(size=(n, f)) @ rng.normal(size=(f, f)), rng.uniform(0.5, 3.0, n)
+    turn, spread = ridge._axes(Z, w)
+    some = slice(None, None, n // max(sample, 4 * f)) if n > sample else slice(None)
+    whole = (Z[some].T * w[some]) @ Z[some] / w[some].sum()
+    if rotated < f:
+        assert_array_equal(turn, np.ones(f))
+        assert_allclose(spread, np.diag(whole))
+    else:
+        assert_allclose(turn.T @ turn, np.eye(f), atol=1e-12)
+        assert_allclose(turn.T @ whole @ turn, np.diag(spread), atol=1e-10)
+
+
+def test_fewer_rows_than_coordinates_have_as_many_axes_as_their_rank(monkeypatch):
+    rng = np.random.default_rng(2)
+    Z, w = rng.normal(size=(6, 11)), rng.uniform(0.5, 3.0, 6)
+    Z[5] = Z[0] - 2 * Z[1]
+    turn, spread = ridge._axes(Z, w)
+    assert turn.shape == (11, 5)
+    assert_allclose(turn.T @ turn, np.eye(5), atol=1e-9)
+    assert_allclose((Z @ turn) @ (Z @ turn).T, Z @ Z.T, atol=1e-9)  # no distance is lost
+    assert_allclose(spread, w @ np.square(Z @ turn) / w.sum())
+    turn, spread = ridge._axes(np.zeros((3, 7)), np.ones(3))
+    assert (turn.shape, spread.shape) == ((7, 0), (0,))
+    monkeypatch.setattr(ridge, "ROTATED", 5)  # more rows than that
+    turn, spread = ridge._axes(Z, w)
+    assert_array_equal(turn, np.ones(11))
+    assert_allclose(spread, w @ np.square(Z) / w.sum())
+
+
+def a_path(K, n=40, f=5):
+    Z, y, _ = data(n, f, K)
+    rng = np.random.default_rng(3)
+    w, share = rng.uniform(0.5, 2.0, n), rng.dirichlet(np.full(K, 5.0))
+    rows = [np.arange(0, n, 2), np.arange(1, n, 2)]
+    return ridge._Path(Z, y, w, rows, share, 1), Z, y, w, share, rows
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_a_model_of_turned_points_is_one_of_the_points(K):
+    path, Z, _, _, share, _ = a_path(K)
+    m = 1 if K == 2 else K  # one row of weights stands for two
+    B = np.random.default_rng(4).normal(size=(m, 6))
+    weights, b = path.whole(B)
+    assert (weights.shape, b.shape) == ((5, K), (K,))
+    some = np.array([5, 3, 8])
+    eta = Z @ weights + b
+    log_p = eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
+    assert_allclose(path.log_posterior(B, some), log_p[some])
+    assert_allclose(Linear(weights, b, 1.0).posterior(Z), np.exp(log_p))
+    none = path.whole(np.zeros((m, 6)))
+    assert_array_equal(none[0], np.zeros((5, K)))
+    assert_allclose(np.exp(none[1]) / np.exp(none[1]).sum(), share)
+    if K == 2:
+        assert_allclose(weights.sum(axis=1), 0.0, atol=1e-12)
+        assert_allclose(b.sum(), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize("best", [0, 2, 6])
+def test_the_penalty_falls_as_long_as_rows_out_of_fold_are_foretold_better(monkeypatch, K, best):
+    """λ = 64, 16, …, 1/64; the metric is the diagonal of the curvature, p(1 − p) z² + λ/W, at the shares."""
+    path, _, y, w, share, rows = a_path(K)
+    charges, asked = [], 4.0 ** np.arange(3, -4, -1)
+    target = np.random.default_rng(5).normal(size=(len(path.offset), 6))
+    held = [np.isin(np.arange(40), rows[1]), np.isin(np.arange(40), rows[0])]
+
+    def lost(B):
+        return -sum(float(w[r] @ path.log_posterior(B, r)[np.arange(r.sum()), y[r]]) for r in held)
+
+    worse = [s * target for s in (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)]
+    order = sorted(worse, key=lost, reverse=True)  # each better than the last
+    told = [*order[:best], order[-1], order[0], order[-1], *order][:7] if best < 6 else order
+
+    def step(self, charge, metric, B):
+        doubt = share * (1 - share)
+        total = np.mean([w[r].sum() for r in rows])
+        assert_allclose(metric, 1 / ((doubt[1:] if K == 2 else doubt)[:, None] * [*path.spread, 1.0] + charge / total))
+        B[:] = told[len(charges)]
+        charges.append(charge)
+
+    monkeypatch.setattr(ridge._Path, "_step", step)
+    B, penalty = path.walk(held)
+    assert penalty == asked[best]
+    assert len(charges) == min(best + 2, 7)
+    assert B.shape == (2, len(path.offset), 6)
+    assert_array_equal(B, np.stack([told[best]] * 2))
+    for charge, lam in zip(charges, asked):
+        assert_allclose(charge, [*[lam / 2 if K == 2 else lam] * 5, ridge.INTERCEPT])
+
+
+def test_rows_that_no_model_learned_get_the_answer_of_their_fold(monkeypatch):
+    monkeypatch.setattr(ridge, "MOST_ROWS", 30)
+    kept, plain = [], ridge._Path.walk
+    monkeypatch.setattr(ridge._Path, "walk", lambda self, held: kept.append((self, plain(self, held))) or kept[0][1])
+    Z, y, w = data(97, 4, 3)
+    model, said = fitted(Z, y, w, 3)
+    ((path, (B, penalty)),) = kept
+    fold = stratified(y, FOLDS, np.random.default_rng(0))
+    for m in range(FOLDS):
+        mine = fold == m
+        assert_allclose(said[mine], Linear(*path.whole(B[m]), penalty).posterior(Z[mine]), rtol=1e-9)
+    assert_allclose(model.B, np.mean([path.whole(b)[0] for b in B], axis=0))
+    assert_allclose(model.b, np.mean([path.whole(b)[1] for b in B], axis=0))
+    assert model.penalty == penalty

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -195,3 +196,153 @@ def test_semi_naive_one_by_one(name, seed, asked):
     grown.partial_fit(new, y[:1])
     assert "_waiting" not in vars(grown)
     assert "new" in grown.schema_["word"].values
+
+
+def a_room(**kinds):
+    X, y = table(0)
+    return waiting.table_room(po.NaiveBayes(kinds=KINDS | kinds).fit(X, y).statistics_, [])
+
+
+ROW = {"word": "a", "flag": True, "hits": 3, "size": 1.5, "note": "see"}
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "waits"),
+    [
+        ("word", "new", True),
+        ("word", 1, False),  # another type than its values have
+        ("word", np.str_("new"), True),
+        ("flag", False, True),
+        ("flag", 1, True),  # is True
+        ("flag", 2, False),
+        ("flag", np.bool_(True), True),
+        ("flag", b"x", False),
+        ("hits", 0, True),
+        ("hits", -1, False),
+        ("hits", -0.5, False),
+        ("hits", np.nextafter(2.0**32, 0), True),
+        ("hits", 2**32, False),  # sums of such counts may lose their last digit
+        ("hits", np.int64(7), True),
+        ("hits", "7", False),
+        ("size", 0.99e100, True),
+        ("size", 1e100, False),  # the squares of greater ones overflow in sums
+        ("size", -1e100, True),
+        ("size", -1.01e100, False),
+        ("size", True, True),
+        ("size", 1 + 0j, False),
+        ("size", np.inf, False),
+        ("note", "", True),
+        ("note", 3, False),
+    ],
+)
+def test_only_a_cell_that_no_check_could_refuse_may_wait(column, cell, waits):
+    room = a_room()
+    found = waiting.row_of(room, ROW | {column: cell})
+    assert (found is not None) == waits
+    if waits:
+        row, missing = found
+        assert dict(zip(room.base.schema.names, row)) == ROW | {column: cell}
+        assert missing == 0
+        assert type(row[list(ROW).index(column)]) in (str, int, float, bool)  # no NumPy
+
+
+def test_gaps_of_a_row_that_waits_are_counted_but_for_words():
+    for gap in (None, float("nan"), np.float64("nan")):
+        found = waiting.row_of(a_room(), {"word": gap, "flag": gap, "hits": gap, "size": gap, "note": gap})
+        assert found == ([None] * 5, 4)
+
+
+def test_forms_of_one_row():
+    room, frame = a_room(), pd.DataFrame([ROW])
+    cells = list(ROW.values())
+    for X in (ROW, dict(reversed(ROW.items())), frame, frame.to_numpy(dtype=object)):
+        assert waiting.row_of(room, X) == (cells, 0)
+    short = {k: v for k, v in ROW.items() if k != "note"}
+    for X in (
+        ROW | {"more": 1},
+        short,
+        short | {"other": "see"},
+        frame[["flag", "word", "hits", "size", "note"]],
+        pd.concat([frame, frame]),
+        frame.to_numpy(dtype=object)[:, :4],
+        frame.to_numpy(dtype=object)[0],
+        np.array([[b"a"] * 5]),
+        cells,
+    ):
+        assert waiting.row_of(room, X) is None
+
+
+def test_a_label_waits_if_it_is_of_the_type_that_the_classes_have():
+    X, _ = table(0)
+    words = a_room()
+    for one in (["x"], ("x",), np.array(["x"]), pd.Series(["x"])):
+        assert words.label_of(one) == "x"
+    for other in (["x", "y"], [], "x", [1], [None], np.array([["x"]])):
+        assert words.label_of(other) is None
+    numbers = waiting.table_room(po.NaiveBayes(kinds=KINDS).fit(X, np.arange(40) % 2).statistics_, [])
+    for label, waits in ((1, True), (2**62 - 1, True), (2**62, False), (-(2**62), False), (1 - 2**62, True)):
+        assert numbers.label_of([label]) == (label if waits else None)
+    assert numbers.label_of([True]) is None
+    assert numbers.label_of([1.0]) is None
+
+
+@pytest.mark.parametrize(
+    ("classes", "most", "plain"),
+    [
+        (("a", "b"), 5, True),
+        ((1, 2), 5, True),
+        ((False, True), 5, True),
+        ((1.5, 2.5), 5, False),
+        (("a", 1), 5, False),
+        (("a", "b"), 2**62 - 1, True),
+        (("a", "b"), 2**62, False),
+    ],
+)
+def test_classes_for_which_rows_may_wait(classes, most, plain):
+    base = SimpleNamespace(schema=SimpleNamespace(classes=classes), rows=np.array([1, most]))
+    assert waiting.has_plain_classes(base) == plain
+
+
+def test_columns_for_which_rows_may_wait():
+    X, y = table(0)
+    assert [k if isinstance(k, str) else type(k) if isinstance(k, dict) else k for k in a_room().kinds] == [
+        str,
+        dict,
+        "count",
+        "numeric",
+        "words",
+    ]
+    for cells in ([b"u", b"v"], [None, None]):  # values of a type that a row may write otherwise, or of none
+        odd = po.NaiveBayes(kinds="categorical").fit({"odd": np.array(cells, dtype=object)}, ["x", "y"])
+        assert waiting.table_room(odd.statistics_, []) is None
+    cut = po.TAN(kinds={k: v for k, v in KINDS.items() if k != "note"}).fit(X.drop(columns="note"), y)
+    kinds = waiting.table_room(cut.statistics_, []).kinds
+    assert [type(k) for k in kinds[:2]] == [dict, dict]  # a new value may be refused: tables grow
+    assert kinds[3] == "numeric"
+    many = po.NaiveBayes(kinds=KINDS).fit(X, y).statistics_
+    many.words.table[0, 0] = 2**62
+    assert waiting.table_room(many, []) is None
+    many.words.table[0, 0] -= 1
+    assert waiting.table_room(many, []) is not None
+
+
+def test_rows_that_waited_are_a_table():
+    room = a_room()
+    for word, size in (("a", 1), ("b", None)):
+        room.rows.append((waiting.row_of(room, ROW | {"word": word, "size": size})[0], "x"))
+    frame = waiting.table_of(room)
+    assert frame.n == 2
+    assert [c.dtype.kind for c in frame.columns] == list("OOffO")
+    assert frame.columns[0].tolist() == ["a", "b"]
+    np.testing.assert_array_equal(frame.columns[3], [1.0, np.nan])
+    assert room.labels.tolist() == ["x", "x"]
+
+
+def test_what_a_wide_table_lets_wait_is_less(monkeypatch):
+    X, y = np.arange(40).reshape(2, 20) % 3, ["x", "y"]
+    model = po.NaiveBayes(kinds="categorical").fit(X, y)
+    assert waiting.Room(model.statistics_, 0, []).most == waiting.FEWEST
+    assert waiting.Room(model.statistics_, 8 * 5000, []).most == 5000
+    assert waiting.Room(model.statistics_, 1 << 40, []).most == waiting.MOST
+    wide = po.NaiveBayes(kinds="categorical").fit(np.zeros((2, 3000), dtype=int), y)
+    assert 0 < waiting.table_room(wide.statistics_, []).most < waiting.FEWEST

@@ -169,18 +169,17 @@ def naive_losses(
     with np.errstate(divide="ignore"):
         joint = _added(table, log_theta(base.cells, smoothing), np.log(of_others), n_jobs)
         own = np.log(of_own)
-    if left_out and (weights is None or weights.min() >= 1):
-        own += _added(table, _without(base.cells, smoothing, 1.0), np.zeros(base.n_classes), n_jobs)[at]
-        joint[at] = own
-    elif left_out:
-        gone = np.minimum(weights, 1.0) if weights is not None else 1.0
-        totals = base.cells.totals()
+    if left_out and weights is not None and weights.min() < 1:
+        gone, totals = np.minimum(weights, 1.0), base.cells.totals()
         for j, size in enumerate(table.sizes):
             x = table.column(j)
             seen = x < size
             n = base.cells.scope(j)[np.where(seen, x, 0), at[1]] if size else np.zeros(len(y))
             above, below = np.maximum(n - gone, 0.0), np.maximum(totals[j][at[1]] - gone, 0.0)
             own += np.where(seen, log_share(above + smoothing, below + size * smoothing, size), 0.0)
+        joint[at] = own
+    elif left_out:
+        own += _added(table, _without(base.cells, smoothing), np.zeros(base.n_classes), n_jobs)[at]
         joint[at] = own
     return losses(joint, at[1], weights, n_jobs)
 
@@ -193,9 +192,9 @@ def _added(table: CodedTable, logs: Floats, start: Floats, n_jobs: int | None) -
     return log_joint_cells(table.codes, packed, np.concatenate([[0], np.cumsum(sizes + 1)]), start, n_jobs=n_jobs)
 
 
-def _without(cells: Counts, smoothing: float, gone: float) -> Floats:
+def _without(cells: Counts, smoothing: float) -> Floats:
     """ln θ of every value for a row of that value and class which is taken away."""
-    below = np.maximum(cells.totals() - gone, 0.0) + (cells.sizes * smoothing)[:, None]
+    below = np.maximum(cells.totals() - 1, 0) + (cells.sizes * smoothing)[:, None]
     sizes = cells.sizes
-    above = np.maximum(cells.table - gone, 0.0) + smoothing
+    above = np.maximum(cells.table - 1, 0) + smoothing
     return log_share(above, np.repeat(below, sizes, axis=0), np.repeat(sizes, sizes)[:, None])

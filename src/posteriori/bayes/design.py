@@ -56,17 +56,13 @@ class ByValue:
         if self.numbers.shape[1]:
             start = self.numbers @ B[self.cells :]
             start += b
-        if not self.cells:
-            return start if start.ndim == 2 else np.repeat(start[None], self.n, axis=0)
         return log_joint_cells(self.codes, np.ascontiguousarray(B[: self.cells]), self.offsets, start, self.n_jobs)
 
     def sums(self, G: Floats) -> Floats:
         """Σ_r z_r G_rᵀ."""
         out = np.empty((self.size, G.shape[1]))
-        if self.cells:
-            out[: self.cells] = count_cells(self.codes, _NO_CLASS, self.offsets, G.shape[1], G, self.n_jobs)
-        if self.numbers.shape[1]:
-            out[self.cells :] = self.numbers.T @ G
+        out[: self.cells] = count_cells(self.codes, _NO_CLASS, self.offsets, G.shape[1], G, self.n_jobs)
+        out[self.cells :] = self.numbers.T @ G
         return out
 
     def take(self, rows: Array) -> ByValue:
@@ -170,7 +166,6 @@ class Blocks:
             S -= np.multiply.outer(share * mean, mean)
             self.factors.append(_factor(S, least))
             self.rest = max(self.rest, least)
-        self.rest = max(self.rest, ridge + TINY)
 
     def newton(self, g: Floats, c: Floats) -> tuple[Floats, Floats]:
         """H₀ times a gradient, of B and of b."""

@@ -250,7 +250,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         """The pull and the penalty under which rows that were left out are foretold best."""
         pulls = PULLS if self.pull == "auto" else (self.pull,)
         penalties = PENALTIES if isinstance(self.penalty, str) else (float(self.penalty),)
-        if len(pulls) * len(penalties) == 1:
+        if len(pulls) == len(penalties) == 1:
             return pulls[0], penalties[0]
         parts = self._parts(frame, schema, task, table)
         total = sum(float(held.w.sum()) for _, held in parts)

@@ -150,8 +150,7 @@ def _search(
     Where the slope is uphill the line is walked the other way.
     """
     way = -1.0 if slope > 0 else 1.0
-    t, low, high = 1.0, 0.0, np.inf
-    slope *= way
+    t, low, high, slope = 1.0, 0.0, np.inf, -abs(slope)
     there = here
     for _ in range(TRIES if slope < 0 else 0):
         u = way * t
