@@ -85,7 +85,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "reject_price": ("price of leaving it to a person", "交给人判断的代价"),
     "none": ("none", "无"),
     "rare_hidden": (
-        "{0} values of fewer than 3 rows are not named here.",
+        "Values of fewer than 3 rows, not named here: {0}.",
         "有 {0} 个取值少于 3 行，此处不列出名称。",
     ),
     "say_nothing": ("These play no part in the model: {0}.", "这些列在模型中不起作用：{0}。"),
