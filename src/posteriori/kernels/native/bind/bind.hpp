@@ -16,6 +16,8 @@ inline void need(bool fits, const char* what) {
 }
 
 void bind_naive(nb::module_& m);
+void bind_sparse(nb::module_& m);
+void bind_labels(nb::module_& m);
 void bind_densities(nb::module_& m);
 void bind_pairs(nb::module_& m);
 void bind_families(nb::module_& m);

@@ -14,6 +14,8 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     });
     nb::set_leak_warnings(false);  // a model may live as long as the interpreter
     bind_naive(m);
+    bind_sparse(m);
+    bind_labels(m);
     bind_densities(m);
     bind_pairs(m);
     bind_families(m);

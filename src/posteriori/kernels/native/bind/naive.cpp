@@ -5,9 +5,7 @@
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "large.hpp"
@@ -46,16 +44,6 @@ Cells cells_of(nb::handle columns, const InC<std::int64_t, 1>& offsets, std::vec
     for (std::size_t j = 0; j < found.size(); ++j) need(offsets(j) <= offsets(j + 1), "offsets fall");
     need(offsets(0) == 0, "offsets begin at 0");
     return Cells(std::move(found), offsets.data(), n);
-}
-
-// start is (K,) or (n, K).
-Scores scores_of(const nb::ndarray<const double, nb::c_contig, nb::device::cpu>& start, OutC<double, 2>& out,
-                 std::size_t n, std::size_t K, bool posterior) {
-    need(out.shape(0) == n && out.shape(1) == K, "out is not (n, K)");
-    const bool one = start.ndim() == 1;
-    need(one ? start.shape(0) == K : start.ndim() == 2 && start.shape(0) == n && start.shape(1) == K,
-            "start is neither (K,) nor (n, K)");
-    return {start.data(), one ? 0 : K, out.data(), posterior};
 }
 
 void bind_gaussian(nb::module_& m) {
@@ -148,87 +136,6 @@ void bind_kernels(nb::module_& m) {
         nb::arg("tree").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
 }
 
-using Stored = std::optional<nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
-
-Number number_of(nb::dlpack::dtype type) {
-    if (type == nb::dtype<double>()) return Number::f64;
-    if (type == nb::dtype<float>()) return Number::f32;
-    if (type == nb::dtype<std::int64_t>()) return Number::i64;
-    if (type == nb::dtype<std::int32_t>()) return Number::i32;
-    if (type == nb::dtype<std::uint8_t>() || type == nb::dtype<bool>()) return Number::u8;
-    throw nb::type_error("cells are float64, float32, int64, int32, uint8 or bool");
-}
-
-template <typename I>
-Sparse<I> sparse_of(const InC<I, 1>& indptr, const InC<I, 1>& indices, const Stored& data, std::size_t d, double threshold) {
-    need(indptr.shape(0) >= 1, "indptr is empty");
-    need(!data || data->shape(0) >= indices.shape(0), "data and indices differ in length");
-    return {indptr.data(), indices.data(), data ? data->data() : nullptr, data ? number_of(data->dtype()) : Number::one,
-            indptr.shape(0) - 1, d, indices.shape(0), threshold};
-}
-
-template <typename I> void bind_sparse(nb::module_& m) {
-    m.def(
-        "count_sparse",
-        [](InC<I, 1> indptr, InC<I, 1> indices, Stored data, Any1 y, Weights w, OutC<double, 2> table, double threshold,
-           int threads) {
-            const auto X = sparse_of<I>(indptr, indices, data, table.shape(0), threshold);
-            need(y.shape(0) == X.n, "X and y differ in length");
-            const double* weights = weights_of(w, X.n);
-            const Column classes = column_of(y, 4);
-            nb::gil_scoped_release release;
-            return count_sparse<I>(X, classes, table.shape(1), weights, table.data(), threads);
-        },
-        nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("data").noconvert().none(),
-        nb::arg("y").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("table").noconvert(),
-        nb::arg("threshold"), nb::arg("threads"));
-    m.def(
-        "score_sparse",
-        [](InC<I, 1> indptr, InC<I, 1> indices, Stored data, InC<double, 2> table,
-           nb::ndarray<const double, nb::c_contig, nb::device::cpu> start, Weights low, OutC<double, 2> out, bool posterior,
-           double threshold, int threads) {
-            const auto X = sparse_of<I>(indptr, indices, data, table.shape(0), threshold);
-            Scores to = scores_of(start, out, X.n, table.shape(1), posterior);
-            need(!low || low->shape(0) == table.shape(1), "low is not (K,)");
-            to.low = low ? low->data() : nullptr;
-            int seen = SOUND;
-            std::int64_t impossible;
-            {
-                nb::gil_scoped_release release;
-                impossible = score_sparse<I>(X, table.data(), table.shape(1), to, threads, &seen);
-            }
-            return std::make_pair(impossible, seen);
-        },
-        nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("data").noconvert().none(),
-        nb::arg("table").noconvert(), nb::arg("start").noconvert(), nb::arg("low").noconvert().none(),
-        nb::arg("out").noconvert(), nb::arg("posterior"), nb::arg("threshold"), nb::arg("threads"));
-}
-
-template <typename T> void bind_logs(nb::module_& m) {
-    m.def(
-        "log_counts",
-        [](InC<T, 2> counts, InC<std::int64_t, 1> offsets, bool others, Weights by_class, InC<double, 1> alpha,
-           InC<double, 2> below, std::optional<InC<double, 2>> less, OutC<double, 2> out, int threads) {
-            const std::size_t rows = counts.shape(0), K = counts.shape(1);
-            need(K > 0 && offsets.shape(0) > 0 && offsets(0) == 0, "no classes, or offsets that do not begin at 0");
-            const std::size_t scopes = offsets.shape(0) - 1;
-            for (std::size_t s = 0; s < scopes; ++s) need(offsets(s) <= offsets(s + 1), "offsets fall");
-            need(offsets(scopes) == static_cast<std::int64_t>(rows), "the table does not have the cells of offsets");
-            need(!by_class || by_class->shape(0) == K, "there is one whole for each class");
-            need(alpha.shape(0) == 1 || alpha.shape(0) == rows, "there is one alpha, or one for each row");
-            need(below.shape(0) == scopes && below.shape(1) == K, "below is not (scopes, K)");
-            need(out.shape(0) == rows && out.shape(1) == K, "out is not (rows, K)");
-            need(!less || (less->shape(0) == rows && less->shape(1) == K), "less is not (rows, K)");
-            const Parts<T> parts{counts.data(), others, by_class ? by_class->data() : nullptr, alpha.data(),
-                                 alpha.shape(0) == 1, less ? less->data() : nullptr};
-            nb::gil_scoped_release release;
-            return log_counts<T>(parts, K, offsets.data(), scopes, below.data(), out.data(), threads);
-        },
-        nb::arg("counts").noconvert(), nb::arg("offsets").noconvert(), nb::arg("others"),
-        nb::arg("by_class").noconvert().none(), nb::arg("alpha").noconvert(), nb::arg("below").noconvert(),
-        nb::arg("less").noconvert().none(), nb::arg("out").noconvert(), nb::arg("threads"));
-}
-
 void bind_sums(nb::module_& m) {
     m.def(
         "numbers",
@@ -255,55 +162,6 @@ void bind_sums(nb::module_& m) {
             column_sums(x.data(), x.shape(0), x.shape(1), high.data(), low.data(), threads);
         },
         nb::arg("x").noconvert(), nb::arg("high").noconvert(), nb::arg("low").noconvert(), nb::arg("threads"));
-}
-
-template <typename T> void bind_labels(nb::module_& m) {
-    m.def(
-        "label_range",
-        [](In<T, 1> y, std::uint64_t most, int threads) -> std::optional<std::pair<T, T>> {
-            need(y.shape(0) > 0, "no labels");
-            const std::ptrdiff_t stride = y.stride(0);
-            T lo, hi;
-            nb::gil_scoped_release release;
-            if (!label_range<T>(y.data(), y.shape(0), stride, most, &lo, &hi, threads)) return std::nullopt;
-            return std::make_pair(lo, hi);
-        },
-        nb::arg("y").noconvert(), nb::arg("most"), nb::arg("threads"));
-    auto codes = [](In<T, 1> y, T lo, std::size_t span, auto out, int threads) {
-        need(out.shape(0) == y.shape(0), "codes differ from y in length");
-        need(span - 1 <= std::numeric_limits<std::remove_reference_t<decltype(*out.data())>>::max(), "codes are too narrow");
-        std::vector<T> classes;
-        {
-            nb::gil_scoped_release release;
-            classes = label_codes<T>(y.data(), y.shape(0), y.stride(0), lo, span, out.data(), threads);
-        }
-        nb::list found;
-        for (const T c : classes) found.append(c);
-        return found;
-    };
-    m.def(
-        "label_codes",
-        [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint8_t, 1> out, int threads) {
-            return codes(y, lo, span, out, threads);
-        },
-        nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert(), nb::arg("threads"));
-    m.def(
-        "label_codes",
-        [=](In<T, 1> y, T lo, std::size_t span, OutC<std::uint16_t, 1> out, int threads) {
-            return codes(y, lo, span, out, threads);
-        },
-        nb::arg("y").noconvert(), nb::arg("lo"), nb::arg("span"), nb::arg("codes").noconvert(), nb::arg("threads"));
-}
-
-template <typename T> void bind_narrow(nb::module_& m) {
-    m.def(
-        "narrow",
-        [](InC<T, 1> x, OutC<std::uint8_t, 1> out, int threads) {
-            need(out.shape(0) == x.shape(0), "codes differ from x in length");
-            nb::gil_scoped_release release;
-            return narrow<T>(x.data(), x.shape(0), out.data(), threads);
-        },
-        nb::arg("x").noconvert(), nb::arg("out").noconvert(), nb::arg("threads"));
 }
 
 void bind_cells(nb::module_& m) {
@@ -415,21 +273,5 @@ void bind_naive(nb::module_& m) {
     bind_cells(m);
     bind_gaussian(m);
     bind_kernels(m);
-    bind_sparse<std::int32_t>(m);
-    bind_sparse<std::int64_t>(m);
-    bind_logs<double>(m);
-    bind_logs<std::int64_t>(m);
     bind_sums(m);
-    bind_labels<std::int64_t>(m);
-    bind_labels<std::int32_t>(m);
-    bind_labels<std::int16_t>(m);
-    bind_labels<std::int8_t>(m);
-    bind_labels<std::uint64_t>(m);
-    bind_labels<std::uint32_t>(m);
-    bind_labels<std::uint16_t>(m);
-    bind_labels<std::uint8_t>(m);
-    bind_narrow<double>(m);
-    bind_narrow<float>(m);
-    bind_narrow<std::int64_t>(m);
-    bind_narrow<std::int32_t>(m);
 }

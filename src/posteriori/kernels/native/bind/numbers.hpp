@@ -60,3 +60,13 @@ inline Matrix<double> doubles_of(const Any2& X) {
 inline Matrix<float> floats_of(const Any2& X) {
     return matrix_of<float>(X, rows_lie_side_by_side(X) ? nullptr : turn_rows<float, float>);
 }
+
+// start is (K,) or (n, K).
+inline Scores scores_of(const nb::ndarray<const double, nb::c_contig, nb::device::cpu>& start, OutC<double, 2>& out,
+                 std::size_t n, std::size_t K, bool posterior) {
+    need(out.shape(0) == n && out.shape(1) == K, "out is not (n, K)");
+    const bool one = start.ndim() == 1;
+    need(one ? start.shape(0) == K : start.ndim() == 2 && start.shape(0) == n && start.shape(1) == K,
+            "start is neither (K,) nor (n, K)");
+    return {start.data(), one ? 0 : K, out.data(), posterior};
+}
