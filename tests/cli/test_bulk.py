@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import posteriori as po
 from posteriori.cli import bulk
+from posteriori.errors import BadValue, FormatError
+from posteriori.table.reading import Reading
+from posteriori.table.schema import Column, Schema
 
 
 @pytest.fixture(autouse=True)
@@ -146,3 +153,230 @@ def test_what_comes_late_in_a_file_is_read_as_in_the_whole(run, tmp_path, monkey
         assert list(map(str, streamed.schema_[name].values)) == list(map(str, whole.schema_[name].values))
     assert np.array_equal(streamed.statistics_.cells.table, whole.statistics_.cells.table)
     assert streamed.kinds.reading == whole.kinds.reading
+
+
+# the functions themselves
+
+
+def columns_of(**kinds):
+    return tuple(Column(name, kind[0], kind[1:]) for name, kind in kinds.items())
+
+
+def plan_of(*columns, names=(), mark=",", quote='"', skip=1, target="y", classes=("a", "b"), dates=(), **reading):
+    schema = Schema(columns, target=target, reading=Reading(**reading))
+    return bulk.Plan("t.csv", [*names], mark, quote, skip, schema, target, classes, frozenset(dates))
+
+
+@pytest.mark.parametrize(
+    ("piece", "quote", "end"),
+    [
+        (b"", b'"', 0),
+        (b"a", b'"', 0),
+        (b"a\n", b'"', 2),
+        (b"a\nbc", b'"', 2),
+        (b'a\n"b\nc', b'"', 2),  # the second line goes on
+        (b'a\n"b\nc"\nd', b'"', 8),
+        (b'"b\nc', b'"', 0),
+        (b'\n"b\nc\nd\n', b'"', 1),
+        (b'a\n"b\nc', b"", 5),  # where nothing is quoted every line ends
+    ],
+)
+def test_a_piece_ends_with_a_line_outside_of_quotation_marks(piece, quote, end):
+    assert bulk._line_end(piece, quote) == end
+
+
+@pytest.mark.parametrize("quote", ['"', False])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 100])
+def test_blocks_are_the_whole_text_and_know_their_lines(tmp_path, monkeypatch, quote, size):
+    monkeypatch.setattr(bulk, "BLOCK", size)
+    path, head, text = tmp_path / "t.csv", b"a title\nx,y\n", b'1,2\n"3\n4",5\n\n6,"7"\n8,"""9\n"\n10,11'
+    path.write_bytes(head + text)
+    blocks = list(bulk._blocks(str(path), plan_of(quote=quote, skip=2)))
+    assert b"".join(block for _, block in blocks) == text
+    before = 2
+    for line, block in blocks:
+        assert line == before + 1
+        assert quote is False or block.count(b'"') % 2 == 0
+        before += block.count(b"\n")
+    assert all(block.endswith(b"\n") for _, block in blocks[:-1])
+    if size == 1 and quote:
+        assert [block for _, block in blocks] == [b"1,2\n", b'"3\n4",5\n', b"\n", b'6,"7"\n', b'8,"""9\n"\n', b"10,11"]
+    path.write_bytes(head + b"1,2\n  ")
+    assert list(bulk._blocks(str(path), plan_of(skip=2))) == [(3, b"1,2\n")]  # blanks at the end are no row
+
+
+def test_a_file_is_streamed_where_it_is_large_plain_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(bulk, "LARGE", 12)
+    for name, content, streamed in [
+        ("a.csv", b"x,y\n1,2\n3,4\n", True),
+        ("a.TSV", b"x\ty\n1\t2\n3\t4\n", True),
+        ("b.csv", b"x,y\n1,2\n3,4", False),  # a byte less
+        ("c.txt", b"x,y\n1,2\n3,4\n", False),
+        ("d.csv", "x,y\nä,2\n3,4\n".encode("cp1252"), False),
+        ("e.csv", "x,y\nä,2\n3,4\n".encode(), True),
+    ]:
+        (tmp_path / name).write_bytes(content)
+        assert bulk.is_bulk(str(tmp_path / name)) == streamed, name
+    (tmp_path / "folder_of_many.csv").mkdir()
+    assert not bulk.is_bulk(str(tmp_path / "folder_of_many.csv"))
+    assert not bulk.is_bulk(str(tmp_path / "none.csv"))
+    assert not bulk.is_bulk("-")
+
+
+def test_a_head_is_whole_lines_and_one_that_is_longer_than_it_is_what_there_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(bulk, "HEAD", 10)
+    path = tmp_path / "t.csv"
+    for content, head in [
+        (b"x,y\n1,2\n3,4\n", b"x,y\n1,2\n"),
+        (b"x,y\n1,2\n", b"x,y\n1,2\n"),
+        (b"123456789012", b"1234567890"),
+    ]:
+        path.write_bytes(content)
+        found = bulk._Head(str(path))
+        assert (found.getvalue(), found.name) == (head, str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "mark", "quote", "skip"),
+    [
+        ("x,c,y\n" + "1.5,u,a\n2.5,v,b\n" * 9, ["x", "c", "y"], ",", '"', 1),
+        ("x;c;y\n" + '1.5;"u";a\n2.5;v;b\n' * 9, ["x", "c", "y"], ";", '"', 1),
+        ("x,c,y\n" + "1.5,'u, v',a\n2.5,v,b\n" * 9, ["x", "c", "y"], ",", "'", 1),
+        ("1.5,u,a\n2.5,v,b\n" * 9, ["x0", "x1", "x2"], ",", '"', 0),
+        ("a title\nx,c,y\n" + "1.5,u,a\n2.5,v,b\n" * 9, ["x", "c", "y"], ",", '"', 2),
+    ],
+)
+def test_a_plan_is_what_the_head_says(tmp_path, text, names, mark, quote, skip):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    source = bulk.open_head(bulk._Head(str(path)), names[2], {}, None)
+    plan = bulk._plan(str(path), source, names[2])
+    assert (plan.name, plan.names, plan.mark, plan.quote, plan.skip) == (str(path), names, mark, quote, skip)
+    assert (plan.target, plan.classes, plan.dates) == (names[2], ("a", "b"), frozenset())
+    assert plan.schema.kinds == ("numeric", "categorical")
+    model, _ = bulk._fitted(str(path), source, plan, lambda *_: None)
+    assert model.class_count_.tolist() == [9, 9]
+
+
+def test_classes_of_numbers_and_dates_in_a_plan(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("when,y\n" + "2020-01-05,3\n2020-02-07,1\n" * 9)
+    plan = bulk._plan(str(path), bulk.open_head(bulk._Head(str(path)), "y", {"y": "categorical"}, None), "y")
+    assert (plan.classes, plan.dates) == ((1, 3), {"when"})
+    assert plan.schema.names[0] == "when"
+
+
+def test_columns_are_open_to_values_that_come_later():
+    assert bulk._open(Column("c", "binary", (0, 1), frozenset((0, 1))), False) == Column("c", "categorical", (0, 1))
+    assert bulk._open(Column("c", "categorical", (1, 2)), True) == Column("c", "categorical")
+    assert bulk._open(Column("x", "count"), False) == Column("x", "count")
+
+
+def test_cells_are_read_as_the_plan_says():
+    plan = plan_of(
+        *columns_of(x=("numeric",), n=("count",), c=("categorical", "u", "v"), t=("text",), when=("numeric",)),
+        names=["id", "x", "n", "c", "t", "when", "y"], mark=";", dates=("when",), decimal=",", missing=("weg",),
+    )  # fmt: skip
+    table = bulk._parsed(plan, 2, b'7;1,5;3;u;"one\n""two""";2020-01-02;a\n8;weg;;weg;;2020/01/03;\n')
+    assert table.column_names == ["x", "n", "c", "t", "when", "y"]  # the id is not read at all
+    assert table.num_rows == 2
+    assert table.column("x").to_pylist() == [1.5, None]
+    assert table.column("n").to_pylist() == [3, None]
+    assert table.column("t").to_pylist() == ['one\n"two"', ""]
+    assert table.column("when").to_pylist() == [datetime.datetime(2020, 1, 2), datetime.datetime(2020, 1, 3)]
+    assert bulk._words(table.column("y")).to_pylist() == ["a", None]
+    plain = plan_of(*columns_of(c=("categorical",)), names=["c", "y"], quote=False)
+    assert bulk._parsed(plain, 2, b'"u,a\nv",b\n').column("c").to_pylist() == ['"u', 'v"']
+    reading = Reading(dates=(("when", "%d.%m.%Y"),))
+    german = plan_of(*columns_of(when=("numeric",)), names=["when", "y"], dates=("when",))
+    german = dataclasses.replace(german, schema=dataclasses.replace(german.schema, reading=reading))
+    assert bulk._parsed(german, 2, b"03.02.2020,a\n").column("when").to_pylist() == [datetime.datetime(2020, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        (b"1.5,u,a\n1.5,u\n", "t.csv, line 8: 2 cells where the header has 3"),
+        (b"1.5,u,a\n2,v,b\n2x,v,b\n",
+         "t.csv, line 9, column 'x': '2x' is no number, as the first rows have there; mend it, "
+         "--missing '2x' reads it as missing, --kind x=categorical takes all as words"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_named_by_its_line(block, said):
+    plan = plan_of(*columns_of(x=("numeric",), c=("categorical",)), names=["x", "c", "y"])
+    with pytest.raises(FormatError, match=f"^{re.escape(said)}$"):
+        bulk._parsed(plan, 7, block)
+
+
+def test_what_arrow_says_else_is_its_first_line():
+    plan = plan_of(names=["x", "y"])
+    assert str(bulk._named(plan, 7, "Row #3: odd\nmore")) == "t.csv, line 9: Row #3: odd"
+    assert str(bulk._named(plan, 7, "o" * 300)) == f"t.csv, after line 7: {'o' * 200}"
+    assert "after line 7, column 'y': 'z' is" in str(bulk._named(plan, 7, "In CSV column #1: invalid value 'z'"))
+
+
+def test_a_block_is_counted_without_the_rows_that_have_no_label():
+    plan = plan_of(*columns_of(x=("numeric",), c=("categorical", 1, 2)), names=["x", "c", "y"], classes=("a", "b"))
+    model, gone = bulk._counted(plan, 2, b"1,2,a\n5,1,\n3,,b\n5,2,b\n")
+    assert gone == 1
+    assert (model.classes_.dtype.kind, model.classes_.tolist(), model.class_count_.tolist()) == (
+        "U",
+        ["a", "b"],
+        [1, 2],
+    )
+    assert (model.schema_["c"].values, model.n_jobs) == ((2,), 1)
+    assert model.statistics_.cells.table.tolist() == [[1, 1]]
+    assert model.statistics_.moments.mean.tolist() == [[1.0], [4.0]]
+    assert bulk._counted(plan, 2, b"1,2,\n5,1,\n") == (None, 2)
+    whole, gone = bulk._counted(plan, 2, b"1,2,a\n5,1,b\n")
+    assert (whole.class_count_.tolist(), gone) == ([1, 1], 0)
+
+
+def test_a_column_is_read_by_its_kind(monkeypatch):
+    plan = plan_of(
+        *columns_of(x=("numeric",), few=("categorical", 1, 2), word=("categorical", "u", "2"), new=("categorical",)),
+        *columns_of(**{"when.month": ("categorical",), "when.year": ("numeric",), "own.hour": ("categorical",)}),
+        names=["x", "few", "word", "new", "when", "own.hour", "y"], dates=("when",),
+    )  # fmt: skip
+    table = bulk._parsed(plan, 2, b"1.5,2,u,3,2021-02-03,k,a\n,,2,,,1,a\n")
+    found = {c.name: bulk._column(plan, c, table) for c in plan.schema.columns}
+    assert found["x"].to_pylist() == [1.5, None]
+    assert found["few"].tolist() == [2, None]  # numbers, as the head has them
+    assert found["word"].to_pylist() == ["u", "2"]
+    assert found["new"].to_pylist() == ["3", None]
+    assert found["when.month"].tolist() == [2, None]
+    assert (found["when.year"].dtype, found["when.year"][0]) == (float, 2021.0)
+    assert found["own.hour"].to_pylist() == ["k", "1"]  # a column of the file, whatever its name
+    with pytest.raises(bulk._Words) as caught:
+        bulk._column(plan, plan.schema["few"], bulk._parsed(plan, 2, b",1,,,,,a\n,one,,,,,a\n"))
+    assert (caught.value.column, caught.value.args) == ("few", ("few",))
+    told = dataclasses.replace(plan, schema=dataclasses.replace(plan.schema, reading=Reading(missing=("2",))))
+    assert bulk._column(told, plan.schema["word"], table).tolist() == ["u", None]
+    assert bulk._column(told, plan.schema["new"], table).tolist() == ["3", None]
+
+
+def test_told_hears_every_block_and_the_model_wants_all_processors(tmp_path, monkeypatch):
+    monkeypatch.setattr(bulk, "BLOCK", 40)
+    path, heard = tmp_path / "t.csv", []
+    path.write_text("x,y\n" + "".join(f"{i}.5,{'ab'[i % 2]}\n" for i in range(40)))
+    model, source = bulk.fit_bulk(str(path), "y", {}, None, lambda done, size: heard.append((done, size)))
+    size = path.stat().st_size
+    assert {all_of for _, all_of in heard} == {size}
+    done = [n for n, _ in heard]
+    assert len(done) > 4
+    assert done == sorted(done)
+    assert done[-1] == size - len("x,y\n")
+    assert (model.n_jobs, model.class_count_.tolist(), source.notes) == (None, [20, 20], ())
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"), [("1,\n" * 9 + "2,\n", "no rows with a 'y'"), ("1,b\n" * 9, "one class only, 'b'")]
+)
+def test_a_file_without_two_classes_is_refused(tmp_path, rows, said):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1.5,a\n2.5,b\n")
+    source = bulk.open_head(bulk._Head(str(path)), "y", {}, None)
+    plan = bulk._plan(str(path), source, "y")
+    path.write_text("x,y\n" + rows)
+    with pytest.raises(BadValue, match=said):
+        bulk._fitted(str(path), source, plan, lambda *_: None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,29 @@ import pytest
 
 import posteriori as po
 from posteriori.cli.render import Out
-from posteriori.cli.tables import binned, open_table, say_table
+from posteriori.cli.tables import (
+    Source,
+    _classes,
+    _copies,
+    _line,
+    _mixed,
+    _row_of,
+    _whole,
+    _with_dates,
+    _without_dull,
+    _without_ids,
+    binned,
+    in_bins,
+    open_head,
+    open_rows,
+    open_table,
+    refuse_words,
+    say_table,
+    told_kinds,
+    without,
+)
+from posteriori.errors import BadParameter, BadValue, UnknownColumn
+from posteriori.table.schema import Column
 
 GOOD = ["a,b,class", *(f"{i % 7}.5,{'xyz'[i % 3]},{'no' if i % 2 else 'yes'}" for i in range(40))]
 
@@ -342,3 +366,281 @@ def test_parts_of_a_date_are_columns_where_they_differ_at_all(tmp_path):
     kept, said = notes_of(tmp_path, when=days)
     assert kept == {"when", "when.month", "when.weekday"}
     assert "when: dates from 2024-01-01 on, as days, and month, weekday" in said
+
+
+# the functions themselves
+
+
+def table_of(y=None, told=None, **columns):
+    """A table as `read` gives it."""
+    text = pd.DataFrame({**columns, **({} if y is None else {"y": y})}).to_csv(index=False)
+    with warnings.catch_warnings(action="ignore"):  # of ids
+        return po.read(io.StringIO(text), None if y is None else "y", told)
+
+
+def test_kinds_are_told_by_column():
+    assert told_kinds(None) == told_kinds([]) == {}
+    assert told_kinds(["a=numeric", "b=c=text"]) == {"a": "numeric", "b=c": "text"}
+    for option, said in [
+        ("a", "Got 'a' instead"),
+        ("=text", "Got '=text' instead"),
+        ("a=nummeric", "did you mean 'numeric'"),
+    ]:
+        with pytest.raises(BadParameter, match=said):
+            told_kinds([option])
+
+
+@pytest.mark.parametrize(
+    ("y", "bins", "edges", "classes"),
+    [
+        ([1, 2, 3, 4, 5], 2, [3], ["1: up to 3", "2: above 3"]),
+        ([5, 3, 1, 2, 4, 6], 3, [2, 4], ["1: up to 2", "2: 2 to 4", "3: above 4"]),
+        ([1, 1, 1, 1, 2], 4, [1], ["1: up to 1", "2: above 1"]),
+        ([1, 2, 2, 2, 2], 2, [], ["1: all"]),  # above the greatest there is nothing
+        ([0.1234567, 2, 3, 4], 4, [0.1234567, 2, 3], ["1: up to 0.123457", "2: 0.123457 to 2", "3: 2 to 3", "4: above 3"]),
+        (range(10), 10, range(9), [f"{i:02d}: {n}" for i, n in
+         enumerate(["up to 0", *(f"{i} to {i + 1}" for i in range(8)), "above 8"], 1)]),
+    ],
+)  # fmt: skip
+def test_numbers_are_cut_into_equal_shares(y, bins, edges, classes):
+    y = np.array(y, dtype=float)
+    labels, found, cuts = binned(y, bins)
+    assert (found, cuts) == (classes, list(edges))
+    assert labels.tolist() == [classes[sum(v > e for e in edges)] for v in y]
+
+
+def test_a_missing_number_is_in_no_bin():
+    assert in_bins(np.array([np.nan, 1.0, 1.1, 3.0]), (1.0, 2.0), ("a", "b", "c")).tolist() == [None, "a", "b", "c"]
+
+
+def test_a_target_of_classes_stays_and_a_quantity_is_cut():
+    table = table_of(x=[1, 2, 3], y=["b", "a", "b"])
+    assert _classes(table, "y", None) == (table, [])
+    with pytest.raises(BadValue, match="'y' has one class only, 'b': there is nothing"):
+        _classes(table_of(x=[1, 2], y=["b", "b"]), "y", None)
+    amount = table_of(x=[1, 2, 3, 4, 5], y=[0.5, 1.5, 1.5, 1.5, 2.5])
+    with pytest.raises(BadValue, match=r"a number with 3 different values, .* --kind y=categorical takes"):
+        _classes(amount, "y", None)
+    cut, said = _classes(amount, "y", 2)
+    assert said == ["y: cut into 2 classes of nearly equal share: 1: up to 1.5, 2: above 1.5"]
+    assert (cut.task, cut.notes, cut.schema.reading.edges) == ("classification", amount.notes, (1.5,))
+    assert cut.schema.classes == ("1: up to 1.5", "2: above 1.5")
+    assert cut.schema.declared_classes == {*cut.schema.classes}
+    assert cut.y.tolist() == ["1: up to 1.5"] * 4 + ["2: above 1.5"]
+    assert (
+        "2 classes of nearly equal share (4 asked: equal numbers stay together): "
+        in _classes(table_of(x=[1, 2, 3, 4], y=[0.5, 0.5, 0.5, 2.5]), "y", 4)[1][0]
+    )
+    with pytest.raises(BadValue, match="'y' cannot be cut into 4 bins: nearly all"):
+        _classes(table_of(x=[*range(9)], y=[0.5] + [1.5] * 8), "y", 4)
+
+
+def test_columns_are_left_out_with_their_notes():
+    table = table_of(a=[1, 2, 3], b=["u", "v", "u"], c=[1.5, 2.5, 3.5], y=["k", "l", "k"])
+    found = without(table, ["b"])
+    assert (found.schema.names, list(found.X.columns)) == (("a", "c"), ["a", "c"])
+    assert [note.split(":")[0] for note in found.schema.notes] == ["a", "c"]
+    assert (found.y is table.y, found.schema.classes) == (True, ("k", "l"))
+    with pytest.raises(UnknownColumn, match="to learn from: 'a', 'b', 'c' are left out"):
+        without(table, ["a", "b", "c"])
+    with pytest.raises(UnknownColumn, match="to learn from: 'a' is left out"):
+        without(table_of(a=[1, 2], y=["k", "l"]), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "whole"),
+    [([1, 2], True), ([1.0, None, 3.0], True), ([1.0, 2.5], False), (["1", "2"], False), ([True, False], False)],
+)
+def test_whole_numbers(cells, whole):
+    assert _whole(pd.Series(cells)) == whole
+
+
+def test_ids_dull_columns_and_dates_are_left_alone_where_their_kind_is_told():
+    n = 30
+    days = pd.date_range("2024-01-29", periods=n).strftime("%Y-%m-%d")
+    table = table_of(
+        serial=range(n), name=[f"w{i:02d}" for i in range(n)], same=["u"] * n, when=days, x=[i % 3 for i in range(n)],
+        y=["k", "l"] * (n // 2),
+    )  # fmt: skip
+    ids, said = _without_ids(table, {})
+    assert set(table.schema.names) - set(ids.schema.names) == {"serial", "name"}
+    assert said == [
+        "serial: left out, it numbers the rows (an id); --kind serial=… keeps it",
+        "name: left out, 30 different values in 30 rows name the rows (an id); --kind name=… keeps it",
+    ]
+    assert _without_ids(table, {"serial": "numeric", "name": "text"}) == (table, [])
+    dull, said = _without_dull(table, {})
+    assert set(table.schema.names) - set(dull.schema.names) == {"same"}
+    assert said == ["same: left out, every cell is 'u'"]
+    assert _without_dull(table, {"same": "categorical"}) == (table, [])
+    dated, said = _with_dates(table, {})
+    assert said == ["when: dates from 2024-01-29 on, as days, and month, weekday"]
+    assert dated.schema.names == (*table.schema.names, "when.month", "when.weekday")
+    assert dated.schema.notes[-2:] == (
+        "when.month: categorical (of the date when)",
+        "when.weekday: categorical (of the date when)",
+    )
+    month = dated.schema["when.month"]
+    assert (month.kind, month.values, month.declared) == ("categorical", (1, 2), {1, 2})
+    assert dated.X["when.month"].tolist() == [1] * 3 + [2] * 27
+    assert list(dated.X["when"]) == list(table.X["when"])
+    assert _with_dates(table, {"when": "numeric"}) == (table, [])
+    years = table_of(when=["2023-05-06", "2024-05-06", None], **{"when.month": [1, 2, 3]}, y=["k", "l", "k"])
+    made, said = _with_dates(years, {})
+    assert said == ["when: dates from 2023-05-06 on, as days, and year, weekday"]  # the month is a column of the file
+    assert (made.schema["when.year"].kind, made.schema["when.year"].values) == ("numeric", ())
+    np.testing.assert_array_equal(made.X["when.year"], [2023.0, 2024.0, np.nan])
+    one = table_of(when=["2024-05-06"] * 3, y=["k", "l", "k"])
+    assert _with_dates(one, {})[1] == ["when: dates from 2024-05-06 on, as days"]
+
+
+@pytest.mark.parametrize(
+    ("different", "odd", "n", "refused"),
+    [
+        (20, 1, 200, True),  # more than twenty values with the word
+        (19, 1, 200, False),
+        (40, 2, 200, True),  # one cell in a hundred
+        (40, 3, 200, False),
+        (40, 1, 60, True),  # one cell always
+        (40, 2, 60, False),
+        (40, 0, 60, False),
+    ],
+)
+def test_few_words_among_many_numbers_are_a_mistake(different, odd, n, refused):
+    cells = [f"{i % different}.5" for i in range(n - odd)] + ["no"] * odd
+    table = table_of(x=cells, y=["k", "l"] * (n // 2))
+    if refused:
+        said = f"t.parquet, row {n - odd + 1}, column 'x': 'no' is no number, and {n - odd} other cells are; mend it"
+        with pytest.raises(BadValue, match=re.escape(said)):
+            refuse_words(table, "t.parquet", {})
+    else:
+        refuse_words(table, "t.parquet", {})
+    refuse_words(table, "t.parquet", {"x": "categorical"})
+    for kind in ("numeric", "count") if odd else ():
+        with pytest.raises(BadValue, match="'no' is no number"):
+            refuse_words(table, "t.parquet", {"x": kind})
+
+
+def test_the_line_of_a_word_in_a_text_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('x;c\n1;"two\nlines"\n3;no\nno;4\n;no\n5\n')
+    assert _line(str(path), "x", "no", 7) == "line 5"
+    assert _line(str(path), "c", "no", 7) == "line 4"
+    assert _line(str(path), "c", "none", 7) == "row 8"  # nowhere
+    assert _line(str(path), "d", "no", 7) == "row 8"
+    assert _line("-", "x", "no", 7) == "row 8"
+    assert _line(str(path.with_suffix(".parquet")), "x", "no", 7) == "row 8"
+    for mark in ",|\t":
+        path.with_suffix(".TXT").write_text(f"x{mark}c\n1{mark}2\n3{mark}no\n")
+        assert _line(str(path.with_suffix(".TXT")), "c", "no", 7) == "line 3"
+    path.write_text("")
+    assert _line(str(path), "x", "no", 7) == "row 8"
+
+
+def test_words_among_numbers_and_copies_are_told_of_what_was_not_told():
+    cells = [str(i) for i in range(30)] + ["no"] * 6
+    table = table_of(x=cells, z=[i + 0.5 for i in range(36)], y=["k", "l"] * 18)
+    assert _mixed(table, {"x": "categorical"}) == _mixed(without(table, ["x"]), {}) == []
+    assert _mixed(table, {}) == [
+        "x: 6 of 36 cells are no numbers, 'no' the first, so all are words; --missing 'no' reads it as missing"
+    ]
+    assert _copies(table) == []
+    for different, told in [
+        (20, []),
+        (21, ["19 of 40 rows are copies of others: they may stand on both sides of a fold"]),
+    ]:
+        z = [i + 0.5 for i in range(different)]
+        assert _copies(table_of(z=(z + z)[:40], y=["k", "l"] * 20)) == told
+    few = table_of(z=[i + 0.5 for i in range(99)] + [0.5], y=["k", "l"] * 50)
+    assert _copies(few) == ["1 of 100 rows are copies of others: they may stand on both sides of a fold"]
+    assert _copies(table_of(z=[i + 0.5 for i in range(101)] + [0.5], y=["k", "l"] * 51)) == []
+
+
+def test_rows_for_a_network_leave_out_what_has_no_states(tmp_path):
+    path, n = tmp_path / "t.csv", 40
+    frame = pd.DataFrame({"c": ["u", "v"] * 20, "serial": range(n), "same": ["k"] * n})
+    frame.assign(note=[f"a longer text, number {i} of all" for i in range(n)]).to_csv(path, index=False)
+    source = open_rows(str(path), {"note": "text"})
+    assert (source.name, source.table.schema.names, list(source.table.X.columns)) == (str(path), ("c",), ["c"])
+    assert [note.split(", ")[0] for note in source.notes] == ["serial: left out", "same: left out", "note: left out"]
+    assert source.notes[2] == "note: left out, a text has no states"
+    path.write_text("c\n")
+    with pytest.raises(BadValue, match="has no rows"):
+        open_rows(str(path), {})
+
+
+def test_a_table_for_training_says_all_that_was_done(tmp_path):
+    path, n = tmp_path / "t.csv", 60
+    frame = pd.DataFrame({"c": ["u", "v", "w"] * 20, "serial": range(n), "same": ["k"] * n})
+    frame["when"] = ["2020-01-01", "2021-01-01"] * 30
+    frame["x"] = [None if i == 7 else i / 7 for i in range(n)]
+    frame["y"] = ["" if i == 9 else "k" if i % 2 else "l" for i in range(n)]
+    frame.to_csv(path, index=False, na_rep="?")
+    source = open_table(str(path), "y", {})
+    heads = [note.split(",")[0] for note in source.notes]
+    assert heads == [
+        "x: 1 cell '?' read as missing",
+        f"{path}: 1 rows have no 'y' (first: row 10) and are left out",
+        "serial: left out",
+        "same: left out",
+        "when: dates from 2020-01-01 on",
+    ]
+    path.write_text("x,y\n1,\n2,\n")
+    with pytest.raises(BadValue, match=r"has no rows with a 'y'$"):
+        open_table(str(path), "y", {})
+    path.write_text("x,y\n")
+    with pytest.raises(BadValue, match=r"has no rows$"):
+        open_table(str(path), "y", {})
+    pd.DataFrame({"x": [1.5, 2, 3, 4], "n": [1, 2, 3, 4]}).to_csv(path, index=False)
+    assert open_table(str(path), "n", {}, bins=2).table.schema.classes == ("1: up to 2", "2: above 2")
+    assert open_table(str(path), "n", {}).table.schema.classes == (1, 2, 3, 4)
+
+
+def test_stdin_is_a_minus(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x,y\n1,a\n2,b\n")))
+    assert len(open_table("-", "y", {}).table) == 2
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n3,a\n")
+    assert len(open_table("t.csv", "y", {}).table) == 3
+
+
+def test_a_head_is_open_to_ids_and_dates_and_no_quantity(tmp_path):
+    path = tmp_path / "t.csv"
+
+    def head(text):
+        path.write_text(text)
+        file = io.BytesIO(text.encode())
+        file.name = str(path)
+        return file
+
+    rows = [
+        f"{i},u,{'2020-01-01' if i % 2 else '2021-02-01'},{i % 3 / 2 + 0.25 * (i == 7)},{'kl'[i % 2]}"
+        for i in range(30)
+    ]
+    text = "\n".join(["serial,same,when,x,y", *rows])
+    source = open_head(head(text), "y", {}, None)
+    assert source.name == str(path)
+    assert source.table.schema.names[:3] == ("same", "when", "x")  # what is dull in the head may differ later
+    assert [note.split(",")[0] for note in source.notes] == ["serial: left out", "when: dates from 2020-01-01 on"]
+    with pytest.raises(BadValue, match="is a number with 4 different values"):
+        open_head(head(text), "x", {}, None)
+    with pytest.raises(BadValue, match=r"t.csv, line 2, column 'y': 'k' is no number"):
+        open_head(head(text), "same", {"y": "numeric"}, None)
+    assert open_head(head(text), "y", {}, ["u"]).table.X["same"].isna().all()
+
+
+def test_a_summary_says_why_and_where_from():
+    assert _row_of(Column("x", "numeric"), "x: numeric (12 different numbers)") == (
+        "x",
+        "numeric",
+        "12 different numbers",
+    )
+    out = Out(file=io.StringIO(), width=200, highlight=False, markup=False, emoji=False)
+    table = table_of(x=[1.5, 2.5, 3.5], y=["k", "l", "k"])
+    say_table(out, Source("t.csv", table, ("a note",)), streamed=12_345)
+    said = out.file.getvalue().splitlines()
+    assert said[0] == "t.csv: 12,345 rows, kinds by the first 3, 1 columns"
+    assert said[1] == "target y: k 2 (67%), l 1 (33%)"
+    assert [word.strip() for word in said[3].split("  ") if word.strip()] == ["column", "kind", "why"]
+    assert said[4].split() == ["x", "numeric", "3", "different", "numbers"]
+    assert (said[2], [word.strip() for word in said[5:]]) == ("", ["a note", ""])

@@ -27,7 +27,7 @@ from ..table.dates import PARTS, YEAR_FIRST, date_part
 from ..table.files import csv_source
 from ..table.schema import Column, Schema
 from .guard import interrupt
-from .stream import as_labels, as_values
+from .stream import as_labels, as_values, own_type
 from .tables import Source, open_head
 
 LARGE = 64 << 20  # bytes of text from which it pays
@@ -52,7 +52,7 @@ class Plan:
 def is_bulk(path: str) -> bool:
     """Whether a file is plain text in UTF-8, and so large that it is better never held whole."""
     file = pathlib.Path(path)
-    if path == "-" or file.suffix.lower() not in (".csv", ".tsv") or not file.is_file():
+    if file.suffix.lower() not in (".csv", ".tsv") or not file.is_file():
         return False
     if file.stat().st_size < LARGE:
         return False
@@ -107,7 +107,7 @@ def _fitted(path: str, source: Source, plan: Plan, told: Callable[[int, int], An
         raise BadValue(f"{path} has no rows with a {target!r}")
     if len(merged.classes_) < 2:
         raise BadValue(
-            f"the target {target!r} has one class only, {merged.classes_[0]!r}: there is nothing to tell apart"
+            f"the target {target!r} has one class only, {merged.schema_.classes[0]!r}: there is nothing to tell apart"
         )
     merged.set_params(n_jobs=None)
     said = tuple(note for note in source.notes if f"rows have no {target!r}" not in note)  # that was of the head alone
@@ -201,9 +201,8 @@ def _counted(plan: Plan, first: int, block: bytes) -> tuple[NaiveBayes | None, i
     if not kept.all():
         table, labels = table.filter(pa.array(kept)), labels[kept]
     columns = {c.name: _column(plan, c, table) for c in plan.schema.columns}
-    labels = np.array(labels.tolist()) if len({type(v) for v in set(labels.tolist())}) == 1 else labels
     bare = replace(plan.schema, columns=tuple(replace(c, values=()) for c in plan.schema.columns))
-    return NaiveBayes(kinds=bare, n_jobs=1).fit(pa.table(columns), labels), gone
+    return NaiveBayes(kinds=bare, n_jobs=1).fit(pa.table(columns), own_type(labels)), gone
 
 
 def _parsed(plan: Plan, first: int, block: bytes) -> Any:
@@ -221,9 +220,9 @@ def _parsed(plan: Plan, first: int, block: bytes) -> Any:
     try:
         return pc.read_csv(
             pa.BufferReader(block),
-            read_options=pc.ReadOptions(column_names=plan.names, use_threads=False, block_size=len(block) + 1),
+            read_options=pc.ReadOptions(column_names=plan.names, use_threads=False, block_size=len(block)),
             parse_options=pc.ParseOptions(
-                delimiter=plan.mark, quote_char=plan.quote, newlines_in_values=bool(plan.quote), double_quote=True
+                delimiter=plan.mark, quote_char=plan.quote, newlines_in_values=bool(plan.quote)
             ),
             convert_options=pc.ConvertOptions(
                 column_types=types,

@@ -21,7 +21,7 @@ from .guard import interrupt
 from .models import inner, open_model, schema_of, target_of
 from .plain import cut
 from .render import console, line, pairs
-from .stream import batches
+from .stream import batches, own_type
 
 MOST_SHOWN = 40  # columns
 
@@ -47,7 +47,7 @@ def run_update(
             interrupt.check()
             step = counting.forget if forget else counting.partial_fit
             if len(batch):
-                step(batch.columns, _labels(batch.labels))
+                step(batch.columns, own_type(batch.labels))
             n, gone = n + len(batch), np.append(gone, batch.gone)
     interrupt.check()
     save(model, output or model_file)
@@ -56,12 +56,6 @@ def run_update(
         if len(gone):
             line(console(), f"{len(gone):,} rows have no {named!r} (first: row {gone[0]}) and are left out", "yellow")
         line(console(), f"{n:,} rows {did}, {_rows(counting)} in all → {output or model_file}")
-
-
-def _labels(labels: Any) -> Any:
-    """Labels in their own type, where it is one."""
-    cells = labels.tolist()
-    return np.array(cells) if len({type(c) for c in cells}) == 1 else np.array(cells, dtype=object)
 
 
 def _rows(model: Any) -> str:

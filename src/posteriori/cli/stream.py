@@ -130,6 +130,16 @@ def as_labels(cells: Any, target: str, schema: Schema, rows: Any = None, name: s
     return in_bins(_numbers(cells, target, schema.reading, rows, name), edges, schema.classes)
 
 
+def own_type(labels: Any) -> Any:
+    """Labels in their own type, where it is one.
+
+    >>> own_type(np.array(["no", "yes"], dtype=object)).dtype.kind, own_type(np.array([1, "x"], dtype=object)).dtype.kind
+    ('U', 'O')
+    """
+    cells = labels.tolist()
+    return np.array(cells) if len({type(c) for c in cells}) == 1 else labels
+
+
 def _first_sentences(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return "; ".join(lines[:3])
@@ -259,12 +269,12 @@ def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -
     meant = np.empty(len(words) + 1, dtype=object)
     meant[:-1] = [None if word.strip() in reading.told else _meant(word, values, reading) for word in words]
     meant[-1] = None
-    codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+    codes = coded.indices.fill_null(len(words)).to_numpy()
     return meant[codes]
 
 
 def _meant(word: str, values: Sequence[Any], reading: Reading) -> Any:
-    if word in values or not values or any(isinstance(v, str) for v in values):
+    if not values or any(isinstance(v, str) for v in values):
         return word
     if all(isinstance(v, bool | np.bool_) for v in values) and word.lower() in ("true", "false"):
         return word.lower() == "true"

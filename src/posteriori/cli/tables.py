@@ -204,7 +204,7 @@ def _mixed(table: Table, told: dict[str, str]) -> list[str]:
     said = []
     for column in table.schema.columns:
         cells = table.X[column.name]
-        if column.kind != "categorical" or column.name in told or cells.dtype.kind in "biufM":
+        if column.kind != "categorical" or column.name in told:
             continue
         numbers = pd.to_numeric(cells.dropna(), errors="coerce")
         odd = numbers[numbers.isna()]
@@ -259,7 +259,7 @@ def refuse_words(table: Table, path: str, told: dict[str, str]) -> None:
     for column in table.schema.columns:
         cells = table.X[column.name]
         wanted = told.get(column.name) in ("numeric", "count")
-        if cells.dtype.kind in "biufM" or not (wanted or (column.kind == "categorical" and column.name not in told)):
+        if not (wanted or (column.kind == "categorical" and column.name not in told)):
             continue
         values = pd.Series(cells.dropna().unique())
         numbers = pd.to_numeric(values, errors="coerce")
@@ -300,18 +300,14 @@ def without(table: Table, names: list[str]) -> Table:
     kept = [j for j, c in enumerate(table.schema.columns) if c.name not in names]
     if not kept:
         raise UnknownColumn(f"no column is left to learn from: {listed(names)} {'are' if names[1:] else 'is'} left out")
-    notes = table.schema.notes
-    schema = replace(
-        table.schema,
-        columns=tuple(table.schema.columns[j] for j in kept),
-        notes=tuple(notes[j] for j in kept) if len(notes) == len(table.schema.columns) else notes,
-    )
+    columns, notes = table.schema.columns, table.schema.notes
+    schema = replace(table.schema, columns=tuple(columns[j] for j in kept), notes=tuple(notes[j] for j in kept))
     return replace(table, X=table.X.drop(columns=names), schema=schema)
 
 
 def _whole(cells: Any) -> bool:
     x = cells.dropna().to_numpy()
-    return bool(x.dtype.kind in "iu" or (x.dtype.kind == "f" and np.isfinite(x).all() and (x == np.floor(x)).all()))
+    return bool(x.dtype.kind in "iuf" and (x == np.floor(x)).all())
 
 
 def say_table(out: Console, source: Source, streamed: int | None = None) -> None:
@@ -324,8 +320,7 @@ def say_table(out: Console, source: Source, streamed: int | None = None) -> None
     line(out, f"{source.name}: {said}, {len(schema)} columns", "bold")
     line(out, f"target {schema.target}: {shares}{more}")
     line(out)
-    notes = schema.notes if len(schema.notes) == len(schema) else [""] * len(schema)
-    rows = [_row_of(c, note) for c, note in zip(schema.columns, notes)]
+    rows = [_row_of(c, note) for c, note in zip(schema.columns, schema.notes)]
     pairs(out, rows[:MOST_SHOWN], ("column", "kind", "why"))
     if len(rows) > MOST_SHOWN:
         kinds = [c.kind for c in schema.columns[MOST_SHOWN:]]
