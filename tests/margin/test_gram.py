@@ -132,7 +132,7 @@ def test_a_cache_holds_the_rows_it_says(asked, capacity, data):
         assert len(set(at.tolist())) == len(index)
         live = np.flatnonzero(cache.owner >= 0)
         assert cache.slot_of[cache.owner[live]].tolist() == live.tolist()
-        assert (cache.slot_of >= 0).sum() == len(live) <= cache.held
+        assert (cache.slot_of >= 0).sum() == len(live)
     keep = np.array(sorted(data.draw(st.sets(st.integers(0, 29), min_size=17))))
     now = cache.only(g.only(keep), keep)
     for slot in np.flatnonzero(now.owner >= 0):
@@ -190,3 +190,97 @@ def test_a_block_of_all_rows_is_in_the_order_asked():
     turned = np.arange(30)[::-1]
     block = DenseGram(spec, pack(X), 1).block(turned)
     np.testing.assert_allclose(block[:, :30], by_hand(spec, X, X)[np.ix_(turned, turned)], rtol=1e-9, atol=1e-12)
+
+
+def test_the_spread_is_that_of_the_rows_in_play():
+    K = np.diag([9.0, 0.04, 0.25])
+    assert WholeGram(K).spread() == 3.0
+    assert WholeGram(K, np.array([1, 2])).spread() == WholeGram(-K, np.array([1, 2])).spread() == 0.5
+    assert WholeGram(K[:0, :0]).spread() == 0.0
+    X = np.array([[0.1], [0.5], [0.2]])
+    assert FunctionGram(lambda a, b: -a @ b.T, X).spread() == 0.5
+    assert FunctionGram(lambda a, b: a @ b.T, X[:0]).spread() == 0.0
+    for kind, top in (("dot", 1.25**0.5), ("polynomial", (2 * 1.25 - 1) ** 1.5), ("rbf", 1.0), ("sigmoid", 1.0)):
+        shift = {"dot": 0.0, "polynomial": -1.0}.get(kind, 0.0)
+        spec = KernelSpec(kind, 1.0 if kind == "dot" else 2.0, shift, 3)
+        assert held.spread_of(spec, np.array([0.5, 1.25])) == pytest.approx(top)
+    assert held.spread_of(KernelSpec("dot", 1.0, 0.25, 0), np.empty(0)) == 0.5
+
+
+class Counted(WholeGram):
+    """A matrix that notes which of its rows are computed."""
+
+    def __init__(self, *what):
+        super().__init__(*what)
+        self.asked = []
+
+    def rows(self, index, out, slot):
+        self.asked += index.tolist()
+        super().rows(index, out, slot)
+
+
+@pytest.mark.parametrize(("bytes_more", "inside"), [(-1, False), (0, True), (1, True)])
+def test_sixteen_rows_are_held_in_the_room_if_they_fit(bytes_more, inside):
+    room = np.empty(16 * 40 * 8 + bytes_more, np.uint8)
+    cache = RowCache(WholeGram(np.eye(40)), room)
+    assert cache.buffer.shape == (16, 40)
+    assert np.shares_memory(cache.buffer, room) == inside
+    assert RowCache(WholeGram(np.eye(5)), room).buffer.shape == (5, 5)
+
+
+def test_a_cache_holds_as_many_rows_as_its_room_has_and_goes_by_use():
+    gram = Counted(np.arange(1600.0).reshape(40, 40))
+    cache = RowCache(gram, np.empty(20 * 40 * 8, np.uint8))
+    cache.slots(np.arange(18))
+    cache.slots(np.array([0]))
+    cache.slots(np.array([30, 31]))  # the last two places
+    assert gram.asked == [*range(18), 30, 31]
+    cache.slots(np.array([0, 39]))  # one of the first seventeen leaves, but not the one that was used again
+    gram.asked.clear()
+    cache.slots(np.array([0, 30, 31, 39]))
+    assert gram.asked == []
+    cache.slots(np.arange(20))  # sixteen of which are there
+    assert len(gram.asked) == 3
+    cache.slots(np.arange(20, 40))
+    assert sorted(gram.asked[3:]) == [*range(20, 40)]
+    cache.slots(np.empty(0, np.int64))
+    assert len(gram.asked) == 23
+
+
+def test_a_cache_of_fewer_rows_keeps_what_it_holds_and_what_was_used_last():
+    K = np.arange(1600.0).reshape(40, 40)
+    cache = RowCache(WholeGram(K), np.empty(20 * 40 * 8, np.uint8))
+    cache.slots(np.arange(20))
+    cache.slots(np.array([0, 2, 4]))
+    keep = np.arange(0, 40, 2)
+    fewer = Counted(K, keep)
+    now = cache.only(fewer, keep)
+    assert now.capacity == 20
+    got = now.buffer[now.slots(np.arange(10))]  # rows 0, 2, … 18
+    assert fewer.asked == []
+    assert np.array_equal(got, K[np.ix_(keep[:10], keep)])
+    now.slots(np.arange(10, 20))
+    assert fewer.asked == [*range(10, 20)]
+
+    tall = np.r_[0, 2, 4, np.arange(20, 40)]  # 23 rows of 23 numbers: there is room for all
+    fewer = Counted(K, tall)
+    assert cache.only(fewer, tall).capacity == 23
+    narrow = RowCache(WholeGram(K), np.empty(17 * 40 * 8, np.uint8))
+    narrow.slots(np.arange(17))
+    narrow.slots(np.array([0, 2]))
+    most = np.arange(39)
+    fewer = Counted(K, most)
+    now = narrow.only(fewer, most)
+    now.slots(np.array([30, 31]))  # two of those used once leave
+    fewer.asked.clear()
+    now.slots(np.array([0, 2]))
+    assert fewer.asked == []
+
+
+def test_values_up_to_the_largest_of_their_precision():
+    for dtype, fits, too_large in ((np.float64, 9.9e149, 1e150), (np.float32, 3.4e38, np.inf)):
+        assert small_enough(np.array([[fits]], dtype)).item() == pytest.approx(fits)
+        with pytest.raises(ModelError, match="too large for its precision"):
+            small_enough(np.array([[1.0, too_large]], dtype))
+    wide = checked_values(lambda a, b: (a @ b.T).tolist(), np.ones((2, 3)), np.ones((1, 3)), np.float32)
+    assert (wide.dtype, wide.tolist()) == (np.float32, [[3.0], [3.0]])

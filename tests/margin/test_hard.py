@@ -18,8 +18,9 @@ import posteriori as po
 from posteriori.errors import ModelError, NotSeparable, TableError
 from posteriori.kernels.reference import margin as reference
 from posteriori.margin import hard
-from posteriori.margin.gram import FunctionGram
+from posteriori.margin.gram import FunctionGram, WholeGram
 from posteriori.margin.platt import normalised
+from posteriori.margin.smo import Problem
 
 
 def test_posteriors_of_repeated_rows_are_their_frequencies():
@@ -242,3 +243,83 @@ def test_a_margin_is_refused_below_the_narrowest(monkeypatch, definite):
     monkeypatch.setattr(hard, "width", lambda problem: hard.TINY_MARGIN * (1 - 1e-15))
     with pytest.raises(ModelError if definite else NotSeparable, match="narrower" if definite else "no margin"):
         hard.refuse_inseparable(problem)
+
+
+# -- the pieces, by hand ------------------------------------------------------------------------------------------------
+
+
+def at(beta, K, p, low=0.0, high=np.inf):
+    """A problem at β, its v = p − Kβ."""
+    beta, p = np.asarray(beta, dtype=float), np.asarray(p, dtype=float)
+    low, high = np.broadcast_to(low, len(p)).astype(float), np.broadcast_to(high, len(p)).astype(float)
+    return Problem(WholeGram(K), p, low, high, beta, p - K @ beta)
+
+
+def test_no_margin_is_wider_than_the_points_that_the_multipliers_name():
+    x, y = np.array([4.0, -1.0, 0.5]), np.array([1.0, -1.0, -1.0])
+    K = np.outer(x, x)
+    for size in (1e-3, 1.0, 40.0):  # Σα does not matter: the points are 4 and ¼·(−1) + ¾·0.5
+        found = hard.width(at(size * np.array([1.0, -0.25, -0.75]), K, y))
+        assert found == pytest.approx((4 - 0.125) / 4)
+    assert hard.width(at([0.0] * 3, K, y)) == np.inf
+    assert hard.width(at([1.0, -1.0, 0.0], np.zeros((3, 3)), y)) == np.inf
+    same = np.ones((2, 2))  # two equal points: no margin, whatever α
+    assert hard.width(at([3.0, -3.0], same, [1.0, -1.0])) == 0.0
+
+
+def test_what_is_below_zero_by_more_than_rounding_is_no_kernel():
+    """βᵀKβ against 1e-9 of (Σ|β|)²·max K."""
+    for below, refused in ((0.9e-9, False), (1.1e-9, True)):
+        K = np.array([[2.0, 2.0], [2.0, 2.0 - 4 * below * 2.0]])  # βᵀKβ of (1, −1) is −8·below = −below·2²·2
+        problem = at([5.0, -5.0], K, [1.0, -1.0], low=[0.0, -np.inf], high=[np.inf, 0.0])
+        assert (hard.width(problem) < 0) == refused
+        with pytest.raises(ModelError, match="only a positive semi-definite kernel has" if refused else "no margin"):
+            hard.refuse_inseparable(problem)
+
+
+def test_only_a_hard_margin_is_refused_and_its_width_is_told():
+    K = np.array([[4.0, 4.0], [4.0, 4.0]])
+    soft = at([1.0, -1.0], K, [1.0, -1.0], low=[0.0, -9.0], high=[9.0, 0.0])
+    hard.refuse_inseparable(soft)
+    K = np.array([[4.0, 4.0], [4.0, 4.0 + 1e-12]])
+    with pytest.raises(NotSeparable, match=r"no margin is wider than 1e-06 \(the data spread over 2\)"):
+        hard.refuse_inseparable(at([1.0, -1.0], K, [1.0, -1.0], low=[0.0, -np.inf], high=[np.inf, 0.0]))
+    sharp = at([1.0, -1.0], K, [1.0, -1.0], low=[0.0, -np.inf], high=[np.inf, 0.0])
+    sharp.gram.definite = True
+    with pytest.raises(ModelError, match="narrower than 5e-07 of their spread"):
+        hard.refuse_inseparable(sharp)
+
+
+def test_an_interior_point_puts_on_its_bound_what_is_not_a_support_vector():
+    """(3,3)+, (4,3)+, (1,1)−: α = (¼, 0, ¼)."""
+    X, y = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]]), np.array([1.0, 1.0, -1.0])
+    beta = hard.interior(X @ X.T, y, y)
+    assert beta == pytest.approx([0.25, 0.0, -0.25], abs=1e-8)
+    assert beta[1] == 0.0
+    assert beta.sum() == 0.0
+    nan = np.full((3, 3), np.nan)
+    with np.errstate(all="ignore"):
+        assert hard.interior(nan, y, y) is None
+
+
+@pytest.mark.parametrize("better", [True, False])
+def test_an_interior_point_is_taken_where_it_is_nearer(monkeypatch, better):
+    X, y = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]]), np.array([1.0, 1.0, -1.0])
+    K, best = X @ X.T, np.array([0.25, 0.0, -0.25])
+    problem = at([0.1, 0.1, -0.2] if better else best, K, y, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0))
+    asked, there = [], best if better else np.array([0.2, 0.0, -0.2])
+
+    def interior(K, p, sides):
+        asked.append(sides.tolist())
+        return there
+
+    monkeypatch.setattr(hard, "interior", interior)
+    hard.by_interior(problem, K)
+    assert asked == [y.tolist()]
+    assert problem.beta.tolist() == best.tolist()
+    assert problem.v == pytest.approx(y - K @ best)
+    for nothing in (None, np.array([np.inf, 0.0, -np.inf])):
+        monkeypatch.setattr(hard, "interior", lambda *_, nothing=nothing: nothing)
+        hard.by_interior(problem, K)
+        assert problem.beta.tolist() == best.tolist()
+        assert problem.v == pytest.approx(y - K @ best)

@@ -191,3 +191,163 @@ def test_the_hinge_of_unscaled_columns_is_the_optimum_of_pairs():
         for size in (1e-3, 1e-4, 1e-5):
             other = found.w * (1 + size * rng.normal(size=len(found.w)))
             assert objective(X, labels, C, other, 1.0, "hinge") >= best * (1 - 1e-3)
+
+
+# -- the pieces ---------------------------------------------------------------------------------------------------------
+
+
+def test_sparse_rows_without_a_cell_have_a_plane():
+    """Many columns, not one cell: conjugate gradients have nothing to share out."""
+    nobody = po.LinearSVC().fit(sparse.csr_array((7, 60)), [0, 1, 1, 0, 1, 1, 1])
+    same = po.LinearSVC().fit(np.zeros((7, 60)), [0, 1, 1, 0, 1, 1, 1])
+    assert not nobody.coef_.any()
+    assert nobody.intercept_ == pytest.approx(same.intercept_, rel=1e-3)
+
+
+@pytest.mark.parametrize("form", [np.asarray, wide_csr])
+def test_descent_begins_at_zero_with_the_curvature_of_each_row(form):
+    X, C = np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]]), np.array([0.5, 2.0, 4.0])
+    y = np.array([1.0, -1.0, 1.0])
+    hinge = linear._begin(form(X), y, C, 0.0, "hinge")
+    assert hinge.upper.tolist() == C.tolist()
+    assert hinge.ridge.tolist() == [0.0] * 3
+    assert hinge.curvature.tolist() == [25.0, 1.0, 1.0]  # a row of zeros goes to its bound at once
+    assert linear._begin(form(X), y, C, 2.0, "hinge").curvature.tolist() == [29.0, 4.0, 5.0]
+    squared = linear._begin(form(X), y, C, 2.0, "squared_hinge")
+    assert squared.upper.tolist() == [np.inf] * 3
+    assert squared.ridge.tolist() == [1.0, 0.25, 0.125]  # 1/2C
+    assert squared.curvature.tolist() == [30.0, 4.25, 5.125]
+    assert not squared.alpha.any()
+    assert squared.w.tolist() == [0.0] * 3
+    assert squared.order.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("bias", [0.0, 2.0])
+def test_rows_in_doubt_are_at_their_optimum_without_a_sum_to_keep(bias):
+    """g = X̃X̃ᵀβ − p is 0 between the bounds, ≥ 0 at the lower, ≤ 0 at the upper."""
+    rng = np.random.default_rng(4)
+    X, p = rng.normal(size=(25, 3)), rng.normal(size=25)
+    low, high = -rng.random(25), rng.random(25)
+    found = linear._in_doubt(X, p, low, high, bias, 1e-8, 1000)
+    wide, beta = np.column_stack([X, np.full(25, bias)]), found.beta[:-1]
+    g = wide @ (wide.T @ beta) - p
+    free = (beta > low) & (beta < high)
+    assert len(found.beta) == 26
+    assert free.any()
+    assert np.abs(g[free]).max() <= 1e-8
+    assert (g[beta == low] >= -1e-8).all()
+    assert (g[beta == high] <= 1e-8).all()
+    assert linear._in_doubt(X, p, low, high, bias, 1e-8, 1).steps <= 25  # as many steps as rows in a round
+
+
+def dual(X, state):
+    """½‖Σ α y x̃‖² + ½ Σ ridge α² − Σ α."""
+    w = (state.alpha * state.y) @ np.column_stack([X, np.full(len(X), state.bias)])
+    return 0.5 * w @ w + 0.5 * (state.ridge * state.alpha**2).sum() - state.alpha.sum()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_step_of_all_free_rows_keeps_w_and_the_bounds_and_falls(loss):
+    X, y, C = problem(6, n=40)
+    state, last = linear._begin(X, y, C, 1.5, loss), linear.Epoch(40)
+    for k in range(3):
+        last = linear.descend(X, state, last, k)
+    before, start, held = state.alpha.copy(), dual(X, state), (state.alpha == 0) | (state.alpha == state.upper)
+    linear._move_free(X, state, np.arange(40))
+    assert dual(X, state) < start
+    assert (state.alpha[held] == before[held]).all()
+    assert (state.alpha >= 0).all()
+    assert (state.alpha <= state.upper).all()
+    wide = np.column_stack([X, np.full(40, 1.5)])
+    assert state.w == pytest.approx((state.alpha * y) @ wide)
+
+
+def test_only_active_rows_move_and_a_step_that_climbs_is_not_taken(monkeypatch):
+    X, y, C = problem(6, n=40)
+    state, last = linear._begin(X, y, C, 1.0, "squared_hinge"), linear.Epoch(40)
+    last = linear.descend(X, state, last, 0)
+    before, w = state.alpha.copy(), state.w.copy()
+    active = np.flatnonzero(state.alpha > 0)[:5]
+    linear._move_free(X, state, active)
+    assert set(np.flatnonzero(state.alpha != before)) <= set(active)
+    assert (state.alpha != before).any()
+    before, w = state.alpha.copy(), state.w.copy()
+    best = linear.free_move(X, state, active, 20)
+    for away in (-best, np.full(5, np.nan)):
+        monkeypatch.setattr(linear, "free_move", lambda *_, away=away: away)
+        linear._move_free(X, state, active)
+        assert np.array_equal(state.alpha, before)
+        assert np.array_equal(state.w, w)
+
+
+def test_steps_too_long_are_halved_up_to_three_times(monkeypatch):
+    """One row, the squared hinge: the dual falls up to twice the best step."""
+    X, y = np.array([[2.0]]), np.array([1.0])
+    for times, part in ((1.9, 1.0), (3.9, 0.5), (7.9, 0.25), (15.9, 0.125), (16.1, None)):
+        state = linear._begin(X, y, np.array([1.0]), 0.0, "squared_hinge")
+        state.alpha[:], state.w[:] = 0.1, [0.2, 0.0]
+        best = (1 - 4.5 * 0.1) / 4.5
+        monkeypatch.setattr(linear, "free_move", lambda *_, step=times * best: np.array([step]))
+        linear._move_free(X, state, np.array([0]))
+        wanted = 0.1 + (0.0 if part is None else part * times * best)
+        assert state.alpha == pytest.approx([wanted])
+        assert state.w == pytest.approx([2 * wanted, 0.0])
+
+
+def test_a_scale_serves_while_most_of_its_rows_are_inside():
+    """It is made anew where fewer than four fifths are left, or where rows have come."""
+    X, _y, C = problem(1, n=100)
+    thin, g = linear.Products(X, C, 2.0, 1), np.ones(4)
+    wide = np.column_stack([X, np.full(100, 2.0)])
+
+    def scale(inside):
+        return 1 / (1 + 2 * (C[inside, None] * wide[inside] ** 2).sum(axis=0) / np.sqrt(100))
+
+    for rows, anew in ((50, True), (40, False), (39, True), (39, False), (40, True)):
+        inside = np.arange(100) < rows
+        before = thin.scale
+        thin.direction(g, inside)
+        assert (thin.scale is not before) == anew
+        if anew:
+            assert thin.scale == pytest.approx(scale(inside))
+    few = linear.Products(wide_csr(np.array([[1.0, 0.0, 0.0], [2.0, 3.0, 0.0]])), np.ones(2), 0.0, 1)
+    assert few.root == pytest.approx(np.sqrt([2, 1, 1, 2]))  # cells of each column, at least one; the bias has all rows
+
+
+def test_newton_ends_by_its_share_of_the_objective():
+    """The first step from zero promises gᵀH⁻¹g/2 of an objective of Σ C."""
+    X, y, C = problem(2)
+    wide = np.column_stack([X, np.ones(60)])
+    g = -2 * wide.T @ (C * y)
+    H = np.eye(4) + 2 * (wide * C[:, None]).T @ wide
+    promised = 0.5 * g @ np.linalg.solve(H, g) / C.sum()
+    assert (ends := linear.by_newton(X, y, C, 1.0, promised * 1.001, 50)).rounds == 1
+    assert ends.converged
+    assert linear.by_newton(X, y, C, 1.0, promised * 0.999, 50).rounds > 1
+    capped = linear.by_newton(X, y, C, 1.0, 1e-12, 2)
+    assert (capped.rounds, capped.converged) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("loss", "wanted"), [("hinge", 0.625 + 0.5 * 2 + 3 * 1.5), ("squared_hinge", 0.625 + 0.5 * 4 + 3 * 2.25)]
+)
+def test_the_objective_by_hand(loss, wanted):
+    """Slacks of 2, 0 and 1½; the norm has the intercept's share."""
+    X, y, w = np.array([[0.0], [4.0], [-0.5]]), np.array([-1.0, 1.0, -1.0]), np.array([1.0, 0.5])
+    assert linear.objective(X, y, np.array([0.5, 7.0, 3.0]), w, 2.0, loss) == pytest.approx(wanted)
+
+
+def test_pairs_count_their_steps_in_passes():
+    X, y, C = problem(0)
+    whole = linear.by_pairs(X, y, C, 1.0, 1e-6, 5000, 0)
+    steps = []
+    found = linear.solve_together
+
+    def noted(*args):
+        steps.append(found(*args)[0].steps)
+        return found(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linear, "solve_together", noted)
+        assert linear.by_pairs(X, y, C, 1.0, 1e-6, 5000, 0).rounds == whole.rounds
+    assert whole.rounds == sum(-(-s // 60) for s in steps)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
+import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,6 +31,7 @@ from posteriori.margin.machines import (
     written_out,
 )
 from posteriori.margin.merge import Merged
+from posteriori.margin.smo import Solution
 
 
 @pytest.mark.parametrize(
@@ -194,3 +198,107 @@ def test_bounds_and_matrices_that_are_none():
     assert model.__sklearn_tags__().input_tags.pairwise
     assert not model.__sklearn_tags__().input_tags.sparse
     assert po.SVC().__sklearn_tags__().input_tags.sparse
+
+
+@pytest.mark.parametrize(("team", "n"), [(1, 3), (2, 5), (3, 7)])
+def test_a_team_is_at_work_at_once_and_no_more(team, n):
+    """The first tasks wait for each other: fewer than `team` threads would never meet, more would be seen."""
+    meet, lock, now, most = threading.Barrier(team), threading.Lock(), [0], [0]
+
+    def task(k, stop):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        if k < team:
+            meet.wait(20)
+        time.sleep(0.01)
+        with lock:
+            now[0] -= 1
+        return k
+
+    assert together([partial(task, k) for k in range(n)], team) == list(range(n))
+    assert most == [team]
+
+
+def test_nobody_begins_after_an_error():
+    begun = []
+
+    def task(k, stop):
+        begun.append(k)
+        if k == 0:
+            raise ValueError("broken")
+        return stop.wait(20)
+
+    with pytest.raises(ValueError, match="broken"):
+        together([partial(task, k) for k in range(9)], 2)
+    assert len(begun) <= 2
+
+
+@pytest.mark.parametrize("cache", [15.380859375, np.nextafter(15.380859375, 0)])
+def test_a_matrix_takes_at_most_half_of_the_cache(cache):
+    """1000 rows of 1000 + 8 doubles are 8064000 bytes."""
+    assert Settings(cache_size=float(cache)).together(1000, [10]) == (cache == 15.380859375)
+    assert Settings(cache_size=float(cache)).together(10, [999, 1000]) == (cache == 15.380859375)
+
+
+def test_the_worst_of_those_that_stopped_is_told():
+    def machine(gap, steps, done):
+        return Machine(np.arange(2), np.ones(2), 0.0, 1.0, gap, steps, done)
+
+    some = [machine(9.0, 90, True), machine(0.25, 30, False), machine(0.5, 20, False)]
+    with pytest.warns(ConvergenceWarning, match=r"Some stopped before .* tol=0.01: gap 0.5 after 30 steps"):
+        machines.warn_unfinished(some, Settings(tol=0.01), "Some")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        machines.warn_unfinished(some[:1], Settings(), "Some")
+
+
+def test_a_machine_has_the_root_of_its_energy():
+    for energy, norm in ((9.0, 3.0), (0.25, 0.5), (-1e-20, 0.0)):
+        found = Machine.of(np.arange(2), Solution(np.ones(2), np.zeros(2), 0.5, 0.1, 7, False, energy))
+        assert (found.b, found.w_norm, found.gap, found.steps, found.converged) == (0.5, norm, 0.1, 7, False)
+
+
+def test_bounds_are_C_times_the_weight():
+    assert po.SVC(C=2.0)._bounds(np.array([1.0, 0.5])).tolist() == [2.0, 1.0]
+    assert po.SVC(C=np.inf)._bounds(np.array([1.0, 0.5])).tolist() == [np.inf, np.inf]
+    with pytest.raises(ModelError, match="overflows; lower C"):
+        po.SVR(C=1e308)._bounds(np.array([1.0, 2.0]))
+
+
+def test_two_numbers_for_one_width_are_refused():
+    X, y = np.arange(4.0)[:, None], [0, 0, 1, 1]
+    for gamma in ("auto", 0.5):
+        with pytest.raises(ModelError, match=f"sigma=2.0 and gamma={gamma!r}"):
+            po.SVC(sigma=2.0, gamma=gamma).fit(X, y)
+    assert po.SVC(sigma=2.0).fit(X, y)._kernel.spec.scale == 0.125
+
+
+def test_a_precomputed_value_that_overflows_the_decision_is_named():
+    K, y = 1e-3 * np.eye(4), [0, 0, 1, 1]
+    model = po.SVC(kernel="precomputed", C=1e4).fit(K, y)  # |β| = 1000
+    with pytest.raises(ModelError, match="so large that the decision overflows"):
+        model.predict(np.array([[-1e307, -1e307, 1e307, 1e307]]))
+    assert model.predict(K).tolist() == y
+
+
+@pytest.mark.parametrize("C", [0.4, 5.0])
+def test_a_machine_of_some_rows_by_its_conditions(C):
+    """y(f − 1) is 0 where 0 < α < C, ≥ 0 where α = 0, ≤ 0 where α = C, and yᵀα = 0."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(50, 3))
+    rows, sign = np.arange(5, 45), np.where(X[5:45, 0] + rng.normal(size=40) > 0, 1.0, -1.0)
+    bound = C * rng.uniform(0.5, 2, 40)
+    kernel = po.SVC(kernel="rbf", gamma=0.5, tol=1e-8).fit(X, np.arange(50) % 2)._kernel
+    K = np.exp(-0.5 * ((X[rows][:, None] - X[rows]) ** 2).sum(axis=2))
+    found = machines.train(kernel, X, rows, sign, bound, Settings(tol=1e-8), threading.Event())
+    alpha, slack = sign * found.beta, sign * (K @ found.beta + found.b) - 1
+    assert found.rows is rows
+    assert found.beta.sum() == pytest.approx(0.0, abs=1e-9)
+    assert (slack[alpha == 0] >= -1e-7).all()
+    assert (slack[alpha == bound] <= 1e-7).all()
+    free = (alpha > 0) & (alpha < bound)
+    assert free.any()
+    assert (alpha == bound).any()
+    assert slack[free] == pytest.approx(0.0, abs=1e-7)
+    assert found.w_norm == pytest.approx(np.sqrt(found.beta @ K @ found.beta))

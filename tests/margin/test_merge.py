@@ -80,3 +80,34 @@ def test_classes_are_read_with_their_weights(model):
     model.set_params(class_weight=None)
     with pytest.raises(ValueError, match="inconsistent"):
         read_classes(model, X, y[:3], None)
+
+
+def test_weights_and_rows_of_no_weight_by_hand():
+    X, y = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [1.0, 0.0], [5.0, 5.0]]), np.array([1, 0, 1, 0, 0])
+    for form in (np.asarray, sparse.csr_array):
+        found = merge(form(X), y, np.array([1.0, 2.0, 3.0, 4.0, 0.0]))
+        assert len(found.first) == 3
+        assert found.group[4] == -1
+        assert found.group[0] == found.group[2]
+        assert found.share.tolist() == [0.25, 1.0, 0.75, 1.0, 0.0]
+        assert y[found.first].tolist() == sorted(y[found.first])
+        assert found.spread(np.arange(1.0, 4.0))[[0, 2, 4]].tolist() == [0.75, 2.25, 0.0]
+        alone = merge(form(X[:1]), y[:1], np.array([3.0]))
+        assert (alone.first.tolist(), alone.weight.tolist(), alone.group.tolist()) == ([0], [3.0], [0])
+
+
+def test_sparse_rows_whose_projections_agree_are_still_told_apart():
+    far = sparse.csr_array(np.array([[1e300, 1.0], [1e300, 2.0], [1e300, 1.0]]))
+    assert sorted(merge(far, np.zeros(3), np.ones(3)).weight.tolist()) in ([1.0, 2.0], [1.0, 1.0, 1.0])
+
+
+def test_a_class_that_weighs_nothing_is_named_whoever_took_its_weight():
+    X = np.arange(4.0)[:, None]
+    for weights, of_class, fine in (([1, 0, 1, 0], None, False), ([1, 0, 1, 2], None, True), (None, None, True)):
+        model = po.SVC(class_weight=of_class)
+        if fine:
+            assert read_classes(model, X, [0, 1, 0, 1], weights)[1].tolist() == [0, 1, 0, 1]
+        else:
+            with pytest.raises(ModelError, match="no row of positive weight"):
+                read_classes(model, X, [0, 1, 0, 1], weights)
+    assert read_classes(po.SVC(class_weight={0: 0.5, 1: 3.0}), X, [0, 1, 0, 1], None)[3].tolist() == [0.5, 3.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,10 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import posteriori as po
-from posteriori.errors import ModelError
-from posteriori.kernels.margin import Machines
+from posteriori.errors import ModelError, NotSeparable
+from posteriori.kernels.margin import KernelSpec, Machines, pack
 from posteriori.margin import machines, smo
-from posteriori.margin.gram import WholeGram
+from posteriori.margin.gram import DenseGram, RowCache, SharedGram, WholeGram
 from posteriori.margin.smo import Limits, solve, solve_together
 
 
@@ -145,3 +146,261 @@ def test_a_working_set_has_each_variable_once_and_only_those_that_can_move(can):
         found = smo._choose(left, last)
         assert len(set(found.tolist())) == len(found)
         assert (up | down)[found].all()
+
+
+# -- the problem and its pieces -----------------------------------------------------------------------------------------
+
+
+def state(beta, v, low=-1.0, high=1.0, gram=None, p=None):
+    """A problem at some β, whose bounds and v are told."""
+    n = len(beta)
+    of = WholeGram(np.eye(n)) if gram is None else gram
+    low, high = np.broadcast_to(low, n).astype(float), np.broadcast_to(high, n).astype(float)
+    p = np.zeros(n) if p is None else p
+    return smo.Problem(of, p, low, high, np.array(beta, dtype=float), np.array(v, dtype=float))
+
+
+def test_the_gap_is_between_what_may_grow_and_what_may_fall():
+    here = state([-1.0, 0.0, 1.0], [5.0, 1.0, -7.0])  # the first may only grow, the last only fall
+    assert (here.up.tolist(), here.down.tolist()) == ([True, True, False], [False, True, True])
+    assert here.ends() == (5.0, -7.0)
+    assert here.gap() == 12.0
+    assert state([-1.0, 1.0], [-3.0, 4.0]).gap() == -7.0
+    assert state([1.0, 1.0], [2.0, 3.0]).gap() == 0.0  # none may grow
+    assert state([-1.0, -1.0], [2.0, 3.0]).gap() == 0.0  # none may fall
+    assert state([1.0, 1.0], [2.0, 3.0]).ends() == (-np.inf, 2.0)
+    for low, high, hard in ((-1, 1, False), (-np.inf, 1, True), (-1, np.inf, True), (-np.inf, np.inf, True)):
+        assert state([0.0], [0.0], low, high).hard == hard
+
+
+def test_the_intercept_is_that_of_the_free_or_lies_between_the_ends():
+    assert smo._intercept(state([-1.0, 0.5, 0.2, 1.0], [5.0, 1.0, 2.0, -7.0])) == 1.5
+    assert smo._intercept(state([-1.0, -1.0, 1.0], [-3.0, -5.0, 4.0])) == 0.5
+    assert smo._intercept(state([1.0, 1.0], [2.0, 3.0])) == 2.0
+    assert smo._intercept(state([-1.0, -1.0], [2.0, 3.0])) == 3.0
+    assert smo._intercept(state([], [])) == 0.0
+
+
+def test_settled_are_those_at_a_bound_beyond_the_gap():
+    here = state([0.0, 0.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0], [2.0, -1.0, 2.0, 2.1, 0.0, -1.0, -1.1, 0.0])
+    assert here.ends() == (2.0, -1.0)
+    assert smo._not_settled(here).tolist() == [0, 1, 2, 4, 5, 7]  # 3 is above the top, 6 below the bottom
+
+
+def shared(n=6):
+    """A matrix of n rows, its variables (two a row but for the last) and the matrix between these."""
+    X = np.random.default_rng(2).normal(size=(n, 3))
+    K, place = X @ X.T, np.r_[np.arange(n), np.arange(n - 1)]
+    return SharedGram(WholeGram(K), place), K[np.ix_(place, place)], K
+
+
+def test_v_summed_anew_and_carried_is_p_minus_K_beta():
+    rng = np.random.default_rng(3)
+    both, Q, K = shared()
+    for gram, whole in ((WholeGram(K), K), (both, Q)):
+        n = len(whole)
+        beta, p = rng.normal(size=n), rng.normal(size=n)
+        beta[2] = 0.0
+        here = state(beta, np.zeros(n), -9, 9, gram, p)
+        some = np.array([1, 4])
+        here.renew(some)
+        assert_allclose(here.v, np.where(np.isin(np.arange(n), some), p - whole @ beta, 0.0), atol=1e-12)
+        assert not here.fresh
+        here.renew(np.arange(n))
+        assert_allclose(here.v, p - whole @ beta, atol=1e-12)
+        assert here.fresh
+        change = rng.normal(size=6)
+        before = here.v.copy()
+        here.shift(change)
+        assert_allclose(here.v, before - (change if gram is not both else change[both.place]), atol=1e-12)
+        rows, steps = here.rows_of(np.array([1, n - 1, 3]), np.array([1.0, 2.0, 4.0]))
+        if gram is both:  # variable 10 has row 4
+            assert (rows.tolist(), steps.tolist()) == ([1, 3, 4], [1.0, 4.0, 2.0])
+            rows, steps = here.rows_of(np.array([1, 7, 3]), np.array([1.0, 2.0, 4.0]))
+            assert (rows.tolist(), steps.tolist()) == ([1, 3], [3.0, 4.0])
+        else:
+            assert (rows.tolist(), steps.tolist()) == ([1, n - 1, 3], [1.0, 2.0, 4.0])
+        part = here.only(some)
+        for name in ("p", "low", "high", "beta", "v"):
+            assert getattr(part, name).tolist() == getattr(here, name)[some].tolist()
+        assert_allclose(part.gram.block(np.arange(2))[:, :2], whole[np.ix_(some, some)])
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_what_moved_is_carried_to_every_v_and_free_rows_are_held(pairs):
+    rng = np.random.default_rng(4)
+    if pairs:
+        gram, whole, K = shared(20)
+    else:
+        _, _, K = shared(20)
+        gram, whole = WholeGram(K), K
+    n = len(whole)
+    beta = np.where(np.arange(n) % 3 == 0, 1.0, 0.3)
+    here = state(beta, rng.normal(size=n), gram=gram)
+    cache = RowCache(gram, np.empty(0, np.uint8))  # of sixteen rows
+    moved, before = np.arange(1, n - 1), here.v.copy()
+    step = rng.normal(size=len(moved))
+    cache.slots(np.array([3]))  # that of a variable at its bound, held already
+    smo._carry(here, moved, step, cache)
+    assert_allclose(here.v, before - whole[:, moved] @ step, atol=1e-10)
+    held = set(np.flatnonzero(cache.slot_of >= 0).tolist())
+    free = {i if gram.place is None else int(gram.place[i]) for i in moved if beta[i] < 1}
+    assert held <= free | {3}
+    assert len(held) == min(16, len(free | {3}))
+    again = here.v.copy()
+    smo._carry(here, np.array([0]), np.array([2.0]), cache)  # at its bound, and not held: passes through
+    assert_allclose(here.v, again - 2 * whole[:, 0], atol=1e-10)
+    assert set(np.flatnonzero(cache.slot_of >= 0).tolist()) == held
+
+
+def test_a_round_solves_its_block_and_says_whether_anything_moved():
+    K, y = problem(5)
+    low, high = np.minimum(0, y), np.maximum(0, y)
+    here = smo.Problem(WholeGram(K), y, low, high, np.zeros(30), y.copy())
+    clock, chosen = smo._Clock(Limits(1e-3)), np.r_[np.flatnonzero(y > 0)[:4], np.flatnonzero(y < 0)[:5]]
+    cache, gap = RowCache(here.gram, np.empty(0, np.uint8)), here.gap()
+    assert smo._round(here, chosen, here.gram.block(chosen), cache, clock)
+    assert clock.steps > 0
+    assert_allclose(here.v, y - K @ here.beta, atol=1e-12)
+    assert not here.beta[np.setdiff1d(np.arange(30), chosen)].any()
+    inside = here.only(chosen)
+    assert inside.gap() <= 0.2 * gap  # a fifth of the gap, at which a block is left
+    up = np.flatnonzero(here.beta == 0)[:1]
+    assert not smo._round(here, up, here.gram.block(up), cache, clock)  # one alone cannot keep the sum
+
+
+def test_a_clock_counts_to_its_limits():
+    stop = threading.Event()
+    clock = smo._Clock(Limits(0.25, steps=10, interrupted=stop))
+    assert (clock.goal, clock.steps) == (0.25, 0)
+    clock.steps = 9
+    assert not clock.spent()
+    assert clock.share(5) == 1
+    clock.steps = 10
+    assert clock.spent()
+    stop.set()
+    with pytest.raises(KeyboardInterrupt):
+        clock.spent()
+    assert smo._Clock(Limits(seconds=-1.0)).spent()
+    assert not smo._Clock(Limits(seconds=60.0)).spent()
+
+
+@pytest.mark.parametrize(
+    ("n", "free", "high", "room", "wanted"),
+    [
+        (5, 0, 1.0, 0, True),  # small
+        (6, 0, 1.0, 6 * 14 * 8 - 1, False),
+        (6, 0, 1.0, 6 * 14 * 8, True),  # up to eight where there is room
+        (8, 0, 1.0, 9999, True),
+        (9, 4, 1.0, 9999, False),
+        (9, 5, 1.0, 9999, True),  # more where half of the variables are in use
+        (10, 5, 1.0, 9999, True),
+        (9, 5, 1.0, 9 * 17 * 8 - 1, False),
+        (9, 0, np.inf, 9999, True),  # or the margin is hard
+    ],
+)
+def test_when_the_matrix_is_computed_as_a_whole(monkeypatch, n, free, high, room, wanted):
+    monkeypatch.setattr(smo, "SMALL", 5)
+    monkeypatch.setattr(smo, "FITTING", 8)
+    here = state([0.5] * free + [0.0] * (n - free), np.zeros(n), 0.0, high)
+    assert smo._at_once(here, np.empty(room, np.uint8)) is wanted
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_working_set_is_the_free_of_the_last_and_the_worst_of_either_side(monkeypatch, seed):
+    monkeypatch.setattr(smo, "BLOCK", 8)
+    monkeypatch.setattr(smo, "MOST", 14)
+    rng = np.random.default_rng(seed)
+    n = [3, 9, 40, 41, 60][seed % 5]
+    up, down = rng.random(n) < 0.7, rng.random(n) < 0.6
+    last, v = rng.permutation(n)[: n // 3], rng.normal(size=n)
+    inside = up & down
+    size = min(max(inside.sum() + 4, 8), 14)
+    free = [i for i in last if inside[i]][: size // 2]
+    half = min((size - len(free)) // 2, n // 2)
+    first = sorted((i for i in range(n) if up[i] and i not in free), key=lambda i: -v[i])[:half]
+    second = sorted((i for i in range(n) if down[i] and i not in free and i not in first), key=lambda i: v[i])[:half]
+    found = smo._choose(SimpleNamespace(up=up, down=down, v=v), last).tolist()
+    assert found[: len(free)] == free
+    assert sorted(found) == sorted([*free, *first, *second])
+
+
+# -- by rounds, in little memory ----------------------------------------------------------------------------------------
+
+
+def small_blocks(monkeypatch, whole=0):
+    """Problems of more than so many variables in rounds of a few."""
+    for name, value in (("SMALL", whole), ("FITTING", whole), ("BLOCK", 12), ("MOST", 20), ("FEW", 10)):
+        monkeypatch.setattr(smo, name, value)
+
+
+def is_optimal(found, Q, p, low, high, tol):
+    v = p - Q @ found.beta
+    assert found.converged
+    assert abs(found.beta.sum()) < 1e-9
+    assert (found.beta >= low).all()
+    assert (found.beta <= high).all()
+    assert_allclose(found.v, v, atol=tol / 20)
+    assert v[found.beta < high].max() - v[found.beta > low].min() <= 1.1 * tol
+    assert found.energy == pytest.approx(found.beta @ Q @ found.beta, rel=1e-6)
+
+
+@pytest.mark.parametrize("cache", [0.001, 1.0])
+@pytest.mark.parametrize("whole", [0, 40, 1000])
+@pytest.mark.parametrize("pairs", [False, True])
+def test_rounds_blocks_and_shrinking_lead_to_the_optimum(monkeypatch, pairs, whole, cache):
+    small_blocks(monkeypatch, whole)
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(90, 3))
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    if pairs:  # regression: two multipliers a row
+        y, place = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=90), np.tile(np.arange(90), 2)
+        p, Q = np.r_[y - 0.1, y + 0.1], K[np.ix_(place, place)]
+        low, high = np.r_[np.zeros(90), np.full(90, -2.0)], np.r_[np.full(90, 2.0), np.zeros(90)]
+        gram = SharedGram(WholeGram(K), place)
+    else:
+        p, Q, gram = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=90) > 0, 1.0, -1.0), K, WholeGram(K)
+        low, high = np.minimum(0, 2 * p), np.maximum(0, 2 * p)
+    found = solve(gram, p, low, high, Limits(1e-6), cache)
+    is_optimal(found, Q, p, low, high, 1e-6)
+    capped = solve(gram, p, low, high, Limits(1e-6, steps=7), cache)
+    assert (capped.steps, capped.converged) == (7, False)
+    assert_allclose(capped.v, p - Q @ capped.beta, atol=1e-9)
+    assert capped.gap == pytest.approx(
+        capped.v[capped.beta < high].max() - capped.v[capped.beta > low].min(), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("whole", [0, 1000])
+def test_single_precision_ends_in_double_where_it_is_too_coarse(monkeypatch, whole):
+    small_blocks(monkeypatch, whole)
+    rng = np.random.default_rng(7)
+    X, spec = rng.normal(size=(60, 3)), KernelSpec("rbf", 0.5)
+    p = np.where(X[:, 0] + rng.normal(size=60) > 0, 1.0, -1.0)
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    low, high = np.minimum(0, p), np.maximum(0, p)
+    for tol in (1e-3, 1e-9):
+        gram = DenseGram(spec, pack(X.astype(np.float32)), 1, fine=pack(X))
+        is_optimal(solve(gram, p, low, high, Limits(tol)), K, p, low, high, tol)
+
+
+@pytest.mark.parametrize("whole", [0, 1000])
+def test_classes_that_overlap_have_no_hard_margin_either_way(monkeypatch, whole):
+    small_blocks(monkeypatch, whole)
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(60, 2))
+    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    with pytest.raises(NotSeparable, match="no margin is wider"):
+        solve(WholeGram(X @ X.T), y, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0))
+    apart = X + 5 * y[:, None]
+    found = solve(WholeGram(apart @ apart.T), y, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0), Limits(1e-8))
+    assert (y * (apart @ apart.T @ found.beta + found.b)).min() == pytest.approx(1.0, abs=1e-7)
+    assert found.energy == pytest.approx(np.abs(found.beta).sum(), rel=1e-6)  # ‖w‖² = Σα
+
+
+def test_rounding_is_feared_in_proportion_to_steps_multipliers_and_the_kernel():
+    here = state([0.5, -2.0], [0.0, 0.0], -3, 3, WholeGram(np.diag([3.0, 5.0])))
+    assert smo._drift(here, 7) == pytest.approx(np.finfo(float).eps * 7 * 2.0 * 5.0)
+    assert smo._drift(state([], [], gram=WholeGram(np.eye(0))), 7) == 0.0
+    here.gram.coarse = True
+    assert smo._drift(here, 0) == np.inf

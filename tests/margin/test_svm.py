@@ -11,8 +11,10 @@ from sklearn.datasets import load_iris, make_blobs, make_classification
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_distances
 
 import posteriori as po
-from posteriori.errors import BadValue, ModelError, NotSeparable, UnknownValue
+from posteriori.errors import BadValue, ModelError, NotSeparable, TableError, UnknownValue
 from posteriori.margin import svm as svm_room
+from posteriori.margin.merge import merge
+from posteriori.margin.platt import couple, deal, fit_sigmoid
 
 THREE, SIDES = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]]), np.array([1, 1, -1])
 
@@ -335,3 +337,107 @@ def test_a_callable_kernel_of_sparse_rows(classes):
     found = po.SVC(kernel=lambda A, B: (A @ B.T).toarray()).fit(X, y)
     plain = po.SVC(kernel="linear").fit(X, y)
     np.testing.assert_allclose(found.decision_function(X), plain.decision_function(X), atol=5e-3)
+
+
+# -- posteriors, by hand ------------------------------------------------------------------------------------------------
+
+
+def own_sigmoid(X, sign, weight, gamma, C, seed):
+    """(A, B) of one machine: every fold's scores by a machine of the rest, each row by its share."""
+    random, found = np.random.RandomState(seed), []
+    for share in deal(sign > 0, weight, 5, random):
+        held, seen = np.flatnonzero(share), np.flatnonzero(share < 1)
+        if len(held):
+            rest, signs = weight[seen] * (1 - share[seen]), sign[seen]
+            if len(set(signs)) == 2:
+                machine = po.SVC(gamma=gamma, C=C, tol=1e-8).fit(X[seen], signs, rest)
+                score = machine.decision_function(X[held])
+            else:  # of one class alone, or of nobody
+                score = np.full(len(held), signs[0] if len(signs) else 1.0)
+            found.append((score, sign[held] > 0, weight[held] * share[held]))
+    return fit_sigmoid(*map(np.concatenate, zip(*found)))
+
+
+@pytest.mark.parametrize("rare", [1, 12])
+@pytest.mark.parametrize("precomputed", [False, True])
+def test_platts_sigmoids_are_fitted_to_rows_that_the_machine_had_not_seen(rare, precomputed):
+    rng = np.random.default_rng(rare)
+    X, y = rng.normal(size=(30, 2)), (np.arange(30) < rare).astype(int)
+    weight = rng.integers(1, 3, 30).astype(float)
+    X[:rare] += 1.0
+    weight[:rare] = weight.min() if rare == 1 else weight[:rare]
+    K = np.exp(-0.5 * pairwise_distances(X) ** 2)
+    options = {"C": 2.0, "tol": 1e-8, "probability": True, "random_state": 3}
+    if precomputed:
+        model, table, order = po.SVC(kernel="precomputed", **options).fit(K, y, weight), K, np.arange(30)
+    else:
+        model, table = po.SVC(gamma=0.5, **options).fit(X, y, weight), X
+        order = merge(X, y, weight).first
+    wanted = own_sigmoid(X[order], np.where(y[order] == 1, 1.0, -1.0), weight[order], 0.5, 2.0, 3)
+    assert model._platt[0] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+    p = 1 / (1 + np.exp(wanted[0] * model.decision_function(table) + wanted[1]))
+    assert_allclose(model.predict_proba(table), np.column_stack([1 - p, p]), atol=1e-4)
+
+
+def test_rows_that_are_all_held_out_score_on_their_own_side():
+    """Two rows, one fold: whoever sees nobody of a class says the other."""
+    model = po.SVC(probability=True, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    scores, positive = np.array([1.0, 1.0]), np.array([True, False])  # both in the first fold: nobody is left
+    assert model._platt[0] == pytest.approx(fit_sigmoid(scores, positive))
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_posteriors_of_three_classes_are_coupled_or_normalised(scheme):
+    X, y = load_iris(return_X_y=True)
+    model = po.SVC(probability=True, random_state=0, multi_class=scheme, decision_function_shape="ovo").fit(X, y)
+    f = model.decision_function(X[::10])
+    each = np.stack([1 / (1 + np.exp(a * f[:, k] + b)) for k, (a, b) in enumerate(model._platt)], axis=1)
+    if scheme == "ovr":
+        wanted = each / each.sum(axis=1, keepdims=True)
+    else:
+        r = np.zeros((15, 3, 3))
+        for k, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+            r[:, i, j], r[:, j, i] = each[:, k], 1 - each[:, k]
+        wanted = couple(r)
+    assert_allclose(model.predict_proba(X[::10]), wanted, atol=1e-9)
+    model.set_params(probability=False)
+    with pytest.raises(AttributeError, match="predict_proba"):
+        model.predict_proba(X)
+    plain = po.SVC().fit(X, y).set_params(probability=True)
+    with pytest.raises(ModelError, match="fitted without posteriors"):
+        plain.predict_proba(X)
+
+
+def test_attributes_of_a_fit_are_those_of_its_rows():
+    X = np.array([[0.0, 1.0], [1.0, 0.5], [4.0, 4.0], [5.0, 4.0], [5.0, 4.0], [9.0, 1.0], [8.0, 0.0]])
+    y = np.array([0, 0, 1, 1, 1, 2, 2])
+    model = po.SVC(kernel="linear", tol=1e-8, decision_function_shape="ovo").fit(X, y)
+    f = model.decision_function(X)
+    assert_allclose(f, X @ model.coef_.T + model.intercept_, atol=1e-8)
+    assert model.shape_fit_ == (7, 2)
+    assert model.fit_status_ == 0
+    assert (model.n_iter_ > 0).all()
+    assert model.n_iter_.shape == model.gap_.shape == model.w_norm_.shape == (3,)
+    assert_allclose(model.w_norm_, np.linalg.norm(model.coef_, axis=1))
+    assert np.array_equal(model.support_vectors_, X[model.support_])
+    assert model.n_support_.tolist() == [int((y[model.support_] == k).sum()) for k in range(3)]
+    found = model.margins(X, y)
+    assert_allclose(found.functional[:2], f[:2, :2].min(axis=1))
+    worst = [f[5:, 1].tolist(), f[5:, 2].tolist()]
+    assert_allclose(found.functional[5:], -np.max(worst, axis=0))
+    which = np.array(worst).argmax(axis=0)
+    assert_allclose(found.geometric[5:], found.functional[5:] / model.w_norm_[1:][which])
+    rest = po.SVC(kernel="linear", multi_class="ovr").fit(X, y)
+    assert_allclose(rest.margins(X, y).functional, rest.decision_function(X)[np.arange(7), y])
+    with pytest.raises(TableError, match="X has 7 rows and y 6"):
+        model.margins(X, y[:6])
+    flat = po.SVC(kernel="precomputed").fit(np.zeros((4, 4)), [0, 0, 1, 1])  # w = 0: no division by it
+    assert_allclose(
+        flat.margins(np.zeros((4, 4)), [0, 0, 1, 1]).geometric, [-flat.intercept_[0]] * 2 + [flat.intercept_[0]] * 2
+    )
+
+
+def test_a_tie_falls_to_the_first_of_two_classes():
+    flat = po.SVC(kernel="precomputed").fit(np.zeros((4, 4)), ["a", "a", "b", "b"])
+    assert flat.decision_function(np.zeros((1, 4))).tolist() == [0.0]
+    assert flat.predict(np.zeros((1, 4))).tolist() == ["a"]

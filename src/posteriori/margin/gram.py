@@ -289,7 +289,7 @@ class RowCache:
         self.owner: Ints = np.full(self.capacity, -1, np.int64)
         self.slot_of: Ints = np.full(n, -1, np.int64)
         self.used: Ints = np.zeros(self.capacity, np.int64)
-        self.clock = self.held = 0
+        self.clock = 0
 
     def slots(self, index: Ints) -> Ints:
         """Where the rows of `index` (no more than the capacity) stand; those not held are computed."""
@@ -298,15 +298,7 @@ class RowCache:
         self.used[held[held >= 0]] = self.clock
         missing = index[held < 0]
         if len(missing):
-            if (
-                self.held + len(missing) <= self.capacity
-            ):  # from the front: memory not yet touched costs more than a row
-                free = np.arange(self.held, self.held + len(missing))
-            elif len(missing) < self.capacity:
-                free = np.argpartition(self.used, len(missing) - 1)[: len(missing)]
-            else:
-                free = np.arange(self.capacity)
-            self.held = min(self.held + len(missing), self.capacity)
+            free = np.argpartition(self.used, len(missing) - 1)[: len(missing)]  # those never used before any other
             evicted = self.owner[free]
             self.slot_of[evicted[evicted >= 0]] = -1
             self.owner[free], self.slot_of[missing], self.used[free] = missing, free, self.clock
@@ -320,12 +312,12 @@ class RowCache:
             return now
         renamed = np.full(len(self.slot_of), -1, np.int64)
         renamed[keep] = np.arange(len(keep))
-        live = np.flatnonzero((self.owner >= 0) & (renamed[self.owner] >= 0))[: now.capacity]
+        live = np.flatnonzero((self.owner >= 0) & (renamed[self.owner] >= 0))
         for slot, old in enumerate(live):  # forward: a row never lands on one not yet moved
             now.buffer[slot] = self.buffer[old].take(keep)
         now.owner[: len(live)] = renamed[self.owner[live]]
         now.slot_of[now.owner[: len(live)]] = np.arange(len(live))
-        now.used[: len(live)], now.clock, now.held = self.used[live], self.clock, len(live)
+        now.used[: len(live)], now.clock = self.used[live], self.clock
         return now
 
 

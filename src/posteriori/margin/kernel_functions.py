@@ -74,7 +74,7 @@ def gamma_of(gamma: str | float, X: Any, weight: Floats | None = None) -> float:
     """
     if not isinstance(gamma, str):
         return float(gamma)
-    d = max(1, X.shape[1])
+    d = X.shape[1]
     if gamma == "auto":
         return float(1.0 / d)
     share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
@@ -152,7 +152,7 @@ class Kernel:
         packed = [support for support, _ in parts_of]
         outs = [np.empty((X.shape[0], len(coef))) for _, coef in parts_of]
         single = packed[0].rows.dtype == np.float32
-        for part in parts(X.shape[0], max(1, *(support.rows.size for support in packed))):
+        for part in parts(X.shape[0], max(support.rows.size for support in packed)):
             if single and abs(X[part]).max() > FAR:
                 packed, single = [pack(support.rows.astype(np.float64), n_jobs) for support in packed], False
             rows = pack(self.table(X[part], single), n_jobs)

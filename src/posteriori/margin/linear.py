@@ -261,7 +261,7 @@ class Products:
         scale = self.scale
         out, rest, along = np.zeros_like(g), -g, -scale * g
         enough = 0.01 * _dot(rest, along)
-        share = max(1, PATIENCE // self.X.size)
+        share = max(1, PATIENCE // (self.X.size + 1))  # sparse rows may have no cell
         for _ in range(0, len(g), share):
             if conjugate(self.X, weight, self.bias, scale, (out, rest, along), enough, share, self.n_jobs) < share:
                 break

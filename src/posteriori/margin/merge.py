@@ -37,14 +37,12 @@ def read_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, I
     X = read_table(model, X, reset=True)
     model.classes_, narrow = encode_labels(y)
     codes = narrow.astype(np.int64)
-    if X.shape[0] != len(codes):
-        check_consistent_length(X, codes)
+    check_consistent_length(X, codes)
     if len(model.classes_) < 2:
         raise ModelError(f"a margin lies between two classes; y has only one class: {listed(model.classes_.tolist())}")
     weight = np.ones(len(codes)) if sample_weight is None else check_weights(sample_weight, len(codes))
     of_class = class_weights(model.class_weight, model.classes_, codes)
-    plain = sample_weight is None and model.class_weight is None
-    if not plain and not np.bincount(codes, weight * of_class[codes] > 0, len(of_class)).all():
+    if not np.bincount(codes, weight * of_class[codes] > 0, len(of_class)).all():
         raise ModelError("a class has no row of positive weight: the rows that count have fewer classes than y")
     return X, codes, weight, of_class
 
@@ -92,12 +90,11 @@ def merge(X: Any, target: Floats | Ints, weight: Floats) -> Merged:
         same &= sorted_key[1:] == sorted_key[:-1]
     at = np.flatnonzero(same)
     same[at] = _equal(X, order[at], order[at + 1])
-    number = np.concatenate([[0], np.cumsum(~same)]) if len(order) else np.empty(0, np.int64)
+    number = np.concatenate([[0], np.cumsum(~same)])
     group = np.full(X.shape[0], -1)
     group[order] = number
     total = np.asarray(np.bincount(number, weight[order]), dtype=np.float64)
-    share = np.where(group >= 0, weight / np.where(group >= 0, total[group], 1.0), 0.0)
-    return Merged(order[np.flatnonzero(np.concatenate([[True], ~same]))], total, group, share)
+    return Merged(order[np.concatenate([[True], ~same])], total, group, weight / total[group])
 
 
 def _keys(X: Any, live: Ints) -> tuple[Floats, Floats]:

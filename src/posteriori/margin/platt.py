@@ -12,6 +12,7 @@ from ..arrays import Floats, Ints
 
 NEVER = 1e-7  # no pair is more certain than this
 ROUNDING = 1e-9
+LOWEST = float(np.finfo(np.float64).min)
 
 
 def sigmoid(scores: Floats, A: float, B: float) -> Floats:
@@ -28,9 +29,8 @@ def sigmoid(scores: Floats, A: float, B: float) -> Floats:
 def normalised(scores: Floats, sigmoids: list[tuple[float, float]]) -> Floats:
     """Each column's sigmoid over the sum of its row, by logarithms: far from every class all of them underflow."""
     slope, shift = np.array(sigmoids).T
-    log_p = -np.logaddexp(0, slope * scores + shift)
-    top = log_p.max(axis=1, keepdims=True)
-    p = np.exp(np.where(np.isneginf(top), 0.0, log_p - np.where(np.isneginf(top), 0.0, top)))
+    log_p = np.maximum(-np.logaddexp(0, slope * scores + shift), LOWEST)
+    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 

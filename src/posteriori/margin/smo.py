@@ -146,7 +146,7 @@ class _Clock:
 
     def share(self, q: int) -> int:
         """Steps that the next call on a block of q variables may take."""
-        return max(1, min(self.limits.steps - self.steps, PATIENCE // max(1, q)))
+        return min(self.limits.steps - self.steps, PATIENCE // q)
 
 
 def solve(
@@ -189,7 +189,7 @@ def solve_together(gram: Gram, problems: Machines, limits: Limits, drifted: floa
     found: list[Solution | None] = [None] * (len(problems.starts) - 1)
     if gram.coarse or np.isinf(problems.high - problems.low).any():
         return found
-    most = min(limits.steps, max(1, PATIENCE // len(problems.p)))
+    most = min(limits.steps, PATIENCE // len(problems.p))
     beta, v, ends = smo_machines(gram.whole(), problems, limits.tol, most, gram.n_jobs)
     starts = problems.starts.tolist()
     for k, (steps, gap, b, energy, drift) in enumerate(ends.tolist()):

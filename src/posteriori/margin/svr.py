@@ -92,8 +92,7 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
         X, y = labelled(X, y)
         X = read_table(self, X, reset=True)
         y = _numbers(flat_labels(y))
-        if X.shape[0] != len(y):
-            check_consistent_length(X, y)
+        check_consistent_length(X, y)
         weight = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
         merged = self._merged(X, y, weight)
         rows, y, C = rows_at(self.kernel, X, merged.first), y[merged.first], self._bounds(merged.weight)
@@ -142,7 +141,7 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
 def _numbers(y: Array) -> Floats:
     """The quantities as floats, all finite. scikit-learn's check says what is wrong, but takes as long as a small fit."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if y.dtype == np.float64 and np.isfinite(y.sum()) and len(y):
+        if y.dtype == np.float64 and np.isfinite(y.sum()):
             return y
     try:
         return np.asarray(_check_y(y, y_numeric=True), dtype=np.float64)
