@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import posteriori as po
-from posteriori.errors import BadParameter, StatisticsError, UnknownColumn
+from posteriori.errors import BadParameter, ModelError, StatisticsError, UnknownColumn
 
 from .making import seeds
 
@@ -161,3 +161,64 @@ def test_the_class_is_called_like_no_column(structure, names):
     model = po.BayesNetClassifier(structure, kinds="categorical").fit(X[["a", "b"]].set_axis(names, axis=1), y)
     (other,) = set(model.dag_.nodes) - set(names)
     assert other == "class" + "_" * names.count("class") + "_" * names.count("class_")
+
+
+EMPTY = {
+    "under the class": [("class", "x"), ("class", "none"), ("class", "w")],
+    "above": [("class", "x"), ("none", "x"), ("none", "w")],
+    "below two": [("class", "none"), ("x", "none"), ("class", "x"), ("x", "w")],
+    "above the class": [("none", "class"), ("class", "x"), ("x", "w")],
+}
+
+
+@pytest.mark.parametrize("how", [*EMPTY, "tan", "kdb", "hill-climb"])
+def test_a_column_without_values_tells_nothing(how):
+    """As where numbers stay numbers, of which there are none here: children are even, rows with holes too."""
+    X, y = table(0, 60)
+    X = pd.DataFrame({"x": X["a"], "none": pd.Series([None] * 60, dtype=object), "w": X["b"]})
+    structure = po.Dag(["x", "none", "w", "class"], EMPTY[how]) if how in EMPTY else how
+    cut = po.BayesNetClassifier(structure, kinds="categorical").fit(X, y)
+    hybrid = po.BayesNetClassifier(cut.dag_, kinds="categorical", continuous="gaussian").fit(X, y)
+    asked = X.iloc[:8].copy()
+    asked.loc[0, "x"] = asked.loc[1, "w"] = asked.loc[2, "x"] = asked.loc[2, "w"] = None
+    np.testing.assert_allclose(
+        cut.predict_joint_log_proba(asked), hybrid.predict_joint_log_proba(asked), rtol=1e-9, atol=1e-12
+    )
+    rows, labels = cut.sample(400, random_state=0)
+    assert rows["none"].isna().all()
+    assert set(rows["x"]) == {0, 1, 2}
+    assert set(labels) == {0, 1}
+    with pytest.raises(ModelError, match="'none' has no value left"):
+        cut.net_  # noqa: B018
+
+
+def test_draws_have_the_chances_of_the_network():
+    X, y = table(5, 300)
+    model = po.BayesNetClassifier(DAG, kinds="categorical").fit(X, y)
+    rows, labels = model.sample(6000, random_state=1)
+    net = model.net_
+    want = net.query(["class", "c"]).values
+    for k, label in enumerate(model.classes_):
+        for c in range(3):
+            share = ((labels == label) & (rows["c"] == c)).mean()
+            assert share == pytest.approx(want[k, c], abs=0.03)
+    assert model.edges_ == [("b", "c"), ("c", "d")]
+    assert set(model.blanket_) == {"a", "b", "c"}
+
+
+def test_weights_are_rows_in_a_search():
+    X, y = table(2, 120)
+    w = np.random.default_rng(0).integers(1, 4, 120)
+    heavy = po.BayesNetClassifier(kinds="categorical").fit(X, y, sample_weight=w.astype(float))
+    many = po.BayesNetClassifier(kinds="categorical").fit(X.loc[X.index.repeat(w)], np.repeat(y, w))
+    assert heavy.dag_ == many.dag_
+    np.testing.assert_allclose(heavy.predict_proba(X), many.predict_proba(X), atol=1e-9)
+
+
+def test_the_class_has_the_name_that_a_structure_gives_it():
+    X, y = table(0, 40)
+    told = po.Dag(["a", "what", "b"], [("what", "a"), ("what", "b")])
+    model = po.BayesNetClassifier(told, kinds="categorical").fit(X, y)
+    assert model.class_node_ == "what"
+    assert set(model.dag_.nodes) == {"a", "b", "c", "d", "what"}
+    assert model.net_.states("what") == (0, 1)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 
 from posteriori.errors import BadValue, ImpossibleEvidence, LossError, MemoryBudgetError
 from posteriori.network.elimination import map_states, requisite
-from posteriori.network.insight import arc_strength, conflict, information, tornado
+from posteriori.network.insight import Bar, arc_strength, bar_table, conflict, information, tornado
 from posteriori.network.junction import JunctionTree
-from posteriori.network.numbers import one_hot
+from posteriori.network.numbers import Numbers, one_hot
 from posteriori.network.risk import exact_risk, sampled_risk
 
 from .making import asia, enumerated, findings, onto, random_network, seeds
@@ -42,13 +42,16 @@ def test_insight_is_its_definition(seed):
     assert sorted(bars) == [v for v in range(6) if v != target]
     for v, bar in bars.items():
         rest = {u: x for u, x in evidence.items() if u != v}
-        values = []
+        values = {}
         for k in range(model.sizes[v]):
             told = enumerated(model, rest | {v: one_hot(model.sizes[v], k)})
             if told.sum() > 0:
-                values.append(onto(told, [target])[state])
-        assert bar.low == pytest.approx(min(values), abs=1e-10)
-        assert bar.high == pytest.approx(max(values), abs=1e-10)
+                values[k] = onto(told, [target])[state]
+        assert bar.low == pytest.approx(min(values.values()), abs=1e-10)
+        assert bar.high == pytest.approx(max(values.values()), abs=1e-10)
+        assert values[bar.low_state] == pytest.approx(bar.low, abs=1e-10)
+        assert values[bar.high_state] == pytest.approx(bar.high, abs=1e-10)
+        assert 0 <= bar.low <= bar.high <= 1
     plain = enumerated(model, {})
     alone = sum(np.log(onto(plain, [v]) @ x) for v, x in evidence.items())
     assert conflict(tree) == pytest.approx(alone - np.log(table.sum()), abs=1e-9)
@@ -117,3 +120,28 @@ def test_an_impossible_subset_is_named():
     with pytest.raises(ImpossibleEvidence) as caught:
         map_states(asia(), [2], {5: one_hot(2, 1), 3: one_hot(2, 0)})
     assert set(caught.value.findings) == {3, 5}
+
+
+def test_the_widest_bar_comes_first_and_of_equals_the_lower_node():
+    """b copies a by half, c and d are alike, e tells nothing."""
+    rows = [[0.5, 0.5], [0.1, 0.9]]
+    model = Numbers.of([2] * 5, [(), (0,), (0,), (0,), ()], [[0.5, 0.5], [[1, 0], [0, 1]], rows, rows, [0.3, 0.7]])
+    bars = tornado(JunctionTree(model), 0, 1)
+    assert [b.node for b in bars] == [1, 2, 3, 4]
+    assert (bars[0].low, bars[0].high, bars[0].low_state, bars[0].high_state) == (0, 1, 0, 1)
+    assert (bars[1].low, bars[1].high) == (pytest.approx(1 / 6), pytest.approx(9 / 14))
+    table = bar_table([Bar(1, 0.1, 0.4, 2, 0)], {"a": ("x",), "b": ("u", "v", "w")})
+    assert table.to_dict("list") == {
+        "node": ["b"],
+        "low": [0.1],
+        "high": [0.4],
+        "low_state": ["w"],
+        "high_state": ["u"],
+    }
+
+
+def test_a_state_that_is_excluded_is_reached_by_no_node():
+    model = Numbers.of([2, 2], [(), (0,)], [[1.0, 0.0], [[0.5, 0.5], [0.2, 0.8]]])
+    (bar,) = tornado(JunctionTree(model), 0, 1)
+    assert (bar.low, bar.high) == (0.0, 0.0)
+    assert information(JunctionTree(model), 0).tolist() == [0.0, 0.0]

@@ -210,3 +210,28 @@ def test_what_is_impossible_is_no_completed_row():
         [1, 0],
     ]  # x = 0 only with y = 1, 2; x = 1 only with y = 0; no row of weight 0
     assert mass.tolist() == pytest.approx([3.0, 2.0, 2.0])
+
+
+def test_options_are_told_by_name():
+    _, holes = holed(po.networks.asia(), 60, 0.1, 0)
+    with pytest.raises(BadParameter, match=r"'loglik'; did you mean 'bic'\? Got 'bicc' instead"):
+        po.structural_em(holes, "bicc")
+    for score in ("zzz", 3):
+        with pytest.raises(BadParameter, match=rf"'loglik'\. Got {score!r} instead"):
+            po.structural_em(holes, score)
+    for name, what in (("start", "a Dag"), ("hidden", "a mapping"), ("progress", "a function")):
+        with pytest.raises(BadParameter, match=f"{name} is {what}.*, or None. Got 7 instead"):
+            po.structural_em(holes, **{name: 7})
+
+
+def test_turns_are_counted_and_end_where_they_are_told():
+    _, holes = holed(po.networks.asia(), 700, 0.25, 1)
+    empty, told = po.Dag(holes.columns), []
+    one = po.structural_em(holes, start=empty, max_iter=1, progress=lambda *said: told.append(said))
+    assert (len(one.trace), one.converged, one.dag, told) == (1, False, empty, [])
+    assert one.score == one.trace[0]
+    assert "net=" not in repr(one)
+    two = po.structural_em(holes, start=empty, max_iter=2, progress=lambda *said: told.append(said))
+    assert (len(two.trace), two.converged) == (2, False)
+    assert told == [(1, one.trace[0])]
+    assert two.trace[0] == one.trace[0] < two.score

@@ -237,7 +237,8 @@ class BayesNetClassifier(GaussianNumbers):
             if not scope:
                 start = start + log_theta
             elif v == d or sizes[v]:
-                wide = np.zeros((*(sizes[j] + 1 for j in scope), K))  # one more value: such rows are scored apart
+                even = -np.log(K if v == d else sizes[v])  # under a parent without values
+                wide = np.full((*(sizes[j] + 1 for j in scope), K), even)  # one more value: such rows are scored apart
                 wide[tuple(slice(0, sizes[j]) for j in scope)] = log_theta
                 parts.append(wide.reshape(-1, K))
                 scopes.append(scope)
@@ -273,10 +274,11 @@ class BayesNetClassifier(GaussianNumbers):
         return log_p.reshape(-1, K)[back.ravel()]
 
     def _numbers(self) -> Numbers:
-        """The network as numbers; a column without values is a node of one state that nobody has."""
+        """The network as numbers; a column without values is a node of one state that nobody has, its children even."""
         sizes = (*(max(s, 1) for s in self.statistics_.sizes), len(self.classes_))
-        tables = tuple(np.ascontiguousarray(t).ravel() if t.size else np.ones(1) for t in self._tables)
-        return Numbers(sizes, self._parents, tables)
+        even = ([sizes[p] for p in (*parents, v)] for v, parents in enumerate(self._parents))
+        tables = (t if t.size else np.full(shape, 1 / shape[-1]) for t, shape in zip(self._tables, even))
+        return Numbers(sizes, self._parents, tuple(np.ascontiguousarray(t).ravel() for t in tables))
 
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         codes = forward_sample(self._numbers(), n, rng).astype(np.int64)

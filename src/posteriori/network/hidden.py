@@ -12,7 +12,6 @@ With nothing missing E is nothing, and θ is counting.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -54,16 +53,11 @@ class Incomplete:
 
     def _counts(self, cases: Codes, weights: Floats | None) -> list[Array]:
         """N of every family in the rows that have it whole, [configuration, x]."""
-        if not len(cases):
-            return [np.zeros((self._rows(f), self.sizes[f[-1]]), np.int64) for f in self.families]
         columns = [np.where(c < 0, size, c).astype(np.uint32) for c, size in zip(cases.T, self.sizes)]
         table = CodedTable(columns, self.sizes, n_missing=int((cases < 0).sum()))
         no_class = np.zeros(len(cases), np.uint8)
         joint = count_joint(table, self.families, no_class, 1, weights, self.n_jobs)
         return [joint.table(v, self.sizes).reshape(-1, size) for v, size in enumerate(self.sizes)]
-
-    def _rows(self, family: Sequence[int]) -> int:
-        return math.prod(self.sizes[p] for p in family[:-1])
 
     def theta(self, counts: Sequence[Array], how: Smoothing) -> list[Floats]:
         """The tables of these counts."""

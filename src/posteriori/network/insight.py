@@ -68,10 +68,9 @@ def tornado(tree: JunctionTree, target: int, state: int) -> list[Bar]:
             values = _replaced(tree, v, target, state)
         else:
             p, table = chosen[0] if chosen else (0.0, prior)
-            values = {int(x): float(p * table[v][x] / prior[v][x]) for x in np.flatnonzero(prior[v] > 0)}
-        if values:
-            low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
-            bars.append(Bar(v, min(values[low], 1.0), min(values[high], 1.0), low, high))
+            values = {x: min(float(p * table[v][x] / prior[v][x]), 1.0) for x in _possible_states(prior[v])}
+        low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
+        bars.append(Bar(v, values[low], values[high], low, high))
     return sorted(bars, key=lambda bar: (bar.low - bar.high, bar.node))
 
 
