@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -160,3 +161,215 @@ def test_ranges_at_the_ends_of_floats(low, high):
 def test_bins_are_named_by_their_ends():
     assert bin_labels(np.array([])) == ("any",)
     assert bin_labels(np.array([-0.0, 2.25])) == ("< 0", "0 – 2.25", "≥ 2.25")
+
+
+def test_a_table_knows_whether_it_is_a_sum_and_how_many_names_it_keeps():
+    a = whatif.Attribute("a", ("x", None, "y", None, None), None, np.zeros((5, 2)))
+    b = whatif.Attribute("b", ("u",), None, np.zeros((5, 1, 2)), parent=0)
+    assert (a.hidden, b.hidden) == (3, 0)
+    assert WhatIf(("p", "q"), np.zeros(2), (a, a)).additive is True
+    assert WhatIf(("p", "q"), np.zeros(2), (a, b)).additive is False
+    assert a.dates is False
+
+
+def held(kinds=("numeric", "numeric"), span=True, n=4.0):
+    """Statistics whose column 1 has moments: mean 3, variance 0.25, from 2.5 to 9 in one class and from 1.75 in another."""
+    ends = SimpleNamespace(low=np.array([[0.0, 2.5], [0.0, 1.75]]), high=np.array([[1.0, 9.0], [1.0, 4.0]]))
+    pooled = SimpleNamespace(
+        mean=np.array([[7.0, 3.0]]), n=np.array([[9.0, n]]), variance=lambda: np.array([[4.0, 0.25]])
+    )
+    return SimpleNamespace(
+        where=lambda kind: {"histogram": (), "moments": (2, 1)}[kind],
+        moments=SimpleNamespace(pooled=lambda: pooled, span=ends if span else None),
+        schema=SimpleNamespace(columns=[SimpleNamespace(kind=kinds[0]), SimpleNamespace(kind=kinds[1])]),
+    )
+
+
+def test_the_range_of_numbers_is_four_deviations_within_what_was_seen():
+    assert whatif._range(held(span=False), 1) == (1.0, 5.0, False)
+    assert whatif._range(held(), 1) == (1.75, 5.0, False)
+    counts = held(("numeric", "count"), span=False)
+    assert whatif._range(counts, 1) == (1.0, 5.0, True)
+    counts.moments.pooled().mean[:] = 1.0
+    assert whatif._range(counts, 1) == (0.0, 3.0, True)  # no fewer than none
+    assert whatif._range(held(n=0.0), 1) is None
+    assert whatif._range(held(n=0.5), 1) is not None
+    assert whatif._range(held(), 7) == (0.0, 10.0, True)  # of events
+
+
+def of_histogram(values, table=None):
+    kept = SimpleNamespace(values=np.array(values, dtype=float), table=table)
+    return SimpleNamespace(where=lambda kind: {"histogram": (5, 3), "moments": ()}[kind], histograms=[None, kept])
+
+
+def test_the_range_of_a_histogram_is_from_its_first_value_to_its_last():
+    assert whatif._range(of_histogram([-1, 2, 5]), 3) == (-1.0, 5.0, True)
+    assert whatif._range(of_histogram([-1, 2.5, 5]), 3) == (-1.0, 5.0, False)
+    assert whatif._range(of_histogram([]), 3) is None
+    assert whatif._grid(of_histogram([]), 3, 10) is None
+    assert whatif._grid(of_histogram([2.5]), 3, 10).tolist() == [2.5]
+    assert whatif._grid(of_histogram([0, 7.5, 10]), 3, 4).tolist() == [0.0, 5.0, 10.0]
+
+
+def test_a_share_of_rows_goes_to_the_nearest_point():
+    table = np.array([[1, 0], [2, 1], [0, 4], [1, 1], [3, 0], [1, 0], [0, 6]])
+    rows = of_histogram([-9, 0.4, 0.5, 0.6, 2.0, 2.1, 8], table)
+    assert whatif._density(rows, 3, np.array([0.0, 1.0, 3.0])).tolist() == [0.4, 0.25, 0.35]
+    assert whatif._density(rows, 3, np.array([0.0, 1.0])).tolist() == [0.4, 0.6]
+    assert whatif._density(rows, 3, np.array([0.0])) is None
+    assert whatif._density(rows, 4, np.array([0.0, 1.0])) is None
+    assert whatif._shares(np.array([0.0, 0.0])).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "whole", "points", "grid"),
+    [
+        (0.3, 1.1, False, 8, [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1]),  # 0.3 / 0.1 < 3, 1.1 / 0.1 > 11
+        (0.0, 100.0, True, 5, [0, 20, 40, 60, 80, 100]),
+        (1.0, 3.0, True, 60, [1, 2, 3]),
+        (1.0, 3.0, False, 5, [1.0, 1.5, 2.0, 2.5, 3.0]),
+        (-7.0, 14.0, True, 4, [-10, 0, 10, 20]),
+        (3 - 5e-9, 8 + 5e-9, False, 6, [2, 3, 4, 5, 6, 7, 8, 9]),  # what is not quite a step is covered too
+        (2.5, 2.5, False, 5, [2.5]),
+        (2.0, 2.0, True, 5, [2.0]),
+        (1e12 - 1, 1e12, False, 1, [1e12 - 1, 1e12]),
+        (1e12, 1e12 + 1, False, 1, [1e12]),  # a step too small beside the numbers: points as they come
+        (1e16, 1e16 + 8, False, 5, [1e16, 1e16 + 2, 1e16 + 4, 1e16 + 6, 1e16 + 8]),
+        (0.0, 4e16, False, 2, [0.0, 2e16, 4e16]),
+    ],
+)
+def test_grids_are_round(low, high, whole, points, grid):
+    assert round_grid(low, high, whole, points).tolist() == grid
+
+
+def test_where_there_is_no_step():
+    assert round_grid(-1.5e308, 1.5e308, False) is None
+    assert whatif.round_step(0.0, False) == whatif.round_step(1e-290, False) == 0.0
+    assert whatif.round_step(2e-290, False) == pytest.approx(2e-290)
+    assert whatif.round_step(0.0, True) == whatif.round_step(1.0, True) == 1.0
+    assert whatif.round_step(2.0 * (1 + 1e-10), False) == 2.0  # but for rounding
+    assert whatif.round_step(2.0 * (1 + 4e-9), False) == 5.0
+
+
+@pytest.mark.parametrize(
+    ("grid", "labels"),
+    [
+        ([2.5], ["2.5"]),  # alone, with all its digits
+        ([0.0], ["0"]),
+        ([0.2, 0.3, 0.4], ["0.2", "0.3", "0.4"]),
+        ([0.1 * k for k in range(1, 8)], [f"0.{k}" for k in range(1, 8)]),
+        ([-10.0, -0.0, 10.0], ["-10", "0", "10"]),
+        ([0.0, 0.25, 1.0], ["0.0", "0.2", "1.0"]),
+        ([0.0, 9_999_999.0], ["0", "9999999"]),
+        ([0.0, 1e7], ["0", "1e+07"]),
+        ([-1e7, 0.5], ["-1e+07", "0.5"]),
+        ([0.0, 1e-5], ["0.00000", "0.00001"]),
+        ([0.0, 9e-6], ["0", "9e-06"]),
+    ],
+)
+def test_numbers_have_the_digits_that_tell_them_from_their_neighbours(grid, labels):
+    assert [number_label(v, np.array(grid)) for v in grid] == labels
+
+
+def test_bins_have_as_many_digits_as_tell_their_ends_apart():
+    assert whatif._ends(np.array([])) == []
+    assert whatif._ends(np.array([1.234567, 2.5])) == ["1.2346", "2.5"]
+    assert whatif._ends(np.array([1.00001, 1.000012])) == ["1.00001", "1.000012"]
+    assert len(set(whatif._ends(np.array([0.1, np.nextafter(0.1, 1.0)])))) == 2
+    days = bin_labels(np.array([18271.5, 18280.0]), dates=True)
+    assert days == ("< 2020-01-11", "2020-01-11 – 2020-01-19", "≥ 2020-01-19")
+    assert bin_labels(np.array([18271.5, 18280.25]), dates=True)[-1] == "≥ 2020-01-19 06:00"
+
+
+@pytest.mark.parametrize("cuts", [[], [2.0], [-1.0, 0.0, 2.5], [1e300, 2e300]])
+def test_there_is_a_number_in_every_bin(cuts):
+    found = whatif._within(np.array(cuts))
+    assert np.searchsorted(np.array(cuts), found, side="right").tolist() == list(range(len(cuts) + 1))
+
+
+def test_empty_cells_are_those_of_their_kind():
+    for kind in ("numeric", "count"):
+        assert np.isnan(whatif._blank(kind, 3)).tolist() == [True] * 3
+    for kind in ("categorical", "binary", "text"):
+        assert whatif._blank(kind, 2).tolist() == [None, None]
+    assert whatif._named(("a", 2.0, "c"), np.array([3.0, 2.5, 4.0]), 3) == ("a", None, "c")
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 21])
+def test_choices_are_asked_in_blocks_of_any_size(monkeypatch, block):
+    X, y = table()
+    model = po.NaiveBayes(density="gaussian").fit(X, y)
+    chosen = [(0, ("grey", "blue")), (3, (1.0, 50.0, 90.0, 300.0, 2.0)), (2, (True,))]
+    monkeypatch.setattr(whatif, "BLOCK", block)
+    found = whatif._asked(model.factored_, 5, chosen, 3)
+    for (j, values), got in zip(chosen, found):
+        row = {c: [None] * len(values) for c in X} | {X.columns[j]: list(values)}
+        said = model.factored_.parts(
+            model._opened(pd.DataFrame(row).astype({c: float for c in ("warm", "size", "hour")}))
+        )
+        assert got.tolist() == said[:, j].tolist()
+
+
+@pytest.mark.parametrize(("room", "most"), [(2 * 3 * 60, 62), (2 * 3 * 60 - 1, 22)])
+def test_numbers_have_fewer_points_where_there_is_little_room(monkeypatch, room, most):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    model = po.NaiveBayes(density="gaussian").fit(rng.normal(size=(40, 3)) + y[:, None], y)
+    monkeypatch.setattr(whatif, "MOST_NUMBERS", room)
+    (first, *_) = what_if(model).attributes
+    assert most / 3 < len(first.numbers) <= most
+
+
+def test_forty_columns_are_told_and_of_those_the_strongest():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = {f"c{j}": np.where(rng.random(60) < 0.6, y, rng.integers(0, 2, 60)).astype(str) for j in range(42)}
+    model = po.NaiveBayes().fit(X, y)
+    found, ranked = what_if(model), model.summary()["column"].tolist()
+    assert [a.name for a in found.attributes] == ranked[:40]
+    assert found.left_out == tuple(sorted(ranked[40:], key=list(X).index))
+
+
+def test_a_forest_is_told_where_its_tables_fit(monkeypatch):
+    X, y = table()
+    model = po.TAN().fit(X, y)
+    found = what_if(model)
+    for a, family in zip(found.attributes, model.families_.structure.families):
+        assert a.log_p.shape == (
+            *(len(found.attributes[i].labels) for i in family if i != model.schema_.index(a.name)),
+            len(a.labels),
+            3,
+        )
+        assert a.share.sum() == pytest.approx(1.0)
+    assert {a.parent for a in found.attributes} - {None}
+    assert not found.additive
+    total = sum(a.log_p.size for a in found.attributes)
+    monkeypatch.setattr(whatif, "MOST_NUMBERS", total)
+    assert what_if(model) is not None
+    monkeypatch.setattr(whatif, "MOST_NUMBERS", total - 1)
+    assert what_if(model) is None
+
+
+@pytest.mark.parametrize("kind", [po.NaiveBayes, po.TAN], ids=["naive", "TAN"])
+def test_weekdays_are_named_and_days_are_dates(kind):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 2
+    when = pd.Timestamp("2020-01-06") + pd.to_timedelta(rng.integers(0, 60, 90) + 30 * y, unit="D")
+    X = pd.DataFrame(
+        {"d": when, "d.weekday": when.day_of_week.astype(object), "other": rng.integers(0, 7, 90).astype(object)}
+    )
+    model = kind(kinds={"d.weekday": "categorical", "other": "categorical"}).fit(X, y)
+    found = {a.name: a for a in what_if(model, with_rows=True, dates=["d"]).attributes}
+    assert found["d.weekday"].labels[:2] == ("Mon", "Tue")
+    assert found["other"].labels[:2] == ("0", "1")
+    assert found["d"].dates
+    assert not found["other"].dates
+    assert all("2020-0" in label or label == "any" for label in found["d"].labels)
+
+
+def test_shares_of_names_are_those_of_the_rows():
+    X, y = {"a": list("ppppqqrrrr"), "n": [0.0, 1.0] * 5}, [0, 0, 0, 1, 1, 0, 1, 1, 1, 1]
+    for model in (po.NaiveBayes(density="binned"), po.TAN()):
+        found = {a.name: a for a in what_if(model.fit(X, y), with_rows=True).attributes}
+        assert found["a"].share.tolist() == [0.4, 0.2, 0.4]
+        assert found["a"].labels == ("p", "q", "r")

@@ -11,7 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.report.layered import GAP_X, layered, spread
-from posteriori.report.svg import FONT, LINE, MARGIN, Drawing, _clipped, draw_graph
+from posteriori.report.svg import (
+    BOX,
+    EDGE,
+    FONT,
+    LINE,
+    MARGIN,
+    Drawing,
+    _clipped,
+    _edge,
+    _headed,
+    _legend,
+    _text_width,
+    draw_graph,
+)
 
 from .drawn import Seen
 
@@ -204,3 +217,92 @@ def test_the_first_of_lines_with_bars_is_bold() -> None:
 
     assert bold() == [False] * 3
     assert bold(bars={"a": [None, 0.25, 0.75]}) == [True, False, False]
+
+
+def test_an_edge_is_as_thick_as_its_share_of_the_heaviest_and_tells_its_weight() -> None:
+    edges = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "d")]
+    seen = Seen(draw_graph("abcd", edges, {("a", "b"): 1.0, ("a", "c"): -4.0, ("b", "d"): 2.0}))
+    widths = [float(p.get("stroke-width")) for p in seen.all("path")]
+    assert widths == [0.6 + 3.4 / 4, 4.0, 1.2, 0.6 + 3.4 / 2]
+    told = [g[0].text for g in seen.all("g", "edge")]
+    assert told == ["a → b: 1", "a → c: -4", "a → d", "b → d: 2"]
+    assert seen.root.get("aria-label") == "graph of 4 nodes and 4 edges"
+
+
+def test_nodes_with_emphasis_have_a_strong_border_and_those_with_bars_more_room() -> None:
+    labels = {"b": "three\nlines\nhere"}
+    seen = Seen(draw_graph(["aa", "b", "cc"], [], labels=labels, emphasis=["b"], bars={"b": [None, 0.5]}))
+    boxes = [g[1] for g in seen.all("g", "node")]
+    assert [float(box.get("stroke-width")) for box in boxes] == [1.0, 2.6, 1.0]
+    assert [box.get("stroke") for box in boxes] == [BOX] * 3
+    assert [float(box.get("width")) for box in boxes] == pytest.approx(
+        [_text_width("aa") + 16, 1.15 * _text_width("three") + 16, _text_width("cc") + 16], abs=0.06
+    )
+    assert len(seen.all("rect", "bar")) == 1  # a line beyond the shares has none
+
+
+def test_a_text_is_as_wide_as_its_letters() -> None:
+    assert _text_width("") == 0
+    assert _text_width("a-1") == pytest.approx(3 * 0.6 * FONT)
+    assert _text_width("aB中！") == pytest.approx((0.6 + 0.7 + 1 + 1) * FONT)  # wide (W) and full-width (F)
+
+
+@pytest.mark.parametrize(
+    ("before", "way"), [((7.0, 3.0), (0, 1)), ((7.0, 97.0), (0, -1)), ((3.0, 51.0), (1, 0)), ((90.0, 49.0), (-1, 0))]
+)
+def test_a_head_points_as_its_edge_arrives(before: tuple[float, float], way: tuple[int, int]) -> None:
+    """Upright, but where both ends are level, to a pixel."""
+    end, (dx, dy), size = (31.0, 50.0), way, 5 + 2.0
+    route, head = _headed([(1.0, 2.0), before, end], 2.0, "#123456")
+    base = end[0] - dx * size, end[1] - dy * size
+    assert route == [(1.0, 2.0), before, base]
+    drawn = ElementTree.fromstring(head)
+    assert drawn.get("fill") == "#123456"
+    tip, *corners = (tuple(map(float, p.split(","))) for p in drawn.get("points").split())
+    assert tip == end
+    half = size / 2
+    assert sorted(corners) == sorted(
+        [(base[0] - dy * half, base[1] - dx * half), (base[0] + dy * half, base[1] + dx * half)]
+    )
+
+
+@pytest.mark.parametrize("down", [1, -1])
+def test_a_route_ends_on_the_borders_of_its_boxes_wherever_they_are(down: int) -> None:
+    first, last = (40.0, 20.0), (60.0, 30.0)
+    route = [(300.0, 500.0), (300.0, 500 + 10.0 * down), (90.0, 500 + 60.0 * down), (90.0, 500 + 75.0 * down)]
+    ends = [(300.0, 500 + 10.0 * down), (90.0, 500 + 60.0 * down)]
+    assert _clipped(route, first, last) == ends  # a border where the route turns is one point, not two
+    route[1], route[2] = (300.0, 500 + 14.0 * down), (90.0, 500 + 55.0 * down)
+    assert _clipped(route, first, last) == [ends[0], route[1], route[2], ends[1]]
+    level = [(300.0, 500.0), (300.0 + 200 * down, 500.0 + down)]  # a pixel is level
+    assert _clipped(level, first, last) == [(300.0 + 20 * down, 500.0), (300.0 + 170 * down, 500.0 + down)]
+    bent = [(300.0, 500.0), (300.0, 500 + 20.0 * down), (400.0, 500 + 70.0 * down), (500.0, 500 + 71.0 * down)]
+    assert _clipped(bent, first, last) == [(300.0, 500 + 10.0 * down), *bent[1:3], (470.0, 500 + 71.0 * down)]
+    bent = [(300.0, 500.0), (400.0, 500.0 + down), (500.0, 500 + 70.0 * down)]
+    assert _clipped(bent, first, last) == [(320.0, 500.0), bent[1], (500.0, 500 + 55.0 * down)]
+
+
+def test_an_edge_leaves_and_arrives_upright() -> None:
+    drawn = ElementTree.fromstring(_edge([(10.0, 20.0), (40.0, 50.0), (40.0, 90.0)], 1.5, "a < b", directed=False))
+    assert [e.text for e in drawn if e.tag == "title"] == ["a < b"]
+    assert drawn[1].get("d") == "M10.0,20.0 C10.0,35.0 40.0,35.0 40.0,50.0 C40.0,70.0 40.0,70.0 40.0,90.0"
+    assert drawn[1].get("stroke") == EDGE
+    assert drawn[1].get("stroke-width") == "1.50"
+    assert drawn[1].get("stroke-dasharray") is None
+    assert len(drawn) == 2
+
+
+def test_the_legend_stands_below_the_graph_one_beside_the_other() -> None:
+    assert _legend((), 77.0) == ("", 77.0)
+    text, below = _legend([("a < b", "#111111", True), ("c", "#222222", False)], 77.0)
+    assert below == 77 + 2 * LINE + LINE / 2
+    line, told, other, also = ElementTree.fromstring(text)
+    assert (line.get("d"), other.get("d")) == ("M0.0,109.0 h24", "M120.0,109.0 h24")
+    assert [(e.text, float(e.get("x")), float(e.get("y"))) for e in (told, also)] == [
+        ("a < b", 30, 109),
+        ("c", 150, 109),
+    ]
+    assert [e.get("stroke") for e in (line, other)] == ["#111111", "#222222"]
+    wide = Seen(draw_graph(["a"], [], legend=[("x", "#000", False)] * 3))
+    assert wide.wide == 3 * 120 + 2 * MARGIN
+    assert wide.tall == LINE + 8 + 2 * LINE + LINE / 2 + 2 * MARGIN

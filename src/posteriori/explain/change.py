@@ -81,7 +81,7 @@ def least_changes(
     `best` is the class that the decision rests on, `strength` orders the attributes of wide tables.
     """
     order = np.argsort(-np.abs(strength), kind="stable")
-    room, columns = max(100, min(MOST_TRIED, MOST_CELLS // max(len(choices), 1))), list[int]()
+    room, columns = max(100, min(MOST_TRIED, MOST_CELLS // len(choices))), list[int]()
     room = MOST_TRIED if judge.sums is not None else room
     room = min(room, MOST_LAZY) if judge.lazy else room
     for j in order:
@@ -281,7 +281,7 @@ def _ranges(model: Any, case: Case, background: Any) -> list[Any]:
     out: list[Any] = [None] * len(case.cells)
     if hasattr(model, "feature_log_prob_") and hasattr(model, "binarize"):  # either side of what parts no from yes
         cut = model.binarize or 0.0
-        return [(0.0, 1.0, False) if 0 <= cut < 1 else (float(cut), math.floor(cut) + 1.0, False)] * len(case.cells)
+        return [(0.0, 1.0, False) if cut < 1 else (float(cut), math.floor(cut) + 1.0, False)] * len(case.cells)
     if hasattr(model, "_spans"):
         return list(model._spans())
     statistics = getattr(model, "statistics_", getattr(model, "grown_", None))

@@ -42,7 +42,7 @@ class Sums:
         new: dict[int, list[Any]] = {}
         for j, value in {pair: None for change in changes for pair in change.items() if pair not in self.known}:
             new.setdefault(j, []).append(value)
-        step, most = max(1, MOST_CELLS // max(self.own.size, 1)), max(map(len, new.values()), default=0)
+        step, most = max(1, MOST_CELLS // self.own.size), max(map(len, new.values()), default=0)
         for first in range(0, most, step):
             some = range(first, min(first + step, most))
             rows = [{j: values[r] for j, values in new.items() if r < len(values)} for r in some]

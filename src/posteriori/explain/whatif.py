@@ -195,16 +195,16 @@ def _shares(counts: Any) -> Floats:
 
 def _grid(stats: Any, j: int, points: int) -> Floats | None:
     """Round numbers over the range that the column's rows had, ends rounded outwards; None where there is no range."""
-    low, high, whole = _range(stats, j)
-    return round_grid(low, high, whole, points) if low <= high else None
+    found = _range(stats, j)
+    return round_grid(*found, points) if found and found[0] <= found[1] else None
 
 
-def _range(stats: Any, j: int) -> tuple[float, float, bool]:
-    """(least, greatest, whether all are whole numbers, as far as is kept)."""
+def _range(stats: Any, j: int) -> tuple[float, float, bool] | None:
+    """(least, greatest, whether all are whole numbers, as far as is kept); None where no row has a number."""
     if j in stats.where("histogram"):
         values = stats.histograms[stats.where("histogram").index(j)].values
         if not len(values):
-            return 1.0, 0.0, False
+            return None
         return float(values[0]), float(values[-1]), bool((values == np.floor(values)).all())
     if j in stats.where("moments"):
         k = stats.where("moments").index(j)
@@ -212,7 +212,7 @@ def _range(stats: Any, j: int) -> tuple[float, float, bool]:
         mean, sd = float(pooled.mean[0, k]), math.sqrt(max(float(pooled.variance()[0, k]), 0.0))
         counts = stats.schema.columns[j].kind == "count"
         if not pooled.n[0, k] > 0:
-            return 1.0, 0.0, False
+            return None
         low, high = mean - 4 * sd, mean + 4 * sd
         span = stats.moments.span
         if span is not None:
@@ -230,23 +230,19 @@ def round_grid(low: float, high: float, whole: bool, points: int = POINTS) -> Fl
     if not math.isfinite(high - low):
         return None
     step = round_step((high - low) / points, whole)
-    if step == 0 or not math.isfinite(low / step) or max(abs(low), abs(high)) / step > 1e12:
+    if step == 0 or max(abs(low), abs(high)) / step > 1e12:
         return np.array([low]) if low == high else np.linspace(low, high, points)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    exponent = math.floor(math.log10(step))
-    grid = np.arange(first, last + 1) * step
-    return np.asarray(np.round(grid, -exponent) if -300 < exponent < 15 else grid, dtype=np.float64)
+    return np.asarray(np.round(np.arange(first, last + 1) * step, -math.floor(math.log10(step))), dtype=np.float64)
 
 
 def round_step(width: float, whole: bool) -> float:
     """The least of 1, 2, 5 × 10^k that is no less than `width`."""
-    if whole and width <= 1:
-        return 1.0
+    width = max(width, 1.0) if whole else width
     if not width > 1e-290:
         return 0.0
     base = 10.0 ** math.floor(math.log10(width))
-    step = next((m * base for m in (1, 2, 5, 10) if m * base >= width * (1 - 1e-9)), 10 * base)
-    return max(step, 1.0) if whole else step
+    return next(m * base for m in (1, 2, 5, 10) if m * base >= width * (1 - 1e-9))
 
 
 def _density(stats: Any, j: int, grid: Floats) -> Floats | None:
@@ -264,8 +260,8 @@ def number_label(value: float, grid: Floats) -> str:
     >>> number_label(1.5, np.array([1.0, 1.5]))
     '1.5'
     """
-    step = float(np.diff(grid).min()) if len(grid) > 1 else abs(value)
-    if step <= 0 or not math.isfinite(step) or max(abs(float(grid[0])), abs(float(grid[-1]))) >= 1e7 or step < 1e-5:
+    step = float(np.diff(grid).min()) if len(grid) > 1 else 0.0  # alone, it has nothing to be told from
+    if step < 1e-5 or max(abs(float(grid[0])), abs(float(grid[-1]))) >= 1e7:
         return f"{value + 0.0:.6g}"
     return f"{value + 0.0:.{max(0, -math.floor(math.log10(step) + 1e-9))}f}"
 
@@ -284,11 +280,11 @@ def bin_labels(cuts: Floats, dates: bool = False) -> tuple[str, ...]:
 
 def _ends(cuts: Floats) -> list[str]:
     """Cuts with the fewest digits, from five, that tell them apart."""
-    for digits in range(5, 17):
+    for digits in range(5, 18):
         ends = [f"{c + 0.0:.{digits}g}" for c in cuts]
         if len(set(ends)) == len(ends):
             break
-    return ends if len(cuts) else []
+    return ends
 
 
 def _day_ends(cuts: Floats) -> list[str]:

@@ -144,9 +144,6 @@ def _edge(
     dash = ' stroke-dasharray="5 4"' if dashed else ""
     path = f"M{route[0][0]:.1f},{route[0][1]:.1f}"
     for (x0, y0), (x1, y1) in itertools.pairwise(route):
-        if abs(x1 - x0) < 0.05:
-            path += f" L{x1:.1f},{y1:.1f}"
-            continue
         middle = (y0 + y1) / 2  # leave and arrive upright
         path += f" C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}"
     return (
@@ -180,7 +177,7 @@ def _clipped(route: Sequence[Point], first: tuple[float, float], last: tuple[flo
         points[-1] = (u1, v1 - math.copysign(last[1] / 2, v1 - v0))
     else:
         points[-1] = (u1 - math.copysign(last[0] / 2, u1 - u0), v1)
-    return [p for i, p in enumerate(points) if i in (0, 1) or math.dist(p, points[i - 1]) > 0.05 or len(points) == 2]
+    return [p for i, p in enumerate(points) if i == 0 or math.dist(p, points[i - 1]) > 0.05]
 
 
 @dataclass(frozen=True)
