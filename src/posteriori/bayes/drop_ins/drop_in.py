@@ -164,7 +164,7 @@ class DiscreteNB(DropIn):
             if (prior < 0).any():
                 raise BadValue(f"class_prior must not be negative. Got {self.class_prior!r} instead.")
         elif self.fit_prior:
-            prior = self.class_count_ / max(self.class_count_.sum(), np.finfo(float).tiny)
+            prior = self.class_count_ / self.class_count_.sum()
         else:
             prior = np.full(len(self.classes_), 1.0 / len(self.classes_))
         with np.errstate(divide="ignore"):

@@ -85,7 +85,7 @@ class GaussianNB(DropIn):
     def _prior(self) -> Floats:
         if self.priors is None:
             count = self.statistics_.rows
-            shares: Floats = count / max(count.sum(), np.finfo(float).tiny)
+            shares: Floats = count / count.sum()
             return shares
         priors = array_of("priors", self.priors)
         if priors.shape != self.classes_.shape:
