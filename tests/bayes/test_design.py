@@ -108,6 +108,8 @@ def test_many_features_have_the_diagonal_alone(monkeypatch, numbers):
     many = len(design.varied())
     assert isinstance(design.metric(w, p, 0.1, many), Blocks)
     if numbers:
+        monkeypatch.setattr(module, "NUMBERS", 3 * design.size**2)  # of all classes
+        assert isinstance(design.metric(w, p, 0.1, many), Blocks)
         monkeypatch.setattr(module, "NUMBERS", 3 * design.size**2 - 1)
     found = design.metric(w, p, 0.1, many if numbers else many - 1)
     assert isinstance(found, Diagonal)

@@ -1,9 +1,11 @@
 """Which density a numeric column has depends on the rows, not on how they are written down."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import posteriori as po
+from posteriori.bayes.densities import choice
 
 
 def table(seed):
@@ -26,3 +28,56 @@ def test_order_threads_and_units_do_not_matter(seed):
     for jobs, unit in ((1, 1.0), (3, 2.0**-30)):
         other = po.NaiveBayes(smoothing=float(seed % 3), n_jobs=jobs).fit(X[order] * unit, y[order])
         assert other.density_ == found
+
+
+PRIORS = ["smoothed", "empirical", "uniform", {0: 0.5, 1: 0.3, 2: 0.2}]
+
+
+@pytest.mark.parametrize("unseen", ["missing", "mass"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.5])
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
+def test_a_row_is_taken_out_of_the_counts_of_its_own_class(prior, smoothing, unseen):
+    """ln P^−i(y) + Σ ln P^−i(x|y) over the columns of values, by counting the other rows; a gap says nothing."""
+    rng = np.random.default_rng(0)
+    n = 40
+    y = np.concatenate([[0, 1, 2], rng.integers(0, 3, n - 3)])
+    X = pd.DataFrame({"x": np.arange(n) + 0.5, "a": rng.choice(["u", "v", "w"], n), "b": rng.choice([True, False], n)})
+    X = X.astype({"a": object, "b": object})
+    X.loc[4, "a"] = "alone"  # no other row has it
+    X.loc[::7, "b"] = None
+    stats = po.NaiveBayes(kinds={"a": "categorical", "b": "binary"}).fit(X, y).statistics_
+    sample = stats.sample
+    rows, own = np.nonzero(sample.table)
+    assert len(rows) == n
+    place = {j: k for k, j in enumerate(stats.sampled)}
+    found = choice._start(stats, sample.cells[rows], place, own, np.ones(n), smoothing, prior, unseen)
+    at = sample.cells[rows][:, place[0]].view(np.float64).astype(int)  # which row of the table it is
+    assert sorted(at) == list(range(n))
+    for said, i in zip(found, at):
+        others = np.arange(n) != i
+        with np.errstate(divide="ignore"):
+            if isinstance(prior, dict):
+                total = np.log([0.5, 0.3, 0.2])
+            elif prior == "uniform":
+                total = np.zeros(3)
+            else:
+                lam = smoothing if prior == "smoothed" else 0.0
+                total = np.log([(others & (y == k)).sum() + lam for k in range(3)])
+            for name, size in (("a", 4), ("b", 2)):
+                value = X.loc[i, name]
+                if value is None or (value == "alone" and unseen == "missing"):
+                    continue
+                for k in range(3):
+                    there = others & (y == k) & X[name].notna()
+                    whole = there.sum() + size * smoothing
+                    part = (there & (X[name] == value)).sum() + smoothing
+                    total[k] += np.log(part / whole if whole else 1 / size)
+        live = np.isfinite(total)
+        assert (np.isfinite(said) == live).all()
+        if live.any():
+            assert said[live] - said[live][0] == pytest.approx(total[live] - total[live][0], abs=1e-9)
+
+
+def test_what_a_row_takes_from_its_class():
+    found = choice._own(np.array([2, 0]), np.array([1.0, 0.25]), 3)
+    assert found.tolist() == [[0.0, 0.0, 1.0], [0.25, 0.0, 0.0]]

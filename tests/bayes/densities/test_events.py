@@ -10,7 +10,10 @@ from scipy import sparse
 from scipy.special import rel_entr
 
 import posteriori as po
+from posteriori.bayes.densities.base import Seen
+from posteriori.bayes.densities.events import _times
 from posteriori.errors import BadValue
+from posteriori.table.frame import open_frame
 
 X = np.array([[3, 0, 1], [2, 1, 0], [0, 4, 1], [1, 5, 2], [0, 2, 2]])
 Y = np.array([0, 0, 1, 1, 1])
@@ -98,3 +101,67 @@ def test_lengths_beyond_all_counts_cannot_be_drawn():
     density.length = np.full(2, 1e19)
     with pytest.raises(BadValue, match="1e\\+18"):
         model.sample(3, random_state=0)
+
+
+def words(smoothing=1.0, unseen="missing"):
+    table = {"text": ["rain rain wind", "rain", "wind snow", "snow snow wind"]}
+    model = po.NaiveBayes(kinds="text", smoothing=smoothing, unseen=unseen).fit(table, [0, 0, 1, 1])
+    counts = np.array([[3, 0], [0, 3], [1, 2]])  # rain, snow, wind
+    return model, model.factored_.densities[0], counts
+
+
+@pytest.mark.parametrize("unseen", ["missing", "mass"])
+@pytest.mark.parametrize("smoothing", [0.5, 0.0])
+def test_words_are_counted_and_strangers_and_gaps_told(smoothing, unseen):
+    model, density, counts = words(smoothing, unseen)
+    total = counts.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        log_theta = np.log((counts + smoothing) / (total + 3 * smoothing))
+        stranger = np.log(smoothing / (total + 4 * smoothing)) if unseen == "mass" else np.zeros(2)
+    asked = ["wind wind fog fog", "rain snow", "", None]
+    frame, seen = open_frame({"text": np.array(asked, dtype=object)}), Seen()
+    found = density.add_to(np.log([0.25, 0.75]), frame, seen, 1)
+    assert (seen.unseen, seen.missing) == (2, 1)
+    expected = np.array([2 * log_theta[2] + 2 * stranger, log_theta[0] + log_theta[1], np.zeros(2), np.zeros(2)])
+    assert found == pytest.approx(expected + np.log([0.25, 0.75]))
+    assert density.parts(frame)[:, 0] == pytest.approx(expected)
+    vocabulary, said = density.said(frame)
+    for word, told in zip(vocabulary, said):
+        often = sum((text or "").split().count(word) for text in asked)
+        row = stranger if word == "fog" else log_theta[["rain", "snow", "wind"].index(word)]
+        assert told == pytest.approx(often * row)
+    assert sorted(vocabulary) == ["fog", "rain", "snow", "wind"]
+    assert density.length == pytest.approx([2.0, 2.5])
+    assert list(density.tables(None)["text"]) == ["rain", "snow", "wind"]
+
+
+def test_a_text_of_no_words_is_drawn_empty():
+    model = po.NaiveBayes(kinds="text").fit({"text": ["", ""]}, [0, 1])
+    (density,) = model.factored_.densities
+    assert density.draw(np.array([0, 1]), np.random.default_rng(0))[0].tolist() == ["", ""]
+    frame, seen = open_frame({"text": np.array(["new word"], dtype=object)}), Seen()
+    assert density.add_to(np.zeros(2), frame, seen, 1).tolist() == [[0.0, 0.0]]
+    assert seen.unseen == 2
+
+
+def test_gaps_among_counts_and_views_of_a_sparse_table():
+    model = events(0.5)
+    (density,) = model.factored_.densities
+    counts = np.stack([X[c == Y].sum(axis=0) for c in (0, 1)], axis=1) + 0.5
+    log_theta = np.log(counts / counts.sum(axis=0))
+    assert density.length == pytest.approx([X[c == Y].sum() / (c == Y).sum() for c in (0, 1)])
+    rows, seen = np.array([[2.0, np.nan, 1.0], [0.0, 3.0, np.nan]]), Seen()
+    found = density.add_to(np.array([1.0, 2.0]), open_frame(rows), seen, 1)
+    expected = np.nan_to_num(rows)[:, :, None] * log_theta
+    assert found == pytest.approx(expected.sum(axis=1) + [1.0, 2.0])
+    assert seen.missing == 2
+    assert density.parts(open_frame(rows)) == pytest.approx(expected)
+    thin = sparse.csr_matrix(np.nan_to_num(rows))
+    assert density.add_to(np.array([1.0, 2.0]), open_frame(thin), Seen(), 1) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("log_theta", [np.log([[0.5, 0.2], [0.5, 0.8]]), np.array([[0.0, -np.inf], [-np.inf, 0.0]])])
+def test_nothing_times_impossible_is_nothing(log_theta):
+    x = np.array([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+    expected = [[sum(n * t for n, t in zip(row, theta) if n) for theta in log_theta.T] for row in x]
+    assert _times(x, log_theta) == pytest.approx(np.array(expected))

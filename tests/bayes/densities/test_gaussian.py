@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import poisson
+from scipy.stats import norm, poisson
 
 import posteriori as po
-from posteriori.bayes.densities.gaussian import Gaussian, Poisson
+from posteriori.bayes.densities.base import Seen
+from posteriori.bayes.densities.gaussian import Gaussian, Poisson, shared_spread, usual_spread
 from posteriori.errors import BadValue
 from posteriori.kernels import naive
 from posteriori.statistics import Moments
+from posteriori.table.frame import open_frame
 
 Y = np.array([0, 0, 0, 1, 1])
 
@@ -35,7 +37,7 @@ def test_rates_draw_the_class_towards_the_mean_of_all():
         assert odds[f"x{j}"] == pytest.approx(poisson.logpmf(x, rate[0, j]) - poisson.logpmf(x, rate[1, j]))
 
 
-@pytest.mark.parametrize("scale", [1, 10, 1000])
+@pytest.mark.parametrize("scale", [1, 10, 1000, 3000])
 def test_information_is_the_sum_over_counts(scale):
     """I = Σ_x Σ_y P(y) P(x|y) ln P(x|y)/P(x); of great rates by the normal that they come near to."""
     X, model = fitted(scale)
@@ -111,3 +113,71 @@ def test_where_all_counts_were_zero_the_rate_is_half_a_count_in_one_row_more(n):
     middle = 0.5 / (n + 1)
     assert found.rate[:, 0] == pytest.approx([2 * middle / (n + 2), middle])
     assert Poisson([0], ["a"], moments_of, smoothing=0.0).rate[:, 0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "constant"),
+    [
+        ((1.0, 1.0), True),
+        ((1.0, 1.0 + 1.8e-14), True),  # half of that is the spread: below 1e-14 of the mean it is rounding
+        ((1.0, 1.0 + 2.2e-14), False),
+        ((-1000.0, -1000.0 * (1 + 1.5e-14)), True),
+        ((0.0, 1e-145), True),
+        ((0.0, 1e-144), False),
+        ((3.0, 4.0), False),
+    ],
+)
+def test_a_spread_of_the_last_digits_is_none(values, constant):
+    x = np.array([[values[0]], [values[1]]] * 3)
+    spread, found = usual_spread(moments(x, np.array([0, 1] * 3), 2), 0.01)
+    assert found.tolist() == [constant]
+    if constant:
+        assert spread == pytest.approx([0.01 * max(values[0] ** 2, 1.0)])
+
+
+def test_what_all_classes_have_within_and_a_share_of_what_parts_them():
+    x, y = np.array([[0.0, 5.0], [2.0, 5.0], [10.0, 7.0], [14.0, 7.0]]), np.array([0, 0, 1, 1])
+    found = shared_spread(moments(x, y, 3), 0.1)
+    within = np.array([(1 + 1 + 4 + 4) / 4, 0.0])
+    assert found == pytest.approx(within + 0.1 * (x.var(axis=0) - within))
+
+
+@pytest.mark.parametrize("inferred", [False, True])
+def test_cells_are_normal_and_gaps_say_nothing(inferred):
+    x = np.array([[0.0, 5.0], [2.0, 6.0], [10.0, 7.0], [14.0, 7.5]])
+    found = Gaussian([0, 1], ["a", "b"], moments(x, np.array([0, 0, 1, 1]), 2), 0.01, 0, inferred)
+    asked, seen, start = np.array([[1.0, 6.5], [np.nan, 7.0], [12.0, np.nan]]), Seen(), np.array([1.0, -1.0])
+    expected = np.nan_to_num(norm.logpdf(asked[:, :, None], found.mean.T, np.sqrt(found.variance.T)))
+    frame = open_frame({"a": asked[:, 0], "b": asked[:, 1]})
+    assert found.parts(frame) == pytest.approx(expected)
+    assert found.add_to(start, frame, seen, 1) == pytest.approx(start + expected.sum(axis=1))
+    assert seen.missing == 2
+    with pytest.raises(BadValue, match=r"row 1, column 'b': Input contains infinity \(-inf\)"):
+        found.add_to(start, open_frame({"a": [1.0, 2.0], "b": [np.nan, -np.inf]}), Seen(), 1)
+    tables = found.tables(None)
+    assert tables["b"]["mean"] == pytest.approx(found.mean[:, 1])
+    assert tables["b"]["sd"] == pytest.approx(np.sqrt(found.variance[:, 1]))
+    drawn = np.stack(found.draw(np.repeat([0, 1], 4000), np.random.default_rng(0)))
+    for k in (0, 1):
+        some = drawn[:, 4000 * k : 4000 * (k + 1)]
+        sd = np.sqrt(found.variance[k])
+        assert (np.abs(some.mean(axis=1) - found.mean[k]) < 5 * sd / np.sqrt(4000)).all()
+        assert some.std(axis=1) == pytest.approx(sd, rel=0.05)
+
+
+def test_counts_are_poissons_and_gaps_say_nothing():
+    x, y = np.array([[1.0, 0.0], [2.0, 3.0], [3.0, np.nan], [7.0, 1.0]]), np.array([0, 0, 1, 1])
+    found = Poisson([0, 1], ["a", "b"], moments(x, y, 2), 0.5)
+    asked, seen, start = np.array([[2.0, np.nan], [np.nan, 4.0], [0.0, 1.0]]), Seen(), np.array([1.0, -1.0])
+    expected = np.nan_to_num(poisson.logpmf(asked[:, :, None], found.rate.T))
+    frame = open_frame({"a": asked[:, 0], "b": asked[:, 1]})
+    assert found.parts(frame) == pytest.approx(expected)
+    assert found.add_to(start, frame, seen, 1) == pytest.approx(start + expected.sum(axis=1))
+    assert seen.missing == 2
+    middle = np.array([13 / 4, 4 / 3])
+    assert found.rate == pytest.approx(
+        np.array([(3 + 0.5 * middle[0]) / 2.5, (3 + 0.5 * middle[1]) / 2.5, (10 + 0.5 * middle[0]) / 2.5,
+                  (1 + 0.5 * middle[1]) / 1.5]).reshape(2, 2)
+    )  # fmt: skip
+    with pytest.raises(BadValue, match="row 0, column 'b'"):
+        found.add_to(start, open_frame({"a": [1.0], "b": [-1.0]}), Seen(), 1)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.bayes.densities import mixed as module
 from posteriori.bayes.densities.mixed import LeftOut, Mixed, log_sum, mixture, odds
 from posteriori.table.frame import open_frame
 
@@ -83,3 +84,33 @@ def test_logs():
     assert mixture([np.log([0.2]), np.log([0.6])]) == pytest.approx(np.log([0.4]))
     assert log_sum(np.array([[inf, inf], [0.0, 0.0]])).tolist() == [[inf], [pytest.approx(np.log(2))]]
     assert log_sum(np.array([-1000.0, -1000.0]))[0] == pytest.approx(-1000 + np.log(2))
+
+
+def test_a_class_that_is_seldom_kept_is_drawn_by_weight_among_those_tried(monkeypatch):
+    found, _, _x, _ = made(1)
+    monkeypatch.setattr(module, "TRIES", 1)
+    monkeypatch.setattr(module, "AT_ONCE", 4000)
+    grid = np.linspace(-12, 16, 4001)
+    p = np.exp(found.parts(open_frame({"x": grid}))[:, 0])
+    for k in range(3):
+        mass = p[:, k] / p[:, k].sum()
+        drawn = found.draw(np.full(6000, k), np.random.default_rng(0))[0]
+        assert not np.isnan(drawn).any()
+        assert len(np.unique(drawn)) < 4000  # of those tried, some twice
+        assert drawn.mean() == pytest.approx(grid @ mass, abs=0.15)
+        assert drawn.std() == pytest.approx(np.sqrt(((grid - grid @ mass) ** 2) @ mass), rel=0.15)
+
+
+def test_what_a_mixed_column_tells_and_one_without_numbers():
+    found, stats, x, y = made(4)
+    told = found.tables(stats.schema)["x"]
+    assert told["mean"] == pytest.approx([x[y == k].mean() for k in range(3)])
+    assert told["width"].tolist() == found.kernel.width.tolist()
+    assert np.exp(found.log_share) == pytest.approx((np.bincount(y) + 1) / (len(y) + 3))
+    empty = po.NaiveBayes().fit({"x": [np.nan] * 4}, [0, 1, 0, 1]).statistics_
+    none = Mixed(0, "x", empty.histograms[0], empty.moments, empty.rows, 1.0, 0.01, 0)
+    assert none.information(np.array([0.5, 0.5])).tolist() == [0.0]
+    assert np.isnan(none.draw(np.array([0, 1]), np.random.default_rng(0))[0]).all()
+    out = LeftOut(0, "x", stats.moments, 0.01, 0).tables(stats.schema)["x"]
+    assert out["mean"] == pytest.approx([x.mean()] * 3)
+    assert out["sd"] == pytest.approx([x.std()] * 3)

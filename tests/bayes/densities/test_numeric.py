@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import posteriori as po
+from posteriori.bayes.densities.base import gauss_points
 from posteriori.bayes.densities.numeric import Binned, KernelDensity
 from posteriori.table.frame import open_frame
 
@@ -128,3 +129,51 @@ def test_a_column_without_numbers_or_without_spread():
     alone = po.NaiveBayes(density="kernel").fit({"x": [1.0, np.nan, 3.0, np.nan]}, [0, 1, 0, 1])
     lacking = KernelDensity(0, "x", alone.statistics_.histograms[0], 0.01)
     assert lacking.centres[1].tolist() == [1.0, 3.0]  # a class with no cell: all classes
+
+
+def test_intervals_over_which_the_density_is_smooth_rise_and_reach_far():
+    stats, x, _y = column(3)
+    found = KernelDensity(0, "x", stats.histograms[0], 0.01)
+    ends = found.ends()
+    assert (np.diff(ends) > 0).all()
+    sd = np.sqrt(found.base[1])
+    assert ends[0] <= x.mean() - 9 * sd
+    assert ends[-1] >= x.mean() + 9 * sd
+    near = np.unique(x)
+    for v in near:
+        assert np.abs(ends - v).min() < 1e-9  # a step at every value, and beside it
+        assert np.abs(ends - (v + found.width[0])).min() < 1e-9
+        assert np.abs(ends - (v - 4 * found.width[1])).min() < 1e-9
+    points, weight = gauss_points(ends)
+    assert weight @ np.exp(found._log_density(points)) == pytest.approx([1.0, 1.0], abs=1e-6)
+
+
+def test_many_values_have_steps_at_some_of_them():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 3000)
+    x = rng.normal(y, 1)
+    stats = po.NaiveBayes(density="kernel").fit({"x": x}, y).statistics_
+    found = KernelDensity(0, "x", stats.histograms[0], 0.01)
+    ends = found.ends()
+    values = np.unique(np.concatenate(found.centres))
+    assert len(ends) < 9 * 2 * 300 + 32
+    for v in (values[0], values[-1]):
+        assert np.abs(ends - v).min() < 1e-9
+    points, weight = gauss_points(ends)
+    assert weight @ np.exp(found._log_density(points)) == pytest.approx([1.0, 1.0], abs=1e-4)
+
+
+def test_values_so_near_that_a_width_underflows_keep_one():
+    stats = po.NaiveBayes(density="kernel").fit({"x": [0.0, 1e-144, 0.0, 1e-144]}, [0, 1, 1, 0]).statistics_
+    found = KernelDensity(0, "x", stats.histograms[0], 0.01)
+    assert (found.width > 0).all()
+    assert np.isfinite(found._log_density(np.array([0.0, 1e-144, 5.0]))).all()
+
+
+def test_bins_of_a_column_without_numbers():
+    stats = po.NaiveBayes(density="binned").fit({"x": [np.nan] * 4}, [0, 1, 0, 1]).statistics_
+    found = Binned(0, "x", stats.histograms[0], 1.0)
+    assert found.edges.tolist() == [0.0, 0.0]
+    assert found.parts(open_frame({"x": [3.0, np.nan]})).tolist() == [[[0.0, 0.0]], [[0.0, 0.0]]]
+    assert found.draw(np.array([0, 1]), np.random.default_rng(0))[0].tolist() == [0.0, 0.0]
+    assert found.information(np.array([0.5, 0.5])).tolist() == [0.0]
