@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import posteriori as po
 from posteriori.errors import ImpossibleEvidence, PosterioriError
@@ -34,3 +35,62 @@ def test_a_row_too_far_from_every_class_is_told_so(Model):
     with pytest.raises(ImpossibleEvidence, match=r"row 1 .* look at the row") as told:
         model.predict_proba([[0.0, 0.0], [1e200, 0.0]])
     assert "smooth" not in str(told.value)
+
+
+MODELS = [
+    po.NaiveBayes,
+    po.TAN,
+    po.AODE,
+    po.A2DE,
+    po.KDB,
+    po.SPODE,
+    po.GaussianBayes,
+    po.GaussianNB,
+    po.MultinomialNB,
+    po.ComplementNB,
+    po.BernoulliNB,
+    po.CategoricalNB,
+    po.DiscriminativeNB,
+]
+ASKED = {
+    "predict": (CELLS := np.array([[0, 1], [1, 0], [1, 1]]),),
+    "predict_proba": (CELLS,),
+    "predict_log_proba": (CELLS,),
+    "predict_joint_log_proba": (CELLS,),
+    "score_samples": (CELLS,),
+    "sample": (2,),
+    "summary": (),
+    "plot": (),
+    "credible_intervals": (),
+    "forget": (CELLS, [0, 1, 1]),
+    "decay": (0.5,),
+}
+
+
+@pytest.mark.parametrize("Model", MODELS)
+def test_a_model_that_has_not_learned_says_so(Model):
+    for name, told in ASKED.items():
+        if name in dir(Model):
+            with pytest.raises(NotFittedError, match=f"{Model.__name__} instance is not fitted"):
+                getattr(Model(), name)(*told)
+    for name in {"density_", "scores_", "losses_"} & set(dir(Model)):
+        with pytest.raises(NotFittedError):
+            getattr(Model(), name)
+    if Model is not po.DiscriminativeNB:
+        fitted = Model().fit(CELLS, [0, 1, 1])
+        for a, b in ((fitted, Model()), (Model(), fitted)):
+            with pytest.raises(NotFittedError):
+                a + b
+
+
+def test_the_impossible_row_of_logs_and_classes_is_the_first_of_them():
+    model = po.NaiveBayes(smoothing=0, kinds="categorical").fit(X, Y)
+    rows = [["a", "p"], ["b", "p"], ["b", "q"], ["b", "p"]]
+    for ask in (model.predict, model.predict_log_proba, model.predict_proba):
+        with pytest.raises(ImpossibleEvidence, match=r"row 1 has .* smooth the model"):
+            ask(rows)
+    assert model.score_samples(rows)[[1, 3]].tolist() == [-np.inf, -np.inf]
+    joint = np.exp(model.predict_joint_log_proba(rows))
+    np.testing.assert_allclose(np.exp(model.score_samples(rows)), joint.sum(axis=1))
+    tie = po.NaiveBayes(kinds="categorical").fit([["a"], ["a"]], ["v", "u"])
+    assert tie.predict([["a"]]).tolist() == ["u"]  # the first of equals

@@ -13,6 +13,8 @@ from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 import posteriori as po
+from posteriori.bayes import gaussian_bayes as module
+from posteriori.bayes.gaussian_bayes import factored
 from posteriori.errors import BadValue, ImpossibleEvidence, SingularCovariance
 
 X, y = load_iris(return_X_y=True)
@@ -127,3 +129,131 @@ def test_a_row_beyond_all_densities_has_a_posterior_or_none_but_no_nan(covarianc
     near = replace(model._densities()[0][0], mean=np.array([1e308, 0.0, 0.0]))
     assert (near.log_density(X) == -np.inf).all()
     assert not np.isnan(near.log_given_others(X)).any()
+
+
+def uneven(seed=0):
+    """Three classes of 4, 9 and 15 rows, by weight otherwise, of two columns that go together."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], [4, 9, 15])
+    return rng.normal(size=(28, 2)) @ [[2.0, 1.0], [0.0, 0.5]] + y[:, None], y, rng.uniform(0.5, 3.0, 28)
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "spherical"])
+def test_covariances_by_weight_are_their_formulas(covariance, ddof):
+    """Σ_y = Σ w (x − μ)(x − μ)ᵀ/(N_y − ddof); tied: of all classes/(N − K·ddof)."""
+    cells, labels, w = uneven()
+    model = po.GaussianBayes(covariance, ddof=ddof, shrinkage=0.25).fit(cells, labels, w)
+    n = np.bincount(labels, w)
+    means = np.stack([np.average(cells[labels == c], axis=0, weights=w[labels == c]) for c in range(3)])
+    gaps = [cells[labels == c] - means[c] for c in range(3)]
+    around = np.stack([(g.T * w[labels == c]) @ g for c, g in enumerate(gaps)])
+    tied = around.sum(axis=0) / (n.sum() - 3 * ddof)
+    own = {
+        "full": around / (n - ddof)[:, None, None],
+        "tied": np.broadcast_to(tied, around.shape),
+        "diag": around / (n - ddof)[:, None, None] * np.eye(2),
+        "spherical": np.stack([np.trace(a / (m - ddof)) / 2 * np.eye(2) for a, m in zip(around, n)]),
+    }[covariance]
+    expected = 0.75 * own + 0.25 * np.trace(tied) / 2 * np.eye(2)
+    shown = {
+        "full": expected,
+        "tied": expected[0],
+        "diag": np.diagonal(expected, axis1=1, axis2=2),
+        "spherical": expected[:, 0, 0],
+    }
+    assert_allclose(model.covariances_, shown[covariance])
+    assert_allclose(model.means_, means)
+    assert_allclose(model.class_prior_, n / n.sum())
+    assert_allclose(model.class_count_, n)
+    joint = [np.log(m / n.sum()) + multivariate_normal(a, s).logpdf(cells) for m, a, s in zip(n, means, expected)]
+    assert_allclose(model.predict_joint_log_proba(cells), np.stack(joint, axis=1))
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied", "diag", "spherical"])
+def test_what_a_column_says_given_the_others(covariance):
+    """ln p(x_j | y, the others) = ln p(x|y) − ln p(the others|y), by marginal densities."""
+    cells, labels, _ = uneven()
+    model = po.GaussianBayes(covariance).fit(cells, labels)
+    found, without = model._given_others(cells), model._log_without(cells)
+    joint = model.predict_joint_log_proba(cells)
+    for c, sigma in enumerate(model._matrices()):
+        whole = multivariate_normal(model.means_[c], sigma).logpdf(cells)
+        for j in (0, 1):
+            other = multivariate_normal(model.means_[c, 1 - j], sigma[1 - j, 1 - j]).logpdf(cells[:, 1 - j])
+            assert_allclose(found[:, j, c], whole - other)
+            assert_allclose(without[:, j, c], joint[:, c] - found[:, j, c])
+    told = model._log_parts(cells)
+    assert (told is None) == (covariance in ("full", "tied"))
+    if told is not None:
+        assert_allclose(told[0] + told[1].sum(axis=1), joint)
+
+
+def test_many_rows_are_worked_on_in_blocks(monkeypatch):
+    cells, labels, w = uneven()
+    whole = po.GaussianBayes().fit(cells, labels, w)
+    expected = whole.predict_joint_log_proba(cells)
+    monkeypatch.setattr(module, "BLOCK", 5)
+    parts = po.GaussianBayes().fit(cells, labels, w)
+    assert_allclose(parts.covariances_, whole.covariances_)
+    assert_allclose(parts.predict_joint_log_proba(cells), expected)
+    assert_allclose(po.GaussianBayes().fit(cells, labels).means_[1], cells[labels == 1].mean(axis=0))
+
+
+def test_a_class_that_is_told_but_never_came_is_impossible():
+    cells, labels, _ = uneven()
+    model = po.GaussianBayes().partial_fit(cells, labels, classes=[0, 1, 2, 3])
+    assert_array_equal(model.class_prior_[3], 0.0)
+    assert_array_equal(model.predict_joint_log_proba(cells)[:, 3], -np.inf)
+    assert_array_equal(model._given_others(cells)[:, :, 3], -np.inf)
+    rows, drawn = model.sample(50, random_state=0)
+    assert rows.shape == (50, 2)
+    assert np.isfinite(rows).all()
+    assert 3 not in drawn
+    alone = po.GaussianBayes().partial_fit(cells[:1], labels[:1], classes=[0, 1])
+    with pytest.raises(
+        SingularCovariance, match=r'class 0 is singular: column 0 does not vary; .* covariance="tied" or'
+    ):
+        alone.predict(cells)
+    with pytest.raises(SingularCovariance, match='shrinkage, covariance="diag", or more rows'):
+        po.GaussianBayes("tied").partial_fit(cells[:1], labels[:1], classes=[0, 1]).predict(cells)
+    one = po.GaussianBayes(ddof=1, shrinkage=0.5).fit(
+        cells[3:], labels[3:]
+    )  # a class of one row has no spread of its own
+    within = sum((np.bincount(labels)[c] - 1) * np.trace(np.cov(cells[labels == c].T)) for c in (1, 2)) / (25 - 3) / 2
+    assert_allclose(one.covariances_[0], 0.5 * within * np.eye(2))
+
+
+def test_a_covariance_is_factored_or_the_reason_told():
+    """Σ = diag(s) L Lᵀ diag(s); dependent to the last digit, or to the last that forgetting left, is no density."""
+    sigma = np.array([[4.0, 1.0], [1.0, 9.0]])
+    normal = factored(np.zeros(2), sigma)
+    assert_allclose(normal.scale, [2.0, 3.0])
+    assert_allclose(np.diag(normal.scale) @ normal.factor @ normal.factor.T @ np.diag(normal.scale), sigma)
+    assert factored(np.zeros(2), np.diag([1.0, 0.0])) == "column 1 does not vary"
+    assert factored(np.zeros(2), np.diag([1.0, -1.0])) == "column 1 does not vary"
+    assert "linearly dependent, or it has too few rows" in factored(np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+    def corr(left):  # 1 − r² = left
+        r = np.sqrt(1 - left)
+        return np.array([[1.0, r], [r, 1.0]])
+
+    last = 16 * np.finfo(float).eps
+    assert "to the last digit" in factored(np.zeros(2), corr(last * 0.8))
+    assert not isinstance(factored(np.zeros(2), corr(last * 1.3)), str)
+    for doubt, known in ((1e-9, True), (1e-6, False)):  # of two columns 2·doubt may be 1e-5 of what is left
+        found = factored(np.zeros(2), corr(1e-2), doubt)
+        assert isinstance(found, str) != known
+    assert "after forgetting; fit it again" in found
+    for doubt, known in ((0.49e-7, True), (0.51e-7, False)):
+        assert isinstance(factored(np.zeros(2), corr(1e-2), doubt), str) != known
+    assert not isinstance(factored(np.zeros(1), np.eye(1), 0.9e-5), str)
+    assert isinstance(factored(np.zeros(1), np.eye(1), 1.1e-5), str)
+
+
+def test_a_sample_is_the_mean_and_the_factor_times_normals():
+    cells, labels, _ = uneven()
+    normal = po.GaussianBayes().fit(cells, labels)._densities()[0][2]
+    z = np.random.RandomState(3).standard_normal((6, 2))
+    root = np.diag(normal.scale) @ normal.factor
+    assert_allclose(normal.sample(6, np.random.RandomState(3)), normal.mean + z @ root.T)

@@ -49,8 +49,8 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
 
     def predict(self, X: Any) -> Array:
         """The class of greatest P(y|x); the first of equals."""
-        self._check_fitted()
-        answer: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        answer: Array = self.classes_[best]
         return answer
 
     def _way_out(self) -> str:

@@ -276,7 +276,7 @@ def _told(name: str, cuts: Any) -> Floats:
     try:
         cut = np.asarray(cuts, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        cut = np.empty((0, 0))
+        cut = np.array(np.nan)
     if cut.ndim != 1 or not np.isfinite(cut).all() or (np.diff(cut) <= 0).any():
         raise ModelError(f"column {name!r}: cuts must be finite numbers in rising order. Got {cuts} instead.")
     return cut

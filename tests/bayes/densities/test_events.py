@@ -113,7 +113,7 @@ def words(smoothing=1.0, unseen="missing"):
 @pytest.mark.parametrize("unseen", ["missing", "mass"])
 @pytest.mark.parametrize("smoothing", [0.5, 0.0])
 def test_words_are_counted_and_strangers_and_gaps_told(smoothing, unseen):
-    model, density, counts = words(smoothing, unseen)
+    _, density, counts = words(smoothing, unseen)
     total = counts.sum(axis=0)
     with np.errstate(divide="ignore"):
         log_theta = np.log((counts + smoothing) / (total + 3 * smoothing))

@@ -166,7 +166,7 @@ def test_numbers_that_a_parameter_may_be():
     assert drop_in.array_of("alpha", [1, 2]).tolist() == [1.0, 2.0]
     assert drop_in.array_of("alpha", -3).tolist() == -3.0
     for wrong in ([], ["a"], [1.0, np.nan], np.inf, [[1], [2, 3]], None, {}):
-        with pytest.raises(BadParameter, match="alpha must be finite numbers. Got"):
+        with pytest.raises(BadParameter, match="alpha must be finite numbers"):
             drop_in.array_of("alpha", wrong)
     two = np.array(["x", "y"])
     assert drop_in.told_priors([0.25, 0.75], two).tolist() == [0.25, 0.75]
@@ -292,7 +292,7 @@ def test_what_a_smoothing_may_be():
     small = model.set_params(alpha=[0.0, 1e-12, 1.0], force_alpha=False)._smoothing()
     assert small.tolist() == [1e-10, 1e-10, 1.0]
     model.set_params(force_alpha=True)
-    with pytest.raises(BadValue, match="alpha must be at most 1e\\+290. Got 1.1e\\+290"):
+    with pytest.raises(BadValue, match=r"alpha must be at most 1e\+290\. Got 1\.1e\+290"):
         model.set_params(alpha=[0.0, 0.0, 1.1e290])._smoothing()
     with pytest.raises(BadValue, match="Got 2 elements instead of 3"):
         model.set_params(alpha=[1.0, 1.0])._smoothing()
@@ -301,7 +301,7 @@ def test_what_a_smoothing_may_be():
 def test_what_a_class_prior_may_be():
     model = po.MultinomialNB(class_prior=[0.0, 0.5, 0.5]).fit(X, Y)
     assert_array_equal(np.exp(model.class_log_prior_), [0.0, 0.5, 0.5])
-    with pytest.raises(BadValue, match="class_prior must not be negative. Got"):
+    with pytest.raises(BadValue, match="class_prior must not be negative"):
         model.set_params(class_prior=[-0.1, 0.6, 0.5]).predict(X)
     with pytest.raises(BadValue, match="Number of priors must match number of classes"):
         model.set_params(class_prior=[0.5, 0.5]).predict(X)
