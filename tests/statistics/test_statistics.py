@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.errors import NotLearned
+from posteriori.errors import BadValue, NotLearned, StatisticsError
+from posteriori.statistics.collect import collect
+from posteriori.statistics.counts import LARGEST, Counts
+from posteriori.statistics.statistics import Statistics
+from posteriori.table.frame import open_frame
+from posteriori.table.schema import Column, Schema
 
 X = {"sky": ["a", "b", "b", "a", "c"], "wind": [1.0, 5.0, 6.0, 2.0, 2.5]}
 WHOLE = po.NaiveBayes().fit(X, [0, 1, 1, 0, 0]).statistics_
@@ -30,3 +38,177 @@ def test_what_was_scaled_is_not_forgotten():
     for a, b in ((WHOLE.scaled(0.5), PART), (WHOLE, PART.scaled(0.5))):
         with pytest.raises(NotLearned, match="after decay"):
             a - b
+
+
+KINDS = {
+    "times": ("count", "events"), "sky": ("categorical", "cells"), "wind": ("numeric", "moments"),
+    "said": ("text", "words"), "size": ("numeric", "histogram"), "more": ("count", "events"),
+    "coat": ("categorical", "cells"), "mass": ("numeric", "numbers"), "told": ("text", "words"),
+}  # fmt: skip
+
+
+def rows(seed: int, n: int, words: str, classes: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Rows whose values and classes are some of those given, so that two tables share only a part of them."""
+    rng = np.random.default_rng(seed)
+    texts = np.array([f"{a}{a} {b}{b}" for a in words for b in words], dtype=object)
+    X = {
+        "times": rng.poisson(2, n), "sky": rng.choice([*words], n), "wind": rng.integers(0, 9, n) / 4,
+        "said": rng.choice(texts, n), "size": rng.integers(0, 5, n) / 2, "more": rng.poisson(1, n),
+        "coat": rng.choice([*words[::-1], "x"], n), "mass": rng.integers(0, 4, n) / 8, "told": rng.choice(texts, n),
+    }  # fmt: skip
+    return X, rng.choice([*classes], n)
+
+
+def counted(
+    X: dict[str, np.ndarray], labels: np.ndarray, declared: dict[str, tuple[str, ...]] | None = None, more: str = ""
+) -> Statistics:
+    """What one pass leaves of them; `declared` values of columns, and `more` classes that are declared."""
+    declared = declared or {}
+    columns = [Column(n, KINDS[n][0], declared.get(n, ()), frozenset(declared.get(n, ()))) for n in X]
+    classes = sorted({*labels.tolist(), *more})
+    y = np.searchsorted(classes, labels).astype(np.uint8)
+    told = Schema(tuple(columns), tuple(classes), frozenset(more))
+    return collect(open_frame(X), told, tuple(KINDS[n][1] for n in X), y)
+
+
+def assert_same(a: Statistics, b: Statistics) -> None:
+    """All parts are equal, the moments but for rounding."""
+    for name in ("n", "mean", "m2"):
+        np.testing.assert_allclose(getattr(a.moments, name), getattr(b.moments, name), atol=1e-12)
+    assert a.rows.tolist() == b.rows.tolist()
+    assert replace(a, moments=b.moments) == b
+    assert (a.sampled, a.sizes, a.n_classes) == (b.sampled, b.sizes, b.n_classes)
+
+
+tables = st.tuples(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 9))
+
+
+def two(drawn: tuple[int, int, int]) -> tuple[tuple[dict, np.ndarray], ...]:
+    """(one table, another, both)."""
+    seed, n, m = drawn
+    (X, y), (Z, z) = rows(seed, n, "abd", "pr"), rows(seed + 1, m, "bcd", "qr")
+    return (X, y), (Z, z), ({name: np.concatenate([X[name], Z[name]]) for name in X}, np.concatenate([y, z]))
+
+
+@settings(max_examples=15)
+@given(tables, st.permutations(list(KINDS)))
+def test_parts_add_up_and_come_apart_whatever_the_order_of_their_columns(drawn, order):
+    (X, y), (Z, z), both = two(drawn)
+    one, whole = counted(X, y), counted(*both)
+    turned = counted({name: Z[name] for name in order}, z)
+    assert_same(counted(Z, z).ordered(tuple(order)), turned)
+    assert_same(turned.ordered(tuple(KINDS)), counted(Z, z))
+    assert_same(one + turned, whole)
+    assert_same(whole - turned, one)
+    assert turned.ordered(tuple(order)) is turned
+    assert turned.ordered(("other", *order[1:])) is turned  # named when the schemas are united
+
+
+@settings(max_examples=15)
+@given(tables)
+def test_what_is_declared_stays_when_its_rows_have_gone(drawn):
+    (X, y), _, _ = two(drawn)
+    told = {"sky": ("a", "never"), "said": ("dd", "zzz")}
+    whole = counted(X, y, told, "pw")
+    left = whole - counted(X, y)
+    assert left.schema.classes == ("p", "w")
+    assert left.rows.tolist() == [0, 0]
+    assert [c.values for c in left.schema.columns if c.kind in ("categorical", "text")] == [
+        ("a", "never"),
+        ("dd", "zzz"),
+        (),
+        (),
+    ]
+    assert left.cells == Counts.zero([2, 0], 2)
+    assert left.words == Counts.zero([2, 0, 2], 2)  # of two texts, and one scope of the two columns of events
+    assert left.moments.n.shape == (2, 2)
+    assert [h.table.shape for h in left.histograms] == [(0, 2)] * 2
+    assert_same(whole.pruned(), whole)
+
+
+@settings(max_examples=15)
+@given(tables)
+def test_a_larger_schema_holds_the_same_at_the_places_of_its_values(drawn):
+    (X, y), (Z, z), _ = two(drawn)
+    one, schema = counted(X, y), counted(X, y).schema + counted(Z, z).schema
+    wide = one.spread(schema)
+    assert wide.schema is schema
+    assert one.spread(one.schema) is one
+    place = [schema.classes.index(c) for c in one.schema.classes]
+    others = [k for k in range(len(schema.classes)) if k not in place]
+    assert wide.rows[place].tolist() == one.rows.tolist()
+    assert not wide.rows[others].any()
+    for counts, mine, role in ((wide.cells, one.cells, "cells"), (wide.words, one.words, "words")):
+        for k, j in enumerate(one.where(role)):
+            told = dict(zip(one.schema.columns[j].values, mine.scope(k).tolist()))
+            for value, found in zip(schema.columns[j].values, counts.scope(k), strict=True):
+                assert found[place].tolist() == told.get(value, [0] * len(place))
+                assert not found[others].any()
+    assert wide.words.scope(2)[:, place].tolist() == one.words.scope(2).tolist()  # the events
+    assert wide.moments.mean[place].tolist() == one.moments.mean.tolist()
+    assert [h.table[:, place].tolist() for h in wide.histograms] == [h.table.tolist() for h in one.histograms]
+    assert wide.sample.table[:, place].tolist() == one.sample.table.tolist()
+    assert_same(wide.pruned(), one)
+
+
+def test_what_is_scaled_is_scaled_in_every_part():
+    X, y = rows(3, 20, "abd", "pr")
+    whole = counted(X, y)
+    half = whole.scaled(0.5)
+    assert half.decayed
+    for name in ("rows", "cells.table", "words.table", "moments.n", "moments.m2", "sample.table"):
+        at, mine = half, whole
+        for part in name.split("."):
+            at, mine = getattr(at, part), getattr(mine, part)
+        assert at.tolist() == (mine * 0.5).tolist(), name
+    assert half.moments.mean.tolist() == whole.moments.mean.tolist()
+    assert [h.table.tolist() for h in half.histograms] == [(h.table * 0.5).tolist() for h in whole.histograms]
+
+
+def test_statistics_differ_if_any_part_does():
+    X, y = rows(5, 15, "abd", "pr")
+    whole, other = counted(X, y), counted(*rows(6, 15, "abd", "pr"))
+    assert whole == counted(X, y)
+    assert (whole == 3) is False
+    assert replace(whole, schema=replace(whole.schema, target="t")) != whole
+    for name in ("rows", "cells", "words", "moments", "histograms", "sample"):
+        assert replace(whole, **{name: getattr(other, name)}) != whole, name
+    assert replace(whole, roles=whole.roles[::-1]) != whole
+    assert replace(whole, joints=(1,)) != whole
+    assert replace(whole, cuts=(np.array([1.0]),)) != replace(whole, cuts=(np.array([2.0]),))
+    assert replace(whole, cuts=(np.array([1.0]),)) == replace(whole, cuts=(np.array([1.0]),))
+
+
+def test_what_cannot_be_added_or_taken_away_is_named():
+    X, y = rows(7, 15, "abd", "pr")
+    whole = counted(X, y)
+    roles = tuple("histogram" if r == "moments" else r for r in whole.roles)
+    with pytest.raises(StatisticsError, match=r"different densities cannot be added: 'wind \(moments and histogram\)'"):
+        whole + replace(whole, roles=roles)
+    with pytest.raises(StatisticsError, match="column 'times' was cut in different places"):
+        replace(whole, cuts=(np.array([1.0]),)) + replace(whole, cuts=(np.array([2.0]),))
+    with pytest.raises(NotLearned, match="rows of class 'q' were never learned"):
+        whole - counted(*rows(8, 9, "abd", "q"))
+    strange = {**X, "sky": np.array(["new"] * 15)}
+    with pytest.raises(NotLearned, match="column 'sky' never had the value 'new'"):
+        whole - counted(strange, y)
+    with pytest.raises(NotLearned, match="more rows of a class than were learned"):
+        whole - (whole + whole)
+
+
+def test_rows_are_added_as_long_as_64_bits_hold_them():
+    X, y = rows(9, 15, "abd", "pr")
+    whole, one = counted(X, y), counted({name: X[name][:1] for name in X}, y[:1])
+    most = replace(whole, rows=np.full(2, LARGEST - 1))
+    assert (most + one).rows.max() == LARGEST
+    with pytest.raises(StatisticsError, match="number of rows would not fit into 64 bits"):
+        replace(whole, rows=np.full(2, LARGEST)) + one
+    many = replace(whole, rows=np.full(2, 2.0**63)) + one  # of weights
+    assert many.rows.tolist() == [2.0**63] * 2
+
+
+def test_numbers_whose_squares_do_not_fit_together_are_named():
+    low, high = ({"size": np.array([0.5]), "mass": np.array([1.0]), "wind": np.array([far])} for far in (-1e160, 1e160))
+    label = np.array(["p"])
+    with pytest.raises(BadValue, match="column 'wind': its numbers are so large"):
+        counted(low, label) + counted(high, label)
