@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,10 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.errors import NotLearned, StatisticsError
+from posteriori.errors import BadValue, NotLearned, StatisticsError
 from posteriori.kernels import naive
 from posteriori.statistics import CoMoments, Moments
-from posteriori.statistics.moments import comoments, is_covariance, left_in, take_away
+from posteriori.statistics.moments import (
+    ENOUGH,
+    FLAT,
+    KNOWN,
+    LEAST,
+    NOTHING,
+    PLACED,
+    comoments,
+    is_covariance,
+    is_lost,
+    known_error,
+    left_in,
+    mean_error,
+    refuse_impossible,
+    refuse_lost,
+    take_away,
+)
 
 RUNS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 1500
 
@@ -170,3 +187,208 @@ def test_where_no_span_is_known_one_row_that_stays_has_no_spread():
 def test_a_column_without_spread_takes_no_part_in_a_covariance():
     c, kept = np.array([[[0.0, 5.0], [5.0, 0.0]]] * 3), np.array([[0.0, 4.0], [4.0, 0.0], [4.0, 4.0]])
     assert is_covariance(c, kept, 1e-9).tolist() == [True, True, False]
+
+
+def test_moments_of_some_classes_and_columns_stand_where_they_are_put():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)), np.arange(30) % 3
+    X[3, 1] = 9.0  # the greatest there ever was, and then forgotten
+    whole = Moments.of(*naive.class_moments(X, y.astype(np.uint8), 3))
+    whole = whole - Moments.of(*naive.class_moments(X[3:4], y[3:4].astype(np.uint8), 3))
+    assert whole.largest[0, 1] > whole.m2[0, 1]
+    parts = ("n", "mean", "m2", "largest", "span.low", "span.high")
+
+    def part(of: Moments, name: str) -> np.ndarray:
+        for step in name.split("."):
+            of = getattr(of, step)
+        return of
+
+    columns = [whole.columns([j]) for j in (2, 0, 3)]
+    for name in parts:
+        assert (part(whole.columns([3, 1]), name) == part(whole, name)[:, [3, 1]]).all()
+        assert (part(whole.taken(np.array([2, 0])), name) == part(whole, name)[[2, 0]]).all()
+        assert (part(Moments.beside(columns), name) == part(whole, name)[:, [2, 0, 3]]).all()
+        wide = part(whole.among(np.array([4, 0, 2]), 5), name)
+        empty = {"span.low": np.inf, "span.high": -np.inf}.get(name, 0.0)
+        assert wide.shape == (5, 4)
+        assert (wide[[4, 0, 2]] == part(whole, name)).all()
+        assert (wide[[1, 3]] == empty).all()
+    unknown = Moments(whole.n, whole.mean, whole.m2)
+    assert Moments.beside([unknown, whole]).span is None
+    for made in (unknown.taken(np.array([1])), unknown.columns([1]), unknown.among(np.array([0, 1, 2]), 4)):
+        assert made.span is None
+
+
+def test_comoments_of_some_classes_stand_where_they_are_put():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
+    X[3, 1] = 9.0
+    whole = comoments(X, y, 3, None) - comoments(X[3:4], y[3:4], 3, None)
+    some, wide = whole.taken(np.array([2, 0])), whole.among(np.array([3, 0, 1]), 4)
+    for name in ("n", "mean", "c", "largest"):
+        mine = getattr(whole, name)
+        assert (getattr(some, name) == mine[[2, 0]]).all()
+        assert (getattr(wide, name)[[3, 0, 1]] == mine).all()
+        assert not getattr(wide, name)[2].any()
+        factor = 1.0 if name == "mean" else 0.25
+        assert (getattr(whole.scaled(0.25), name) == mine * factor).all()
+    assert (some.span.low == whole.span.low[[2, 0]]).all()
+    assert (wide.span.high[[3, 0, 1]] == whole.span.high).all()
+    assert wide.span.low[2].tolist() == [np.inf] * 2
+    assert whole.scaled(0.25).span is whole.span
+    assert whole.largest[0, 1] > whole.c[0, 1, 1]
+
+
+@given(st.integers(0, 10_000), st.sampled_from([None, "weights", "some"]))
+def test_comoments_are_sums_over_the_rows_of_a_class(seed, how):
+    rng = np.random.default_rng(seed)
+    n, d, K = int(rng.integers(1, 25)), int(rng.integers(1, 4)), 3
+    X, y = rng.normal(2, 3, (n, d)), rng.integers(0, K, n)
+    w = None if how is None else rng.random(n) * (1.0 if how == "weights" else rng.random(n) < 0.5)
+    found = comoments(X, y, K, w)
+    for c in range(K):
+        own = np.ones(n) if w is None else w
+        rows, share = X[(y == c) & (own > 0)], own[(y == c) & (own > 0)]
+        assert found.n[c] == pytest.approx(share.sum())
+        low, high = (rows.min(axis=0), rows.max(axis=0)) if len(rows) else (np.full(d, np.inf), np.full(d, -np.inf))
+        assert (found.span.low[c].tolist(), found.span.high[c].tolist()) == (low.tolist(), high.tolist())
+        mean = share @ rows / share.sum() if len(rows) else np.zeros(d)
+        np.testing.assert_allclose(found.mean[c], mean, atol=1e-12)
+        np.testing.assert_allclose(found.c[c], ((rows - mean) * share[:, None]).T @ (rows - mean), atol=1e-9)
+    assert found.span.weighted == (w is not None)
+
+
+def test_the_mean_of_large_numbers_keeps_its_digits():
+    X = 1e9 + np.array([[0.25], [0.5], [0.75], [1.5]]) * 2.0**-20
+    found = comoments(X, np.zeros(4, int), 1, np.array([1.0, 2.0, 3.0, 0.1]))
+    mean = sum(Fraction(w) * Fraction(x) for w, x in zip((1.0, 2.0, 3.0, 0.1), X[:, 0])) / Fraction(6.1)
+    assert abs(Fraction(found.mean.item()) - mean) <= Fraction(np.spacing(1e9))
+
+
+def test_all_classes_together_are_the_moments_of_all_rows():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(20, 2)), (np.arange(20) % 3).astype(np.uint8)
+    pooled = Moments.of(*naive.class_moments(X, y, 3)).pooled()
+    np.testing.assert_allclose(pooled.n, [[20, 20]])
+    np.testing.assert_allclose(pooled.mean[0], X.mean(axis=0))
+    np.testing.assert_allclose(pooled.m2[0], 20 * X.var(axis=0))
+    assert (pooled.span.low[0] == X.min(axis=0)).all()
+
+
+def test_a_variance_needs_more_rows_than_it_takes_away():
+    some = Moments(np.array([[0.0, 1.0, 2.0, 4.0]]), np.zeros((1, 4)), np.array([[0.0, 3.0, 3.0, 3.0]]))
+    assert some.variance().tolist() == [[0.0, 3.0, 1.5, 0.75]]
+    assert some.variance(1.0).tolist() == [[0.0, 0.0, 3.0, 1.0]]
+
+
+def test_columns_are_too_wide_where_the_variance_of_all_classes_has_no_float():
+    """Σ M2 + n (max μ − min μ)², of classes with rows alone."""
+    n = np.array([[1.0] * 6, [1.0, 1.0, 1.0, 1.0, 1.0, 0.0], [0.0] * 6])
+    mean = np.array([[-1e153, -1e154, 0.0, 0.0, 1e160, 1e160], [1e153, 1e154, 0.0, 0.0, 1e160, -1e160], [1e200] * 6])
+    m2 = np.array([[0.0, 0.0, 1e308, np.inf, 0.0, 0.0], [0.0, 0.0, 1e308, 0.0, 0.0, 0.0], [0.0] * 6])
+    assert Moments(n, mean, m2).too_wide().tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["moments", "comoments"])
+def test_parts_whose_squares_do_not_fit_are_refused_and_remember_the_greatest(kind):
+    def made(values: list[float]) -> Moments | CoMoments:
+        x, y = np.array(values)[:, None], np.zeros(len(values), int)
+        return comoments(x, y, 1, None) if kind == "comoments" else of(x[:, 0], y).taken(np.array([0]))
+
+    with pytest.raises(BadValue, match="squares of X are too large"):
+        made([1e160]) + made([-1e160])
+    both = made([0.0, 4.0]) + made([10.0])
+    assert both.largest.item() == pytest.approx(50.667, abs=1e-3)
+    left = both - made([10.0])
+    assert left.largest.item() == both.largest.item()  # once there, it has left its rounding
+    assert (left + made([1.0])).largest.item() == both.largest.item()
+    assert (left - left).largest.item() == 0.0
+    assert (both.n.item(), left.n.item(), left.mean.item()) == (3.0, 2.0, pytest.approx(2.0))
+
+
+def test_moments_are_equal_to_moments_of_the_same_numbers_only():
+    a, b = of(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 1])), of(np.array([1.0, 2.0, 5.0]), np.array([0, 1, 1]))
+    assert a == Moments(a.n, a.mean, a.m2)
+    assert (a == 3) is False
+    for name in ("n", "mean", "m2"):
+        assert a != replace(a, **{name: getattr(b, name) + 1.0})
+    x, y = np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 1])
+    one = comoments(x, y, 2, None)
+    assert one == CoMoments(one.n, one.mean, one.c)
+    assert (one == 3) is False
+    for name in ("n", "mean", "c"):
+        assert one != replace(one, **{name: getattr(one, name) + 1.0})
+
+
+@pytest.mark.parametrize("shift", [1 - 1e-9, 1 + 1e-9])
+def test_what_is_known_too_little_is_lost(shift):
+    """An error above ENOUGH of M2, or of a flat class above NOTHING of its column; a mean off by PLACED of its spread."""
+    lost = shift > 1
+    n, column, zero = np.array([[2.0], [6.0]]), np.array([8.0]), np.zeros((2, 1))
+    m2 = np.array([[3.0], [5.0]])
+    one = np.array([[1.0], [0.0]])  # only the first class is off
+    assert is_lost(n, m2, column, one * ENOUGH * 3.0 * shift, zero).tolist() == [[lost], [False]]
+    flat = np.array([[0.0], [8.0]])
+    assert is_lost(n, flat, column, one * NOTHING * 8.0 * shift, zero).tolist() == [[lost], [False]]
+    off = PLACED * np.sqrt(3.0 / 2.0)
+    assert is_lost(n, m2, column, zero, one * off * shift).tolist() == [[lost], [False]]
+    off = PLACED * np.sqrt(FLAT * 0.25 * 8.0 / 2.0)  # the class has a quarter of the rows
+    assert is_lost(n, flat, column, zero, one * off * shift).tolist() == [[lost], [False]]
+    alone = np.array([[2.0], [0.0]])
+    assert is_lost(alone, m2 * one, column, zero, one * 1e9).tolist() == [[False], [False]]  # wherever it lies
+    assert is_lost(zero, zero, np.zeros(1), zero, zero).tolist() == [[False], [False]]
+
+
+def test_the_error_of_a_mean_is_that_of_the_means_it_is_made_of():
+    n, gone = np.array([[4.0, 0.0]]), np.array([[2.0, 2.0]])
+    whole, less = (Moments(gone, np.array([[m, m]]), np.zeros((1, 2))) for m in (-8.0, 16.0))
+    assert mean_error(whole, less, n).tolist() == [[2.0**-51 * (8.0 * 1.5 + 16.0 * 0.5), 2.0**-51 * 8.0]]
+    together = [CoMoments(m.n[:, 0], m.mean, np.zeros((1, 2, 2))) for m in (whole, less)]
+    assert mean_error(*together, n).tolist() == mean_error(whole, less, n).tolist()
+
+
+def test_the_error_of_m2_is_that_of_the_greatest_and_of_the_mean():
+    whole, less = (Moments(np.ones((1, 1)), np.array([[m]]), np.zeros((1, 1))) for m in (3.0, -5.0))
+    found = known_error(whole, less, np.array([[4.0]]), np.array([[9.0]])).item()
+    assert found == pytest.approx(KNOWN * (9.0 + 5.0 * 6.0))
+    assert known_error(less, whole, np.array([[4.0]]), np.array([[0.0]])).item() == 4.0 * LEAST
+    assert known_error(whole, less, np.array([[4.0]]), np.array([[1e308]])).item() > 0  # nothing overflows aloud
+
+
+def test_doubt_is_the_error_that_forgetting_left_as_a_share():
+    X, y = np.array([[0.0, 1.0], [4.0, 5.0], [9.0, 2.0], [1.0, 1.0]]), np.array([0, 0, 0, 1])
+    whole = comoments(X, y, 3, None)
+    assert whole.doubt.tolist() == [0.0, 0.0, 0.0]
+    left = whole - comoments(X[2:3], y[2:3], 3, None)
+    error = known_error(left, left, left.n[:, None], left.largest)[0] * (left.largest > np.diagonal(left.c[0]))[0]
+    assert left.doubt.tolist() == [pytest.approx((error / np.diagonal(left.c[0])).max()), 0.0, 0.0]
+    assert left.doubt[0] > 0
+
+
+def test_what_is_impossible_or_lost_has_a_place():
+    no = np.zeros((2, 3), bool)
+    refuse_impossible(no)
+    refuse_lost(no)
+    some = no.copy()
+    some[1, 2] = True
+    with pytest.raises(NotLearned, match="a variance would become impossible"):
+        refuse_impossible(some)
+    with pytest.raises(StatisticsError, match="attribute 2 of class 1"):
+        refuse_lost(some)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_a_covariance_has_no_direction_of_negative_variance(d):
+    """Its least eigenvalue, as of correlations, may be below zero by ten times the error for each column."""
+    rng = np.random.default_rng(d)
+    scale = 10.0 ** rng.integers(-3, 4, d)
+    rows = rng.normal(size=(9, d))
+    true = rows.T @ rows
+    true = true / np.sqrt(np.outer(np.diag(true), np.diag(true)))
+    found = [c * np.outer(scale, scale) for c in (true, np.full((d, d), 1.0))]
+    assert is_covariance(np.array(found), np.array([scale**2] * 2), 1e-7).tolist() == [True, True]
+    if d > 1:
+        for r, good in ((1.0 + 9e-7, True), (1.0 + 3e-6 * d, False)):
+            c = np.eye(d)
+            c[0, 1] = c[1, 0] = r
+            assert is_covariance((c * np.outer(scale, scale))[None], scale[None] ** 2, 1e-7).tolist() == [good]
