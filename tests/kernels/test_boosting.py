@@ -25,7 +25,10 @@ def tables(draw, most_rows=60, values=(1, 2, 3)):
         sizes = (300, *sizes[1:])
     cells = np.stack([rng.integers(0, s, n) for s in sizes]).astype(np.uint8 if max(sizes) < 256 else np.uint16)
     named = tuple(bool(x) and V == 1 for x in rng.integers(0, 2, d))  # which class orders named values is drawn
-    return Codes(cells, sizes, named), rng.uniform(-1, 1, (n, V)), rng.uniform(0.01, 0.25, (n, V))
+    g = rng.uniform(-1, 1, (n, V))
+    if draw(st.booleans()):  # a column that tells: named values are worth what is charged for them
+        g = np.clip(0.2 * g + rng.uniform(-1, 1, (sizes[0], V))[cells[0]], -1, 1)
+    return Codes(cells, sizes, named), g, rng.uniform(0.01, 0.25, (n, V))
 
 
 def same(tree, gains, node, codes, at=0):

@@ -146,10 +146,10 @@ def test_the_best_network_is_the_reference(seed, ess, price):
     below = [int(rng.integers(2)) if price == 0 else 0 for _ in sizes]
     forbidden = [int(rng.integers(1 << d)) for _ in sizes]
     required = [int(rng.integers(1 << d)) & ~(f | 1 << v) if rng.random() < 0.2 else 0 for v, f in enumerate(forbidden)]
-    arguments = (codes, sizes, weights, cells, below, ess, price, 2, 1e-9, required, forbidden)
-    expected = reference.best_network(*arguments)
+    table, rules = (codes, sizes, weights, cells, below, ess, price, 2), (required, forbidden)
+    expected = reference.best_network(*table, *rules)
     for n_jobs in (1, 2):
-        assert families.best_network(*arguments, n_jobs)[1] == pytest.approx(expected[1], rel=1e-10, abs=1e-9)
+        assert families.best_network(*table, 1e-9, *rules, n_jobs)[1] == pytest.approx(expected[1], rel=1e-10, abs=1e-9)
 
 
 def test_threads_change_no_bit():

@@ -429,3 +429,22 @@ def test_a_square_and_sparse_rows_fit():
     rows.indices[0] = 7
     with pytest.raises(ValueError, match="outside X"):
         gram.between(rows, np.ones((3, 3)), np.arange(3))
+
+
+@pytest.mark.parametrize("block", [margin.smo_block, reference.smo_block], ids=["native", "reference"])
+def test_a_pair_is_chosen_by_the_square_of_its_fall_over_its_bend(block):
+    """fall 2 and 3, bend 2 and 5: 4/2 is more than 9/5, though 8/2 is less than 27/5."""
+    K, beta, v = np.diag([1.0, 1.0, 4.0]), np.zeros(3), np.array([3.0, 1.0, 0.0])
+    assert block(K, np.full(3, -10.0), np.full(3, 10.0), beta, v, 1e-3, 1) == (1, pytest.approx(2.0))
+    assert beta.tolist() == [1.0, -1.0, 0.0]
+    assert v.tolist() == [2.0, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("block", [margin.smo_block, reference.smo_block], ids=["native", "reference"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_step_to_a_bound_ends_exactly_there(block, first):
+    """−0.1 + (0.3 + 0.1) is more than 0.3, and 0.3 − (0.3 + 0.1) less than −0.1."""
+    low, high = np.array([-9.0, -9.0 if first else -0.1]), np.array([0.3 if first else 9.0, 9.0])
+    beta, v = np.array([-0.1, 0.3]), np.array([10.0, -10.0])
+    block(np.eye(2), low, high, beta, v, 1e-3, 1)
+    assert (beta[0] if first else beta[1]) == (0.3 if first else -0.1)

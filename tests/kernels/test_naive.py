@@ -448,8 +448,9 @@ def test_log_joint_gaussian(case: Any, matrix: bool) -> None:
     assert_array_equal(got, naive.log_joint_gaussian(X, mean, variance, start, n_jobs=3))
     assert_array_equal(naive.log_joint_gaussian(X[:1], mean, variance, start[:1] if matrix else start), got[:1])
     answer, row = naive.posterior_gaussian(X, mean, variance, start)
-    assert row == -1
-    assert_allclose(answer, reference.posterior(got)[0], rtol=1e-12, atol=1e-300)
+    wanted, first = reference.posterior(got)
+    assert row == first == -1
+    assert_allclose(answer, wanted, rtol=1e-12, atol=1e-300)
 
 
 def test_gaussian_refuses_variance_zero() -> None:
@@ -481,8 +482,8 @@ def test_count_sparse(case: Any, weighted: bool, above: float | None) -> None:
     indptr, indices, data, d, y, k, rng = case
     weights = rng.random(len(y)) if weighted else None
     got, seen = naive.count_sparse(indptr, indices, data, d, y, k, weights, above)
-    expected, _ = reference.count_sparse(indptr, indices, data, d, y, k, weights, above)
-    assert seen == 0
+    expected, wanted = reference.count_sparse(indptr, indices, data, d, y, k, weights, above)
+    assert seen == wanted == 0
     assert_allclose(got, expected, rtol=1e-12)
     assert_array_equal(got, naive.count_sparse(indptr, indices, data, d, y, k, weights, above, n_jobs=3)[0])
 
@@ -498,8 +499,9 @@ def test_score_sparse(case: Any, matrix: bool, impossible: bool, above: float | 
     assert seen == 0
     assert_allclose(got, reference.log_joint_sparse(*args, above)[0], rtol=1e-12, atol=1e-11)
     for wanted in (False, True):
-        answer, row, _ = naive.score_sparse(*args, low, above, wanted)
-        expected, expected_row, _ = reference.score_sparse(*args, low, above, wanted)
+        answer, row, met = naive.score_sparse(*args, low, above, wanted)
+        expected, expected_row, expected_met = reference.score_sparse(*args, low, above, wanted)
+        assert met == expected_met == 0
         assert_allclose(answer, expected, rtol=1e-10, atol=1e-11)
         assert row == expected_row
     first = slice(0, int(indptr[1]))
@@ -576,6 +578,27 @@ def test_encode_integers(seed: int, dtype: Any) -> None:
         assert_array_equal(got[0], expected[0])
         assert_array_equal(got[1], expected[1])
         assert [a.dtype for a in got] == [a.dtype for a in expected]
+
+
+@pytest.mark.parametrize("distinct", [1, 2, 255, 256, 257, 300])
+@pytest.mark.parametrize("step", [1, 3])
+def test_codes_of_integers_are_as_narrow_as_their_number_allows(distinct: int, step: int) -> None:
+    y = np.arange(distinct)[::-1] * step - 7
+    for found, codes in (naive.encode_integers(y), reference.encode_integers(y)):
+        assert found.tolist() == sorted(y.tolist())
+        assert codes.tolist() == list(range(distinct))[::-1]
+        assert codes.dtype == (np.uint8 if distinct <= 256 else np.uint16)
+
+
+@pytest.mark.parametrize(
+    ("n", "span"), [(1, 1), (2, 287), (2, 288), (3, 303), (3, 304), (5000, 65_535), (5000, 65_536)]
+)
+def test_integers_too_far_apart_are_not_coded(n: int, span: int) -> None:
+    """They span less than 65536 and 256 + 16 n, or are left."""
+    y = np.full(n, 11)
+    y[-1] += span
+    fits = span < min(65_536, 256 + 16 * n)
+    assert (naive.encode_integers(y) is not None) == (reference.encode_integers(y) is not None) == fits
 
 
 @given(
@@ -666,4 +689,5 @@ def test_column_sums(seed: int, n: int, k: int) -> None:
     assert_allclose((high - wanted) + low, rest, rtol=0, atol=1e-18 * np.abs(table).sum(axis=0).max(initial=0) + 1e-300)
     for threads in (2, 3):
         assert_array_equal(naive.column_sums(table, threads), (high, low))
-    assert naive.column_sums(np.array([[1.0], [-np.inf]]))[0] == -np.inf
+    for sums in (naive.column_sums, reference.column_sums):
+        assert [v.tolist() for v in sums(np.array([[1.0], [-np.inf]]))] == [[-np.inf], [0.0]]

@@ -184,3 +184,51 @@ def test_gibbs_sweeps():
     np.testing.assert_allclose(means[0, 0], expected, rtol=1e-12)
     assert choice[0].tolist() == chain
     assert place[0].tolist() == cells
+
+
+def test_the_numbers_are_those_of_xoshiro():
+    """xoshiro256++ of Blackman and Vigna in words of 64 bits, seeded by splitmix64."""
+    with np.errstate(over="ignore"):
+        word = np.uint64
+
+        def turned(x, k):
+            return (x << word(k)) | (x >> word(64 - k))
+
+        for seed in (0, 1, 9, 2**63 + 5, 2**64 - 1):
+            at, s = word(seed), []
+            for _ in range(4):
+                at += word(0x9E3779B97F4A7C15)
+                z = (at ^ (at >> word(30))) * word(0xBF58476D1CE4E5B9)
+                z = (z ^ (z >> word(27))) * word(0x94D049BB133111EB)
+                s.append(z ^ (z >> word(31)))
+            random = reference.Xoshiro(seed)
+            for _ in range(50):
+                wanted = turned(s[0] + s[3], 23) + s[0]
+                low = s[1] << word(17)
+                s[2] ^= s[0]
+                s[3] ^= s[1]
+                s[1] ^= s[2]
+                s[0] ^= s[3]
+                s[2] ^= low
+                s[3] = turned(s[3], 45)
+                assert random.uniform() == int(wanted >> word(11)) / 2**53
+
+
+def test_what_is_picked_has_weight():
+    class Fixed(reference.Xoshiro):
+        def __init__(self, at: float) -> None:
+            self.at = at
+
+        def uniform(self) -> float:
+            return self.at
+
+    weights = [0.0, 2.0, 0.0, 1.0, 1.0, 0.0]
+    for at, wanted in (
+        (0.0, 1),
+        (0.49, 1),
+        (0.5, 3),
+        (0.74, 3),
+        (0.75, 4),
+        (1.0, 4),
+    ):  # the last though rounding is off
+        assert Fixed(at).pick(weights, 4.0) == wanted

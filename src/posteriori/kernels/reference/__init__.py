@@ -17,7 +17,6 @@ from .naive import (
     normalise,
     posterior,
     posterior_cells,
-    posterior_gaussian,
     score_sparse,
     share_out,
 )
@@ -45,7 +44,6 @@ __all__ = [
     "pair_tables",
     "posterior",
     "posterior_cells",
-    "posterior_gaussian",
     "score_sparse",
     "share_out",
     "sum_of_products",

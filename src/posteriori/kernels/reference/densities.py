@@ -83,7 +83,7 @@ def _bits(counts: Floats) -> Floats:
 
 def _xlog2(x: Floats) -> Floats:
     """x log2 x, with 0 log 0 = 0."""
-    product: Floats = x * np.log2(np.where(x > 0, x, 1.0))
+    product: Floats = x * np.log2(x, out=np.zeros_like(x), where=x > 0)
     return product
 
 
@@ -145,7 +145,7 @@ def normal_information(mean: Floats, variance: Floats, prior: Floats) -> Floats:
     steps, found = np.linspace(-8, 8, max(33, min(801, 8000 // len(mean)))), []
     for m, v in zip(mean.T, variance.T):
         grid = np.unique(m[:, None] + np.sqrt(v)[:, None] * steps)
-        even = 8 * (grid[-1] - grid[0]) / np.sqrt(v.min())
+        even = 8 * np.ptp(grid) / np.sqrt(v.min())
         if even < len(mean) * len(steps) / 2:
             grid = np.linspace(grid[0], grid[-1], int(even) + 2)
         log_p = -0.5 * (np.log(2 * np.pi * v) + (grid[:, None] - m) ** 2 / v)

@@ -88,7 +88,6 @@ def best_network(
     ess: float,
     price: float,
     most: int,
-    equal: float,
     required: Sequence[int],
     forbidden: Sequence[int],
 ) -> tuple[list[int], float]:
@@ -121,6 +120,5 @@ def best_network(
         for v in order:
             top = max((c for c in choices[v] if not c[1] & ~before), default=(-np.inf, 0), key=lambda c: c[0])
             total, parents[v], before = total + top[0], top[1], before | 1 << v
-        if total > best[0] + equal or best[0] == -np.inf:
-            best = total, parents
+        best = max(best, (total, parents), key=lambda found: found[0])
     return best[1], best[0]

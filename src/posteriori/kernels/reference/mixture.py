@@ -52,12 +52,12 @@ def mixture_sums(
     if shares is None:
         joint = mixture_log_joint(X, unit, means, factors, log_weights)
         top = joint.max(axis=1)
-        top = np.where(np.isfinite(top), top, 0.0)
+        top = np.maximum(top, -np.finfo(np.float64).max)
         shares = np.exp(joint - top[:, None])
         mass = shares.sum(axis=1)
         with np.errstate(divide="ignore"):
             total = float((w * (top + np.log(mass)))[w > 0].sum())
-        shares = shares / np.where(mass > 0, mass, 1.0)[:, None]
+        shares = shares / np.maximum(mass, 1.0)[:, None]  # that of the likeliest is 1, unless all are 0
     r = shares * w[:, None]
     z = X.astype(np.float64) * unit
     first, second = np.empty_like(means), np.empty_like(factors)

@@ -63,12 +63,12 @@ def log_joint_cells(columns: Sequence[Array] | Array, log_theta: Floats, offsets
 def normalise(log_joint: Floats) -> tuple[Floats, Floats]:
     """(posterior, log evidence) of each row; a row of −inf alone has posterior 0 and evidence −inf."""
     top = log_joint.max(axis=1, initial=-np.inf)
-    safe = np.where(np.isfinite(top), top, 0.0)
+    safe = np.maximum(top, -np.finfo(np.float64).max)
     scaled = np.exp(log_joint - safe[:, None])
     total = scaled.sum(axis=1)
     with np.errstate(divide="ignore"):
         evidence = safe + np.log(total)
-    return scaled / np.where(total > 0, total, 1.0)[:, None], evidence
+    return scaled / np.maximum(total, 1.0)[:, None], evidence  # that of the likeliest is 1, unless all are 0
 
 
 def share_out(
@@ -127,11 +127,6 @@ def log_joint_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats) 
         term = -0.5 * (np.log(2 * np.pi * variance[c]) + (X - mean[c]) ** 2 / variance[c])
         out[:, c] += np.where(seen, term, 0.0).sum(axis=1)
     return out
-
-
-def posterior_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats) -> tuple[Floats, int]:
-    """The posterior of log_joint_gaussian."""
-    return posterior(log_joint_gaussian(X, mean, variance, start))
 
 
 def _values(indices: Array, data: Array | None, above: float | None) -> tuple[Floats, int]:

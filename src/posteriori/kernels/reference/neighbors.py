@@ -28,9 +28,9 @@ def distances(X: Floats, Q: Floats, metric: str = "euclidean", p: float = 2.0) -
         total: Floats = gap.sum(axis=2)
         return total
     power = 2.0 if metric == "euclidean" else p
-    safe = np.where(top > 0, top, 1.0)
     with np.errstate(invalid="ignore", under="ignore", over="ignore"):
-        norm = top * ((gap / safe[:, :, None]) ** power).sum(axis=2) ** (1 / power)
+        share = np.divide(gap, top[:, :, None], out=np.zeros_like(gap), where=top[:, :, None] > 0)
+        norm = top * (share**power).sum(axis=2) ** (1 / power)
     whole: Floats = np.where(np.isinf(top), top, norm)
     return whole
 

@@ -24,7 +24,7 @@ def elimination_order(adjacency: Sequence[Sequence[int]], sizes: Sequence[int]) 
 
         def score(v: int, near: list[set[int]] = near, by_fill: bool = by_fill) -> tuple[float, float, int]:
             fill = sum(b not in near[a] for a, b in combinations(near[v], 2))
-            weight = round(log2(sizes[v]) + sum(log2(sizes[u]) for u in near[v]), 9)  # rounded: ties are ties
+            weight = log2(sizes[v]) + sum(log2(sizes[u]) for u in near[v])
             return (fill, weight, v) if by_fill else (weight if fill else -1.0, weight, v)
 
         while left:
@@ -62,7 +62,7 @@ def combine_factors(
         small = (np.max if maximise else np.logaddexp.reduce)(product, axis=rest) if rest else product
     small = np.asarray(small).ravel()
     top = float(small.max())
-    return small - (top if np.isfinite(top) else 0.0), top
+    return (small - top if np.isfinite(top) else small), top
 
 
 def sum_out(

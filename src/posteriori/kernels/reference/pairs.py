@@ -155,13 +155,13 @@ def ladder_losses(
                 known = next(
                     (i for i, j in enumerate(family) if x[i] >= sizes[j]), len(family)
                 )  # the first is the child
-                for k in range(most + 1 if known else 0):
+                for k in range(len(joint) if known else 0):
                     rung = min(k, known - 1)
                     context = 0
                     for i in range(1, rung + 1):
                         context = context * sizes[family[i]] + x[i]
                     joint[k] += log_theta[begins[rung] + context * sizes[family[0]] + x[0]]
-            for k in range(most + 1) if every or t == len(ladders) else ():
+            for k in range(len(joint)) if every or t == len(ladders) else ():
                 evidence = np.logaddexp.reduce(joint[k])
                 log_p = joint[k, own] - evidence if joint[k, own] > -np.inf else -np.inf
                 wrong = joint[k].argmax() != own or evidence == -np.inf
