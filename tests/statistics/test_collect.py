@@ -15,7 +15,9 @@ from posteriori.statistics.collect import (
     EXACT,
     collect,
     collect_coded,
+    collect_codes,
     count_coded,
+    refuse_no_bits,
     with_values_of,
     with_values_of_codes,
 )
@@ -145,6 +147,15 @@ def test_bits_that_are_none_have_a_place(cells, said):
         collect(open_frame(table), schema({"x0": "binary"}, (0,)), ("cells",), np.zeros(3, np.uint8))
 
 
+def test_a_stored_zero_is_a_bit():
+    table = sparse.csr_array(([0.0, 1.0, 3.0, 5.0], ([0, 1, 2, 2], [0, 1, 0, 1])), shape=(3, 2))
+    with pytest.raises(BadValue, match=r"row 2, column 'x0': a binary cell is 0 or 1\. Got 3\.0 instead"):
+        refuse_no_bits(table, ["x0", "x1"])
+    table.data[2:] = 0.0, 1.0
+    refuse_no_bits(table, ["x0", "x1"])
+    refuse_no_bits(table.astype(bool), ["x0", "x1"])
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("bad", [-1.0, np.inf, -0.5])
 def test_counts_that_are_none_have_a_place(form, bad):
@@ -260,3 +271,19 @@ def test_a_sample_does_not_depend_on_the_rows_hashed_at_once(monkeypatch, weight
     assert whole.sample is not None
     assert whole == parts
     assert whole.sample == parts.sample
+
+
+@given(seeds)
+def test_shares_of_coded_rows_are_summed_by_class(seed):
+    X, y = rows(seed)
+    X = {"word": X["word"], "more": np.random.default_rng(seed).choice(["p", "q"], len(y))}
+    w = np.random.default_rng(seed).dirichlet(np.ones(3), len(y))
+    names = schema({"word": "categorical", "more": "categorical"})
+    table, found = collect_codes(local_codes(open_frame(X), (), 1), names, y, w, 1)
+    assert found.rows == pytest.approx(w.sum(axis=0))  # of rows whose first cell is missing too
+    for scope, name in enumerate(X):
+        for value, got in zip(found.schema[name].values, found.cells.scope(scope), strict=True):
+            assert got == pytest.approx(w[X[name] == value].sum(axis=0))
+    assert found.roles == ("cells", "cells")
+    assert table.n_missing == sum(v is None for v in X["word"])
+    assert (found.moments.n.shape, found.words.table.shape, found.histograms) == ((3, 0), (0, 3), ())

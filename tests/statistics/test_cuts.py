@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -22,10 +23,14 @@ from posteriori.statistics.cuts import (
     local_codes,
     mdl_cuts,
     quantile_cuts,
+    same_cuts,
+    translated,
     value_cuts,
     width_cuts,
+    with_bins,
 )
 from posteriori.statistics.histogram import Histogram
+from posteriori.table.encode import Coded
 from posteriori.table.frame import open_frame
 from posteriori.table.schema import Column, Schema
 
@@ -263,3 +268,111 @@ def test_codes_count_the_cuts_that_a_number_reaches(n_cuts, shape):
     found = bin_codes(x.reshape(shape), cuts)
     assert (found == expected.reshape(shape)).all()
     assert found.dtype.kind == "u"
+
+
+def test_codes_that_agree_with_the_schema_are_the_codes_themselves():
+    """Where both begin alike; one of more values, if no cell is missing, whose code is the number of values."""
+    codes = [np.array([0, 1, 1], np.uint8)]
+
+    def found(known: tuple[str, ...], missing: int) -> CodedTable:
+        return translated(Coded((["a", "b"],), codes, missing), Schema((Column("x", "categorical", known),)))
+
+    for known, missing in ((("a", "b"), 0), (("a", "b"), 1), (("a", "b", "c"), 0)):
+        table = found(known, missing)
+        assert table.column(0) is codes[0]
+        assert (table.sizes, table.n_missing, table.n_unseen) == ((len(known),), missing, 0)
+    for known, missing, wanted, unseen in (
+        (("a", "b", "c"), 1, [0, 1, 1], 0), (("b", "a"), 0, [1, 0, 0], 0), (("a",), 0, [0, 1, 1], 2), ((), 0, [0] * 3, 3),
+    ):  # fmt: skip
+        table = found(known, missing)
+        assert table.column(0).tolist() == wanted
+        assert (table.n_missing, table.n_unseen) == (missing, unseen)
+    blank = translated(
+        Coded((["a", "b"],), [np.array([2, 0], np.uint8)], 1), Schema((Column("x", "categorical", ("b", "c", "a")),))
+    )
+    assert blank.column(0).tolist() == [3, 2]
+
+
+@pytest.mark.parametrize("form", ["matrix", "columns"])
+@pytest.mark.parametrize("rows", [slice(None), slice(1, 3), np.array([3, 0])])
+def test_cells_are_counted_on_through_the_columns(form, rows):
+    codes, sizes = np.array([[0, 1, 2], [1, 3, 0], [2, 0, 4], [0, 2, 1]], np.uint8), (2, 3, 4)
+    for there in (True, False):
+        X = np.minimum(codes, np.array(sizes) - 1) if there else codes
+        table = CodedTable(
+            np.asarray(X) if form == "matrix" else [X[:, j].copy() for j in range(3)], sizes, 0 if there else 3
+        )
+        wanted = np.where(np.array(sizes) > X, X + np.array([0, 2, 5]), -1)[rows]
+        assert table.cells(rows).tolist() == wanted.tolist()
+        assert table.n == 4
+        assert [c.tolist() for c in table.take(np.array([3, 1])).columns()] == X[[3, 1]].T.tolist()
+        assert table.take(np.array([1])).n_missing == table.n_missing
+    assert codes[0].tolist() == [0, 1, 2]  # nothing was written over
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(0, 30))
+def test_heavy_values_have_bins_of_their_own_and_the_rest_is_even(seed, bins, n):
+    """Values of 1/bins of all weight, or more, stand alone; the middles of the others' weights fall into equal parts."""
+    rng = np.random.default_rng(seed)
+    x, w = rng.integers(0, 12, n) / 2.0, rng.integers(1, 5, n) * 0.5
+    x[rng.random(n) < 0.1] = np.nan
+    x = np.where(rng.random(n) < 0.3, 0.0, x)
+    values = np.unique(x[~np.isnan(x)])
+    mass = [w[x == v].sum() for v in values]
+    heavy = [m * bins >= sum(mass) for m in mass]
+    room, light, below, place = max(1, bins - sum(heavy)), 0.0, 0.0, []
+    light = sum(m for m, h in zip(mass, heavy) if not h)
+    for m, h in zip(mass, heavy):
+        own = 0.0 if h else m
+        place.append(0 if not light else min(math.floor((below + own / 2) * (room / light)), room - 1))
+        below += own
+    wanted = [
+        (a + b) / 2
+        for k, (a, b) in enumerate(itertools.pairwise(values.tolist()))
+        if len(values) <= bins or heavy[k] or heavy[k + 1] or place[k] != place[k + 1]
+    ]
+    assert greedy_cuts(x, w, bins).tolist() == wanted
+    assert greedy_cuts(x, None, bins).tolist() == greedy_cuts(x, np.ones(n), bins).tolist()
+
+
+def test_bins_are_declared_where_columns_are_cut():
+    plain = Schema((Column("a", "numeric"), Column("b", "categorical", ("u",)), Column("c", "count")))
+    assert with_bins(plain, (None, None, None)) is plain
+    cut = with_bins(plain, (np.array([1.0, 2.0]), None, np.empty(0)))
+    assert [c.values for c in cut.columns] == [(0, 1, 2), ("u",), (0,)]
+    assert [c.declared for c in cut.columns] == [{0, 1, 2}, frozenset(), {0}]
+    assert [c.kind for c in cut.columns] == ["numeric", "categorical", "count"]
+
+
+def test_local_codes_of_some_columns_stand_in_their_order():
+    frame = open_frame({"a": [1.0, np.nan, 3.0], "b": ["u", "v", None], "c": [5, 6, 7]})
+    cuts = (np.array([2.0]), None, np.array([5.5, 6.5]))
+    for where in (None, [2, 1], [1], [0, 2]):
+        found = local_codes(frame, cuts, 1, where)
+        told = {0: (range(2), [0, 2, 1]), 1: (["u", "v"], [0, 1, 2]), 2: (range(3), [0, 1, 2])}
+        for k, j in enumerate(range(3) if where is None else where):
+            assert list(found.values[k]) == list(told[j][0])
+            assert found.column(k).tolist() == told[j][1]
+        assert found.n_missing == sum(j in (0, 1) for j in (range(3) if where is None else where))
+
+
+def test_cuts_are_the_same_where_every_column_is_cut_alike():
+    one, other = np.array([1.0]), np.array([1.0, 2.0])
+    assert same_cuts((), ())
+    assert same_cuts((one, None), (one.copy(), None))
+    for a, b in (((one,), (other,)), ((one,), (None,)), ((None,), (one,)), ((one,), ()), ((one, None), (one, other))):
+        assert not same_cuts(a, b)
+
+
+def test_numbers_of_the_outer_bins_are_as_wide_as_the_others():
+    class Half:
+        def random(self, n: int) -> np.ndarray:
+            return np.full(n, 0.5)
+
+    assert from_bins(np.array([0, 1, 2, 3]), np.array([1.0, 2.0, 5.0]), Half()).tolist() == [0.0, 1.5, 3.5, 6.0]
+    assert from_bins(np.array([0, 1]), np.array([-4.0]), Half()).tolist() == [-6.0, -2.0]
+    assert from_bins(np.array([0, 1]), np.array([0.5]), Half()).tolist() == [0.0, 1.0]
+
+
+def test_a_value_that_weighs_next_to_nothing_has_no_bin_beyond_the_last():
+    assert greedy_cuts(np.arange(10.0), np.array([1.0] * 9 + [1e-30]), 5).max() < 8

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from posteriori.errors import NotLearned, StatisticsError
 from posteriori.statistics import histogram
-from posteriori.statistics.histogram import Histogram
+from posteriori.statistics.histogram import FEWEST, LIMIT, NUMBERS, SHARED, Histogram, limit
 
 some_floats = st.floats(allow_infinity=False, allow_nan=True, width=64)
 
@@ -134,3 +136,84 @@ def test_no_value_stays_that_nobody_has(case, factor, kept):
     for found in (h.scaled(factor), h.scaled(1e-10).scaled(factor), h.classes(kept)):
         assert found.table.any(axis=1).all()
         assert len(found.values) == len(found.table)
+
+
+@pytest.mark.parametrize(
+    ("classes", "columns", "cells"),
+    [(1, 0, LIMIT), (900, 0, LIMIT), (1, 1, SHARED), (2, 64, SHARED), (2, 65, NUMBERS // 130), (0, 200, NUMBERS // 200),
+     (3, 400, NUMBERS // 1200), (2, 1024, FEWEST), (2, 1025, FEWEST), (2, 1023, NUMBERS // 2046)],
+)  # fmt: skip
+def test_columns_and_classes_share_the_memory(classes, columns, cells):
+    assert limit(classes, columns) == cells
+
+
+@given(columns(), st.booleans())
+def test_moments_of_a_histogram_are_those_of_its_rows(case, weighted):
+    x, y = case
+    x, y = np.round(np.clip(x, -1e3, 1e3), 1), np.minimum(y, 1)  # the last class has no row
+    w = np.random.default_rng(len(x)).random(len(x)) + 0.1 if weighted else None
+    there = ~np.isnan(x)
+    n, mean, m2, low, high = Histogram.of(x, y, 3, w).moments()
+    for part in (n, mean, m2, low, high):
+        assert part.shape == (3, 1)
+    for c in range(3):
+        mine, own = x[there & (y == c)], (np.ones(len(x)) if w is None else w)[there & (y == c)]
+        assert n[c, 0] == pytest.approx(own.sum())
+        assert (low[c, 0], high[c, 0]) == (mine.min(initial=np.inf), mine.max(initial=-np.inf))
+        centre = np.average(mine, weights=own) if len(mine) else 0.0
+        assert mean[c, 0] == pytest.approx(centre, abs=1e-9)
+        assert m2[c, 0] == pytest.approx((own * (mine - centre) ** 2).sum(), rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000), st.integers(2, 9), st.integers(2, 9))
+def test_cells_that_are_coarse_hold_the_rows_between_their_ends(seed, few, fewer):
+    """At the least level that is coarse enough, wherever the rows came from, and no row is lost or leaves its cell."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=40) * 10.0 ** rng.integers(-3, 4, 40), rng.integers(0, 2, 40).astype(np.uint8)
+    fine = Histogram.of(x, y, 2)
+    coarse = fine.coarser(few)
+    assert len(coarse.values) <= few
+    assert fine.coarser(40) is fine
+    assert coarse.coarser(fewer).coarser(few) == fine.coarser(min(few, fewer))
+    cell = np.searchsorted(coarse.values, x, side="right") - 1
+    assert [[int(((cell == k) & (y == c)).sum()) for c in (0, 1)] for k in range(len(coarse.values))] == (
+        coarse.table.tolist()
+    )
+    keys = np.sort(x.view(np.uint64) ^ np.where(x < 0, ~np.uint64(0), np.uint64(1 << 63)))
+    assert len(np.unique(keys >> np.uint64(coarse.level))) <= few
+    if coarse.level:
+        assert len(np.unique(keys >> np.uint64(coarse.level - 1))) > few
+        top = np.append(coarse.values[1:], np.inf)
+        assert ((coarse.values <= coarse.centres) & (coarse.centres < top)).all()
+        ends = [x[cell == k] for k in range(len(coarse.values))]
+        width = [np.ptp(own) for own in ends]
+        assert all(abs(c - own).max() >= w / 2 for c, own, w in zip(coarse.centres, ends, width))
+        with pytest.raises(NotLearned, match="coarser than the one"):
+            fine - coarse
+    assert (coarse - fine).table.tolist() == []
+    assert (coarse - fine).level == 0
+    left = coarse - Histogram.of(x[:9], y[:9], 2)
+    stay = np.isin(coarse.values, coarse.values[cell[9:]])
+    assert left.values.tolist() == coarse.values[stay].tolist()
+    assert left.table.sum(axis=0).tolist() == np.bincount(y[9:], minlength=2).tolist()
+    assert left.level == coarse.level
+
+
+def test_a_column_of_a_table_stays_one():
+    alone, beside = Histogram.of([1.0, 2.0], [0, 1], 2), replace(Histogram.of([2.0], [1], 2), columns=7)
+    for both in (alone + beside, beside + alone, (alone + beside) - beside, beside.scaled(0.5), beside.classes([1])):
+        assert both.columns == 7
+    assert (alone + alone).columns == 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_of_no_rows_are_whole_or_weights(weighted):
+    nothing = Histogram.zero(3, weighted)
+    assert (nothing.values.shape, nothing.table.shape, nothing.table.dtype.kind) == (
+        (0,),
+        (0, 3),
+        "f" if weighted else "i",
+    )
+    assert nothing.centres.tolist() == []
+    assert nothing.moments()[3].tolist() == [[np.inf]] * 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,6 +118,7 @@ def test_all_pairs_and_triples(case) -> None:
         found = collect(table, y, K, weights, 1, None)
         scopes = list(itertools.combinations(range(len(table.sizes)), size))
         assert [found.columns(s) for s in range(len(found.scopes))] == scopes
+        assert found.counts.table.dtype.kind == ("i" if weights is None else "f")
         for s, scope in enumerate(scopes):
             assert (found.table(s, table.sizes) == by_hand(table, scope, y, K, weights)).all()
         for a, b in itertools.permutations(range(len(table.sizes)), 2) if size == 2 else ():
@@ -218,7 +220,10 @@ def test_triples_are_refused_at_the_bytes_that_they_take(sizes, n_classes):
         refuse_triples(sizes, 10, n_classes, whole - 1)
 
 
-@pytest.mark.parametrize("sizes", [(255, 257), (256, 256), (257, 256), (300, 300), (65_535, 65_537), (65_537, 65_537)])
+@pytest.mark.parametrize(
+    "sizes",
+    [(1, 65_536), (1, 1 << 32), (255, 257), (256, 256), (257, 256), (300, 300), (65_535, 65_537), (65_537, 65_537)],
+)
 def test_the_code_of_a_family_is_wide_enough_for_all_its_cells(sizes):
     last = [np.array([0, size - 1], dtype=np.uint32) for size in sizes]
     found = family_codes(CodedTable(last, sizes), (0, 1))
@@ -232,3 +237,50 @@ def test_families_are_refused_at_the_bytes_that_they_take():
     collect_families(table, families, y, 2, None, None, room)
     with pytest.raises(MemoryBudgetError, match="counts of 2 families"):
         collect_families(table, families, y, 2, None, None, room - 1)
+
+
+@pytest.mark.parametrize("sizes", [(41, 40, 40), (3, 50, 40, 60), (70, 2, 60, 50, 40)])
+def test_wide_triples_are_refused_at_the_bytes_of_their_rows(sizes):
+    cells = [math.prod(some) for some in itertools.combinations(sizes, 3)]
+    n, K = 1000, 3
+    narrow, wide = sum(c for c in cells if c <= joint.WIDE), [min(c, n) for c in cells if c > joint.WIDE]
+    whole = 8 * (K * narrow + 2 * (K + 2) * sum(wide))
+    if not wide:  # all triples, and those that begin with one column beside them
+        whole = 8 * K * 2 * narrow
+    refuse_triples(sizes, n, K, whole)
+    with pytest.raises(MemoryBudgetError, match=f"triple counts of {len(sizes)} columns, {K} classes"):
+        refuse_triples(sizes, n, K, whole - 1)
+
+
+def test_triples_are_refused_before_they_are_counted():
+    table = CodedTable([np.zeros(3, np.uint8)] * 3, (2, 3, 4))
+    collect_triples(table, np.zeros(3, np.uint8), 2, None, 1, 8 * 2 * 2 * 24)
+    with pytest.raises(MemoryBudgetError, match="triple counts of 3 columns"):
+        collect_triples(table, np.zeros(3, np.uint8), 2, None, 1, 8 * 2 * 2 * 24 - 1)
+
+
+@given(tables(), wide)
+def test_some_scopes_are_those_of_all(case, wide) -> None:
+    table, y, K, weights = case
+    scopes = scopes_of(len(table.sizes))
+    whole = count_joint(table, scopes, y, K, weights, 1)
+    assert whole.take(scopes[1:3], table.sizes) == count_joint(table, scopes[1:3], y, K, weights, 1)
+    assert (whole == 3) is False
+    some = count_joint(table, scopes, y, K, weights, 1, wide)
+    assert (some == whole) == (some.cells is None)
+    for name in ("scopes", "full"):
+        assert replace(whole, **{name: getattr(whole, name) + 1}) != whole
+    assert whole.scaled(2.0) != whole or not whole.counts.table.any()
+
+
+@given(tables())
+def test_shares_are_counted_in_every_class(case) -> None:
+    table, y, K, _ = case
+    shares = np.random.default_rng(len(y)).dirichlet(np.ones(K), len(y))
+    scopes = scopes_of(len(table.sizes))
+    each = [count_joint(table, scopes, np.full_like(y, 0), 1, shares[:, k].copy(), 1) for k in range(K)]
+    for limit in (None, 0, 3):
+        found = count_joint(table, scopes, y, K, shares, 1, limit)
+        for s in range(len(scopes)):
+            want = np.concatenate([one.table(s, table.sizes) for one in each], axis=-1)
+            np.testing.assert_allclose(found.table(s, table.sizes), want, atol=1e-12)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.errors import BadValue, NotLearned, StatisticsError
 from posteriori.kernels import naive
-from posteriori.statistics import CoMoments, Moments
+from posteriori.statistics import CoMoments, Moments, Span
 from posteriori.statistics.moments import (
     ENOUGH,
     FLAT,
@@ -176,12 +176,12 @@ def test_a_row_that_counts_twice_is_two_rows():
 
 
 def test_where_no_span_is_known_one_row_that_stays_has_no_spread():
-    n, m2 = np.array([[0.5, 1.0, 1.0, 2.0, 10.0]]), np.array([[9.0, 1e-9, 9.0, 9.0, 9.0]])
+    n, m2 = np.array([[0.5, 1.0, 1.0, 1.0, 2.0, 10.0]]), np.array([[9.0, 1e-9, 1e-6, 9.0, 9.0, 9.0]])
     zero = np.zeros_like(n)
     span, alone, never = left_in(None, None, n, zero, m2, zero, np.full_like(n, 1e-6))
     assert span is None
-    assert alone.tolist() == [[False, True, True, False, False]]
-    assert never.tolist() == [[False, False, True, False, False]]
+    assert alone.tolist() == [[False, True, True, True, False, False]]
+    assert never.tolist() == [[False, False, False, True, False, False]]
 
 
 def test_a_column_without_spread_takes_no_part_in_a_covariance():
@@ -320,19 +320,20 @@ def test_moments_are_equal_to_moments_of_the_same_numbers_only():
         assert one != replace(one, **{name: getattr(one, name) + 1.0})
 
 
+@pytest.mark.parametrize("size", [1.0, 0.1])
 @pytest.mark.parametrize("shift", [1 - 1e-9, 1 + 1e-9])
-def test_what_is_known_too_little_is_lost(shift):
+def test_what_is_known_too_little_is_lost(shift, size):
     """An error above ENOUGH of M2, or of a flat class above NOTHING of its column; a mean off by PLACED of its spread."""
     lost = shift > 1
-    n, column, zero = np.array([[2.0], [6.0]]), np.array([8.0]), np.zeros((2, 1))
+    n, column, zero = np.array([[2.0], [6.0]]) * size, np.array([8.0]), np.zeros((2, 1))
     m2 = np.array([[3.0], [5.0]])
     one = np.array([[1.0], [0.0]])  # only the first class is off
     assert is_lost(n, m2, column, one * ENOUGH * 3.0 * shift, zero).tolist() == [[lost], [False]]
     flat = np.array([[0.0], [8.0]])
     assert is_lost(n, flat, column, one * NOTHING * 8.0 * shift, zero).tolist() == [[lost], [False]]
-    off = PLACED * np.sqrt(3.0 / 2.0)
+    off = PLACED * np.sqrt(3.0 / (2.0 * size))
     assert is_lost(n, m2, column, zero, one * off * shift).tolist() == [[lost], [False]]
-    off = PLACED * np.sqrt(FLAT * 0.25 * 8.0 / 2.0)  # the class has a quarter of the rows
+    off = PLACED * np.sqrt(FLAT * 0.25 * 8.0 / (2.0 * size))  # the class has a quarter of the rows
     assert is_lost(n, flat, column, zero, one * off * shift).tolist() == [[lost], [False]]
     alone = np.array([[2.0], [0.0]])
     assert is_lost(alone, m2 * one, column, zero, one * 1e9).tolist() == [[False], [False]]  # wherever it lies
@@ -392,3 +393,26 @@ def test_a_covariance_has_no_direction_of_negative_variance(d):
             c = np.eye(d)
             c[0, 1] = c[1, 0] = r
             assert is_covariance((c * np.outer(scale, scale))[None], scale[None] ** 2, 1e-7).tolist() == [good]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_where_a_span_is_known_one_row_or_one_value_has_no_spread(weighted):
+    span = Span(np.array([[0.0, 0.0, 4.0]]), np.array([[8.0, 8.0, 4.0]]), weighted)
+    n, mean, zero = np.array([[1.0, 10.0, 10.0]]), np.full((1, 3), 4.0), np.zeros((1, 3))
+    left, alone, never = left_in(span, span, n, mean, zero, zero, zero)
+    assert alone.tolist() == [[not weighted, False, True]]  # of weights one row may be two halves
+    assert never.tolist() == [[False] * 3]
+    assert left.low.tolist() == span.low.tolist()
+    for a, b in ((span, None), (None, span)):
+        assert left_in(a, b, n, mean, zero, zero, zero)[0] is None
+
+
+def test_a_class_that_loses_no_row_keeps_its_spread_however_little_it_weighs():
+    X, y, w = np.array([[0.0], [4.0], [1.0], [3.0]]), np.array([0, 0, 1, 1]), np.array([0.25, 0.25, 1.0, 1.0])
+    gone = np.array([2])
+    whole = Moments.of(*naive.class_moments(X, y.astype(np.uint8), 2, w), True)
+    left = whole - Moments.of(*naive.class_moments(X[gone], y[gone].astype(np.uint8), 2, w[gone]), True)
+    assert left.m2.tolist() == [[2.0], [0.0]]
+    together = comoments(X, y, 2, w) - comoments(X[gone], y[gone], 2, w[gone])
+    assert together.c.tolist() == [[[2.0]], [[0.0]]]
+    assert together.n.tolist() == [0.5, 1.0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -141,3 +142,66 @@ def test_no_row_stays_that_nobody_has(case, factor, kept):
         assert found.table.any(axis=1).all()
         assert len(found.hashes) == len(found.cells) == len(found.table)
     assert held.classes(kept).table.sum() == np.isin(y, kept).sum()
+
+
+@pytest.mark.parametrize(
+    ("d", "rows"), [(0, 2000), (1, 2000), (524, 2000), (525, 1997), (2000, 524), (10_485, 100), (10_486, 100)]
+)
+def test_many_columns_have_fewer_rows(d, rows):
+    """2,000 rows, or 2^20 cells, and a hundred rows at least."""
+    assert sample.limit(d) == rows
+
+
+@given(st.integers(0, 10_000), st.integers(1, 12), st.sampled_from([None, "weights", "shares"]))
+def test_the_level_is_the_least_with_few_enough_rows(seed, most, how):
+    rng = np.random.default_rng(seed)
+    n = 60
+    x, y = rng.integers(0, 8, (n, 2)).astype(float), rng.integers(0, 3, n).astype(np.uint8)
+    w = np.zeros((n, 3))
+    w[np.arange(n), y] = 1.0 if how is None else rng.random(n) * (rng.random(n) < 0.7)
+    if how == "shares":
+        w = rng.dirichlet(np.ones(3), n) * (rng.random(n) < 0.7)[:, None]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample, "limit", lambda d: most)
+        found = made(x, y, {None: None, "weights": w.sum(axis=1), "shares": w}[how])
+    rows = w.sum(axis=1) > 0
+    hashes = sample.row_hashes(number_cells(x), NAMES)
+
+    def within(level: int) -> set[int]:
+        return {int(h) for h in hashes[rows] if int(h) < 2 ** (64 - level)}
+
+    assert set(found.hashes.tolist()) == within(found.level)
+    assert (np.diff(found.hashes.astype(float)) > 0).all()
+    assert len(found.hashes) <= most
+    assert found.level == 0 or len(within(found.level - 1)) > most
+    for h, cells, table in zip(found.hashes, found.cells, found.table):
+        np.testing.assert_allclose(table, w[hashes == h].sum(axis=0))
+        assert cells.tolist() == number_cells(x[hashes == h])[0].tolist()
+    assert found.table.dtype.kind == ("i" if how is None or not len(found.hashes) else "f")
+    if found.level:
+        part = made(x[:5], y[:5], {None: None, "weights": w[:5].sum(axis=1), "shares": w[:5]}[how])
+        left = found - part
+        gone = {int(h) for h in hashes[:5]}
+        assert left.level == found.level
+        assert {int(h) for h in hashes[5:][rows[5:]]} & within(found.level) == set(left.hashes.tolist()) or gone
+        with pytest.raises(NotLearned, match="coarser than the one"):
+            part - found
+
+
+def test_samples_that_differ_in_anything_differ():
+    one = made(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1]))
+    for name in ("hashes", "cells", "table"):
+        assert replace(one, **{name: getattr(one, name) + 1}) != one
+    assert replace(one, level=1) != one
+    assert one.columns([1, 0]) != one
+    assert one.columns([1, 0]).columns([1, 0]) == one
+    with pytest.raises(StatisticsError, match="do not add"):
+        one - Sample.zero(2, 2)
+
+
+def test_bits_are_mixed_as_splitmix_does():
+    """Steele, Lea and Flood's, in Python's own integers."""
+    for bits in (0, 1, 2**63, 0x123456789ABCDEF0, 2**64 - 1):
+        z = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        assert sample.mix(np.array([bits], np.uint64)).tolist() == [z ^ (z >> 31)]

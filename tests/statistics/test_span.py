@@ -13,6 +13,7 @@ import posteriori as po
 from posteriori.errors import NotLearned
 from posteriori.kernels import naive
 from posteriori.statistics import Moments, Span
+from posteriori.statistics.span import DIGITS, LEAST
 
 whole = st.lists(st.integers(-4, 4), min_size=1, max_size=7)
 
@@ -105,3 +106,49 @@ def test_a_matrix_that_is_no_covariance_is_refused() -> None:
     model = po.GaussianBayes(covariance="diag").fit(X, np.zeros(6))
     with pytest.raises(NotLearned, match="variance"):
         model.forget([[0.4, 2.6]], [0])  # each column could have had it, the line of both could not
+
+
+def one(low: float, high: float, weighted: bool = False) -> Span:
+    return Span(np.array([[low]]), np.array([[high]]), weighted)
+
+
+@pytest.mark.parametrize("weighted", list(itertools.product([False, True], repeat=2)))
+def test_a_span_is_weighted_if_any_part_is(weighted) -> None:
+    a, b = one(0.0, 9.0, weighted[0]), one(1.0, 5.0, weighted[1])
+    for found in (a + b, a.without(b, np.array([[2.0]])), Span.beside([a, b])):
+        assert found.weighted == any(weighted)
+        assert (found.low[0, 0], found.high[0, 0]) == (0.0, 9.0)
+    assert Span.beside([a, b]).low.tolist() == [[0.0, 1.0]]
+    assert Span.beside([a, b]).high.tolist() == [[9.0, 5.0]]
+    assert Span.beside([a, None]) is None
+    for found in (a.taken(np.array([0])), a.columns([0]), a.among(np.array([1]), 2)):
+        assert found.weighted == a.weighted
+
+
+@pytest.mark.parametrize(("less", "value"), [((-1.0, 4.0), -1), ((3.0, 12.0), 12), ((-3.0, 12.0), -3)])
+def test_what_lies_outside_is_named_with_its_place(less, value) -> None:
+    whole = Span(np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[8.0, 9.0], [7.0, 11.0]]))
+    low, high = whole.low.copy(), whole.high.copy()
+    low[1, 1], high[1, 1] = less
+    said = f"attribute 1 of class 1 was never {value}, it lay between 3 and 11; nothing was changed"
+    with pytest.raises(NotLearned, match=said):
+        whole.without(Span(low, high), np.ones((2, 2)))
+    left = whole.without(whole, np.array([[0.0, 1.0], [0.5, 0.0]]))  # its ends lie within
+    assert left.low.tolist() == [[np.inf, 1.0], [2.0, np.inf]]
+    assert left.high.tolist() == [[-np.inf, 9.0], [7.0, -np.inf]]
+
+
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_rounding_alone_makes_no_stranger(share) -> None:
+    """A mean may be off by DIGITS of the greatest number, more if rows have gone, and M2 by as much as that tells."""
+    span, n, gone, nothing = one(-5.0, -1.0), np.array([[2.0]]), np.array([[6.0]]), np.zeros((1, 1))
+    off = DIGITS * 5.0 * (1 + 6 / 2)
+    for mean in (-1.0 + share * off, -5.0 - share * off):
+        assert span.too_wide(n, np.array([[mean]]), np.array([[-1.0]]), gone, nothing).item() == (share > 1)
+    slack = 2 * 2.0 * (4.0 + off) * off
+    for error in (0.0, 3.0 * slack):
+        m2 = np.array([[8.0 + share * (slack + error)]])  # 8 is the greatest of two numbers, one at each end
+        assert span.too_wide(n, np.array([[-3.0]]), m2, gone, np.array([[error]])).item() == (share > 1)
+    assert not span.too_wide(nothing, np.array([[99.0]]), np.array([[99.0]]), gone, nothing).item()  # no rows
+    point, tiny = one(0.0, 0.0), np.array([[2 * LEAST * (2.0 if share > 1 else 1.0)]])
+    assert point.too_wide(n, nothing, tiny, gone, nothing).item() == (share > 1)

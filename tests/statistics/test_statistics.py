@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadValue, NotLearned, StatisticsError
-from posteriori.statistics.collect import collect
+from posteriori.statistics.collect import collect, collect_coded
 from posteriori.statistics.counts import LARGEST, Counts
 from posteriori.statistics.statistics import Statistics
 from posteriori.table.frame import open_frame
@@ -212,3 +212,42 @@ def test_numbers_whose_squares_do_not_fit_together_are_named():
     label = np.array(["p"])
     with pytest.raises(BadValue, match="column 'wind': its numbers are so large"):
         counted(low, label) + counted(high, label)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_that_are_counted_anew_know_whether_rows_weigh(weighted):
+    X, y = rows(11, 12, "abd", "pr")
+    part = {name: cells[:5] for name, cells in X.items()}
+    whole, less = counted(X, y), counted(part, y[:5])
+    if weighted:
+        whole, less = (replace(s, rows=s.rows * 1.0) for s in (whole, less))
+    left = whole - less
+    assert left.moments.span.weighted == weighted  # that of `mass`, whose every value is known
+    wanted = counted({name: cells[5:] for name, cells in X.items()}, y[5:]).moments
+    np.testing.assert_allclose(left.moments.m2, wanted.m2, atol=1e-12)
+    np.testing.assert_allclose(left.moments.span.low[:, 1], wanted.span.low[:, 1])  # `wind` knows outer bounds only
+
+
+@settings(max_examples=15)
+@given(tables, st.permutations(["sky", "coat", "hat"]))
+def test_joint_counts_move_with_values_classes_and_columns(drawn, order):
+    seed, n, m = drawn
+    rng = np.random.default_rng(seed)
+    names = ("sky", "coat", "hat")
+
+    def table(n: int, words: str, classes: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        return {name: rng.choice([*words[k:]], n) for k, name in enumerate(names)}, rng.choice([*classes], n)
+
+    def paired(X: dict[str, np.ndarray], labels: np.ndarray) -> Statistics:
+        classes = sorted(set(labels.tolist()))
+        told = Schema(tuple(Column(name, "categorical") for name in X), tuple(classes))
+        y = np.searchsorted(classes, labels).astype(np.uint8)
+        return collect_coded(open_frame(X), told, (), y, None, True, 1, None)[1]
+
+    (X, y), (Z, z) = table(n, "abde", "pr"), table(m, "bcdf", "qr")
+    one, other = paired(X, y), paired({name: Z[name] for name in order}, z)
+    whole = paired({name: np.concatenate([X[name], Z[name]]) for name in X}, np.concatenate([y, z]))
+    assert one + other == whole
+    assert whole - other == one
+    half = whole.scaled(0.5)
+    assert half.joints[0].counts.table.tolist() == (whole.joints[0].counts.table * 0.5).tolist()

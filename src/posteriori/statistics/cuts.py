@@ -87,14 +87,13 @@ def greedy_cuts(x: Array, weights: Floats | None = None, bins: int = 128) -> Flo
     [0.5, 2.5]
     """
     if weights is None:
-        rising = x + 0.0
-        rising.sort()
+        rising = np.sort(np.asarray(x, dtype=np.float64))
         if len(rising) and np.isnan(rising[-1]):
             rising = rising[: int(np.searchsorted(rising, np.nan))]  # where missing ones begin
         first = kernels.greedy_cuts(rising, bins)
         return _halfway(rising[first - 1], rising[first])
     there = ~np.isnan(x)
-    values, inverse = np.unique(x[there] + 0.0, return_inverse=True)
+    values, inverse = np.unique(x[there], return_inverse=True)
     if len(values) <= bins:
         return _halfway(values[:-1], values[1:])
     mass = np.bincount(inverse, weights[there], minlength=len(values)).astype(np.float64)

@@ -56,7 +56,7 @@ class FamilyMoments:
 
     def moved(self, old: Schema, new: Schema) -> FamilyMoments:
         """The same co-moments in another schema, matched by value; what it does not have is dropped."""
-        if old is new or (old.columns == new.columns and old.classes == new.classes):
+        if old.columns == new.columns and old.classes == new.classes:
             return self
         tables = []
         for (above, _), table in zip(self.scopes, self.tables):

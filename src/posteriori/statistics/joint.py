@@ -122,7 +122,7 @@ class Joint:
         """The sum or difference; of wide scopes over the cells that either has."""
         if not np.array_equal(self.scopes, other.scopes):
             raise StatisticsError("counts of other families of columns cannot be added: the models differ in structure")
-        if self.cells is None or other.cells is None:
+        if self.cells is None:
             return Joint(self.scopes, self.full, what(self.counts, other.counts))
         tables, named = [], []
         for s in range(len(self.full)):
@@ -158,7 +158,7 @@ class Joint:
 
     def moved(self, old: Schema, new: Schema) -> Joint:
         """The same counts in another schema, matched by value; what it does not have is dropped."""
-        if old is new or (old.columns == new.columns and old.classes == new.classes):
+        if old.columns == new.columns and old.classes == new.classes:
             return self
         classes = places_in(old.classes, new.classes)
         places = [places_in(a.values, b.values) for a, b in zip(old.columns, new.columns)]
