@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import posteriori as po
+from posteriori.cli.counts import _learned, _say_schema
+from posteriori.cli.render import Out
+from posteriori.table.schema import Column
 
 
 def half(path, frame):
@@ -199,3 +204,120 @@ def test_days_are_dates_to_who_inspects_or_asks_why(run, tmp_path):
         assert days[2].strftime("d = %Y-%m-%d") in why
         assert days[2].strftime("d.weekday = %a") in why
         assert not re.search(r"otherwise if.*d\.(month|weekday)", why)
+
+
+# the functions themselves
+
+
+def model_of(**statistics):
+    moments = statistics.pop("moments", None)
+    return SimpleNamespace(statistics_=SimpleNamespace(moments=moments, where=lambda role: [0, 2], **statistics))
+
+
+def test_what_a_model_knows_of_a_column():
+    cut = model_of(cuts=(np.array([1.5, 2.25]), np.arange(8.0), np.arange(9.0), np.array([]), None))
+    for j, told in enumerate(["cut at 1.5, 2.25", "cut at 0, 1, 2, 3, 4, 5, 6, 7", "cut at 0, 1, 2, 3, 4, 5, 6, 7…",
+                              "not cut: all one bin"]):  # fmt: skip
+        assert _learned(cut, j, Column("x", "numeric"), {}) == told
+    assert _learned(cut, 4, Column("c", "categorical", ("u", 2)), {}) == "u, 2"
+    span = SimpleNamespace(low=np.array([[1.0, -2.0], [0.5, 3.0]]), high=np.array([[4.0, 7.5], [5.0, 6.0]]))
+    seen = model_of(cuts=(), moments=SimpleNamespace(span=span))
+    assert _learned(seen, 0, Column("x", "numeric"), {}) == "0.5 to 5"
+    assert _learned(seen, 1, Column("y", "numeric"), {}) == ""  # it is counted in another way
+    assert _learned(seen, 2, Column("n", "count"), {}) == "-2 to 7.5"
+    seen.density_ = {"n": "poisson"}
+    assert _learned(seen, 2, Column("n", "count"), {}) == "-2 to 7.5, poisson"
+    assert _learned(seen, 0, Column("d", "numeric"), {"d": {}}) == "1970-01-01T12:00 to 1970-01-06"
+    blind = model_of(cuts=(), moments=SimpleNamespace(span=None))
+    assert _learned(blind, 0, Column("x", "numeric"), {}) == ""
+    assert _learned(SimpleNamespace(), 1, Column("x", "numeric"), {}) == ""
+    assert _learned(SimpleNamespace(), 0, Column("c", "categorical", tuple("abcdefgh")), {}) == "a, b, c, d, e, f, g, h"
+    assert (
+        _learned(SimpleNamespace(), 0, Column("c", "categorical", tuple("abcdefghi")), {}) == "a, b, c, d, e, f, g, h…"
+    )
+    long = _learned(SimpleNamespace(), 0, Column("c", "categorical", ("u" * 70,)), {})
+    assert long == "u" * 59 + "…"
+
+
+def test_a_model_is_said_with_the_shares_of_its_classes():
+    def shown(model):
+        out = Out(file=io.StringIO(), width=200, highlight=False, markup=False, emoji=False)
+        _say_schema(out, model)
+        return [row.rstrip() for row in out.file.getvalue().splitlines()]
+
+    X = {"c": ["u", "v", "u", "v"], "x": [1.5, 2.5, 4.0, 8.0]}
+    model = po.NaiveBayes(kinds={"x": "numeric", "c": "categorical"}).fit(X, ["no", "yes", "no", "no"])
+    assert shown(model)[:8] == [
+        "4 rows, 2 columns", "", "class  rows  share", "no        3  75.0%", "yes       1  25.0%", "",
+        "column  kind         values", "c       categorical  u, v",
+    ]  # fmt: skip
+    n = 41
+    wide = po.NaiveBayes().fit({f"x{j}": ["u", "v"] * 41 for j in range(n)}, [f"k{i:02d}" for i in range(n)] * 2)
+    lines = shown(wide)
+    assert sum(row.startswith("k") for row in lines) == sum(row.startswith("x") for row in lines) == 40
+    assert lines[-1] == "… and 1 more columns"
+    assert "more columns" not in shown(po.NaiveBayes().fit({f"x{j}": ["u", "v"] for j in range(40)}, ["a", "b"]))[-1]
+
+
+def test_classes_keep_their_type_when_more_is_learned(run, data, model):
+    before = po.load(model).classes_
+    assert run("learn", model, data, "-q").output == ""
+    after = po.load(model).classes_
+    assert (after.dtype, after.tolist()) == (before.dtype, before.tolist())
+
+
+def test_rows_without_a_label_are_said_by_the_first_of_them(run, data, model, tmp_path):
+    frame = pd.read_csv(data)[:9]
+    frame.loc[[3, 5], "class"] = None
+    done = run("learn", model, half(tmp_path / "more.csv", frame), "-o", tmp_path / "n.posteriori")
+    assert done.stdout.splitlines() == [
+        "2 rows have no 'class' (first: row 4) and are left out",
+        f"7 rows learned, 87 in all → {tmp_path / 'n.posteriori'}",
+    ]
+    assert po.load(model).class_count_.sum() == 80  # the model itself is as it was
+    frame.assign(**{"class": None}).to_csv(tmp_path / "none.csv", index=False)
+    done = run("learn", model, tmp_path / "none.csv")
+    assert "9 rows have no 'class' (first: row 1)" in done.stdout
+    assert "0 rows learned, 80 in all" in done.stdout
+
+
+def test_three_models_merge_to_their_sum_and_one_of_another_kind_is_named(run, data, model, tmp_path):
+    out = tmp_path / "c.posteriori"
+    done = run("merge", model, model, model, "-o", out)
+    assert done.stdout == f"3 models, 240 rows in all → {out}\n"
+    np.testing.assert_array_equal(po.load(out).class_count_, 3 * po.load(model).class_count_)
+    assert run("merge", model, model, "-o", out, "-q").output == ""
+    risky = tmp_path / "r.posteriori"
+    assert run("train", data, "-t", "class", "-m", "naive", "--reject", 0.3, "-o", risky, "-q").exit_code == 0
+    assert run("merge", risky, risky, "-o", out, "-q").exit_code == 0
+    both = po.load(out)
+    assert (type(both).__name__, both.estimator_.class_count_.sum()) == ("RiskClassifier", 160)
+    knn = tmp_path / "k.posteriori"
+    assert run("train", data, "-t", "class", "-m", "knn", "-o", knn, "-q").exit_code == 0
+    for files in ((knn, knn), (model, model, knn)):
+        done = run("merge", *files, "-o", out)
+        assert done.exit_code == 5
+        assert f"{files[0]} holds a " in done.stderr
+        assert f"{knn} a " in done.stderr
+
+
+def test_a_query_goes_to_a_file_or_to_stdout(run, model, tmp_path):
+    shown = run("sql", model, "--table", "ward.people").stdout
+    assert "ward" in shown
+    assert run("sql", model, "--table", "ward.people", "-o", tmp_path / "q.sql").output == ""
+    assert (tmp_path / "q.sql").read_text() == shown
+
+
+def test_inspect_says_what_a_file_holds(run, data, model, tmp_path):
+    lines = run("inspect", model).stdout.splitlines()
+    assert lines[0] == f"{model}: NaiveBayes"
+    assert lines[1].startswith("format ")
+    assert lines[2] == "80 rows, 4 columns, target class"
+    assert "decides by" not in lines
+    risky = tmp_path / "r.posteriori"
+    assert run("train", data, "-t", "class", "-m", "naive", "--reject", 0.3, "-o", risky, "-q").exit_code == 0
+    lines = run("inspect", risky).stdout.splitlines()
+    at = lines.index("decides by")
+    assert [row.rstrip() for row in lines[at + 1 :]] == [row.rstrip() for row in str(po.load(risky).loss_).splitlines()]
+    po.save(po.KMeans(2, random_state=0).fit([[0.0], [1.0]]), tmp_path / "k.posteriori")
+    assert len(run("inspect", tmp_path / "k.posteriori").stdout.splitlines()) == 2

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import posteriori as po
-from posteriori.cli.explain import the_row
+from posteriori.cli import stream
+from posteriori.cli.explain import _class, _one, _part, the_row
+from posteriori.errors import BadValue, UnknownValue
 
 
 @pytest.mark.parametrize("row", [1, 7, 80])
@@ -54,3 +59,49 @@ def test_a_long_text_is_cut_beside_its_bar():
     model = po.NaiveBayes(kinds={"note": "text", "b": "categorical"}).fit(X, [1, 0, 1, 1] * 5)
     text = str(model.explain({"note": "win " * 200, "b": "u"}))
     assert max(map(len, text.splitlines()[1:])) < 140
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_reasons_fit_the_terminal(run, data, model, width):
+    lines = run("explain", model, data, "--row", 2, env={"COLUMNS": str(width)}).stdout.splitlines()
+    assert max(len(row) for row in lines if "(prior)" in row or " = " in row) <= width
+
+
+def test_the_last_row_of_a_batch_and_the_first_of_the_next(data, model, monkeypatch):
+    monkeypatch.setattr(stream, "BATCH", 7)
+    frame = pd.read_csv(data)
+    for row in (1, 2, 79, 80):
+        assert the_row(po.load(model), str(data), row)["a"] == pytest.approx(frame["a"][row - 1])
+    with pytest.raises(BadValue, match="has 80 rows; there is no row 81"):
+        the_row(po.load(model), str(data), 81)
+
+
+def test_a_cell_is_one_of_python_s_own():
+    for cell, value in [
+        (np.float64(1.5), 1.5),
+        (np.nan, None),
+        (pa.scalar("u"), "u"),
+        (pa.scalar(None), None),
+        ("v", "v"),
+        (3, 3),
+    ]:
+        found = _one(cell)
+        assert (type(found), found) == (type(value), value)
+
+
+def test_a_class_is_told_by_its_text():
+    classes = {"1": 1, "2": 2}
+    assert _class(None, classes) is None
+    assert _class("2", classes) == 2
+    with pytest.raises(UnknownValue, match=r"no class '3'. Classes: '1', '2'"):
+        _class("3", classes)
+
+
+def test_words_of_a_text_are_told_where_there_are_any():
+    part = SimpleNamespace(column="t", value="a b", log_odds=0.5, words={"a": 0.25, "b": 0.25})
+    assert _part(part) == {"column": "t", "value": "a b", "log_odds": 0.5, "words": {"a": 0.25, "b": 0.25}}
+    assert _part(SimpleNamespace(column="t", value=1, log_odds=0.5, words={})) == {
+        "column": "t",
+        "value": 1,
+        "log_odds": 0.5,
+    }

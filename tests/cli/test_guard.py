@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 import typer
@@ -121,3 +124,86 @@ def test_help_to_a_full_disk_and_answers_to_nowhere_are_exit_6(data, model):
     )
     assert shell.returncode == 6
     assert b"stdout is closed" in shell.stderr
+
+
+def test_an_error_without_a_file_names_what_it_was_of():
+    assert sentence(OSError(errno.ENOSPC, "no space")) == "the output: no space"
+    assert sentence(OSError(errno.EIO, "broken")) == "the file: broken"
+
+
+def test_an_error_of_the_program_says_how_to_see_it_and_debug_shows_it(capsys):
+    @guarded
+    def command(debug=False):
+        raise ZeroDivisionError("by zero")
+
+    with pytest.raises(typer.Exit):
+        command()
+    assert capsys.readouterr().err == "error: by zero (an error of the program: --debug shows where)\n"
+    with pytest.raises(ZeroDivisionError):
+        command(debug=True)
+
+    @guarded
+    def wrong():
+        raise errors.BadValue("x")
+
+    with pytest.raises(typer.Exit):
+        wrong()
+    assert capsys.readouterr().err == "error: x\n"
+
+
+def test_ctrl_c_is_heard_while_a_command_runs_and_forgotten_after(capsys):
+    seen = []
+
+    @guarded
+    def command():
+        seen.append((signal.getsignal(signal.SIGINT), guard.interrupt.pressed, guard.interrupt.left))
+        guard.interrupt.left = "half is there"
+        guard.interrupt.check()  # nobody pressed
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    for _ in range(2):
+        with pytest.raises(typer.Exit) as ended:
+            command()
+        assert ended.value.exit_code == 130
+        assert signal.getsignal(signal.SIGINT) is before
+        assert capsys.readouterr().err == "interrupted: half is there\n"
+        assert guard.interrupt.pressed
+        with pytest.raises(KeyboardInterrupt):
+            guard.interrupt.check()
+    assert seen == [(guard.interrupt.press, False, "nothing was written")] * 2
+    guard.interrupt.pressed = False
+
+
+def test_a_command_in_another_thread_hears_no_signal():
+    heard = []
+    run = guarded(lambda: heard.append(signal.getsignal(signal.SIGINT)))
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert heard == [before]
+
+
+def test_a_reader_that_has_enough_ends_the_output_and_is_no_error(monkeypatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    stream = io.TextIOWrapper(os.fdopen(writer, "wb"))
+    monkeypatch.setattr("sys.stdout", stream)
+
+    @guarded
+    def command():
+        print("x", flush=True)
+
+    with pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == 0
+    stream.flush()  # what is left goes nowhere
+    stream.close()
+
+
+def test_an_output_that_is_not_there_yet_is_known_by_its_path(tmp_path):
+    with pytest.raises(errors.WriteError, match="is the file of costs, which would be lost"):
+        keep_apart(tmp_path / "x" / ".." / "new.csv", file_of_costs=str(tmp_path / "new.csv"))
+    keep_apart(tmp_path / "one.csv", table=str(tmp_path / "other.csv"))
+    keep_apart("-", table="-", model_file=None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import sys
 import pytest
 
 import posteriori as po
+from posteriori.cli.main import main
 
 
 def test_help_loads_nothing_heavy():
@@ -89,3 +92,63 @@ def test_a_reader_that_has_enough_is_no_error(data, model):
     script = f'( {command} inspect "{model}"; echo $? >&2 ) | true'
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == "0"
+
+
+def ended(monkeypatch, stream, app):
+    """The exit code of `main` that writes to a stream."""
+    monkeypatch.setattr("sys.stdout", stream)
+    monkeypatch.setattr("posteriori.cli.main.app", app)
+    with pytest.raises(SystemExit) as end:
+        main()
+    return end.value.code
+
+
+def leave(code):
+    print("x")
+    sys.exit(code)
+
+
+def broken():
+    raise OSError(28, "no space")
+
+
+def test_the_exit_code_is_that_of_the_command(monkeypatch, capsys):
+    assert ended(monkeypatch, io.TextIOWrapper(io.BytesIO()), lambda: None) == 0
+    assert ended(monkeypatch, io.TextIOWrapper(io.BytesIO()), lambda: leave(3)) == 3
+    assert ended(monkeypatch, io.TextIOWrapper(io.BytesIO()), broken) == 6
+    assert capsys.readouterr().err == "error: the output: no space\n"
+
+
+@pytest.mark.skipif(not pathlib.Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(("code", "found"), [(0, 6), (3, 3)])
+def test_an_output_that_is_full_at_the_end_is_exit_6_and_the_rest_goes_nowhere(monkeypatch, code, found):
+    stream = io.TextIOWrapper(open("/dev/full", "wb"))  # noqa: SIM115
+    assert ended(monkeypatch, stream, lambda: leave(code)) == found
+    stream.flush()
+    stream.close()
+
+
+def test_a_reader_that_left_before_the_end_is_no_error(monkeypatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    stream = io.TextIOWrapper(os.fdopen(writer, "wb"))
+    assert ended(monkeypatch, stream, lambda: leave(0)) == 0
+    stream.flush()
+    stream.close()
+
+
+def test_a_closed_output_is_nowhere_and_any_text_can_be_printed(monkeypatch):
+    assert ended(monkeypatch, None, lambda: print("x")) == 0
+    sys.stdout.close()
+    bytes_ = io.BytesIO()
+    stream = io.TextIOWrapper(bytes_, encoding="ascii", newline="\n")
+    assert ended(monkeypatch, stream, lambda: print("Köln")) == 0
+    assert bytes_.getvalue() == b"K\\xf6ln\n"
+
+
+def test_help_and_version(run):
+    assert run("--version").stdout == f"{po.__version__}\n"
+    for words in ((), ("-h",), ("train", "-h"), ("--help",)):
+        done = run(*words)
+        assert "Usage: " in done.output
+        assert "130 Ctrl-C" in done.output

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import posteriori as po
+from posteriori.cli.network import Bins, _bars, _bin_of, _cut_numbers, _say_next, _state, to_dot, told_evidence
+from posteriori.cli.render import Out
+from posteriori.errors import BadParameter, BadValue, UnknownColumn
+from posteriori.table.frame import Table
+from posteriori.table.schema import Column, Schema
 
 
 @pytest.fixture
@@ -146,3 +154,169 @@ def test_outputs_of_structure_are_refused_before_the_work(run, data, tmp_path, m
     done = run("structure", data, *words)
     assert done.exit_code == code, done.output
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data.csv"]
+
+
+# the functions themselves
+
+
+def out(width):
+    return Out(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
+
+
+def said(console):
+    return console.file.getvalue().splitlines()
+
+
+def test_bars_are_eighths_of_a_letter_and_as_wide_as_their_share():
+    console = out(80)
+    _bars(console, "node", {"yes": 0.5, "no": 0.2, "never": 0.0, "all": 1.0, "a bit": 1 / 240})
+    assert [row.rstrip() for row in said(console)] == [
+        "node",
+        f"  yes   {'█' * 15:30}  50.00%",
+        f"  no    {'█' * 6:30}  20.00%",
+        f"  never {'':30}   0.00%",
+        f"  all   {'█' * 30} 100.00%",
+        f"  a bit {'▏':30}   0.42%",
+    ]
+    marks = {eighths: " ▏▎▍▌▋▊▉"[eighths] for eighths in range(1, 8)}
+    console = out(80)
+    _bars(console, "node", {str(k): (8 + k) / 240 for k in marks})
+    assert [row.split()[1] for row in said(console)[1:]] == ["█" + mark for mark in marks.values()]
+
+
+@pytest.mark.parametrize(("width", "room"), [(80, 30), (73, 30), (72, 30), (71, 29), (50, 8), (46, 5), (40, 5)])
+def test_a_long_state_is_cut_and_a_bar_has_what_room_is_left(width, room):
+    console = out(width)
+    _bars(console, "node", {"s" * 40: 1.0, "t": 0.0})
+    row = said(console)[1]
+    assert row.startswith(f"  {'s' * 29}… " + "█" * min(room, width - 33))
+    assert row.count("█") == room
+
+
+def test_what_to_ask_next():
+    console = out(80)
+    _say_next(console, "lung", {"either": 0.25, **{f"n{i}": 0.125 for i in range(9)}})
+    assert said(console) == [
+        "",
+        "ask next: either (tells 0.2500 nats of lung on average)",
+        *(f"then: n{i} (0.1250)" for i in range(5)),
+    ]
+    for worth in ({}, {"either": 0.0}, {"either": 9e-13}):
+        console = out(80)
+        _say_next(console, "lung", worth)
+        assert said(console) == ["", "nothing that could be asked tells more of lung"]
+    console = out(80)
+    _say_next(console, "lung", {"either": 2e-12})
+    assert said(console)[1].startswith("ask next: either")
+
+
+BINS = {"x": Bins(np.array([1.0, 2.5]), ("< 1", "1 to 2.5", "≥ 2.5"), False)}
+
+
+def test_a_number_falls_into_the_bin_that_begins_with_it():
+    for told, code in [("-3", 0), ("0.999", 0), ("1", 1), ("2.49", 1), ("2.5", 2), ("1e9", 2)]:
+        assert _bin_of("x", told, BINS["x"]) == code
+    days = Bins(np.array([1.0, 2.5]), ("a", "b", "c"), True)
+    for told, code in [("1970-01-01", 0), ("1970-01-02", 1), ("1970-01-03T11:59", 1), ("1970-01-03T12:00", 2)]:
+        assert _bin_of("x", told, days) == code
+    for bins, told, needed in [
+        (BINS["x"], "nan", "a number"),
+        (BINS["x"], "", "a number"),
+        (days, "seven", "a day, as 2026-11-17,"),
+    ]:
+        with pytest.raises(BadValue, match=re.escape(f"'x' takes {needed} or one of ")):
+            _bin_of("x", told, bins)
+
+
+def test_states_are_called_by_their_names():
+    assert [_state("x", s, BINS) for s in (0, 2, "other")] == ["< 1", "≥ 2.5", "other"]
+    assert _state("y", 0, BINS) == "0"
+
+
+def test_evidence_is_told_by_name():
+    net = po.networks.asia()
+    assert told_evidence(net, None, {}) == {}
+    assert told_evidence(net, ["xray=yes", "smoke=no"], {}) == {"xray": "yes", "smoke": "no"}
+    for options, error, text in [
+        (["xray"], BadParameter, "Got 'xray' instead"),
+        (["xray=yes", "xray=no"], BadParameter, "--evidence tells 'xray' twice"),
+        (["xray=maybe"], BadValue, "'xray' has no state 'maybe'; did you mean 'yes'? States: 'yes', 'no'"),
+        (["ray=yes"], UnknownColumn, "no node 'ray'; did you mean 'xray'?"),
+    ]:
+        with pytest.raises(error, match=re.escape(text)):
+            told_evidence(net, options, {})
+
+
+def test_a_query_says_what_is_given_and_shows_the_rest(run, asia):
+    lines = run("query", asia, "-e", "xray=yes", "-e", "smoke=no").stdout.splitlines()
+    likely = po.networks.asia().probability({"xray": "yes", "smoke": "no"})
+    assert lines[0] == f"given xray = yes, smoke = no (probability {likely:.4g})"
+    nodes = [row for row in lines[1:] if not row.startswith(" ")]
+    assert set(nodes) == {"asia", "tub", "lung", "bronc", "either", "dysp"}
+    lines = run("query", asia, "-t", "lung").stdout.splitlines()
+    assert [row.split()[0] for row in lines] == ["lung", "yes", "no"]
+    told = json.loads(run("query", asia, "-e", "xray=yes", "-t", "lung", "--next", "--json").stdout)
+    assert (list(told), list(told["nodes"])) == (["evidence", "probability", "nodes", "next"], ["lung"])
+    assert told["evidence"] == {"xray": "yes"}
+    assert told["probability"] == pytest.approx(po.networks.asia().probability({"xray": "yes"}))
+    assert next(iter(told["next"])) == "either"
+    assert "next" not in json.loads(run("query", asia, "--json").stdout)
+
+
+def test_numbers_are_cut_into_four_bins_and_what_is_missing_stays_so():
+    frame = pd.DataFrame(
+        {"x": [1.0, 2, 3, 4, None], "c": list("uvuvu"), "when": pd.to_datetime(["2020-01-01"] * 4 + [None])}
+    )
+    frame["n"] = range(5)
+    columns = [Column("x", "numeric"), Column("c", "categorical"), Column("when", "numeric"), Column("n", "count")]
+    table = Table(frame, None, Schema(tuple(columns)))
+    console = out(200)
+    made = _cut_numbers(table, console, False)
+    assert made["x"].tolist()[:4] == ["1: up to 1", "2: 1 to 2", "3: 2 to 3", "4: above 3"]
+    assert made["c"].tolist() == list("uvuvu")
+    assert made["when"].tolist()[:4] == ["1: all"] * 4
+    assert made.isna().sum().to_dict() == {"x": 1, "c": 0, "when": 1, "n": 0}
+    assert made["n"].tolist()[0] == "1: up to 1"
+    assert frame["x"][0] == 1.0  # the table itself is as it was
+    assert said(console) == ["cut into four bins of equal share: x, when, n"]
+    quiet = out(200)
+    _cut_numbers(table, quiet, True)
+    assert said(quiet) == []
+    for n, more in [(12, ""), (13, ", …")]:
+        wide = Table(
+            pd.DataFrame({f"x{j}": [1.0, 2.0] for j in range(n)}),
+            None,
+            Schema(tuple(Column(f"x{j}", "numeric") for j in range(n))),
+        )
+        console = out(300)
+        _cut_numbers(wide, console, False)
+        assert said(console) == [f"cut into four bins of equal share: {', '.join(f'x{j}' for j in range(12))}{more}"]
+
+
+def test_a_graph_for_graphviz():
+    dag = SimpleNamespace(nodes=("a", 'b"c', "d\\"), edges=(("a", 'b"c'), ("d\\", "a")))
+    assert to_dot(dag) == 'digraph {\n  "a";\n  "b\\"c";\n  "d\\\\";\n  "a" -> "b\\"c";\n  "d\\\\" -> "a";\n}\n'
+
+
+def test_a_structure_is_said_drawn_and_saved_or_only_saved(run, tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 300)
+    path, bif = tmp_path / "t.csv", tmp_path / "n.bif"
+    pd.DataFrame({"a": a, "b": np.where(rng.random(300) < 0.9, a, 1 - a), "c": rng.integers(0, 3, 300)}).to_csv(
+        path, index=False
+    )
+    done = run("structure", path, "-o", bif, "--dot", tmp_path / "g.dot", "--svg", tmp_path / "g.svg", "--score", "aic")
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{path}: 300 rows; 3 nodes, 1 arrows by aic"
+    assert sorted(row.split()[0] for row in lines[1:4]) == ["a", "b", "c"]
+    assert sum("←" in row for row in lines[1:4]) == 1
+    assert all(row.startswith("  ") for row in lines[1:4])
+    assert [row.split(" → ")[1] for row in lines[4:6]] == [str(tmp_path / "g.svg"), str(tmp_path / "g.dot")]
+    assert lines[6] == f"network → {bif}; next: posteriori query {bif}"
+    done = run("structure", path, "-q", "-o", bif, "--dot", tmp_path / "g.dot")
+    assert (done.exit_code, done.output) == (0, "")
+
+
+def test_a_model_without_a_network_is_named(run, model):
+    done = run("query", model)
+    assert (done.exit_code, done.stderr) == (4, f"error: {model} holds a NaiveBayes, which is no network\n")

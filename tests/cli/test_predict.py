@@ -5,14 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import posteriori as po
 from posteriori.cli import stream
-from posteriori.cli.predict import harmless
+from posteriori.cli.predict import _answers, _form, _json_lines, _kept, _writer, harmless, odd_cells
+from posteriori.cli.stream import Batch
+from posteriori.errors import BadParameter
+from posteriori.table.schema import Column, Schema
 
 
 def answers(text):
@@ -157,3 +164,131 @@ def test_what_train_reads_predict_explain_and_learn_read_too(run, data, model, t
         done = run("predict", model, tmp_path / name, "--sql", f"SELECT * FROM {table} WHERE stage = 1", "-o", answers)
         assert done.exit_code == 0, (name, done.output)
         assert len(pd.read_csv(answers)) == (frame["stage"] == 1).sum()
+
+
+# the functions themselves
+
+
+def test_cells_are_counted_by_the_schema_where_a_model_does_not_count():
+    schema = Schema((Column("x", "numeric"), Column("c", "categorical", ("u", "v")), Column("d", "categorical")))
+    cells = {
+        "x": np.array([1.5, np.nan, np.nan, 2.5]),
+        "c": np.array(["u", "w", None, "z"], dtype=object),
+        "d": np.array(["k", None, None, "l"], dtype=object),  # no value is known: none is unseen
+    }
+    batch = Batch(np.arange(1, 5), cells, None, None)
+    assert odd_cells(object(), schema, batch) == (5, 2)
+    assert odd_cells(SimpleNamespace(n_missing_=3, n_unseen_=7), schema, batch) == (3, 7)
+
+
+def test_an_answer_is_the_action_of_least_risk_and_its_cost():
+    posterior = np.array([[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
+    model = SimpleNamespace(predict_proba=lambda columns: posterior, classes_=np.array(["no", "yes"]))
+    batch = Batch(np.array([4, 5, 7]), {}, None, SimpleNamespace(num_rows=3))
+    costs = po.Loss.per_class({"no": 1, "yes": 2})
+    found = _answers(model, batch, costs)
+    assert list(found) == ["row", "decision", "expected_loss", "rejected", "P(no)", "P(yes)"]
+    assert found["row"].tolist() == [4, 5, 7]
+    assert found["decision"].tolist() == ["no", "yes", "yes"]
+    np.testing.assert_allclose(found["expected_loss"], [0.2, 0.5, 0.2])
+    assert found["rejected"].tolist() == [False] * 3
+    np.testing.assert_array_equal(np.column_stack([found["P(no)"], found["P(yes)"]]), posterior)
+    found = _answers(model, batch, costs.with_reject(0.3))
+    assert found["rejected"].tolist() == [False, True, False]
+    assert found["decision"].tolist() == ["no", "reject", "yes"]
+    np.testing.assert_allclose(found["expected_loss"], [0.2, 0.3, 0.2])
+
+
+def test_a_column_that_is_called_as_an_answer_gets_a_line_below_its_name():
+    raw = pa.RecordBatch.from_pydict({"row": ["a"], "x": ["b"], "row_": ["c"], "row__": ["d"], "P(u)": ["e"]})
+    found = _kept(raw, {"row": 1, "P(u)": 2})
+    assert {name: cells.to_pylist() for name, cells in found.items()} == {
+        "row___": ["a"], "x": ["b"], "row_": ["c"], "row__": ["d"], "P(u)_": ["e"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("output", "told", "form"),
+    [
+        (None, None, "csv"), ("a.csv", None, "csv"), ("a.TSV", None, "tsv"), ("a.json", None, "jsonl"),
+        ("a.ndjson", None, "jsonl"), ("a.parquet", None, "parquet"), ("a.csv", "jsonl", "jsonl"), (None, "tsv", "tsv"),
+    ],
+)  # fmt: skip
+def test_the_form_is_told_or_said_by_the_ending(output, told, form):
+    assert _form(output, told) == form
+
+
+@pytest.mark.parametrize(
+    ("output", "told", "said"),
+    [
+        (
+            "a.xls",
+            None,
+            "a.xls: cannot tell the format by the ending; --format is one of 'csv', 'jsonl', 'parquet', 'tsv'",
+        ),
+        ("a.csv", "xls", "--format is one of 'csv', 'jsonl', 'parquet', 'tsv'. Got 'xls' instead."),
+        (None, "parquet", "Parquet cannot be written to stdout: give -o answers.parquet"),
+    ],
+)
+def test_a_form_that_is_none_is_refused(output, told, said):
+    with pytest.raises(BadParameter, match=f"^{re.escape(said)}$"):
+        _form(output, told)
+
+
+BATCHES = [
+    {"=x": np.array([1.5, 2.0]), "c": pa.array(["=1+1", None]), "ok": np.array([True, False])},
+    {"=x": np.array([3.0]), "c": pa.array(["u,v"]), "ok": np.array([True])},
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "raw", "text"),
+    [
+        ("csv", False, "'=x,c,ok\n1.5,'=1+1,True\n2.0,,False\n3.0,\"u,v\",True\n"),
+        ("csv", True, "=x,c,ok\n1.5,=1+1,True\n2.0,,False\n3.0,\"u,v\",True\n"),
+        ("tsv", True, "=x\tc\tok\n1.5\t=1+1\tTrue\n2.0\t\tFalse\n3.0\tu,v\tTrue\n"),
+        ("jsonl", False, '{"=x": 1.5, "c": "=1+1", "ok": true}\n{"=x": 2.0, "c": null, "ok": false}\n'
+         '{"=x": 3.0, "c": "u,v", "ok": true}\n'),
+    ],
+)  # fmt: skip
+def test_the_names_come_once_and_the_rows_batch_by_batch(form, raw, text):
+    stream = io.BytesIO()
+    with _writer(stream, form, raw) as write:
+        for columns in BATCHES:
+            write(columns)
+    assert stream.getvalue().decode() == text
+
+
+def test_parquet_is_one_table_whatever_a_batch_lacks():
+    stream = io.BytesIO()
+    with _writer(stream, "parquet", False) as write:
+        for columns in (*BATCHES, {"=x": np.array([4.0]), "c": pa.array([None]), "ok": np.array([True])}):
+            write(columns)
+    found = pq.read_table(stream)
+    assert found.to_pydict() == {
+        "=x": [1.5, 2.0, 3.0, 4.0], "c": ["=1+1", None, "u,v", None], "ok": [True, False, True, True],
+    }  # fmt: skip
+
+
+def test_words_beyond_ascii_stay_as_they_are():
+    assert _json_lines({"städt": np.array(["Köln"])}) == '{"städt": "Köln"}\n'
+
+
+def test_nothing_is_said_but_errors_where_it_is_to_be_quiet(run, data, model, tmp_path):
+    out = tmp_path / "out.csv"
+    assert run("predict", model, data, "-q").stderr == ""
+    assert run("predict", model, data, "-o", out).stderr.endswith(f"values unseen in training → {out}\n")
+    assert "→" not in run("predict", model, data).stderr
+    done = run("predict", model, data, "--reject", 0.2)
+    rejected = sum(",reject," in line for line in done.stdout.splitlines())
+    assert rejected > 0
+    assert done.stderr.startswith(f"80 rows, {rejected} rejected; 0 cells missing, 0 with")
+
+
+@pytest.mark.parametrize(("path", "what"), [("data", "table"), ("model", "model file"), ("costs", "file of costs")])
+def test_answers_are_not_written_over_what_they_are_made_from(run, data, model, tmp_path, path, what):
+    costs = tmp_path / "costs.csv"
+    costs.write_text(",no,yes\nno,0,10\nyes,1,0\n")
+    file = {"data": data, "model": model, "costs": costs}[path]
+    done = run("predict", model, data, "--loss", costs, "--format", "csv", "-o", file)
+    assert (done.exit_code, f"is the {what}, which would be lost" in done.stderr) == (6, True)

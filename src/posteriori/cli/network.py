@@ -217,7 +217,6 @@ def _cut_numbers(table: Any, out: Any, quiet: bool) -> Any:
             known = cells.notna().to_numpy()
             made = np.array(cells, dtype=object)
             made[known] = binned(cells.to_numpy()[known], 4)[0]
-            made[~known] = None
             X[column.name] = made
             cut_ones.append(column.name)
     if cut_ones and not quiet:
