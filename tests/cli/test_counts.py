@@ -227,7 +227,7 @@ def test_what_a_model_knows_of_a_column():
     assert _learned(seen, 2, Column("n", "count"), {}) == "-2 to 7.5"
     seen.density_ = {"n": "poisson"}
     assert _learned(seen, 2, Column("n", "count"), {}) == "-2 to 7.5, poisson"
-    assert _learned(seen, 0, Column("d", "numeric"), {"d": {}}) == "1970-01-01T12:00 to 1970-01-06"
+    assert _learned(seen, 0, Column("d", "numeric"), {"d": {}}) == "1970-01-01 12:00 to 1970-01-06"
     blind = model_of(cuts=(), moments=SimpleNamespace(span=None))
     assert _learned(blind, 0, Column("x", "numeric"), {}) == ""
     assert _learned(SimpleNamespace(), 1, Column("x", "numeric"), {}) == ""
