@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.em import TRIAL, ascend
+from posteriori import em
+from posteriori.em import PATIENCE, TRIAL, Ascent, ascend, close_by
 from posteriori.errors import BadParameter, ModelError
 
 
@@ -105,6 +106,158 @@ def test_where_m_need_not_maximise_the_best_is_kept_and_falls_are_marked():
 
     found = ascend([0], interrupted, lambda t: t + 1, climbs=False)
     assert (found.interrupted, found.parameters) == (True, 4)
+
+
+# -- turn by turn -------------------------------------------------------------------------------------------------------
+
+
+def scripted(values, **how):
+    """A climb whose ℓ are told: θ is the number of its turn. (What was found, how often E and M were asked.)"""
+    asked = {"e": 0, "m": 0}
+
+    def expect(theta):
+        asked["e"] += 1
+        return theta, values[theta]
+
+    def maximise(theta):
+        asked["m"] += 1
+        return theta + 1
+
+    return ascend([0], expect, maximise, **how), asked
+
+
+@pytest.mark.parametrize(
+    ("how", "turns", "converged"),
+    [
+        ({"max_iter": 4}, 4, False),  # they run out
+        ({"max_iter": 9}, 6, True),  # the sixth gains nothing
+        ({"max_iter": 9, "close": lambda before, value: value > -7.5}, 3, True),
+        ({"max_iter": 1}, 1, False),
+    ],
+)
+def test_no_step_is_made_that_nobody_sees(how, turns, converged):
+    found, asked = scripted([-10.0, -9.0, -7.0, -6.0, -5.0, -5.0, -4.0, -3.0, -2.0], **how)
+    assert (found.turns, found.converged, found.parameters) == (turns, converged, turns - 1)
+    assert asked == {"e": turns, "m": turns - 1}
+    assert found.marks == ()
+    assert (found.best, found.objective) == (turns, found.trace[-1])
+
+
+def test_a_turn_that_gains_less_than_tol_of_the_whole_is_the_last():
+    for gain, turns in ((0.9, 2), (1.1, 3)):
+        values = [-1e6, -1e6 + gain, -1e6 + gain]
+        assert scripted(values, tol=1e-6 / (1 - gain * 1e-6), max_iter=3)[0].turns == turns
+    falling = scripted([5.0, 4.0, 3.0], tol=0.0, max_iter=3)[0]
+    assert (falling.turns, falling.converged, falling.marks) == (2, True, ((2, "fell"),))
+    for step, turns in ((-0.9, 2), (0.9, 2), (-1.1, 3), (1.1, 3)):  # where it may fall, a fall is a change too
+        values = [100.0, 100.0 + step, 100.0 + step]
+        assert scripted(values, tol=0.01 / (1 + step / 100), max_iter=3, climbs=False)[0].turns == turns
+
+
+def test_a_fall_by_rounding_is_none():
+    for fall, marks in ((0.9e-10, ()), (1.1e-10, ((2, "fell"),))):
+        assert scripted([1.0, 1.0 - fall], max_iter=2, tol=0.0, close=lambda *_: False)[0].marks == marks
+        assert scripted([-1.0, -1.0 - fall], max_iter=2, tol=0.0, close=lambda *_: False)[0].marks == marks
+
+
+def test_a_climb_that_may_fall_is_given_up_after_so_many_turns():
+    values = [0.0, 3.0, *np.linspace(2, 1, 40)]
+    found, asked = scripted(values, max_iter=40, climbs=False, tol=0.0)
+    assert found.turns == 2 + PATIENCE
+    assert (found.best, found.parameters, found.objective, found.converged) == (2, 1, 3.0, False)
+    assert found.marks[-1] == (2 + PATIENCE, f"no better in {PATIENCE} turns")
+    assert [turn for turn, what in found.marks if what == "fell"] == list(range(3, 3 + PATIENCE))
+    assert asked == {"e": 2 + PATIENCE, "m": 1 + PATIENCE}
+    equal, _ = scripted([0.0, 3.0, 1.0, 3.0, 1.0], max_iter=5, climbs=False, tol=0.0)
+    assert equal.best == 2  # the first of equals
+    first, _ = scripted([3.0, 1.0, 2.0], max_iter=3, climbs=False, tol=0.0)
+    assert (first.best, first.parameters) == (1, 0)
+
+
+def test_the_best_of_starts_goes_on_from_where_it_was():
+    """Ten turns each; the best one's θ is expected once more, and no turn is told twice."""
+    told, asked = [], []
+
+    def expect(theta):
+        asked.append(theta)
+        return theta, theta[0] - 1 / (1 + theta[1])
+
+    starts = [(1, 0), (3, 0), (2, 0), (3, 0)]
+    found = ascend(starts, expect, lambda t: (t[0], t[1] + 1), tol=0, max_iter=13, progress=lambda *a: told.append(a))
+    assert found.parameters == (3, 12)
+    assert found.trace == tuple(3 - 1 / (1 + k) for k in range(13))
+    assert [turn for turn, _ in told] == [*range(1, 11)] * 4 + [11, 12, 13]
+    assert asked[40:] == [(3, 9), (3, 10), (3, 11), (3, 12)]
+    short = ascend(starts, expect, lambda t: (t[0], t[1] + 1), tol=0, max_iter=4)
+    assert (short.parameters, short.turns) == ((3, 3), 4)
+    done = ascend(starts, expect, lambda t: (t[0], t[1] + 1), close=lambda a, b: a > 0, max_iter=50)
+    assert (done.parameters, done.turns, done.converged) == ((3, 1), 2, True)  # nothing is left to go on to
+
+
+def test_of_two_climbs_the_higher_and_of_equals_the_first():
+    low, high, same = (Ascent(name, (value,)) for name, value in (("low", 1.0), ("high", 2.0), ("same", 2.0)))
+    assert em._better(None, low) is low
+    assert em._better(low, None) is low
+    assert em._better(low, high) is em._better(high, low) is high
+    assert em._better(high, same) is high
+    early = Ascent("early", (5.0, 1.0), at=0)
+    assert (early.objective, early.best, early.turns) == (5.0, 1, 2)
+    assert em._better(early, high) is early
+
+
+def test_interrupted_in_its_second_round_it_keeps_the_best_of_the_first():
+    calls = itertools.count(1)
+
+    def expect(theta):
+        if next(calls) == 2 * TRIAL + 1:
+            raise KeyboardInterrupt
+        return theta, theta[0] - 1 / (1 + theta[1])
+
+    found = ascend([(1, 0), (2, 0)], expect, lambda t: (t[0], t[1] + 1), tol=0)
+    assert (found.interrupted, found.parameters, found.turns) == (True, (2, TRIAL - 1), TRIAL)
+
+
+@pytest.mark.parametrize(
+    ("item", "wanted"),
+    [("X", ("X", None, None)), (("X", "y"), ("X", "y", None)), (("X", "y", "w"), ("X", "y", "w")),
+     (("a", "b", "c", "d"), (("a", "b", "c", "d"), None, None)), (("X",), (("X",), None, None)),
+     (["X", "y"], (["X", "y"], None, None))],
+)  # fmt: skip
+def test_what_a_stream_brings(item, wanted):
+    assert em._triple(item) == wanted
+
+
+def test_a_stream_is_followed_step_by_step():
+    class Data:
+        def follow(self, model, table, t, decay):
+            return [*model, (table[0], t, decay)], -float(t)
+
+    told, begun = [], Ascent(["first"], (0.5,))
+    found = em._follow(Data(), begun, iter(["a", ("b", "y")]), 0.6, lambda *a: told.append(a))
+    assert found.model == ["first", ("a", 0, 0.6), ("b", 1, 0.6)]
+    assert (found.trace, found.converged, found.interrupted) == ((0.0, -1.0), False, False)
+    assert told == [(1, 0.0), (2, -1.0)]
+    assert em._follow(Data(), begun, iter([]), 0.6, None) is begun
+
+    def broken():
+        yield "a"
+        raise KeyboardInterrupt
+
+    found = em._follow(Data(), begun, broken(), 0.6, None)
+    assert (found.interrupted, found.trace) == (True, (0.0,))
+
+
+def test_closeness_and_numbers_that_are_none():
+    assert close_by(0.5)(1.0, 1.5)
+    assert close_by(0.5)(1.5, 1.0)
+    assert not close_by(0.5)(1.0, 1.6)
+    for wrong, message in (
+        ({"tol": math.inf}, "tol is a number from 0 up. Got inf"), ({"tol": -0.1}, "tol"), ({"max_iter": 0}, "from 1 up"),
+        ({"max_iter": True}, "max_iter"), ({"progress": 3}, "progress is called"),
+    ):  # fmt: skip
+        with pytest.raises(BadParameter, match=message):
+            ascend([0.0], *halve(1.0), **wrong)
+    assert ascend([0.0], *halve(1.0), tol=0, max_iter=1).turns == 1
 
 
 class TestExpectationMaximization:
@@ -228,3 +381,60 @@ class TestExpectationMaximization:
                 po.expectation_maximization(other, self.X, n_classes=2)
         with pytest.raises(ModelError, match="as many rows"):
             po.expectation_maximization(self.model, self.X[:1], n_classes=2)
+
+    def test_what_a_start_costs_and_which_are_made(self):
+        """Ten starts without labels, one with them; a turn that gains less than tol a row is the last."""
+        made = []
+
+        class Data:
+            climbs, weight = True, 10.0
+
+            def starts(self, n, random_state):
+                made.append((n, random_state))
+                return [0]
+
+            def started(self, start):
+                return ("started", start)
+
+            def expect(self, model):
+                return model, 1.0
+
+            def maximise(self, shares):
+                return shares
+
+            def finish(self, model):
+                return ("finished", model)
+
+        class Model:
+            def _hidden(self, *told):
+                made.append(told)
+                return Data()
+
+        found = po.expectation_maximization(Model(), "X", n_classes=2, hard=1, random_state=5)
+        assert found.model == ("finished", 0)
+        assert made == [("X", None, None, 2, True), (TRIAL, 5)]
+        made.clear()
+        po.expectation_maximization(Model(), "X", "y", sample_weight="w")
+        assert made == [("X", "y", "w", None, False), (1, None)]
+        made.clear()
+        po.expectation_maximization(Model(), "X", "y", n_init=4)
+        assert made[1] == (4, None)
+        assert po.expectation_maximization(Model(), "X", start="s").model == ("finished", ("started", "s"))
+
+    def test_a_turn_that_gains_less_than_tol_a_row_is_the_last(self):
+        first = po.expectation_maximization(self.model, self.X, n_classes=2, random_state=3, n_init=1, tol=1e-9)
+        gains = np.diff(first.trace) / 300
+        for at in (3, 6):
+            tol = gains[at]
+            for factor, turns in ((1.001, at + 2), (0.999, at + 3)):
+                found = po.expectation_maximization(
+                    self.model, self.X, n_classes=2, random_state=3, n_init=1, tol=factor * tol
+                )
+                assert found.turns == turns
+
+    @pytest.mark.parametrize("decay", [0.5000001, 1.0])
+    def test_decays_up_to_their_bounds(self, decay):
+        found = po.expectation_maximization(
+            self.model, self.X, n_classes=2, random_state=3, n_init=1, batch_size=100, decay=decay, max_iter=2
+        )
+        assert found.turns == 2

@@ -300,7 +300,8 @@ def _triple(item: Any) -> tuple[Any, Any, Any]:
     if item is None:
         raise BadParameter("a stream needs at least one table")
     if isinstance(item, tuple) and len(item) in (2, 3):
-        return (*item, None)[0], (*item, None)[1], (*item, None)[2]
+        table, labels, *weights = item
+        return table, labels, weights[0] if weights else None
     return item, None, None
 
 

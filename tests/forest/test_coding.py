@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from posteriori.errors import MemoryBudgetError, ModelError
+from posteriori.forest import coding as coding_room
 from posteriori.forest.coding import learn_coding
 from posteriori.statistics.cuts import greedy_cuts
 from posteriori.table.encode import Seen
@@ -75,3 +77,44 @@ def test_columns_as_they_are_coded_with_the_classes_of_another():
     coding, _ = learned({"n": [1.0, 2.0]})
     known = coding.with_classes(Schema((), (0, 1), frozenset({1})))
     assert (known.classes, known.declared_classes, known.columns) == ((0, 1), frozenset({1}), coding.schema.columns)
+
+
+@pytest.mark.parametrize(("values", "dtype"), [(254, np.uint8), (255, np.uint8), (256, np.uint16), (300, np.uint16)])
+def test_codes_are_bytes_while_one_more_than_all_values_fits(values, dtype):
+    names = np.array([f"v{i:03d}" for i in range(values)])
+    coding, codes = learned({"v": names})
+    assert codes.cells.dtype == dtype
+    assert codes.cells[0].tolist() == list(range(values))
+    assert coding.code(open_frame({"v": ["strange"]}), Seen()).cells.tolist() == [[values]]
+
+
+def test_a_column_of_too_many_values_is_refused_by_name(monkeypatch):
+    monkeypatch.setattr(coding_room, "MOST_VALUES", 4)
+    assert learned({"v": ["a", "b", "c"]})[1].sizes == (3,)
+    with pytest.raises(ModelError, match=r"column 'v' has 4 values, more than a tree can ask for \(4\)"):
+        learned({"v": ["a", "b", "c", "d"]})
+
+
+def test_codes_take_memory_that_is_asked_for_before():
+    """Four bytes a cell."""
+    frame = open_frame({"a": ["x", "y"] * 500, "b": ["u", "v"] * 500})
+    columns = tuple(Column(n, k) for n, k in zip(frame.names, resolve_kinds(frame, None)))
+    learn_coding(frame, Schema(columns), None, Seen(), 8000.0, None)
+    with pytest.raises(MemoryBudgetError, match="codes of 1,000 rows in 2 columns"):
+        learn_coding(frame, Schema(columns), None, Seen(), 7999.0, None)
+
+
+def test_missing_cells_are_counted():
+    seen = Seen()
+    frame = open_frame({"a": ["x", None, None], "n": [1.0, np.nan, 2.0]})
+    columns = tuple(Column(n, k) for n, k in zip(frame.names, resolve_kinds(frame, None)))
+    coding, _ = learn_coding(frame, Schema(columns), None, seen, None, None)
+    assert seen.missing == 3
+    assert coding.sizes == (2, 3)
+    assert coding.named == (True, False)
+
+
+def test_edges_without_missing_cells():
+    coding, _ = learned({"n": [1.0, 2.0, 4.0]})
+    assert [coding.edge(0, c) for c in range(3)] == [1.5, 3.0, np.inf]
+    assert coding.words(0, [2, 0]) == ["[3, inf)", "[-inf, 1.5)"]

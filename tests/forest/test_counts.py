@@ -9,6 +9,8 @@ import pytest
 
 import posteriori as po
 from posteriori.errors import NotLearned, StatisticsError
+from posteriori.forest.counts import same_questions
+from posteriori.table.encode import Seen
 
 RNG = np.random.default_rng(0)
 X = {"sky": RNG.choice(["a", "b", "c", "d"], 200), "wind": RNG.normal(size=200)}
@@ -83,3 +85,56 @@ def test_a_declared_class_stays_though_no_row_has_it():
     assert model.statistics_.rows.tolist()[1] == 0
     left = model.forget(rows(np.flatnonzero(Y == "in")), Y[Y == "in"])
     assert left.classes_.tolist() == ["in", "never", "out"]
+
+
+def test_codes_that_go_left_and_those_that_a_node_knows():
+    """Of numbers those up to the cut, of names the set that was put there; more than 64 of them too."""
+    names = np.array([f"v{i:03d}" for i in range(150)])
+    many = np.tile(names, 2)
+    y = np.tile(np.arange(150) % 7 < 3, 2)
+    counts = po.BayesTree(backoff=1.0).fit({"v": many}, y).statistics_
+    left, right = ({int(c) for c in part} for part in (counts.left[0], np.setdiff1d(counts.asked(0), counts.left[0])))
+    assert counts.asked(0).tolist() == list(range(150))
+    assert {frozenset(left), frozenset(right)} == {
+        frozenset(np.flatnonzero(np.arange(150) % 7 < 3).tolist()),
+        frozenset(np.flatnonzero(np.arange(150) % 7 >= 3).tolist()),
+    }
+    number = po.BayesTree(backoff=1.0).fit({"n": [1.0, 2.0, 3.0, 4.0]}, [0, 1, 1, 1]).statistics_
+    assert number.left[0].tolist() == [0]
+    assert number.asked(0).tolist() == [0, 1, 2, 3]
+    assert [len(part) for part in number.left[1:]] == [0, 0]
+
+
+def test_questions_are_the_same_where_columns_codes_and_trees_are():
+    counts, again = tree().statistics_, tree().statistics_
+    assert same_questions(counts, counts)
+    assert same_questions(counts, again)
+    other = po.BayesTree(backoff=1.0).fit(rows(slice(0, 60)), Y[:60]).statistics_
+    mixed = dataclasses.replace(counts, coding=dataclasses.replace(counts.coding, blank=(True, False)))
+    named = dataclasses.replace(counts.coding.schema.columns[0], name="air")
+    schema = dataclasses.replace(counts.coding.schema, columns=(named, counts.coding.schema.columns[1]))
+    renamed = dataclasses.replace(counts, coding=dataclasses.replace(counts.coding, schema=schema))
+    cut = dataclasses.replace(counts, coding=dataclasses.replace(counts.coding, cuts=(None, np.array([0.25]))))
+    uncut = dataclasses.replace(counts, coding=dataclasses.replace(counts.coding, cuts=(None, None)))
+    assert len(counts.coding.cuts[1]) > 1
+    moved = dataclasses.replace(counts.tree, column=counts.tree.column.copy(), cut=counts.tree.cut + 1)
+    shorter = dataclasses.replace(counts, tree=moved)
+    for strange in (other, mixed, renamed, cut, uncut, shorter):
+        assert not same_questions(counts, strange)
+        assert not same_questions(strange, counts)
+    assert counts != renamed
+    assert counts != dataclasses.replace(counts, schema=dataclasses.replace(counts.schema, classes=("in", "OUT")))
+    assert counts != dataclasses.replace(counts, tree=dataclasses.replace(counts.tree, counts=2 * counts.table))
+
+
+def test_a_class_that_no_row_has_any_more_vanishes():
+    model = tree()
+    before = model.statistics_
+    gone = before - before.counted(
+        before.coding.code(model._open(rows(Y == "in")), Seen()),
+        dataclasses.replace(before.schema, classes=("in",)),
+        np.zeros((Y == "in").sum(), dtype=int),
+        None,
+    )
+    assert gone.schema.classes == ("out",)
+    assert gone.table.tolist() == before.table[:, 1:].tolist()

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from posteriori.forest import points as rooms
 from posteriori.forest.coding import learn_coding
@@ -85,3 +86,65 @@ def test_weights_are_repeated_rows():
     assert_allclose([one.mean, one.sd], [two.mean, two.sd])
     tiny = learned({"x": x, "v": np.array(["a", "b", "c"])}, np.array([1e-300, 2e-300, 1e-300]))[3]
     assert_allclose(tiny.centre, one.centre)
+
+
+def test_a_deviation_that_is_rounding_is_none():
+    even = np.full(3, 1 / 3)
+    for x, wanted in (
+        ([2.0, 2.0, 2.0], (0.0, 0.0)),
+        ([0.0, 0.0, 0.0], (0.0, 0.0)),
+        ([np.nan] * 3, (0.0, 0.0)),
+        ([1.0, 1.0, 1.0 + 1e-13], (0.0, 0.0)),
+        ([1e-320, 3e-320, 1e-320], (0.0, 0.0)),  # its square is no float
+        ([-3.0, np.nan, 1.0], (-1.0, 2.0)),
+        ([0.5, 0.25, 0.0], (0.25, np.sqrt(0.125 / 3))),
+    ):
+        assert rooms._moments(np.array(x), even) == pytest.approx(wanted)
+    small = rooms._moments(np.array([1.0, 1.0 + 3e-12, 1.0]), even)
+    assert small == pytest.approx((1.0, 1e-12 * np.sqrt(2)), rel=1e-3)
+    assert rooms._moments(np.array([1.0, 5.0, 9.0]), np.array([0.5, 0.5, 0.0])) == pytest.approx((3.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("mass", "most", "places"),
+    [
+        ([3.0, 0.0], 9, [-1, -1]),  # one value tells nothing
+        ([3.0, 1.0, 0.0], 9, [-1, 0, -1]),  # the second of two alone
+        ([0.0, 3.0, 0.0, 1.0, 7.0], 9, [-1, -1, -1, 0, -1]),  # the last code is of no value
+        ([1.0, 2.0, 3.0, 0.0], 9, [0, 1, 2, -1]),
+        ([1.0, 2.0, 3.0, 0.0], 3, [0, 1, 2, -1]),
+        ([1.0, 2.0, 3.0, 0.0], 2, [2, 0, 1, -1]),  # the rare ones share the last
+        ([2.0, 1.0, 2.0, 1.0, 5.0, 0.0], 3, [0, 3, 1, 3, 2, -1]),
+        ([1.0, 1.0, 1.0, 0.0], 2, [0, 1, 2, -1]),  # of equals the first
+    ],
+)
+def test_places_of_values(monkeypatch, mass, most, places):
+    monkeypatch.setattr(rooms, "MOST_VALUES", most)
+    found = np.full(len(mass), -1)
+    rooms._number(found, np.array(mass))
+    assert found.tolist() == places
+
+
+def test_means_of_coordinates_are_shares_of_the_weight():
+    X = {"n": [1.0, None, 3.0, None], "v": ["a", "b", "c", "a"]}
+    points = learned(X, np.array([1.0, 2.0, 3.0, 4.0]))[3]
+    assert points.sizes.tolist() == [2, 3]
+    assert_allclose(points.centre, [0.0, 0.6, 0.5, 0.2, 0.3])
+    assert_allclose([points.mean[0], points.sd[0]], [2.5, np.sqrt(0.25 * 1.5**2 + 0.75 * 0.5**2)])
+    assert (points.mean[1], points.sd[1]) == (0.0, 0.0)
+    assert points.size == 5
+    empty = rooms.Points(np.zeros(0), np.zeros(0), (), np.zeros(0))
+    assert (empty.size, empty.sizes.tolist()) == (0, [])
+
+
+def test_numbers_end_at_four_deviations_and_sparse_rows_are_read():
+    x = np.array([0.0] * 50 + [1.0])
+    frame, _, codes, points = learned({"x": x})
+    assert points(frame, codes)[-1, 0] == 4.0
+    assert points(frame, codes)[0, 0] == pytest.approx(-x.mean() / x.std())
+    rows = read_rows(sparse.csr_array(x[:, None]), np.zeros(51), who="test")
+    coding, codes = learn_coding(rows.frame, rows.schema, None, Seen(), None, 1)
+    again = learn_points(rows.frame, codes, coding.blank, None)
+    assert_allclose(again(rows.frame, codes), points(frame, codes))
+    some = np.array([50, 3])
+    assert_allclose(again(rows.frame, codes, some), points(frame, codes)[some])

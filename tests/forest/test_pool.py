@@ -223,3 +223,137 @@ def test_a_step_of_newton_is_taken_whole_where_it_leads_downhill():
     whole = np.clip(u - np.linalg.solve(here.bend, here.slope), fit.low, fit.high)
     assert fit.look(whole, 0.0).loss < here.loss
     assert_allclose(fit.newton(u, here, 0.0)[0], whole)
+
+
+# -- the pieces ---------------------------------------------------------------------------------------------------------
+
+
+def some_rows(seed, n=23, K=3, P=2):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, n)
+    parts = [rng.dirichlet(np.ones(K), n) * 0.7 + 0.3 * np.eye(K)[y] for _ in range(P)]
+    return parts, rng.dirichlet(np.ones(K)), y, rng.dirichlet(np.ones(n))
+
+
+def plain_loss(parts, prior, y, w, u, noise):
+    """Σ w −ln((1 − ε) P(y|x) + ε/K), written out."""
+    z = sum(a * np.log(part) for a, part in zip(u, parts)) + u[-1] * np.log(prior)
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    return -(w * np.log((1 - noise) * p[np.arange(len(y)), y] + noise / len(prior))).sum()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+@pytest.mark.parametrize("seed", range(4))
+def test_slope_and_bend_are_derivatives_of_the_loss(seed, noise):
+    """What u is charged, (P/n) Σ (u − u°)², among them; with noise the bend is that of a bound above the loss."""
+    parts, prior, y, w = some_rows(seed)
+    fit = pool._Fit(parts, prior, y, w, 1)
+    u, usual = np.array([0.7, 1.9, -0.3]), np.array([0.55, 0.55, 0.0])
+
+    def charged(u):
+        return plain_loss(parts, prior, y, w, u, noise) + 2 / 23 * ((u - usual) ** 2).sum()
+
+    here, step = fit.look(u, noise), 1e-5 * np.eye(3)
+    assert here.loss == pytest.approx(charged(u))
+    assert here.own == pytest.approx(pooled(parts, prior, u)[np.arange(23), y])
+    slope = [(charged(u + e) - charged(u - e)) / 2e-5 for e in step]
+    assert_allclose(here.slope, slope, atol=1e-8)
+    bend = np.array([(fit.look(u + e, noise).slope - fit.look(u - e, noise).slope) / 2e-5 for e in step])
+    if noise == 0:
+        assert_allclose(here.bend, bend, atol=1e-7)
+    else:
+        assert np.linalg.eigvalsh(here.bend - bend).min() > -1e-7
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0, 0.5))
+def test_the_likeliest_noise_by_brute_force(seed, start):
+    rng = np.random.default_rng(seed)
+    parts, prior, y, w = some_rows(seed, n=9)
+    fit = pool._Fit(parts, prior, y, w, 1)
+    own = rng.choice([1e-9, 0.05, 0.3, 0.6, 0.99], 9)
+    grid = np.linspace(0, 0.5, 5001)
+    likely = (w * np.log((1 - grid[:, None]) * own + grid[:, None] / 3)).sum(axis=1)
+    found = fit.likeliest(own, start)
+    assert 0 <= found <= 0.5
+    best = (w * np.log((1 - found) * own + found / 3)).sum()
+    assert best >= likely.max() - 1e-7
+    assert found == pytest.approx(grid[likely.argmax()], abs=2e-4)
+
+
+def test_noise_ends_at_its_bounds():
+    parts, prior, y, w = some_rows(0, n=4)
+    fit = pool._Fit(parts, prior, y, w, 1)
+    assert fit.likeliest(np.full(4, 0.9), 0.1) == 0.0
+    assert fit.likeliest(np.full(4, 1e-6), 0.1) == pytest.approx(0.5, abs=1e-8)
+    assert fit.likeliest(np.full(4, 1 / 3), 0.1) <= 0.5  # every ε is as good
+
+
+def test_exponents_stay_within_their_bounds_where_the_loss_falls_beyond():
+    """A part that is always wrong, one that is right and timid, a prior that is upside down, each with many rows."""
+    y = np.array([0, 1] * 3000)
+    right = np.where(np.eye(2)[y] > 0, 0.51, 0.49)
+    half = np.array([0.5, 0.5])
+    assert fit_exponents([right], half, y)[0] == 4.0
+    assert fit_exponents([1 - right], half, y)[0] == 0.0
+    common = np.zeros(6000, dtype=int)
+    even = np.full((6000, 2), 0.5)
+    assert fit_exponents([even], np.array([0.9, 0.1]), common)[1] == 1.0
+    assert fit_exponents([even], np.array([0.1, 0.9]), common)[1] == -1.0
+    both = fit_exponents([right, 1 - right], half, y)
+    assert (both[0], both[1]) == (4.0, 0.0)
+
+
+def test_a_step_that_climbs_is_halved_until_it_does_not(monkeypatch):
+    parts, prior, y, w = some_rows(1)
+    fit = pool._Fit(parts, prior, y, w, 1)
+    u = np.array([0.7, 0.9, 0.1])
+    here = fit.look(u, 0.0)
+    step = -np.linalg.solve(here.bend, here.slope)
+    flat = here._replace(bend=here.bend / 16)  # a bend too small: sixteen times too far, at least twice downhill
+    found, then = fit.newton(u, flat, 0.0)
+    assert then.loss < here.loss
+    taken = (found - u) / step
+    assert np.allclose(taken, taken[0])
+    assert np.log2(16 / taken[0]) == pytest.approx(round(np.log2(16 / taken[0])))
+    longer = np.clip(u + 2 * taken[0] * step, fit.low, fit.high)
+    assert taken[0] == 16 or fit.look(longer, 0.0).loss >= here.loss
+    uphill = here._replace(bend=-here.bend)
+    same, there = fit.newton(u, uphill, 0.0)
+    assert same is u
+    assert there is uphill
+    at_rest = here._replace(slope=np.full(3, 1e-11))
+    assert fit.newton(u, at_rest, 0.0)[0] is u
+
+
+def test_a_pool_with_noise_by_hand():
+    said = [np.array([[0.8, 0.2], [0.4, 0.6]]), np.array([[0.5, 0.5], [0.1, 0.9]])]
+    prior, u = np.array([0.25, 0.75]), np.array([2.0, 0.5, -1.0])
+    z = said[0] ** 2 * said[1] ** 0.5 / prior
+    p = z / z.sum(axis=1, keepdims=True)
+    assert_allclose(pooled(said, prior, u), p)
+    assert_allclose(pooled(said, prior, u, noise=0.3), 0.7 * p + 0.15)
+    assert pool.class_shares(np.array([2, 0, 2]), 4, np.array([1.0, 2.0, 5.0])).tolist() == [0.25, 0.0, 0.75, 0.0]
+
+
+@pytest.mark.parametrize(("n", "K", "near", "sizes"), [(7, 2, 6, [3, 3, 1]), (3, 5, 4, [1, 1, 1]), (6, 3, 9, [3, 3])])
+def test_blocks_have_so_many_numbers(monkeypatch, n, K, near, sizes):
+    monkeypatch.setattr(pool, "NEAR", near)
+    assert [len(part) for part in pool.in_blocks(lambda rows: np.arange(n)[rows], n, K, 1)] == sizes
+
+
+def test_a_search_that_begins_with_noise_holds_it_and_one_without_has_none():
+    said = np.array([[0.999, 0.001]] * 100 + [[0.8, 0.2]] * 100)
+    y = np.array([1] * 2 + [0] * 98 + [1] * 20 + [0] * 80)
+    fit = pool._Fit([said], np.array([0.5, 0.5]), y, None, 1)
+    plain, noisy = fit.descend(0.0), fit.descend(0.05)
+    again = fit.descend(0.05, plain[0])
+    assert plain[1] == 0.0
+    assert plain[0] == pytest.approx(fit_exponents([said], np.array([0.5, 0.5]), y))
+    for u, noise, loss in (plain, noisy, again):
+        assert loss == pytest.approx(fit.look(u, noise).loss)
+    assert noisy[2] < plain[2]
+    assert noisy[1] == pytest.approx(again[1], abs=1e-4)
+    best = fit_noisy([said], np.array([0.5, 0.5]), y)
+    assert best[1] in (noisy[1], again[1])
+    none = pool._Fit([said[:0]], np.array([0.5, 0.5]), y[:0], None, 1)
+    assert none.descend(0.05)[1:] == (0.0, 0.0)

@@ -133,3 +133,58 @@ def test_rounds_that_do_not_fit_are_refused():
     codes, y = table()
     with pytest.raises(MemoryBudgetError, match="max_rounds"):
         grow_rounds(codes, y, 2, None, np.random.default_rng(0), max_memory=1e5)
+
+
+def test_softmax_of_scores():
+    F = np.array([[0.0, 1.0, -2.0], [900.0, 901.0, 0.0]], dtype=np.float32)
+    wanted = np.exp(F - F.max(axis=1, keepdims=True).astype(float))
+    assert_allclose(softmax(F), wanted / wanted.sum(axis=1, keepdims=True))
+    assert softmax(F).dtype == np.float64
+    odds = np.array([[0.3], [-2.0]])
+    assert_allclose(softmax(odds)[:, 1], 1 / (1 + np.exp(-odds[:, 0])))
+    assert_allclose(softmax(odds).sum(axis=1), 1.0)
+
+
+def test_gains_are_those_of_each_column_and_the_first_loss_is_that_of_the_shares(monkeypatch):
+    given, own = [], rounds_file.boost
+    monkeypatch.setattr(rounds_file, "boost", lambda *told: given.append(own(*told)) or given[-1])
+    codes, y = table(K=3)
+    found, _ = grown(codes, y, 3)
+    trees, gain = given[0][:2]
+    wanted = [gain[trees.column == j].astype(float).sum() for j in range(3)]
+    assert_allclose(found.gains, wanted)
+    assert found.gains[0] > found.gains[1:].sum()
+    assert found.n_classes == 3
+    assert found.n_rounds == len(trees) // 5
+    start = np.bincount(y) / len(y)
+    assert found.losses[0] == pytest.approx(-(start * np.log(start)).sum(), rel=0.02)
+
+
+def room(monkeypatch, n=300, K=3, sizes=(6, 9), rounds=50, depth=4, dtype=np.uint8):
+    told = []
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds_file, "refuse_over", lambda _, peak, *words: told.append((peak, *words)))
+        codes = Codes(np.zeros((len(sizes), n), dtype), sizes, (False,) * len(sizes))
+        rounds_file._refuse_large(codes, K, Boosting(rounds=rounds, depth=depth), None)
+    return told[0]
+
+
+def test_what_is_refused_grows_as_what_it_is_made_of(monkeypatch):
+    """Trees by rounds, nodes and values of a node; no tree has more nodes than its leaves of three rows allow."""
+
+    def of(**more):
+        return room(monkeypatch, **more)[0]
+
+    assert of(rounds=100) - of() == pytest.approx(of(rounds=150) - of(rounds=100))
+    node = (of(rounds=51) - of()) / (5 * 31.0)
+    assert 20 + 4 * 3 <= node <= 2 * (20 + 4 * 3) * 32 / 31  # bytes: column, cut, child, gain, a value of each class
+    assert of(rounds=51, depth=40) - of(depth=40) == pytest.approx(of(rounds=51, depth=90) - of(depth=90))
+    few = (of(n=3, rounds=51, depth=20) - of(n=3, depth=20)) / 5
+    assert few == pytest.approx((of(n=6, rounds=51, depth=20) - of(n=6, depth=20)) / 5 * 3 / 5)  # 3 and 5 nodes
+    assert of(K=2, rounds=51) - of(K=2) == pytest.approx((of(rounds=51) - of()) * 24 / 32)  # two classes are one score
+    row = (of(n=20_000, rounds=0) - of(n=10_000, rounds=0)) / 10_000
+    assert row >= 2 + 5 * (16 + 4 * 3) + 8 * 3  # codes; scores and two derivatives in every fold; answers
+    assert of(n=20_000, dtype=np.uint16) - of(n=20_000) == 2 * 20_000
+    one, two = of(sizes=(6, 9), rounds=0), of(sizes=(6, 9 + 1000), rounds=0)
+    assert two - one >= 5 * 16 * 3 * 1000  # sums of every value in every fold
+    assert room(monkeypatch, n=1234)[1:] == ("boosting 1,234 rows of 3 classes", "give fewer, or max_rounds")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.forest.shape import depths, impurity, pruned
-from posteriori.kernels.trees import Codes, grow_trees
+from posteriori.forest.shape import _either, depths, importances, impurity, pruned
+from posteriori.kernels.trees import Codes, Trees, grow_trees
 
 
 def cheapest(tree, criterion, alpha):
@@ -76,3 +77,73 @@ def test_questions_in_words():
     )
     assert "4 more" in many.rules()
     assert po.BayesTree(ccp_alpha=0.0, backoff=0.0).fit(X[["w"]], [0, 1, 2, 3]).rules(max_depth=1).count("\n") == 1
+
+
+def one_tree(column, child, counts, cut=None):
+    n = len(column)
+    cut = [0] * n if cut is None else cut
+    ints = (np.array(a, dtype=np.int32) for a in (column, cut, child))
+    return Trees(np.array([0, n]), np.array([0, 0]), *ints, np.array(counts, float), np.zeros(0, np.uint64))
+
+
+# 0 asks column 2: 1 asks column 0 (3, 4), 2 asks column 2 again (5, 6)
+TREE = one_tree(
+    [2, 0, 2, -1, -1, -1, -1], [1, 3, 5, 0, 0, 0, 0],
+    [[8, 8], [7, 2], [1, 6], [7, 0], [0, 2], [1, 1], [0, 5]],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+def test_gains_of_the_questions_of_each_column_are_shares(criterion):
+    R = impurity(TREE.counts, criterion)
+    gains = np.array([R[1] - R[3] - R[4], 0.0, (R[0] - R[1] - R[2]) + (R[2] - R[5] - R[6]), 0.0])
+    counts = SimpleNamespace(tree=TREE, table=TREE.counts, schema=range(4))
+    assert importances(counts, criterion) == pytest.approx(gains / gains.sum())
+    leaf = one_tree([-1], [0], [[3, 4]])
+    assert importances(SimpleNamespace(tree=leaf, table=leaf.counts, schema=range(4)), criterion).tolist() == [0.0] * 4
+    assert depths(TREE).tolist() == [0, 1, 1, 2, 2, 2, 2]
+
+
+def test_what_is_kept_of_a_pruned_tree():
+    """The second question costs more than it gains, the others do not."""
+    R = impurity(TREE.counts, "gini") / 16
+    worth = [R[0] - R[1] - R[2], R[1] - R[3] - R[4], R[2] - R[5] - R[6]]
+    assert worth[2] < worth[1]
+    small = pruned(TREE, "gini", (worth[1] + worth[2]) / 2)
+    assert small.column.tolist() == [2, 0, -1, -1, -1]
+    assert small.child.tolist() == [1, 3, 0, 0, 0]
+    assert small.counts.tolist() == TREE.counts[:5].tolist()
+    assert small.starts.tolist() == [0, 5]
+    at = pruned(TREE, "gini", worth[2])  # of equal cost the smaller tree
+    assert at.column.tolist() == [2, 0, -1, -1, -1]
+    assert pruned(TREE, "gini", worth[2] * (1 - 1e-9)).column.tolist() == TREE.column.tolist()
+    assert pruned(TREE, "gini", 1.0).column.tolist() == [-1]
+    assert pruned(TREE, "gini", 0.0) is TREE
+    assert pruned(TREE, "gini", -1.0) is TREE
+    other = one_tree([0, -1, 1, -1, -1], [1, 0, 3, 0, 0], [[8, 8], [2, 2], [6, 6], [6, 0], [0, 6]], [4, 0, 7, 0, 0])
+    same = pruned(other, "entropy", 1e-9)
+    assert (same.column.tolist(), same.cut.tolist(), same.child.tolist()) == (
+        [0, -1, 1, -1, -1],
+        [4, 0, 7, 0, 0],
+        [1, 0, 3, 0, 0],
+    )
+
+
+def test_long_lists_of_words_are_cut_where_that_saves_a_word():
+    words = [*"abcdefghij"]
+    assert _either(words[:1]) == "a"
+    assert _either(words[:6]) == "a or b or c or d or e or f"
+    assert _either(words[:7]) == "a or b or c or d or e or f or g"  # "1 more" would be as long
+    assert _either(words[:8]) == "a or b or c or d or e or f or 2 more"
+    assert _either(words, 2) == "a or b or 8 more"
+
+
+def test_rules_end_at_so_many_questions():
+    X = {"n": [1.0, 2.0, 3.0, 4.0], "w": ["a", "b", "a", "b"]}
+    model = po.BayesTree(ccp_alpha=0.0, backoff=0.0).fit(X, [0, 1, 2, 3], sample_weight=[1, 2, 3, 4])
+    assert model.rules(max_depth=0) == "3 (P = 0.400, 4 of 10)"
+    assert model.rules(max_depth=1).count("\n") == 1
+    assert model.rules(max_depth=1).splitlines()[1] == "if n ≥ 3.5 then 3 (P = 1.000, 4 of 4)"
+    assert model.rules(max_depth=2).count("\n") == 2
+    assert model.rules() == model.rules(max_depth=3)
+    assert model.rules().count("\n") == 3

@@ -14,11 +14,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
 from posteriori.errors import MemoryBudgetError, ModelError, NotLearned, PosterioriError, StatisticsError
+from posteriori.forest import tree as tree_room
 from posteriori.table.schema import Schema
 
 IRIS = load_iris(return_X_y=True)
@@ -356,3 +358,111 @@ def test_check_estimator():
     failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
     assert failed == {}
     assert len(results) >= 55
+
+
+# -- what is chosen, by brute force ---------------------------------------------------------------------------------------
+
+
+def noted(monkeypatch, model, X, y, w=None):
+    """A fit, and the losses of each fold that it has summed."""
+    found = []
+
+    def one_by_one(work, folds, size, jobs):
+        found.append([work(fold) for fold in folds])
+        return found[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tree_room, "team_map", one_by_one)
+        model.fit(X, y, w)
+    return model, found
+
+
+def words(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.choice(["a", "b"], n), rng.choice(["u", "v", "w"], n), rng.choice(["x", "y"], n)])
+    y = ((X[:, 0] == "a") ^ (X[:, 1] == "u") ^ (rng.random(n) < 0.15)).astype(int)
+    return {f"c{j}": X[:, j] for j in range(3)}, y, rng.integers(1, 4, n).astype(float)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_costs_and_concentrations_are_weighed_by_rows_that_took_no_part(monkeypatch, criterion, weighted):
+    X, y, w = words()
+    w = w if weighted else None
+    total = 40.0 if w is None else w.sum()
+    model, losses = noted(monkeypatch, po.BayesTree(criterion, ccp_alpha="auto"), X, y, w)
+    cs, alphas = tree_room.CONCENTRATIONS, [a / total for a in tree_room.COSTS]
+    coding = model.statistics_.coding
+    codes = coding.code(model._open(X), tree_room.Seen())
+    folds = tree_room.folds_of(tree_room.CodedTable(list(codes.cells), codes.sizes), y, w, 5)
+    assert len(losses[0]) == len(folds) == 5
+    for fold, loss in zip(folds, losses[0]):
+        rows, mass = fold
+        out = np.zeros(40)
+        out[rows] = 1.0 if mass is None else mass
+        left = (1.0 if w is None else w) - out
+        kept = left > 1e-6
+        part = {name: cells[kept] for name, cells in X.items()}
+        for a in (0, 2, 5):
+            for c in (0, 5, 12):
+                own = po.BayesTree(criterion, ccp_alpha=alphas[a], backoff=cs[c]).fit(part, y[kept], left[kept])
+                p = own.predict_proba({name: cells[rows] for name, cells in X.items()})[np.arange(len(rows)), y[rows]]
+                assert loss[a, c] == pytest.approx(-(out[rows] * np.log(p)).sum() / total)
+    whole = np.sum(losses[0], axis=0)
+    a, c = np.argwhere(whole <= whole.min() + 1e-12)[-1]
+    assert (model.ccp_alpha_, model.backoff_) == (alphas[a], cs[c])
+    told = noted(monkeypatch, po.BayesTree(criterion, ccp_alpha=0.01, backoff=3.0), X, y, w)
+    assert (told[0].ccp_alpha_, told[0].backoff_, told[1]) == (0.01, 3.0, [])
+    half = noted(monkeypatch, po.BayesTree(criterion, ccp_alpha=alphas[2]), X, y, w)
+    assert np.sum(half[1][0], axis=0) == pytest.approx(whole[2:3])
+    other = noted(monkeypatch, po.BayesTree(criterion, ccp_alpha="auto", backoff=cs[5]), X, y, w)
+    assert np.sum(other[1][0], axis=0) == pytest.approx(whole[:, 5:6])
+
+
+@pytest.mark.parametrize(("total", "are_shares"), [(1.0, True), (1.999, True), (2.0, False), (80.0, False)])
+def test_weights_that_do_not_sum_to_two_rows_are_shares(monkeypatch, total, are_shares):
+    X, y, w = words()
+    rows, losses = noted(monkeypatch, po.BayesTree(ccp_alpha="auto"), X, y, 40 * w / w.sum())
+    model, shares = noted(monkeypatch, po.BayesTree(ccp_alpha="auto"), X, y, total * w / w.sum())
+    same = len(shares[0]) == len(losses[0]) and np.allclose(np.sum(shares[0], axis=0), np.sum(losses[0], axis=0))
+    assert same == are_shares
+    if are_shares:
+        assert model.backoff_ == pytest.approx(rows.backoff_ * total / 40)
+        assert model.ccp_alpha_ == pytest.approx(rows.ccp_alpha_)
+
+
+def test_nodes_back_off_from_the_root_to_the_leaf():
+    """c at the root and at a leaf, 16 c between them."""
+    X, y, w = words()
+    model = po.BayesTree(backoff=0.7).fit(X, y, w)
+    tree, found = model.statistics_.tree, model.node_posteriors_
+    assert model.depth_ >= 2
+    above = {0: np.full(2, 0.5)}
+    for i, n in enumerate(tree.counts):
+        asks = tree.column[i] >= 0
+        c = 0.7 * (16.0 if asks and i else 1.0)
+        p = (n + c * above[i]) / (n.sum() + c)
+        assert found[i] == pytest.approx(p)
+        if asks:
+            above[int(tree.child[i])] = above[int(tree.child[i]) + 1] = p
+    assert model.n_nodes_ == len(tree.column)
+    assert model.n_leaves_ == (tree.column < 0).sum()
+    at = model.apply(X)
+    assert_allclose(model.predict_proba(X), found[at])
+    for name in ("apply", "rules"):
+        with pytest.raises(NotFittedError):
+            getattr(po.BayesTree(), name)(*([X] if name == "apply" else []))
+    with pytest.raises(NotFittedError):
+        po.BayesTree().plot()
+
+
+def test_what_is_known_of_a_row_but_for_one_column():
+    X, y, w = words()
+    model = po.BayesTree(backoff=0.7).fit(X, y, w)
+    found = model._log_without(X)
+    assert found.shape == (40, 3, 2)
+    for j, name in enumerate(X):
+        blind = {**X, name: np.full(40, "never seen")}
+        assert_allclose(np.exp(found[:, j]), model.predict_proba(blind))
+    assert model.cuts_ == {}
+    assert model.schema_.classes == (0, 1)

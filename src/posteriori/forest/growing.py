@@ -279,7 +279,7 @@ class Growing:
     def _affordable(self, each: float, most: int, i: int) -> int:
         """How many of `most` fit into this part's share of the time, if one takes so long; one at least."""
         room = self._left() / (len(PARTS) - i) / max(each, 1e-9)
-        return most if room >= most else max(1, int(room))
+        return max(1, int(min(room, most)))
 
     def _heard(self, done: int) -> None:
         """Kernels say how many they have done: a good moment to say it on, and to look at the clock."""

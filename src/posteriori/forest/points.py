@@ -61,10 +61,10 @@ class Points:
             if self.sd[j] > 0:
                 with np.errstate(over="ignore"):
                     z = column_numbers(frame, j) / self.sd[j] - self.mean[j] / self.sd[j]
-                out[known, at] = np.clip(np.nan_to_num(z[known], nan=0.0), -CLIP, CLIP)
+                out[known, at] = np.clip(np.nan_to_num(z[known]), -CLIP, CLIP)
                 at += 1
             if end > at:
-                place = self.places[j][np.minimum(cells[j], codes.sizes[j])]
+                place = self.places[j][cells[j]]
                 hot = np.flatnonzero(place >= 0)
                 out[hot, at + place[hot]] = 1.0
                 out[known, at:end] -= self.centre[at:end]
