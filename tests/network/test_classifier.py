@@ -179,6 +179,7 @@ def test_a_column_without_values_tells_nothing(how):
     structure = po.Dag(["x", "none", "w", "class"], EMPTY[how]) if how in EMPTY else how
     cut = po.BayesNetClassifier(structure, kinds="categorical").fit(X, y)
     hybrid = po.BayesNetClassifier(cut.dag_, kinds="categorical", continuous="gaussian").fit(X, y)
+    assert isinstance(hybrid.net_, po.HybridNet)
     asked = X.iloc[:8].copy()
     asked.loc[0, "x"] = asked.loc[1, "w"] = asked.loc[2, "x"] = asked.loc[2, "w"] = None
     np.testing.assert_allclose(
@@ -222,3 +223,18 @@ def test_the_class_has_the_name_that_a_structure_gives_it():
     assert model.class_node_ == "what"
     assert set(model.dag_.nodes) == {"a", "b", "c", "d", "what"}
     assert model.net_.states("what") == (0, 1)
+
+
+def test_where_no_column_has_a_value_the_classes_are_as_often_as_they_came():
+    X = pd.DataFrame({"none": pd.Series([None] * 5, dtype=object)})
+    model = po.BayesNetClassifier("tan", kinds="categorical").fit(X, [0, 0, 0, 1, 2])
+    np.testing.assert_allclose(model.predict_proba(X.iloc[:2]), [[4 / 8, 2 / 8, 2 / 8]] * 2)
+
+
+def test_a_column_of_one_value_stays_alone_in_a_search_even_where_it_is_missing():
+    X, y = table(3, 200)
+    X["one"] = np.where(y == 1, "v", None)
+    for how in ("cuts", "gaussian"):
+        model = po.BayesNetClassifier(kinds="categorical", continuous=how).fit(X, y)
+        assert not any("one" in arrow for arrow in model.dag_.edges)
+        assert len(model.dag_.edges) > 1

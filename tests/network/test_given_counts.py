@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -114,3 +116,24 @@ def test_statistics_that_do_not_have_the_families():
     numbers = po.NaiveBayes(density="gaussian").fit({"x": np.arange(60.0)}, y).statistics_
     with pytest.raises(StatisticsError, match="a network counts values"):
         po.BayesNet.from_counts(po.Dag("x"), numbers)
+
+
+def test_whole_numbers_are_whole_as_long_as_they_add_up():
+    for counts, kind in (([2.0**61, 1.0], "i"), ([2.0**62, 0.0], "f"), ([2.0**63, 1.0], "f"), ([0.5, 0.5], "f")):
+        assert po.BayesNet.from_counts(po.Dag("a"), {"a": counts}).statistics.rows.dtype.kind == kind
+    holed = po.BayesNet.from_counts(po.Dag("ab", [("a", "b")]), {"a": [2, 1], "b": [[3, 1], [2, 4]]})
+    assert holed.statistics.rows.tolist() == [10]  # as many rows as some family has
+    assert holed.cpt("a").to_numpy().tolist() == [[3 / 5, 2 / 5]]
+
+
+def test_parents_in_any_order_have_the_counts_of_a_classifier():
+    rng = np.random.default_rng(5)
+    a, y = rng.integers(0, 2, 200), rng.integers(0, 3, 200)
+    X = pd.DataFrame({"a": a, "b": (a + rng.integers(0, 3, 200)) % 4, "c": (a + y + rng.integers(0, 2, 200)) % 5})
+    model = po.KDB(k=2, kinds="categorical").fit(X, y)
+    last = next(i for i, ps in enumerate(model.structure_.parents) if len(ps) == 2)
+    family = [*("abc"[p] for p in model.structure_.parents[last]), "class"]
+    for parents in itertools.permutations(family):
+        dag = po.Dag([*X.columns, "class"], [(p, "abc"[last]) for p in parents])
+        told = po.BayesNet.from_counts(dag, model.statistics_)
+        assert told == po.BayesNet.fit(dag, X.assign(**{"class": y}))

@@ -527,3 +527,105 @@ def test_no_rows_have_no_predictions_and_likelihood_one():
     assert net.predict_proba(none, "d0").shape == (0, len(net.discrete.states("d0")))
     assert net.predict(none, "d0").shape == (0,)
     assert net.log_likelihood(none) == 0.0
+
+
+def plain(**other) -> po.HybridNet:
+    """a (two states) above b (three), x given b, y given a and x."""
+    given = {
+        "edges": [("a", "b"), ("b", "x"), ("a", "y"), ("x", "y")],
+        "tables": {"a": [0.25, 0.75], "b": [[0.2, 0.3, 0.5], [0.6, 0.4, 0.0]]},
+        "regressions": {"x": ([0.0, 1.0, 5.0], [], [1.0, 4.0, 0.25]), "y": ([1.0, -1.0], [[2.0], [0.5]], [1.0, 9.0])},
+        "states": {"a": ("no", "yes"), "b": ("p", "q", "r")},
+    }
+    return po.HybridNet(**{**given, **other})
+
+
+def test_networks_are_equal_to_the_last_digit():
+    net = plain()
+    same = plain()
+    assert net == same
+    assert hash(net) == hash(same)
+    assert net != "net"
+    tables, lines = (
+        {"a": [0.25, 0.75], "b": [[0.2, 0.3, 0.5], [0.6, 0.4, 0.0]]},
+        {"x": ([0.0, 1.0, 5.0], [], [1.0, 4.0, 0.25])},
+    )
+    for y in (
+        ([1.0, -1.5], [[2.0], [0.5]], [1.0, 9.0]),
+        ([1.0, -1.0], [[2.0], [0.6]], [1.0, 9.0]),
+        ([1.0, -1.0], [[2.0], [0.5]], [1.0, 9.5]),
+    ):
+        assert net != plain(regressions={**lines, "y": y})
+    assert net != plain(tables={**tables, "a": [0.5, 0.5]})
+    assert net != plain(states={"a": ("no", "yes"), "b": ("p", "q", "s")})
+    turned = [("a", "b"), ("b", "x"), ("x", "y"), ("a", "y")]
+    assert plain(edges=turned) == net  # parents of each kind are in the same order
+    nodes = po.Dag(["b", "a", "x", "y"], turned)
+    assert plain(edges=nodes) != net
+    assert repr(net) == "HybridNet(2 discrete and 2 continuous nodes, 4 edges)"
+    assert net.n_parameters == 1 + 2 * 2 + 3 * 2 + 2 * 3
+    assert net.continuous == ("x", "y")
+    told = net.regression("y")
+    assert told.to_dict("list") == {"α": [1.0, -1.0], "β x": [2.0, 0.5], "σ": [1.0, 3.0]}
+    assert (told.index.name, told.index.tolist()) == ("a", ["no", "yes"])
+
+
+def test_a_node_needs_one_of_both():
+    lines = {"x": ([0.0, 1.0, 5.0], [], 1.0), "y": (1.0, 2.0, 1.0)}
+    with pytest.raises(InvalidNetwork, match="'x' needs a table or a regression, one of the two"):
+        plain(tables={"a": [1.0], "b": [[1.0]], "x": [1.0]}, states=None)
+    with pytest.raises(InvalidNetwork, match="'z' needs a table or a regression"):
+        plain(edges=po.Dag(["a", "b", "x", "y", "z"]))
+    for bad in ({"tables": [1]}, {"regressions": [lines]}):
+        with pytest.raises(InvalidNetwork, match="tables and regressions are mappings"):
+            plain(**bad)
+
+
+def test_the_row_that_cannot_be_is_named():
+    rows = {"a": ["no", "yes", "yes"], "b": ["r", "p", "r"], "x": [5.0, 0.0, 5.0]}
+    assert plain().predict_proba({k: c[:2] for k, c in rows.items()}, "b").shape == (2, 3)
+    net = plain(tables={"a": [1.0, 0.0], "b": [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]})
+    with pytest.raises(ImpossibleEvidence, match="row 1 of the cases has probability zero") as told:
+        net.predict_proba({"a": ["no", "yes", "no"], "x": [1.0, 1.0, np.nan]}, "b")
+    assert told.value.row == 1
+    assert net.log_likelihood({"a": ["no", "yes"]}) == -np.inf
+    assert net.log_likelihood({"a": ["no", None]}) == pytest.approx(0.0)
+    assert net.log_likelihood({"b": ["p", "q"], "a": ["no", "no"]}) == pytest.approx(2 * np.log(0.5))
+
+
+def test_columns_that_are_no_node():
+    net = plain(states={"a": ("no", "yes"), "b": ("p", "q", "r")})
+    for column, said in (
+        ("bb", r"'bb' is no node; did you mean 'b'\? nodes: 'a', 'b', 'x', 'y'"),
+        ("speed", r"'speed' is no node\. nodes"),
+    ):
+        with pytest.raises(UnknownColumn, match=said):
+            net.predict_proba({column: [1.0]}, "a")
+    with pytest.raises(UnknownColumn, match="nodes: 'a', 'b', 'x', 'y'"):
+        net.predict_proba(np.zeros((2, 2)), "a")
+    numbers = net.predict_proba({"y": [1.0, np.nan], "x": [0.0, np.nan]}, "a")
+    assert numbers[1] == pytest.approx([0.25, 0.75])
+    assert numbers[0] == pytest.approx(net.query("a", {"y": 1.0, "x": 0.0}).values)
+    unseen = net.predict_proba({"a": ["yes", "no"], "b": ["p", None]}, "a")  # what is asked for is not looked at
+    assert unseen == pytest.approx(np.array([net.query("a", {"b": "p"}).values, [0.25, 0.75]]))
+
+
+def test_draws_have_the_moments_of_their_configuration():
+    net = plain()
+    drawn = net.sample(30_000, {"b": "q"}, random_state=1)
+    assert set(drawn["b"]) == {"q"}
+    assert list(drawn.columns) == ["a", "b", "x", "y"]
+    for a, (alpha, beta, spread) in {"no": (1.0, 2.0, 1.0), "yes": (-1.0, 0.5, 9.0)}.items():
+        rows = drawn[drawn["a"] == a]
+        left = rows["y"] - alpha - beta * rows["x"]
+        assert rows["x"].mean() == pytest.approx(1.0, abs=0.12)
+        assert rows["x"].var() == pytest.approx(4.0, rel=0.1)
+        assert left.mean() == pytest.approx(0.0, abs=0.15)
+        assert left.var() == pytest.approx(spread, rel=0.1)
+    known = net.sample(30_000, {"y": 4.0, "b": "q"}, random_state=1)
+    assert known["y"].tolist() == [4.0] * 30_000
+    want = net.marginals({"y": 4.0, "b": "q"})
+    assert (known["a"] == "yes").mean() == pytest.approx(want["a"]["yes"], abs=0.02)
+    assert known["x"].mean() == pytest.approx(want["x"]["mean"], abs=0.05)
+    assert known["x"].std() == pytest.approx(want["x"]["sd"], rel=0.05)
+    assert net.sample(0).shape == (0, 4)

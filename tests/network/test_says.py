@@ -155,3 +155,59 @@ def test_a_factor_of_more_axes_than_an_array_has():
     f = Factor(names, states, np.array([0.25, 0.75]))
     assert f[("only",) * 69 + ("v",)] == 0.75
     assert f.to_frame().shape == (2, 71)
+
+
+def test_what_is_not_near_is_only_listed():
+    for state, said in (("low", r"'low'; did you mean 'lo'\? states"), ("zzz", r"'zzz'\. states: 'lo', 'mid', 'hi'")):
+        with pytest.raises(UnknownValue, match=f"'a' has no state {said}"):
+            code_of(state, STATES["a"], "a")
+    with pytest.raises(UnknownColumn, match=r"column 'zzz' is no node\. nodes: 'a', 'b'"):
+        read_cases({"zzz": ["lo"]}, INDEX, STATES)
+    f = Factor(("speed", "b"), {"speed": ("u",), "b": ("v", "w")}, np.array([0.25, 0.75]))
+    with pytest.raises(UnknownColumn, match=r"no variable 'sped'; did you mean 'speed'\? variables: 'speed', 'b'"):
+        f[{"sped": "u", "b": "v"}]
+    with pytest.raises(UnknownColumn, match=r"no variable 'zz'\. variables"):
+        f[{"zz": "u", "speed": "u", "b": "v"}]
+    with pytest.raises(UnknownColumn, match=r"no state for 'b'\. variables"):
+        f[{"speed": "u"}]
+
+
+def test_states_with_one_text_are_not_told_by_it():
+    assert code_of("1", (1, True), "x") == 0  # the texts "1" and "True"
+    with pytest.raises(UnknownValue):
+        code_of("1", (1, 1.5, Same()), "x")
+    assert code_of(1, (1, 1.5, Same()), "x") == 0
+
+
+class Same:
+    def __str__(self) -> str:
+        return "1"
+
+
+def test_a_factor_has_axes_as_long_as_an_array_can():
+    for n, shape in ((64, (1,) * 63 + (2,)), (65, (2,))):
+        names = tuple(f"n{i}" for i in range(n))
+        states = {v: ("only",) for v in names} | {names[-1]: ("u", "v")}
+        assert Factor(names, states, np.array([0.25, 0.75])).values.shape == shape
+
+
+def test_a_state_may_be_a_tuple():
+    f = Factor(("t",), {"t": (("u", 1), ("v", 2))}, np.array([0.25, 0.75]))
+    assert f[("v", 2)] == f[(("v", 2),)] == f[{"t": ("v", 2)}] == 0.75
+    assert f.to_frame()["t"].tolist() == [("u", 1), ("v", 2)]
+    assert labelled((("u", 1), ("v", 2)), np.array([1])).tolist() == [("v", 2)]
+
+
+def test_cases_of_one_kind_share_it_and_others_do_not():
+    states = {"a": (0, 1), "b": (False, True), "c": (0, 1)}
+    table = case_table(np.array([[0, 1, -1], [1, 0, 1]]), states)
+    assert table["a"].dtype is table["c"].dtype
+    assert [list(table[n].cat.categories) for n in "abc"] == [[0, 1], [False, True], [0, 1]]
+    assert table["b"].tolist() == [True, False]
+    assert table["c"].isna().tolist() == [True, False]
+    assert case_table(np.zeros((0, 1), np.int32), {"a": ("x",)}).shape == (0, 1)
+
+
+def test_no_column_is_no_case():
+    with pytest.raises(TableError, match="at least one column"):
+        read_cases(pd.DataFrame(index=range(3)), INDEX, STATES)

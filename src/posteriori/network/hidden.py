@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import xlogy
 
 from .. import kernels
 from ..arrays import Array, Codes, Floats, is_whole
@@ -86,13 +87,9 @@ def climb(
         found, log_p = tree.expected(rows.cases, rows.weights, rows.offsets, threads)
         parts = np.split(found, rows.offsets[1:-1])
         counts = [n + e.reshape(n.shape) for n, e in zip(rows.fixed, parts)]
-        with np.errstate(divide="ignore"):
-            logs = [np.log(t) for t in tables]
         value = float(rows.weights @ log_p)
-        for n, log_theta in zip(rows.complete, logs):
-            value += float((n * np.where(n > 0, log_theta, 0.0)).sum())
-            price = how.pseudo_count(n.size)
-            value += price * float(log_theta.sum()) if price else 0.0
+        for n, theta in zip(rows.complete, tables):
+            value += float(xlogy(n + how.pseudo_count(n.size), theta).sum())
         return counts, value
 
     return ascend(starts, expect, lambda counts: rows.theta(counts, how), tol=tol, max_iter=max_iter, progress=progress)

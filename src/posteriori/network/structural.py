@@ -167,9 +167,8 @@ def _tables(
     if len(rows.cases):
         ascent = climb(rows, how, first_tables(rows, hidden, None, random_state), 1e-8, 200, None, None)
         tables, value = ascent.parameters, ascent.objective
-        for theta in tables:
-            if added := how.pseudo_count(theta.size):  # ℓ has the prior in it, s has not
-                value -= added * float(np.log(theta).sum())
+        for theta in tables:  # ℓ has the prior in it, s has not
+            value -= float(xlogy(how.pseudo_count(theta.size), theta).sum())
     else:
         value = sum(float(xlogy(n, t).sum()) for n, t in zip(rows.complete, tables))
     price = price_of(score, float(len(cases) if weights is None else weights.sum())) or 0.0
