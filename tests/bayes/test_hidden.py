@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import posteriori as po
+from posteriori.bayes import hidden
 from posteriori.em import ROUNDING
 from posteriori.errors import BadParameter, BadValue, ModelError
 from posteriori.statistics.collect import collect, collect_codes
@@ -485,3 +486,166 @@ def test_chosen_once_by_labels_or_refused():
             found = po.expectation_maximization(model, X, n_classes=2, random_state=0, max_iter=30)
         assert found.model.classes_.tolist() == [0, 1]
         assert found.objective == max(found.trace)
+
+
+# ---- the functions alone -----------------------------------------------------------------------------------------------
+
+
+def hidden_rows(weighted=True, n=9, K=3, labels=True):
+    """A hidden class of a few rows, the first of which have labels."""
+    rng = np.random.default_rng(0)
+    X = {"a": rng.choice(["u", "v", "w"], n), "b": rng.choice(["p", "q"], n)}
+    y = np.array([f"c{i % K}" if labels and i < 5 else None for i in range(n)], dtype=object)
+    w = rng.uniform(0.5, 2.0, n) if weighted else None
+    model = po.NaiveBayes(unlabelled=None, unlabelled_weight=1.0)
+    if labels:
+        return model._hidden(X, y, w, None, False), X, y, np.ones(n) if w is None else w
+    return model._hidden(X, None, w, K, False), X, y, np.ones(n) if w is None else w
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shares_are_weights_times_responsibilities_and_what_is_known(weighted):
+    data, _, y, w = hidden_rows(weighted)
+    r = np.random.default_rng(1).dirichlet(np.ones(3), 9)
+    expected = w[:, None] * r
+    for i in range(5):
+        expected[i] = w[i] * (np.arange(3) == int(y[i][1]))
+    assert data.shares(r.copy()) == pytest.approx(expected)
+    assert data.weight == pytest.approx(w.sum())
+    assert data.plain == (not weighted)
+    assert (data.known.tolist(), data.hidden.tolist()) == ([0, 1, 2, 3, 4], [5, 6, 7, 8])
+    assert data.own.tolist() == [0, 1, 2, 0, 1, -1, -1, -1, -1]
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_expectations_are_posteriors_and_their_sum(hard):
+    """(w·r, Σ_known w ln P(y, x) + Σ_hidden w ln P(x) + the log prior of θ); hard: of the best class."""
+    data, X, _, w = hidden_rows()
+    data.hard = hard
+    model = data.maximise(data.shares(np.random.default_rng(1).dirichlet(np.ones(3), 9)))
+    shares, value = data.expect(model)
+    joint = model.predict_joint_log_proba(X)
+    r = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
+    r = (joint == joint.max(axis=1, keepdims=True)).astype(float) if hard else r
+    assert shares == pytest.approx(data.shares(r))
+    whole = joint.max(axis=1) if hard else np.logaddexp.reduce(joint, axis=1)
+    of_rows = np.where(data.own >= 0, joint[np.arange(9), data.own], whole)
+    tables = model.tables_
+    prior = sum(np.log(t.to_numpy()).sum() for t in tables.values())  # λ = 1
+    assert value == pytest.approx(w @ of_rows + prior)
+
+
+def test_starts_are_the_labels_and_beside_them_chance_mixed_with_their_answers():
+    data, X, _, w = hidden_rows()
+    (only,) = data.starts(1, 0)
+    assert only.class_count_ == pytest.approx(np.bincount(data.codes[:5], w[:5]))
+    first, second, third = data.starts(3, 0)
+    assert first.statistics_ == only.statistics_
+    assert [m.class_count_.sum() for m in (second, third)] == pytest.approx([w.sum()] * 2)
+    answer = only.predict_proba(X)[5:] * w[5:, None]
+    for other in (second, third):
+        mass = other.class_count_ - first.class_count_
+        assert (mass >= 0.5 * answer.sum(axis=0) - 1e-9).all()
+        assert mass != pytest.approx(answer.sum(axis=0))
+
+
+def test_without_labels_a_start_is_a_row_of_each_class_and_next_to_nothing_of_all():
+    data, _, _, w = hidden_rows(labels=False)
+    shares = data._drawn(np.random.default_rng(0))
+    around = hidden.AROUND * w / w.sum() / 3
+    assert shares.shape == (9, 3)
+    rest = shares - around[:, None]
+    assert np.sort(rest, axis=None)[:-3] == pytest.approx(0, abs=1e-12)
+    assert rest.sum(axis=0) == pytest.approx([1.0, 1.0, 1.0])
+    chosen = np.argwhere(rest > 0.5)
+    assert sorted(chosen[:, 1].tolist()) == [0, 1, 2]
+    evidence = data._evidence[chosen[:, 0]]
+    assert len(np.unique(evidence)) == 3  # rows that differ
+    with pytest.raises(ModelError, match=r"4 classes need at least as many rows\. Got 3 instead"):
+        po.NaiveBayes()._hidden({"a": ["u", "v", "w"]}, None, None, 4, False)._drawn(np.random.default_rng(0))
+    alike = po.NaiveBayes()._hidden({"a": ["u"] * 5}, None, None, 2, False)
+    assert alike._drawn(np.random.default_rng(0)).sum() == pytest.approx(2 + hidden.AROUND)  # rows that are all alike
+
+
+def test_rows_are_drawn_by_their_weight():
+    data, _, _, _ = hidden_rows(labels=False, weighted=False)
+    data.weights = np.where(np.arange(9) < 4, 1.0, 1e-9)
+    for seed in range(20):
+        found = np.argwhere(data._drawn(np.random.default_rng(seed)) > 0.5)[:, 0]
+        assert len(found) == 3
+        if len(np.unique(data._evidence[:4])) >= 3:
+            assert (found < 4).all()
+
+
+def test_a_start_is_a_model_or_responsibilities():
+    data, X, _, w = hidden_rows()
+    r = np.random.default_rng(1).uniform(1, 2, (9, 3))
+    found = data.started(r)
+    share = r / r.sum(axis=1, keepdims=True)
+    assert found.statistics_ == data.maximise(data.shares(share.copy())).statistics_
+    other = po.NaiveBayes().fit({k: v[:5] for k, v in X.items()}, [f"c{i % 3}" for i in range(5)], w[:5])
+    by_model = data.started(other)
+    assert by_model.class_count_ == pytest.approx(data.shares(other.predict_proba(X)).sum(axis=0))
+    strange = po.NaiveBayes().fit(X, np.arange(9) % 2)
+    with pytest.raises(BadParameter, match=r"start has the classes \[0, 1\], the rows \['c0', 'c1', 'c2'\]"):
+        data.started(strange)
+    for wrong in (r[:8], r[:, :2], -r, r * np.nan, "here", [[1], [1, 2]]):
+        with pytest.raises(BadParameter, match="responsibilities of 9 rows in 3 classes"):
+            data.started(wrong)
+    zero = r.copy()
+    zero[0] = 0.0  # a row that is known needs none
+    data.started(zero)
+
+
+def test_a_sweep_is_the_formula():
+    """S ← (1 − γ) S + γ S_batch·(all/batch), γ = (t + 2)^−decay, beside the known rows."""
+    data, X, _, w = hidden_rows()
+    model = data.maximise(data.shares(np.full((9, 3), 1 / 3)))
+    data.rng = np.random.default_rng(3)
+    order = np.random.default_rng(3).permutation(data.hidden)
+    known = np.bincount(data.codes[:5], w[:5], minlength=3)
+    after, running, t = data.sweep((model, None, 0), 3, 0.7)
+    assert t == 2
+    now, mass = model, None
+    for step, rows in enumerate(np.array_split(order, 2)):
+        some = {k: v[rows] for k, v in X.items()}
+        own = (now.predict_proba(some) * w[rows][:, None]).sum(axis=0) * w[5:].sum() / w[rows].sum()
+        gamma = (step + 2.0) ** -0.7
+        mass = own if mass is None else (1 - gamma) * mass + gamma * own
+        if step == 0:
+            shares = np.zeros((9, 3))
+            shares[rows] = now.predict_proba(some) * (w[5:].sum() / w[rows].sum())
+            shares[:5] = 1 / 3
+            now = data.maximise(data.shares(shares))
+    assert running.rows == pytest.approx(mass)
+    assert after.class_count_ == pytest.approx(known + mass)
+    again, same, t = data.sweep((after, running, t), 100, 0.7)
+    assert t == 3
+    assert again.class_count_.sum() == pytest.approx(w.sum())
+    assert same.rows.sum() == pytest.approx(w[5:].sum())
+
+
+def test_the_next_table_of_a_stream_is_the_formula():
+    """S ← N'·[(1 − γ) S/N + γ S_table/n], and ln P of its rows a row before they were learned."""
+    data, _, _, _ = hidden_rows()
+    model = data.finish(data.maximise(data.shares(np.full((9, 3), 1 / 3))))
+    table = {"a": np.array(["u", "w"]), "b": np.array(["q", "q"])}
+    w, before = np.array([0.5, 2.0]), model.class_count_
+    joint = model.predict_joint_log_proba(table)
+    p = model.predict_proba(table)
+    for labels in (None, ["c2", None]):
+        after, value = data.follow(model, (table, labels, w), 1, 0.6)
+        r, said = p.copy(), np.logaddexp.reduce(joint, axis=1)
+        if labels is not None:
+            r[0], said[0] = [0, 0, 1], joint[0, 2]
+        own, gamma, total = w @ r, 3**-0.6, before.sum() + w.sum()
+        expected = total * ((1 - gamma) * before / before.sum() + gamma * own / own.sum())
+        assert after.class_count_ == pytest.approx(expected)
+        assert value == pytest.approx(w @ said / w.sum())
+    with pytest.raises(BadValue, match=r"classes of its first table\. Got 'c9' instead"):
+        data.follow(model, (table, ["c9", "c0"], None), 0, 0.6)
+    model.unlabelled_weight = 0.25
+    after, _ = data.follow(model, (table, ["c2", None], None), 1, 0.6)
+    own = np.array([0, 0, 1]) + 0.25 * p[1]
+    expected = (before.sum() + own.sum()) * ((1 - 3**-0.6) * before / before.sum() + 3**-0.6 * own / own.sum())
+    assert after.class_count_ == pytest.approx(expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -146,3 +148,132 @@ def test_weights_are_tried_by_what_the_labelled_rows_weigh(monkeypatch):
     po.NaiveBayes(kinds="categorical", unlabelled=("",)).fit(X, y)
     assert tried[0] == 0.0
     assert tried[1:] == pytest.approx(sorted({min(times * 30 / 60, 1.0) for times in unlabelled.TIMES}))
+
+
+def partly(n=14, weighted=False):
+    """Rows of which the first eight have labels, as the choice sees them."""
+    rng = np.random.default_rng(4)
+    X = np.column_stack([np.arange(n) % 7, rng.integers(0, 3, n)]).astype(object)
+    y = np.array([["a", "b", "c"][i % 3] if i < 8 else None for i in range(n)], dtype=object)
+    w = rng.uniform(0.5, 2.0, n) if weighted else None
+    model = po.NaiveBayes(kinds="categorical", unlabelled=None, unlabelled_weight=1.0)
+    return model, model._rows(X, y, w, ()), X, y
+
+
+def judged(monkeypatch, losses, weighted=True):
+    """The weight that is chosen if these are the losses of the labels under each weight, and the labels' own weights."""
+    model, rows, _, _ = partly(weighted=weighted)
+    own = []
+
+    def told(m, some, known, fold, weight):
+        own.append(some.weights[known])
+        return losses(weight, len(known))
+
+    monkeypatch.setattr(unlabelled, "_losses", told)
+    monkeypatch.setattr(unlabelled, "TIMES", (0.25, 0.5))
+    monkeypatch.setattr(unlabelled, "_dealt", lambda codes, evidence: np.arange(len(codes)) % 2)
+    return unlabelled.choose_weight(model, rows), own[0]
+
+
+def test_a_weight_must_be_better_by_half_a_standard_error(monkeypatch):
+    """Of the paired differences by weight, half a label that is foretold wrongly among them."""
+    gain = np.array([0.3, 0.1, 0.5, -0.2, 0.4, 0.0, 0.2, 0.1, 0.3])
+
+    def bound(own):
+        w = np.append(own, 0.5)
+        mean = (w * gain).sum() / w.sum()
+        return mean - 0.5 * np.sqrt((w * (gain - mean) ** 2).sum()) / w.sum()
+
+    _, own = judged(monkeypatch, lambda weight, n: np.zeros(n + 1))
+    for shift, taken in ((-1e-6, True), (1e-6, False)):
+        need = bound(own) + shift  # what is left of the gain
+        found, _ = judged(monkeypatch, lambda weight, n, need=need: 0.5 - (weight > 0) * (gain - need))
+        assert (found > 0) == taken
+
+
+def test_a_weight_must_be_better_than_a_guess(monkeypatch):
+    """ln K a label; what a wrong label costs does not count there."""
+    for shift, taken in ((-1e-6, True), (1e-6, False)):
+        losses = {False: 5.0, True: np.log(3) + shift}
+        found, _ = judged(monkeypatch, lambda weight, n, of=losses: np.append(np.full(n, of[weight > 0]), 9.0))
+        assert (found > 0) == taken
+
+
+def test_of_weights_the_best_is_taken_and_of_equals_the_least(monkeypatch):
+    low, own = judged(monkeypatch, lambda weight, n: np.full(n + 1, 1.0 if not weight else 0.5))
+    seen = []
+    judged(monkeypatch, lambda weight, n: (seen.append(weight), np.full(n + 1, 1.0 - weight))[1])
+    assert low == pytest.approx(min(w for w in seen if w) * 8 / 8)
+    best, _ = judged(monkeypatch, lambda weight, n: np.full(n + 1, 1.0 - weight))
+    assert best == pytest.approx(max(seen))
+    none, _ = judged(monkeypatch, lambda weight, n: np.full(n + 1, 1.0))
+    assert none == 0.0
+    assert len(own) == 8
+
+
+def test_labels_are_dealt_by_the_different_rows_of_their_class():
+    codes, evidence = np.array([0, 0, 0, 0, 1, 1, 1]), np.array([3.0, 1.0, 3.0, 2.0, 5.0, 4.0, 5.0])
+    assert unlabelled._dealt(codes, evidence).tolist() == [2, 0, 2, 1, 1, 0, 1]
+    assert unlabelled._dealt(codes, np.where(codes == 1, 9.0, evidence)) is None
+    many = unlabelled._dealt(np.zeros(7, int), np.arange(7.0))
+    assert many.tolist() == [0, 1, 2, 3, 4, 0, 1]
+
+
+def test_rows_are_taken_evenly_from_the_first_to_the_last(monkeypatch):
+    monkeypatch.setattr(unlabelled, "MOST", 4)
+    assert unlabelled._evenly(np.arange(4) + 10).tolist() == [10, 11, 12, 13]
+    assert unlabelled._evenly(np.arange(10)).tolist() == [0, 3, 6, 9]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_some_rows_of_either_sort_stand_for_all(monkeypatch, weighted):
+    model, rows, X, _ = partly(weighted=weighted)
+    monkeypatch.setattr(unlabelled, "MOST", 3)
+    some, share, evidence = unlabelled._some(model, rows)
+    assert share == pytest.approx((6 / 3) / (8 / 3))
+    assert some.hidden.tolist() == [False] * 3 + [True] * 3
+    assert some.frame.n == len(some.codes) == len(some.weights) == 6
+    assert (np.diff(evidence) >= 0).all()  # in the order of ln P(x) under the labels alone
+    alone = model._of_known(rows, np.arange(8))
+    from_table = np.sort(alone.score_samples(X[:8]))
+    assert evidence == pytest.approx(from_table[[0, 3, 7]], abs=1e-7)
+    assert (some.weights == 1.0).all() != weighted
+    monkeypatch.setattr(unlabelled, "MOST", 100)
+    assert unlabelled._some(model, rows)[1] == 1.0
+
+
+def test_losses_are_of_labels_foretold_without_their_fold(monkeypatch):
+    """−ln P(y|x) by a model of the other folds' labels, and the mean of what a wrong one would cost; 35 at most."""
+    model, rows, X, y = partly()
+    rows = replace(rows, weights=np.ones(14))
+    known, fold = np.arange(8), np.arange(8) // 3
+    found = unlabelled._losses(model, rows, known, fold, 0.0)
+    wrong = []
+    for i in range(8):
+        others = [j for j in range(8) if fold[j] != fold[i]]
+        p = po.NaiveBayes(kinds="categorical").fit(X[others], y[others].astype(str)).predict_proba(X[[i]])[0]
+        assert found[i] == pytest.approx(-np.log(p["abc".index(y[i])]))
+        wrong.append(-np.log((1 - p.max()) / 2))
+    assert found[8] == pytest.approx(np.mean(wrong))
+    told = {"a": [0.0, -np.inf, -np.inf]}
+    monkeypatch.setattr(unlabelled, "_foretold", lambda m, r, at, w: np.array([told["a"]] * len(at)))
+    assert unlabelled._losses(model, rows, known, fold, 0.0).tolist() == [0, 35, 35, 0, 35, 35, 0, 35, 35]
+
+
+def test_a_label_is_hidden_while_it_is_foretold(monkeypatch):
+    """With a weight its row is learned among those without a label, each of which weighs so much."""
+    model, rows, _, _ = partly()
+    rows = replace(rows, weights=np.linspace(1, 2, 14))
+    kept = []
+    plain = unlabelled.HiddenClass
+    monkeypatch.setattr(unlabelled, "HiddenClass", lambda m, r: (kept.append(r), plain(m, r))[1])
+    at = np.array([1, 4])
+    found = unlabelled._foretold(model, rows, at, 0.25)
+    (asked,) = kept
+    hidden = np.arange(14) >= 8
+    hidden[at] = True
+    assert asked.hidden.tolist() == hidden.tolist()
+    assert asked.weights == pytest.approx(np.where(hidden, 0.25, 1.0) * rows.weights)
+    assert asked.hidden_weight == 0.25
+    assert found.shape == (2, 3)
+    assert rows.hidden.tolist() == (np.arange(14) >= 8).tolist()  # what was asked is as it was

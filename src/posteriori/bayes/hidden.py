@@ -152,7 +152,7 @@ class HiddenClass:
         """The model that counts by the answers of a fitted model, or by responsibilities that were given."""
         n, K = len(self.weights), self.n_classes
         if hasattr(start, "predict_proba"):
-            classes = list(getattr(start, "classes_", []))
+            classes = np.asarray(getattr(start, "classes_", [])).tolist()
             if classes != list(self.schema.classes):
                 raise BadParameter(f"start has the classes {classes}, the rows {list(self.schema.classes)}")
             return self.maximise(self.shares(normalise(start._log_joint(self.frame))[0]))

@@ -181,3 +181,18 @@ def test_counts_are_poissons_and_gaps_say_nothing():
     )  # fmt: skip
     with pytest.raises(BadValue, match="row 0, column 'b'"):
         found.add_to(start, open_frame({"a": [1.0], "b": [-1.0]}), Seen(), 1)
+
+
+def test_information_of_rates_below_one_and_of_great_ones():
+    prior = np.array([0.3, 0.7])
+    found = Poisson([0, 1], ["a", "b"], moments(np.zeros((2, 2)), np.array([0, 1]), 2), 1.0)
+    found.rate = np.array([[0.1, 20_000.0], [0.6, 20_300.0]])
+    x = np.arange(30)[:, None]
+    p = poisson.pmf(x, found.rate[:, 0]) * prior
+    small = (p * np.log(p / p.sum(axis=1, keepdims=True) / prior)).sum()
+    x = np.arange(18_000, 23_000)[:, None]
+    p = poisson.pmf(x, found.rate[:, 1]) * prior
+    p = p[p.min(axis=1) > 0]
+    great = (p * np.log(p / p.sum(axis=1, keepdims=True) / prior)).sum()
+    assert found.information(prior) == pytest.approx([small, great], rel=2e-3)
+    assert found.information(prior)[0] == pytest.approx(small, rel=1e-9)

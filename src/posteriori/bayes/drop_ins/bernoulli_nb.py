@@ -102,7 +102,7 @@ class BernoulliNB(LinearNB):
             table = dense_count(X, codes, n_classes, weights)
             self._check_shares(table, codes, n_classes, weights)
             return table
-        cells = count_cells(bits, codes, np.arange(0, 2 * X.shape[1] + 1, 2), n_classes, weights)
+        cells = count_cells(bits, codes, 2 * np.arange(X.shape[1] + 1), n_classes, weights)
         return cells[1::2].astype(np.float64)
 
     def _is_sure(self, X: Array, room: Room) -> bool:
@@ -137,7 +137,7 @@ class BernoulliNB(LinearNB):
         """The dense form: log P(x_j | y) as two cells of each column, where they begin, and log P(y)."""
         cells = np.empty((2 * self.n_features_in_, len(self.classes_)))
         cells[::2], cells[1::2] = self._log_theta(0)[0], self._log_theta(1)[0]
-        return cells, np.arange(0, len(cells) + 1, 2), self.class_log_prior_
+        return cells, 2 * np.arange(self.n_features_in_ + 1), self.class_log_prior_
 
     def _log_parts(self, X: Any) -> tuple[Floats, Floats]:
         self._log_joint(X)  # its checks
