@@ -117,7 +117,7 @@ class GaussianBayes(MatrixLearner):
     def class_prior_(self) -> Floats:
         """P(y)."""
         if self.priors is None:
-            return self._moments.n / self._moments.n.sum()
+            return np.asarray(self._moments.n / self._moments.n.sum())
         return told_priors(self.priors, self.classes_)
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from math import log, log2, prod
+from math import log, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +17,22 @@ from ...arrays import Codes, Floats
 
 def elimination_order(adjacency: Sequence[Sequence[int]], sizes: Sequence[int]) -> tuple[list[int], list[list[int]]]:
     """The order with fewer cells of two greedy ones: by (edges added, cells), and by (none added first, cells)."""
-    best: tuple[float, list[int], list[set[int]]] | None = None
+    best: tuple[int, list[int], list[set[int]]] | None = None
     for by_fill in (True, False):
         near = [set(neighbours) for neighbours in adjacency]
-        left, order, cliques, cells = set(range(len(sizes))), [], [], 0.0
+        left, order, cliques, cells = set(range(len(sizes))), [], [], 0
 
-        def score(v: int, near: list[set[int]] = near, by_fill: bool = by_fill) -> tuple[float, float, int]:
+        def score(v: int, near: list[set[int]] = near, by_fill: bool = by_fill) -> tuple[int, int, int]:
             fill = sum(b not in near[a] for a, b in combinations(near[v], 2))
-            weight = log2(sizes[v]) + sum(log2(sizes[u]) for u in near[v])
-            return (fill, weight, v) if by_fill else (weight if fill else -1.0, weight, v)
+            table = prod(sizes[u] for u in (v, *near[v]))
+            return (fill, table, v) if by_fill else (table if fill else 0, table, v)
 
         while left:
             v = min(left, key=score)
             left.discard(v)
             order.append(v)
             cliques.append({v} | near[v])
-            cells += 2.0 ** score(v)[1]
+            cells += score(v)[1]
             for a in near[v]:
                 near[a] |= near[v] - {a}
                 near[a].discard(v)
