@@ -280,3 +280,89 @@ def test_texts_and_the_key():
     svg = charts.picture("", "chart_roc", 10, 20, " more")
     assert 'class="chart more"' in svg
     assert 'viewBox="0 0 10 20" width="10" height="20"' in svg
+
+
+def test_marks_at_the_borders_of_what_is_told_apart():
+    assert charts.ticks(1e9 - 5, 1e9) == [1e9 - 5 + k for k in range(6)]
+    assert charts.ticks(1e9 - 4, 1e9 + 1) == [1e9 - 4, 1e9 + 1]  # more digits than a reader would compare
+    assert charts.ticks(0.0, 1e-290) == [0.0]
+    assert charts.ticks(0.0, 2e-290, 2) == [0.0, 1e-290, 2e-290]
+    assert charts.ticks(-0.3, 0.3, 6) == [-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3]
+    assert [charts.tick_text(v, [0.4, 0.5, 0.6]) for v in (0.4, 0.5)] == ["0.4", "0.5"]
+    assert charts.tick_text(1e7, [0.0, 1e7]) == "1e+07"
+    assert charts.tick_text(9_999_999.0, [0.0, 9_999_999.0]) == "9,999,999"
+    assert charts.tick_text(0.0, [0.0]) == "0"
+    assert charts.tick_text(0.0, [0.0, 0.001]) == "0.000"
+    assert charts.tick_text(0.0009, [0.0, 0.0009]) == "0.0009"
+    assert [charts.tick_text(v, [v]) for v in (9999.5, 10_000.0)] == ["9999.5", "10,000"]
+    assert [charts.signed(v) for v in (9999.99, 1e4, -1e4)] == ["+9999.99", "+1.00e+04", "−1.00e+04"]
+
+
+def test_a_word_stands_level_unless_it_is_turned_and_wide_letters_begin_with_the_first():
+    assert "rotate" not in charts.word(3, 4, "axis_said")
+    assert "rotate(-90 3.0 4.0)" in charts.word(3, 4, "axis_said", turn=True)
+    assert charts.text_width("\u2e7f") == 6.5
+    assert charts.text_width("\u2e80") == 11.5
+
+
+def test_both_axes_of_shares_are_told_in_percent_and_a_free_one_in_numbers():
+    found = SimpleNamespace(said=np.array([0.1, 0.9]), came=np.array([0.2, 0.7]), share=np.array([0.25, 0.75]))
+    percents = [f"{20 * k}%" for k in range(6)]
+    seen = Seen(charts.reliability_chart(found))
+    assert [t.said for t in seen.texts("tick")] == percents * 2
+    assert [t.said for t in seen.texts("axis")] == [WORDS["axis_said"][0], WORDS["axis_came"][0]]
+    assert [r for *_, r in seen.numbers("circle", "dot", "cx cy r")] == pytest.approx(
+        [2.5 + 8 * math.sqrt(s) for s in found.share], abs=0.06
+    )
+    plane = charts.Plane((0.0, 1.0), (0.0, 1.0))
+    assert [t.y for t in seen.texts("tick")[6:]] == pytest.approx([plane.at_y(k / 5) + 4 for k in range(6)], abs=0.06)
+    free = Seen(charts.free_chart([([0.0, 1.0], [0.0, 50.0], "s0")], "axis_said", "axis_came", "chart_cost"))
+    assert [t.said for t in free.texts("tick")] == [*percents, "0", "20", "40"]
+    assert len(free.paths("s0")[0]) == 2  # no steps unless they are asked for
+
+
+@pytest.mark.parametrize("ends", [(0.0, 30.0), (0.0, 1e6), (-3e6, 5e6), (2.0, 2.4), (100.5, 9e5)])
+def test_marks_under_a_spread_stand_where_there_is_room(ends):
+    """In the middle of their place, or inside at the ends; one that would touch the last is left out."""
+    low, high = ends
+    seen = Seen(charts.spread_chart(facts(table=np.ones((2, 1)), grid=np.array([low, (low + high) / 2, high])), [0]))
+    wanted, end = [], -math.inf
+    for v, told in charts.number_marks(low, high, 4, False):
+        x, width = 6 + 238 * (v - low) / (high - low), charts.text_width(told)
+        edge = max(width / 2, 20)
+        left = x if x < edge else x - width if x > 250 - edge else x - width / 2
+        if left > end:
+            wanted.append((told, x, left))
+            end = left + width + 4
+    found = [(t.said, t.x, t.left) for t in seen.texts("tick")]
+    assert [f[0] for f in found] == [w[0] for w in wanted]
+    assert [f[1:] for f in found] == [pytest.approx(w[1:], abs=0.06) for w in wanted]
+
+
+def test_shares_of_values_lie_between_their_names_and_the_edge():
+    for most, top in ((0.2, 0.25), (0.9, 1.0)):
+        table = np.array([[most, 0.0], [0.0, most / 2]])
+        seen = Seen(charts.spread_chart(facts(table=table, labels=("value", None)), [0, 1]))
+        split = 18 + max(charts.text_width("value"), 34.0)
+        zero, half, whole = (p[0][0] for p in seen.paths("grid"))
+        assert (zero, half, whole) == pytest.approx((split, (split + 240) / 2, 240.0), abs=0.06)
+        dots = [x for x, *_ in seen.numbers("circle", "dot", "cx cy r")]
+        assert dots == pytest.approx([split + (240 - split) * s / top for s in table.ravel()], abs=0.06)
+        (named,), (rare,) = seen.texts("value"), seen.texts("faint")
+        assert (named.x, rare.x) == pytest.approx((split - 8, split - 8), abs=0.06)
+        first, middle, last = seen.texts("tick")
+        assert (first.x, middle.x, last.right) == pytest.approx((zero, half, 248.0), abs=0.06)
+
+
+def test_names_of_bars_stand_beside_them():
+    prior = WORDS["prior"][0]
+    seen = Seen(charts.bars_chart([(prior, 0.0), ("a", 0.0), ("b", 0.0)], "chart_case"))
+    middles = [y + height / 2 for _, y, _, height in seen.numbers("rect")]
+    (aside,), names = seen.texts("faint"), seen.texts("value")
+    assert [t.y for t in (aside, *names)] == pytest.approx([m + 4 for m in middles])
+    assert [t.x for t in (aside, *names)] == [138.0] * 3
+    (zero, _), _ = seen.paths("rule")[0]
+    assert [t.left for t in seen.texts("tick")] == pytest.approx([zero + 4] * 3)  # nothing at all: to the right
+    left = Seen(charts.bars_chart([("a", -1.0), ("b", 0.0)], "chart_case"))
+    (zero, _), _ = left.paths("rule")[0]
+    assert left.texts("tick")[1].right == pytest.approx(zero - 4, abs=0.06)  # where the room is

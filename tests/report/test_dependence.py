@@ -242,3 +242,145 @@ def test_attributes_without_edges_stand_in_lines_under_the_picture(width):
         assert (below == y and left > right) or (below > y and left == 0)
     assert drawn.size[0] >= max(right for _, right, _ in boxes)
     assert drawn.size[1] > max(y for *_, y in boxes)
+
+
+def test_of_a_pair_the_one_comes_first_that_says_more_in_all() -> None:
+    edges = [("a", "b"), ("c", "b"), ("a", "c"), ("d", "e"), ("g", "f")]
+    model = Told("abcdefg", edges, [1.0, 3.0, 0.5, 0.0, 2.0])
+    pairs = strongest_pairs(model)  # in all: a 1.5, b 4, c 3.5; d and e say nothing of each other
+    assert list(pairs.items()) == [(("b", "c"), 3.0), (("g", "f"), 2.0), (("b", "a"), 1.0), (("c", "a"), 0.5)]
+
+
+def test_a_line_of_lonely_attributes_is_filled_to_the_last_pixel() -> None:
+    own, gap = file._text_width("name") + 16, file.GAP_X / 2
+    most = int((600 + gap) // (own + gap))
+    drawn = file.Picture("class")
+    names = [f"n{i:03d}" for i in range(2 * most + 1)]
+    file._block(drawn, names, 0.0, 100.0)
+    top = 100 + file.GAP_Y / 2 + HIGH / 2
+    wanted = [((i % most) * (own + gap) + own / 2, top + STEP * (i // most)) for i in range(len(names))]
+    assert [at for at, _ in drawn.boxes.values()] == [pytest.approx(at) for at in wanted]
+    assert drawn.size == pytest.approx((most * own + (most - 1) * gap, top + 2 * STEP + HIGH / 2))
+    exact = file.Picture("class")
+    long = "m" * 90  # wider than a line: alone on its own, and the first still on the first
+    file._block(exact, [long, "b"], 0.0, 100.0)
+    assert [at[1] for at, _ in exact.boxes.values()] == [top, top + STEP]
+    assert exact.size[0] == file._text_width(long) + 16
+    fits = file.Picture("class")
+    file._block(fits, ["name"] + [long], own + gap + file._text_width(long) + 16, 100.0)
+    assert len({at[1] for at, _ in fits.boxes.values()}) == 1
+
+
+def test_a_spine_runs_down_beside_its_stack() -> None:
+    names = ["p", *(f"leaf{i}" for i in range(4))]
+    drawn = picture(Told(names, [("p", n) for n in names[1:]], [1.0, 2.0, 3.0, 4.0]))
+    lefts = {drawn.boxes[n][0][0] - drawn.boxes[n][1] / 2 for n in names[1:]}
+    (left,) = lefts
+    for points, _, (p, n) in drawn.lines:
+        if p == "p":
+            y, first = drawn.boxes[n][0][1], min(drawn.boxes[n][0][1] for n in names[1:])
+            spine = left - file.INDENT + file.INDENT / 4
+            foot = drawn.boxes["p"][0][0], drawn.boxes["p"][0][1] + HIGH / 2
+            way = foot, (spine, first - HIGH / 2), (spine, y), (left, y)
+            assert points == [pytest.approx(v) for v in way]
+    assert {n: w for n, (_, w) in drawn.boxes.items()} == {n: file._text_width(n) + 16 for n in ("class", *names)}
+    wide = file._text_width("leaf0") + 16 + file.INDENT
+    tall = 2 * (HIGH + file.GAP_Y) + HIGH + 3 * STEP
+    assert drawn.size == pytest.approx((max(wide, file._text_width("class") + 16), tall))
+
+
+def test_on_axes_lines_are_as_thick_as_in_the_picture_and_all_is_to_scale() -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+
+    model = Told(["a", "b", "c", "d", "e"], [("a", "b"), ("b", "c"), ("b", "d"), ("b", "e")], [1.0, 2.0, 3.0, 4.0])
+    drawn = picture(model)
+    wide, tall = (v + 2 * file.MARGIN for v in drawn.size)
+    for inches in ((5.0, 4.0), (2.0, 9.0), (9.0, 1.5)):
+        ax = plt.figure(figsize=inches).add_axes((0, 0, 1, 1))
+        plot_dependence(model, ax)
+        scale = 72 * min(inches[0] / wide, inches[1] / tall)
+        paths = [p for p in ax.patches if isinstance(p, PathPatch)]
+        heads = [p for p in ax.patches if isinstance(p, Polygon)]
+        for patch, head, (points, weight, (p, _)) in zip(paths, heads, drawn.lines, strict=True):
+            (x, y), flat = points[-1], abs(points[-1][1] - points[-2][1]) < 1
+            stroke = 1.0 if p == "class" else 0.8 + 3.2 * weight / 4
+            assert patch.get_linewidth() == pytest.approx(stroke * scale)
+            assert patch.get_edgecolor() == head.get_facecolor() == to_rgba(file.PALE if p == "class" else file.EDGE)
+            ends = [*points[:-1], (x - 4, y) if flat else (x, y - 4)]
+            curve = [ends[0]]
+            for (x0, y0), (x1, y1) in itertools.pairwise(ends):
+                curve += [(x0, (y0 + y1) / 2), (x1, (y0 + y1) / 2), (x1, y1)]
+            assert patch.get_path().vertices == pytest.approx(np.array(curve))
+            size = 5 + stroke
+            side = [(x - size, y - size / 2), (x - size, y + size / 2)]
+            corners = side if flat else [(x - size / 2, y - size), (x + size / 2, y - size)]
+            assert head.get_xy()[:3] == pytest.approx(np.array([(x, y), *corners]))
+        boxes = [p for p in ax.patches if isinstance(p, FancyBboxPatch)]
+        for patch, name in zip(boxes, drawn.boxes, strict=True):
+            assert patch.get_facecolor() == to_rgba(file.CLASS if name == "class" else file.PAPER)
+            assert patch.get_linewidth() == pytest.approx(scale)
+            assert patch.get_bbox().height == HIGH - 8
+        assert [t.get_fontsize() for t in ax.texts] == pytest.approx([11 * scale] * 6)
+        assert [t.get_position() for t in ax.texts] == [at for at, _ in drawn.boxes.values()]
+        assert ax.get_xlim() == pytest.approx((-file.MARGIN, wide - file.MARGIN))
+        assert ax.get_ylim() == pytest.approx((tall - file.MARGIN, -file.MARGIN))
+        assert not ax.axison
+    own = plot_dependence(model).figure
+    assert own.get_size_inches() == pytest.approx([max(wide, 200) / 90, max(tall, 120) / 90])
+    plt.close("all")
+
+
+def test_pairs_without_arrows_are_drawn_to_their_ends() -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import PathPatch
+
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 200)
+    X = {"a": a, "b": np.where(rng.random(200) < 0.1, 1 - a, a), "c": np.where(rng.random(200) < 0.2, 1 - a, a)}
+    model = po.AODE(kinds="categorical", min_frequency=1).fit(X, rng.integers(0, 2, 200))
+    drawn, ax = picture(model), plot_dependence(model)
+    paths = [p for p in ax.patches if isinstance(p, PathPatch)]
+    assert [tuple(p.get_path().vertices[-1]) for p in paths] == [
+        pytest.approx(points[-1]) for points, *_ in drawn.lines
+    ]
+    assert len(ax.patches) == len(paths) + len(drawn.boxes)
+    told = dependence_html(model)
+    assert "every attribute is a parent of the others in turn, drawn are the 3 pairs that say most" in told
+    tips = [g.find(f"{SVG}title").text for g in ElementTree.fromstring(dependence_svg(model)).iter(f"{SVG}g")]
+    assert tips[:3] == [f"{p} – {i}: {w:.4g}" for (p, i), w in strongest_pairs(model).items()]
+    plt.close("all")
+
+
+def test_the_picture_is_as_large_as_what_it_shows() -> None:
+    model = Told(["a", "b", "c"], [("a", "b")], target="t")
+    drawn, root = picture(model), ElementTree.fromstring(dependence_svg(model))
+    wide, tall = (v + 2 * file.MARGIN for v in drawn.size)
+    assert root.get("viewBox") == f"{-file.MARGIN} {-file.MARGIN} {wide:.1f} {tall:.1f}"
+    assert (root.get("width"), root.get("height")) == (f"{wide:.0f}", f"{tall:.0f}")
+    assert root.get("aria-label") == "4 columns and their dependence"
+    tips = [g.find(f"{SVG}title").text for g in root.iter(f"{SVG}g") if g.get("class") == "edge"]
+    assert tips == ["t → a", "a → b"]
+    assert "2 classes, 1 edges between attributes; the class is a parent of all" in dependence_html(model)
+    assert dependence_html(model).startswith("<div><b>Told</b>: 7 rows, 3 columns, ")
+
+
+def test_of_many_pairs_only_what_is_in_the_strongest_is_drawn(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 200)
+    X = {"a": a, "b": rng.integers(0, 2, 200), "c": np.where(rng.random(200) < 0.1, 1 - a, a)}
+    model = po.AODE(kinds="categorical", min_frequency=1).fit(X, rng.integers(0, 2, 200))
+    monkeypatch.setattr(file, "MOST_PAIRS", 1)
+    assert set(picture(model).boxes) == {"a", "c"}
+
+
+def test_as_many_edges_as_are_drawn_are_not_called_the_strongest() -> None:
+    names = [f"c{i}" for i in range(MOST + 1)]
+    assert "strongest" not in dependence_html(Told(names, itertools.pairwise(names)))

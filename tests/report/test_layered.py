@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import pytest
 from hypothesis import given
@@ -142,3 +143,125 @@ def test_a_chain_below_one_of_two_parents_hangs_straight_down():
     chain = [found.centres[i][0] for i in (1, *range(4, long + 1))]
     assert max(chain) - min(chain) < 1.0
     assert found.centres[0][0] < chain[0]
+
+
+def test_boxes_are_as_near_to_what_they_want_as_order_and_room_allow():
+    """By trying every way to part them into blocks that touch: the least sum of squares."""
+    rng = random.Random(0)
+    for n in (1, 2, 3, 4, 5) * 6:
+        wanted, widths = [rng.uniform(-90, 90) for _ in range(n)], [rng.uniform(5, 60) for _ in range(n)]
+        offsets = list(
+            itertools.accumulate(((a + b) / 2 + drawing.GAP_X for a, b in itertools.pairwise(widths)), initial=0.0)
+        )
+        best = None
+        for cut in itertools.product([False, True], repeat=n - 1):
+            ends = [0, *(i + 1 for i, c in enumerate(cut) if c), n]
+            at = []
+            for a, b in itertools.pairwise(ends):
+                mean = sum(wanted[i] - offsets[i] for i in range(a, b)) / (b - a)
+                at += [mean + offsets[i] for i in range(a, b)]
+            apart = all(at[i + 1] - at[i] >= offsets[i + 1] - offsets[i] - 1e-9 for i in range(n - 1))
+            off = sum((x - w) ** 2 for x, w in zip(at, wanted))
+            if apart and (best is None or off < best[0] - 1e-9):
+                best = off, at
+        assert drawing.spread(wanted, widths) == pytest.approx(best[1])
+
+
+def test_a_row_without_neighbours_stands_about_the_middle():
+    none = [[], [], [], []]
+    x = drawing._abscissas([[2, 0, 1], [3]], none, none, [10.0, 20.0, 30.0, 50.0])
+    assert x == [-48 + 30 + 18 + 5, -48 + 30 + 18 + 10 + 18 + 10, -48 + 15, 0.0]
+
+
+def test_a_child_stands_in_the_middle_of_its_parents_and_a_parent_of_its_children():
+    edges = [(0, 2), (1, 2), (3, 4), (3, 5)]
+    found = layered(6, edges, [40.0, 80.0, 30.0, 30.0, 60.0, 20.0], [20.0] * 6)
+    x = [x for x, _ in found.centres]
+    assert x[2] == pytest.approx((x[0] + x[1]) / 2)
+    assert x[3] == pytest.approx((x[4] + x[5]) / 2)
+
+
+def test_layers_are_as_tall_as_their_tallest_and_long_edges_pass_them_upright():
+    widths, heights = [40.0, 50.0, 60.0, 30.0], [20.0, 30.0, 10.0, 44.0]
+    found = layered(4, [(0, 1), (1, 2), (0, 2), (2, 0), (3, 1)], widths, heights)
+    gap = drawing.GAP_Y
+    bands = [(0.0, 44.0), (44 + gap, 74 + gap), (74 + 2 * gap, 84 + 2 * gap)]
+    layer = [0, 1, 2, 0]
+    assert [y for _, y in found.centres] == [sum(bands[k]) / 2 for k in layer]
+    assert found.height == bands[-1][1]
+    down = [22.0, bands[0][1], *bands[1], bands[2][0], sum(bands[2]) / 2]
+    assert [y for _, y in found.routes[2]] == down
+    assert [y for _, y in found.routes[3]] == down[::-1]
+    for route in found.routes:
+        xs = [x for x, _ in route]
+        assert xs[0::2] == xs[1::2]  # into and out of every layer straight
+        assert all(0 <= x <= found.width for x in xs)
+    bend, back = found.routes[2][2][0], found.routes[3][2][0]
+    middle = found.centres[1][0]
+    assert abs(bend - back) >= drawing.BEND_WIDTH + drawing.GAP_X - 1e-9
+    assert min(abs(bend - middle), abs(back - middle)) >= (50 + drawing.BEND_WIDTH) / 2 + drawing.GAP_X - 1e-9
+    lefts = [x - w / 2 for (x, _), w in zip(found.centres, widths)] + [v - drawing.BEND_WIDTH / 2 for v in (bend, back)]
+    rights = [x + w / 2 for (x, _), w in zip(found.centres, widths)] + [
+        v + drawing.BEND_WIDTH / 2 for v in (bend, back)
+    ]
+    assert min(lefts) == pytest.approx(0.0)
+    assert max(rights) == pytest.approx(found.width)
+
+
+def test_what_is_narrower_stands_in_the_middle():
+    found = layered(3, [(0, 1)], [40.0, 600.0, 30.0], [20.0, 30.0, 10.0])
+    below = 20 + drawing.GAP_Y + 30
+    assert found.centres == ((300.0, 10.0), (300.0, below - 15.0), (300.0, below + drawing.GAP_Y + 5))
+    assert (found.width, found.height) == (600.0, below + drawing.GAP_Y + 10)
+    found = layered(4, [(0, 1)], [40.0, 60.0, 200.0, 100.0], [20.0, 30.0, 10.0, 14.0])
+    wide = 300 + drawing.GAP_X
+    assert found.centres == (
+        (wide / 2, 10.0),
+        (wide / 2, below - 15.0),
+        (100.0, below + drawing.GAP_Y + 7),
+        (wide - 50, below + drawing.GAP_Y + 7),
+    )
+    assert found.routes == (((wide / 2, 10.0), (wide / 2, 20.0), (wide / 2, below - 30.0), (wide / 2, below - 15.0)),)
+    assert layered(1, [], [40.0], [20.0]).height == 20.0
+
+
+@pytest.mark.parametrize(
+    ("n", "edges", "layers"),
+    [
+        (3, [(0, 1), (1, 2), (2, 0)], [0, 1, 2]),
+        (4, [(0, 1), (1, 0), (2, 3), (3, 2)], [0, 1, 0, 1]),
+        (3, [(1, 1), (1, 2), (0, 2)], [0, 0, 1]),
+        (4, [(0, 1), (1, 2), (2, 1), (2, 3)], [0, 1, 2, 3]),
+        (5, [(3, 0), (0, 1), (1, 2), (2, 0), (2, 4)], [1, 2, 3, 0, 4]),
+        (4, [(2, 1), (0, 1), (1, 3), (2, 3)], [0, 1, 0, 2]),
+        (4, [(3, 2), (2, 1), (1, 0), (3, 0)], [3, 2, 1, 0]),
+    ],
+)
+def test_where_only_cycles_are_left_the_first_of_one_goes_ahead(n, edges, layers):
+    assert drawing._layers(n, edges) == layers
+
+
+def test_crossings_that_can_be_undone_are():
+    found = layered(8, [(0, 5), (1, 4), (2, 7), (3, 6)], [30.0] * 8, [20.0] * 8)
+    up, down = ([found.centres[i][0] for i in order] for order in ((0, 1, 2, 3), (5, 4, 7, 6)))
+    assert sorted(range(4), key=up.__getitem__) == sorted(range(4), key=down.__getitem__)
+    twice = [(0, 3), (0, 4), (1, 2), (1, 4)]  # 4 hangs from both: the middle
+    found = layered(5, twice, [30.0] * 5, [20.0] * 5)
+    x = [x for x, _ in found.centres]
+    assert (x[0] - x[1]) * (x[3] - x[4]) > 0
+    assert (x[0] - x[1]) * (x[4] - x[2]) > 0
+
+
+def test_a_chain_above_one_of_two_children_hangs_straight_too():
+    long = 3 * drawing.MOST_SWEEPS
+    edges = [(2, 0), (3, 0), (4, 1), *((i + 1, i) for i in range(4, long))]
+    found = layered(long + 1, edges, [40.0] * (long + 1), [20.0] * (long + 1))
+    chain = [found.centres[i][0] for i in (1, *range(4, long + 1))]
+    assert max(chain) - min(chain) < 1.0
+
+
+def test_boxes_that_just_fit_stand_in_one_row():
+    half = (480.0 - drawing.GAP_X) / 2
+    for less, rows in ((0.0, 1), (0.5, 2)):
+        found = drawing._block([half, half], [20.0, 20.0], 480.0 - less)
+        assert len({y for _, y in found.centres}) == rows

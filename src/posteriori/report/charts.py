@@ -48,7 +48,7 @@ def word(x: float, y: float, key: str, *parts: Any, anchor: str = "middle", styl
 
 def text_width(said: str) -> float:
     """About how wide a text of 11.5 pixels is; 中文 takes twice the room."""
-    return sum(11.5 if ord(c) > 0x2E80 else 6.5 for c in said)
+    return sum(11.5 if ord(c) >= 0x2E80 else 6.5 for c in said)
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
@@ -64,9 +64,9 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     step = next(m * base for m in (1, 2, 5, 10) if m * base >= width / most * (1 - 1e-9))
     if max(abs(low), abs(high)) / step > 1e9:
         return [low, high]
-    places = max(0, -math.floor(math.log10(step) + 1e-9))
+    places = max(0, -math.floor(math.log10(step)))
     found = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
-    return [round(i * step, min(places, 300)) + 0.0 for i in found]
+    return [round(i * step, places) for i in found]
 
 
 def tick_text(value: float, marks: Sequence[float]) -> str:

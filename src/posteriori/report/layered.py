@@ -136,9 +136,7 @@ def _layers(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     left = iter(range(n))
     for _ in range(n):
         # where only cycles are left, the first node of one goes ahead
-        node = ready.popleft() if ready else next(i for i in left if not done[i] and waiting[i] > 0)
-        if done[node]:
-            continue
+        node = ready.popleft() if ready else next(i for i in left if not done[i])
         done[node] = True
         for child in children[node]:
             waiting[child] -= 1
