@@ -15,11 +15,19 @@ from posteriori.report.nomogram import (
     FAR,
     MOST_DRAWN,
     MOST_LABELS,
+    SHARES,
     Axis,
     Scales,
+    _axis,
+    _curve,
+    _foot,
+    _line,
+    _marked,
+    _ruler,
     levels,
     monotone,
     nomogram_svg,
+    probability_of,
     scales,
     useful,
 )
@@ -261,3 +269,222 @@ def test_many_attributes_are_not_all_drawn():
     X = {f"x{j}": np.where(rng.random(100) < 0.5 + j / 100, y, 1 - y).astype(str) for j in range(MOST_DRAWN + 5)}
     found = scales(what_if(po.NaiveBayes().fit(X, y), with_rows=True), 1, 0)
     assert len(found.axes) == MOST_DRAWN
+
+
+def seen_of(body):
+    return Seen(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 900">{body}</svg>')
+
+
+def test_what_tells_most_stands_first_and_what_tells_nothing_not_at_all():
+    parts = [attribute([0.0, 1.0]), attribute([-2.0, 1.0]), attribute([0.0, 1e-10]), attribute([0.0, -2.0])]
+    found = scales(WhatIf((0, 1), np.log([0.25, 0.75]), tuple(parts), (), ()), 1, 0)
+    assert [a.range for a in found.axes] == [3.0, 2.0, 1.0]
+    assert found.unit == 0.03
+    assert found.start == pytest.approx(math.log(3) - 2 - 2)
+    assert found.among == 2
+    two = scales(WhatIf((0, 1), np.log([0.25, 0.75]), tuple(parts), (), ()), 1, 0, most=2)
+    assert [a.range for a in two.axes] == [3.0, 2.0]
+    none = scales(WhatIf((0, 1), np.log([0.5, 0.5]), (), (), ()), 1, 0)
+    assert (none.axes, none.unit, none.start) == ((), 0.01, 0.0)
+
+
+def test_a_grid_is_drawn_where_the_rows_are():
+    wide = np.zeros(20)
+    wide[5:15] = 0.1
+    found = _axis(attribute(np.arange(20.0) / 2, np.arange(20.0), wide), 1, 0)
+    assert found.numbers.tolist() == list(range(4, 16))  # and one point beyond
+    assert found.odds.tolist() == [v / 2 for v in range(4, 16)]
+    eight = _axis(attribute(np.arange(8.0), np.arange(8.0), np.eye(8)[3]), 1, 0)
+    assert eight.numbers is None  # so few are named each
+    assert len(eight.odds) == 8
+    days = Attribute(
+        "d", tuple("abcdefghi"), np.arange(9.0), np.column_stack([np.zeros(9), np.arange(9.0)]), dates=True
+    )
+    assert _axis(days, 1, 0).dates
+    assert not found.dates
+
+
+@pytest.mark.parametrize(
+    ("odds", "straight"),
+    [([0, 25, 24, 50], True), ([50, 24, 25, 0], True), ([0, 25, 23.9, 50], False), ([0, 1, 0], False)],
+)
+def test_a_wrinkle_of_two_in_a_hundred_is_none(odds, straight):
+    assert monotone(np.array(odds, dtype=float)) is straight
+
+
+def test_marks_of_values_and_of_numbers():
+    few = axis([-1.0, 1.0, 3.0], ["a", None, "c"])
+    found = Scales("t", "a", (few,), 0.0, 0.04)
+    assert _marked(few, found) == [(0.0, "a"), (50.0, None), (100.0, "c")]
+    exactly = axis(np.arange(float(MOST_LABELS)))
+    assert all(label is not None for _, label in _marked(exactly, found))
+    grid = np.array([0.0, 5.0, 10.0, 20.0])
+    line = axis([0.0, 1.0, 2.0, 4.0], numbers=grid)
+    found = Scales("t", "a", (line,), 0.0, 0.04)
+    assert _marked(line, found) == [(25.0 * v / 5, f"{v}") for v in (0, 5, 10, 15, 20)]
+
+
+def test_a_label_that_just_fits_stands_beside_the_last():
+    from posteriori.report.charts import text_width
+
+    width = text_width("v0") + 6
+    pair = axis([0.0, 1.0])
+    for room, level in ((width, 0), (width - 0.5, 1)):
+        found = Scales("t", "a", (pair,), 0.0, 0.01)
+        placed = levels(pair, found, lambda points, room=room: 300 + room * points / 100)
+        assert [k for *_, k in placed] == [0, level]
+    crowd = axis([0.0] * 5 + [1.0])
+    found = Scales("t", "a", (crowd,), 0.0, 0.01)
+    assert [level for *_, level in levels(crowd, found, lambda p: 100 + 6 * p)] == [0, 1, 2, 3, -1, 0]
+
+
+def test_a_ruler_has_a_line_and_a_mark_with_its_text_above_for_each():
+    seen = seen_of(_ruler([(20.0, "two"), (70.0, "seven")], (10.0, 90.0), 50.0))
+    assert seen.paths("rule strong") == [[(10.0, 50.0), (90.0, 50.0)]]
+    assert [p for p in seen.paths("rule") if len({x for x, _ in p}) == 1] == [
+        [(20.0, 50.0), (20.0, 45.0)],
+        [(70.0, 50.0), (70.0, 45.0)],
+    ]
+    assert [(t.said, t.x, t.y) for t in seen.texts("tick")] == [("two", 20.0, 42.0), ("seven", 70.0, 42.0)]
+
+
+def at_six(points):
+    return 100 + 6 * points
+
+
+@pytest.mark.parametrize(
+    ("n", "line", "end"), [(1, 17.0, 5.0), (2, 17.0, 18.0), (3, 29.0, 18.0), (4, 29.0, 30.0), (5, 29.0, 30.0)]
+)
+def test_a_line_has_room_for_its_labels_above_and_below(n, line, end):
+    crowd = axis([0.0] * n, [f"<v{i}>" for i in range(n)])
+    found = Scales("t", "a", (crowd, axis([0.0, 1.0])), 0.0, 0.01)
+    body, middle, below = _line(crowd, found, at_six, 200.0, True)
+    seen = seen_of(body)
+    assert (middle, below) == (200 + line, 200 + line + end)
+    assert seen.paths("rule strong") == [[(100.0, middle), (100.0, middle)]]
+    assert seen.numbers("circle", "unknown", "cx cy") == [(100.0, middle)]
+    shifts, texts = [-7.0, 16.0, -19.0, 28.0], seen.texts("value")
+    assert [(t.said, t.y - middle) for t in texts] == [(f"<v{i}>", shifts[i]) for i in range(min(n, 4))]
+    ticks = [p for p in seen.paths("rule") if p[0] != p[-1]]
+    sides = [-4.0, 4.0, -4.0, 4.0, -4.0]
+    assert [[x - 100.0 for x, _ in p] + [p[1][1] - p[0][1]] for p in ticks] == [[0.0, 0.0, s] for s in sides[:n]]
+    assert len(seen.paths("rule thin")) == max(n - 4, 0)
+    assert [t.text for t in seen.all("title")] == [f"<v{i}>" for i in range(n)]  # a label without room is a tip
+    assert all(t.left >= 90 - 0.1 for t in texts)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_a_curve_has_its_values_upright_and_its_points_across(wide):
+    grid = np.array([10.0, 11.0, 12.0, 16.0, 20.0])
+    bent = axis([-1.0, 1.0, 3.0, 1.0, 0.0], numbers=grid)
+    found = Scales("t", "a", (bent,), 0.0, 0.04)
+    body, middle, end = _curve(bent, found, at_six, 200.0, wide)
+    seen = seen_of(body)
+    assert (middle, end) == (208 + 33, 208 + 66 + 4)
+    up = 274 - 66 * (grid - 10) / 10
+    (path,) = seen.paths("line accent")
+    assert path == [pytest.approx((at_six(p), h), abs=0.06) for p, h in zip([0, 50, 100, 50, 25], up)]
+    assert seen.paths("unknown-line") == [[(250.0, 208.0), (250.0, 274.0)]]
+    levels_ = [274 - 66 * (v - 10) / 10 for v in (10, 15, 20)]
+    assert [t.said for t in seen.texts("value")] == ["10", "15", "20"]
+    assert seen.paths("grid dotted") == [[pytest.approx((x, h), abs=0.06) for x in (100, 700)] for h in levels_]
+    for t, h in zip(seen.texts("value"), levels_):
+        assert (t.right, t.y) == pytest.approx((94.0, h + 4) if wide else (700.0, h - 3), abs=0.06)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("among", [2, 3])
+def test_the_sum_of_points_stands_above_what_it_means(wide, among):
+    axes = tuple(axis([-w, w], name=n) for n, w in (("a", 2.0), ("b", 3.0)))
+    found = Scales("yes", "no", axes, -5.5, 0.06, among)
+    left, right = 206.0, 856.0
+    body, end = _foot(found, 300.0, left, right, wide)
+    seen = seen_of(body)
+    low, high = useful(found, 10 / 0.06)
+    assert seen.paths("rule thin") == [[(14.0 if wide else left, 288.0), (right, 288.0)]]
+    sum_y = 300.0 + (16 if wide else 28)
+    share_y = sum_y + (36 if wide and among == 2 else 52)
+    assert end == share_y
+    assert seen.paths("rule strong") == [[(left, y), (right, y)] for y in (sum_y, share_y)]
+    total, share = seen.texts("name")
+    assert (total.left, total.y) == ((14.0, sum_y + 4) if wide else (left, sum_y - 21))
+    assert (share.left, share.y) == ((14.0, share_y + 4) if wide and among == 2 else (left, share_y - 21))
+    assert share.said == ("P(yes)" if among == 2 else "P(yes | yes or no)")
+    sums = [t for t in seen.texts("tick") if t.y == sum_y - 8]
+    assert [t.x for t in sums] == pytest.approx(
+        [left + 650 * (float(t.said) - low) / (high - low) for t in sums], abs=0.06
+    )
+    wanted, last = [], -math.inf
+    for p in SHARES:
+        x = left + 650 * ((math.log(p / (1 - p)) + 5.5) / 0.06 - low) / (high - low)
+        told = f"{p:.1%}" if p in (0.001, 0.999) else f"{p:.0%}"
+        if left - 1 <= x <= right + 1 and x - last > 6.6 * len(told) + 5:
+            wanted.append((told, pytest.approx(x, abs=0.06)))
+            last = x
+    assert [(t.said, t.x) for t in seen.texts("tick") if t.y == share_y - 8] == wanted
+
+
+def test_without_attributes_the_sum_runs_to_a_hundred():
+    seen = seen_of(_foot(Scales("t", "a", (), 0.0, 0.01), 300.0, 206.0, 856.0, True)[0])
+    assert [t.said for t in seen.texts("tick")][:11] == [str(p) for p in range(0, 101, 10)]
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_names_and_lines_stand_in_their_rows(wide):
+    bent = axis([-1.0, 1.0, 3.0, 1.0, 0.0], numbers=np.array([10.0, 11.0, 12.0, 16.0, 20.0]), name="bent")
+    found = Scales("t", "a", (bent, axis([0.0, 2.0], name="<line>")), 0.0, 0.04)
+    seen = Seen(nomogram_svg(found, wide))
+    left, right, top = (206.0, 856.0, 20.0) if wide else (12.0, 338.0, 36.0)
+    points = seen.texts("name strong")[0]
+    assert (points.left, points.y) == ((14.0, 24.0) if wide else (left, 15.0))
+    assert seen.paths("rule strong")[0] == [(left, top), (right, top)]
+    head, gap = (0, 10) if wide else (16, 14)
+    first = top + 12
+    _, middle, end = _curve(bent, found, at_six, first + head, wide)
+    second = end + gap
+    _, line, below = _line(found.axes[1], found, lambda p: left + (right - left) * p / 100, second + head, wide)
+    names = [t for t in seen.texts("name") if "strong" not in t.style]
+    assert [(t.said, t.left, t.y) for t in names] == [
+        ("bent", *((14.0, middle + 4) if wide else (left, first + 10))),
+        ("<line>", *((14.0, line + 4) if wide else (left, second + 10))),
+    ]
+    foot = below + gap
+    uprights = [p for p in seen.paths("grid") if p[0][0] == p[1][0]]
+    step = 10 if wide else 20
+    assert uprights == [
+        [
+            (pytest.approx(left + (right - left) * p / 100, abs=0.06), top),
+            (pytest.approx(left + (right - left) * p / 100, abs=0.06), pytest.approx(foot - 4, abs=0.6)),
+        ]
+        for p in range(0, 101, step)
+    ]
+    _, last = _foot(found, foot + 18, left, right, wide)
+    assert seen.tall == pytest.approx(last + 20, abs=0.6)
+    assert seen.wide == (880.0 if wide else 352.0)
+    assert [e[0].text for e in seen.all("g") if e[1].get("class") == "name"] == ["bent", "<line>"]
+
+
+def test_names_of_classes_are_cut_to_the_room():
+    from posteriori.report.charts import text_width
+
+    found = Scales("x" * 40, "y" * 40, (), 0.0, 1.0)
+    assert probability_of(found, 1e9) == ["x" * 23 + "…"]
+    for room in (100.0, 60.0):
+        (told,) = probability_of(found, room)
+        assert 1.2 * text_width(f"P({told})") <= room < 1.2 * text_width(f"P({told}x)")
+    assert probability_of(found, 1.2 * text_width("P(" + "x" * 9 + "…)")) == ["x" * 9 + "…"]
+    pair = Scales("x" * 40, "y" * 40, (), 0.0, 1.0, 3)
+    t, a = probability_of(pair, 200.0)
+    assert 1.2 * text_width(f"P({t} | {t} or {a})") <= 200
+    assert (len(t), t[0], a[0]) == (len(a), "x", "y")
+    assert probability_of(pair, 1.0) == ["xxx…", "yyy…"]  # no shorter than that
+    assert probability_of(Scales("t", "a", (), 0.0, 1.0, 3), 1e9) == ["t", "a"]
+
+
+def test_sums_that_matter_end_at_round_numbers():
+    edge = math.log(0.9995 / 0.0005)  # 7.6
+    found = Scales("t", "a", (), -20.0, 0.1)
+    assert useful(found, 400.0) == (120.0, 280.0)  # from 124 to 276
+    assert useful(found, 130.0) == (123.0, 130.0)
+    assert useful(Scales("t", "a", (), -20.0, 0.1), (20 - edge) / 0.1) == (0.0, (20 - edge) / 0.1)  # no width
+    assert useful(Scales("t", "a", (), 2.0, 0.1), 400.0) == (0.0, 60.0)
