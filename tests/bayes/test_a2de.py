@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.bayes import a2de as module
 from posteriori.errors import MemoryBudgetError
 
 SIZES = (2, 3, 2, 2)
@@ -80,3 +81,42 @@ def test_tables_of_pairs_are_refused_at_the_bytes_that_they_take(K):
     with pytest.raises(MemoryBudgetError, match="tables of 54 pairs of values as super-parents"):
         model.predict(X)
     model.set_params(max_memory=room).predict(X)
+
+
+@pytest.mark.parametrize("least", [1, 6])
+def test_pairs_are_looked_up_or_searched_with_gaps_and_in_blocks(monkeypatch, least):
+    """A row's posterior is the same alone, among others, and however its pairs are found; gaps take no part."""
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.integers(0, s, 90) for s in SIZES]).astype(float)
+    y = rng.integers(0, 3, 90)
+    model = po.A2DE(least, kinds="categorical").fit(X, y)
+    rows = X[:40].copy()
+    rows[::3, 0], rows[1::4, 3], rows[2::5, 1] = np.nan, np.nan, 9.0
+    rows[7], rows[8, 1:] = np.nan, np.nan
+    expected = model.predict_joint_log_proba(rows)
+    monkeypatch.setattr(module, "ROWS", 0)
+    monkeypatch.setattr(module, "LOOKED_UP", 0)
+    searched = po.A2DE(least, kinds="categorical").fit(X, y)
+    np.testing.assert_allclose(searched.predict_joint_log_proba(rows), expected, rtol=1e-12)
+    many = np.tile(rows, (10, 1))
+    np.testing.assert_allclose(searched.predict_joint_log_proba(many), np.tile(expected, (10, 1)), rtol=1e-12)
+    one = po.AODE(least, kinds="categorical").fit(X, y)
+    np.testing.assert_allclose(expected[[7, 8]], one.predict_joint_log_proba(rows[[7, 8]]))  # no two values
+
+
+def test_draws_have_the_chances_of_the_model():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, [2, 3, 2], (80, 3))
+    y = (X[:, 0] + rng.integers(0, 2, 80)) % 2
+    model = po.A2DE(1, kinds="categorical").fit(X, y)
+    cells = np.array(list(itertools.product(range(2), range(3), range(2))))
+    p = np.exp(model.predict_joint_log_proba(cells))
+    assert p.sum() == pytest.approx(1.0)
+    n = 8000
+    rows, classes = model.sample(n, random_state=1)
+    at = np.asarray(rows, dtype=int) @ [6, 2, 1]
+    share = np.bincount(at * 2 + classes, minlength=24).reshape(12, 2) / n
+    assert np.abs(share - p).max() < 4.5 * np.sqrt(p.max() / n)
+    rare = po.A2DE(1000, kinds="categorical").fit(X, y)
+    drawn, _ = rare.sample(500, random_state=0)
+    assert np.asarray(drawn).shape == (500, 3)

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.bayes.families import Families, draw_from
+from posteriori.bayes.families import Families, Rung, draw_from
 from posteriori.errors import MemoryBudgetError
 from posteriori.statistics.cuts import CodedTable
+from posteriori.structure.structures import Structure
 
 SIZES = (2, 3, 4, 2)
 seeds = st.integers(0, 200)
@@ -193,3 +194,31 @@ def test_a_missing_cell_of_a_column_of_one_value_adds_nothing():
     found = Families.of(statistics, po.TAN(kinds="categorical").fit(X, np.arange(30) % 2).structure_, 1.0, "smoothed")
     ladder = found.ladder(CodedTable([np.array([0, 1]), np.array([0, 1])], (2, 1)), 1)
     assert all((rung[1] == 0).all() for rung in ladder)
+
+
+@pytest.mark.parametrize("wide", [0, 1 << 20])
+def test_a_missing_parent_of_one_value_ends_the_climb(wide):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.zeros(40, int), rng.integers(0, 3, 40), rng.integers(0, 2, 40)])
+    statistics = po.AODE(kinds="categorical").fit(X, np.arange(40) % 2).statistics_
+    structure = Structure(((), (0,), (0,)))
+    found = Families.of(statistics, structure, 1.0, "smoothed", 5.0, exact=False, wide=wide)
+    table = CodedTable(np.array([[1, 2, 1], [0, 2, 1]], np.uint8), (1, 3, 2), n_missing=1)
+    for j in (1, 2):
+        without, beside = found.ladder(table, j)
+        assert beside[0].tolist() == without[0].tolist()
+    assert found.log_joint(table)[0] == pytest.approx(found.log_prior + found.parts(table)[0].sum(axis=0))
+
+
+def test_rungs_without_a_table_count_out_what_no_row_had():
+    """θ = (N + m·base)/(N_π + m) of cells that are kept, of those that are not, and of contexts that no row had."""
+    rung = Rung(np.array([1, 2, 7]), np.array([[2, 0], [1, 3], [0, 4]]), 3, 2.0)
+    context, x = np.array([0, 0, 0, 2, 2, 1]), np.array([1, 2, 0, 1, 0, 0])
+    base = np.array([[0.5, 0.2]] * 6)
+    n = np.array([[2, 0], [1, 3], [0, 0], [0, 4], [0, 0], [0, 0]])
+    m = np.array([[3, 3], [3, 3], [3, 3], [0, 4], [0, 4], [0, 0]])
+    assert np.exp(rung.log_theta(context, x, np.log(base))) == pytest.approx((n + 2 * base) / (m + 2))
+    flat = replace(rung, flat=True)
+    assert np.exp(flat.log_theta(context, x, np.log(base))) == pytest.approx((n + 2 / 3) / (m + 2))
+    none = Rung(np.zeros(0, int), np.zeros((0, 2), int), 3, 2.0)
+    assert np.exp(none.log_theta(context, x, np.log(base))) == pytest.approx(base)

@@ -539,6 +539,7 @@ def test_starts_are_the_labels_and_beside_them_chance_mixed_with_their_answers()
     data, X, _, w = hidden_rows()
     (only,) = data.starts(1, 0)
     assert only.class_count_ == pytest.approx(np.bincount(data.codes[:5], w[:5]))
+    assert len(data.starts(2, 0)) == 2
     first, second, third = data.starts(3, 0)
     assert first.statistics_ == only.statistics_
     assert [m.class_count_.sum() for m in (second, third)] == pytest.approx([w.sum()] * 2)

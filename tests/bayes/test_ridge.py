@@ -136,7 +136,7 @@ def test_nothing_to_hold_out_is_the_shares_with_half_a_row_more():
         assert model.penalty == 64.0
 
 
-@pytest.mark.parametrize(("n", "f", "rotated", "sample"), [(30, 4, 512, 2048), (200, 4, 512, 20), (40, 4, 3, 2048)])
+@pytest.mark.parametrize(("n", "f", "rotated", "sample"), [(30, 4, 4, 2048), (200, 4, 512, 20), (40, 4, 3, 2048)])
 def test_axes_make_the_weighted_squares_diagonal(monkeypatch, n, f, rotated, sample):
     """turnᵀ ZᵀWZ turn is the diagonal of mean squares; of very many rows some; of very many coordinates none is turned."""
     monkeypatch.setattr(ridge, "ROTATED", rotated)
@@ -165,6 +165,8 @@ def test_fewer_rows_than_coordinates_have_as_many_axes_as_their_rank(monkeypatch
     assert_allclose(spread, w @ np.square(Z @ turn) / w.sum())
     turn, spread = ridge._axes(np.zeros((3, 7)), np.ones(3))
     assert (turn.shape, spread.shape) == ((7, 0), (0,))
+    monkeypatch.setattr(ridge, "ROTATED", 6)
+    assert ridge._axes(Z, w)[0].shape == (11, 5)
     monkeypatch.setattr(ridge, "ROTATED", 5)  # more rows than that
     turn, spread = ridge._axes(Z, w)
     assert_array_equal(turn, np.ones(11))

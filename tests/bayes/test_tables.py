@@ -89,3 +89,40 @@ def test_a_mark_that_is_none_is_refused_by_name_in_partial_fit_too():
         model = make().fit(X, y).set_params(unlabelled=np.array([1, 2]))
         with pytest.raises(BadParameter, match="unlabelled is a label, or a tuple of labels"):
             model.partial_fit(X, y)
+
+
+def test_rows_wait_where_nothing_weighs_them_or_hides_them():
+    X, y = rows()
+    for how, waits in (
+        ({}, True),
+        ({"class_weight": {"no": 1.0, "yes": 2.0}}, False),
+        ({"unlabelled": "?"}, False),
+        ({"unlabelled": ("?",)}, False),
+        ({"unlabelled": ()}, True),
+    ):
+        model = po.NaiveBayes(**how).fit(X, y)
+        assert (model._room([]) is not None) == waits
+
+
+def test_parameters_are_checked_before_a_hidden_class_is_sought():
+    X, y = rows()
+    with pytest.raises(BadParameter, match="smoothing"):
+        po.NaiveBayes(smoothing=-1.0)._hidden(X, y, None, None, False)
+    fitted = po.NaiveBayes().fit(X, y)
+    data = fitted._hidden(X, y, None, None, True)
+    assert data.hard
+    assert "classes_" not in vars(data.template) or data.template is not fitted
+    assert fitted.statistics_.rows.sum() == 40
+
+
+def test_a_table_of_no_rows_or_of_text_is_refused():
+    X, y = rows()
+    model = po.TAN().fit(X, y)
+    none = {k: v[:0] for k, v in X.items()}
+    with pytest.raises(ValueError, match=rf"0 sample\(s\) \(shape=\(0, {len(X)}\)\)"):
+        model.predict(none)
+    with pytest.raises(ValueError, match="column 't' is text, which TAN cannot pair"):
+        po.TAN(kinds={"t": "text"}).fit({"a": ["u", "v"], "t": ["a b", "c"]}, [0, 1])
+    assert model.n_features_in_ == len(X)
+    assert model.feature_names_in_.tolist() == list(X)
+    assert not hasattr(po.TAN().fit(np.array([[1, 2], [2, 1]]), [0, 1]), "feature_names_in_")

@@ -279,15 +279,14 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
 
     def _parts(self, frame: Frame, schema: Schema, task: Task, table: CodedTable) -> list[tuple[Task, Task]]:
         """(The other rows, the fold) of every fold; cuts and counts are made without the fold too."""
-        w, z = None if (task.w == 1).all() else task.w, task.design.numbers
-        parts = list[tuple[Task, Task]]()
-        for rows, mass in folds_of(_told_apart(frame, schema, table), task.y, w, FOLDS):
-            held, left = np.ones(len(rows)) if mass is None else mass, task.w.copy()
+        z, parts = task.design.numbers, list[tuple[Task, Task]]()
+        for rows, held in folds_of(_told_apart(frame, schema, table), task.y, task.w, FOLDS):
+            assert held is not None
+            left = task.w.copy()
             left[rows] -= held
             rest = np.flatnonzero(left > 1e-9 * task.w)
             if len(rest):
-                own = None if w is None else left[rest]
-                made, _ = self._task(frame.take_rows(rest), z[rest], schema, task.y[rest], own)
+                made, _ = self._task(frame.take_rows(rest), z[rest], schema, task.y[rest], left[rest])
                 coded = code_known(frame.take_rows(rows), made.statistics.schema, made.statistics.cuts, self.n_jobs)
                 held_out = replace(made, design=self._design(coded, z[rows]), y=task.y[rows], w=held)
                 parts.append((made.alone(), held_out.alone()))
