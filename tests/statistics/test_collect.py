@@ -287,3 +287,15 @@ def test_shares_of_coded_rows_are_summed_by_class(seed):
     assert found.roles == ("cells", "cells")
     assert table.n_missing == sum(v is None for v in X["word"])
     assert (found.moments.n.shape, found.words.table.shape, found.histograms) == ((3, 0), (0, 3), ())
+
+
+@pytest.mark.parametrize("role", ["moments", "histogram", "numbers", "events"])
+def test_only_cells_that_are_missing_are_told(role):
+    kind = "count" if role == "events" else "numeric"
+    for cells, missing in (([1.0, 2.0], 0), ([1.0, np.nan], 1)):
+        seen = Seen()
+        collect(open_frame(np.array(cells)[:, None]), schema({"x0": kind}), (role,), np.zeros(2, np.uint8), seen=seen)
+        assert seen.missing == missing
+    cuts = (np.array([1.5]),)
+    assert local_codes(open_frame(np.array([[1.0], [2.0]])), cuts, 1).n_missing == 0
+    assert local_codes(open_frame(np.array([[1.0], [np.nan]])), cuts, 1).n_missing == 1

@@ -10,7 +10,18 @@ from scipy.stats import chi2_contingency
 
 import posteriori as po
 from posteriori.errors import BadParameter
-from posteriori.structure.independence import Independence, extended, neighbours, oriented, pc, skeleton
+from posteriori.structure.independence import (
+    Independence,
+    Pattern,
+    _follow,
+    _max_min,
+    _subsets,
+    extended,
+    neighbours,
+    oriented,
+    pc,
+    skeleton,
+)
 from posteriori.structure.rules import Rules
 from posteriori.structure.scores import Scored
 from posteriori.structure.watching import Watch
@@ -147,3 +158,115 @@ def test_alpha_lies_between_0_and_1_and_is_neither(alpha):
     codes = np.array([[0, 0], [1, 1]], dtype=np.uint8)
     with pytest.raises(BadParameter, match="alpha is a number between 0 and 1"):
         Independence(Scored(codes, (2, 2)), alpha=alpha)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_information_does_not_depend_on_the_unit_of_weights(size):
+    rng = np.random.default_rng(0)
+    codes, w = rng.integers(0, 2, (3, 60)).astype(np.uint8), rng.random(60)
+    one, other = (Independence(Scored(codes, (2, 2, 2), weights=w * s), "mi", 0.01) for s in (1.0, size))
+    np.testing.assert_allclose(other(0, (2,), [1]), one(0, (2,), [1]), rtol=1e-6)
+
+
+def test_no_freedom_is_no_evidence_and_what_is_too_small_for_a_number_is_told_by_g():
+    codes = np.array([[0, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 1]], np.uint8)
+    assert Independence(Scored(codes, (2, 2, 2)), alpha=0.2)(0, (), [1, 2]).tolist() == [0.8, 0.8]
+    many = np.tile(np.array([[0, 1], [0, 1]], np.uint8), (1, 2000))
+    found = Independence(Scored(many, (2, 2)), alpha=0.2)(0, (), [1])
+    assert found.tolist() == pytest.approx([-2 * 4000 * np.log(2) - 1.0])
+
+
+def pattern(lines: str, arrows: str, names: str = "abcd") -> Pattern:
+    into = np.zeros((len(names),) * 2, bool)
+    for u, v in (*lines.split(), *(e[::-1] for e in lines.split()), *arrows.split()):
+        into[names.index(u), names.index(v)] = True
+    return Pattern(into, tuple(names))
+
+
+@pytest.mark.parametrize(
+    ("lines", "arrows", "follows"),
+    [
+        ("bc", "ab", "ab bc"),  # or a → b ← c were new
+        ("bc", "ab ac", "ab ac"),  # a and c are joined
+        ("ac", "ab bc", "ab ac bc"),  # or a cycle
+        ("ab ad ac", "bc dc", "ac bc dc"),  # c → a would close a cycle, or join b and d in a V-structure
+        ("ab ad ac bd", "bc dc", "bc dc"),  # b and d are joined
+        ("ab ac ad", "db bc", "ac bc db"),  # the same along d → b → c, d and c apart
+        ("ab bc cd", "", ""),
+    ],
+)
+def test_what_follows_from_arrows(lines, arrows, follows):
+    """Meek's four rules: no new V-structure and no cycle."""
+    graph = pattern(lines, arrows)
+    _follow(graph)
+    assert sorted("abcd"[u] + "abcd"[v] for u, v in graph.arrows()) == sorted(follows.split())
+    left = {frozenset(e) for e in lines.split()} - {frozenset(e) for e in follows.split()}
+    assert {frozenset("abcd"[v] for v in e) for e in graph.lines()} == left
+    assert all(u < v for u, v in graph.lines())
+
+
+def test_a_pattern_without_a_dag_is_named_by_the_node_that_ends_it():
+    square = pattern("ab bc cd ad", "")  # no chord: some V-structure has to be
+    arrows = extended(square)
+    assert square.conflicts == ["no DAG has these arrows and V-structures only: a was made a sink"]
+    assert arrows == [(1, 0), (3, 0), (2, 1), (2, 3)] or len(arrows) == 4
+    ring = pattern("", "ab bc ca", "abc")
+    assert {frozenset(e) for e in extended(ring)} == {frozenset(e) for e in ((0, 1), (1, 2), (0, 2))}
+    assert len(ring.conflicts) == 1
+    chain = pattern("ab bc", "", "abc")
+    assert extended(chain) == [(1, 0), (2, 1)]
+    assert chain.conflicts == []
+
+
+def test_the_best_of_the_sets_that_separate_is_kept():
+    """Of one size the surest, of equals the first; a smaller one before all; the surest V-structure is believed first."""
+    worth = {(0, 1): {(2,): 0.25, (3,): 0.5, (4,): 0.5}}
+
+    def judge(x, given, candidates):
+        return np.array([worth.get((min(x, z), max(x, z)), {}).get(tuple(given), -1.0) for z in candidates])
+
+    rules = Rules.of("abcde")
+    found = skeleton(judge, rules, QUIET)
+    assert found.by == {(0, 1): (0.5, (3,))}
+    assert np.argwhere(~found.joined).tolist() == sorted([[0, 1], [1, 0], *([v, v] for v in range(5))])
+    graph = oriented(found, rules)
+    assert graph.conflicts == []
+    assert {(0, 2), (1, 2), (0, 4), (1, 4)} <= set(graph.arrows())  # 3 separates, 2 and 4 do not
+    assert (0, 3) not in graph.arrows()
+    worth[0, 1][()] = 0.1
+    assert skeleton(judge, rules, QUIET).by == {(0, 1): (0.1, ())}
+
+
+def test_a_required_pair_is_never_parted_and_each_size_is_told():
+    said, asked = [], []
+
+    def judge(x, given, candidates):
+        asked.append((x, tuple(given), tuple(candidates)))
+        return np.ones(len(candidates))
+
+    rules = Rules.of("abc", required=[("a", "b")], forbidden=[("b", "c"), ("c", "b")])
+    found = skeleton(judge, rules, Watch(said.append, None))
+    assert np.argwhere(found.joined).tolist() == [[0, 1], [1, 0]]
+    assert asked == [(0, (), (2,))]  # a and b are required, b and c barred
+    assert said == ["0 nodes given: 1 pairs joined"]
+    assert oriented(found, rules).arrows() == [(0, 1)]
+    late = Watch(None, 0.0)
+    whole = skeleton(judge, Rules.of("abc"), late)
+    assert whole.by == {}
+    assert not late.finished
+
+
+def test_parents_and_children_are_those_that_nothing_explains():
+    """t – a, t – b; c leans on t through a alone; d is strongest at first but explained by a and b together."""
+    told = {"a": {}, "b": {}, "c": {("a",): 0.5}, "d": {("a", "b"): 0.5}}
+    first = {"a": -3.0, "b": -2.0, "c": -1.0, "d": -4.0}
+
+    def judge(t, given, candidates):
+        names = ["tabcd"[v] for v in candidates]
+        known = tuple(sorted("tabcd"[v] for v in given))
+        return np.array([told[n].get(known, -1.0 if known else first[n]) for n in names])
+
+    assert _max_min(judge, 0, [1, 2, 3, 4]) == [1, 2]
+    assert _max_min(judge, 0, []) == []
+    assert [*_subsets([1, 2, 3], 2)] == [(), (1,), (2,), (3,), (1, 2), (1, 3), (2, 3)]
+    assert [*_subsets([1], 3)] == [(), (1,)]

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, InvalidNetwork, TableError, UnknownColumn
+from posteriori.structure.rules import Rules
 from posteriori.structure.scores import SCORES, Scored
+from posteriori.structure.search import _chow_liu, _merged, _observed, _start, coded
 from posteriori.structure.separation import reversed_rows, topological
 
 NAMES = "abcde"
@@ -379,3 +381,61 @@ def test_ctrl_c_keeps_what_every_search_has_found(method, more, after):
     found = po.learn_structure(data, method=method, progress=show, **more)
     assert found.finished == (len(lines) < after)
     assert set(found.dag.nodes) == set(data)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e9])
+def test_a_tree_does_not_depend_on_the_unit_of_weights(size):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 3, 200)
+    noisy = [np.where(rng.random(200) < share, a, rng.integers(0, 3, 200)) for share in (0.9, 0.3)]
+    data = {"c": noisy[1], "a": a, "b": noisy[0]}
+    found = po.learn_structure(data, method="chow-liu", sample_weight=np.full(200, size))
+    assert found.edges == po.learn_structure(data, method="chow-liu").edges == (("c", "a"), ("a", "b"))
+
+
+@pytest.mark.parametrize("rows", [35, 36, 37])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_rows_are_one_where_there_are_at_most_half_as_many(rows, weighted):
+    """Of 3 · 3 · 2 rows that can be, a missing cell being one value more."""
+    rng = np.random.default_rng(rows)
+    codes = np.stack([rng.integers(0, 3, rows), rng.integers(0, 2, rows), rng.integers(0, 2, rows)]).astype(np.uint8)
+    weights = rng.random(rows) if weighted else None
+    found, mass = _merged(codes, (2, 2, 1), weights)
+    if rows < 36:
+        assert found is codes
+        assert mass is weights
+        return
+    told: dict[tuple[int, ...], float] = {}
+    for k, row in enumerate(codes.T.tolist()):
+        told[tuple(row)] = told.get(tuple(row), 0.0) + (1.0 if weights is None else weights[k])
+    assert found.dtype == codes.dtype
+    assert mass.dtype == np.float64
+    assert dict(zip(map(tuple, found.T.tolist()), mass)) == pytest.approx(told)
+
+
+def test_values_that_occur_are_counted_on_without_gaps():
+    codes, size = _observed(np.array([4, 0, 2, 5, 2], np.uint8), 5)  # 5 is missing
+    assert (codes.tolist(), size) == ([2, 0, 1, 3, 1], 3)
+    whole = np.array([0, 1, 2, 1])
+    assert _observed(whole, 2) == (whole, 2)
+
+
+def test_a_column_may_have_4096_values():
+    values = np.arange(4096)
+    names, scored = coded({"a": values, "b": values % 2}, "bic", 1.0, None, None)
+    assert (names, scored.sizes, scored.codes.dtype) == (["a", "b"], (4096, 2), np.uint16)
+    with pytest.raises(TableError, match="column 'a' has 4097 values"):
+        coded({"a": np.arange(4097)}, "bic", 1.0, None, None)
+    with pytest.raises(TableError, match="got 0 rows of 1 columns"):
+        coded({"a": []}, "bic", 1.0, None, None)
+    few = {"a": [0, 1] * 9, "b": [0, 0] * 9}
+    assert coded(few, "bic", 1.0, None, None)[1].codes.shape == (2, 2)
+    assert coded(few, "bic", 1.0, None, None, merge=False)[1].codes.shape == (2, 18)
+
+
+def test_where_a_climb_begins():
+    rules, (_, judge) = Rules.of(NAMES), coded(table(2), "bic", 1.0, None, None)
+    assert _start(rules, judge, None) == ([], True)
+    assert _start(rules, judge, po.Dag(NAMES, [("b", "a"), ("a", "e")])) == ([(1, 0), (0, 4)], True)
+    arrows, strict = _start(rules, judge, "chow-liu")
+    assert (arrows, strict) == (_chow_liu(judge), False)

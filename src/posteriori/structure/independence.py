@@ -68,7 +68,7 @@ class Independence:
             n_jobs=table.n_jobs,
         ).T
         if self.test == "mi":
-            left: Floats = self.alpha - g / (2 * max(table.m, 1.0))
+            left: Floats = self.alpha - g / (2 * table.m)
             return left
         p = np.where(freedom > 0, chi2.sf(g, np.maximum(freedom, 1)), 1.0)  # no freedom, no evidence
         return np.where(p > 0, p - self.alpha, -g - 1.0)

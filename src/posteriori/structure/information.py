@@ -117,7 +117,7 @@ def _block(table: Floats, cells: Ints, pair: Ints, rows: Ints, columns: Ints) ->
 
 def _clean(total: Floats, n: Floats) -> Floats:
     """total/n; nothing where rounding alone can have made it."""
-    out: Floats = np.where(total > ROUNDING * (n + np.abs(_xlogx(n))), total / np.where(n > 0, n, 1.0), 0.0)
+    out: Floats = np.divide(total, n, out=np.zeros_like(n), where=total > ROUNDING * (n + np.abs(_xlogx(n))))
     return out
 
 
@@ -133,5 +133,5 @@ def _sums(x: Floats, offsets: NDArray[Any]) -> Floats:
 
 
 def _xlogx(x: Floats) -> Floats:
-    out: Floats = x * np.log(np.where(x > 0, x, 1.0))
+    out: Floats = x * np.log(x, out=np.zeros_like(x), where=x > 0)
     return out

@@ -179,7 +179,7 @@ def _chow_liu(scored: Scored) -> list[Arrow]:
         others = [u for u in range(d) if u != v]
         found = plain.toggles(v, [], others)
         weight[others, v] = found[1:] - found[0]
-    weight = np.round((weight + weight.T) / (2 * max(scored.m, 1.0)), 10)
+    weight = np.round((weight + weight.T) / (2 * scored.m), 10)
     parents = tree(weight, list(range(d))).parents
     return [(u, v) for v, some in enumerate(parents) for u in some]
 
