@@ -376,3 +376,7 @@ def test_numbers_of_the_outer_bins_are_as_wide_as_the_others():
 
 def test_a_value_that_weighs_next_to_nothing_has_no_bin_beyond_the_last():
     assert greedy_cuts(np.arange(10.0), np.array([1.0] * 9 + [1e-30]), 5).max() < 8
+
+
+def test_where_nothing_weighs_every_value_stands_alone():
+    assert greedy_cuts(np.arange(10.0), np.zeros(10), 5).tolist() == [k + 0.5 for k in range(9)]

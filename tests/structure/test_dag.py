@@ -222,3 +222,76 @@ def test_other_sizes_are_refused(size):
         Dag("ab", [("a", "b")]).triangulation({"a": size, "b": 1})
     with pytest.raises(InvalidNetwork, match="sizes is a mapping"):
         Dag("ab", [("a", "b")]).triangulation([2, size])
+
+
+@given(dags(most=6))
+def test_a_triangulation_fills_in_until_every_circle_has_a_chord(dag: Dag) -> None:
+    found = dag.triangulation()
+    moral = {frozenset(e) for e in dag.moral_graph().edges}
+    filled = {frozenset(e) for e in found.fill}
+    assert not moral & filled
+    near = {n: {m for e in moral for m in e if n in e and m != n} for n in dag.nodes}
+    added = set()
+    for n in found.order:
+        added |= {frozenset(pair) for pair in itertools.combinations(near[n], 2) if pair[1] not in near[pair[0]]}
+        for m in near[n]:
+            near[m] = (near[m] | near[n]) - {m, n}
+    assert filled == added
+    joined = {frozenset(pair) for clique in found.cliques for pair in itertools.combinations(clique, 2)}
+    assert joined == moral | filled
+    place = dag.index
+    assert all([place[n] for n in c] == sorted(place[n] for n in c) for c in found.cliques)
+    assert all(place[a] < place[b] for a, b in found.fill)
+
+
+def test_states_weigh_on_the_order() -> None:
+    """A square of a, b, c, d: the chord joins the two of fewer states."""
+    square = Dag("abcdefgh", [(p, c) for c, two in zip("efgh", ("ab", "bc", "cd", "da")) for p in two])
+    sizes = dict.fromkeys("efgh", 2)
+    assert square.triangulation(sizes | {"a": 9, "c": 9, "b": 2, "d": 2}).fill == (("b", "d"),)
+    assert square.triangulation(sizes | {"a": 2, "c": 2, "b": 9, "d": 9}).fill == (("a", "c"),)
+
+
+@given(dags(), st.data())
+def test_kinship_is_what_the_arrows_say(dag: Dag, data: st.DataObject) -> None:
+    node = data.draw(st.sampled_from(dag.nodes))
+    assert dag.parents(node) == tuple(a for a, b in dag.edges if b == node)
+    assert dag.children(node) == tuple(b for a, b in dag.edges if a == node)
+    above = {node}
+    for _ in dag.nodes:
+        above |= {a for a, b in dag.edges if b in above}
+    assert set(dag.ancestors(node)) == above - {node}
+    assert list(dag.ancestors(node)) == sorted(dag.ancestors(node), key=dag.index.get)
+    assert all((node in dag.ancestors(n)) == (n in dag.descendants(node)) for n in dag.nodes)
+    kept = dag.ancestral_graph(node)
+    assert set(kept.nodes) == above
+    assert set(kept.edges) == {e for e in dag.edges if set(e) <= above}
+    rest = [n for n in dag.nodes if n != node and n not in dag.markov_blanket(node)]
+    assert not rest or dag.d_separated(node, rest, dag.markov_blanket(node))
+    for n in dag.markov_blanket(node):
+        others = [m for m in dag.markov_blanket(node) if m != n]
+        assert not dag.d_separated(node, n, others)
+
+
+@pytest.mark.parametrize("n", [24, 25])
+def test_long_circles_are_told_in_short(n: int) -> None:
+    names = [f"x{i:02d}" for i in range(n - 1)]
+    with pytest.raises(InvalidNetwork) as error:
+        Dag(names, [*itertools.pairwise(names), (names[-1], names[0])])
+    told = [*names, names[0]]
+    short = [*told[:20], f"… ({n - 1} nodes in all)", *told[-2:]]
+    assert str(error.value) == "the arrows form a cycle: " + " → ".join(told if n <= 24 else short)
+
+
+def test_what_is_no_graph_is_said() -> None:
+    for edges in ([("a",)], [3], [("a", "b", "c")]):
+        with pytest.raises(InvalidNetwork, match="a list of nodes and of arrows"):
+            Dag("abc", edges)
+    for family in ({"a": "b", "b": []}, {"a": 3}, [("a", "b")]):
+        with pytest.raises(InvalidNetwork, match="a mapping from each node to the list of its parents"):
+            Dag.from_parents(family)
+    with pytest.raises(InvalidNetwork, match="expected a Dag to compare with, got str"):
+        ASIA.equivalent_to("asia")
+    assert not ASIA.equivalent_to(Dag("ab"))
+    with pytest.raises(InvalidNetwork, match="the arrow a → bb names an unknown node 'bb'; did you mean 'b'"):
+        Dag("ab", [("a", "bb")])

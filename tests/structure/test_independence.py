@@ -258,7 +258,7 @@ def test_a_required_pair_is_never_parted_and_each_size_is_told():
 
 def test_parents_and_children_are_those_that_nothing_explains():
     """t – a, t – b; c leans on t through a alone; d is strongest at first but explained by a and b together."""
-    told = {"a": {}, "b": {}, "c": {("a",): 0.5}, "d": {("a", "b"): 0.5}}
+    told = {"a": {}, "b": {("a",): 0.0}, "c": {("a",): 0.5}, "d": {("a", "b"): 0.5}}  # 0 is not independent yet
     first = {"a": -3.0, "b": -2.0, "c": -1.0, "d": -4.0}
 
     def judge(t, given, candidates):

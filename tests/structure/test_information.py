@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,8 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.statistics.counts import Counts
+from posteriori.statistics.cuts import CodedTable
+from posteriori.statistics.joint import count_joint
 from posteriori.structure import information
 from posteriori.structure.information import barred, class_information, conditional_information, learn_tree
 
@@ -75,8 +79,6 @@ def test_rounding_is_no_information():
 
 @given(seeds, st.sampled_from([None, 0, 2]), st.sampled_from([0.0, 0.02]))
 def test_the_tree_weighs_most_and_hangs_from_its_root(seed, root, least):
-    import itertools
-
     X, y = table(seed, (2, 3, 2, 3))
     stats = po.TAN(kinds="categorical").fit(X, y).statistics_
     weight, structure = learn_tree(stats.cells, stats.joints[0], stats.schema, root, least)
@@ -103,3 +105,34 @@ def test_a_column_without_values_is_no_parent():
     assert found[[0, 2]][:, [0, 2]].tolist() == [[0, 2], [6, 8]]
     assert np.isneginf(found[1]).all()
     assert np.isneginf(found[:, 1]).all()
+
+
+@given(seeds, st.sampled_from([None, 0, 5]), st.sampled_from([1, 30, 1 << 18]), st.booleans())
+def test_values_that_no_row_has_change_nothing(seed, wide, at_once, alike):
+    """Of counts in full, and of those that keep only the cells some row has; some values never occur, the last ones too."""
+    rng = np.random.default_rng(seed)
+    n, K, sizes = 30, 2, (4, 4, 4) if alike else (2, 5, 3, 4)
+    used = [int(rng.integers(1, s + 1)) for s in sizes]
+    codes = [rng.integers(0, u, n).astype(np.uint8) for u in used]
+    y = np.where(rng.random(n) < 0.7, codes[0] % K, rng.integers(0, K, n)).astype(np.uint8)
+    pairs = list(itertools.combinations(range(len(sizes)), 2))
+    joint = count_joint(CodedTable(codes, sizes), pairs, y, K, None, 1, wide)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(information, "NUMBERS", at_once)
+        found = conditional_information(joint, sizes)
+    for i, j in pairs:
+        tables = [np.zeros((sizes[i], sizes[j])) for _ in range(K)]
+        for a, b, c in zip(codes[i], codes[j], y):
+            tables[c][a, b] += 1
+        assert found[i, j] == found[j, i] == pytest.approx(sum(t.sum() * mutual(t) for t in tables) / n, abs=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.5, 2.0])
+def test_what_rounding_can_have_made_is_no_information(share):
+    n = np.array([7.0, 0.5, 0.0])
+    total = share * information.ROUNDING * (n + np.abs(n * np.log(np.maximum(n, 1e-300))))
+    total[2] = share - 1.0  # of no rows
+    found = information._clean(np.minimum(total, 1.0), n) if share < 1 else information._clean(total[:2], n[:2])
+    assert (found > 0).tolist() == ([False] * 3 if share < 1 else [True] * 2)
+    if share > 1:
+        assert found == pytest.approx(total[:2] / n[:2])

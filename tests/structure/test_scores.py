@@ -16,7 +16,7 @@ import posteriori as po
 from posteriori.errors import BadParameter, BadValue
 from posteriori.kernels.reference.families import family_counts
 from posteriori.structure.equivalence import equivalent
-from posteriori.structure.scores import EQUIVALENT, SCORES, Scored, log_regret
+from posteriori.structure.scores import EQUIVALENT, MOST_COUNTS, SCORES, Scored, _two_values, log_regret, price_of
 from posteriori.structure.search import coded
 from posteriori.structure.separation import reversed_rows, topological
 
@@ -185,3 +185,65 @@ def test_weights_that_no_score_can_hold_are_named(score):
         found = po.learn_structure(rows, score, sample_weight=[size] * 4)
         assert np.isfinite(found.score)
         assert found.finished
+
+
+def test_the_price_of_a_parameter():
+    assert [price_of(s, 9.0) for s in ("loglik", "aic")] == [0.0, 1.0]
+    assert price_of("bic", 9.0) == price_of("mdl", 9.0) == pytest.approx(math.log(3))
+    assert price_of("bic", 0.25) == 0.0  # never a reward
+    assert price_of("k2", 9.0) is None
+
+
+def test_a_parent_that_misses_cells_has_one_state_more():
+    codes = np.array([[0, 1, 2, 1], [0, 1, 1, 1], [0, 0, 1, 3]], np.uint8)
+    table = Scored(codes, (2, 2, 3))
+    assert table.states == (3, 2, 4)
+    assert not table.complete
+    assert Scored(codes[:2], (3, 2)).complete
+    assert (table.d, table.m) == (3, 4.0)
+    turned = table.taking([2, 0])
+    assert (turned.codes.tolist(), turned.sizes, turned.states) == (codes[[2, 0]].tolist(), (3, 2), (4, 3))
+    assert turned.family(1, [0]) == table.family(0, [2])
+    weighed = Scored(codes, (2, 2, 3), weights=np.array([0.5, 1.0, 0.0, 2.0]))
+    assert weighed.m == 3.5
+    assert weighed.bits is None
+    assert weighed.x_log_x is None  # counts are not whole
+    assert table.bits is not None
+    whole = Scored(codes, (2, 2, 3), weights=np.array([2.0, 1.0, 0.0, 2.0]))
+    assert whole.x_log_x == pytest.approx([n * math.log(n) if n else 0.0 for n in range(6)])
+    assert whole.regret(2) is whole.regret(2)
+    assert len(whole.regret(3)) == 6
+
+
+@pytest.mark.parametrize("m", [MOST_COUNTS, MOST_COUNTS + 1])
+def test_counts_are_looked_up_to_a_limit(m):
+    table = Scored(np.zeros((1, 2), np.uint8), (1,), weights=np.array([m - 1.0, 1.0]))
+    assert (table.x_log_x is None) == (m > MOST_COUNTS)
+
+
+@pytest.mark.parametrize("ess", [1e-100, 1e100, 1, np.float64(3)])
+def test_ess_at_its_ends(ess):
+    assert np.isfinite(Scored(np.array([[0, 1], [1, 1]], np.uint8), (2, 2), "bdeu", ess).family(0, [1]))
+
+
+def test_many_values_do_not_overflow():
+    """C(N, r) of a million values is about r^N/… far beyond the largest float: against fifty digits."""
+    with mpmath.workdps(50):
+        for n, r in ((7, 400), (300, 900)):
+            before, now = (
+                mpmath.mpf(1),
+                sum(mpmath.factorial(n) / (mpmath.factorial(n - k) * mpmath.mpf(n) ** k) for k in range(n + 1)),
+            )
+            for k in range(2, r):
+                before, now = now, now + mpmath.mpf(n) / (k - 1) * before
+            assert log_regret(n, r)[n] == pytest.approx(float(mpmath.log(now)), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 50, 999, 1000, 1001, 30_000])
+def test_the_sum_of_ramanujan_and_its_expansion(n):
+    with mpmath.workdps(40):
+        term, total = mpmath.mpf(1), mpmath.mpf(1)
+        for k in range(n):
+            term = term * (n - k) / n
+            total += term
+    assert _two_values(np.arange(n + 1.0))[n] == pytest.approx(float(total), rel=1e-14)

@@ -416,12 +416,17 @@ def test_equal_rows_are_one_where_there_are_at_most_half_as_many(rows, weighted)
 def test_values_that_occur_are_counted_on_without_gaps():
     codes, size = _observed(np.array([4, 0, 2, 5, 2], np.uint8), 5)  # 5 is missing
     assert (codes.tolist(), size) == ([2, 0, 1, 3, 1], 3)
+    assert _observed(np.array([0, 1, 2]), 4)[1] == 3
     whole = np.array([0, 1, 2, 1])
+    assert _observed(whole, 3) == (whole, 3)
     assert _observed(whole, 2) == (whole, 2)
 
 
 def test_a_column_may_have_4096_values():
     values = np.arange(4096)
+    for many in (255, 256):
+        column = np.array([*(f"v{k:03d}" for k in range(many)), None], dtype=object)
+        assert coded({"a": column}, "bic", 1.0, None, None)[1].codes[0].tolist() == list(range(many + 1))
     names, scored = coded({"a": values, "b": values % 2}, "bic", 1.0, None, None)
     assert (names, scored.sizes, scored.codes.dtype) == (["a", "b"], (4096, 2), np.uint16)
     with pytest.raises(TableError, match="column 'a' has 4097 values"):

@@ -10,7 +10,7 @@ import pytest
 
 import posteriori as po
 from posteriori.errors import BadParameter, InvalidNetwork, UnknownColumn
-from posteriori.structure.trust import ArcConfidence
+from posteriori.structure.trust import ArcConfidence, _columns, _held_out
 
 
 def table(n: int = 300) -> dict[str, np.ndarray]:
@@ -151,3 +151,94 @@ def test_folds_are_two_at_least_and_no_more_than_rows(folds, runs):
     else:
         with pytest.raises(BadParameter, match="folds"):
             po.cross_validate(table, folds=folds)
+
+
+def test_arrows_are_averaged_by_strength_then_by_place():
+    shares = {("c", "b"): 0.3, ("b", "c"): 0.3, ("b", "a"): 0.4, ("a", "b"): 0.2, ("d", "a"): 0.5, ("a", "c"): 0.1}
+    found = ArcConfidence(tuple("abcd"), shares, 10)
+    assert found.strength("a", "b") == found.strength("b", "a") == pytest.approx(0.6)
+    assert found.strength("b", "d") == 0.0
+    assert found.direction("b", "a") == pytest.approx(2 / 3)
+    assert found.direction("b", "d") == 0.5
+    assert found.averaged(0.5).edges == (("b", "a"), ("b", "c"))  # of ½ the first by place; 0.5 is not more than 0.5
+    assert found.averaged(0.49).edges == (("b", "a"), ("b", "c"), ("d", "a"))
+    assert found.averaged(0).edges == (("b", "a"), ("b", "c"), ("d", "a"), ("a", "c"))
+    assert found.averaged(1).edges == ()
+    for bad in (-0.1, 1.1, True, "x"):
+        with pytest.raises(BadParameter, match="threshold is a share from 0 to 1"):
+            found.averaged(bad)
+    frame = found.table()
+    assert frame[["parent", "child"]].to_numpy().tolist() == [["b", "c"], ["b", "a"], ["d", "a"], ["a", "c"]] or (
+        frame[["parent", "child"]].to_numpy().tolist() == [["b", "a"], ["b", "c"], ["d", "a"], ["a", "c"]]
+    )
+    assert sorted(frame["strength"]) == pytest.approx([0.1, 0.5, 0.6, 0.6])
+    assert sorted(frame["direction"]) == pytest.approx([0.5, 2 / 3, 1.0, 1.0])
+
+
+def test_an_arrow_is_turned_where_it_would_close_a_cycle_and_some_sample_has_it_so():
+    ring = {("a", "b"): 0.9, ("b", "c"): 0.8, ("c", "a"): 0.6}
+    assert ArcConfidence(tuple("abc"), ring, 10).averaged().edges == (("a", "b"), ("b", "c"))
+    assert ArcConfidence(tuple("abc"), ring | {("a", "c"): 0.05}, 10).averaged().edges[2:] == (("a", "c"),)
+
+
+def test_shares_are_those_of_the_structures_of_the_samples(monkeypatch):
+    """Each sample weighs the rows by how often they were drawn, in proportion to their own weights."""
+    drawn = []
+    told = iter([[("a", "b")], [("b", "a"), ("a", "c")], [("a", "b")], []])
+
+    class Found:
+        finished = True
+
+        def __init__(self, edges):
+            self.edges = edges
+
+    def learn(columns, sample_weight, **options):
+        assert options == {"score": "aic"}
+        drawn.append(sample_weight)
+        return Found(next(told))
+
+    monkeypatch.setattr("posteriori.structure.trust.learn_structure", learn)
+    data, said = {"a": [0, 1, 0], "b": [0, 1, 1], "c": [1, 1, 0]}, []
+    found = po.arc_confidence(data, n=4, random_state=0, score="aic", sample_weight=[2, 0, 5], progress=said.append)
+    assert found.arrows == {("a", "b"): 0.5, ("a", "c"): 0.25, ("b", "a"): 0.25}
+    assert list(found.arrows) == sorted(found.arrows)
+    assert found.nodes == ("a", "b", "c")
+    assert said == [f"sample {k} of 4" for k in (1, 2, 3, 4)]
+    assert all((w.sum(), w[1]) == (7, 0) for w in drawn)
+
+
+@pytest.mark.parametrize("parents", [[], [1], [2, 1], [1, 2]])
+@pytest.mark.parametrize("smoothing", [0.5, 2.0])
+def test_held_out_rows_are_judged_by_the_others(parents, smoothing):
+    rng = np.random.default_rng(0)
+    sizes = (3, 2, 4)
+    codes = np.array([rng.integers(0, s + 1, 40) for s in sizes], np.uint8)  # the last code is missing
+    train = rng.random(40) < 0.6
+    total = 0.0
+    for r in np.flatnonzero(~train & (codes[0] < 3)):
+        same = train & (codes[0] < 3)
+        for p in parents:  # a missing parent is one more value of it
+            same &= codes[p] == codes[p, r]
+        total += math.log((np.sum(same & (codes[0] == codes[0, r])) + smoothing) / (same.sum() + 3 * smoothing))
+    assert _held_out(codes, sizes, 0, parents, train, smoothing) == pytest.approx(total)
+
+
+def test_codes_become_columns_again():
+    found = _columns(["a", "b"], np.array([[0, 1, 2], [0, 1, 1]], np.uint8), (2, 2))
+    assert found["a"].tolist() == [0, 1, None]
+    assert found["b"].tolist() == [0, 1, 1]
+    assert found["b"].dtype == np.uint8
+
+
+@pytest.mark.parametrize("rows", [10, 11])
+def test_every_row_is_held_out_once_and_folds_are_even(rows):
+    rng = np.random.default_rng(1)
+    data = {"a": rng.integers(0, 2, rows), "b": rng.integers(0, 2, rows)}
+    found = po.cross_validate(data, po.Dag(["a", "b"]), folds=3, smoothing=1.0, random_state=4)
+    fold = np.random.default_rng(4).permutation(np.arange(rows) % 3)
+    for k, mean in enumerate(found.folds):
+        total = 0.0
+        for column in data.values():
+            counts = np.bincount(column[fold != k], minlength=2)
+            total += np.log((counts[column[fold == k]] + 1) / (counts.sum() + 2)).sum()
+        assert mean == pytest.approx(total / (fold == k).sum())

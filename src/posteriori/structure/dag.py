@@ -248,7 +248,7 @@ class Dag:
         """
         from .graph import elimination_order
 
-        states = [2] * len(self.nodes) if sizes is None else [_size(sizes, n) for n in self.nodes]
+        states = None if sizes is None else [_size(sizes, n) for n in self.nodes]
         neighbors = separation.moral(self._parents)
         order, cliques = elimination_order([sorted(n) for n in neighbors], states)
         chordal: list[set[int]] = [set() for _ in self.nodes]

@@ -191,5 +191,5 @@ def _two_values(size: Floats) -> Floats:
     n = size[EXACT_SUMS:]
     root = np.sqrt(np.pi / (2 * np.maximum(n, 1.0)))
     even = n + 1 / 12 + 1 / (288 * n) - 139 / (51840 * n**2)
-    out[EXACT_SUMS:] = 1 + root * even - 1 / 3 - 4 / (135 * n) + 8 / (2835 * n**2)
+    out[EXACT_SUMS:] = 1 + root * even - 1 / 3 - 4 / (135 * n) + 8 / (2835 * n**2) + 16 / (8505 * n**3)
     return out
