@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +21,7 @@ from posteriori.table.calendar import (
     weekdays_in,
 )
 from posteriori.table.dates import PARTS, date_part
+from posteriori.table.reading import Reading
 from posteriori.table.schema import Column, Schema
 
 seconds = st.integers(-(10**10), 10**10)
@@ -73,3 +77,72 @@ def test_dates_are_told_by_their_parts_or_known():
 
 def test_weekdays_have_names():
     assert [weekday_text(v) for v in (0, 6, 7, "0", None)] == ["Mon", "Sun", 7, "0", None]
+
+
+def day(text):
+    return float((np.datetime64(text, "s") - np.datetime64("1970-01-01")) / np.timedelta64(1, "D"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "most", "texts"),
+    [
+        ("2019-06-01", "2023-06-01", 4, ["2020", "2021", "2022", "2023"]),
+        ("2019-06-01", "2023-06-01", 3, ["2020", "2022"]),  # 487 days each: every second year
+        ("2000-01-01", "2024-01-02", 5, ["2000", "2005", "2010", "2015", "2020"]),
+        ("2020-01-15", "2020-05-15", 5, ["2020-02", "2020-03", "2020-04", "2020-05"]),
+        ("2019-12-01", "2020-12-15", 8, ["2020-01", "2020-03", "2020-05", "2020-07", "2020-09", "2020-11"]),
+        ("2019-12-01", "2021-12-15", 6, ["2020-01", "2020-07", "2021-01", "2021-07"]),
+        ("2020-01-01", "2020-01-05", 5, ["2020-01-01", "2020-01-02", "2020-01-03", "2020-01-04", "2020-01-05"]),
+        ("2020-01-01", "2020-01-09", 5, ["2020-01-01", "2020-01-03", "2020-01-05", "2020-01-07", "2020-01-09"]),
+        ("2020-01-01T12:00", "2020-01-21", 4, ["2020-01-02", "2020-01-07", "2020-01-12", "2020-01-17"]),
+        ("2020-01-01T01:30", "2020-01-01T06:30", 5, [f"2020-01-01 0{h}:00" for h in (2, 3, 4, 5, 6)]),
+        ("2020-01-01T01:30", "2020-01-01T12:30", 5, [f"2020-01-01 {h:02d}:00" for h in (3, 6, 9, 12)]),
+        ("2020-01-01T20:00", "2020-01-02T12:10", 2, ["2020-01-02", "2020-01-02 12:00"]),
+        (
+            "2020-01-01T01:10",
+            "2020-01-01T01:20",
+            5,
+            ["2020-01-01 01:10", "2020-01-01 01:20"],
+        ),  # no hour begins: both ends
+    ],
+)
+def test_marks_are_round_dates(low, high, most, texts):
+    found = date_marks(day(low), day(high), most)
+    assert [told for _, told in found] == texts
+    for at, told in found:
+        assert at == pytest.approx(
+            day(told if len(told) > 7 else f"{told}-01-01" if len(told) == 4 else f"{told}-01"), abs=1e-9
+        )
+
+
+def test_marks_of_what_is_no_date_are_its_ends():
+    assert date_marks(1e9, 2e9) == [(1e9, "1e+09"), (2e9, "2e+09")]
+    assert date_marks(18262.0, 2e9) == [(18262.0, "2020-01-01"), (2e9, "2e+09")]
+
+
+def test_a_day_is_a_date_and_a_part_of_it_a_time():
+    assert date_of(18271) == datetime.date(2020, 1, 10)
+    assert type(date_of(18271.0)) is datetime.date
+    assert date_of(18271 + 1.4 / 86_400) == datetime.datetime(2020, 1, 10, 0, 0, 1)  # to a second
+    assert date_text(18271 + 61 / 86_400) == "2020-01-10 00:01:01"
+    assert date_text(18271 + 60 / 86_400) == "2020-01-10 00:01"
+    assert date_text(1e9) == "1e+09"
+    assert part_of(18271, "hour") == 0
+    assert part_of("x", "hour") is None
+
+
+def test_dates_are_those_that_were_read_so():
+    columns = (
+        ("d", "numeric", ()),
+        ("d.month", "categorical", ()),
+        ("e", "numeric", ()),
+        ("e.hour", "categorical", (0, 23)),
+    )
+    read = dataclasses.replace(schema(*columns), reading=Reading(dates=(("d", "ISO8601"),)))
+    assert dates_in(read) == {"d": {"month": "d.month"}, "e": {"hour": "e.hour"}}  # e by the values of its part
+    assert dates_in(schema(*columns)) == {"e": {"hour": "e.hour"}}
+    assert dates_in(schema(("e", "numeric", ()), ("e.hour", "categorical", (0, 24)))) == {}
+    assert dates_in(schema(("e", "numeric", ()), ("e.size", "categorical", (0, 3)))) == {}
+    assert dates_in(schema(("e.hour", "categorical", (0, 3)))) == {}
+    assert dates_in(schema(("d", "numeric", ())), {"x"}) == {}
+    assert weekdays_in({"a": {"weekday": "a.weekday"}, "b": {"month": "b.month"}}) == {"a.weekday"}

@@ -156,14 +156,15 @@ def factorize(column: Any, name: str) -> tuple[Sequence[Value], Array]:
         low, high = int(column.min()), int(column.max())
         if high - low < min(WIDEST_RANGE, 16 * len(column) + 256):
             shifted = _above(column, low).astype(np.intp, copy=False)
-            present = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
-            lut = np.zeros(high - low + 1, dtype=narrowest(len(present) + 1))
+            counts = np.bincount(shifted)
+            present = np.flatnonzero(counts)
+            lut = np.zeros(len(counts), dtype=narrowest(len(present) + 1))
             lut[present] = np.arange(len(present))
             values = [bool(v) for v in present + low] if column.dtype == bool else [v + low for v in present.tolist()]
             return tuple(values), lut[shifted]
     if isinstance(column, np.ndarray) and column.dtype.kind == "f" and len(column) <= SHORT:
         present, codes = np.unique(column + 0.0, return_inverse=True)  # NaN comes last, and is one
-        values = present[: len(present) - int(np.isnan(present[-1:]).any())].tolist()
+        values = present[~np.isnan(present)].tolist()
         return tuple(values), codes.astype(narrowest(len(values) + 1))
     return _by_arrow(column, name)
 
@@ -196,8 +197,7 @@ def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     except (pa.ArrowException, OverflowError, UnicodeError):
         return _by_hash(column, name)
     words = coded.dictionary.to_pylist()
-    codes = coded.indices if coded.indices.null_count == 0 else coded.indices.fill_null(len(words))
-    return _sorted_codes(words, codes.to_numpy(zero_copy_only=False))
+    return _sorted_codes(words, coded.indices.cast(pa.int64()).fill_null(len(words)).to_numpy())
 
 
 def _few_words(cells: list[str | None]) -> tuple[Sequence[Value], Array]:

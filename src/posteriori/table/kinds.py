@@ -144,13 +144,15 @@ def _clear_numbers(frame: Frame) -> dict[int, tuple[int, int, bool]]:
 
     Columns of a type are sorted together: of a short column the cells cost less than a call.
     """
+    if not frame.n or frame.sparse is not None:
+        return {}
     groups: dict[Any, list[int]] = {}
-    for j in range(frame.d if frame.n and frame.sparse is None else 0):
+    for j in range(frame.d):
         cells = frame.column(j)
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
             groups.setdefault(cells.dtype, []).append(j)
     clear: dict[int, tuple[int, int, bool]] = {}
-    many = max(1, (1 << 20) // max(frame.n, 1))  # columns at a time
+    many = max(1, (1 << 20) // frame.n)  # columns at a time
     for where in (group[at : at + many] for group in groups.values() for at in range(0, len(group), many)):
         x = np.array([frame.column(j) for j in where])
         if x.dtype.kind in "iu":
