@@ -190,3 +190,12 @@ def test_a_bound_of_states_is_kept_to():
     with pytest.raises(NotErgodic, match="more than 2 joint states"):
         ergodic_blocks(copies, {}, max_states=2)
     assert [b.states.tolist() for b in ergodic_blocks(copies, {}, max_states=3)] == [[[0, 0], [1, 1], [2, 2]]]
+
+
+def test_what_never_comes_ties_nothing():
+    """c copies b where a is 1, which it never is."""
+    rows = [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 1]]
+    model = Numbers.of([2, 2, 2], [(), (), (0, 1)], [[1.0, 0.0], [0.5, 0.5], rows])
+    assert sorted(b.nodes for b in ergodic_blocks(model, {})) == [(0,), (1,), (2,)]
+    tied = Numbers.of([2, 2, 2], [(), (), (0, 1)], [[0.9, 0.1], [0.5, 0.5], rows])
+    assert sorted(len(b.nodes) for b in ergodic_blocks(tied, {})) == [1, 2]

@@ -139,6 +139,9 @@ def test_batch_means_become_marginals_with_their_errors():
     assert known == [[0, 1], [0, 0], [10_000, 10_000], [1, 1]]
     assert found.states.tolist() == [[1, 2, 1], [0, 1, 1]]
     assert found.blocks == ((0,), (1,))
+    apart = np.stack([np.tile([1.0, 0, 1, 0, 0, 0, 1], (50, 1)), np.tile([0, 1.0, 0, 1, 0, 0, 1], (50, 1))])
+    lost = _summary(model, blocks, evidence, apart, (400.0, 900), np.zeros((2, 2), int), 5000)
+    assert lost.error[0].tolist() == [1.0, 1.0]  # chains that never meet tell nothing
     far = _summary(model, blocks, evidence, p, (12.0, 900), np.zeros((2, 2), int), 5000)
     assert far.error[0] == pytest.approx(np.log(300) / 12)
 

@@ -145,3 +145,12 @@ def test_a_state_that_is_excluded_is_reached_by_no_node():
     (bar,) = tornado(JunctionTree(model), 0, 1)
     assert (bar.low, bar.high) == (0.0, 0.0)
     assert information(JunctionTree(model), 0).tolist() == [0.0, 0.0]
+
+
+def test_rounding_makes_no_chance_above_one():
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        rows = [[1.0, 0.0, 0.0], [0.0, *rng.dirichlet([1, 1])]]
+        model = Numbers.of([2, 3], [(), (0,)], [rng.dirichlet([1, 1]), rows])
+        for state in (0, 1):
+            assert 1 - 1e-12 < tornado(JunctionTree(model), 0, state)[0].high <= 1

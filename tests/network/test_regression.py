@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import posteriori as po
+from posteriori.bayes.densities.gaussian import ROWS
 from posteriori.errors import InvalidNetwork
 from posteriori.network import regression as reg
 from posteriori.statistics import CoMoments, Moments
@@ -157,3 +158,71 @@ def test_places_are_those_of_a_table(sizes):
     holed = every.copy()
     holed[0, -1] = -1
     assert reg.place_of(holed, sizes).tolist() == [-1, *range(1, len(every))]
+
+
+@given(seeds, st.sampled_from([0.0, 2.0]))
+def test_few_rows_are_no_narrower_than_the_rows_of_all(seed, smoothing):
+    """σ²_d ≥ ν s²/(n_d + ν): s² what the slopes leave within, and a share of how far configurations lie from the line."""
+    rng = np.random.default_rng(seed)
+    d = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2])  # one row alone leaves nothing
+    c = rng.normal(size=9)
+    rows = np.column_stack([c, 3 * c + 2 * d + 0.3 * rng.normal(size=9)])
+    moments = moments_of(rows, d, 3)
+    found = reg.learned(moments, smoothing, column_of(rows[:, -1]))
+    gaps = [(rows[d == k] - rows[d == k].mean(axis=0)) @ [-found.beta[k, 0], 1.0] for k in range(3)]
+    left = np.array([gap @ gap for gap in gaps])
+    whole = rows - rows.mean(axis=0)
+    line = (whole[:, 0] @ whole[:, 1]) / (whole[:, 0] @ whole[:, 0])
+    rest = moments.mean[:, 1] - line * moments.mean[:, 0]
+    between = moments.n @ (rest - moments.n @ rest / 9) ** 2 / 9
+    usual = left.sum() / 9 + reg.FLOOR * between
+    want = np.maximum(left / moments.n, ROWS * usual / (moments.n + ROWS))
+    assert found.variance == pytest.approx(want, rel=1e-6)
+
+
+@given(seeds, st.sampled_from([0, 1, 2]), st.integers(3, 30))
+def test_a_configuration_without_rows_changes_nothing_of_the_others(seed, k, n):
+    rows, d = drawn(seed, k=k, n=n)
+    two, four = (
+        reg.learned(moments_of(rows, at, q), 1.5, column_of(rows[:, -1])) for at, q in ((d, 2), (2 * d + 1, 4))
+    )
+    for part in ("alpha", "beta", "variance"):
+        assert getattr(four, part)[[1, 3]] == pytest.approx(getattr(two, part), rel=1e-9, abs=1e-12)
+
+
+def test_what_one_value_in_each_configuration_leaves():
+    """No spread within: the width is a share of what parts the configurations; all alike: a share of the column's."""
+    d = np.array([0, 0, 1, 1])
+    apart = np.array([[0.0], [0.0], [10.0], [10.0]])
+    found = reg.learned(moments_of(apart, d, 2), 0.0, column_of(apart[:, 0]))
+    assert found.alpha.tolist() == [0.0, 10.0]
+    assert found.variance == pytest.approx(reg.FLOOR * 25.0 * ROWS / (2 + ROWS))
+    alike = np.full((4, 1), 3.0)
+    wide = np.array([1.0, 3.0, 3.0, 3.0, 3.0, 5.0])  # the column has more rows than the family
+    found = reg.learned(moments_of(alike, d, 2), 0.0, column_of(wide))
+    assert found.variance == pytest.approx(wide.var() * ROWS / (2 + ROWS))
+
+
+@given(seeds)
+def test_slopes_and_what_they_leave_by_least_squares(seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(2, 20, 3)) * [1.0, 100.0, 0.01] + [5.0, 0.0, -3.0]
+    Z = Z - Z.mean(axis=1, keepdims=True)
+    c = np.einsum("drk,drl->dkl", Z, Z)
+    beta = reg.slopes(c)
+    for part, mine in zip(Z, beta):
+        want, left, *_ = np.linalg.lstsq(part[:, :-1], part[:, -1], rcond=None)
+        assert mine == pytest.approx(want)
+        assert reg.residual(c, beta)[list(map(tuple, beta)).index(tuple(mine))] == pytest.approx(left[0])
+    some = rng.normal(size=(2, 2))
+    assert reg.residual(c, some) == pytest.approx([((p[:, -1] - p[:, :-1] @ b) ** 2).sum() for p, b in zip(Z, some)])
+    assert reg.residual(np.array([[[1.0, 1.0], [1.0, 1.0 - 1e-17]]]), np.array([[1.0 + 1e-12]])).min() >= 0
+
+
+def test_columns_that_vary_by_rounding_alone_have_no_co_moments():
+    c = np.array([[[4.0, 1.0], [1.0, 9.0]]])
+    assert reg.varying(c, np.array([[1.0, 1.0]]), np.array([4.0])).tolist() == c.tolist()
+    far = reg.varying(c, np.array([[1e15, 1.0]]), np.array([4.0]))
+    assert far.tolist() == [[[0.0, 0.0], [0.0, 9.0]]]
+    for mean, kept in ((0.99e14, 1.0), (1.01e14, 0.0)):  # a spread of 1 beside a mean of 1e14 is its last digit
+        assert reg.varying(c, np.array([[mean, 1.0]]), np.array([4.0]))[0, 0, 1] == kept

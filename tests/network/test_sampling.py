@@ -79,7 +79,7 @@ def test_widths_and_effective_draws():
 
     wide = half_width(np.array([2.0]), 9.0, 4)
     assert wide == pytest.approx([2.0 * t.ppf(1 - 0.01 / 8, 9)])
-    assert half_width(np.array([1.0]), 0.0, 0) == pytest.approx([t.ppf(0.995, 1)])
+    assert half_width(np.array([1.0]), 1.0, 0) == pytest.approx([t.ppf(0.995, 1)])
     assert effective(np.array([0.2]), np.array([0.04]), 1000) == pytest.approx([100.0])
     assert effective(np.array([0.2]), np.array([1e-4]), 1000).tolist() == [1000.0]
     assert effective(np.array([0.2]), np.array([0.0]), 1000).tolist() == [1000.0]
@@ -109,3 +109,34 @@ def test_an_answer_by_name():
     for bad in (1, 1.0, True, "5"):
         with pytest.raises(BadValue, match=r"draws=.*at least 2"):
             at_least("draws", bad, 2)
+
+
+def test_what_is_certain_has_as_many_draws_as_there_were():
+    """A mean of draws that never differ has an error of rounding alone."""
+    means = np.full((2, 50, 1), 0.1) + 1e-17 * np.arange(50)[None, :, None]
+    mean, error, r_hat = batch_error(means)
+    assert effective(mean, error, 300).tolist() == [300.0]
+    assert r_hat.tolist() == [1.0]
+    assert effective(np.array([0.5]), np.array([1e-6]), 10**15) == pytest.approx([0.25e12])
+
+
+def test_two_chains_apart_without_a_spread_do_not_agree():
+    still = np.stack([np.zeros((5, 1)), np.ones((5, 1))])
+    assert batch_error(still)[2][0] > 1e6
+
+
+def test_estimates_by_name_and_state():
+    part = [np.array([0.4, 0.6]), np.array([0.1, 0.2, 0.7])]
+    found = Sampled(part, [p / 10 for p in part], [p * 100 for p in part], 50, log_probability=-2.5)
+    told = found.named({"a": ("no", "yes"), "b": (1, 2, 3)})
+    frame = told.to_frame()
+    assert frame["node"].tolist() == ["a", "a", "b", "b", "b"]
+    assert frame["state"].tolist() == ["no", "yes", 1, 2, 3]
+    assert frame["p"].tolist() == [0.4, 0.6, 0.1, 0.2, 0.7]
+    assert frame["ess"].tolist() == pytest.approx([40, 60, 10, 20, 70])
+    assert told.error["b"][3] == pytest.approx(0.07)
+    assert (told.draws, told.log_probability, told.r_hat, told.blocks) == (50, -2.5, None, ())
+    assert told.worst_error == found.worst_error == pytest.approx(0.07)
+    assert found.worst_r_hat == 1.0
+    assert at_least("draws", 2, 2) == 2
+    assert at_least("n", np.int32(0), 0) == 0

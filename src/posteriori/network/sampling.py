@@ -150,7 +150,7 @@ def half_width(standard_error: Floats, degrees: float, estimates: int) -> Floats
     [2.58]
     """
     tail = (1 - CONFIDENCE) / (2 * max(estimates, 1))
-    width: Floats = -stdtrit(max(degrees, 1.0), tail) * standard_error
+    width: Floats = -stdtrit(degrees, tail) * standard_error
     return width
 
 
@@ -187,7 +187,7 @@ def batch_error(means: Floats) -> tuple[Floats, Floats, Floats]:
     pairs = gamma[1 : 1 + (len(gamma) - 1) // 2 * 2].reshape(-1, 2, k).sum(axis=1)
     positive = np.logical_and.accumulate(pairs > 0, axis=0)
     variance = gamma[0] + 2 * np.where(positive, pairs, 0.0).sum(axis=0)
-    variance *= chains * batches / max(chains * batches - 1, 1)
+    variance *= chains * batches / (chains * batches - 1)
     within = means.var(axis=1, ddof=1).mean(axis=0)
     between = means.mean(axis=1).var(axis=0, ddof=1) if chains > 1 else np.zeros(k)
     tiny = np.finfo(float).tiny
