@@ -9,6 +9,7 @@ import posteriori as po
 from posteriori.bayes import kdb
 from posteriori.bayes.choice import fewest, losses, prefix_losses
 from posteriori.bayes.families import Families, Rung
+from posteriori.errors import ModelError
 from posteriori.statistics.cuts import CodedTable
 
 
@@ -48,3 +49,81 @@ def test_losses_of_prefixes_are_those_of_the_ladders(most, wide):
         for t in range(len(order) + 1):
             joint += 0.0 if t == 0 else families.ladder(table, order[t - 1])[: k + 1][-1]
             np.testing.assert_allclose(found[k, t], losses(joint, y, w), rtol=1e-10)
+
+
+def dependent(n=120, seed=0):
+    """The second column follows the first, the third both; the last is noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    a = (y + (rng.random(n) < 0.3)) % 2
+    b = (a + y + (rng.random(n) < 0.2)) % 3
+    c = (a * b + (rng.random(n) < 0.2)) % 3
+    return np.column_stack([a, b, c, rng.integers(0, 4, n)]), y
+
+
+def test_parents_are_those_of_greatest_information_among_the_attributes_before():
+    """By hand: the order by I(X;Y), and of those before the k of greatest I(Xi;Xj|Y)."""
+    X, y = dependent()
+    model = po.KDB(2, kinds="categorical").fit(X, y)
+    told, between = model.class_information_, model.information_
+    order = sorted(range(4), key=lambda j: (-told[j], j))
+    assert model.selected_ == [f"x{j}" for j in order]
+    for place, i in enumerate(order):
+        before = sorted(order[:place], key=lambda p: (-between[p, i], p))
+        assert set(model.structure_.parents[i]) == {p for p in before[:2] if between[p, i] > 0}
+    assert model._edge_weights() == pytest.approx([between[p, i] for p, i in model.structure_.edges])
+    assert kdb._rungs(model.structure_) == [
+        (*ps[: n + 1], i) for i, ps in enumerate(model.structure_.parents) for n in range(len(ps))
+    ]
+
+
+def test_without_parents_it_is_naive_bayes_and_counts_no_pairs():
+    X, y = dependent()
+    model = po.KDB(0, kinds="categorical").fit(X, y)
+    assert not model.information_.any()
+    np.testing.assert_allclose(
+        model.predict_proba(X), po.NaiveBayes(kinds="categorical").fit(X, y).predict_proba(X), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_counts_of_the_others_are_those_of_a_model_without_the_fold(weighted):
+    X, y = dependent(60)
+    w = np.random.default_rng(0).choice([0.5, 1.0, 2.5], 60) if weighted else None
+    model = po.KDB(2, kinds="categorical").fit(X, y)
+    table = CodedTable(X.astype(np.uint8), (2, 3, 3, 4))
+    rows = np.array([3, 7, 20, 21])
+    mass = None if w is None else w[rows] / 2
+    found = model._of_others(table, model.structure_, y.astype(np.uint8), 2, w, (rows, mass), 1 << 20)
+    left = np.ones(60) if w is None else w.copy()
+    left[rows] -= 1.0 if mass is None else mass
+    for scope in kdb._rungs(model.structure_):
+        cells, counts = found.part_of(scope, (2, 3, 3, 4))
+        dims = [(2, 3, 3, 4)[j] for j in scope]
+        at = np.ravel_multi_index([X[:, j] for j in scope], dims)
+        expected = np.stack([np.bincount(at, left * (y == k), minlength=np.prod(dims)) for k in (0, 1)], axis=1)
+        full = np.zeros_like(expected)
+        full[... if cells is None else cells] = counts
+        np.testing.assert_allclose(full, expected, atol=1e-12)
+
+
+def test_losses_are_there_only_where_folds_chose():
+    X, y = dependent()
+    with pytest.raises(AttributeError, match="only where folds chose"):
+        po.KDB(1, kinds="categorical").fit(X, y).losses_  # noqa: B018
+    chosen = po.KDB("auto", kinds="categorical").fit(X, y)
+    assert chosen.losses_.index.get_level_values("attributes").unique().tolist() == [4]
+    some = po.KDB(1, select=True, kinds="categorical").fit(X, y)
+    assert some.losses_.shape == (2 * 5, 3)
+    assert some.k_ <= 1
+    with pytest.raises(ValueError, match="different parents or attributes do not add"):
+        po.KDB(1, kinds="categorical").fit(X, y) + po.KDB(0, kinds="categorical").fit(X, y)
+
+
+def test_a_choice_by_labels_needs_some():
+    X, _ = dependent(30)
+    for how in ({"k": "auto"}, {"k": 1, "select": True}):
+        with pytest.raises(ModelError, match="tell k where every class is hidden"):
+            po.KDB(**how, unlabelled=None, unlabelled_weight=1.0)._hidden(X, None, None, 2, False)
+    plain = po.KDB(1, unlabelled=None, kinds="categorical")._hidden(X, None, None, 2, False)
+    assert "statistics_" not in vars(plain.template)  # order and parents are learned anew every turn

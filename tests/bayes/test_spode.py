@@ -26,3 +26,52 @@ def test_the_chosen_parent_has_the_least_loss_of_its_criterion(folds):
             chosen[criterion] = model.super_parent_
         choices.append(set(chosen.values()))
     assert any(len(found) > 1 for found in choices)  # else the criteria were not told apart
+
+
+def test_scores_are_there_only_where_a_parent_was_chosen_and_name_the_best_first():
+    X, y = table(0)
+    model = po.SPODE().fit(X, y)
+    scores = model.scores_
+    assert scores.shape == (6, 3)
+    assert scores["log_loss"].is_monotonic_increasing
+    assert scores.index[0] == model.super_parent_
+    assert set(scores.index) == {None, *(f"x{j}" for j in range(5))}
+    told = po.SPODE("x3").fit(X, y)
+    assert told.super_parent_ == "x3"
+    with pytest.raises(AttributeError, match="only where the super-parent was chosen"):
+        told.scores_  # noqa: B018
+    assert po.SPODE(-2).fit(X, y).super_parent_ == "x3"
+    with pytest.raises(ValueError, match="different super-parents do not add: 'x3' and 'x1'"):
+        told + po.SPODE("x1").fit(X, y)
+    with pytest.raises(ValueError, match="tell super_parent where every class is hidden"):
+        po.SPODE(unlabelled=None)._hidden(X, None, None, 2, False)
+
+
+def test_the_structure_is_a_star_around_the_super_parent():
+    X, y = table(0)
+    X = X.astype(object)
+    X[:, 2] = None  # a column without values
+    model = po.SPODE("x3").fit(X, y)
+    assert model.structure_.parents == ((3,), (3,), (), (), (3,))
+    assert model._edge_weights() == pytest.approx(
+        [float(po.TAN().fit(X, y).information_[p, i]) for p, i in model.structure_.edges]
+    )
+    assert po.SPODE("x2").fit(X, y).structure_.parents == ((),) * 5
+    chosen = po.SPODE().fit(X, y)
+    assert "x2" not in set(chosen.scores_.index)  # a column without values is no super-parent
+
+
+def test_weights_count_as_rows_in_folds_too():
+    X, y = table(1)
+    w = np.random.default_rng(0).integers(1, 3, 40)
+    heavy = po.SPODE().fit(X, y, w)
+    twice = po.SPODE().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    np.testing.assert_allclose(
+        heavy.scores_.sort_index(na_position="last"), twice.scores_.sort_index(na_position="last")
+    )
+    one = po.SPODE(folds=4, random_state=0).fit(X, y, np.ones(40))
+    none = po.SPODE(folds=4, random_state=0).fit(X, y)
+    np.testing.assert_allclose(one.scores_, none.scores_)
+    half = po.SPODE(folds=4, random_state=0, smoothing=0.5).fit(X, y, np.full(40, 0.5))
+    full = po.SPODE(folds=4, random_state=0, smoothing=1.0).fit(X, y)
+    np.testing.assert_allclose(half.scores_, full.scores_)  # means of losses, whatever unit the weights have

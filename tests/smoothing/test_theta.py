@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.errors import BadParameter, ModelError
 from posteriori.smoothing import MOST_SMOOTHING, backoff, log_backoff, log_prior, log_theta, log_unseen, theta
+from posteriori.smoothing.theta import family_theta, log_share, share, theta_of
 from posteriori.statistics import Counts
 
 tables = st.lists(st.lists(st.integers(0, 50), min_size=2, max_size=2), min_size=1, max_size=5).map(np.array)
@@ -101,3 +103,80 @@ def test_smoothing_is_a_number_of_any_type(of):
     assert np.array_equal(po.NaiveBayes(kinds="categorical", smoothing=of(2)).fit(X, y).predict_proba(X), plain)
     po.TAN(smoothing=of(2)).fit(X, y)
     po.BayesNet.fit([("a", "b")], {"a": [0, 0, 1], "b": ["u", "v", "v"]}, smoothing=of(2))
+
+
+def test_shares_where_there_is_no_whole():
+    """part/whole, and 1/size, by default nothing, where the whole is 0; the logs likewise, and no warning."""
+    part, whole = np.array([1.0, 0.0, 3.0, 5.0]), np.array([4.0, 2.0, 0.0, 0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for of, expected in ((np.inf, [0.25, 0.0, 0.0, 0.0]), (5, [0.25, 0.0, 0.2, 0.2]), (0, [0.25, 0.0, 1.0, 1.0])):
+            assert share(part, whole, of).tolist() == expected
+            assert np.exp(log_share(part, whole, of)) == pytest.approx(expected)
+        sizes = np.array([2, 2, 4, 1])
+        assert share(part, whole, sizes).tolist() == [0.25, 0.0, 0.25, 1.0]
+        assert share(part, np.full(4, -1.0)).tolist() == [0.0] * 4
+    assert theta_of(np.array([3]), np.array([5]), 4, 0.5).tolist() == [3.5 / 7]
+
+
+@given(st.integers(0, 10**6), amounts)
+def test_a_family_is_smoothed_by_row_by_sample_size_or_by_its_ladder(seed, lam):
+    counts = np.random.default_rng(seed).integers(0, 4, (2, 3, 4))
+    rows = counts.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        flat = np.where(rows + lam > 0, (counts + lam) / (rows + 4 * lam), 0.25)
+    assert family_theta(counts, lam) == pytest.approx(flat)
+    for ess in (0.5, 6.0):
+        own = ess / 24  # of each cell
+        assert family_theta(counts, ess=ess) == pytest.approx((counts + own) / (rows + 4 * own))
+    m = 2.5
+    none = counts.sum(axis=(0, 1))
+    base = (none + lam) / (none.sum() + 4 * lam)
+    one = counts.sum(axis=1)
+    first = (one + m * base) / (one.sum(axis=-1, keepdims=True) + m)
+    second = (counts + m * first[:, None]) / (rows + m)
+    assert family_theta(counts, lam, weight=m) == pytest.approx(second)
+    assert family_theta(counts.sum(axis=(0, 1)), lam, weight=m) == pytest.approx(base)
+
+
+def test_a_scope_of_no_values_says_nothing():
+    counts = Counts(np.array([[2, 0], [1, 0]]), np.array([0, 0, 2]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.exp(log_theta(counts, 0.0)) == pytest.approx(np.array([[2 / 3, 0.5], [1 / 3, 0.5]]))
+        assert np.exp(log_unseen(counts, 1.0)) == pytest.approx(np.array([[1.0, 1.0], [1 / 6, 1 / 3]]))
+        assert np.exp(log_unseen(counts, 0.0)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_backing_off_where_nothing_is_counted_and_nothing_weighs_is_the_base():
+    base = np.array([[0.25, 0.5], [0.75, 0.5]])
+    counts = np.array([[[3, 0], [1, 0]]])
+    found = backoff(counts, counts.sum(axis=-2, keepdims=True), base, 0.0)
+    assert found[0].tolist() == [[0.75, 0.5], [0.25, 0.5]]
+    assert np.exp(log_backoff(counts, np.log(base), 0.0)) == pytest.approx(found)
+    twos, weight = np.full((2, 1), 2.0), np.array([[1.0], [6.0]])
+    by_context = backoff(twos, 2 * twos, np.full((2, 1), 0.1), weight)
+    assert by_context[:, 0] == pytest.approx([2.1 / 5, 2.6 / 10])
+
+
+def test_priors_by_the_names_of_classes():
+    n, classes = np.array([3, 1, 0]), ["ham", "spam", "eggs"]
+    told = log_prior(n, {"spam": 0.5, "eggs": 0.2, "ham": 0.3}, 1.0, classes)
+    assert np.exp(told) == pytest.approx([0.3, 0.5, 0.2])
+    with pytest.raises(ModelError, match="prior names 'spm', which is no class; did you mean 'spam'"):
+        log_prior(n, {"spm": 0.5, "ham": 0.5}, 1.0, classes)
+    with pytest.raises(ModelError, match=r"prior names 7, which is no class\. Classes: 'ham', 'spam', 'eggs'"):
+        log_prior(n, {7: 0.5, "ham": 0.5}, 1.0, classes)
+    with pytest.raises(ModelError, match="one probability for each class; 'spam', 'eggs' has none"):
+        log_prior(n, {"ham": 1.0}, 1.0, classes)
+    with pytest.raises(ModelError, match=r"each of the 3 classes\. Got \(2,\) instead"):
+        log_prior(n, [0.5, 0.5], 1.0)
+    assert np.exp(log_prior(n, "empirical", 1.0)) == pytest.approx([0.75, 0.25, 0.0])
+    huge = np.exp(log_prior(np.array([1, 3]), "smoothed", 1.7e308))
+    assert huge == pytest.approx([0.5, 0.5])
+    for sum_of, fits in ((1 + 0.9e-8, True), (1 - 0.9e-8, True), (1 + 1.2e-8, False), (1 - 1.2e-8, False)):
+        if fits:
+            log_prior(np.array([1, 1]), [0.5, sum_of - 0.5], 1.0)
+        else:
+            with pytest.raises(ModelError, match="sum to one"):
+                log_prior(np.array([1, 1]), [0.5, sum_of - 0.5], 1.0)
