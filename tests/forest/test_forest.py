@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,7 +12,9 @@ from sklearn.datasets import load_breast_cancer
 
 import posteriori as po
 from posteriori.errors import MemoryBudgetError
+from posteriori.forest import forest as forest_room
 from posteriori.forest.pool import pooled
+from posteriori.forest.shape import impurity
 from posteriori.kernels.trees import draw_bags
 
 from .making import IRIS, mixed
@@ -159,3 +163,35 @@ def test_progress_is_told_and_may_end_it():
 
     with pytest.raises(InterruptedError):
         po.BayesForest(60, 5, random_state=0, progress=enough).fit(X, y)
+
+
+def test_importances_are_what_questions_gain_in_all_trees():
+    X, y = mixed()
+    model = po.BayesForest(n_trees=3, n_members=1, random_state=0).fit(X, y)
+    trees, gains = model.grown_.trees, np.zeros(4)
+    for t in range(3):
+        first = int(trees.starts[t])
+        for i in range(first, int(trees.starts[t + 1])):
+            if trees.column[i] >= 0:
+                at = first + int(trees.child[i])
+                own, left, right = (impurity(trees.counts[[k]].astype(float), "entropy")[0] for k in (i, at, at + 1))
+                gains[trees.column[i]] += max(own - left - right, 0.0)
+    assert_allclose(model.feature_importances_, gains / gains.sum(), rtol=1e-9)
+    assert model.exponents_ == dict(zip(("members", "trees", "prior"), model.grown_.exponents.tolist()))
+    assert model.concentration_ == model.grown_.concentration
+    flat = po.BayesForest(n_trees=2, n_members=1, random_state=0).fit({"a": ["x", "x", "x"]}, [0, 1, 0])
+    assert flat.feature_importances_.tolist() == [0.0]
+
+
+def test_memory_is_that_of_members_rows_and_trees(monkeypatch):
+    told = []
+    monkeypatch.setattr(forest_room, "refuse_over", lambda limit, need, *words: told.append((limit, need, *words)))
+    monkeypatch.setattr(forest_room, "member_tables", lambda codes, K: 1000.0 * K)
+    monkeypatch.setattr(forest_room, "memory_budget", lambda limit: 1e6)
+    asked = []
+    monkeypatch.setattr(forest_room, "tree_bytes", lambda *given: asked.append(given[4:6]) or 5e5)
+    model = po.BayesForest(n_trees=7, n_members=3, max_memory=9.0)
+    model._refuse_large(SimpleNamespace(n=1234), None, 2, None)
+    rest = 3 * 2000.0 + 40 * 1234 * 2
+    assert asked == [(7, 1e6 - rest)]
+    assert told[0][:3] == (9.0, 5e5 + rest, "a forest of 1,234 rows")

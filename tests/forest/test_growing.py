@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from posteriori.errors import MemoryBudgetError
 from posteriori.forest import growing as room
 from posteriori.forest.growing import OTHERS, PARTS, Growing, LeftOut
 from posteriori.forest.pool import expected_noise, fit_exponents, fit_noisy, pooled
@@ -190,3 +192,239 @@ def test_linear_models_weigh_rows_relatively(monkeypatch):
         assert w == pytest.approx([0.5, 1.0, 0.5, 2.0, 1.0])
         assert K == 2
     assert given[2] == ([1.0] * 5, 2)
+
+
+@pytest.mark.parametrize("left", [np.inf, 0.0])
+def test_parts_one_after_another_with_their_losses_and_reasons(monkeypatch, left):
+    """The first is made though no time is left; who is left out says why, and all are told of."""
+    asked, told = [], []
+
+    def part(name, said):
+        def grow(self, rng, i):
+            asked.append((name, i, rng.integers(1000)))
+            if said is None:
+                raise LeftOut(f"no {name} today")
+            return said
+
+        return grow
+
+    hidden = RIGHT.copy()
+    hidden[1] = np.nan
+    for name, said in (("trees", hidden), ("linear", RIGHT), ("boosted", None), ("members", RIGHT), ("kernel", RIGHT)):
+        monkeypatch.setattr(Growing, f"_{name}", part(name, said))
+    monkeypatch.setattr(Growing, "_left", lambda self: left)
+    seeds = np.arange(5, dtype=np.uint64) + 7
+    found = some_growing({}, {"trees": 1}, seeds=seeds, progress=lambda *a: told.append(a))
+    found.table = {}
+    pool, _, table = found.grow()
+    made = PARTS if left else PARTS[:1]
+    assert asked == [(name, i, np.random.default_rng(7 + i).integers(1000)) for i, name in enumerate(made)]
+    y = np.array([0, 1, 0, 1, 0])
+    losses = {
+        "trees": -np.log(hidden[[0, 2, 3, 4], y[[0, 2, 3, 4]]]).mean(),
+        "linear": -np.log(RIGHT[range(5), y]).mean(),
+    }
+    for row in table:
+        if left == 0 and row.part != "trees":
+            assert (row.note, row.exponent) == ("the time was over", 0.0)
+            assert np.isnan(row.loss)
+        elif row.part == "boosted":
+            assert row.note == "no boosted today"
+            assert np.isnan(row.loss)
+        else:
+            assert row.note == ""
+            assert row.loss == pytest.approx(losses.get(row.part, losses["linear"]))
+            assert row.exponent > 0
+        assert row.seconds >= 0
+    total = 20 + 10 + 3 * OTHERS
+    assert told == [(n, total) for n in (20, 20 + OTHERS, 20 + 2 * OTHERS, 30 + 2 * OTHERS, total)]
+    assert pool.names == (("trees", "linear", "members", "kernel") if left else ("trees",))
+
+
+# -- each part, what it is made of being told ---------------------------------------------------------------------------
+
+
+class Clock:
+    """Time that passes where a test says so."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(room.time, "perf_counter", lambda: self.now)
+
+
+@pytest.mark.parametrize(("limit", "grown"), [(None, [9]), (50.0, [2, 3]), (1e9, [2, 9])])
+def test_trees_are_as_many_as_the_time_allows_and_refused_if_too_large(monkeypatch, limit, grown):
+    """Two are grown first, 2.3 seconds each; a fifth of the 45.4 that are left is room for three."""
+    clock, calls, asked = Clock(monkeypatch), [], []
+
+    def trees(codes, y, K, weights, seeds, jobs, tell):
+        calls.append(seeds.tolist())
+        clock.now += 4.6 if len(seeds) == 2 else 0.0
+        return "trees", 0.25, RIGHT
+
+    monkeypatch.setattr(room, "grown_trees", trees)
+    monkeypatch.setattr(room, "tree_bytes", lambda *a: asked.append(a[4:6]) or 1000.0)
+    monkeypatch.setattr(room, "memory_budget", lambda limit: 5000.0)
+    monkeypatch.setattr(room, "refuse_over", lambda *a: asked.append(a))
+    found = some_growing({}, {}, n_trees=9, max_memory=7.0, time_limit=limit)
+    assert found._trees(np.random.default_rng(3), 0) is RIGHT
+    seeds = np.random.default_rng(3).integers(0, 1 << 63, 9, dtype=np.uint64).tolist()
+    assert calls == [seeds[:count] for count in grown]
+    assert found.made == {"trees": "trees", "concentration": 0.25}
+    rest = 40.0 * 5 * 2
+    assert asked[0] == (9, 5000.0 - rest)
+    assert asked[1][:3] == (7.0, 1000.0 + rest, "a pool of 5 rows")
+
+
+class Members(list):
+    def __add__(self, other):
+        return Members([*self, *other])
+
+
+@pytest.mark.parametrize(
+    ("n_members", "u", "each", "limit", "made"),
+    [
+        (10, 0.02, 0.0, None, [6, 4]),
+        (10, 0.0199, 0.0, None, None),  # the pool has no use for six
+        (6, 0.0, 0.0, None, [6]),  # six are all there are
+        (3, 0.0, 0.0, None, [3]),
+        (10, 0.5, 1.0, 22.0, [6, 2]),  # half of the sixteen seconds that are left
+        (10, 0.5, 1.0, 16.0, [6]),
+    ],
+)
+def test_members_are_more_where_the_first_six_have_something_to_say(monkeypatch, n_members, u, each, limit, made):
+    clock, calls, told, tried = Clock(monkeypatch), [], [], []
+
+    def grown(coding, codes, y, K, weights, seeds, jobs, tell):
+        calls.append(seeds.tolist())
+        clock.now += each * len(seeds)
+        tell(1)
+        return Members(seeds.tolist())
+
+    monkeypatch.setattr(room, "grown_members", grown)
+    monkeypatch.setattr(room, "said_by_members", lambda members, codes, w, seeds, jobs: (list(members), seeds.tolist()))
+    monkeypatch.setattr(room, "member_tables", lambda codes, K: 100.0)
+    monkeypatch.setattr(Growing, "_tried", lambda self, said: tried.append(said) or (np.array([1.0, u]), 0.3))
+    monkeypatch.setattr(Growing, "_heard", lambda self, done: told.append(done))
+    found = some_growing({"trees": RIGHT}, {}, n_members=n_members, max_memory=100.0 * n_members, time_limit=limit)
+    seeds = np.random.default_rng(3).integers(0, 1 << 63, n_members, dtype=np.uint64).tolist()
+    if made is None:
+        with pytest.raises(LeftOut, match=r"6 of them have the exponent 0\.020"):
+            found._members(np.random.default_rng(3), 3)
+        assert calls == [seeds[:6]]
+        assert "members" not in found.made
+        return
+    said = found._members(np.random.default_rng(3), 3)
+    ends = np.cumsum([0, *made]).tolist()
+    assert calls == [seeds[a:b] for a, b in pairwise(ends)]
+    assert said == (seeds[: ends[-1]],) * 2
+    assert found.made["members"] == seeds[: ends[-1]]
+    assert told == [1, 7][: len(made)]
+    assert len(tried) == (n_members > 6)
+    if tried:
+        assert list(tried[0]) == ["trees", "members"]
+        assert tried[0]["members"][0] == seeds[:6]
+    found.max_memory -= 1.0
+    with pytest.raises(LeftOut, match="over the budget"):
+        found._members(np.random.default_rng(3), 3)
+
+
+@pytest.mark.parametrize(("each", "limit", "rounds"), [(0.0, None, [300]), (1.0, 100.0, [10, 30]), (1.0, 35.0, [10])])
+def test_rounds_are_as_many_as_the_time_allows(monkeypatch, each, limit, rounds):
+    """Ten first; a third of what is left after them is theirs."""
+    clock, calls, told = Clock(monkeypatch), [], []
+
+    def grow(codes, y, K, weights, rng, *, how, max_memory, n_jobs, tell):
+        calls.append((how.rounds, how.depth, rng.integers(1000), max_memory))
+        clock.now += each * how.rounds
+        tell(150)
+        return f"rounds {how.rounds}", RIGHT
+
+    monkeypatch.setattr(room, "grow_rounds", grow)
+    monkeypatch.setattr(Growing, "_heard", lambda self, done: told.append(done))
+    seeds = np.arange(5, dtype=np.uint64)
+    found = some_growing({"trees": RIGHT}, {}, time_limit=limit, seeds=seeds, max_memory=9.0)
+    assert found._boosted(None, 2) is RIGHT
+    draw = np.random.default_rng(2).integers(1000)
+    assert calls == [(r, 0, draw, 9.0) for r in rounds]
+    assert found.made == {"rounds": f"rounds {rounds[-1]}"}
+    assert told == [OTHERS * 150 // 300] * len(rounds)
+
+
+def test_rounds_that_are_cut_short_or_do_not_fit(monkeypatch):
+    """The first ones stay where the time is over; what is too large is left out with its reason."""
+    clock = Clock(monkeypatch)
+
+    def grow(codes, *given, how, **more):
+        clock.now += 1.0
+        if how.rounds > 10:
+            raise LeftOut("the time was over")
+        return "first", RIGHT
+
+    monkeypatch.setattr(room, "grow_rounds", grow)
+    found = some_growing({}, {}, time_limit=1e9, seeds=np.arange(5, dtype=np.uint64), max_memory=None)
+    assert found._boosted(None, 2) is RIGHT
+    assert found.made == {"rounds": "first"}
+
+    def large(*given, **more):
+        raise MemoryBudgetError("too much")
+
+    monkeypatch.setattr(room, "grow_rounds", large)
+    with pytest.raises(LeftOut, match="too much"):
+        found._boosted(None, 2)
+
+
+def kernel_of(monkeypatch, n, losses, after=0.0, before=0.5, u=1.0, took=0.0, limit=None):
+    """A kernel part of n points whose fits have these losses: (what is left, the landmarks asked for)."""
+    clock, asked, left = Clock(monkeypatch), [], iter(losses)
+    Z = np.random.default_rng(0).normal(size=(n, 2)) * [1.0, 3.0]
+
+    def fit(self, points, rng):
+        marks, turn, _ = points.args[1:]
+        asked.append((len(marks.at), marks.v, rng.integers(1000)))
+        assert points(np.arange(n)).mean(axis=0) == pytest.approx(0.0, abs=1e-9)
+        clock.now += took
+        return room.Linear(np.ones((turn.shape[1], 2)), np.zeros(2), 1.0), RIGHT
+
+    monkeypatch.setattr(Growing, "_fit", fit)
+    monkeypatch.setattr(room, "mean_loss", lambda *a: next(left))
+    monkeypatch.setattr(
+        Growing, "_tried", lambda self, said: (np.array([1.0, u]), after if "kernel" in said else before)
+    )
+    found = some_growing({"trees": RIGHT}, {"points": 1}, time_limit=limit, max_memory=None)
+    found.codes, found.at = SimpleNamespace(n=n, sizes=(1,)), lambda rows: Z[rows]
+    said = found._kernel(np.random.default_rng(1), 4)
+    assert said is RIGHT
+    return found.made, asked, 2 * Z.var(axis=0).sum()
+
+
+def test_a_kernel_has_the_better_of_two_widths(monkeypatch):
+    for losses, v in (([0.4, 0.3], 0.5), ([0.3, 0.4], 2.0)):
+        made, asked, apart = kernel_of(monkeypatch, 40, losses)
+        assert [(m, round(float(w / apart), 9)) for m, w, _ in asked] == [(40, 2.0), (40, 0.5)]
+        assert len({draw for _, _, draw in asked}) == 1  # the same folds
+        assert made["landmarks"].v == pytest.approx(v * apart)
+        assert made["curved"].B.shape == (40, 2)
+
+
+def test_more_landmarks_are_asked_where_few_have_paid(monkeypatch):
+    monkeypatch.setattr(room, "FEW", 8)
+    monkeypatch.setattr(room, "LANDMARKS", 16)
+    few = kernel_of(monkeypatch, 12, [0.3, 0.4, 0.2])  # all rows are landmarks, whatever is gained
+    assert [m for m, _, _ in few[1]] == [8, 8, 12]
+    assert few[1][2][1] == pytest.approx(2.0 * few[2])
+    for after, sizes in ((0.5 * 0.989, [8, 8, 16]), (0.5 * 0.991, [8, 8])):  # a hundredth of the loss
+        assert [m for m, _, _ in kernel_of(monkeypatch, 30, [0.3, 0.4, 0.2], after)[1]] == sizes
+    with pytest.raises(LeftOut, match=r"8 landmarks have the exponent 0.019"):
+        kernel_of(monkeypatch, 30, [0.3, 0.4], u=0.0191)
+    kernel_of(monkeypatch, 30, [0.3, 0.4, 0.2], u=0.0201)
+    with pytest.raises(LeftOut, match=r"the other parts leave 0\.0009 nats a row"):
+        kernel_of(monkeypatch, 30, [0.3, 0.4], before=0.0009)
+    kernel_of(monkeypatch, 30, [0.3, 0.4], before=0.0011, after=0.0011)
+
+
+@pytest.mark.parametrize(("limit", "sizes"), [(1.9, [8]), (3.4, [8, 8]), (3.6, [8, 8, 12])])
+def test_a_kernel_ends_with_its_time(monkeypatch, limit, sizes):
+    """A fit of eight takes a second, one of twelve half a second more."""
+    monkeypatch.setattr(room, "FEW", 8)
+    assert [m for m, _, _ in kernel_of(monkeypatch, 12, [0.3, 0.4, 0.2], took=1.0, limit=limit)[1]] == sizes

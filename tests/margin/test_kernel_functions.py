@@ -9,7 +9,17 @@ from scipy import sparse
 import posteriori as po
 from posteriori.errors import ModelError
 from posteriori.kernels.margin import KernelSpec
-from posteriori.margin.kernel_functions import SINGLE_FROM, _error_in_single, automatic, gamma_of, make_kernel, spec_of
+from posteriori.margin import gram as held
+from posteriori.margin.kernel_functions import (
+    SINGLE_FROM,
+    Kernel,
+    _error_in_single,
+    _fits,
+    automatic,
+    gamma_of,
+    make_kernel,
+    spec_of,
+)
 
 RBF = KernelSpec("rbf", 1.0)
 
@@ -158,3 +168,54 @@ def test_rows_too_large_for_a_kernel_are_named():
     small = make_kernel(po.SVC(kernel="poly", gamma=1.0), rows(), np.ones(25), 1.0)
     with pytest.raises(ModelError, match="a row is too far out for the poly kernel"):
         small.sums(np.full((1, 3), 1e200), [(small.ready(rows()), np.ones((1, 25)))])
+
+
+def test_sums_row_by_row_are_sums_of_all(monkeypatch):
+    X, Q, coef = rows(), rows(7, seed=1), np.random.default_rng(2).normal(size=(2, 25))
+    for kernel in ("rbf", "laplacian", lambda a, b: (a @ b.T) ** 2):
+        found = make_kernel(po.SVC(kernel=kernel, gamma=0.3), X, np.ones(25), 1.0)
+        parts = [(found.ready(X[:9]), coef[:, :9]), (found.ready(X[9:]), coef[:, 9:])]
+        whole = found.sums(Q, parts)
+        monkeypatch.setattr(held, "AT_ONCE", 1)
+        for one, other in zip(found.sums(Q, parts), whole, strict=True):
+            assert one == pytest.approx(other, rel=1e-12)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize(("name", "at"), [("poly", 1e50), ("sigmoid", 1e150), ("rbf", 1e150), ("linear", 1e150)])
+def test_values_up_to_a_hundred_and_fifty_digits_fit(name, at):
+    """Of a polynomial of degree 3 the square of a row may have fifty."""
+    spec = spec_of(po.SVC(kernel=name, gamma=1.0), name, rows())
+    _fits(name, spec, at * 0.99)
+    with pytest.raises(ModelError, match=f"too large for the {name} kernel"):
+        _fits(name, spec, at * 1.01)
+    shifted = KernelSpec("dot", 1.0, -2e150, 0)
+    with pytest.raises(ModelError, match="too large for the linear kernel"):
+        _fits("linear", shifted, 1.0)
+    _fits("linear", KernelSpec("dot", 1.0, -2e149, 0), 1.0)
+
+
+def test_rows_beyond_single_precision_are_in_double():
+    for largest, finite in ((0.99e30, True), (1.01e30, False)):
+        assert np.isfinite(_error_in_single(KernelSpec("rbf", 1e-30), SINGLE_FROM, largest, 1.0)) == finite
+    n = 10_000
+    assert _error_in_single(KernelSpec("dot", 1.0, 0.0, 0), n, 0.01, 1.0) == pytest.approx(100 * 2.0**-22)
+    poly = _error_in_single(KernelSpec("polynomial", 2.0, -3.0, 2), n, 5.0, 4.0)
+    assert poly == pytest.approx(4 * 100 * 13.0**2 * 2 * 2.0**-22)  # of a power each factor is wrong
+    assert _error_in_single(KernelSpec("rbf", 3.0), n, 5.0, 1.0) == pytest.approx(100 * 15 * 2.0**-22)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_rows_are_measured_from_the_centre_in_the_precision_asked_for(single):
+    X = rows()
+    kernel = Kernel("rbf", RBF, centre=np.array([1.0, 2.0, 3.0]), single=single)
+    for asked, dtype in ((None, np.float32 if single else np.float64), (True, np.float32), (False, np.float64)):
+        table = kernel.table(sparse.csr_array(X), asked)
+        assert table.dtype == dtype
+        assert table == pytest.approx(X - [1.0, 2.0, 3.0], rel=1e-6)
+    assert Kernel("rbf", RBF).table(X).tolist() == X.tolist()
+    far = np.array([[2e15, 0.0, 0.0]])
+    near = np.array([[0.5, 0.0, 0.0]])
+    both = kernel.sums(np.vstack([near, far]), [(kernel.ready(X), np.ones((1, 25)))])[0]
+    wanted = np.exp(-(((np.vstack([near, far])[:, None] - X) ** 2).sum(axis=2))).sum(axis=1)
+    assert both[:, 0] == pytest.approx(wanted, rel=1e-4)

@@ -302,3 +302,10 @@ def test_a_machine_of_some_rows_by_its_conditions(C):
     assert (alpha == bound).any()
     assert slack[free] == pytest.approx(0.0, abs=1e-7)
     assert found.w_norm == pytest.approx(np.sqrt(found.beta @ K @ found.beta))
+
+
+def test_pairs_are_kept_as_they_are():
+    assert machines._pairs(3).tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert machines._pairs(1).shape == (0, 2)
+    with pytest.raises(ValueError, match="read-only"):  # another fit asks for the same
+        machines._pairs(3)[0, 0] = 7

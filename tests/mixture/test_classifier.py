@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -202,3 +202,97 @@ def test_check_estimator(model: po.MixtureBayes) -> None:
         results = check_estimator(model, expected_failed_checks=expected, on_fail=None)
     failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
     assert failed == {}
+
+
+# -- the background, and what is drawn ----------------------------------------------------------------------------------
+
+
+def test_a_class_is_its_mixture_and_a_row_more_of_all_rows() -> None:
+    """ln P(y) + ln((n p(x|y) + b p₀(x))/(n + b)), n the weight of the class."""
+    w = np.random.default_rng(0).uniform(0.5, 3, 150)
+    model = po.MixtureBayes(2, background=2.5, random_state=0).fit(X, Y, w)
+    joint, n = model._log_joint(X[::7]), np.bincount(Y, w)
+    far = np.exp(model.background_.score_samples(X[::7]))
+    for c, mixture in enumerate(model.mixtures_):
+        own = np.exp(mixture.score_samples(X[::7]))
+        assert_allclose(joint[:, c], np.log(n[c] / n.sum()) + np.log((n[c] * own + 2.5 * far) / (n[c] + 2.5)))
+    assert_allclose(model.class_count_, n)
+    assert_allclose(model.class_prior_, n / n.sum())
+    assert_allclose(model.background_.means_[0], np.average(X, axis=0, weights=w))
+    assert model.n_iter_ == max(m.n_iter_ for m in model.mixtures_)
+    assert model.n_components_.tolist() == [2, 2, 2]
+    none = po.MixtureBayes(2, background=0.0, random_state=0).fit(X, Y)
+    assert none.background_ is None
+    assert_allclose(none._log_joint(X[::7])[:, 1], np.log(1 / 3) + none.mixtures_[1].score_samples(X[::7]))
+    off = model.set_params(background=0.0)._log_joint(X[::7])
+    assert_allclose(off[:, 0], np.log(n[0] / n.sum()) + model.mixtures_[0].score_samples(X[::7]))
+
+
+@pytest.mark.parametrize("background", [0.0, 50.0, 150.0])
+def test_rows_are_drawn_from_the_background_by_its_share(background: float) -> None:
+    """Two tight classes far apart: what lies away from both is drawn from the normal of all rows."""
+    rng = np.random.default_rng(0)
+    points = np.r_[rng.normal(0, 0.01, (50, 1)), rng.normal(100, 0.01, (50, 1))]
+    model = po.MixtureBayes(1, background=background, reg_covar=1e-4, random_state=0).fit(
+        points, ["a"] * 50 + ["b"] * 50
+    )
+    drawn, labels = model.sample(4000, random_state=1)
+    away = np.minimum(np.abs(drawn[:, 0]), np.abs(drawn[:, 0] - 100)) > 0.5
+    assert away.mean() == pytest.approx(background / (50 + background), abs=0.04)
+    near = ~away
+    assert ((drawn[near, 0] > 50) == (labels[near] == "b")).mean() > 0.97
+    assert (labels == "a").mean() == pytest.approx(0.5, abs=0.04)
+    assert drawn.shape == (4000, 1)
+    again, same = model.sample(4000, random_state=1)
+    assert_array_equal(again, drawn)
+    assert_array_equal(same, labels)
+    one, label = model.sample(random_state=1)
+    assert (one.shape, label.shape) == ((1, 1), (1,))
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "3"])
+def test_as_many_rows_are_drawn_as_were_asked_for(wrong) -> None:
+    model = po.MixtureBayes(1, random_state=0).fit(X, Y)
+    with pytest.raises(BadParameter, match="n must be a whole number from 1 up"):
+        model.sample(wrong)
+
+
+def test_a_class_without_weight_has_no_mixture_and_gives_no_rows() -> None:
+    w = np.where(Y == 1, 0.0, 1.0)
+    model = po.MixtureBayes(1, random_state=0).fit(X, Y, w)
+    assert model.mixtures_[1] is None
+    assert model.n_components_.tolist() == [1, 0, 1]
+    assert (model._log_joint(X)[:, 1] == -np.inf).all()
+    assert set(model.sample(50, random_state=0)[1]) == {0, 2}
+    told = po.MixtureBayes(1, random_state=0, priors=[0.2, 0.6, 0.2]).fit(X, Y, w)
+    with pytest.raises(BadValue, match="class 1 has no rows of positive weight"):
+        told.sample(50, random_state=0)
+
+
+def test_before_a_fit_there_is_nothing() -> None:
+    for name in ("class_prior_", "n_components_"):
+        with pytest.raises(NotFittedError):
+            getattr(po.MixtureBayes(), name)
+    with pytest.raises(NotFittedError):
+        po.MixtureBayes().sample()
+
+
+@pytest.mark.parametrize("k", [0, 1.5, True, "many"])
+def test_numbers_of_components_by_class_are_checked(k) -> None:
+    with pytest.raises(BadParameter, match="n_components of class 1 must be a whole number from 1 up or 'auto'"):
+        po.MixtureBayes({0: 1, 1: k, 2: "auto"}).fit(X, Y)
+    assert po.MixtureBayes({0: 1, 1: 2, 2: 3}, random_state=0).fit(X, Y).n_components_.tolist() == [1, 2, 3]
+    with pytest.raises(BadParameter, match="background must be a finite number"):
+        po.MixtureBayes(background=True).fit(X, Y)
+
+
+def test_warnings_and_errors_name_their_class() -> None:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        po.MixtureBayes(3, max_iter=1, tol=0.0, random_state=0, n_init=1).fit(X, Y)
+    assert [str(w.message)[:27] for w in heard] == [f"class {c}: Best performing in" for c in range(3)]
+    rows = np.array([[0.0], [1.0], [2.0], [5.0], [5.0], [5.0]])
+    with pytest.raises(SingularCovariance, match="class 'b': "):
+        po.MixtureBayes(1, reg_covar=0.0, random_state=0).fit(rows, list("aaabbb"))
+    lone = po.MixtureBayes(1, random_state=0).fit(rows[:4], list("aaab"))
+    assert lone.mixtures_[1].means_.tolist() == [[5.0]]

@@ -21,7 +21,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadType, BadValue, ModelError, SingularCovariance
+from posteriori.mixture.climb import Climb, log_joint
 from posteriori.mixture.density import n_parameters
+from posteriori.mixture.gaussian import _in_units
 from posteriori.mixture.lloyd import Lloyd, Turn
 from posteriori.mixture.starts import INITS
 
@@ -462,3 +464,143 @@ def test_check_estimator(kind: str) -> None:
         results = check_estimator(po.GaussianMixture(covariance_type=kind), on_fail=None)
     failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
     assert failed == {}
+
+
+# -- the pieces ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_units_change_no_density(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2)) * [1e-3, 1e4]
+    model = po.GaussianMixture(2, covariance_type=kind, random_state=0, reg_covar=1e-9).fit(X)
+    climb, plain = Climb(X, None, kind, 1e-9, 1), model._theta(np.ones(2))
+    here = _in_units(plain, climb)
+    assert_allclose(log_joint(here, X, climb.unit, 1), log_joint(plain, X, np.ones(2), 1), rtol=1e-9)
+    assert_allclose(here.means * climb.scale, plain.means)
+    told = model._theta(climb.scale)
+    for name in ("weights", "means", "covariances", "factors"):
+        assert_allclose(getattr(told, name), getattr(here, name), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_kept_are_moments_and_their_inverses(kind: str) -> None:
+    X = np.random.default_rng(1).normal(size=(40, 2)) * [1.0, 300.0]
+    model = po.GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
+    shapes = {"full": (2, 2, 2), "tied": (2, 2), "diag": (2, 2), "spherical": (2,)}
+    for name in ("covariances_", "precisions_", "precisions_cholesky_"):
+        assert getattr(model, name).shape == shapes[kind]
+    if kind in ("full", "tied"):
+        assert_allclose(model.precisions_ @ model.covariances_, np.broadcast_to(np.eye(2), shapes[kind]), atol=1e-9)
+        root = model.precisions_cholesky_
+        assert_allclose(root @ np.swapaxes(root, -1, -2), model.precisions_)
+    else:
+        assert_allclose(model.precisions_ * model.covariances_, 1.0)
+        assert_allclose(model.precisions_cholesky_**2, model.precisions_)
+    assert model.n_components_ == 2
+    assert model.n_iter_ == len(model.lower_bounds_)
+    assert model.lower_bound_ == max(model.lower_bounds_)
+    assert not hasattr(model, "bic_curve_")
+
+
+def test_a_warm_start_needs_the_same_kind_and_number() -> None:
+    X = np.random.default_rng(2).normal(size=(30, 2))
+    model = po.GaussianMixture(2, random_state=0, warm_start=True).fit(X)
+    assert_allclose(model._before().means, model.means_)
+    for other in ({"warm_start": False}, {"n_components": 3}, {"n_components": "auto"}, {"covariance_type": "diag"}):
+        before = model.get_params()
+        assert model.set_params(**other)._before() is None
+        model.set_params(**before)
+    assert po.GaussianMixture(2, warm_start=True)._before() is None
+    again = model.fit(X)
+    assert again.n_iter_ <= 2
+    assert again.converged_
+    wider = model.fit(np.random.default_rng(2).normal(size=(30, 3)))  # other columns: from the beginning
+    assert wider.means_.shape == (2, 3)
+
+
+def test_a_warm_start_that_goes_on_where_it_stopped_has_converged() -> None:
+    """One turn whose ℓ is that of the last fit: nothing is gained any more."""
+    X = np.vstack([np.random.default_rng(3).normal(size=(40, 1)), np.random.default_rng(4).normal(6, 1, (40, 1))])
+    model = po.GaussianMixture(2, random_state=0, warm_start=True, max_iter=50, tol=1e-9).fit(X)
+    assert model.converged_
+    assert model.set_params(max_iter=1, tol=1e-3).fit(X).converged_
+    cold = po.GaussianMixture(2, random_state=0, max_iter=1, tol=1e-3)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        assert not cold.fit(X).converged_
+
+
+def test_no_turn_leaves_the_start() -> None:
+    X = np.random.default_rng(3).normal(size=(30, 2))
+    start = {
+        "weights_init": [0.25, 0.75],
+        "means_init": [[0, 0], [1, 1]],
+        "precisions_init": [np.eye(2), 4 * np.eye(2)],
+    }
+    model = po.GaussianMixture(2, max_iter=0, **start).fit(X)
+    assert_allclose(model.weights_, [0.25, 0.75])
+    assert_allclose(model.means_, [[0, 0], [1, 1]])
+    assert_allclose(model.precisions_, start["precisions_init"])
+    assert_allclose(model.covariances_[1], np.eye(2) / 4)
+    assert (model.converged_, model.n_iter_, model.lower_bound_, model.lower_bounds_) == (False, 0, -np.inf, [])
+    parts = po.GaussianMixture(2, max_iter=0, random_state=0, means_init=[[0, 0], [1, 1]]).fit(X)
+    assert_allclose(parts.means_, [[0, 0], [1, 1]])
+    assert parts.weights_.sum() == pytest.approx(1.0)
+    shares = po.GaussianMixture(2, max_iter=0, random_state=0, weights_init=[0.25, 0.75]).fit(X)
+    assert_allclose(shares.weights_, [0.25, 0.75])
+
+
+def test_auto_looks_no_further_than_three_worse_ones() -> None:
+    X = np.random.default_rng(5).normal(size=(80, 1))
+    model = po.GaussianMixture("auto", random_state=0, max_iter=30, tol=1e-2).fit(X)
+    assert model.n_components_ == 1
+    assert sorted(model.bic_curve_) == [1, 2, 3, 4]
+    assert model.bic_curve_[1] == pytest.approx(po.GaussianMixture(1).fit(X).bic(X))
+    most = po.GaussianMixture("auto", max_components=2, random_state=0).fit(X)
+    assert sorted(most.bic_curve_) == [1, 2]
+    few = po.GaussianMixture("auto", random_state=0).fit(X[:2])
+    assert sorted(few.bic_curve_) == [1, 2]
+    heavy = po.GaussianMixture("auto", random_state=0, max_components=1).fit(X, sample_weight=np.full(80, 3.0))
+    often = po.GaussianMixture(1).fit(X)
+    assert heavy.bic_curve_[1] == pytest.approx(3 * -2 * often.score(X) * 80 + 2 * np.log(240))
+    assert not hasattr(model.set_params(n_components=2).fit(X), "bic_curve_")
+
+
+def test_what_is_said_and_told_on_the_way(capsys: pytest.CaptureFixture[str]) -> None:
+    X = np.vstack([np.random.default_rng(3).normal(size=(40, 1)), np.random.default_rng(4).normal(2, 1, (40, 1))])
+    told: list[tuple[int, float]] = []
+    how = {"random_state": 0, "max_iter": 5, "tol": 0.0, "n_init": 2, "progress": lambda *a: told.append(a)}
+    with pytest.warns(ConvergenceWarning):
+        model = po.GaussianMixture(2, verbose=2, verbose_interval=2, **how).fit(X)
+    said = capsys.readouterr().out.splitlines()
+    assert [line for line in said if line.startswith("Init")] == [
+        "Initialization 0", "Initialization did not converge.", "Initialization 1", "Initialization did not converge.",
+    ]  # fmt: skip
+    assert [line.split("\t")[0] for line in said if "Iteration" in line] == ["  Iteration 2", "  Iteration 4"] * 2
+    assert [turn for turn, _ in told] == [1, 2, 3, 4, 5] * 2
+    assert max(value for _, value in told) == model.lower_bound_
+    assert f"ll {told[1][1]:.5f}" in said[1]
+    with pytest.warns(ConvergenceWarning):
+        po.GaussianMixture(2, verbose=1, verbose_interval=2, **how).fit(X)
+    assert "ll" not in capsys.readouterr().out.replace("Initialization", "")
+    with pytest.warns(ConvergenceWarning):
+        po.GaussianMixture(2, **how).fit(X)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", ["n_components", "max_iter", "n_init", "tol", "reg_covar"])
+def test_numbers_that_are_none_are_named(name: str) -> None:
+    X = np.arange(6.0)[:, None]
+    with pytest.raises(BadParameter, match=f"{name} must be a number. Got True"):
+        po.GaussianMixture(**{name: True}).fit(X)
+    for wrong in ({"tol": np.inf}, {"reg_covar": np.inf}):
+        with pytest.raises(BadParameter, match=r"range \[0.0, inf\). Got inf"):
+            po.GaussianMixture(**wrong).fit(X)
+    for told in ("weights_init", "means_init", "precisions_init"):
+        with pytest.raises(BadParameter, match=f"chooses their number, {told} tells it"):
+            po.GaussianMixture("auto", **{told: [1.0]}).fit(X)
+    with pytest.raises(BadValue, match=r"1 sample\(s\)"):
+        po.GaussianMixture().fit(X[:1])
+    with pytest.raises(BadValue, match="n_components = 3, n_samples = 2"):
+        po.GaussianMixture(3).fit(X, sample_weight=[1, 0, 0, 0, 1, 0])
+    assert po.GaussianMixture(2).fit(X, sample_weight=[1, 0, 0, 0, 1, 0]).means_.ravel().tolist() in ([0, 4], [4, 0])

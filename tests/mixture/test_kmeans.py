@@ -21,7 +21,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadValue, MemoryBudgetError
-from posteriori.mixture.kmeans import _same
+from posteriori.mixture import kmeans as kmeans_room
+from posteriori.mixture.kmeans import _same, batch_step
+from posteriori.mixture.lloyd import Lloyd
 from posteriori.mixture.seeds import plus_plus
 
 ALGORITHMS = ("auto", "lloyd", "hamerly", "elkan")
@@ -331,3 +333,138 @@ def test_who_asks_for_it_is_told_how_it_ended(capsys, tol, said):
     assert "Iteration 0, inertia" in told
     po.KMeans(2, n_init=1, tol=tol, random_state=0).fit(X)
     assert capsys.readouterr().out == ""
+
+
+# -- the pieces ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_batch_moves_each_centre_to_the_mean_of_all_it_was_ever_given(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(9, 2)), rng.random(9) + 0.1
+    shift, centres = np.array([0.3, -0.2]), np.array([[-1.0, 0.0], [1.0, 0.0], [50.0, 50.0], [60.0, 60.0]])
+    sizes = np.array([3.0, 0.0, 4.0, 0.0])
+    moved, now = batch_step(X, w if weighted else None, shift, 1.0, centres - shift, sizes, 1)
+    weight = w if weighted else np.ones(9)
+    square = ((X[:, None] - centres[None]) ** 2).sum(axis=2)
+    label = square.argmin(axis=1)
+    for k in range(2):
+        mine = label == k
+        total = sizes[k] + weight[mine].sum()
+        assert now[k] == pytest.approx(total)
+        assert_allclose(moved[k] + shift, (sizes[k] * centres[k] + weight[mine] @ X[mine]) / total)
+    assert_allclose(moved[2] + shift, centres[2])  # it had rows once
+    assert_allclose(moved[3] + shift, X[square.min(axis=1).argmax()])  # it never had one: to the farthest
+    assert now[2:].tolist() == [4.0, 0.0]
+    assert sizes.tolist() == [3.0, 0.0, 4.0, 0.0]
+    same, _ = batch_step(np.ones((2, 2)), None, np.ones(2), 1.0, np.array([[0.0, 0.0], [7.0, 7.0]]), np.zeros(2), 1)
+    assert same.tolist() == [[0.0, 0.0], [7.0, 7.0]]  # no row is away from its centre
+
+
+@pytest.mark.parametrize(
+    ("how", "starts", "says"),
+    [
+        ({}, 1, None),
+        ({"init": "random"}, 10, None),
+        ({"init": lambda X, K, random_state: X[:K]}, 10, None),
+        ({"init": [[0.0], [1.0]]}, 1, None),
+        ({"init": [[0.0], [1.0]], "n_init": 1}, 1, None),
+        ({"init": [[0.0], [1.0]], "n_init": 4}, 1, "performing only one init in KMeans instead of n_init=4"),
+        ({"init": "random", "n_init": 3}, 3, None),
+        ({"n_init": 2}, 2, None),
+        ({"n_clusters": 1, "algorithm": "elkan"}, 1, "doesn't make sense for a single cluster"),
+        ({"n_clusters": 1, "algorithm": "lloyd"}, 1, None),
+    ],
+)
+def test_how_many_starts_there_are(how: dict[str, Any], starts: int, says: str | None) -> None:
+    model = po.KMeans(**{"n_clusters": 2} | how)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert model._starts() == starts
+    assert [str(w.message) for w in heard if says and says in str(w.message)] == [str(w.message) for w in heard]
+    assert len(heard) == (says is not None)
+
+
+def test_a_function_that_gives_centres() -> None:
+    X, asked = np.array([[0.0], [1.0], [8.0], [9.0]]), []
+
+    def init(X, K, random_state):
+        asked.append((len(X), K, random_state.randint(100)))
+        return X[[0, 3]]
+
+    model = po.KMeans(2, init=init, n_init=3, random_state=5).fit(X)
+    draws = np.random.RandomState(5).randint(100, size=3)
+    assert asked == [(4, 2, int(d)) for d in draws]
+    assert model.cluster_centers_.ravel().tolist() == [0.5, 8.5]
+    with pytest.raises(BadParameter, match="init is called with X, n_clusters and random_state"):
+        po.KMeans(2, init=lambda X: X).fit(X)
+    with pytest.raises(BadValue, match="number of clusters 2"):
+        po.KMeans(2, init=lambda X, K, random_state: X).fit(X)
+
+
+def test_attributes_with_weights_and_rows_that_weigh_nothing() -> None:
+    X, w = np.array([[0.0], [1.0], [8.0], [9.0], [100.0]]), np.array([3.0, 1.0, 1.0, 1.0, 0.0])
+    model = po.KMeans(2, init=[[0.0], [9.0]], n_init=1, tol=0).fit(X, sample_weight=w)
+    assert model.cluster_centers_.ravel() == pytest.approx([0.25, 8.5])
+    assert model.labels_.tolist() == [0, 0, 1, 1, 1]
+    inertia = 3 * 0.0625 + 0.5625 + 0.5
+    assert model.inertia_ == pytest.approx(inertia)
+    assert model.score(X, sample_weight=w) == pytest.approx(-inertia)
+    assert model.score(X[:4]) == pytest.approx(-(0.0625 + 0.5625 + 0.5))
+    assert model._sizes == pytest.approx([4.0, 2.0])
+    assert -model.trace_[-1] * 6 == pytest.approx(inertia)
+    assert model.n_iter_ == len(model.trace_) == 2
+    plain = po.KMeans(2, init=[[0.0], [9.0]], n_init=1, tol=0).fit(X[:4])
+    assert plain._sizes.tolist() == [2.0, 2.0]
+    assert plain.inertia_ == pytest.approx(1.0)
+    with pytest.raises(BadValue, match="n_samples=4 should be >= n_clusters=5"):
+        po.KMeans(5).fit(X, sample_weight=w)
+    assert po.KMeans(4, random_state=0).fit(X, sample_weight=w).inertia_ == pytest.approx(0.0)
+    assert_allclose(model.transform(X), np.abs(X - model.cluster_centers_.T))
+
+
+def test_steps_one_after_another_are_counted_and_weighed() -> None:
+    X = np.array([[0.0], [10.0]])
+    with pytest.raises(BadValue, match="n_samples=1 should be >= n_clusters=2"):
+        po.KMeans(2).partial_fit(X[:1])
+    model = po.KMeans(2, init=[[0.0], [10.0]]).partial_fit(X)
+    assert (model.n_iter_, model._sizes.tolist(), model.inertia_, model.trace_) == (1, [1.0, 1.0], 0.0, ())
+    model.partial_fit([[3.0], [10.0], [14.0]], sample_weight=[2.0, 1.0, 1.0])
+    assert model.cluster_centers_.ravel() == pytest.approx([2.0, 34 / 3])
+    assert (model.n_iter_, model._sizes.tolist(), model.labels_.tolist()) == (2, [3.0, 3.0], [0, 1, 1])
+    assert model.inertia_ == pytest.approx(2 * 1 + (4 / 3) ** 2 + (8 / 3) ** 2)
+    model.partial_fit([[2.0]])
+    assert model.n_iter_ == 3
+    with pytest.raises(BadParameter, match="n_clusters was 2 and is 3: fit again"):
+        model.set_params(n_clusters=3).partial_fit(X)
+
+
+def test_passes_of_batches_end_when_none_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Centres that go on moving though nothing is gained: the best is kept, and ten passes more are made."""
+    X, values = np.arange(20.0)[:, None], iter([5.0, 4.0, *[6.0] * 50])
+    work = Lloyd(X, None, 1)
+    at = []
+
+    def step(rows, w, shift, unit, centres, sizes, jobs):
+        at.append(len(rows))
+        return centres + 1.0, sizes
+
+    monkeypatch.setattr(kmeans_room, "batch_step", step)
+    monkeypatch.setattr(Lloyd, "expect", lambda self, turn: (turn, -next(values)))
+    model = po.KMeans(2, batch_size=8, max_iter=40)
+    found = model._batches(work, np.zeros((2, 1)), np.random.RandomState(0))
+    assert found.turns == 2 + kmeans_room.PATIENCE
+    assert found.trace[:3] == (-5.0, -4.0, -6.0)
+    assert found.converged
+    assert found.parameters.after.ravel().tolist() == [6.0, 6.0]  # three steps a pass, after two of them
+    assert at[:3] == [8, 8, 4]
+    values = iter([5.0, 4.0])
+    monkeypatch.setattr(kmeans_room, "batch_step", lambda rows, w, shift, unit, c, sizes, jobs: (c, sizes))
+    still = model._batches(work, np.zeros((2, 1)), np.random.RandomState(0))
+    assert (still.turns, still.converged) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["n_clusters", "max_iter", "n_init", "tol", "batch_size"])
+def test_truth_is_no_number(name: str) -> None:
+    with pytest.raises(BadParameter, match=f"{name} must be a number. Got True"):
+        po.KMeans(**{name: True}).fit(np.arange(9.0)[:, None])

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import posteriori as po
 from posteriori.em import ROUNDING
 from posteriori.errors import BadParameter, BadValue
+from posteriori.mixture import latent
 
 WORDS = np.array(["red", "green", "blue"], dtype=object)
 
@@ -277,3 +278,75 @@ def test_scikit_learns_own_checks(estimator, check):
 def test_a_start_tells_the_number_that_auto_would_choose() -> None:
     with pytest.raises(BadParameter, match="give one of them"):
         po.LatentClass("auto", start=np.ones((4, 2))).fit({"a": ["x", "y"] * 2})
+
+
+# -- the pieces ---------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_that_are_free_by_hand() -> None:
+    """K − 1 shares; of each class a value less than a column has, a mean and a variance, a rate."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({
+        "word": rng.choice(["a", "b", "c"], 60), "bit": rng.choice(["u", "v"], 60), "same": ["k"] * 60,
+        "number": rng.normal(size=60), "other": rng.normal(size=60), "count": rng.poisson(3, 60) + 0,
+    })  # fmt: skip
+    kinds = {"count": "count", "number": "numeric", "other": "numeric"}
+    for K in (1, 3):
+        model = po.LatentClass(K, kinds=kinds, random_state=0, n_init=1, max_iter=3, tol=1e9).fit(X)
+        assert model.n_parameters_ == K - 1 + K * (2 + 1 + 0 + 2 + 2 + 1)
+        found = model.score_samples(X).sum()
+        assert model.aic(X) == pytest.approx(2 * model.n_parameters_ - 2 * found)
+        assert model.bic(X) == pytest.approx(np.log(60) * model.n_parameters_ - 2 * found)
+        w = rng.integers(0, 4, 60).astype(float)
+        weighed = (w * model.score_samples(X)).sum()
+        assert model.bic(X, w) == pytest.approx(np.log(w.sum()) * model.n_parameters_ - 2 * weighed)
+        assert model.aic(X, w) == pytest.approx(2 * model.n_parameters_ - 2 * weighed)
+        assert model.score(X, sample_weight=w) == pytest.approx(weighed / w.sum())
+        assert model.score(X) == pytest.approx(found / 60)
+
+
+def test_words_are_free_but_for_one() -> None:
+    X = {"text": ["red blue", "blue", "green green red", "blue"]}
+    model = po.LatentClass(2, kinds={"text": "text"}, random_state=0, n_init=1, max_iter=2, tol=1e9).fit(X)
+    assert model.n_parameters_ == 1 + 2 * (3 - 1)
+
+
+def test_classes_stand_by_their_size_and_keep_their_own() -> None:
+    X, _ = table(1)
+    model = po.LatentClass(3, random_state=0, n_init=2).fit(X)
+    assert (np.diff(model.weights_) <= 1e-9).all()
+    assert model.weights_.sum() == pytest.approx(1.0)
+    assert model.classes_.tolist() == [0, 1, 2]
+    found = model.predict_proba(X)
+    assert found.mean(axis=0) == pytest.approx(model.weights_, abs=0.02)  # each with its own tables
+    assert (model.n_iter_, model.converged_) == (model.em_.turns, model.em_.converged)
+    assert model.n_features_in_ == X.shape[1]
+    assert model.feature_names_in_.tolist() == list(X.columns)
+
+
+def test_auto_ends_after_so_many_that_are_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, tried = {"a": list("xyxyxyxyxyxyxyxy")}, []
+    values = {1: 9.0, 2: 5.0, 3: 6.0, 4: 5.0}
+    monkeypatch.setattr(
+        latent, "_criterion", lambda model, X, w, price: tried.append(price) or values.get(len(tried), 9.0)
+    )
+    model = po.LatentClass("auto", random_state=0, n_init=1).fit(X)
+    assert len(model.classes_) == 2  # the first of equals
+    assert sorted(model.bic_curve_) == list(range(1, 3 + latent.PATIENCE))
+    assert tried[0] == pytest.approx(np.log(16))
+    tried.clear()
+    assert sorted(po.LatentClass("auto", random_state=0, n_init=1, max_classes=3).fit(X).bic_curve_) == [1, 2, 3]
+    tried.clear()
+    few = po.LatentClass("auto", random_state=0, n_init=1).fit(X, sample_weight=[2.0, 3.0] + [0.0] * 14)
+    assert sorted(few.bic_curve_) == [1, 2]
+    assert tried[0] == pytest.approx(np.log(5))
+    assert not hasattr(po.LatentClass(2, random_state=0).fit(X), "bic_curve_")
+    with pytest.raises(BadValue, match="n_classes = 3, n_samples = 2"):
+        po.LatentClass(3).fit(X, sample_weight=[2.0, 3.0] + [0.0] * 14)
+
+
+def test_turns_that_do_not_suffice_are_told() -> None:
+    X, _ = table(1)
+    with pytest.warns(ConvergenceWarning, match="EM has not converged after 2 turns") as said:
+        po.LatentClass(3, random_state=0, n_init=1, max_iter=2, tol=0.0).fit(X)
+    assert said[0].filename == __file__

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import posteriori as po
 from posteriori.errors import BadValue
+from posteriori.mixture import lloyd as lloyd_room
 from posteriori.mixture.lloyd import Lloyd, Turn, assign, unit_of
 
 
@@ -125,3 +126,47 @@ def test_more_centres_than_different_rows_come_to_an_end():
             model = po.KMeans(6, init=rng.choice(values, 6)[:, None], n_init=1).fit(X)
         assert model.n_iter_ < 20
         assert model.inertia_ == pytest.approx(0, abs=1e-28)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-140, 1.0, 1e140, 1e160])
+def test_rows_go_to_the_nearest_of_centres_at_any_scale(scale):
+    """Near 1e±150 squares leave the floats; labels may then be any, but rows between are told apart."""
+    X, centres = np.array([[0.0], [1.0], [2.1], [4.0]]) * scale, np.array([[0.0], [4.0]]) * scale
+    found = assign(X, centres, 1).tolist()
+    if 1e-150 < scale < 1e150:
+        assert found == [0, 0, 1, 1]
+    assert len(found) == 4
+    far = np.array([[1e9], [1e9 + 1.0], [1e9 + 3.0]])
+    assert assign(far, np.array([[1e9], [1e9 + 3.0]]), 1).tolist() == [0, 0, 1]
+    assert assign(np.array([[1.0]]), np.array([[0.0], [2.0]]), 1).tolist() == [0]  # the first of equals
+
+
+def test_rows_that_move_leave_their_cluster_its_other_rows():
+    """Two empty centres take the two farthest rows, each from its own cluster; a row that lies on a centre stays."""
+    X = np.array([[0.0, 0.0], [0.0, 2.0], [9.0, 0.0], [50.0, 0.0], [50.0, 1.0], [57.0, 0.0]])
+    w = np.array([1.0, 3.0, 2.0, 1.0, 1.0, 5.0])
+    work = Lloyd(X, w, 1)
+    work.begin("lloyd", 4)
+    centres = np.array([[0.0, 1.0], [50.0, 0.5], [900.0, 900.0], [901.0, 901.0]])
+    found, value = work.expect(Turn(centres - work.shift))
+    after = found.after + work.shift
+    assert after == pytest.approx(np.array([[0.0, 1.5], [50.0, 0.5], [9.0, 0.0], [57.0, 0.0]]))
+    left = 1 * 1.5**2 + 3 * 0.5**2 + 2 * 0.25
+    assert value == pytest.approx(-left / 13)
+    twins = Lloyd(np.array([[1.0], [1.0], [3.0]]), None, 1)
+    twins.begin("lloyd", 4)
+    found, value = twins.expect(Turn(np.array([[1.0], [3.0], [70.0], [80.0]]) - twins.shift))
+    assert (found.after + twins.shift).ravel() == pytest.approx([1.0, 3.0, 70.0, 80.0])  # nobody is left to move
+    assert value == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize(("algorithm", "K", "d", "bounded"), [
+    ("lloyd", 4, 3, False), ("elkan", 4, 3, True), ("hamerly", 4, 3, True), ("elkan", 1, 3, False),
+    ("auto", 4, 3, False), ("auto", 700, 3, None), ("auto", 1, 3000, False), ("auto", 2, 1024, None),
+    ("auto", 2, 1023, False),
+])  # fmt: skip
+def test_bounds_are_kept_where_they_are_worth_it(monkeypatch, algorithm, K, d, bounded):
+    told = []
+    monkeypatch.setattr(lloyd_room, "Nearest", lambda *rows, **how: told.append(how))
+    Lloyd(np.zeros((2, d)), None, 1).begin(algorithm, K)
+    assert told == [{"bounded": bounded, "kept": not bounded}]

@@ -56,3 +56,22 @@ def test_a_column_that_a_class_lacks_is_completed_faintly():
     assert found.completed(rows, None)[1].tolist() == pytest.approx([1.0, 1.0, *[FAINT] * 4])
     whole = np.zeros((2, 3))
     assert found.completed(whole, None) == (whole, None) or found.completed(whole, None)[1] is None
+
+
+def test_a_column_that_differs_by_rounding_is_constant_and_as_wide_as_it_is_large():
+    found = Spread.of(np.array([[1e6, 1.0], [1e6 + 2e-10, 3.0]]), None)
+    assert found.constant.tolist() == [True, False]
+    assert found.variance == pytest.approx([1e12, 1.0])
+    assert found.mean == pytest.approx([1e6, 2.0])
+    assert found.floors(4.0) == pytest.approx([1e12, PRIOR * 3 / 7])
+
+
+def test_a_row_of_no_weight_says_nothing_of_a_column():
+    X, w = np.array([[1.0, 5.0], [3.0, np.nan], [100.0, 7.0]]), np.array([2.0, 2.0, 0.0])
+    found = Spread.of(X, w)
+    assert found.mean == pytest.approx([2.0, 5.0])
+    assert found.variance == pytest.approx([1.0, 25.0])
+    assert found.constant.tolist() == [False, True]
+    whole = np.zeros((2, 2))
+    assert found.completed(whole, None) == (whole, None)
+    assert found.completed(whole, w)[1] is w

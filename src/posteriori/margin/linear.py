@@ -86,7 +86,7 @@ def by_pairs(
         last = descend(X, state, last, seed + k)
         k += 1
     beta, doubt = y * state.alpha, np.sort(state.order[: last.active])
-    low, high = np.where(y < 0, -C, 0.0), np.where(y > 0, C, 0.0)
+    low, high = np.minimum(0.0, y * C), np.maximum(0.0, y * C)
     for _ in range(TURNS):
         left = rounds - k
         if len(doubt) > FEW_ROWS or left <= 0:

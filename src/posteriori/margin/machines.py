@@ -174,7 +174,7 @@ def train(
 ) -> Machine:
     """The machine that separates sign > 0 from sign < 0; `sign` and C belong to `rows`."""
     gram = kernel.gram(rows_at(kernel.name, X, rows), settings.cache_size, settings.n_jobs)
-    low, high = np.where(sign < 0, -C, 0.0), np.where(sign > 0, C, 0.0)
+    low, high = np.minimum(0.0, sign * C), np.maximum(0.0, sign * C)
     found = solve(gram, sign, low, high, settings.limits(len(rows), interrupted), settings.cache_size)
     return Machine.of(rows, found)
 
@@ -187,7 +187,7 @@ def train_all(
     if not settings.together(X.shape[0], sizes):
         return side_by_side([partial(train, kernel, X, *problem) for problem in problems], settings)
     rows, sign, C = (part[0] if len(part) == 1 else np.concatenate(part) for part in zip(*problems))
-    low, high = np.where(sign < 0, -C, 0.0), np.where(sign > 0, C, 0.0)
+    low, high = np.minimum(0.0, sign * C), np.maximum(0.0, sign * C)
     gram, starts = kernel.gram(X, settings.cache_size, settings.n_jobs), np.cumsum([0, *sizes])
     found = solve_together(
         gram, Machines(starts, rows, sign, low, high), settings.limits(max(sizes), threading.Event())

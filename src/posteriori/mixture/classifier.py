@@ -123,9 +123,8 @@ class MixtureBayes(BayesClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for name in ("n_components", "max_iter", "n_init", "tol", "reg_covar", "background", "max_components"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or (isinstance(value, Real) and not np.isfinite(float(value))):
-                raise BadParameter(f"{name} must be a finite number. Got {value} instead.")
+            if isinstance(getattr(self, name), bool):
+                raise BadParameter(f"{name} must be a finite number. Got {getattr(self, name)} instead.")
         if isinstance(self.n_components, Mapping):
             for label, k in self.n_components.items():
                 if k != "auto" and (not isinstance(k, Integral) or isinstance(k, bool) or k < 1):
@@ -278,7 +277,7 @@ class MixtureBayes(BayesClassifier):
         for c in np.unique(codes):
             model = self.mixtures_[c]
             if model is None:
-                raise BadValue(f"class {self.classes_[c]!r} has no rows of positive weight to draw from")
+                raise BadValue(f"class {self.classes_.tolist()[c]!r} has no rows of positive weight to draw from")
             mine = codes == c
             drawn = model._drawn(int(mine.sum()), random)[0]
             drawn = drawn[random.permutation(len(drawn))]

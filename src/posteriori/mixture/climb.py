@@ -114,7 +114,7 @@ class Climb:
         singular = sorted({*singular, *dead})
         if not singular:
             return Normals(weights, means, covariances, factors)
-        if self.is_matrix and self.kind == "tied" and len(singular) == len(weights) and not dead:
+        if self.kind == "tied" and len(singular) == len(weights) and not dead:
             raise SingularCovariance(f"{ILL_DEFINED} (the common covariance has no inverse)")
         spent = [k for k in singular if sum(r.component == k for r in self.restarts) >= RESTARTS]
         if any(k not in dead for k in spent) or (spent and before is None):

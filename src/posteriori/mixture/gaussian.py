@@ -142,8 +142,6 @@ class GaussianMixture(Density):
         for name in ("n_components", "max_iter", "n_init", "tol", "reg_covar"):
             if isinstance(getattr(self, name), bool):
                 raise BadParameter(f"{name} must be a number. Got {getattr(self, name)} instead.")
-        if not np.isfinite(self.tol) or not np.isfinite(self.reg_covar):
-            raise BadParameter(f"tol and reg_covar must be finite. Got {self.tol} and {self.reg_covar} instead.")
         told = [n for n in ("weights_init", "means_init", "precisions_init") if getattr(self, n) is not None]
         if told and self.n_components == "auto":
             raise BadParameter(f"n_components='auto' chooses their number, {told[0]} tells it: give one of them")

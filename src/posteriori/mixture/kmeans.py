@@ -127,8 +127,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         for name in ("n_clusters", "max_iter", "n_init", "tol", "batch_size"):
             if isinstance(getattr(self, name), bool):
                 raise BadParameter(f"{name} must be a number. Got {getattr(self, name)} instead.")
-        if not np.isfinite(self.tol):
-            raise BadParameter(f"tol must be finite. Got {self.tol} instead.")
 
     def _open(self, X: Any, reset: bool) -> Array:
         found = read_points(self, X, BORDER, reset=reset)

@@ -83,8 +83,7 @@ def maximise(sums: Sums, floor: Floats, kind: str) -> tuple[Floats, Floats, Floa
     if sums.second.ndim == 3:
         matrices = sums.second / n[:, :, None] - shift[:, :, None] * shift[:, None, :]
         if kind == "tied":
-            share = np.where(alive, sums.n, 0.0) / total
-            pooled = np.einsum("k,kij->ij", share, np.where(alive[:, None, None], matrices, 0.0))
+            pooled = np.einsum("k,kij->ij", sums.n / total, np.where(alive[:, None, None], matrices, 0.0))
             matrices = np.broadcast_to(pooled, matrices.shape).copy()
         at = np.arange(matrices.shape[1])
         matrices[:, at, at] += floor

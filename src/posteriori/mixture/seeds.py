@@ -42,7 +42,7 @@ def plus_plus(
     for c in range(1, K):
         steps = np.cumsum(closest if weights is None else w * closest)
         drawn = random.uniform(size=trials) * steps[-1]
-        at = np.minimum(np.searchsorted(steps, drawn), n - 1).astype(np.int64)
+        at = np.searchsorted(steps, drawn).astype(np.int64)
         left = kmeans_candidates(X, shift, at, closest, n_jobs)
         best = int(np.argmin((left if weights is None else left * w).sum(axis=1)))
         chosen[c], closest = at[best], left[best]
