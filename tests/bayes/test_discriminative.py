@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -490,3 +491,30 @@ def test_the_ridge_is_the_penalty_whatever_the_rows_weigh():
         assert_allclose(model.loss_curve_[-1], (w @ own + charge) / w.sum(), rtol=1e-6)
         assert_allclose(start.intercept_.sum(), 0.0, atol=1e-12)
         assert_allclose(start.log_odds_.sum(axis=1), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "K", "columns", "values"),
+    [
+        (20_000, 10, 3, 3),  # scores
+        (20_000, 2, 30, None),  # numbers
+        (500, 3, 4, 200),  # matrices of a metric
+        (4000, 20, 4, 2000),  # features of many classes
+    ],
+)
+def test_what_is_refused_for_memory_is_about_the_peak(monkeypatch, n, K, columns, values):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, columns)) if values is None else rng.integers(0, values, (n, columns)).astype(str)
+    asked, peaks, plain = [], [], po.DiscriminativeNB._fit
+    monkeypatch.setattr(discriminative, "refuse_over", lambda budget, needed, what: asked.append(needed))
+
+    def fit(self, *told):
+        tracemalloc.start()
+        found = plain(self, *told)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        return found
+
+    monkeypatch.setattr(po.DiscriminativeNB, "_fit", fit)
+    po.DiscriminativeNB(penalty=1.0, pull="zero", max_iter=3, n_jobs=1).fit(X, rng.integers(0, K, n))
+    assert 0.4 < peaks[0] / asked[0] < 1.5

@@ -345,3 +345,64 @@ def test_a_prior_by_class_goes_with_densities_that_are_chosen():
     y = ["in", "out"] * 20
     told = po.NaiveBayes(prior={"out": 0.9, "in": 0.1}).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(told, po.NaiveBayes(prior=[0.1, 0.9]).fit(X, y).predict_proba(X))
+
+
+def test_which_densities_climb_and_what_a_row_without_a_posterior_is_told():
+    """Kernels and bins do not maximise what EM judges, nor do variances by n − 1; counts and normals do."""
+    table, y = {"x": [1.0, 2.0, 3.0, 4.5], "c": ["u", "v", "u", "v"]}, [0, 1, 0, 1]
+    schema = po.NaiveBayes(density="gaussian").fit(table, y).schema_
+    for how, climbs in (
+        ({"density": "gaussian"}, True),
+        ({"density": "gaussian", "ddof": 1}, False),
+        ({"density": "kernel"}, False),
+        ({"density": "binned"}, False),
+    ):
+        assert po.NaiveBayes(**how)._climbs(schema) == climbs
+    words = po.NaiveBayes(ddof=1).fit({"c": table["c"]}, y)
+    assert words._climbs(words.schema_)
+    for how, way in (
+        ({"smoothing": 1.0}, "look at the row"),
+        ({"smoothing": 0.0}, "smooth the model"),
+        ({"prior": [1.0, 0.0]}, "smooth the model"),
+    ):
+        assert way in po.NaiveBayes(density="gaussian", **how).fit(table, y)._way_out()
+
+
+def test_a_sparse_table_stays_so_where_only_stored_cells_are_read():
+    cells, y = sp.csr_matrix(np.array([[1, 0], [0, 1], [1, 1]])), [0, 1, 1]
+    for kinds, stays in (("count", True), ("binary", True), ("categorical", False), ("numeric", False)):
+        model = po.NaiveBayes(kinds=kinds).fit(cells, y)
+        assert model._stays_sparse == stays
+        assert (model._opened(cells).sparse is not None) == stays
+        dense = po.NaiveBayes(kinds=kinds).fit(cells.toarray(), y)
+        np.testing.assert_allclose(model.predict_proba(cells), dense.predict_proba(cells.toarray()))
+    poisson_counts = po.NaiveBayes(kinds="count", density="poisson").fit(cells, y)
+    assert not poisson_counts._stays_sparse
+
+
+def test_the_density_of_numbers_and_counts_is_told_and_needs_what_was_kept():
+    table = {"x": [1.0, 2.0, 3.0, 4.5], "n": [1, 0, 2, 3], "c": ["u", "v", "u", "v"]}
+    model = po.NaiveBayes(kinds={"n": "count"}, density={"x": "kernel"}).fit(table, [0, 1, 0, 1])
+    assert model.density_ == {"x": "kernel", "n": "multinomial"}
+    with pytest.raises(ModelError, match="needs other statistics than were collected: fit again"):
+        model.set_params(density={"x": "gaussian"}).predict(table)
+    kept = po.NaiveBayes(kinds={"n": "count"}).fit(table, [0, 1, 0, 1])
+    assert kept.set_params(density={"x": "gaussian"}).density_["x"] == "gaussian"
+    inferred = po.NaiveBayes(unlabelled=-1, unlabelled_weight=1.0).fit({"x": X[:, 0]}, np.arange(80) % 3 - 1)
+    assert inferred.density_ == {"x": "binned"}
+    inferred.density = "gaussian"
+    with pytest.raises(ModelError, match="fit again"):
+        inferred.predict({"x": X[:, 0]})
+
+
+def test_samples_are_drawn_by_the_prior_and_by_any_generator():
+    model = po.NaiveBayes(prior=[0.2, 0.8], kinds="categorical").fit([["a"], ["b"], ["b"]], ["u", "v", "v"])
+    rows, classes = model.sample(4000, random_state=0)
+    assert (classes == "v").mean() == pytest.approx(0.8, abs=0.03)
+    assert rows.shape == (4000, 1)
+    first, again = (model.sample(20, np.random.default_rng(3)) for _ in range(2))
+    assert (first[0] == again[0]).all()
+    assert (first[1] == again[1]).all()
+    same = model.sample(20, random_state=5)[1]
+    assert (model.sample(20, random_state=5)[1] == same).all()
+    assert model.sample(random_state=0)[0].shape == (1, 1)

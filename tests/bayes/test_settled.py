@@ -53,3 +53,16 @@ def test_what_is_told_stays():
     assert mixed.cuts[1] is None
     schema = po.NaiveBayes().fit({"x": x, "w": ["a", "b"] * 30}, [0, 1] * 30).schema_
     assert mixed.densities(schema) == ("cells", "cells")
+
+
+def test_weights_decide_what_is_few_and_where_bins_end():
+    """A value counts by the rows that have it, by weight; bins are of equal weight."""
+    x = np.r_[np.zeros(30), np.linspace(1, 2, 60)]
+    rows = po.NaiveBayes()._rows({"x": x}, np.arange(90) % 2, np.r_[np.full(30, 2.0), np.ones(60)], ())
+    found = settle(rows, ("auto",), "auto", True)
+    mass = np.bincount(np.searchsorted(found.cuts[0], x, side="right"), np.r_[np.full(30, 2.0), np.ones(60)])
+    assert mass[0] == pytest.approx(60.0)  # the one value of half the weight is a bin of its own
+    assert mass[1:] == pytest.approx(np.full(len(mass) - 1, 60 / (len(mass) - 1)), rel=0.35)
+    two = settled(np.arange(20) % 2 * 1.0, True)
+    assert len(two.cuts[0]) == 1
+    assert 0 < two.cuts[0][0] <= 1
