@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.errors import BadParameter, NotLearned, StatisticsError, UnknownColumn, UnknownValue
+from posteriori.errors import (
+    BadParameter,
+    NotLearned,
+    PosterioriError,
+    StatisticsError,
+    TableError,
+    UnknownColumn,
+    UnknownValue,
+)
+from posteriori.network import learn
 from posteriori.structure.dag import Dag
+from posteriori.table.frame import Table
 
 from .making import seeds
 
@@ -255,3 +266,121 @@ def test_tables_are_counted_alike_with_and_without_weights(seed):
         np.testing.assert_allclose(plain.cpt(v).values, weighed.cpt(v).values, rtol=1e-12)
     assert plain.statistics.schema == weighed.statistics.schema
     np.testing.assert_array_equal(plain.statistics.cells.table, weighed.statistics.cells.table)
+
+
+def test_smoothing_at_its_borders():
+    from posteriori.smoothing import MOST_SMOOTHING
+
+    assert learn.Smoothing(0).smoothing == 0.0
+    assert isinstance(learn.Smoothing(np.int64(2)).smoothing, float)
+    assert learn.Smoothing(MOST_SMOOTHING, ess=MOST_SMOOTHING).ess == MOST_SMOOTHING
+    assert learn.Smoothing(1.0, backoff=0).backoff == 0.0
+    for bad in (
+        {"smoothing": None},
+        {"smoothing": -1e-9},
+        {"ess": 1.01 * MOST_SMOOTHING},
+        {"backoff": "x"},
+        {"ess": np.nan},
+    ):
+        (name,) = bad
+        with pytest.raises(BadParameter, match=re.escape(f"{name} is a number from 0 to {MOST_SMOOTHING:g}. Got")):
+            learn.Smoothing(**bad)
+    with pytest.raises(BadParameter, match="ess and backoff are two ways to smooth"):
+        learn.Smoothing(ess=1.0, backoff=0.0)
+    assert learn.Smoothing(0.3).pseudo_count(6) == 0.3
+    assert learn.Smoothing(0.3, ess=3.0).pseudo_count(6) == 0.5
+
+
+def test_columns_in_codes():
+    """Values and codes of the columns asked for, missing cells last, closed columns in the order of their states."""
+    dag = po.Dag(["b", "a"], [("a", "b")])
+    words = pd.Categorical(["u", None, "v", "u"], categories=["v", "w", "u"])
+    frame = pd.DataFrame({"a": words, "b": [3, 1, 3, 2], "more": 1.0})
+    coded, schema, weights = learn.read_codes(dag, frame, ["a", "b"], {"b": (2, 1, 3)}, [1.0, 2.0, 0.5, 1.0], None)
+    assert weights.tolist() == [1.0, 2.0, 0.5, 1.0]
+    assert coded.n_missing == 1
+    assert [coded.values[0][c] if c < 3 else None for c in coded.column(0)] == ["u", None, "v", "u"]
+    assert [coded.values[1][c] for c in coded.column(1)] == [3, 1, 3, 2]
+    assert [(c.name, c.kind, c.declared) for c in schema.columns] == [
+        ("a", "categorical", frozenset()), ("b", "categorical", frozenset({1, 2, 3})),
+    ]  # fmt: skip
+    assert learn.read_codes(dag, frame[["b", "a"]], ["b"], {}, None, None)[2] is None
+    holes = pd.DataFrame({"a": words, "b": pd.Categorical([None, 1, None, 1])})
+    assert learn.read_codes(dag, holes, ["a", "b"], {}, None, None)[0].n_missing == 3
+    told = learn.read_codes(dag, {"a": ["u"], "b": ["2"]}, ["a", "b"], {"b": (3, 2)}, None, None)[0]
+    assert told.values[1][told.column(1)[0]] == 2  # by its text
+
+
+@pytest.mark.parametrize(
+    ("data", "closed", "said"),
+    [
+        ({"aa": [1], "b": [1]}, {}, r"no column for 'a'; did you mean 'aa'\? columns: 'aa', 'b'"),
+        ({"speed": [1], "b": [1]}, {}, r"no column for 'a'\. columns: 'speed', 'b'"),
+        ({"a": [1], "b": [1]}, {"c": [1]}, "states are given for 'c', which is no node. nodes: 'b', 'a'"),
+        (np.ones((2, 2)), {}, "a table of cases needs column names"),
+        ({"a": [], "b": []}, {}, "learned from rows and nodes; got 0 rows and 2 nodes"),
+        ({"a": [1, 2, 5, 5], "b": [1] * 4}, {"a": (1, 2)}, "column 'a', row 2: 'a' has no state 5"),
+    ],
+)
+def test_columns_that_are_none(data, closed, said):
+    with pytest.raises(PosterioriError, match=said):
+        learn.read_codes(po.Dag(["b", "a"]), data, ["a", "b"], closed, None, None)
+
+
+def test_categories_that_are_taken_as_they_stand():
+    found, holed = learn._categories(
+        pd.DataFrame({
+            "words": pd.Categorical(["y", None, "x"], categories=["y", "z", "x"]),
+            "whole": pd.Categorical([7, 5, 7]),
+            "parts": pd.Categorical([0.5, 0.25, 0.5]),
+            "plain": [1, 2, 3],
+        }),
+        ["words", "whole", "parts", "plain", "absent"],
+    )  # fmt: skip
+    assert holed == ["words"]
+    assert {n: (list(v), c.tolist()) for n, (v, c) in found.items()} == {
+        "words": (["y", "z", "x"], [0, 3, 2]), "whole": ([5, 7], [1, 0, 1]),
+    }  # fmt: skip
+    assert all(c.dtype.kind == "u" for _, c in found.values())
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"]).astype("category")
+    for other in (twice, pd.Series(["x"], dtype="category"), {"a": [1]}, np.ones((1, 1))):
+        assert learn._categories(other, ["a"]) == ({}, [])
+    none = pd.DataFrame({"a": pd.Categorical([], categories=["x"])})
+    assert learn._categories(none, ["a"])[1] == []
+
+
+@given(seed=seeds, n=st.integers(1, 30))
+def test_whole_rows_are_counted_in_one_go(seed, n):
+    """Whatever order their values came in: the statistics of rows that are looked at one by one."""
+    rng = np.random.default_rng(seed)
+    table = {k: rng.permutation(size)[rng.integers(0, size, n)] for k, size in zip("abcd", (2, 3, 2, 4))}
+    table["a"] = np.array(["v", "u"])[table["a"]]
+    whole, one_by_one = learn.count_rows(DAG, table, {}), learn.count_rows(DAG, table, {}, np.ones(n))
+    assert whole.schema == one_by_one.schema
+    assert whole.rows.tolist() == one_by_one.rows.tolist() == [n]
+    for family in learn.families(DAG):
+        v = family[-1]
+        counts = [s.joints[0].table(v, s.sizes)[..., 0] for s in (whole, one_by_one)]
+        assert counts[0].tolist() == counts[1].tolist()
+        assert counts[0].sum() == n
+        assert whole.cells.scope(v).tolist() == one_by_one.cells.scope(v).tolist()
+
+
+def test_states_and_tables_in_the_order_that_was_told():
+    data = {"a": ["x", "y", "y", None], "b": [1, 1, 2, 2]}
+    dag = po.Dag("ab", [("a", "b")])
+    found = learn.count_rows(dag, data, {"a": ("y", "x", "z")})
+    states = learn.states_of(found, {"a": ("y", "x", "z")})
+    assert states == {"a": ("y", "x", "z"), "b": (1, 2)}
+    tables = learn.tables_of(dag, found, states, learn.Smoothing(1.0))
+    assert tables["a"].tolist() == [[3 / 6, 2 / 6, 1 / 6]]
+    assert tables["b"].tolist() == pytest.approx(np.array([[0.5, 0.5], [2 / 3, 1 / 3], [0.5, 0.5]]))
+    with pytest.raises(TableError, match="every cell of 'a' is missing; pass its states"):
+        learn.states_of(learn.count_rows(dag, {"a": [None], "b": [1]}, {}), {})
+
+
+def test_the_target_of_a_read_table_is_a_column():
+    X = pd.DataFrame({"a": [1, 2]})
+    frame = learn.rows_of(Table(X, np.array(["u", "v"]), po.NaiveBayes().fit(X, ["u", "v"]).schema_))
+    assert frame.names == ("a", "class")
+    assert (frame.n, frame.column(1).tolist()) == (2, ["u", "v"])

@@ -374,3 +374,106 @@ def test_names_and_parentheses_have_bounds() -> None:
     formats.parse(NET.replace("(1 2)", "(" * most + ")" * most).encode(), "x.net")
     with pytest.raises(FormatError, match=f"parentheses are nested more than {most} deep"):
         formats.parse(NET.replace("(1 2)", "(" * (most + 1) + ")" * (most + 1)).encode(), "x.net")
+
+
+def test_long_tokens_are_shown_by_their_beginning() -> None:
+    for n, shown in ((40, "x" * 40), (41, "x" * 37 + "…")):
+        with pytest.raises(
+            FormatError, match=f"line 1, column 1: expected 'network', 'variable' or .*, found '{shown}'"
+        ):
+            formats.parse(("x" * n).encode(), "x.bif")
+    with pytest.raises(FormatError, match=r"at most 65,536, found 1{40}$"):
+        formats.parse(b"BAYES 1 " + b"1" * 60, "x.uai")
+    with pytest.raises(FormatError, match=f"expected 'BAYES', found '{'M' * 40}' "):
+        formats.parse(b"M" * 60, "x.uai")
+    with pytest.raises(FormatError, match=f"in the table above, found '{'y' * 40}'"):
+        formats.parse(XML.replace("0.25 0.75", "0.25 " + "y" * 50).encode(), "x.xml")
+    with pytest.raises(FormatError, match=f"found <{'Z' * 40}>"):
+        formats.parse(XML.replace("</NETWORK>", f"<{'Z' * 50}/></NETWORK>").encode(), "x.xml")
+
+
+def test_whole_numbers_and_probabilities_at_their_borders() -> None:
+    pattern = r"(?P<skip>\s+)|(?P<word>[^\s]+)|(?P<string>(?!))|(?P<mark>(?!))"
+
+    def scan(text: str) -> formats_text.Scanner:
+        return formats_text.Scanner(text, "x", pattern)
+
+    assert [scan(t).integer("n", 7) for t in ("0", "7", "007")] == [0, 7, 7]
+    assert scan("9" * 18).integer("n", 10**18) == 10**18 - 1
+    for text, said in (
+        ("8", "n of at most 7, found 8"),
+        ("1" * 19, "at most 7"),
+        ("-1", "expected n"),
+        ("²", "expected n"),
+    ):
+        with pytest.raises(FormatError, match=said):
+            scan(text).integer("n", 7)
+    with pytest.raises(FormatError, match="of at most"):
+        scan("0" * 19).integer("n", 7)  # so many digits are not looked at
+    assert [scan(t).number() for t in ("0", "1e-3", "2.5", "1e308")] == [0.0, 1e-3, 2.5, 1e308]
+    for text in ("-1e-9", "inf", "1_0", "nan", "x", ""):
+        with pytest.raises(FormatError, match="expected a probability, found"):
+            scan(text).number()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "bad", "said"),
+    [
+        ("bif", BIF.replace("(yes) 0.1", "(zzz) 0.1"), r"'a' has no state 'zzz'\. states: 'yes', 'no'"),
+        ("bif", BIF.replace("| a )", "| speed )"), r"found 'speed'\. variables: 'a', 'b'"),
+        ("bif", BIF.replace("| a )", "| aa )"), r"found 'aa'; did you mean 'a'\? variables"),
+        (
+            "net",
+            NET.replace("discrete node b", "discrete knot b"),
+            "expected 'net', 'node' or 'potential', found 'knot'",
+        ),
+        ("net", NET.replace("discrete node b", "class b"), "expected discrete nodes only, found 'class'"),
+    ],
+)
+def test_what_is_near_is_told_and_what_is_not_is_listed(suffix: str, bad: str, said: str) -> None:
+    with pytest.raises(FormatError, match=said):
+        formats.parse(bad.encode(), f"x.{suffix}")
+
+
+def test_suffixes() -> None:
+    found = [formats.suffix_of(n) for n in ("a.BIF", "a.b.net.GZ", "x.uai", "x.bifxml.gz")]
+    assert found == [(".bif", False), (".net", True), (".uai", False), (".bifxml", True)]
+    with pytest.raises(FormatError, match=r"ends in ''\. formats: '.bif'"):
+        formats.suffix_of("gz")
+
+
+def test_hugin_names_are_fresh_and_come_back() -> None:
+    nodes = ("n0", "a b", "node", "n1", "é", "ok_1", "1x", "net")
+    one = Description("odd", {n: ("u",) for n in nodes}, {n: () for n in nodes}, {n: np.ones(1) for n in nodes})
+    text = formats.render(one, ".net").decode()
+    assert [line for line in text.splitlines() if line.startswith("node ")] == [
+        "node n0", "node n2", "node n3", "node n1", "node n4", "node ok_1", "node n5", "node n6",
+    ]  # fmt: skip
+    assert text.count("posteriori_name") == 5
+    again = formats.parse(text.encode(), "x.net")
+    assert (again.name, tuple(again.states)) == ("odd", nodes)
+
+
+def test_a_bound_of_bytes_is_inclusive(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    data = BIF.encode()
+    (tmp_path / "x.bif").write_bytes(data)
+    (tmp_path / "x.bif.gz").write_bytes(gzip.compress(data))
+    monkeypatch.setattr(formats, "MAX_BYTES", len(data))
+    for name in ("x.bif", "x.bif.gz"):
+        assert same(formats.read(tmp_path / name), formats.parse(data, "x.bif"))
+    monkeypatch.setattr(formats, "MAX_BYTES", len(data) - 1)
+    for name in ("x.bif", "x.bif.gz"):
+        with pytest.raises(FormatError, match=r"more than .* bytes"):
+            formats.read(tmp_path / name)
+
+
+def test_the_same_network_gives_the_same_bytes(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = formats.parse(BIF.encode(), "x.bif")
+    formats.write(one, tmp_path / "a.bif.gz")
+    monkeypatch.setattr("time.time", lambda: 1e9)
+    formats.write(one, tmp_path / "b.bif.gz")
+    assert (tmp_path / "a.bif.gz").read_bytes() == (tmp_path / "b.bif.gz").read_bytes()
+
+
+def test_bounds_that_the_page_names() -> None:
+    assert (formats_text.MAX_BYTES, formats_text.MAX_STATES, formats_text.MAX_CELLS) == (64 * 2**20, 65_536, 2**23)
