@@ -1,5 +1,7 @@
 """Which density a numeric column has depends on the rows, not on how they are written down."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,3 +83,50 @@ def test_a_row_is_taken_out_of_the_counts_of_its_own_class(prior, smoothing, uns
 def test_what_a_row_takes_from_its_class():
     found = choice._own(np.array([2, 0]), np.array([1.0, 0.25]), 3)
     assert found.tolist() == [[0.0, 0.0, 1.0], [0.25, 0.0, 0.0]]
+
+
+def test_what_is_asked_of_the_kernels(monkeypatch):
+    """x, y and weights of the sample's rows; P(y) = (N_y + 1)/(N + K) without what a row takes away; the start as odds."""
+    rng = np.random.default_rng(2)
+    n = 50
+    y = np.concatenate([[0, 1, 2], rng.integers(0, 3, n - 3)])
+    X = {"c": rng.choice(["u", "v"], n), "x": rng.normal(size=n), "w": rng.normal(size=n) + y}
+    stats = po.NaiveBayes().fit(X, y, np.where(np.arange(n) % 2, 0.5, 3.0)).statistics_
+    asked = []
+
+    def left_out(columns, x, own, out, turn, log_share, folded, worst, n_jobs):
+        asked.append((x, own, out, turn, log_share))
+        return "parts"
+
+    def search(begin, parts, own, weights, errors, first, second, start, worst, rounds):
+        assert parts == "parts"
+        asked.append((begin, own, weights, errors, first, second))
+        return np.array([4, 2])
+
+    monkeypatch.setattr(choice.kernels, "left_out", left_out)
+    monkeypatch.setattr(choice.kernels, "search_densities", search)
+    assert choice.choose(stats, [2, 1], 1.0, "smoothed", "missing", 0.01, 0) == ["none", "gaussian"]
+    (x, own, out, turn, log_share), (begin, same, weights, errors, first, second) = asked
+    assert x.shape == (2, n)
+    at = [int(np.flatnonzero(X["w"] == value)[0]) for value in x[0]]
+    assert sorted(at) == list(range(n))
+    assert x[1].tolist() == X["x"][at].tolist()
+    assert own.tolist() == same.tolist() == y[at].tolist()
+    mass = np.where(np.array(at) % 2, 0.5, 3.0)
+    assert weights == pytest.approx(mass)
+    assert out == pytest.approx(np.minimum(mass, 1.0))
+    assert ((turn >= 0) & (turn < 1)).all()
+    assert len(np.unique(turn)) == n
+    assert turn.max() > 0.8
+    assert turn.min() < 0.2
+    left = stats.rows - np.minimum(mass, 1.0)[:, None] * (y[at][:, None] == np.arange(3))
+    assert np.exp(log_share) == pytest.approx((left + 1) / (left.sum(axis=1, keepdims=True) + 3))
+    assert np.exp(begin).sum(axis=1) == pytest.approx(1.0)
+    assert errors.tolist() == [2.0, 2.0, 2.0, 2.0, 1.25]  # to leave a column out 1¼ are enough
+    assert (choice.CANDIDATES[first], choice.CANDIDATES[second]) == ("binned", "mixed")
+
+
+def test_without_a_row_to_ask_there_are_bins():
+    stats = po.NaiveBayes().fit({"x": [1.0, 2.0], "z": [3.0, 4.0], "w": [0.5, 0.25]}, [0, 1]).statistics_
+    gone = replace(stats, sample=replace(stats.sample, table=0 * stats.sample.table))
+    assert choice.choose(gone, [0, 2], 1.0, "smoothed", "missing", 0.01, 0) == ["binned", "binned"]
