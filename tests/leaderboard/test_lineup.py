@@ -144,3 +144,31 @@ def test_at_the_border_a_model_runs_and_beyond_it_is_told_why_not(name, table, s
         else {**table, "n": table["n"] - 1}
     )
     assert name not in left_out(**fewer)
+
+
+@pytest.mark.parametrize("name", list(lineup()))
+def test_it_is_told_whose_a_model_is(name):
+    model = lineup()[name].make(task())
+    while isinstance(model, OnPoints | Calibrated):
+        model = model.estimator
+    assert lineup()[name].ours == is_ours(model)
+
+
+def test_all_run_that_such_a_table_allows_in_the_order_of_the_list():
+    t = task(kinds=("text", "numeric"))
+    running, out = chosen(None, t)
+    barred = {name: why for name, entry in lineup().items() if (why := entry.barred(t))}
+    assert [e.name for e, _ in running] == [name for name in lineup() if name not in barred]
+    assert {e.name: why for e, why in out} == barred
+    assert barred
+    given = LogisticRegression()
+    ((entry, made),) = chosen(given, t)[0]
+    assert made is given
+    assert (entry.name, entry.ours, entry.barred(t)) == ("LogisticRegression", False, "")
+    three = chosen({"a": "naive", "b": po.TAN(), 3: "tan"}, t)[0]
+    assert [(e.name, e.says, e.ours) for e, _ in three] == [
+        ("a", "naive Bayes", True),
+        ("b", "TAN", True),
+        ("3", "tree-augmented naive Bayes", True),
+    ]
+    assert [e.name for e, _ in chosen(["tan", "tan", "tan"], t)[0]] == ["tan", "tan (2)", "tan (3)"]

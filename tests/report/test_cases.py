@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,9 @@ from sklearn.linear_model import LogisticRegression
 import posteriori as po
 from posteriori.report import cases as shown
 from posteriori.report.evidence import gather
+from posteriori.report.words import WORDS
+
+from .drawn import Seen
 
 
 def evidence(model=None, with_rows=False, n=60, seed=0, posterior=None):
@@ -142,3 +147,160 @@ def test_many_columns_are_summed_up():
     )
     assert shown.explained(wide, np.array([0]), 0, 1, False) is None  # too many columns to be averaged over one by one
     assert shown.cell(evidence(), 0, 1) in ("u", "v")
+
+
+def told(posterior, y, **more):
+    """Evidence as far as cases ask."""
+    posterior, y = np.array(posterior, dtype=float), np.array(y)
+    K = posterior.shape[1]
+    known = {"classes": tuple("pqrs"[:K]), "actions": list("pqrs"[:K]), "decided": posterior.argmax(axis=1)}
+    known |= {"count": np.bincount(y, minlength=K).astype(float), "with_rows": False, "place": {"a": 0, "b": 1}}
+    return SimpleNamespace(posterior=posterior, y=y, **(known | more))
+
+
+def test_rows_are_picked_in_the_order_of_their_kinds():
+    p = [[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.95, 0.05], [0.45, 0.55], [0.2, 0.8], [0.9, 0.1], [0.35, 0.65]]
+    y = [0, 1, 1, 0, 0, 0, 0, 1]
+    typical, rare, doubtful, wrong = shown._picked(told(p, y))
+    assert typical[:2] == ("typical", ("p",))
+    assert typical[2].tolist() == [3, 0, 6]  # the surest first, of two alike the first
+    assert rare[:2] == ("typical", ("q",))
+    assert rare[2].tolist() == [2, 7]
+    assert doubtful[2].tolist() == [4, 1, 7, 2, 5]
+    assert wrong[:2] == ("wrong", ("q", "p"))  # said q, was p: twice; the other way once
+    assert wrong[2].tolist() == [5, 4]
+    right = shown._picked(told([[0.9, 0.1], [0.2, 0.8]], [0, 1]))
+    assert [key for key, *_ in right] == ["typical", "typical", "doubtful"]
+    many = shown._picked(told([[0.8, 0.2]] * 7, [0] * 3 + [1] * 4))
+    assert [rows.tolist() for _, _, rows in many] == [[0, 1, 2], [], [0, 1, 2, 3, 4], [3, 4, 5, 6]]
+    three = shown._picked(told([[0.1, 0.2, 0.7]] * 2 + [[0.2, 0.7, 0.1]], [0, 0, 2]))
+    assert three[-1][1] == ("r", "p")
+
+
+def card(monkeypatch, e, key, rows, parts, prior=0.5, together=0.0, change=""):
+    asked = []
+
+    def explained(*told, **how):
+        asked.append((told[2], told[3], how["change"]))
+        return shown.Reasons(prior, parts, together, change)
+
+    monkeypatch.setattr(shown, "explained", explained)
+    monkeypatch.setattr(shown, "cell", lambda e, row, j: f"cell {row}.{j}")
+    text = shown._card(e, key, () if key == "doubtful" else ("p",) * (1 + (key == "wrong")), np.array(rows))
+    seen = Seen(re.search(r"<svg.*</svg>", text, re.DOTALL).group())
+    titles = iter(seen.all("g"))
+    names = [
+        t.said if t.style == "faint" else next(titles)[0].text for t in seen.texts() if t.style in ("faint", "value")
+    ]
+    return asked[0], list(zip(names, [t.said for t in seen.texts("tick")])), text
+
+
+def test_a_card_weighs_the_class_said_against_the_next_or_the_truth(monkeypatch):
+    e = told([[0.6, 0.1, 0.3], [0.6, 0.3, 0.1], [0.6, 0.0, 0.4]], [1, 1, 2])
+    parts = {"a": -1.0, "b": 2.0, shown.OTHER_WORDS: 9.0}
+    asked, rows, text = card(monkeypatch, e, "doubtful", [0, 1, 2], parts, together=-0.25)
+    assert asked == (0, 2, False)
+    others = WORDS["other_words"][0]
+    assert rows == [
+        (WORDS["prior"][0], "+0.50"),
+        ("b", "+2.00"),
+        ("a", "−1.00"),
+        (others, "+9.00"),  # what words say together stands last, however much it is
+        (WORDS["together"][0], "−0.25"),
+    ]
+    assert 'data-w="case_mean" data-a="[&quot;3&quot;]"' in text
+    assert 'data-w="for_against" data-a="[&quot;p&quot;, &quot;r&quot;]"' in text
+    assert card(monkeypatch, e, "wrong", [0, 1, 2], parts)[0] == (0, 1, False)  # the truth, twice of thrice
+    assert card(monkeypatch, e, "typical", [0, 1, 2], parts)[0] == (0, 2, False)
+    own = told([[0.6, 0.1, 0.3]], [0])
+    assert card(monkeypatch, own, "wrong", [0], parts)[0] == (0, 2, False)
+    monkeypatch.setattr(shown, "explained", lambda *a, **k: None)
+    assert shown._card(e, "doubtful", (), np.array([0])) == ""
+
+
+@pytest.mark.parametrize("n", [shown.MOST_BARS, shown.MOST_BARS + 3])
+def test_what_has_no_bar_is_summed_up(monkeypatch, n):
+    e = told([[0.6, 0.4]] * 2, [0, 1])
+    parts = {f"c{j}": float(n - j) for j in range(n)}
+    _, rows, _ = card(monkeypatch, e, "doubtful", [0, 1], parts)
+    assert rows[1:9] == [(f"c{j}", f"+{n - j:.2f}") for j in range(8)]
+    assert rows[9:] == ([] if n == 8 else [("(+3)", "+6.00")])
+
+
+def test_a_row_of_its_own_has_its_cells_its_answer_and_what_would_turn_it(monkeypatch):
+    e = told([[0.6, 0.4], [0.2, 0.8], [0.7, 0.3]], [1, 1, 1], with_rows=True)
+    asked, rows, text = card(monkeypatch, e, "wrong", [2], {"a": 1.0, "z": 0.5}, change="a: 1 → 2 gives q")
+    assert asked == (0, 1, True)
+    assert [name for name, _ in rows[1:]] == ["a = cell 2.0", "z"]
+    assert 'data-w="case_row" data-a="[&quot;3&quot;]"' in text
+    assert 'data-w="case_told" data-a="[&quot;q&quot;, &quot;p&quot;, &quot;70.0%&quot;]"' in text
+    assert text.count('data-w="case_change"') == 1
+    _, _, none = card(monkeypatch, e, "wrong", [2], {"a": 1.0})
+    assert "case_change" not in none
+    hidden = told([[0.6, 0.4]], [1])
+    asked, rows, _ = card(monkeypatch, hidden, "wrong", [0], {"a": 1.0})
+    assert asked == (0, 1, False)
+    assert [name for name, _ in rows[1:]] == ["a"]  # no cell is shown
+
+
+def test_of_texts_the_strongest_words_are_told_and_the_rest_together():
+    words = {f"w{i}": (-1.0) ** i * (9 - i) for i in range(9)}  # 9, −8, 7, …
+    said = {"a": 0.5, "t": 7.0}
+    found = shown._by_words(said, {"t": words})
+    seven = {f"“w{i}”": words[f"w{i}"] for i in range(7)}
+    assert found == {"a": 0.5, **seven, shown.OTHER_WORDS: 1.0}
+    weak = shown._by_words({"t": 0.012}, {"t": {"x": 0.005, "y": 0.0049}})
+    assert weak == {"“x”": 0.005, shown.OTHER_WORDS: pytest.approx(0.007)}
+    assert shown._by_words({"t": 1.0049}, {"t": {"x": 1.0}}) == {"“x”": 1.0}
+    two = shown._by_words({"t": 1.0, "u": 2.0}, {"t": {"x": 0.5}, "u": {"x": 1.25}})
+    assert two == {"t “x”": 0.5, "u “x”": 1.25, shown.OTHER_WORDS: 0.5 + 0.75}
+    assert shown._by_words({"t": 99.0}, {"t": {"x": np.inf}})["“x”"] == 50.0
+
+
+def test_days_are_dates_and_weekdays_are_named():
+    X = pd.DataFrame(
+        {"d": pd.to_datetime(["2020-01-06", "2020-02-04"] * 4), "d.weekday": [0, 1] * 4, "n": [1.5, 2.5] * 4}
+    )
+    y = ["p", "q"] * 4
+    model = po.NaiveBayes(kinds={"d.weekday": "categorical"}).fit(X, y)
+    e = gather(model, X, y, model.predict_proba(X), None, None, True, 3, 0)
+    assert [str(shown.cell(e, 1, j)) for j in range(3)] == ["2020-02-04", "Tue", "2.5"]
+    assert shown._called("n", {"n": 2.5}) == "n = 2.5"
+    assert shown._called("n", {}) == "n"
+
+
+def test_a_model_that_is_too_wide_is_explained_only_as_a_sum():
+    class Sum:
+        def _log_parts(self, X):
+            warnings.warn("not to be seen", UserWarning, stacklevel=1)
+            parts = np.zeros((len(X), 61, 2))
+            parts[:, 0, 1], parts[0, 1, 1] = 2.0, np.inf
+            return np.log([0.25, 0.75]), parts
+
+    e = SimpleNamespace(
+        frame=SimpleNamespace(d=61), X=np.zeros((4, 61)), names=[f"x{j}" for j in range(61)], inner=Sum()
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = shown.explained(e, np.array([1, 3]), 1, 0, change=True)
+    assert found.prior == pytest.approx(np.log(3))
+    assert found.parts["x0"] == 2.0
+    assert found.parts["x1"] == 25.0  # of two rows one counts 50 nats
+    assert (found.together, found.change) == (0.0, "")
+
+
+def test_a_change_is_told_of_one_row_if_it_is_asked_for():
+    e = evidence(with_rows=True)
+    rows = np.array([0, 1, 2])
+    assert shown._each(e, rows[:1], 2, 0, True).change
+    assert shown._each(e, rows[:1], 2, 0, False).change == ""
+    mean = shown._each(e, rows, 2, 0, False)
+    one = [shown._each(e, rows[[i]], 2, 0, False) for i in range(3)]
+    for name, value in mean.parts.items():
+        assert value == pytest.approx(np.mean([r.parts[name] for r in one]))
+    averaged = evidence(po.AODE())
+    mean = shown._each(averaged, rows, 2, 0, False)
+    assert mean.together == pytest.approx(
+        np.mean([shown._each(averaged, rows[[i]], 2, 0, False).together for i in range(3)])
+    )
+    assert mean.together != 0
