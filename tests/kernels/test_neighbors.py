@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -136,3 +138,90 @@ def test_cells_that_are_not_fine_differ_by_what_has_a_square(a, steps, dtype):
             b = np.nextafter(b, dtype(np.inf if steps > 0 else -np.inf))
         if not native.fine(np.array([[a, b]], dtype=dtype)):
             assert (a == b) == ((a - b) * (a - b) == 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 3])
+def test_scaled_points_have_squares(dtype, d):
+    """Of any extent, and however far from zero: a power of two, 1 for numbers of an ordinary size."""
+    info = np.finfo(dtype)
+    for size in (0.0, 1e-3, 1.0, 1e3, info.smallest_subnormal, info.tiny, info.max / 2, info.max, 1e-20, 1e20, 1e30):
+        for low in (0.0, -size):
+            lo, hi = np.full(d, low, dtype), np.full(d, size, dtype)
+            scale = native.scale_for(lo, hi)
+            assert math.frexp(scale)[0] == 0.5
+            assert np.isfinite(dtype(scale))
+            assert dtype(scale) > 0
+            if 1e-3 <= size <= 1e3 or size == 0:
+                assert scale == 1.0
+            extent = float(hi[0]) / 2 - float(lo[0]) / 2
+            wide = d * (dtype(extent) * dtype(scale)) ** 2
+            assert np.isfinite(wide * 4)
+            assert wide > 0 or extent == 0 or size == info.smallest_subnormal
+    far = dtype(2.0 ** (401 if dtype is np.float64 else 49))  # all in one place, so far out that its square is lost
+    assert native.scale_for(np.full(d, far), np.full(d, far)) < 1.0
+    assert native.scale_for(np.full(d, -far), np.full(d, -far)) < 1.0
+    assert native.scale_for(np.zeros(0, dtype), np.zeros(0, dtype)) == 1.0
+
+
+@pytest.mark.parametrize(("dtype", "power"), [(np.float64, 480), (np.float32, 55)])
+def test_queries_too_far_for_a_square(dtype, power):
+    limit = dtype(2.0**power)
+    near = np.array([[0.0, limit], [-limit, 1.0]], dtype)
+    assert native.too_far(near, 1.0) is None
+    assert native.too_far(near[:0], 1.0) is None
+    beyond = near.copy()
+    beyond[1, 0] = np.nextafter(-limit, dtype(-np.inf))
+    assert native.too_far(beyond, 1.0).tolist() == [False, True]
+    assert native.too_far(near, 2.0).tolist() == [True, True]
+    assert native.too_far(beyond, 0.5) is None
+    least = 2.0**-900 if dtype is np.float64 else 2.0**-120
+    assert native.too_far(np.array([[np.finfo(dtype).max]]), least) is None  # no number is beyond
+
+
+@pytest.mark.parametrize(("dtype", "power"), [(np.float64, -420), (np.float32, -25)])
+def test_cells_are_fine_below_a_limit_and_zero_is_not(dtype, power):
+    limit = dtype(2.0**power)
+    for sign in (1, -1):
+        assert not native.fine(np.array([[0.0, sign * limit]], dtype))
+        assert native.fine(np.array([[1.0, sign * np.nextafter(limit, dtype(0))]], dtype))
+    long = np.ones((9000, 1), dtype)
+    assert not native.fine(long)
+    for place in (0, 4095, 4096, 8999):
+        some = long.copy()
+        some[place] = limit / 2
+        assert native.fine(some)
+
+
+@pytest.mark.parametrize(("metric", "p"), METRICS)
+@pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
+def test_differences_are_distances_at_any_size(metric, p, size):
+    X, q = points("grid", 9, 3, np.float64, 0) * size, points("grid", 1, 3, np.float64, 1)[0] * size
+    wanted = reference.distances(X / size, q[None] / size, metric, p)[0] * size
+    np.testing.assert_allclose(native.differences(X, q, metric, p), wanted, rtol=1e-12)
+    with np.errstate(over="ignore"):
+        apart = native.differences(np.array([[1.7e308] * 3]), np.full(3, -1.7e308), metric, p)
+    assert apart.tolist() == [np.inf]
+    assert native.differences(q[None], q, metric, p).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("skip", [False, True])
+def test_far_queries_are_answered_by_differences(dtype, skip):
+    """Beyond all squares, beside ordinary ones; a row that is skipped comes after all others."""
+    X = points("normal", 12, 2, dtype, 0)
+    far = dtype(1e300 if dtype is np.float64 else 1e30)
+    Q = np.array([[far, 0.0], [0.5, 0.5], [0.0, -far]], dtype)
+    out = np.array([3, 4, 5])
+
+    def search(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = reference.nearest(X.astype(float), rows.astype(float), 4, skip=out if skip else None)
+        return found[0].astype(dtype), found[1]
+
+    scaled = native.Scaled(1.0, "euclidean", 2.0, search, X.__getitem__, lambda: X, lambda: native.fine(X))
+    distance, index = scaled.nearest(Q, 4, out if skip else None)
+    wanted, rows = reference.nearest(X.astype(float), Q.astype(float), 4, skip=out if skip else None)
+    np.testing.assert_allclose(distance, wanted, rtol=1e-6)
+    assert index[1].tolist() == rows[1].tolist()
+    if skip:
+        assert not (index == out[:, None]).any()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter
-from posteriori.structure.climb import MOST_STEPS, by_order, check_steps, climb
+from posteriori.structure.climb import EQUAL, MOST_STEPS, by_order, check_steps, climb
 from posteriori.structure.rules import Rules
 from posteriori.structure.scores import Scored
 from posteriori.structure.watching import Watch
@@ -145,3 +145,39 @@ def test_more_of_it_is_never_worse():
     X = dict(zip("abcdef", np.random.default_rng(3).integers(0, 3, (6, 60))))
     plain = po.learn_structure(X).score
     assert po.learn_structure(X, tabu=5, restarts=3, random_state=0).score >= plain - 1e-9
+
+
+@pytest.mark.parametrize(("m", "least"), [(50.0, 50 * EQUAL), (0.5, EQUAL)])
+def test_of_gains_that_are_equal_the_first_is_taken_and_none_that_is_nothing(m, least):
+    """Gains that differ by less than 1e-10 a row are equal, also to nothing."""
+
+    class Told:
+        d = 4
+
+        def __init__(self, gains):
+            self.m, self.gains = m, gains
+
+        def whole(self, parents):
+            return 7.0
+
+        def toggles(self, v, parents, free):
+            return np.array([0.0, *(self.gains.get(u, 0.0) if v == 3 and not parents else 0.0 for u in free)])
+
+    def found(gains):
+        return by_order(Told(gains), rules(), [0, 1, 2, 3], Watch(None, None))
+
+    assert found({1: 0.9 * least}) == ([], [])
+    arrows, (step,) = found({1: 1.1 * least})
+    assert (arrows, step.score) == ([(1, 3)], 7.0 + 1.1 * least)
+    assert found({0: 1.0, 1: 2.0, 2: 2.0 + 0.9 * least})[0] == [(1, 3)]
+    assert found({0: 1.0, 1: 2.0, 2: 2.0 + 1.1 * least})[0] == [(2, 3)]
+
+
+def test_arrows_stand_by_their_child_then_by_their_parent():
+    """c = a + b; the columns are searched by what they tell alone, b before a."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.random(500) < 0.5).astype(np.uint8), (rng.random(500) < 0.2).astype(np.uint8)
+    scored = Scored(np.stack([a, b, a + b]), (2, 2, 3), "bic")
+    assert scored.family(1, ()) > scored.family(0, ())
+    barred = [(2, 0), (2, 1), (0, 1), (1, 0)]
+    assert climb(scored, rules(3, forbidden=barred), [], Watch(None, None))[0] == [(0, 2), (1, 2)]

@@ -250,6 +250,8 @@ def test_a_required_pair_is_never_parted_and_each_size_is_told():
     assert asked == [(0, (), (2,))]  # a and b are required, b and c barred
     assert said == ["0 nodes given: 1 pairs joined"]
     assert oriented(found, rules).arrows() == [(0, 1)]
+    skeleton(judge, Rules.of("ab", forbidden=[("a", "b"), ("b", "a")]), Watch(said.append, None))
+    assert len(said) == 1  # nothing was joined, nothing is told
     late = Watch(None, 0.0)
     whole = skeleton(judge, Rules.of("abc"), late)
     assert whole.by == {}
