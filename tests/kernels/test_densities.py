@@ -254,3 +254,28 @@ def test_rows_left_out_in_blocks(rows, shape, monkeypatch):
     monkeypatch.setattr(native, "native", lambda: importlib.import_module("posteriori.kernels._base"))
     columns = packed(stats, [0, 1, 2, 3], 1.0, 0.01, 0)
     np.testing.assert_allclose(left_out(slice(None)), every, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("limit", [2, 9, 1000])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_shares_are_added_to_the_cells_of_all_rows(limit, seed):
+    X, y, rng = table(seed, int(seed % 40), int(seed % 3) + 1)
+    X[rng.random(X.shape) < 0.05] = np.inf
+    shares = rng.dirichlet(np.ones(3), len(y)) * (rng.random(len(y)) < 0.8)[:, None]
+    whole = reference.histograms(X, np.zeros_like(y), 1, limit, shares.sum(axis=1))
+    found = native.histograms(X, y, 3, limit, shares)
+    for x, (keys, sums, level, met), (cells, mass, wanted, seen) in zip(X.T, found, whole, strict=True):
+        assert keys.tolist() == cells.tolist()
+        assert (level, met) == (wanted, seen)
+        np.testing.assert_allclose(sums.sum(axis=1, keepdims=True), mass, rtol=1e-12)
+        some = np.isfinite(x) & shares.any(axis=1)
+        bits = (x[some] + 0.0).view(np.uint64)
+        own = np.where(x[some] < 0, ~bits, bits | np.uint64(1 << 63)) >> np.uint64(level) << np.uint64(level)
+        for key, got in zip(keys, sums):
+            np.testing.assert_allclose(got, shares[some][own == key].sum(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int64, bool])
+def test_classes_may_be_numbered_in_any_type(dtype):
+    X, y = np.array([[1.0], [2.0], [1.0]]), np.array([0, 1, 1]).astype(dtype)
+    assert native.histograms(X, y, 2, 9)[0][1].tolist() == [[1.0, 1.0], [0.0, 1.0]]

@@ -691,3 +691,42 @@ def test_column_sums(seed: int, n: int, k: int) -> None:
         assert_array_equal(naive.column_sums(table, threads), (high, low))
     for sums in (naive.column_sums, reference.column_sums):
         assert [v.tolist() for v in sums(np.array([[1.0], [-np.inf]]))] == [[-np.inf], [0.0]]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.float32, np.float64])
+def test_counts_of_any_type_are_read(dtype: Any) -> None:
+    counts = np.array([[1, 2], [3, 0], [5, 6]], order="F").astype(dtype)
+    got, finite = naive.log_counts(counts, np.array([0, 1, 3]), np.ones(1), np.zeros((2, 2)))
+    assert finite
+    assert_allclose(got, np.log(counts.astype(float) + 1), rtol=1e-15)
+    assert naive.log_counts(counts, np.array([0, 1, 3]), np.zeros(1), np.zeros((2, 2)))[1] is False
+
+
+@pytest.mark.parametrize("rows", [np.int32, np.int64, np.uint32, np.int16])
+@pytest.mark.parametrize("columns", [np.int32, np.int64, np.uint32, np.int16])
+def test_places_of_stored_cells_may_be_of_any_type(rows: Any, columns: Any) -> None:
+    indptr, indices = np.array([0, 2, 3], rows), np.array([1, 0, 1], columns)
+    for data in (None, np.array([2, 3, 4], np.int16), np.array([2, 3, 4], np.float32), np.array([2, 3, 4], object)):
+        found, seen = naive.count_sparse(indptr, indices, data, 2, np.array([0, 1], np.uint8), 2)
+        assert found.tolist() == ([[1, 0], [1, 1]] if data is None else [[3, 0], [2, 4]])
+        assert seen == 0
+        scores, _ = naive.log_joint_sparse(indptr, indices, data, np.array([[1.0], [10.0]]), np.zeros(1))
+        assert scores.tolist() == ([[11], [10]] if data is None else [[23], [40]])
+
+
+def test_shares_of_stored_cells_are_counted_in_every_class() -> None:
+    indptr, indices, data = np.array([0, 2, 3]), np.array([1, 0, 1]), np.array([2.0, -3.0, np.inf])
+    shares = np.array([[0.25, 0.5, 0.25], [1.0, 0.0, 0.0]])
+    y = np.zeros(2, np.uint8)
+    found, seen = naive.count_sparse(indptr, indices, None, 3, y, 3, shares)
+    assert (found.tolist(), seen) == ([[0.25, 0.5, 0.25], [1.25, 0.5, 0.25], [0.0, 0.0, 0.0]], 0)
+    found, seen = naive.count_sparse(indptr, indices, data, 3, y, 3, shares, above=0.0)
+    assert (found.tolist(), seen) == ([[0.0, 0.0, 0.0], [1.25, 0.5, 0.25], [0.0, 0.0, 0.0]], 3)
+
+
+@pytest.mark.parametrize("n", [(1 << 14) - 1, 1 << 14, (1 << 14) + 1])
+def test_rows_of_many_classes_are_counted_either_way(n: int) -> None:
+    y = (np.arange(n) % 7).astype(np.uint16)
+    found = naive.class_rows(y, 9)
+    assert found.tolist() == np.bincount(y, minlength=9).tolist()
+    assert found.dtype == np.int64

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from posteriori.budget import human
 from posteriori.errors import BadValue, CountOverflow, MemoryBudgetError
 from posteriori.statistics.collect import (
     EXACT,
+    _refuse_wide,
     collect,
     collect_coded,
     collect_codes,
@@ -22,7 +24,7 @@ from posteriori.statistics.collect import (
     with_values_of_codes,
 )
 from posteriori.statistics.cuts import local_codes, with_bins
-from posteriori.table.encode import Seen
+from posteriori.table.encode import Coded, Seen
 from posteriori.table.frame import open_frame
 from posteriori.table.schema import Column, Schema
 
@@ -299,3 +301,37 @@ def test_only_cells_that_are_missing_are_told(role):
     cuts = (np.array([1.5]),)
     assert local_codes(open_frame(np.array([[1.0], [2.0]])), cuts, 1).n_missing == 0
     assert local_codes(open_frame(np.array([[1.0], [np.nan]])), cuts, 1).n_missing == 1
+
+
+def test_values_beyond_all_memory_are_refused_with_the_widest_column():
+    frame = open_frame({"few": ["a"], "many": ["b"], "more": ["c"]})
+    coded = Coded((["a"], range(10**12), range(10**3)), [np.zeros(1, np.uint8)] * 3, 0)
+    cells = 2 + (10**12 + 1) + (10**3 + 1)  # one more of each for a missing cell
+    with pytest.raises(MemoryBudgetError) as error:
+        _refuse_wide(frame, coded, [0, 1, 2], 600)
+    assert f"counting {cells} values for 600 classes would take {human(2 * cells * 600 * 8)}" in str(error.value)
+    assert "column 'many' alone has 1000000000000 values: leave it out" in str(error.value)
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_events_are_summed_by_class_and_missing_ones_are_none(shares):
+    X, y = np.array([[1.0, 2.0], [np.nan, 4.0], [3.0, 0.0], [5.0, 1.0]]), np.array([0, 1, 1, 2], np.uint8)
+    w = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.25, 0.25, 0.5], [0.0, 0.0, 1.0]]) if shares else np.eye(3)[y]
+    seen = Seen()
+    found = collect(
+        open_frame(X), schema({"x0": "count", "x1": "count"}), ("events",) * 2, y, w if shares else None, seen=seen
+    )
+    assert found.words.table.tolist() == (np.nan_to_num(X).T @ w).tolist()
+    assert found.words.table.dtype.kind == "f"  # NaN is no whole number
+    assert seen.missing == 1
+
+
+def test_bits_that_all_rows_of_a_class_have_leave_no_zeros():
+    table = sparse.csr_array(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]))
+    y = np.array([0, 0, 1], np.uint8)
+    for w in (None, np.array([0.1, 0.2, 0.7])):
+        found = collect(open_frame(table), schema({"b0": "binary", "b1": "binary"}, (0, 1)), ("cells",) * 2, y, w)
+        mass = np.ones(3) if w is None else w
+        wanted = [[0, mass[2]], [mass[0] + mass[1], 0], [mass[0], 0], [mass[1], mass[2]]]
+        assert found.cells.table.tolist() == pytest.approx(np.array(wanted))
+        assert (found.cells.table >= 0).all()

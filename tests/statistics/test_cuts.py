@@ -15,11 +15,13 @@ from posteriori.statistics.cuts import (
     CodedTable,
     bin_codes,
     check_same_cuts,
+    code_known,
     column_numbers,
     cut_greedily,
     find_cuts,
     from_bins,
     greedy_cuts,
+    learn_cuts,
     local_codes,
     mdl_cuts,
     quantile_cuts,
@@ -380,3 +382,44 @@ def test_a_value_that_weighs_next_to_nothing_has_no_bin_beyond_the_last():
 
 def test_where_nothing_weighs_every_value_stands_alone():
     assert greedy_cuts(np.arange(10.0), np.zeros(10), 5).tolist() == [k + 0.5 for k in range(9)]
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 7), st.booleans())
+def test_quantiles_and_widths_by_their_definitions(x, bins, weighted):
+    x = np.array(x) / 4.0
+    w = np.random.default_rng(len(x)).integers(1, 5, len(x)) * 0.5 if weighted else np.ones(len(x))
+    h = Histogram.of(x, np.zeros(len(x), np.uint8), 1, w if weighted else None)
+    values = sorted(set(x.tolist()))
+    ends = set()
+    for k in range(1, bins):  # the value with which so large a share is first reached
+        last = next(i for i, v in enumerate(values) if w[x <= v].sum() * bins >= k * w.sum() * (1 - 1e-9))
+        if last + 1 < len(values):
+            ends.add((values[last] + values[last + 1]) / 2)
+    assert quantile_cuts(h, bins).tolist() == sorted(ends)
+    even = [values[0] + (values[-1] - values[0]) * k / bins for k in range(1, bins)]
+    assert width_cuts(h, bins).tolist() == pytest.approx(even if len(values) > 1 else [])
+
+
+@pytest.mark.parametrize("method", ["mdl", "quantile", "width"])
+def test_each_measured_column_is_cut_by_its_own_cells(method):
+    rng = np.random.default_rng(0)
+    y = (np.arange(60) % 3).astype(np.uint8)
+    X = {"a": rng.normal(size=60) + y, "b": rng.choice(list("uv"), 60), "c": rng.poisson(2, 60) * y}
+    schema = Schema(tuple(Column(n, k) for n, k in zip(X, ("numeric", "categorical", "count"))), (0, 1, 2))
+    for w in (None, rng.random(60)):
+        found = learn_cuts(open_frame(X), schema, y, w, method, 4)
+        assert found[1] is None
+        for j, name in ((0, "a"), (2, "c")):
+            wanted = find_cuts(Histogram.of(X[name], y, 3, w), method, 4)
+            assert found[j].tolist() == wanted.tolist()
+            assert len(wanted)
+    table = code_known(open_frame(X), with_bins(schema, found), found, 1)
+    assert table.column(2).tolist() == bin_codes(X["c"].astype(float), found[2]).tolist()
+    assert (table.sizes[1], table.n_unseen) == (0, 60)  # no value is known
+
+
+def test_coarse_cells_are_cut_between_their_edges():
+    fine = Histogram.of(np.arange(1.0, 9.0), np.zeros(8, np.uint8), 1)
+    coarse = fine.coarser(4)
+    assert value_cuts(coarse).tolist() == coarse.values[1:].tolist()
+    assert value_cuts(fine).tolist() == [k + 0.5 for k in range(1, 8)]

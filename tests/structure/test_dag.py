@@ -208,6 +208,8 @@ def test_is_a_value() -> None:
 def test_to_networkx() -> None:
     nx = pytest.importorskip("networkx")
     assert nx.is_directed_acyclic_graph(ASIA.to_networkx())
+    alone = Dag("abc", [("b", "a")]).to_networkx()
+    assert (list(alone.nodes), list(alone.edges)) == (["a", "b", "c"], [("b", "a")])
     assert ASIA.moral_graph().to_networkx().has_edge("tub", "lung")
 
 
