@@ -177,6 +177,7 @@ def plan_of(*columns, names=(), mark=",", quote='"', skip=1, target="y", classes
         (b'a\n"b\nc', b'"', 2),  # the second line goes on
         (b'a\n"b\nc"\nd', b'"', 8),
         (b'"b\nc', b'"', 0),
+        (b'a\n\n"b\n', b'"', 3),
         (b'\n"b\nc\nd\n', b'"', 1),
         (b'a\n"b\nc', b"", 5),  # where nothing is quoted every line ends
     ],

@@ -391,6 +391,7 @@ def test_batches_of_every_kind_of_file_are_the_same_rows(tmp_path, name):
     for sql in (None, query) if not name.endswith("arff") else (None,):
         with batches(str(path), schema, "y", sql=sql) as rows:
             (batch,) = rows
+        assert batch.raw.schema.names == ["x", "c", "y"]
         np.testing.assert_array_equal(batch.columns["x"], [1.5, 2.5, 4.0])
         assert list(map(str, batch.columns["c"])) == ["u", "v", "u"]
         assert (batch.labels.tolist(), batch.rows.tolist()) == (["a", "b", "a"], [1, 2, 3])

@@ -94,8 +94,8 @@ def test_a_quote_that_never_ends_is_named_by_its_line(tmp_path, line, open_cell)
     ("name", "form"),
     [
         ("t.csv", "csv"), ("t.TSV", "csv"), ("t.txt", "csv"), ("t.data", "csv"), ("t.csv.gz", "csv"),
-        ("t.v2.json.zst", "json"), ("t.ndjson", "json"), ("t.parquet", "parquet"), ("t.arff.GZ", "arff"), ("t.sqlite", "sqlite"),
-        ("t.duckdb", "duckdb"), ("t", None), ("t.gz", None), ("t.csv.bak", None),
+        ("t.v2.json.zst", "json"), ("t.ndjson", "json"), ("t.parquet", "parquet"), ("t.arff.GZ", "arff"),
+        ("t.sqlite", "sqlite"), ("t.duckdb", "duckdb"), ("t", None), ("t.gz", None), ("t.csv.bak", None),
     ],
 )  # fmt: skip
 def test_the_ending_tells_the_format(name, form):
