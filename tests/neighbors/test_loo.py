@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadValue
-from posteriori.neighbors.loo import in_v, squared_curve, totals
+from posteriori.neighbors import loo
+from posteriori.neighbors.loo import error_curve, first_over, in_v, largest_k, squared_curve, totals
 from posteriori.neighbors.weights import KERNELS, NAMES, repeated_weights, vote_weights
 
 
@@ -106,3 +107,46 @@ def test_a_function_that_silences_a_row_is_refused(sample_weight):
     for model in (po.KNeighborsClassifier, po.KNeighborsRegressor):
         with pytest.raises(BadValue, match="nobody votes"):
             model("auto", weights=lambda d: (d < 5).astype(float)).fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("n", "k"), [(1, 1), (2, 1), (5, 4), (14, 13), (18, 17), (19, 18), (20, 18), (100, 30), (10_000, 210)]
+)
+def test_as_many_neighbours_as_twice_the_root_and_ten_more(n, k):
+    assert largest_k(n) == k == max(1, min(n - 1, int(2 * n**0.5) + 10))
+
+
+def test_neighbours_that_k_holds_whole():
+    rng = np.random.default_rng(0)
+    held = np.cumsum(rng.integers(0, 5, (4, 7)) / 2, axis=1)
+    for M in (1, 3, 9):
+        assert first_over(held, M).tolist() == [[int((row <= k).sum()) for k in range(1, M + 1)] for row in held]
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    n, N, K = 11, 5, 3
+    D, I = np.sort(rng.random((n, N)), axis=1), np.array([rng.permutation(n)[:N] for _ in range(n)])
+    y, w = rng.integers(0, K, n), rng.random(n) + 0.5
+    whole = (
+        error_curve(D, I, y, K, "distance", w, N),
+        squared_curve(D, I, rng.normal(size=(n, 2)) * 0 + y[:, None], "distance", w, N),
+    )
+    monkeypatch.setattr(loo, "CELLS", 1)
+    again = (
+        error_curve(D, I, y, K, "distance", w, N),
+        squared_curve(D, I, np.tile(y[:, None], (1, 2)) * 1.0, "distance", w, N),
+    )
+    for a, b in zip(whole, again):
+        np.testing.assert_allclose(a, b)
+    by_hand = np.zeros(N)
+    for k in range(1, N + 1):
+        for i in range(n):
+            votes = np.zeros(K)
+            left = float(k)
+            for d, j in zip(D[i], I[i]):
+                part = min(left, w[j])
+                votes[y[j]] += part / d
+                left -= part
+            by_hand[k - 1] += w[i] * (votes.argmax() != y[i])
+    np.testing.assert_allclose(whole[0], by_hand / w.sum())

@@ -16,7 +16,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import pairwise_distances
 
 import posteriori as po
-from posteriori.errors import BadParameter, BadValue, ModelError
+from posteriori.errors import BadParameter, BadValue, ModelError, SingularCovariance
 from posteriori.neighbors import metrics
 from posteriori.neighbors.metrics import BOOLEAN
 
@@ -179,3 +179,168 @@ def test_a_mahalanobis_distance_that_sees_nothing_is_one():
     assert (blind.fit(X, [0, 1, 2]).kneighbors(X)[0] == 0).all()
     with pytest.raises(ModelError, match="negative eigenvalue"):
         blind.set_params(metric_params={"VI": np.diag([1.0, -1e-9])}).fit(X, [0, 1, 2])
+
+
+# the functions themselves
+
+
+@pytest.mark.parametrize(
+    ("metric", "p", "found"),
+    [
+        ("minkowski", 1, ("manhattan", 1.0)), ("minkowski", 2, ("euclidean", 2.0)), ("minkowski", np.inf, ("chebyshev", np.inf)),
+        ("minkowski", 3, ("minkowski", 3.0)), ("l1", 2, ("manhattan", 2.0)), ("cityblock", 2, ("manhattan", 2.0)),
+        ("l2", 1, ("euclidean", 1.0)), ("infinity", 2, ("chebyshev", 2.0)),
+    ],
+)  # fmt: skip
+def test_metrics_by_the_names_of_the_kernels(metric, p, found):
+    assert metrics.metric_named(metric, p) == found
+
+
+def distance(space, x, z):
+    """L_p of two rows in a space's coordinates."""
+    a, b = space(np.array([x, z]))
+    gap = np.abs(a - b)
+    p = {"manhattan": 1.0, "euclidean": 2.0, "chebyshev": np.inf}.get(space.metric, space.p)
+    return gap.max() if p == np.inf else (gap**p).sum() ** (1 / p)
+
+
+@pytest.mark.parametrize(
+    ("metric", "p", "formula"),
+    [
+        ("manhattan", 2, lambda g, w: (w * g).sum()),
+        ("euclidean", 2, lambda g, w: np.sqrt((w * g**2).sum())),
+        ("chebyshev", 2, lambda g, w: (w * g).max()),
+        ("minkowski", 3, lambda g, w: (w * g**3).sum() ** (1 / 3)),
+        ("minkowski", 1, lambda g, w: (w * g).sum()),
+    ],
+)
+def test_weights_of_columns_are_a_change_of_coordinates(metric, p, formula):
+    x, z, w = np.array([1.0, -2.0, 5.0]), np.array([2.5, 1.0, 4.0]), np.array([0.5, 2.0, 3.0])
+    for told in (w, np.ones(3)):
+        found = metrics.space(metric, p, {"w": told}, np.zeros((2, 3)))
+        assert distance(found, x, z) == pytest.approx(formula(np.abs(x - z), told))
+    assert metrics.space(metric, p, None, np.zeros((2, 3))).map is None
+    assert found(np.asfortranarray(np.ones((2, 3)))).flags.c_contiguous
+
+
+def test_standardised_and_whitened_distances():
+    A = np.array([[1.0, 2.0, 7.0], [3.0, 1.0, 7.0], [2.0, 5.0, 7.0], [4.0, 4.0, 7.0]])
+    x, z = A[0], A[2]
+    told = metrics.space("seuclidean", 2, {"V": [4.0, 0.25, 0.0]}, A)
+    assert distance(told, x, z) == pytest.approx(np.sqrt(1 / 4 + 9 / 0.25))  # a constant column is as it is
+    own = metrics.space("seuclidean", 2, None, A)
+    assert distance(own, x, z) == pytest.approx(np.sqrt(1 / A[:, 0].var(ddof=1) + 9 / A[:, 1].var(ddof=1)))
+    assert metrics.space("seuclidean", 2, None, A[:1]).map.tolist() == [1, 1, 1]
+    B = A[:, :2]
+    V = np.cov(B, rowvar=False)
+    gap = B[0] - B[2]
+    for params, VI in [(None, np.linalg.inv(V)), ({"V": [[2.0, 0.5], [0.5, 1.0]]}, np.linalg.inv([[2.0, 0.5], [0.5, 1.0]])),
+                       ({"VI": [[2.0, 0.5], [0.5, 1.0]]}, np.array([[2.0, 0.5], [0.5, 1.0]]))]:  # fmt: skip
+        found = metrics.space("mahalanobis", 2, params, B)
+        assert distance(found, B[0], B[2]) == pytest.approx(np.sqrt(gap @ VI @ gap))
+    one = metrics.space("mahalanobis", 2, None, B[:, :1])
+    assert distance(one, B[0, :1], B[2, :1]) == pytest.approx(abs(gap[0]) / B[:, 0].std(ddof=1))
+    assert metrics.space("canberra", 2, None, A) is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "params", "error", "said"),
+    [
+        ("minkowski", {"w": [1, 2]}, ModelError, r"for each of the 3 columns, got shape \(2,\)"),
+        ("minkowski", {"w": [1, 2, -1]}, ModelError, "w must be a weight of at least 0"),
+        ("minkowski", {"w": ["a"]}, BadParameter, r"'w' must hold numbers. Got \['a'\] instead"),
+        ("minkowski", {"w": [1, 2, np.inf]}, BadParameter, "'w' holds NaN or infinite"),
+        ("minkowski", {"ww": 1}, BadParameter, r"minkowski takes no 'ww'.*\(it knows 'p', 'w'\)"),
+        ("euclidean", {"V": 1}, BadParameter, r"euclidean takes no 'V'.*\(it knows 'w'\)"),
+        ("seuclidean", {"V": [1, 1]}, ModelError, "a variance of at least 0 for each of the 3 columns"),
+        ("seuclidean", {"V": [1, 1, -1]}, ModelError, "a variance of at least 0"),
+        ("seuclidean", {"W": 1}, BadParameter, r"\(it knows 'V'\)"),
+        ("mahalanobis", {"V": np.eye(2)}, ModelError, r"over 3 columns needs a 3 × 3 matrix, got shape \(2, 2\)"),
+        ("mahalanobis", {"V": np.diag([1.0, 1.0, -1.0])}, ModelError, "negative eigenvalue"),
+        ("mahalanobis", {"V": np.diag([1.0, 1.0, 0.0])}, SingularCovariance, "the covariance has no inverse"),
+        ("mahalanobis", {"VIV": 1, "VI": np.eye(3)}, BadParameter, r"\(it knows 'V', 'VI'\)"),
+    ],
+)
+def test_parameters_that_a_metric_cannot_have(metric, params, error, said):
+    with pytest.raises(error, match=said):
+        metrics.space(metric, 3, params, np.zeros((2, 3)))
+
+
+def test_an_exponent_among_the_parameters_is_taken_out():
+    params = {"p": 3, "w": 1}
+    with pytest.warns(SyntaxWarning, match=r"metric_params says p=3 and the parameter p is 2: 3 it is"):
+        assert metrics.exponent("minkowski", 2, params) == 3.0
+    assert params == {"w": 1}
+    assert metrics.exponent("minkowski", 2, {}) == 2
+    untouched = {"p": 3}
+    assert metrics.exponent("euclidean", 2, untouched) == 2
+    assert untouched == {"p": 3}
+
+
+TABLE = pd.DataFrame(
+    {"c": ["u", "v", "u", None], "x": [1.0, 3.0, np.nan, 7.0], "d": ["k", "k", "l", "l"], "n": [2, 2, 5, 4]}
+)
+CLASSES = np.array([0, 1, 0, 1])
+
+
+def test_gower_is_the_mean_of_gaps():
+    found = metrics.mixed_space("gower", TABLE, None, {"n": "count"})
+    assert (found.norm, found.numeric, found.widths) == ("manhattan", [1, 3], [1, 1, 3, 3])
+    assert found.order == [2, 0, 3, 1]  # where c, x, d, n stand
+    assert [(c.name, c.kind, c.values) for c in found.columns] == [
+        ("c", "categorical", ("u", "v")), ("x", "numeric", ()), ("d", "categorical", ("k", "l")), ("n", "numeric", ()),
+    ]  # fmt: skip
+    assert found.spans() == [None, (1.0, 7.0, None), None, (2.0, 5.0, None)]
+    points = found(TABLE)
+    for a, b in itertools.combinations(range(4), 2):
+        gaps = [
+            None if TABLE["c"].isna()[[a, b]].any() else float(TABLE["c"][a] != TABLE["c"][b]),
+            None if TABLE["x"].isna()[[a, b]].any() else abs(TABLE["x"][a] - TABLE["x"][b]) / 6,
+            float(TABLE["d"][a] != TABLE["d"][b]),
+            abs(TABLE["n"][a] - TABLE["n"][b]) / 3,
+        ]
+        there = [g for g in gaps if g is not None]
+        (wanted,) = metrics.gower_missing(points[[a]], points[[b]], found.widths)[0]
+        assert wanted == pytest.approx(sum(there) / len(there))
+        if len(there) == 4:
+            assert np.abs(points[a] - points[b]).sum() == pytest.approx(wanted)
+    new = found(pd.DataFrame({"c": ["w", "u"], "x": [1.0, 1.0], "d": ["k", "k"], "n": [2, 2]}))
+    assert np.abs(new[0] - new[1]).sum() == pytest.approx(1 / 4)  # a value never seen differs from all
+    same = metrics.mixed_space("gower", pd.DataFrame({"x": [3.0, 3.0], "y": [1.0, 2.0]}), None, None)
+    assert same(pd.DataFrame({"x": [9.0], "y": [1.5]})).tolist() == [[0.0, 0.25]]  # a constant column tells nothing
+    assert metrics.gower_missing(np.array([[np.nan]]), np.array([[1.0]]), [1]).tolist() == [[np.inf]]
+
+
+def test_values_differ_as_their_classes_do():
+    found = metrics.mixed_space("vdm", TABLE, CLASSES, {"n": "count"})
+    assert (found.norm, found.widths) == ("euclidean", [1, 1, 2, 2])
+    points = found(TABLE)
+    x = TABLE["x"].to_numpy()
+    sigma = np.nanstd(x)
+    np.testing.assert_allclose(points[[0, 1, 3], 0], (x[[0, 1, 3]] - np.nanmean(x)) / (4 * sigma))
+    assert points[2, 0] == 0.0  # a missing measurement is the mean
+    n = TABLE["n"].to_numpy()
+    np.testing.assert_allclose(points[:, 1], (n - n.mean()) / (4 * n.std()))
+    spans = found.spans()
+    np.testing.assert_allclose(spans[1][:2], [np.nanmean(x) - 2 * sigma, np.nanmean(x) + 2 * sigma])
+    model = po.NaiveBayes(kinds="categorical").fit(TABLE[["c", "d"]], CLASSES)
+    given, prior = model.tables_["c"].to_numpy(), model.tables_["class"]["P"].to_numpy()
+    joint = given * prior
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(points[[0, 1], 2:4], posterior)
+    np.testing.assert_allclose(points[3, 2:4], prior)  # a missing cell says no more
+    never = found(TABLE.assign(c="w"))
+    np.testing.assert_allclose(never[:, 2:4], np.tile(prior, (4, 1)))
+    with pytest.raises(ModelError, match="so it needs classes: use 'gower' for regression"):
+        metrics.mixed_space("vdm", TABLE, None, None)
+
+
+def test_tables_that_have_no_mixed_distance():
+    with pytest.raises(BadValue, match="X holds infinite cells"):
+        metrics.mixed_space("gower", pd.DataFrame({"x": [1.0, np.inf]}), None, None)
+    with pytest.raises(BadValue, match="column 'y' has no value at all"):
+        metrics.mixed_space("gower", pd.DataFrame({"x": [1.0, 2.0], "y": [np.nan, np.nan]}), None, None)
+    bare = metrics.mixed_space("gower", np.array([[1.0, 2.0], [3.0, 4.0]]), None, {0: "categorical"})
+    assert [c.name for c in bare.columns] == ["x0", "x1"]
+    with pytest.raises(BadValue, match="X has 3 features, but the model was fitted on 2 features"):
+        bare(np.zeros((1, 3)))

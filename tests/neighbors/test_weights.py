@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
 import posteriori as po
 from posteriori.errors import BadValue, ModelError
+from posteriori.neighbors import weights
 
 X, Y = load_iris(return_X_y=True)
 RUBBISH = {
@@ -66,3 +70,103 @@ def test_weights_of_a_function_have_sums():
     model = po.KNeighborsClassifier(3, weights=lambda d: np.full_like(d, 1e308)).fit(X, Y)
     wanted = po.KNeighborsClassifier(3).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), wanted.predict_proba(X))
+
+
+# the functions themselves
+
+
+@pytest.mark.parametrize(
+    ("name", "formula"),
+    [
+        ("triangular", lambda u: 1 - u), ("epanechnikov", lambda u: 1 - u * u), ("biweight", lambda u: (1 - u * u) ** 2),
+        ("tricube", lambda u: (1 - u**3) ** 3), ("cosine", lambda u: math.cos(math.pi * u / 2)),
+        ("gaussian", lambda u: math.exp(-u * u / 2)),
+    ],
+)  # fmt: skip
+def test_a_kernel_of_distance_over_bandwidth(name, formula):
+    D, h = np.array([[0.0, 1.0, 3.0, 4.0], [1.0, 2.0, 2.0, 9.0]]), np.array([[4.0], [8.0]])
+    found = weights.vote_weights(D, name, h)
+    for i in range(2):
+        wanted = [max(formula(min(d / h[i, 0], 1.0)), 0.0) for d in D[i]]
+        np.testing.assert_allclose(found[i], wanted, atol=1e-15)
+    np.testing.assert_allclose(
+        weights.vote_weights(D, name)[0], found[0]
+    )  # the last is the bandwidth, unless it is told
+    assert weights.needs_next(name)
+    rim = formula(1.0)
+    for h in (0.0, np.inf):  # no bandwidth: all at the rim, and equal where that is nothing
+        np.testing.assert_allclose(weights.vote_weights(D[:1], name, np.array([[h]])), [[rim if rim > 0 else 1.0] * 4])
+
+
+def test_one_over_the_distance_and_only_those_that_are_there():
+    D = np.array([[1.0, 2.0, 4.0], [0.0, 0.0, 3.0]])
+    assert weights.vote_weights(D, "distance").tolist() == [[1.0, 0.5, 0.25], [1.0, 1.0, 0.0]]
+    assert weights.vote_weights(np.full((1, 2), np.inf), "distance").tolist() == [
+        [1.0, 1.0]
+    ]  # nobody near: equal votes
+    assert weights.vote_weights(D, None) is weights.vote_weights(D, "uniform") is None
+    assert not any(weights.needs_next(w) for w in ("uniform", "distance", None, np.exp))
+    assert weights.vote_weights(D, lambda d: d + 1).tolist() == (D + 1).tolist()
+
+
+def test_weights_that_a_function_gives_are_named_by_query_and_distance():
+    D = np.array([[1.0, 2.0], [3.0, 4.0]])
+    for give, said in [
+        (lambda d: np.where(d == 3, -1.0, 1.0), "gave -1.0 for a neighbour at distance 3.0 (query 1)"),
+        (lambda d: np.where(d == 4, np.inf, 1.0), "gave inf for a neighbour at distance 4.0 (query 1)"),
+        (lambda d: (d < 3).astype(float), "gave all 2 neighbours of query 1 (distances 3 to 4) a weight of zero"),
+        (lambda d: d[:1], "gave shape (1, 2) for distances of shape (2, 2)"),
+    ]:
+        with pytest.raises((BadValue, ModelError), match=re.escape(said)):
+            weights.told_weights(D, give)
+    assert weights.told_weights(D, lambda d: np.where(d == 3, 0, 2)).tolist() == [[2, 2], [0, 2]]
+
+
+def test_huge_weights_are_halved_together():
+    assert weights.summable(np.array([[2.0**1000, 2.0**999, 0.0], [3.0, 1.0, 0.0]]), 4).tolist() == [
+        [8, 4, 0],
+        [3, 1, 0],
+    ]
+    w = np.array([[7.0, 15.0]])
+    assert weights.summable(w, 4) is w
+    assert weights.summable(np.array([[16.0, 8.0]]), 4).tolist() == [[8.0, 4.0]]
+    assert weights.summable(np.zeros((2, 0))).shape == (2, 0)
+
+
+ROWS, FAR = (
+    np.array([[2.0, 0.0, 3.0, 1.0], [0.0, 1.5, 1.0, 1.0]]),
+    np.array([[1.0, 2.0, 3.0, 5.0], [0.5, 1.0, 4.0, 6.0]]),
+)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 6, 9])
+def test_the_first_k_of_rows_that_are_repeated(k):
+    for rows, far in zip(ROWS, FAR):
+        left, wanted = k, []
+        for r in rows:
+            wanted.append(min(left, r))
+            left -= wanted[-1]
+        assert weights.taken(rows[None], k).tolist() == [wanted]
+        there = [d for d, r in zip(far, rows) if r > 0]
+        past = [d for d, held in zip(far, np.cumsum(rows)) if held > k]
+        assert weights.bandwidth(far[None], rows[None], k).tolist() == [[past[0] if past else there[-1]]]
+    assert weights.reach(FAR, ROWS).tolist() == [[1.0, 1.0, 3.0, 5.0], [0.0, 1.0, 4.0, 6.0]]
+
+
+@pytest.mark.parametrize("name", ["uniform", "distance", "triangular", "gaussian", lambda d: 1 / (1 + d)])
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_row_that_is_repeated_votes_as_often(name, k):
+    rows, far = np.array([2, 0, 3, 1]), np.array([1.0, 2.0, 3.0, 5.0])
+    found = weights.repeated_weights(far[None], rows[None].astype(float), name, k)[0]
+    copies = np.repeat(far, rows)
+    next_one = np.array([[copies[k]]])
+    w = weights.vote_weights(copies[None, :k], name, next_one)
+    w = np.ones((1, k)) if w is None else w
+    wanted = [w[0][copies[:k] == d].sum() for d in far]
+    np.testing.assert_allclose(found, wanted)
+
+
+def test_where_nobody_weighs_anything_all_that_are_taken_vote():
+    rows = np.array([[1.0, 2.0]])
+    found = weights.repeated_weights(np.array([[3.0, 3.0]]), rows, "triangular", 3)
+    assert found.tolist() == [[1.0, 2.0]]
