@@ -187,7 +187,8 @@ def test_a_mahalanobis_distance_that_sees_nothing_is_one():
 @pytest.mark.parametrize(
     ("metric", "p", "found"),
     [
-        ("minkowski", 1, ("manhattan", 1.0)), ("minkowski", 2, ("euclidean", 2.0)), ("minkowski", np.inf, ("chebyshev", np.inf)),
+        ("minkowski", 1, ("manhattan", 1.0)), ("minkowski", 2, ("euclidean", 2.0)),
+        ("minkowski", np.inf, ("chebyshev", np.inf)),
         ("minkowski", 3, ("minkowski", 3.0)), ("l1", 2, ("manhattan", 2.0)), ("cityblock", 2, ("manhattan", 2.0)),
         ("l2", 1, ("euclidean", 1.0)), ("infinity", 2, ("chebyshev", 2.0)),
     ],

@@ -218,7 +218,8 @@ def test_columns_of_pandas_by_type(n):
     frame = pd.DataFrame({
         "i": [1, 2, 3], "w": ["u", None, "v"], "f": [1.5, np.nan, 2.5], "j": [4, 5, 6], "b": [True, False, True],
         "when": days, "c": pd.Categorical(["y", None, "x"], categories=["x", "y", "z"]),
-        "g": np.array([1, 2, 3], np.float32), "s": pd.arrays.SparseArray([0, 0, 7]), "o": np.array([datetime.date(1970, 1, 3), None, None], dtype=object),
+        "g": np.array([1, 2, 3], np.float32), "s": pd.arrays.SparseArray([0, 0, 7]),
+        "o": np.array([datetime.date(1970, 1, 3), None, None], dtype=object),
         "k": np.array([1, "a", None], dtype=object), "d": pd.Categorical(["y", "x", "y"]),
         "r": pd.cut([1, 5, 9], [0, 5, 10]), "n": pd.array([1, None, 3], "Int64"),
     })  # fmt: skip
