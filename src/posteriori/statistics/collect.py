@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -78,6 +76,12 @@ def collect(
         rows = kernels.class_rows(y, n_classes, weights)
     n, mean, m2, low, high, met = kernels.class_moments_seen(x_moved, y, n_classes, weights, n_jobs)
     drawings = histograms(x_shaped, y, n_classes, most, weights, n_jobs) if shaped else []
+    salted, hashes = (
+        np.array([salt[j] for j in drawn], np.uint64),
+        np.zeros(min(frame.n, ROWS) if drawn else 0, np.uint64),
+    )
+    if drawn:
+        add_hashes(x_drawn[:ROWS], salted, hashes, n_jobs)
 
     seen.missing += coded.n_missing
     if table is not None:
@@ -101,7 +105,7 @@ def collect(
         refuse_bad_counts(x[:, counted], [names[k] for k in counted])
     _refuse_infinite(moments, met_too, x, names, [columns[j].name for j in moved])
     chosen = (
-        _sample(x_drawn, drawn, sampled_codes, named, coded.values, salt, y, n_classes, weights, n_jobs)
+        _sample(x_drawn, drawn, salted, hashes, sampled_codes, named, coded.values, salt, y, n_classes, weights, n_jobs)
         if drawn
         else None
     )
@@ -342,6 +346,8 @@ def _joined(words: list[Counts], events: Counts | None, n_classes: int) -> Count
 def _sample(
     x: Array,
     drawn: list[int],
+    salted: Array,
+    hashes: Array,
     codes: list[Array],
     named: list[int],
     values: Sequence[Sequence[Any]],
@@ -353,19 +359,16 @@ def _sample(
 ) -> Sample:
     """Some whole rows, since a density is to be chosen by them: numbers x of the columns `drawn`, codes of those `named`.
 
-    Samples of parts add to the sample of all, so that hashes are there for some of the rows at a time; a value is hashed
-    once.
+    Samples of parts add to the sample of all, so that hashes are there for some of the rows at a time, at first those of
+    the first part's numbers; a value is hashed once.
     """
     place = {j: k for k, j in enumerate(salt)}
     bits = [value_cells(found) for found in values]
     of_values = [mix(b ^ salt[j]) for j, b in zip(named, bits)]
-    salted = np.array([salt[j] for j in drawn], np.uint64)
 
-    def part(begin: int) -> Sample:
+    def part(begin: int, hashes: Array) -> Sample:
         here = slice(begin, begin + ROWS)
         some, own = x[here], [column[here] for column in codes]
-        hashes = np.zeros(len(some), np.uint64)
-        add_hashes(some, salted, hashes, n_jobs)
         for column, of_value in zip(own, of_values):
             hashes += of_value[column]
 
@@ -379,7 +382,12 @@ def _sample(
         share = None if weights is None else weights[here]
         return Sample.of_hashes(mix(hashes), cells, len(place), y[here], n_classes, share)
 
-    return reduce(add, map(part, range(0, len(x) or 1, ROWS)))
+    found = part(0, hashes)
+    for begin in range(ROWS, len(x), ROWS):
+        hashes = np.zeros(min(ROWS, len(x) - begin), np.uint64)
+        add_hashes(x[begin : begin + ROWS], salted, hashes, n_jobs)
+        found = found + part(begin, hashes)
+    return found
 
 
 def _refuse_infinite(moments: Moments, met: int, x: Array, names: list[str], moved: list[str]) -> None:
