@@ -131,7 +131,42 @@ def margin() -> Iterator[Row]:
     yield "LinearSVC, sparse 20k × 10k: fit", lambda: po.LinearSVC().fit(words, said)
 
 
-ROOMS = {f.__name__: f for f in (naive, semi, network, neighbors, margin)}
+def forest() -> Iterator[Row]:
+    import posteriori as po
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 30))
+    y = (X[:, :5] @ rng.normal(size=(5, 3)) + rng.normal(size=(5000, 3))).argmax(axis=1)
+    codes = rng.integers(0, 4, X.shape).astype(np.uint8)
+    codes[:, 0] = y
+    yield "DiscriminativeNB, 5k × 30 numbers: fit", lambda: po.DiscriminativeNB().fit(X, y)
+    yield "DiscriminativeNB, 5k × 30 codes: fit", lambda: po.DiscriminativeNB(kinds="categorical").fit(codes, y)
+    yield "DiscriminativeNB, 300 × 200 numbers: fit", lambda: po.DiscriminativeNB().fit(X[:2000].reshape(300, 200), y[:300])
+    for model, n in ((po.BayesTree(), 5000), (po.BayesForest(random_state=0), 2000), (po.BoostedBayes(random_state=0), 2000)):
+        name = type(model).__name__
+        yield f"{name}, {n:,} × 30: fit", lambda m=model, n=n: m.fit(X[:n], y[:n])
+        yield f"{name}: predict_proba", lambda m=model: m.predict_proba(X)
+    auto = po.AutoBayes(random_state=0)
+    yield "AutoBayes, 500 × 10: fit", lambda: auto.fit(X[:500, :10], y[:500])
+    yield "AutoBayes: predict_proba", lambda: auto.predict_proba(X[:, :10])
+
+
+def hidden() -> Iterator[Row]:
+    import posteriori as po
+
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(20_000, 8)) + 4 * rng.integers(0, 3, (20_000, 1)), rng.integers(0, 3, (20_000, 10))
+    y = rng.integers(0, 3, 20_000)
+    yield "KMeans, 20k × 8: fit", lambda: po.KMeans(5, random_state=0).fit(X)
+    yield "GaussianMixture, 20k × 8: fit", lambda: po.GaussianMixture(3, random_state=0).fit(X)
+    yield "LatentClass, 20k × 10: fit", lambda: po.LatentClass(3, random_state=0, kinds="categorical").fit(codes)
+    yield "NaiveBayes, densities chosen, 20k × 8: fit, answer", lambda: po.NaiveBayes().fit(X, y).predict_proba(X[:1])
+    yield "TAN of numbers, cuts by MDL, 20k × 8: fit", lambda: po.TAN().fit(X, (X[:, 0] > 3).astype(int))
+    table = {f"c{i}": codes[:5000, i] for i in range(10)}
+    yield "learn_structure, 5k × 10", lambda: po.learn_structure(table)
+
+
+ROOMS = {f.__name__: f for f in (naive, semi, network, neighbors, margin, forest, hidden)}
 
 
 def seconds(call: Callable[[], Any], most: float = 0.6) -> float:

@@ -196,8 +196,10 @@ def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
     except (pa.ArrowException, OverflowError, UnicodeError):
         return _by_hash(column, name)
-    words = coded.dictionary.to_pylist()
-    return _sorted_codes(words, coded.indices.cast(pa.int64()).fill_null(len(words)).to_numpy())
+    words, codes = coded.dictionary.to_pylist(), coded.indices
+    if codes.null_count:  # one code more, which may be one too many for the type
+        codes = codes.cast(pa.int64()).fill_null(len(words))
+    return _sorted_codes(words, codes.to_numpy())
 
 
 def _few_words(cells: list[str | None]) -> tuple[Sequence[Value], Array]:
