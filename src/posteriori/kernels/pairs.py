@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,11 @@ __all__ = [
     "padded",
     "pair_offsets",
     "pair_tables",
+    "parent_table",
     "sum_of_products",
 ]
 
+LINE = 64  # bytes of a cache line
 _WAYS = {"auto": 0, "bitmaps": 1, "scalar": 2}
 
 
@@ -83,6 +86,22 @@ def padded(n_classes: int) -> int:
     return 2 if n_classes <= 2 else -(-n_classes // 4) * 4
 
 
+def parent_table(made: Callable[[int], Floats], rows: int, cells: int, n_classes: int) -> Floats:
+    """A table [row, cell, class] of the kernels below, as `made` (np.ones, np.zeros) fills it.
+
+    It begins where a cache line does, so that no four classes lie across two lines: where they did, by the luck of the
+    process, the kernels took a sixth to a quarter longer.
+
+    >>> table = parent_table(np.ones, 2, 5, 3)
+    >>> table.shape, table.__array_interface__["data"][0] % LINE
+    ((2, 5, 4), 0)
+    """
+    shape = rows, cells, padded(n_classes)
+    raw = made(math.prod(shape) + LINE // 8)
+    first = -raw.__array_interface__["data"][0] % LINE // 8
+    return raw[first : first + math.prod(shape)].reshape(shape)
+
+
 def sum_of_products(rows: Array, cells: Array, theta: Floats, n_classes: int, n_jobs: int | None = None) -> Floats:
     """out[r, y] = ln Σ_s Π_j theta[rows[r, s], cells[r, j], y]; −inf where no super-parent takes part.
 
@@ -137,7 +156,7 @@ def pair_tables(
     n_jobs: int | None = None,
 ) -> Floats:
     """θ[ab, c, y] of pairs of values ab as super-parents, from counts of all triples of columns: see `reference`."""
-    theta = np.zeros((len(keys), int(sum(sizes)), padded(counts.shape[1])))
+    theta = parent_table(np.zeros, len(keys), int(sum(sizes)), counts.shape[1])
     threads = n_threads(n_jobs, theta.size)
     native().pair_tables(
         scopes.reshape(-1, 3), offsets, cells, counts, list(sizes), keys.tolist(), smoothing, theta, threads

@@ -288,7 +288,7 @@ class RowCache:
         self.buffer: Array = room[: self.capacity * n * item].view(gram.dtype).reshape(self.capacity, n)
         self.owner: Ints = np.full(self.capacity, -1, np.int64)
         self.slot_of: Ints = np.full(n, -1, np.int64)
-        self.used: Ints = np.zeros(self.capacity, np.int64)
+        self.used: Ints = np.arange(-self.capacity, 0)  # from the front: memory not yet touched costs more than a row
         self.clock = 0
 
     def slots(self, index: Ints) -> Ints:
@@ -298,7 +298,7 @@ class RowCache:
         self.used[held[held >= 0]] = self.clock
         missing = index[held < 0]
         if len(missing):
-            free = np.argpartition(self.used, len(missing) - 1)[: len(missing)]  # those never used before any other
+            free = np.argpartition(self.used, len(missing) - 1)[: len(missing)]
             evicted = self.owner[free]
             self.slot_of[evicted[evicted >= 0]] = -1
             self.owner[free], self.slot_of[missing], self.used[free] = missing, free, self.clock
