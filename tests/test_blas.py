@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -92,3 +95,21 @@ def test_several_at_a_time() -> None:
         t.join()
     assert threads() == before
     assert all(np.array_equal(a, answers[0]) for a in answers)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_child_forked_while_another_thread_comes_in_does_not_wait() -> None:
+    script = """
+import os, select, threading
+from posteriori import blas
+
+blas._lock.acquire()  # as a thread does while it comes in or leaves
+reader, writer = os.pipe()
+if not os.fork():
+    with blas.one_thread(10):
+        os.write(writer, b"in")
+    os._exit(0)
+print(select.select([reader], [], [], 20)[0] == [reader])
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "True", done.stderr

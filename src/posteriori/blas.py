@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,15 @@ from typing import Any
 LITTLE = 1 << 25  # multiplications, a few milliseconds of one thread
 _lock = threading.Lock()
 _inside: list[Callable[[], None]] = []  # for each that is inside, how to let the threads go; they belong to the process
+
+
+def _new_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # who holds it does not live on in a forked child, which would wait for ever
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 @functools.cache
