@@ -180,7 +180,8 @@ class AODE(SemiNaive):
             common = table.whole and self.subsumption is None and len(used) == len(row)  # every cell takes part
             parents = cells if common else np.where(cells >= 0, row[cells], np.int32(-1))
             out[part] = sum_of_products(parents, cells, theta, len(self.classes_), self.n_jobs)
-            mass = weight[cells].sum(axis=1) if common else np.where(parents >= 0, weight[cells], 0.0).sum(axis=1)
+            own = weight[cells[:1]] if common else np.where(parents >= 0, weight[cells], 0.0)  # one row: a column's own
+            mass = own.sum(axis=1)
             alone = np.flatnonzero(mass == 0)
             with np.errstate(divide="ignore"):
                 out[part] -= np.log(np.where(mass > 0, mass, 1.0))[:, None]

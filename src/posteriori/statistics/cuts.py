@@ -188,17 +188,13 @@ class CodedTable:
 
     def cells(self, rows: slice | Array = slice(None)) -> Codes:
         """[r, j] = the cell of x_j among all values of all columns; −1 where missing."""
-        first = np.concatenate([[0], np.cumsum(self.sizes)])[:-1].astype(np.int32)
-        if isinstance(self.codes, np.ndarray):
-            out = np.ascontiguousarray(self.codes[rows], dtype=np.int32)
-            out = out + first if out.base is None and self.whole else np.array(out) + first
-        else:
-            out = np.empty((len(self.codes[0][rows]), len(self.sizes)), dtype=np.int32)
-            for j, column in enumerate(self.codes):
-                np.add(column[rows], first[j], out=out[:, j], casting="unsafe")
+        codes = (
+            self.codes[rows] if isinstance(self.codes, np.ndarray) else np.column_stack([c[rows] for c in self.codes])
+        )
+        first = np.cumsum([0, *self.sizes[:-1]], dtype=np.int32)
+        out: Codes = np.add(codes, first, dtype=np.int32, order="C", casting="unsafe")
         if not self.whole:
-            for j, size in enumerate(self.sizes):
-                out[self.column(j)[rows] >= size, j] = -1
+            out[codes >= np.asarray(self.sizes)] = -1
         return out
 
     def take(self, rows: Array) -> CodedTable:
