@@ -75,3 +75,20 @@ def test_weights_count_as_rows_in_folds_too():
     half = po.SPODE(folds=4, random_state=0, smoothing=0.5).fit(X, y, np.full(40, 0.5))
     full = po.SPODE(folds=4, random_state=0, smoothing=1.0).fit(X, y)
     np.testing.assert_allclose(half.scores_, full.scores_)  # means of losses, whatever unit the weights have
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_a_column_of_numbers_without_a_number_is_nobodys_parent(folds):
+    """It has one bin, which no row has: under it every other column would say nothing."""
+    rng = np.random.default_rng(0)
+    words, y = rng.choice(list("pqr"), 40), rng.integers(0, 2, 40)
+    words[y == 1] = np.where(rng.random((y == 1).sum()) < 0.7, "p", words[y == 1])
+    empty = np.full(40, np.nan)
+    rows = {"a": words, "zz": empty}
+    chosen = po.SPODE(folds=folds, random_state=0).fit(rows, y)
+    assert chosen.super_parent_ != "zz"
+    assert np.isnan(chosen._sums[1]).all()
+    assert "zz" not in chosen.scores_.index
+    told, naive = po.SPODE(super_parent="zz").fit(rows, y), po.NaiveBayes().fit({"a": words}, y)
+    np.testing.assert_allclose(told.predict_proba(rows), naive.predict_proba({"a": words}), rtol=1e-12)
+    assert po.SPODE().fit({"zz": empty}, y).super_parent_ is None

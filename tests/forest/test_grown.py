@@ -154,3 +154,11 @@ def test_check_estimator(name):
     failed = {r["check_name"]: repr(r["exception"]) for r in results if r["status"] == "failed"}
     assert failed == {}
     assert len(results) >= 55
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_that_weigh_one_are_rows(name):
+    X, y = IRIS
+    plain, weighed = clone(MODELS[name]).fit(X, y), clone(MODELS[name]).fit(X, y, sample_weight=np.ones(len(y)))
+    assert_array_equal(plain.predict_proba(X), weighed.predict_proba(X))
+    assert_array_equal(plain.oob_decision_function_, weighed.oob_decision_function_)

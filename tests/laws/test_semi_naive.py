@@ -142,3 +142,24 @@ def test_numeric_columns_with_equal_cuts_add_and_others_say_so(model):
         same(clone(told).fit(X[:150], y[:150]) + clone(told).fit(X[150:], y[150:]), whole, X)
     with pytest.raises(StatisticsError, match="cut in different places"):
         clone(model).fit(X[:150], y[:150]).statistics_ + clone(model).fit(X[:140] * 2, y[:140]).statistics_
+
+
+@pytest.mark.parametrize("model", [*MODELS, KDB(1, kinds="categorical")], ids=[*ids, "KDB"])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_rows_that_come_and_go_one_by_one_though_few_columns_have_few_pairs(model, d):
+    """A row lacks values and classes that the model has: its counts move into another schema, of no pairs too."""
+    from sklearn.base import clone
+
+    X, y = table(seed=d, n=30, d=max(d, 3))
+    X = X[:, :d]
+    whole, half = clone(model).fit(X, y), clone(model).fit(X[:15], y[:15])
+    if not isinstance(model, KDB):  # whose structure follows the rows
+        grown = clone(model).fit(X[:15], y[:15])
+        for r in range(15, 30):
+            grown.partial_fit(X[r : r + 1], y[r : r + 1])
+        same(grown, whole, X)
+    for r in range(29, 14, -1):
+        whole.forget(X[r : r + 1], y[r : r + 1])
+    if not isinstance(model, KDB):
+        same(whole, half, X)
+    assert whole.class_count_.sum() == 15

@@ -345,3 +345,36 @@ def test_tables_that_have_no_mixed_distance():
     assert [c.name for c in bare.columns] == ["x0", "x1"]
     with pytest.raises(BadValue, match="X has 3 features, but the model was fitted on 2 features"):
         bare(np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "seuclidean", "mahalanobis", "gower", "vdm"])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_row_of_weight_w_is_w_rows_to_the_metric_too(metric, seed):
+    """Variances, covariances, ranges and P(y|x_j) are those of the copies; a row of weight 0 is not there."""
+    rng = np.random.default_rng(seed)
+    n = 30
+    words, y, w = rng.choice(list("pqr"), n), rng.integers(0, 2, n), rng.integers(0, 4, n)
+    numbers = rng.normal(size=(n, 2)) * [1, 5]
+    numbers[np.flatnonzero(w == 0)[:1]] = 1e3
+    words[np.flatnonzero(w == 0)[:1]] = "nowhere else"
+    rows, ask = numbers, rng.normal(size=(50, 2)) * [1, 5]
+    if metric in ("gower", "vdm"):
+        rows = pd.DataFrame({"a": words, "b": numbers[:, 0], "c": np.where(rng.random(n) < 0.2, np.nan, numbers[:, 1])})
+        ask = pd.DataFrame({"a": rng.choice(list("pqrs"), 50), "b": ask[:, 0], "c": ask[:, 1]})
+    copies = np.repeat(np.arange(n), w)
+    again = rows.iloc[copies] if isinstance(rows, pd.DataFrame) else rows[copies]
+    weighed = po.KNeighborsClassifier(5, metric=metric).fit(rows, y, sample_weight=w)
+    repeated = po.KNeighborsClassifier(5, metric=metric).fit(again, y[copies])
+    np.testing.assert_allclose(weighed.predict_proba(ask), repeated.predict_proba(ask), atol=1e-12)
+    far, near = (m.kneighbors(ask, 1)[0] for m in (weighed, repeated))
+    if metric not in ("euclidean", "gower", "vdm"):
+        assert (far <= near * (1 + 1e-9)).all()  # rows of no weight are stored, and may be nearer
+
+
+def test_variances_of_weights_that_are_no_more_than_one_row():
+    few = metrics.space("seuclidean", 2, None, X, np.full(len(X), 0.01))
+    np.testing.assert_allclose(few.map, 1 / X.std(axis=0))
+    np.testing.assert_allclose(
+        metrics.space("mahalanobis", 2, None, X, np.full(len(X), 2.0)).map,
+        metrics.space("mahalanobis", 2, None, np.repeat(X, 2, axis=0)).map,
+    )

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array, Floats, Ints
+from ..arrays import Array, Bools, Floats, Ints
 from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
 from ..estimator import RANDOM_STATE
@@ -118,7 +118,7 @@ class SPODE(OneStructure):
         if self.super_parent is not None:
             self.super_parent_ = names[place_of(self.super_parent, names, "super_parent")]
             return
-        if not any(table.sizes):
+        if not _seen(base).any():
             return
         if self.folds is None:
             sums = self._judged(table, base, pairs, y, weights, left_out=True)
@@ -131,7 +131,7 @@ class SPODE(OneStructure):
                 held = collect_pairs(part, own, base.n_classes, w, self.n_jobs, self.max_memory)
                 sums += self._judged(part, rest, pairs - held, own, w, left_out=False)
         self._sums = sums / (len(y) if weights is None else weights.sum())
-        self._sums[:-1][np.asarray(table.sizes) == 0] = np.nan  # a column without values is no super-parent
+        self._sums[:-1][~_seen(base)] = np.nan  # a column without values is no super-parent
         score = np.round(self._sums[:, CRITERIA.index(self.criterion)], 12)
         best = int(np.nanargmin(score[:-1]))
         self.super_parent_ = names[best] if score[best] < score[-1] else None
@@ -200,7 +200,8 @@ class SPODE(OneStructure):
             return naive(len(sizes))
         r = self.schema_.index(self.super_parent_)
         parents = single_parent(len(sizes), r).parents
-        return Structure(tuple(ps if sizes[r] * sizes[i] else () for i, ps in enumerate(parents)))
+        seen = _seen(self.statistics_)
+        return Structure(tuple(ps if seen[r] and sizes[i] else () for i, ps in enumerate(parents)))
 
     def _edge_weights(self) -> list[float] | None:
         information = conditional_information(self.statistics_.joints[0], self.statistics_.sizes)
@@ -208,3 +209,8 @@ class SPODE(OneStructure):
 
     def _make_families(self) -> Families:
         return Families.of(self.statistics_, self.structure_, self.smoothing, self.prior, max_memory=self.max_memory)
+
+
+def _seen(statistics: Statistics) -> Bools:
+    """Whether any row has a value of each column; a column of numbers without one has a bin all the same."""
+    return np.asarray(statistics.cells.totals().any(axis=1))

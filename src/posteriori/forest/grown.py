@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -67,6 +68,8 @@ class GrownClassifier(ReadsTables, PosteriorClassifier):
         """Grow from these rows, and say what was grown without them says of each."""
         rows = read_rows(X, y, sample_weight, who=type(self).__name__, kinds=self.kinds, class_weight=self.class_weight)
         self._refuse_text(rows.schema)
+        if rows.weights is not None and (rows.weights == 1).all():
+            rows = replace(rows, weights=None)  # so that bags are drawn alike: they are drawn another way by weights
         seen = Seen()
         coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, seen, self.max_memory, self.n_jobs)
         self.grown_, self.oob_decision_function_ = self._grow(coding, codes, rows)

@@ -132,9 +132,9 @@ class Neighbors(Estimator):
             if self.metric_params and (self._is_mixed or self.metric == "precomputed"):
                 raise BadParameter(f"metric_params: {self.metric} takes none. Got {self.metric_params!r} instead.")
             if self._is_mixed:
-                self._space = metrics.mixed_space(self.metric, table, y, self.kinds)
+                self._space = metrics.mixed_space(self.metric, table, y, self.kinds, self._weight)
             elif isinstance(self.metric, str) and isinstance(table, np.ndarray):
-                self._space = metrics.space(self.metric, self.p, self.metric_params, table)
+                self._space = metrics.space(self.metric, self.p, self.metric_params, table, self._weight)
             rows = self._space(table) if self._space is not None else table
             self._store = Store(rows.copy() if rows is table else rows, self._index)
             return

@@ -90,8 +90,10 @@ def exponent(metric: str, p: float, params: dict[str, Any]) -> float:
     return float(told)
 
 
-def space(metric: str, p: float, params: dict[str, Any] | None, X: Array) -> Space | None:
+def space(metric: str, p: float, params: dict[str, Any] | None, X: Array, weight: Floats | None = None) -> Space | None:
     """The space of a metric's name, or None where it is no L_p distance (scikit-learn may know it).
+
+    What it takes from the rows it takes from as many copies of each as `weight` says.
 
     >>> space("minkowski", 2, {"w": [1.0, 4.0]}, np.zeros((1, 2))).map.tolist()
     [1.0, 2.0]
@@ -102,12 +104,12 @@ def space(metric: str, p: float, params: dict[str, Any] | None, X: Array) -> Spa
         w = params.pop("w", None)
         found = Space(name, p, None if w is None else _weights(w, name, p, X.shape[1]))
     elif metric == "seuclidean":
-        V = _told(params.pop("V", X.var(axis=0, ddof=1) if len(X) > 1 else np.ones(X.shape[1])), "V")
+        V = _told(params.pop("V", _variances(X, weight)), "V")
         if V.shape != (X.shape[1],) or not (V >= 0).all():
             raise ModelError(f"V must be a variance of at least 0 for each of the {X.shape[1]} columns, got {V}")
         found = Space("euclidean", 2.0, 1 / np.sqrt(np.where(V > 0, V, 1.0)))
     elif metric == "mahalanobis":
-        found = Space("euclidean", 2.0, _whitening(params, X))
+        found = Space("euclidean", 2.0, _whitening(params, X, weight))
     else:
         return None
     if params:
@@ -139,12 +141,28 @@ def _weights(w: Any, name: str, p: float, d: int) -> Array:
     return scaled
 
 
-def _whitening(params: dict[str, Any], X: Array) -> Array:
+def _variances(X: Array, weight: Floats | None) -> Floats:
+    """Σ w(x − mean)²/(Σw − 1) of each column; ones where there is one row."""
+    if len(X) < 2:
+        return np.ones(X.shape[1])
+    if weight is None:
+        return np.asarray(X.var(axis=0, ddof=1))
+    away = X - np.average(X, axis=0, weights=weight)
+    return np.asarray(np.average(away**2, axis=0, weights=weight) * _copies(weight))
+
+
+def _copies(weight: Floats) -> float:
+    """Σw/(Σw − 1): from the mean of squares to the variance of so many rows; 1 where they are not more than one."""
+    total = float(weight.sum())
+    return total / (total - 1) if total > 1 else 1.0
+
+
+def _whitening(params: dict[str, Any], X: Array, weight: Floats | None) -> Array:
     """L of VI = L Lᵀ, by eigenvectors so that directions without variance are an error and not noise."""
     d = X.shape[1]
     VI, V = params.pop("VI", None), params.pop("V", None)
     if VI is None:
-        V = np.atleast_2d(np.cov(X, rowvar=False)) if V is None else V
+        V = np.atleast_2d(_covariance(X, weight)) if V is None else V
     given = _told(V, "V") if VI is None else _told(VI, "VI")
     if given.shape != (d, d):
         raise ModelError(f"a Mahalanobis distance over {d} columns needs a {d} × {d} matrix, got shape {given.shape}")
@@ -159,6 +177,12 @@ def _whitening(params: dict[str, Any], X: Array) -> Array:
             "metric_params={'VI': ...}"
         )
     return np.asarray(vectors / np.sqrt(values))
+
+
+def _covariance(X: Array, weight: Floats | None) -> Floats:
+    if weight is None:
+        return np.cov(X, rowvar=False)
+    return np.cov(X, rowvar=False, ddof=0, aweights=weight) * _copies(weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,8 +253,8 @@ class Mixed:
         return frame
 
 
-def mixed_space(metric: str, X: Any, y: Array | None, kinds: Any) -> Mixed:
-    """The coordinates that a metric gives a table; "vdm" needs the classes y."""
+def mixed_space(metric: str, X: Any, y: Array | None, kinds: Any, weight: Floats | None = None) -> Mixed:
+    """The coordinates that a metric gives a table, each row so many times as its weight; "vdm" needs the classes y."""
     frame = open_frame(X)
     found = resolve_kinds(frame, kinds)
     numeric = [j for j, kind in enumerate(found) if kind in ("numeric", "count")]
@@ -240,6 +264,9 @@ def mixed_space(metric: str, X: Any, y: Array | None, kinds: Any) -> Mixed:
     cells = numbers(frame, numeric).astype(np.float64) if numeric else np.empty((frame.n, 0))
     if np.isinf(cells).any():
         raise BadValue("X holds infinite cells")
+    if weight is not None and not weight.all():
+        live = np.flatnonzero(weight)
+        frame, cells, y, weight = frame.take_rows(live), cells[live], None if y is None else y[live], weight[live]
     seen = ~np.isnan(cells)
     if not seen.any(axis=0).all():
         raise BadValue(f"column {frame.name(numeric[int(np.argmin(seen.any(axis=0)))])!r} has no value at all")
@@ -249,10 +276,12 @@ def mixed_space(metric: str, X: Any, y: Array | None, kinds: Any) -> Mixed:
         size = (high - low) * frame.d
         tables = {j: one_hot(len(place), frame.d) for j, place in places.items()}
         return Mixed(metric, frame.names, numeric, low, _inverse(size), places, tables)
-    tables = value_tables(frame, y, places) if places else {}
-    return Mixed(
-        metric, frame.names, numeric, np.nanmean(cells, axis=0), _inverse(4 * np.nanstd(cells, axis=0)), places, tables
-    )
+    tables = value_tables(frame, y, places, weight) if places else {}
+    mass = seen if weight is None else seen * weight[:, None]
+    mean = np.where(seen, cells, 0.0) * mass
+    mean = mean.sum(axis=0) / mass.sum(axis=0)
+    spread = np.sqrt((np.where(seen, cells - mean, 0.0) ** 2 * mass).sum(axis=0) / mass.sum(axis=0))
+    return Mixed(metric, frame.names, numeric, mean, _inverse(4 * spread), places, tables)
 
 
 def _inverse(size: Floats) -> Floats:
@@ -270,11 +299,13 @@ def one_hot(size: int, d: int) -> Floats:
     return np.vstack([np.eye(size + 1) / 2 / d, np.full((1, size + 1), np.nan)])
 
 
-def value_tables(frame: Frame, y: Array | None, places: dict[int, dict[Any, int]]) -> dict[int, Floats]:
+def value_tables(
+    frame: Frame, y: Array | None, places: dict[int, dict[Any, int]], weight: Floats | None = None
+) -> dict[int, Floats]:
     """P(y|x_j = a) of each value, by naive Bayes; a value never seen and a missing cell say no more than P(y)."""
     part = frame.take_columns(list(places))
     named = Frame(part.n, tuple(f"x{j}" for j in places), columns=tuple(part.column(k) for k in range(part.d)))
-    model = NaiveBayes(kinds="categorical").fit(named, y)
+    model = NaiveBayes(kinds="categorical").fit(named, y, sample_weight=weight)
     prior = model.tables_["class"]["P"].to_numpy()
     tables = {}
     for j, place in places.items():

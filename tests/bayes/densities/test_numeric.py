@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 import posteriori as po
 from posteriori.bayes.densities.base import gauss_points
-from posteriori.bayes.densities.numeric import Binned, KernelDensity
+from posteriori.bayes.densities.numeric import Binned, KernelDensity, quantile
 from posteriori.table.frame import open_frame
 
 seeds = st.integers(0, 300)
@@ -28,7 +28,8 @@ def silverman(own, sigma2):
     v, count = np.unique(own, return_counts=True)
     p = count / count.sum()
     n = 1 / (p @ p)
-    quarter = [v[np.searchsorted(np.cumsum(p), q)] for q in (0.25, 0.75)]
+    reach = np.cumsum(count)  # whole rows, so that "just so" is exact
+    quarter = [(v[reach >= q * reach[-1]][0] + v[reach > q * reach[-1]][0]) / 2 for q in (0.25, 0.75)]
     middle = ((quarter[1] - quarter[0]) / 1.34) ** 2
     return 0.9 * np.sqrt(min(sigma2, (n * middle + sigma2) / (n + 1))) * n**-0.2
 
@@ -177,3 +178,26 @@ def test_bins_of_a_column_without_numbers():
     assert found.parts(open_frame({"x": [3.0, np.nan]})).tolist() == [[[0.0, 0.0]], [[0.0, 0.0]]]
     assert found.draw(np.array([0, 1]), np.random.default_rng(0))[0].tolist() == [0.0, 0.0]
     assert found.information(np.array([0.5, 0.5])).tolist() == [0.0]
+
+
+@given(seeds)
+def test_quarters_do_not_depend_on_the_order_of_rows_or_the_sign_of_the_unit(seed):
+    """Where the shares of a class reach ¼ or ¾ just so, rounding and the side that one comes from decide nothing."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(1, 4))
+    x, w = np.repeat(rng.permutation(40)[: 4 * k].astype(float), 3), np.tile([0.1, 0.2, 0.3], 4 * k)
+    x, w, y = np.r_[x, x + 3], np.r_[w, w], np.repeat([0, 1], len(x))
+    order, ask = rng.permutation(len(x)), np.linspace(-5, 45, 11)
+    told = [po.NaiveBayes(density="kernel").fit({"x": v}, c, u).predict_proba({"x": q}) for v, c, u, q in (
+        (x, y, w, ask), (x[order], y[order], w[order], ask), (-x, y, w, -ask), (x, y, None, ask), (-x, y, None, -ask),
+    )]  # fmt: skip
+    np.testing.assert_allclose(told[1], told[0], atol=1e-9)
+    np.testing.assert_allclose(told[2], told[0], atol=1e-9)
+    np.testing.assert_allclose(told[4], told[3], atol=1e-9)
+
+
+def test_a_quantile_is_a_value_or_halfway_to_the_next():
+    v, p = np.array([1.0, 2.0, 4.0, 8.0]), np.array([0.25, 0.25, 0.25, 0.25])
+    assert [quantile(v, p, q) for q in (0.1, 0.25, 0.3, 0.5, 0.75, 0.9, 1.0)] == [1.0, 1.5, 2.0, 3.0, 6.0, 8.0, 8.0]
+    assert quantile(v, p[::-1] + 1e-12, 0.25) == 1.5
+    assert quantile(np.array([-1e308, 1e308]), np.array([0.5, 0.5]), 0.5) == 0.0

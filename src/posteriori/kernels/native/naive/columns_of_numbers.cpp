@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t BATCH = Pieces::BATCH;
 constexpr double ROWS = 1.0, ROUNDING = 1e-14, LEAST = 1e-290, TINY = std::numeric_limits<double>::min(), NEVER = -std::numeric_limits<double>::infinity();
+constexpr double SHARES = 1e-9;  // by which a sum of shares may be off, in whichever order rows came
 const double LOG_2PI = std::log(2.0 * std::acos(-1.0));
 
 inline Doubles greater(Doubles a, Doubles b) { return a > b ? a : b; }
@@ -102,6 +103,16 @@ std::size_t Bins::of(double x) const {
     return static_cast<std::size_t>(std::upper_bound(cuts.begin(), cuts.end(), x) - cuts.begin());
 }
 
+// Where the shares w of rising values reach q: a value, or the middle of two where the first of them reaches it just so.
+static double quantile(const std::vector<double>& v, const std::vector<double>& w, double q) {
+    double reach = 0.0;
+    std::size_t i = 0;
+    while (i + 1 < v.size() && (reach += w[i]) < q - SHARES) ++i;
+    const double low = v[i];
+    for (; i + 1 < v.size() && reach < q + SHARES; reach += w[i]) ++i;
+    return low / 2 + v[i] / 2;
+}
+
 Kernels::Kernels(const Histo& h, double floor) {
     if (!h.V) return;
     const std::size_t K = h.K;
@@ -133,17 +144,10 @@ Kernels::Kernels(const Histo& h, double floor) {
     mean = pooled.mean, variance = std::max(variance_of(pooled, 0.0), usual.spread);
     for (std::size_t c = 0; c < K; ++c) {
         Class& own = classes[c];
-        double squares = 0.0, sum = 0.0, low = own.v.back(), high = low;
-        bool first = true;
-        for (std::size_t i = 0; i < own.v.size(); ++i) {
-            squares += own.w[i] * own.w[i], sum += own.w[i];
-            if (first && sum >= 0.25) low = own.v[i], first = false;
-            if (sum >= 0.75) {
-                high = own.v[i];
-                for (++i; i < own.v.size(); ++i) squares += own.w[i] * own.w[i];
-            }
-        }
-        const double n = 1.0 / squares, s2 = normal.variance[c], quarters = (high - low) / 1.34;
+        double squares = 0.0;
+        for (const double w : own.w) squares += w * w;
+        const double n = 1.0 / squares, s2 = normal.variance[c];
+        const double quarters = (quantile(own.v, own.w, 0.75) - quantile(own.v, own.w, 0.25)) / 1.34;
         const double spread = std::min(s2, (n * quarters * quarters + ROWS * s2) / (n + ROWS));
         own.h = usual.constant ? std::sqrt(variance) : std::max(0.9 * std::sqrt(spread) * std::pow(n, -0.2), 1e-150);
         const double share = ROWS / (own.total + ROWS);
