@@ -518,3 +518,19 @@ def test_what_is_refused_for_memory_is_about_the_peak(monkeypatch, n, K, columns
     monkeypatch.setattr(po.DiscriminativeNB, "_fit", fit)
     po.DiscriminativeNB(penalty=1.0, pull="zero", max_iter=3, n_jobs=1).fit(X, rng.integers(0, K, n))
     assert 0.4 < peaks[0] / asked[0] < 1.5
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("options", [{}, {"penalty": 1.0}, {"penalty": 0.0}, {"weights": "columns"}], ids=str)
+def test_where_no_feature_varies_the_classes_have_their_shares(K, options):
+    y = np.repeat(np.arange(K), np.arange(4, 4 + K))
+    model = po.DiscriminativeNB(**options).fit({"a": ["x"] * len(y), "b": ["u"] * len(y)}, y)
+    found = model.predict_proba({"a": ["x", "new"], "b": ["u", "u"]})
+    np.testing.assert_allclose(found, np.tile(np.bincount(y) / len(y), (2, 1)), atol=2e-3)
+
+
+def test_rows_that_part_without_a_penalty_end_with_finite_weights():
+    model = po.DiscriminativeNB(penalty=0.0, weights="columns").fit({"a": ["x", "y", "y"]}, ["p", "q", "q"])
+    found = model.predict_proba({"a": ["x", "y"]})
+    assert np.isfinite(found).all()
+    assert found.argmax(axis=1).tolist() == [0, 1]

@@ -119,3 +119,28 @@ def test_priors_as_far_as_a_model_tells_them():
     assert way._log_prior(Told()) == pytest.approx(np.log([0.25, 0.75]))
     Told.class_prior_ = np.array([1.0, 0.0])
     assert way._log_prior(Told()).tolist() == [0.0, -np.inf]
+
+
+@pytest.mark.parametrize("name", ["BayesForest", "BoostedBayes", "AutoBayes"])
+def test_however_sure_a_model_is_what_a_column_adds_is_measured_on_one_scale(name):
+    """The part of x_j is the log-odds of the row less those without x_j, though both are beyond a thousand to one."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 150)
+    X = pd.DataFrame({"a": rng.normal(6 * y, 1), "b": rng.normal(6 * y, 1), "c": rng.normal(size=300)})
+    options = {"n_trees": 15, "n_members": 5} if name != "BoostedBayes" else {"max_rounds": 60}
+    model = getattr(po, name)(random_state=0, **options).fit(X, y)
+    row = X.iloc[[int(model.predict_proba(X)[:150, 0].argmax())]]
+    how, prior, parts, together = way.weigh(model, Case(model, row), None, 0, 1)
+    logs, without = model.predict_log_proba(row)[0], model._log_without(row)[0]
+    assert how == "absence"
+    assert logs[0] - logs[1] > 4
+    assert prior + parts.sum() + together == pytest.approx(logs[0] - logs[1])
+    assert parts == pytest.approx(logs[0] - logs[1] - (without[:, 0] - without[:, 1]), abs=1e-9)
+
+
+def test_zeros_of_votes_weigh_as_one_in_a_thousand_with_and_without_a_column():
+    X, y = pd.DataFrame({"a": np.repeat([0.0, 9.0], 20), "b": np.tile([0.0, 1.0], 20)}), np.repeat([0, 1], 20)
+    model = po.KNeighborsClassifier(3, metric="gower").fit(X, y)
+    _, prior, parts, together = way.weigh(model, Case(model, X.iloc[[0]]), None, 0, 1)
+    assert np.isfinite([prior, *parts, together]).all()
+    assert prior + parts.sum() + together == pytest.approx(np.log(1000.0))

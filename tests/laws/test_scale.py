@@ -29,6 +29,19 @@ def test_posterior_and_information_know_no_unit(density, seed, power):
     np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-9)
 
 
+@given(seed=st.integers(0, 2**32), power=st.integers(-400, 400), shift=st.sampled_from([0.0, -7.0]))
+def test_neither_names_nor_units_nor_columns_that_say_nothing_choose_a_density(seed, power, shift):
+    """Whole numbers: rows of one value take turns in the folds, by what they are and not by what they are called."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, rng.integers(12, 90))
+    x = rng.poisson(2 + 2 * y[:, None], (len(y), 3)).astype(float)
+    plain = po.NaiveBayes().fit(x, y).predict_proba(x)
+    constant, empty = np.full(len(y), 4.0), np.full(len(y), np.nan)
+    named = {"height": x[:, 0], "none": empty, "width": x[:, 1], "same": constant, "a": x[:, 2]}
+    for table in (named, (x + shift) * 2.0**power):
+        np.testing.assert_allclose(po.NaiveBayes().fit(table, y).predict_proba(table), plain, atol=1e-5)
+
+
 @pytest.mark.parametrize("density", ["auto", "gaussian", "kernel"])
 @given(seed=st.integers(0, 2**32), power=st.integers(514, 1000))
 def test_variance_beyond_floats_is_named(density, seed, power):

@@ -130,3 +130,17 @@ def test_rows_are_dealt_one_after_another_each_as_often_as_it_weighs(seed, count
     assert found == pytest.approx(wanted / times, abs=1e-9)
     assert not ((found > 0) & (found < 1e-9)).any()
     assert not ((found < 1) & (found > 1 - 1e-9)).any()
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e12, 1e290])
+def test_a_sigmoid_of_weights_in_any_unit_is_one(unit):
+    """From many rows on Platt's targets are 0 and 1: then only the ratios of weights count."""
+    rng = np.random.default_rng(0)
+    scores, positive = rng.normal(size=50), rng.random(50) < 0.4
+    scores[positive] += 1
+    weight = rng.random(50)
+    if unit >= 1e12:
+        A, B = fit_sigmoid(scores, positive, weight * unit)
+        np.testing.assert_allclose([A, B], fit_sigmoid(scores, positive, weight * 1e10), rtol=1e-6)
+    assert np.isfinite(fit_sigmoid(scores, positive, weight * unit)).all()
+    assert np.isfinite(fit_sigmoid(np.zeros(50), positive, weight * unit)).all()

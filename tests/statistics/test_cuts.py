@@ -423,3 +423,12 @@ def test_coarse_cells_are_cut_between_their_edges():
     coarse = fine.coarser(4)
     assert value_cuts(coarse).tolist() == coarse.values[1:].tolist()
     assert value_cuts(fine).tolist() == [k + 0.5 for k in range(1, 8)]
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.int64, np.float32])
+def test_greedy_cuts_of_any_numbers_with_and_without_weights(dtype):
+    x = np.array([1, 0, 1, 0, 1]).astype(dtype) * dtype(1)
+    assert greedy_cuts(x).tolist() == greedy_cuts(x, np.array([1.0, 2.0, 0.5, 1.0, 3.0])).tolist() == [0.5]
+    if dtype == np.int64:  # whose difference is no int64
+        ends = np.array([-(2**62), 2**62]) * 2 - 1
+        assert greedy_cuts(ends, np.ones(2)).tolist() == greedy_cuts(ends).tolist()

@@ -171,7 +171,9 @@ class Blocks:
         """H₀ times a gradient, of B and of b."""
         inner = g - self.mean * c
         B, told = inner / self.rest, np.asfortranarray(inner[self.kept])
-        if len(self.factors) == 1:
+        if not len(told):  # all rows have every feature, or none: LAPACK knows no empty matrix
+            pass
+        elif len(self.factors) == 1:
             B[self.kept] = dpotrs(self.factors[0], told, lower=1)[0]
         else:
             for k, factor in enumerate(self.factors):

@@ -99,7 +99,9 @@ def _walk(
             return 0.5 * ridge * _dot(B, B), ridge * B
         tau = _dot(B, towards) / whole
         rest = B - tau * towards
-        charge = 0.5 * ridge * _dot(rest, rest) + hold * (tau - 1.0) ** 2
+        charge = 0.5 * ridge * _dot(rest, rest) + hold * (tau - 1.0) * (
+            tau - 1.0
+        )  # which may be inf: a power would raise
         return charge, ridge * rest + (2.0 * hold * (tau - 1.0) / whole) * towards
 
     def at(B: Floats, b: Floats, eta: Floats) -> Point:

@@ -73,12 +73,14 @@ def weigh(model: Any, case: Case, background: Any, t: int, a: int) -> tuple[str,
         return "sum", float(odds(log_prior, t, a)), odds(parts[0], t, a), 0.0
     if case.sparse:
         raise ModelError(f"{type(model).__name__} explains a row of a dense table: give it row.toarray()")
-    floor = floor_of(model)
-    whole = float(odds(np.maximum(log_posterior(model, case.copies([{}])), floor), t, a)[0])
+    floor, logs = floor_of(model), log_posterior(model, case.copies([{}]))
     if background is None and (without := _without(model, case)) is not None:
-        way, rest = "absence", odds(without, t, a)
+        both = np.concatenate([logs, without])
+        floor = min(floor, both.min(initial=0.0, where=np.isfinite(both)))  # of zeros alone, and alike on both sides
+        way, left = "absence", np.maximum(without, floor)
     else:
-        way, rest = "average", odds(_averaged(model, case, _background(model, background), floor), t, a)
+        way, left = "average", _averaged(model, case, _background(model, background), floor)
+    whole, rest = float(odds(np.maximum(logs, floor), t, a)[0]), odds(left, t, a)
     prior = float(odds(_log_prior(model), t, a))
     with np.errstate(invalid="ignore"):
         parts = np.nan_to_num(whole - rest, nan=0.0, posinf=np.inf, neginf=-np.inf)

@@ -44,6 +44,8 @@ def fit_sigmoid(
     weight = np.ones(len(scores)) if weight is None else weight
     plus, minus = float(weight[positive].sum()), float(weight[~positive].sum())
     target = np.where(positive, (plus + 1) / (plus + 2), 1 / (minus + 2))
+    top = float(weight.max())
+    weight, near = weight / top, max(1e-5 / top, 1e-12)  # sums of huge weights are no floats
 
     def loss(A: float, B: float) -> float:
         z = A * scores + B
@@ -55,7 +57,7 @@ def fit_sigmoid(
         p = sigmoid(scores, A, B)
         d1, d2 = weight * (target - p), weight * p * (1 - p)
         g = np.array([scores @ d1, d1.sum()])
-        if np.abs(g).max() < 1e-5:
+        if np.abs(g).max() < near:
             break
         ridge = 1e-12
         H = np.array([[scores**2 @ d2 + ridge, scores @ d2], [scores @ d2, d2.sum() + ridge]])

@@ -86,8 +86,9 @@ def greedy_cuts(x: Array, weights: Floats | None = None, bins: int = 128) -> Flo
     >>> greedy_cuts(np.array([0.0] * 10 + [1.0, 2.0, 3.0, 4.0]), bins=3).tolist()
     [0.5, 2.5]
     """
+    x = np.asarray(x, dtype=np.float64)
     if weights is None:
-        rising = np.sort(np.asarray(x, dtype=np.float64))
+        rising = np.sort(x)
         if len(rising) and np.isnan(rising[-1]):
             rising = rising[: int(np.searchsorted(rising, np.nan))]  # where missing ones begin
         first = kernels.greedy_cuts(rising, bins)
