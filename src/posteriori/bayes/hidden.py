@@ -29,6 +29,7 @@ from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import generator
 from ..kernels.naive import normalise, share_out
 from ..smoothing import share
+from ..statistics.by_class import classes_in
 from ..table.encode import Seen
 from ..table.frame import open_frame
 from ..table.labels import hidden_labels
@@ -202,8 +203,7 @@ class HiddenClass:
         strange = [c for c in rows.schema.classes if c not in model.schema_.classes]
         if strange:
             raise BadValue(f"a stream has the classes of its first table. Got {listed(strange)} instead.")
-        place = {c: k for k, c in enumerate(model.schema_.classes)}
-        codes = np.array([place[c] for c in rows.schema.classes])[rows.codes]
+        codes = classes_in(rows.schema, model.schema_)[rows.codes]
         schema = replace(rows.schema, classes=model.schema_.classes)
         own = np.where(hidden, np.int32(-1), codes.astype(np.int32))
         shares, value = self._share_out(model._log_joint(rows.frame), own, w)

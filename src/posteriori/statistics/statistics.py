@@ -26,6 +26,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import BadValue, NotLearned, StatisticsError, listed
 from ..table.schema import Column, Schema
+from .by_class import classes_in, classes_left, refuse_unlearned
 from .counts import LARGEST, Counts, subtract
 from .cuts import Cuts, check_same_cuts, same_cuts
 from .histogram import Histogram
@@ -83,7 +84,7 @@ class Statistics:
         other = other.ordered(self.schema.names)
         self._check(other)
         schema = self.schema + other.schema
-        a, classes = self.spread(schema), other._classes_in(schema)
+        a, classes = self.spread(schema), classes_in(other.schema, schema)
         rows = np.zeros(len(a.rows), dtype=other.rows.dtype)
         rows[classes] = other.rows
         if a.rows.dtype.kind == rows.dtype.kind == "i" and int(a.rows.max()) + int(rows.max()) > LARGEST:
@@ -111,8 +112,6 @@ class Statistics:
         """Without the rows of `other`; observed values and classes that no row has any more vanish."""
         other = other.ordered(self.schema.names)
         self._check(other)
-        if self.decayed or other.decayed:
-            raise NotLearned("rows cannot be forgotten exactly after decay: their counts have been scaled")
         self._refuse_strangers(other)
         b = other.spread(self.schema)
         rows = subtract(self.rows, b.rows)
@@ -204,7 +203,7 @@ class Statistics:
         """The same statistics in a larger schema, matched by value."""
         if schema is self.schema:
             return self
-        classes, n_classes = self._classes_in(schema), len(schema.classes)
+        classes, n_classes = classes_in(self.schema, schema), len(schema.classes)
         rows = np.zeros(n_classes, dtype=self.rows.dtype)
         rows[classes] = self.rows
         return replace(
@@ -218,11 +217,6 @@ class Statistics:
             joints=tuple(j.moved(self.schema, schema) for j in self.joints),
             sample=self.sample and self.sample.take_classes(classes, n_classes),
         )
-
-    def _classes_in(self, schema: Schema) -> Array:
-        """The place of each class in a larger schema."""
-        place = {c: k for k, c in enumerate(schema.classes)}
-        return np.array([place[c] for c in self.schema.classes], dtype=np.intp)
 
     def _cells_in(self, schema: Schema, role: str) -> tuple[Array, Array]:
         """(where the scopes of a role begin in a larger schema, the place of each of my cells there)."""
@@ -244,15 +238,11 @@ class Statistics:
 
     def pruned(self) -> Statistics:
         """Without observed values and classes that no row has."""
-        keep = np.array([c in self.schema.declared_classes for c in self.schema.classes]) | (self.rows > 0)
+        keep, classes = classes_left(self.schema, self.rows)
         columns = list(self.schema.columns)
         cells = self._prune_counts(self.cells, self.where("cells"), columns, keep)
         words = self._prune_counts(self.words, self.where("words"), columns, keep)
-        schema = replace(
-            self.schema,
-            columns=tuple(columns),
-            classes=tuple(c for c, k in zip(self.schema.classes, keep) if k),
-        )
+        schema = replace(self.schema, columns=tuple(columns), classes=classes)
         kept = np.flatnonzero(keep)
         return replace(
             self,
@@ -287,11 +277,7 @@ class Statistics:
         check_same_cuts(self.cuts, other.cuts, self.schema.names)
 
     def _refuse_strangers(self, other: Statistics) -> None:
-        unknown = [
-            c for c in other.schema.classes if c not in self.schema.classes and c not in other.schema.declared_classes
-        ]
-        if unknown:
-            raise NotLearned(f"rows of class {listed(unknown)} were never learned; nothing was changed")
+        refuse_unlearned(self, other, other.schema.declared_classes)
         for mine, theirs in zip(self.schema.columns, other.schema.columns):
             new = set(theirs.values) - set(mine.values) - theirs.declared
             if new:
