@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.errors import BadParameter, ModelError
 from posteriori.smoothing import MOST_SMOOTHING, backoff, log_backoff, log_prior, log_theta, log_unseen, theta
-from posteriori.smoothing.theta import family_theta, log_share, share, theta_of
+from posteriori.smoothing.theta import family_theta, log_share, log_sum, share, theta_of
 from posteriori.statistics import Counts
 
 tables = st.lists(st.lists(st.integers(0, 50), min_size=2, max_size=2), min_size=1, max_size=5).map(np.array)
@@ -180,3 +180,9 @@ def test_priors_by_the_names_of_classes():
         else:
             with pytest.raises(ModelError, match="sum to one"):
                 log_prior(np.array([1, 1]), [0.5, sum_of - 0.5], 1.0)
+
+
+def test_sums_of_logs():
+    inf = -np.inf
+    assert log_sum(np.array([[inf, inf], [0.0, 0.0]])).tolist() == [[inf], [pytest.approx(np.log(2))]]
+    assert log_sum(np.array([-1000.0, -1000.0]))[0] == pytest.approx(-1000 + np.log(2))

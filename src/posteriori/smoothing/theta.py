@@ -40,6 +40,15 @@ def log_share(part: Any, whole: Any, size: Any = np.inf) -> Floats:
     return out
 
 
+def log_sum(logs: Floats) -> Floats:
+    """ln Σ exp over the last axis, which stays; −∞ where every term is."""
+    top = logs.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        found: Floats = top + np.log(np.exp(logs - top).sum(axis=-1, keepdims=True))
+    return found
+
+
 def theta(counts: Array, smoothing: float, axis: int = -2) -> Floats:
     """θ = (N[…, x, …] + λ)/(ΣN + Sλ), the values x along `axis`.
 
