@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .svg import BAR, BOX, FONT, INK, LINE, MARGIN, Drawing, _text_width
+from .svg import BAR, BOX, FONT, INK, LINE, MARGIN, Drawing, text_width
 
 WIDE, GAP = 90.0, 14.0  # of a class's bars, and between classes
 MOST = 12  # values of a column that are drawn, the likeliest
@@ -47,7 +47,7 @@ def _rows(table: Any) -> list[tuple[str, list[tuple[float, float, str]]]]:
 
 
 def _svg(rows: list[tuple[str, str, list[tuple[float, float, str]]]], classes: list[str]) -> str:
-    left = max(_text_width(text) for name, label, _ in rows for text in (name, "  " + label)) + GAP
+    left = max(text_width(text) for name, label, _ in rows for text in (name, "  " + label)) + GAP
     body, y, last = [], float(LINE), ""
     for k, name in enumerate(classes):
         body.append(_text(left + k * (WIDE + GAP), LINE / 2, name, strong=True))
