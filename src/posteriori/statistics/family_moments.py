@@ -20,7 +20,7 @@ from ..table.encode import Coded
 from ..table.schema import Schema
 from .collect import collect_codes
 from .cuts import CodedTable
-from .joint import Scope, places_in
+from .joint import Scope, configurations, places_in
 from .moments import FAR, CoMoments, Moments, comoments
 from .statistics import Statistics
 
@@ -82,16 +82,6 @@ def _moves(pairs: Sequence[tuple[tuple[object, ...], tuple[object, ...]]]) -> In
         to = (to[:, None] * len(new) + where).ravel()
         stays = (stays[:, None] & (where >= 0)).ravel()
     return np.where(stays, to, -1)
-
-
-def configurations(table: CodedTable, above: Scope) -> Ints:
-    """The configuration of some columns in each row, the last fastest; −1 where a cell is missing."""
-    codes, known = np.zeros(table.n, np.int64), np.ones(table.n, bool)
-    for j in above:
-        column = table.column(j)
-        known &= column < table.sizes[j]
-        codes = codes * table.sizes[j] + column
-    return np.where(known, codes, -1)
 
 
 def collect_mixed(

@@ -322,14 +322,20 @@ def _count_narrow(
     return out
 
 
-def _count_wide(table: CodedTable, scope: Scope, y: Array, n_classes: int, weights: Floats | None) -> Part:
-    """The cells that some row has, in order, and their counts."""
-    codes = np.zeros(table.n, dtype=np.int64)
-    known = np.ones(table.n, dtype=bool)
+def configurations(table: CodedTable, scope: Scope) -> Ints:
+    """The cell of some columns in each row, the last fastest; −1 where one of them is missing."""
+    codes, known = np.zeros(table.n, np.int64), np.ones(table.n, bool)
     for j in scope:
         column = table.column(j)
         known &= column < table.sizes[j]
         codes = codes * table.sizes[j] + column
+    return np.where(known, codes, -1)
+
+
+def _count_wide(table: CodedTable, scope: Scope, y: Array, n_classes: int, weights: Floats | None) -> Part:
+    """The cells that some row has, in order, and their counts."""
+    codes = configurations(table, scope)
+    known = codes >= 0
     cells, back = np.unique(codes[known], return_inverse=True)
     if weights is not None and weights.ndim == 2:
         shares = np.ascontiguousarray(weights[known].T)

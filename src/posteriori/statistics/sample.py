@@ -205,16 +205,12 @@ def _within(hashes: Cells, level: int) -> NDArray[np.intp]:
 def _least(hashes: Cells, d: int, level: int = 0) -> tuple[NDArray[np.intp], int]:
     """(the rows in the sample, the least level not below `level` with at most `limit(d)` distinct ones)."""
     most = limit(d)
-    some = _within(hashes, level)
-    found = np.unique(hashes[some][:: max(1, len(some) // (8 * most))])  # a part tells most of the level
-    while level < 63 and len(found) > most:
-        level += 1
-        found = found[found >> np.uint64(64 - level) == 0]
-    some = _within(hashes, level)
-    found = np.unique(hashes[some])
-    while level < 63 and len(found) > most:
-        level += 1
-        found = found[found >> np.uint64(64 - level) == 0]
+    for part in (8 * most, len(hashes) + 1):  # a part tells most of the level
+        some = _within(hashes, level)
+        found = np.unique(hashes[some][:: max(1, len(some) // part)])
+        while level < 63 and len(found) > most:
+            level += 1
+            found = found[_within(found, level)]
     return _within(hashes, level), level
 
 
