@@ -34,7 +34,7 @@ from ..table.encode import Seen
 from ..table.frame import open_frame
 from ..table.labels import hidden_labels
 from ..table.rows import Rows
-from ..table.weights import check_weights
+from ..table.weights import weights_or_ones
 
 UNLABELLED: dict[str, list[Any]] = {
     "unlabelled": [object],  # any label may be the mark
@@ -195,7 +195,7 @@ class HiddenClass:
         X, y, sample_weight = table
         known = np.asarray(model.classes_)
         n = open_frame(X).n
-        w = np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
+        w = weights_or_ones(sample_weight, n)
         labels, hidden = (known[:1].repeat(n), np.ones(n, bool)) if y is None else hidden_labels(y, model.unlabelled)
         if hidden.all():
             labels = known[:1].repeat(n)

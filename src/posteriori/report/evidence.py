@@ -25,7 +25,7 @@ from ..table.dates import date_columns
 from ..table.frame import Frame, columns_of, labelled, open_frame
 from ..table.kinds import resolve_kinds
 from ..table.labels import match_labels, places
-from ..table.weights import check_weights
+from ..table.weights import weights_or_ones
 from .survey import Survey, ranking, survey
 
 
@@ -155,7 +155,7 @@ def gather(
     frame = open_frame(columns)
     if len(codes) != frame.n or not len(codes):
         raise BadValue(f"a report needs rows, each with its class: X has {frame.n} rows, y {len(codes)}")
-    weights = np.ones(len(codes)) if sample_weight is None else check_weights(sample_weight, len(codes))
+    weights = weights_or_ones(sample_weight, len(codes))
     inner = model._fitted() if hasattr(model, "loss_") else model
     schema = getattr(inner, "schema_", None) or getattr(X, "schema", None)
     kinds = schema.kinds if schema is not None else resolve_kinds(frame, None)

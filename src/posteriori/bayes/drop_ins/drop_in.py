@@ -93,17 +93,18 @@ def plain(model: Any, X: Any, dtypes: Iterable[Any], reset: bool) -> bool:
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in dtypes or not X.size or not X.flags.aligned:
         return False
-    known = model.__dict__
-    if not reset:
-        return "feature_names_in_" not in known and X.shape[1] == known["n_features_in_"]
-    model.n_features_in_ = X.shape[1]
-    return True
+    return _as_learned(model, X, reset)
 
 
 def plain_rows(model: Any, X: Any, reset: bool) -> bool:
     """Whether X is a CSR matrix of SciPy's own that the kernels read as it is; they look at every index and number."""
     if type(X) not in CSR or X.data.dtype not in FLOATS or 0 in X.shape or X.indices.dtype != X.indptr.dtype:
         return False
+    return _as_learned(model, X, reset)
+
+
+def _as_learned(model: Any, X: Any, reset: bool) -> bool:
+    """Whether X has as many columns as were learned, by place; with `reset` they are learned now."""
     known = model.__dict__
     if not reset:
         return "feature_names_in_" not in known and X.shape[1] == known["n_features_in_"]
