@@ -165,13 +165,13 @@ def run_structure(
     """Learn who depends on whom; print it, draw it, save the network."""
     from ..network.bayesnet import BayesNet
     from ..structure.search import learn_structure
-    from .tables import open_rows, told_kinds
+    from .tables import open_source, told_kinds
 
     out = console()
     _refuse_outputs([path for path in (svg, dot, output) if path is not None], data)
     if output is not None and not output.endswith(".posteriori"):
         suffix_of(output)
-    source = open_rows(data, told_kinds(kinds), sql, missing=missing or None, encoding=encoding)
+    source = open_source(data, told_kinds(kinds), sql, missing=missing or None, encoding=encoding)
     for note in source.notes if not quiet else ():
         line(out, note, "yellow")
     frame = _cut_numbers(source.table, out, quiet)

@@ -73,7 +73,7 @@ def open_table(
     return Source(path, table, tuple(notes))
 
 
-def open_rows(path: str, kinds: dict[str, str], sql: str | None = None, **options: Any) -> Source:
+def open_source(path: str, kinds: dict[str, str], sql: str | None = None, **options: Any) -> Source:
     """Read a file for a model of all its columns: ids, texts and columns that say nothing are left out."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")

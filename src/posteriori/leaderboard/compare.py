@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, is_number
+from ..arrays import Array, is_number, is_whole
 from ..decision.folds import stratified
 from ..decision.loss import Loss, as_loss
 from ..errors import BadParameter, listed
@@ -96,7 +96,7 @@ def _check(cv: Any, seed: Any, time_limit: Any, progress: Any) -> tuple[int | No
     whole = isinstance(cv, Integral) and not isinstance(cv, bool)
     if cv is not None and not (whole and int(cv) >= 2):
         raise BadParameter(f"cv is a number of folds from 2 up. Got {cv!r} instead.")
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= int(seed) < 2**32:
+    if not is_whole(seed, 0, 2**32 - 1):
         raise BadParameter(f"seed is a whole number from 0 up to 2**32 - 1. Got {seed!r} instead.")
     if time_limit is not None and not is_number(time_limit, 0):
         raise BadParameter(f"time_limit is a number of seconds from 0 up, or None. Got {time_limit!r} instead.")
