@@ -34,6 +34,7 @@ from ..estimator import MAX_MEMORY, N_JOBS, learning
 from ..kernels.naive import normalise, posterior
 from ..smoothing import MOST_SMOOTHING, log_prior, log_theta
 from ..statistics.collect import collect_coded
+from ..statistics.counts import starts_of
 from ..statistics.cuts import MEASURED, METHODS, CodedTable, code_known, column_numbers, learn_cuts
 from ..statistics.statistics import Statistics
 from ..table.encode import Seen, dense, team_map
@@ -192,7 +193,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
                     self.sd_[q] = max(size, 1.0)
 
     def _design(self, table: CodedTable, numbers: Floats) -> ByValue:
-        offsets = np.concatenate([[0], np.cumsum(np.asarray(table.sizes, dtype=np.int64) + 1)])
+        offsets = starts_of(np.asarray(table.sizes) + 1)
         return ByValue(table.codes, offsets, numbers, self.n_jobs)
 
     def _numbers(self, frame: Frame) -> Floats:

@@ -22,7 +22,7 @@ from ..bayes.densities.gaussian import Gaussian
 from ..bayes.semi import SemiNaive
 from ..smoothing.theta import family_theta
 from ..statistics.cuts import MEASURED, column_numbers, translated
-from ..statistics.family_moments import FamilyMoments, Mixed, collect_family_moments, collect_mixed
+from ..statistics.family_moments import FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.joint import collect_families
 from ..statistics.moments import CoMoments
 from ..statistics.statistics import Statistics
@@ -189,7 +189,7 @@ class GaussianNumbers(SemiNaive):
         return out
 
 
-def mixed_scopes(parents: Parents, numbers: set[int]) -> list[Mixed]:
+def mixed_scopes(parents: Parents, numbers: set[int]) -> list[MixedScope]:
     """(parents with values, numeric parents and the number) of every number; the class is counted with all of them."""
     d = len(parents) - 1
     return [

@@ -24,7 +24,7 @@ BLOCK = 1 << 25  # bytes that rows may take together
 Logs = tuple[tuple[str, ...], Floats]  # the nodes of the axes after the rows
 
 
-class Rows:
+class HybridRows:
     """A hybrid network as rows ask it: its discrete nodes, in logs, and its continuous ones."""
 
     def __init__(self, net: BayesNet, gaussians: Gaussians) -> None:

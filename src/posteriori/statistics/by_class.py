@@ -31,7 +31,7 @@ class ByClass:
     def __add__(self, other: ByClass) -> ByClass:
         schema = self.schema + other.schema
         a, b = self._among(schema), other._among(schema)
-        mine, theirs = alike(a.table, b.table)
+        mine, theirs = same_sizes(a.table, b.table)
         least = self.least if other.least is None or self.least is None else np.maximum(self.least, other.least)
         return ByClass(schema, a.rows + b.rows, mine + theirs, least, self.decayed or other.decayed)
 
@@ -41,7 +41,7 @@ class ByClass:
         rows = subtract(self.rows, less.rows)
         if rows is None:
             raise NotLearned("more rows of a class than were learned; nothing was changed")
-        mine, theirs = alike(self.table, less.table)
+        mine, theirs = same_sizes(self.table, less.table)
         left, (keep, classes) = mine - theirs, classes_left(self.schema, rows)
         if not keep.all():
             schema = replace(self.schema, classes=classes)
@@ -90,7 +90,7 @@ def refuse_unlearned(whole: Any, part: Any, but: Collection[Value] = ()) -> None
         raise NotLearned(f"rows of class {listed(unknown)} were never learned; nothing was changed")
 
 
-def alike(a: Any, b: Any) -> tuple[Any, Any]:
+def same_sizes(a: Any, b: Any) -> tuple[Any, Any]:
     """Both counts with as many categories as either has; other statistics as they are."""
     if not isinstance(a, Counts) or len(a.sizes) != len(b.sizes):
         return a, b

@@ -24,14 +24,14 @@ from .joint import Scope, configurations, places_in
 from .moments import FAR, CoMoments, Moments, comoments
 from .statistics import Statistics
 
-Mixed = tuple[Scope, Scope]
+MixedScope = tuple[Scope, Scope]
 
 
 @dataclass(frozen=True, eq=False)
 class FamilyMoments:
     """Co-moments of many scopes, with `+`, `-` and a scale, matched by value like every joint."""
 
-    scopes: tuple[Mixed, ...]
+    scopes: tuple[MixedScope, ...]
     tables: tuple[CoMoments, ...]
 
     def __add__(self, other: FamilyMoments) -> FamilyMoments:
@@ -113,7 +113,7 @@ def collect_family_moments(
     table: CodedTable,
     x: Floats,
     where: Sequence[int],
-    scopes: Sequence[Mixed],
+    scopes: Sequence[MixedScope],
     y: Array,
     n_classes: int,
     weights: Floats | None,

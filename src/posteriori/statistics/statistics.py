@@ -27,7 +27,7 @@ from ..arrays import Array
 from ..errors import BadValue, NotLearned, StatisticsError, listed
 from ..table.schema import Column, Schema
 from .by_class import classes_in, classes_left, refuse_unlearned
-from .counts import LARGEST, Counts, subtract
+from .counts import LARGEST, Counts, starts_of, subtract
 from .cuts import Cuts, check_same_cuts, same_cuts
 from .histogram import Histogram
 from .moments import FAR, Moments
@@ -63,7 +63,7 @@ class Statistics:
 
     @cached_property
     def _where(self) -> dict[str, list[int]]:
-        return {role: columns_of(self.roles, role) for role in ROLES}
+        return {role: columns_kept(self.roles, role) for role in ROLES}
 
     @property
     def sampled(self) -> list[int]:
@@ -225,7 +225,7 @@ class Statistics:
         cells = np.arange(len(counts.table), dtype=np.int64)
         wanted = np.array([len(schema.columns[j].values) for j in where], dtype=np.int64)
         sizes[: len(where)] = wanted  # an event scope, if any, stands behind and never grows
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = starts_of(sizes)
         for k, j in enumerate(where):
             mine, theirs = self.schema.columns[j], schema.columns[j]
             part = slice(counts.offsets[k], counts.offsets[k + 1])
@@ -267,7 +267,7 @@ class Statistics:
             columns[j] = replace(column, values=tuple(v for v, u in zip(column.values, used[part]) if u))
             sizes[k] = len(columns[j].values)
         used[counts.offsets[len(where)] :] = True  # event columns are declared by the schema
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = starts_of(sizes)
         return Counts(counts.table[used][:, classes], offsets)
 
     def _check(self, other: Statistics) -> None:
@@ -284,7 +284,7 @@ class Statistics:
                 raise NotLearned(f"column {mine.name!r} never had the value {listed(new)}; nothing was changed")
 
 
-def columns_of(roles: tuple[str, ...], role: str) -> list[int]:
+def columns_kept(roles: tuple[str, ...], role: str) -> list[int]:
     """The columns of which so much is kept."""
     return [j for j, r in enumerate(roles) if r in KEPT.get(role, (role,))]
 
