@@ -35,12 +35,12 @@ from ..kernels.naive import normalise, posterior
 from ..smoothing import MOST_SMOOTHING, log_prior, log_theta
 from ..statistics.collect import collect_coded
 from ..statistics.counts import starts_of
-from ..statistics.cuts import MEASURED, METHODS, CodedTable, code_known, column_numbers, learn_cuts
+from ..statistics.cuts import METHODS, CodedTable, code_known, column_numbers, learn_cuts
 from ..statistics.statistics import Statistics
 from ..table.encode import Seen, dense, team_map
 from ..table.frame import Frame
 from ..table.rows import read_rows
-from ..table.schema import Schema
+from ..table.schema import MEASURED, Schema
 from .choice import folds_of
 from .classifier import PosteriorClassifier
 from .design import NUMBERS, ByColumn, ByValue

@@ -34,6 +34,7 @@ from ..table.encode import Seen
 from ..table.frame import open_frame
 from ..table.labels import hidden_labels
 from ..table.rows import Rows
+from ..table.schema import MEASURED
 from ..table.weights import weights_or_ones
 
 UNLABELLED: dict[str, list[Any]] = {
@@ -231,7 +232,7 @@ class HiddenClass:
         """The model with values that are there because rows have them."""
         statistics = model.statistics_
         columns = tuple(
-            c if c.kind in ("numeric", "count") else replace(c, declared=self.declared[c.name])  # bins stay
+            c if c.kind in MEASURED else replace(c, declared=self.declared[c.name])  # bins stay
             for c in statistics.schema.columns
         )
         model.statistics_ = replace(statistics, schema=replace(statistics.schema, columns=columns))

@@ -17,6 +17,7 @@ from ..errors import BadParameter, BadValue, UnknownColumn, WriteError, did_you_
 from ..network.formats import suffix_of
 from ..store.file import save
 from ..table.dates import DAY
+from ..table.schema import MEASURED
 from .models import inner
 from .plain import cut, plain
 from .render import busy, console, line
@@ -211,7 +212,7 @@ def _cut_numbers(table: Any, out: Any, quiet: bool) -> Any:
 
     X, cut_ones = table.X.copy(), []
     for column in table.schema.columns:
-        if column.kind in ("numeric", "count"):
+        if column.kind in MEASURED:
             cells = X[column.name]
             cells = cells.astype("int64").where(cells.notna()) if cells.dtype.kind == "M" else cells.astype(float)
             known = cells.notna().to_numpy()

@@ -17,7 +17,7 @@ from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
 from ..table.dates import PARTS, date_part
 from ..table.frame import Table
 from ..table.read import read
-from ..table.schema import KINDS, Column
+from ..table.schema import KINDS, MEASURED, Column
 from .plain import plain
 from .render import line, pairs
 
@@ -258,7 +258,7 @@ def refuse_words(table: Table, path: str, told: dict[str, str]) -> None:
 
     for column in table.schema.columns:
         cells = table.X[column.name]
-        wanted = told.get(column.name) in ("numeric", "count")
+        wanted = told.get(column.name) in MEASURED
         if not (wanted or (column.kind == "categorical" and column.name not in told)):
             continue
         values = pd.Series(cells.dropna().unique())

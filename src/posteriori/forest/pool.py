@@ -72,10 +72,10 @@ def _shares(logs: Sequence[Floats], exponents: Floats) -> Floats:
     z: Floats = exponents[0] * logs[0]
     for u, part in zip(exponents[1:], logs[1:]):
         z += u * part
-    return normalised(z)
+    return shares_in_place(z)
 
 
-def normalised(z: Floats) -> Floats:
+def shares_in_place(z: Floats) -> Floats:
     """e^z over the sum of its row, written over z."""
     z -= z.max(axis=1, keepdims=True)
     np.exp(z, out=z)

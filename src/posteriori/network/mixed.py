@@ -14,14 +14,13 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import BadValue, TableError, UnknownColumn, did_you_mean, listed
-from ..statistics.cuts import MEASURED
 from ..statistics.family_moments import FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.graph import find_all
 from ..table.encode import numbers
 from ..table.frame import Frame, Table
-from ..table.schema import Column
+from ..table.schema import MEASURED, Column
 from .learn import Smoothing, read_codes, rows_of, with_families
 from .regression import Regression, discrete_part, learned, split
 from .tables import States

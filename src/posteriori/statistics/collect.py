@@ -18,9 +18,9 @@ from ..kernels import naive as kernels
 from ..kernels.densities import add_hashes, histograms
 from ..table.encode import Coded, Seen, numbers, seen_columns, words_of
 from ..table.frame import Frame
-from ..table.schema import Column, Schema
+from ..table.schema import MEASURED, Column, Schema
 from .counts import Counts, starts_of
-from .cuts import MEASURED, CodedTable, Cuts, local_codes, translated, with_bins
+from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram, most_cells
 from .joint import collect_pairs
 from .moments import FAR, Moments

@@ -19,6 +19,7 @@ from ..errors import BadParameter, TableError, UnknownColumn, did_you_mean, list
 from .reading import Reading
 
 KINDS = ("categorical", "binary", "count", "numeric", "text")
+MEASURED = ("numeric", "count")  # kinds whose columns are numbers, more or less of something
 VALUED = frozenset({"categorical", "binary", "text"})  # kinds whose columns list their values
 Value = Hashable
 
