@@ -15,9 +15,9 @@ from ..arrays import Array, Floats, Ints
 from ..estimator import Estimator, Explains, learning
 from ..table.encode import Seen
 from ..table.frame import Frame, ScoresTables
-from ..table.prepare import MEASURED, VIEWS, Prepare, prepare
+from ..table.prepare import VIEWS, Prepare, prepare
 from ..table.rows import open_rows, read_rows, some_rows
-from ..table.schema import Schema
+from ..table.schema import MEASURED, Schema
 from .calibrated import Calibrated
 
 BLOCK = 1 << 21  # coordinates of points that are asked about at a time

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from ..arrays import Floats, Ints
 from ..decision.decide import best_action, meet
-from ..decision.loss import Loss, as_loss
+from ..decision.loss import Loss, deciding_loss
 from ..decision.on_points import called
 from ..errors import BadValue, ModelError, PosterioriError
 from ..leaderboard.board import Leaderboard, Row
@@ -160,13 +160,7 @@ def gather(
     schema = getattr(inner, "schema_", None) or getattr(X, "schema", None)
     kinds = schema.kinds if schema is not None else resolve_kinds(frame, None)
     frame = frame.matched(schema.names) if schema is not None and frame.names is not None else frame
-    if hasattr(model, "loss_"):
-        if loss is not None or reject is not None:
-            raise ModelError("a RiskClassifier has its loss and reject already: change them with set_params")
-        known = model.loss_
-    else:
-        known = as_loss(loss, classes).over(classes)
-        known = known if reject is None else known.with_reject(reject)
+    known = deciding_loss(model, loss, reject)
     fold, unseen = None, True
     if posterior is None:
         row = None if board is None or chosen is None else _row(board, chosen, codes, weights, classes)
