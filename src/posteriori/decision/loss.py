@@ -269,7 +269,7 @@ def priced(loss: Any, reject: float | None, classes: Array) -> Loss:
 
 
 def deciding_loss(model: Any, loss: Any, reject: float | None) -> Loss:
-    """The loss that a classifier decides by: a `RiskClassifier`'s own, to which nothing is added, or the one that is told."""
+    """The loss that a classifier decides by: a `RiskClassifier`'s own, to which none is added, or the one that is told."""
     if not hasattr(model, "loss_"):
         return priced(loss, reject, np.asarray(model.classes_))
     if loss is not None or reject is not None:

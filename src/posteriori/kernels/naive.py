@@ -176,14 +176,6 @@ def log_joint_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats, 
     return score_gaussian(X, mean, variance, start, False, n_jobs)[0]
 
 
-def posterior_gaussian(
-    X: Array, mean: Floats, variance: Floats, start: Floats, n_jobs: int | None = None
-) -> tuple[Floats, int]:
-    """(P(y|x), first row that no class allows or −1) of log_joint_gaussian, in one pass."""
-    out, row, _ = score_gaussian(X, mean, variance, start, True, n_jobs)
-    return out, row
-
-
 def score_gaussian(
     X: Array, mean: Floats, variance: Floats, start: Floats, posterior: bool, n_jobs: int | None = None
 ) -> tuple[Floats, int, int]:

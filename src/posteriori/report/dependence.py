@@ -18,7 +18,7 @@ from typing import Any
 from ..bayes.aode import AODE
 from ..errors import MissingExtra
 from .layered import GAP_X, GAP_Y, layered
-from .svg import BOX, EDGE, INK, MARGIN, PAPER, draw_edge, draw_node, text_width
+from .svg import BOX, EDGE, INK, MARGIN, PAPER, draw_edge, draw_node, framed, text_width
 
 MOST = 60  # edges between attributes that are drawn; the strongest
 MOST_PAIRS = 15  # of a model that averages over parents
@@ -159,12 +159,7 @@ def dependence_svg(model: Any, target: str | None = None) -> str:
         body.append(draw_edge(points, 0.8 if p == drawn.target else _stroke(weight, heaviest), tip, directed=arrow))
     for name, (centre, width) in drawn.boxes.items():
         body.append(draw_node(name, [name], centre, width, HIGH, name == drawn.target))
-    wide, tall = (v + 2 * MARGIN for v in drawn.size)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{len(drawn.boxes)} columns and their dependence" '
-        f'width="{wide:.0f}" height="{tall:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {tall:.1f}" '
-        f'style="max-width:100%;height:auto" font-family="system-ui,sans-serif" font-size="12">{"".join(body)}</svg>'
-    )
+    return framed(body, f"{len(drawn.boxes)} columns and their dependence", *drawn.size)
 
 
 def dependence_html(model: Any) -> str:

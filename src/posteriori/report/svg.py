@@ -68,18 +68,19 @@ def draw_graph(
         body.append(draw_node(name, texts[i], layout.centres[i], widths[i], heights[i], name in strong, shares))
     explained, below = _legend(legend, layout.height)
     body.append(explained)
-    wide = max(layout.width, 120.0 * len(legend)) + 2 * MARGIN
-    tall = below + 2 * MARGIN
+    label = f"graph of {len(nodes)} nodes and {len(pairs)} edges"
+    return framed(body, label, max(layout.width, 120.0 * len(legend)), below)
+
+
+def framed(body: Iterable[str], label: str, width: float, height: float) -> str:
+    """Pieces of a drawing as one SVG, with a margin around so many pixels."""
+    wide, tall = width + 2 * MARGIN, height + 2 * MARGIN
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{_graph_label(nodes, pairs)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" '
         f'width="{wide:.0f}" height="{tall:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {tall:.1f}" '
         f'style="max-width:100%;height:auto" font-family="system-ui,sans-serif" font-size="{FONT}">'
         f"{''.join(body)}</svg>"
     )
-
-
-def _graph_label(nodes: Sequence[str], pairs: Sequence[tuple[str, str]]) -> str:
-    return f"graph of {len(nodes)} nodes and {len(pairs)} edges"
 
 
 def text_width(line: str) -> float:
