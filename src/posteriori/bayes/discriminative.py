@@ -43,6 +43,7 @@ from ..table.rows import read_rows
 from ..table.schema import MEASURED, Schema
 from .choice import folds_of
 from .classifier import PosteriorClassifier
+from .densities.gaussian import TINY
 from .design import NUMBERS, ByColumn, ByValue
 from .learning import class_array
 from .softmax import Fitted, fit_ridge
@@ -56,7 +57,6 @@ ROUGH, STEPS = 1e-4, 30  # for choosing: nats a row, steps,
 ONCE, FEWER = frozenset({0}), 64  # when the metric is made, and features up to which it has matrices
 CLIP = 4.0  # standard deviations
 HOLD, MOST = 4.0, 1e300  # nats that an exponent of 0 or 2 costs; no charge is greater
-TINY = float(np.finfo(float).tiny)
 
 
 class DiscriminativeNB(ReadsTables, PosteriorClassifier):

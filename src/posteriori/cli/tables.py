@@ -16,6 +16,7 @@ from rich.console import Console
 from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
 from ..table.dates import PARTS, date_part
 from ..table.frame import Table
+from ..table.plain import mark_of
 from ..table.read import read
 from ..table.schema import KINDS, MEASURED, Column
 from .plain import plain
@@ -282,8 +283,7 @@ def _line(path: str, column: str, word: str, row: int) -> str:
     if path == "-" or not path.lower().endswith((".csv", ".tsv", ".txt", ".data")):
         return f"row {row + 1}"
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:
-        head = text.readline()
-        mark = max(",;|\t", key=head.count)
+        mark = mark_of(text.readline())
         text.seek(0)
         rows = csv.reader(text, delimiter=mark)
         names = next(rows, [])
