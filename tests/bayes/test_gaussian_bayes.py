@@ -14,7 +14,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 
 import posteriori as po
 from posteriori.bayes import gaussian_bayes as module
-from posteriori.bayes.gaussian_bayes import factored
+from posteriori.bayes.gaussian_bayes import normal_of
 from posteriori.errors import BadValue, ImpossibleEvidence, SingularCovariance
 
 X, y = load_iris(return_X_y=True)
@@ -227,28 +227,28 @@ def test_a_class_that_is_told_but_never_came_is_impossible():
 def test_a_covariance_is_factored_or_the_reason_told():
     """Σ = diag(s) L Lᵀ diag(s); dependent to the last digit, or to the last that forgetting left, is no density."""
     sigma = np.array([[4.0, 1.0], [1.0, 9.0]])
-    normal = factored(np.zeros(2), sigma)
+    normal = normal_of(np.zeros(2), sigma)
     assert_allclose(normal.scale, [2.0, 3.0])
     assert_allclose(np.diag(normal.scale) @ normal.factor @ normal.factor.T @ np.diag(normal.scale), sigma)
-    assert factored(np.zeros(2), np.diag([1.0, 0.0])) == "column 1 does not vary"
-    assert factored(np.zeros(2), np.diag([1.0, -1.0])) == "column 1 does not vary"
-    assert "linearly dependent, or it has too few rows" in factored(np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]]))
+    assert normal_of(np.zeros(2), np.diag([1.0, 0.0])) == "column 1 does not vary"
+    assert normal_of(np.zeros(2), np.diag([1.0, -1.0])) == "column 1 does not vary"
+    assert "linearly dependent, or it has too few rows" in normal_of(np.zeros(2), np.array([[1.0, 2.0], [2.0, 1.0]]))
 
     def corr(left):  # 1 − r² = left
         r = np.sqrt(1 - left)
         return np.array([[1.0, r], [r, 1.0]])
 
     last = 16 * np.finfo(float).eps
-    assert "to the last digit" in factored(np.zeros(2), corr(last * 0.8))
-    assert not isinstance(factored(np.zeros(2), corr(last * 1.3)), str)
+    assert "to the last digit" in normal_of(np.zeros(2), corr(last * 0.8))
+    assert not isinstance(normal_of(np.zeros(2), corr(last * 1.3)), str)
     for doubt, known in ((1e-9, True), (1e-6, False)):  # of two columns 2·doubt may be 1e-5 of what is left
-        found = factored(np.zeros(2), corr(1e-2), doubt)
+        found = normal_of(np.zeros(2), corr(1e-2), doubt)
         assert isinstance(found, str) != known
     assert "after forgetting; fit it again" in found
     for doubt, known in ((0.49e-7, True), (0.51e-7, False)):
-        assert isinstance(factored(np.zeros(2), corr(1e-2), doubt), str) != known
-    assert not isinstance(factored(np.zeros(1), np.eye(1), 0.9e-5), str)
-    assert isinstance(factored(np.zeros(1), np.eye(1), 1.1e-5), str)
+        assert isinstance(normal_of(np.zeros(2), corr(1e-2), doubt), str) != known
+    assert not isinstance(normal_of(np.zeros(1), np.eye(1), 0.9e-5), str)
+    assert isinstance(normal_of(np.zeros(1), np.eye(1), 1.1e-5), str)
 
 
 def test_a_sample_is_the_mean_and_the_factor_times_normals():

@@ -28,7 +28,7 @@ from posteriori.cli.tables import (
     binned,
     in_bins,
     open_head,
-    open_rows,
+    open_source,
     open_table,
     refuse_words,
     say_table,
@@ -560,13 +560,13 @@ def test_rows_for_a_network_leave_out_what_has_no_states(tmp_path):
     path, n = tmp_path / "t.csv", 40
     frame = pd.DataFrame({"c": ["u", "v"] * 20, "serial": range(n), "same": ["k"] * n})
     frame.assign(note=[f"a longer text, number {i} of all" for i in range(n)]).to_csv(path, index=False)
-    source = open_rows(str(path), {"note": "text"})
+    source = open_source(str(path), {"note": "text"})
     assert (source.name, source.table.schema.names, list(source.table.X.columns)) == (str(path), ("c",), ["c"])
     assert [note.split(", ")[0] for note in source.notes] == ["serial: left out", "same: left out", "note: left out"]
     assert source.notes[2] == "note: left out, a text has no states"
     path.write_text("c\n")
     with pytest.raises(BadValue, match="has no rows"):
-        open_rows(str(path), {})
+        open_source(str(path), {})
 
 
 def test_a_table_for_training_says_all_that_was_done(tmp_path):

@@ -162,7 +162,7 @@ def test_rounds_that_outlast_the_time_leave_the_first_ones(monkeypatch):
 
     def grow(*given, how, **options):
         if how.rounds > how.every:
-            raise growing.LeftOut("the time was over")
+            raise growing.NotMade("the time was over")
         return plain(*given, how=how, **options)
 
     plain = growing.grow_rounds

@@ -10,7 +10,7 @@ import pytest
 
 from posteriori.errors import MemoryBudgetError
 from posteriori.forest import growing as room
-from posteriori.forest.growing import OTHERS, PARTS, Growing, LeftOut
+from posteriori.forest.growing import OTHERS, PARTS, Growing, NotMade
 from posteriori.forest.pool import expected_noise, fit_exponents, fit_noisy, pooled
 from posteriori.forest.pooled import PoolPart
 from posteriori.margin.landmarks import Landmarks
@@ -38,7 +38,7 @@ def test_where_the_time_is_over_a_part_is_left_out_but_not_the_first():
     found = growing(time_limit=-1.0, progress=None)
     found._heard(1)
     found.said = {"trees": np.zeros(1)}
-    with pytest.raises(LeftOut, match="the time was over"):
+    with pytest.raises(NotMade, match="the time was over"):
         found._heard(1)
 
 
@@ -67,7 +67,7 @@ def test_the_time_is_over_when_none_is_left(monkeypatch):
     for left, over in ((1e-9, False), (0.0, True), (-1.0, True)):
         monkeypatch.setattr(Growing, "_left", lambda self, left=left: left)
         if over:
-            with pytest.raises(LeftOut, match="the time was over"):
+            with pytest.raises(NotMade, match="the time was over"):
                 found._heard(1)
         else:
             found._heard(1)
@@ -164,21 +164,21 @@ def test_what_would_take_too_long_or_too_much_is_left_out_by_name(monkeypatch):
     found = some_growing({}, {}, max_memory=None)
     monkeypatch.setattr(room, "MOST_WORK", 5 * 7 * 2)
     found._refuse_work(7)
-    with pytest.raises(LeftOut, match="5 rows × 8 coordinates × 2 classes"):
+    with pytest.raises(NotMade, match="5 rows × 8 coordinates × 2 classes"):
         found._refuse_work(8)
     monkeypatch.setattr(room, "MOST_ROWS", 4)  # no more take part
     found._refuse_work(8)
     found.max_memory = 1000.0
     found._need(1000.0)
-    with pytest.raises(LeftOut, match="over the budget"):
+    with pytest.raises(NotMade, match="over the budget"):
         found._need(1001.0)
     monkeypatch.setattr(room, "MOST_PAIRS", 5 * 2 * 2 - 1)
-    with pytest.raises(LeftOut, match="5 rows × 2 columns squared"):
+    with pytest.raises(NotMade, match="5 rows × 2 columns squared"):
         found._members(np.random.default_rng(0), 3)
     monkeypatch.setattr(room, "MOST_BINS", 7 * 2 - 1)
-    with pytest.raises(LeftOut, match="7 values of all columns × 2 classes"):
+    with pytest.raises(NotMade, match="7 values of all columns × 2 classes"):
         found._boosted(np.random.default_rng(0), 2)
-    with pytest.raises(LeftOut, match="there are no points"):
+    with pytest.raises(NotMade, match="there are no points"):
         found._kernel(np.random.default_rng(0), 4)
 
 
@@ -203,7 +203,7 @@ def test_parts_one_after_another_with_their_losses_and_reasons(monkeypatch, left
         def grow(self, rng, i):
             asked.append((name, i, rng.integers(1000)))
             if said is None:
-                raise LeftOut(f"no {name} today")
+                raise NotMade(f"no {name} today")
             return said
 
         return grow
@@ -309,7 +309,7 @@ def test_members_are_more_where_the_first_six_have_something_to_say(monkeypatch,
     found = some_growing({"trees": RIGHT}, {}, n_members=n_members, max_memory=100.0 * n_members, time_limit=limit)
     seeds = np.random.default_rng(3).integers(0, 1 << 63, n_members, dtype=np.uint64).tolist()
     if made is None:
-        with pytest.raises(LeftOut, match=r"6 of them have the exponent 0\.020"):
+        with pytest.raises(NotMade, match=r"6 of them have the exponent 0\.020"):
             found._members(np.random.default_rng(3), 3)
         assert calls == [seeds[:6]]
         assert "members" not in found.made
@@ -325,7 +325,7 @@ def test_members_are_more_where_the_first_six_have_something_to_say(monkeypatch,
         assert list(tried[0]) == ["trees", "members"]
         assert tried[0]["members"][0] == seeds[:6]
     found.max_memory -= 1.0
-    with pytest.raises(LeftOut, match="over the budget"):
+    with pytest.raises(NotMade, match="over the budget"):
         found._members(np.random.default_rng(3), 3)
 
 
@@ -358,7 +358,7 @@ def test_rounds_that_are_cut_short_or_do_not_fit(monkeypatch):
     def grow(codes, *given, how, **more):
         clock.now += 1.0
         if how.rounds > 10:
-            raise LeftOut("the time was over")
+            raise NotMade("the time was over")
         return "first", RIGHT
 
     monkeypatch.setattr(room, "grow_rounds", grow)
@@ -370,7 +370,7 @@ def test_rounds_that_are_cut_short_or_do_not_fit(monkeypatch):
         raise MemoryBudgetError("too much")
 
     monkeypatch.setattr(room, "grow_rounds", large)
-    with pytest.raises(LeftOut, match="too much"):
+    with pytest.raises(NotMade, match="too much"):
         found._boosted(None, 2)
 
 
@@ -415,10 +415,10 @@ def test_more_landmarks_are_asked_where_few_have_paid(monkeypatch):
     assert few[1][2][1] == pytest.approx(2.0 * few[2])
     for after, sizes in ((0.5 * 0.989, [8, 8, 16]), (0.5 * 0.991, [8, 8])):  # a hundredth of the loss
         assert [m for m, _, _ in kernel_of(monkeypatch, 30, [0.3, 0.4, 0.2], after)[1]] == sizes
-    with pytest.raises(LeftOut, match=r"8 landmarks have the exponent 0.019"):
+    with pytest.raises(NotMade, match=r"8 landmarks have the exponent 0.019"):
         kernel_of(monkeypatch, 30, [0.3, 0.4], u=0.0191)
     kernel_of(monkeypatch, 30, [0.3, 0.4, 0.2], u=0.0201)
-    with pytest.raises(LeftOut, match=r"the other parts leave 0\.0009 nats a row"):
+    with pytest.raises(NotMade, match=r"the other parts leave 0\.0009 nats a row"):
         kernel_of(monkeypatch, 30, [0.3, 0.4], before=0.0009)
     kernel_of(monkeypatch, 30, [0.3, 0.4], before=0.0011, after=0.0011)
 

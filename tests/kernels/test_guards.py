@@ -104,7 +104,7 @@ def _naive(rng: np.random.Generator, codes: type) -> None:
     for numbers in (rng.random((n, 3)), rng.random((n, 3)).astype(np.float32), np.asfortranarray(X[:, :3])):
         naive.class_moments(numbers, y, K, weights)
         naive.class_moments(numbers, y, K, np.ones((n, K)))
-        naive.posterior_gaussian(numbers, np.zeros((K, 3)), np.ones((K, 3)), start)
+        naive.score_gaussian(numbers, np.zeros((K, 3)), np.ones((K, 3)), start, True)
     _densities(rng, y, weights)
     centres = np.sort(rng.random(70))
     naive.log_kernel_sums(start, centres, centres, 0.1, naive.kernel_tree(centres, centres, 0.1))

@@ -33,7 +33,7 @@ def work(n_jobs: int | None = 2) -> list[np.ndarray]:
         n,
         mean,
         m2,
-        naive.posterior_gaussian(numbers, mean, m2 / n, start, n_jobs)[0],
+        naive.score_gaussian(numbers, mean, m2 / n, start, True, n_jobs)[0],
         naive.count_sparse(indptr, indices, rng.random(len(indices)), 1000, y, 3, weights, None, n_jobs)[0],
         naive.log_joint_sparse(indptr, indices, None, rng.normal(size=(1000, 3)), start, None, n_jobs)[0],
     ]

@@ -15,7 +15,7 @@ import scipy.sparse
 import posteriori as po
 from posteriori import budget
 from posteriori.errors import BadValue, MemoryBudgetError
-from posteriori.forest.growing import Growing, LeftOut
+from posteriori.forest.growing import Growing, NotMade
 from posteriori.forest.rounds import grow_rounds
 from posteriori.kernels.boosting import Boosting
 from posteriori.kernels.members import grow_members
@@ -154,7 +154,7 @@ def test_refused_with_a_byte_less(name, monkeypatch):
     with suppress(Begun):
         call()
     limited(monkeypatch, np.ceil(needed) - 1)
-    with pytest.raises((MemoryBudgetError, BadValue, LeftOut), match=r"over|does not fit"):
+    with pytest.raises((MemoryBudgetError, BadValue, NotMade), match=r"over|does not fit"):
         call()
 
 

@@ -26,7 +26,7 @@ WORKING = {  # what a loop changes as it goes
     "network.formats.text.Description",
     "report.dependence.Picture",
     "store.sql.scores.Scores",
-    "structure.independence.Pattern",
+    "structure.independence.Arrowheads",
     "structure.independence.Separated",
     "table.encode.Seen",
 }

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import posteriori as po
 from posteriori.errors import BadValue, SingularCovariance
 from posteriori.mixture.climb import RESTARTS, Climb, Restart, refuse_overflow
-from posteriori.mixture.normals import DEAD, Normals, factored
+from posteriori.mixture.normals import DEAD, Normals, precision_factors
 
 KINDS = ("full", "tied", "diag", "spherical")
 
@@ -109,7 +109,7 @@ def theta(means, width: float = 1.0, kind: str = "diag", weights=None) -> Normal
     K, d = np.shape(means)
     spread = np.full((K, d), width) if kind in ("diag", "spherical") else np.array([width * np.eye(d)] * K)
     weights = np.full(K, 1 / K) if weights is None else np.asarray(weights)
-    return Normals(weights, np.asarray(means, float), spread, factored(spread)[0])
+    return Normals(weights, np.asarray(means, float), spread, precision_factors(spread)[0])
 
 
 def in_units(climb: Climb, *given):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import SingularCovariance
-from posteriori.mixture.normals import KINDS, Normals, Sums, by_precisions, factored, maximise, normals, units
+from posteriori.mixture.normals import KINDS, Normals, Sums, by_precisions, maximise, normals, precision_factors, units
 
 seeds = st.integers(0, 300)
 
@@ -65,14 +65,14 @@ def test_factors_are_roots_of_precisions(seed, d):
     rng = np.random.default_rng(seed)
     a = rng.normal(size=(3, d, d))
     cov = a @ a.transpose(0, 2, 1) + np.eye(d) * 0.1
-    factors, singular = factored(cov)
+    factors, singular = precision_factors(cov)
     assert singular == []
     assert factors @ factors.transpose(0, 2, 1) == pytest.approx(np.linalg.inv(cov))
     assert np.triu(factors) == pytest.approx(factors)
     back, roots = by_precisions(np.linalg.inv(cov))
     assert back == pytest.approx(cov)
     assert roots == pytest.approx(factors)
-    diag, bad = factored(np.diagonal(cov, axis1=1, axis2=2))
+    diag, bad = precision_factors(np.diagonal(cov, axis1=1, axis2=2))
     assert bad == []
     assert diag**-2 == pytest.approx(np.diagonal(cov, axis1=1, axis2=2))
     assert by_precisions(diag**2)[1] == pytest.approx(diag)
@@ -81,12 +81,12 @@ def test_factors_are_roots_of_precisions(seed, d):
 
 def test_what_has_no_factor_is_named():
     good, flat, nan = np.eye(2), np.ones((2, 2)), np.full((2, 2), np.nan)
-    factors, singular = factored(np.array([flat, good, nan, good, -good]))
+    factors, singular = precision_factors(np.array([flat, good, nan, good, -good]))
     assert singular == [0, 2, 4]
     assert factors[1].tolist() == factors[3].tolist() == good.tolist()
     assert np.isnan(factors[[0, 2, 4]]).all()
-    assert factored(np.array([flat, -good]))[1] == [0, 1]
-    roots, singular = factored(np.array([[1.0, 4.0], [0.0, 1.0], [-1.0, 1.0], [np.nan, 1.0]]))
+    assert precision_factors(np.array([flat, -good]))[1] == [0, 1]
+    roots, singular = precision_factors(np.array([[1.0, 4.0], [0.0, 1.0], [-1.0, 1.0], [np.nan, 1.0]]))
     assert singular == [1, 2, 3]
     assert roots[0].tolist() == [1.0, 0.5]
     with pytest.raises(SingularCovariance, match=r"\(component 0, 2\)"):

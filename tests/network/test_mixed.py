@@ -10,7 +10,7 @@ import pytest
 import posteriori as po
 from posteriori.errors import BadValue, TableError, UnknownColumn
 from posteriori.network.learn import Smoothing, rows_of
-from posteriori.network.mixed import continuous_nodes, count_mixed, numbers_of, regressions_of, scopes
+from posteriori.network.mixed import continuous_nodes, count_mixed, numbers_at, regressions_of, scopes
 
 DAG = po.Dag(["x", "a", "y", "b"], [("b", "y"), ("x", "y"), ("a", "y"), ("a", "b"), ("a", "x")])
 
@@ -37,14 +37,14 @@ def test_which_nodes_are_numbers():
 
 def test_numbers_by_name():
     frame = rows_of({"y": [1.0, None, 3.0], "x": [4, 5, 6]})
-    assert numbers_of(frame, ["x", "y"])[:, 0].tolist() == [4, 5, 6]
-    assert np.isnan(numbers_of(frame, ["x", "y"])[1, 1])
+    assert numbers_at(frame, ["x", "y"])[:, 0].tolist() == [4, 5, 6]
+    assert np.isnan(numbers_at(frame, ["x", "y"])[1, 1])
     with pytest.raises(UnknownColumn, match=r"no column for 'xs'; did you mean 'x'\? columns: 'y', 'x'"):
-        numbers_of(frame, ["xs"])
+        numbers_at(frame, ["xs"])
     with pytest.raises(UnknownColumn, match=r"no column for 'speed'\. columns"):
-        numbers_of(frame, ["speed"])
+        numbers_at(frame, ["speed"])
     with pytest.raises(BadValue, match="column 'y', row 2: infinity is no number"):
-        numbers_of(rows_of({"y": [1.0, 2.0, -np.inf], "x": [4, 5, 6]}), ["x", "y"])
+        numbers_at(rows_of({"y": [1.0, 2.0, -np.inf], "x": [4, 5, 6]}), ["x", "y"])
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -154,10 +154,10 @@ def test_the_discrete_part():
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3))
 def test_places_are_those_of_a_table(sizes):
     every = np.array(list(itertools.product(*map(range, sizes))))
-    assert reg.place_of(every, sizes).tolist() == list(range(len(every)))
+    assert reg.configuration_of(every, sizes).tolist() == list(range(len(every)))
     holed = every.copy()
     holed[0, -1] = -1
-    assert reg.place_of(holed, sizes).tolist() == [-1, *range(1, len(every))]
+    assert reg.configuration_of(holed, sizes).tolist() == [-1, *range(1, len(every))]
 
 
 @given(seeds, st.sampled_from([0.0, 2.0]))

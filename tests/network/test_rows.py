@@ -59,7 +59,7 @@ def test_rows_by_enumeration(seed, target, block):
     x[rng.random((n, 2)) < 0.3] = np.nan
     old, of_rows.BLOCK = of_rows.BLOCK, block
     try:
-        found = of_rows.Rows(net, g).log_joint(codes, x, target)
+        found = of_rows.HybridRows(net, g).log_joint(codes, x, target)
     finally:
         of_rows.BLOCK = old
     assert found.shape == ((n,) if target is None else (n, SIZES[target]))
@@ -69,27 +69,29 @@ def test_rows_by_enumeration(seed, target, block):
 
 def test_numbers_far_from_all_others_keep_the_digits_of_the_states():
     net, g, _ = made(0)
-    beside, common = of_rows.Rows(net, g).beside_common(np.full((1, 3), -1), np.array([[np.nan, 1e9]]), "a")
+    beside, common = of_rows.HybridRows(net, g).beside_common(np.full((1, 3), -1), np.array([[np.nan, 1e9]]), "a")
     assert common[0] < -1e15
     assert np.isfinite(beside).all()
     assert abs(beside).max() < 1e3
-    none = of_rows.Rows(net, g).log_joint(np.zeros((0, 3), np.int32), np.zeros((0, 2)), "a")
+    none = of_rows.HybridRows(net, g).log_joint(np.zeros((0, 3), np.int32), np.zeros((0, 2)), "a")
     assert none.shape == (0, 2)
-    assert of_rows.Rows(net, g).log_joint(np.full((1, 3), -1), np.full((1, 2), np.nan), None) == pytest.approx([0.0])
+    assert of_rows.HybridRows(net, g).log_joint(np.full((1, 3), -1), np.full((1, 2), np.nan), None) == pytest.approx(
+        [0.0]
+    )
 
 
 def test_impossible_rows_are_impossible():
     tables = {"a": [1.0, 0.0], "b": [[0.5, 0.5], [1.0, 0.0]]}
     net = po.BayesNet([("a", "b")], tables, states={"a": ("u", "v"), "b": ("s", "t")})
     g = Gaussians((), {}, {}, {"a": 2, "b": 2})
-    found = of_rows.Rows(net, g).log_joint(np.array([[1, -1], [1, 1], [0, 1]]), np.zeros((3, 0)), None)
+    found = of_rows.HybridRows(net, g).log_joint(np.array([[1, -1], [1, 1], [0, 1]]), np.zeros((3, 0)), None)
     assert np.isneginf(found[:2]).all()
     assert found[2] == pytest.approx(np.log(0.5))
 
 
 def test_a_table_over_the_budget_is_refused_by_its_nodes():
     net, g, _ = made(0)
-    rows = of_rows.Rows(net, g)
+    rows = of_rows.HybridRows(net, g)
     codes, x = np.full((4, 3), -1), np.zeros((4, 2))
     needed = 32.0 * 4 * 2 * 3 * 2
     assert rows.log_joint(codes, x, "a", max_memory=needed).shape == (4, 2)

@@ -234,7 +234,7 @@ def test_attributes_without_edges_stand_in_lines_under_the_picture(width):
     file._block(drawn, names, width, 100.0)
     boxes = [(x - w / 2, x + w / 2, y) for (x, y), w in drawn.boxes.values()]
     for name, (left, right, y) in zip(names, boxes, strict=True):
-        assert right - left >= file._text_width(name)
+        assert right - left >= file.text_width(name)
         assert left >= 0
         assert right <= max(width, 600.0)
         assert y > 100.0
@@ -252,7 +252,7 @@ def test_of_a_pair_the_one_comes_first_that_says_more_in_all() -> None:
 
 
 def test_a_line_of_lonely_attributes_is_filled_to_the_last_pixel() -> None:
-    own, gap = file._text_width("name") + 16, file.GAP_X / 2
+    own, gap = file.text_width("name") + 16, file.GAP_X / 2
     most = int((600 + gap) // (own + gap))
     drawn = file.Picture("class")
     names = [f"n{i:03d}" for i in range(2 * most + 1)]
@@ -265,9 +265,9 @@ def test_a_line_of_lonely_attributes_is_filled_to_the_last_pixel() -> None:
     long = "m" * 90  # wider than a line: alone on its own, and the first still on the first
     file._block(exact, [long, "b"], 0.0, 100.0)
     assert [at[1] for at, _ in exact.boxes.values()] == [top, top + STEP]
-    assert exact.size[0] == file._text_width(long) + 16
+    assert exact.size[0] == file.text_width(long) + 16
     fits = file.Picture("class")
-    file._block(fits, ["name"] + [long], own + gap + file._text_width(long) + 16, 100.0)
+    file._block(fits, ["name"] + [long], own + gap + file.text_width(long) + 16, 100.0)
     assert len({at[1] for at, _ in fits.boxes.values()}) == 1
 
 
@@ -283,10 +283,10 @@ def test_a_spine_runs_down_beside_its_stack() -> None:
             foot = drawn.boxes["p"][0][0], drawn.boxes["p"][0][1] + HIGH / 2
             way = foot, (spine, first - HIGH / 2), (spine, y), (left, y)
             assert points == [pytest.approx(v) for v in way]
-    assert {n: w for n, (_, w) in drawn.boxes.items()} == {n: file._text_width(n) + 16 for n in ("class", *names)}
-    wide = file._text_width("leaf0") + 16 + file.INDENT
+    assert {n: w for n, (_, w) in drawn.boxes.items()} == {n: file.text_width(n) + 16 for n in ("class", *names)}
+    wide = file.text_width("leaf0") + 16 + file.INDENT
     tall = 2 * (HIGH + file.GAP_Y) + HIGH + 3 * STEP
-    assert drawn.size == pytest.approx((max(wide, file._text_width("class") + 16), tall))
+    assert drawn.size == pytest.approx((max(wide, file.text_width("class") + 16), tall))
 
 
 def test_on_axes_lines_are_as_thick_as_in_the_picture_and_all_is_to_scale() -> None:

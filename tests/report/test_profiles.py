@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from posteriori.report.profiles import GAP, MOST, WIDE, _rows, _svg, profile_drawing
-from posteriori.report.svg import LINE, MARGIN, _text_width
+from posteriori.report.svg import LINE, MARGIN, text_width
 
 from .drawn import Seen
 
@@ -65,7 +65,7 @@ ROWS = [
 
 def test_a_bar_is_drawn_from_where_it_begins_to_where_it_ends():
     seen = Seen(_svg(ROWS, ["one", "two"]))
-    left = max(_text_width(t) for t in ("class", "  share", "a <b>", "  … 3 more", "  mean ± sd")) + GAP
+    left = max(text_width(t) for t in ("class", "  share", "a <b>", "  … 3 more", "  mean ± sd")) + GAP
     columns = [left, left + WIDE + GAP]
     heads, y = {}, float(LINE)
     wanted, frames, tips, texts = [], [], [], [("one", columns[0], LINE / 2), ("two", columns[1], LINE / 2)]

@@ -19,11 +19,11 @@ from posteriori.report.svg import (
     MARGIN,
     Drawing,
     _clipped,
-    _edge,
     _headed,
     _legend,
-    _text_width,
+    draw_edge,
     draw_graph,
+    text_width,
 )
 
 from .drawn import Seen
@@ -236,15 +236,15 @@ def test_nodes_with_emphasis_have_a_strong_border_and_those_with_bars_more_room(
     assert [float(box.get("stroke-width")) for box in boxes] == [1.0, 2.6, 1.0]
     assert [box.get("stroke") for box in boxes] == [BOX] * 3
     assert [float(box.get("width")) for box in boxes] == pytest.approx(
-        [_text_width("aa") + 16, 1.15 * _text_width("three") + 16, _text_width("cc") + 16], abs=0.06
+        [text_width("aa") + 16, 1.15 * text_width("three") + 16, text_width("cc") + 16], abs=0.06
     )
     assert len(seen.all("rect", "bar")) == 1  # a line beyond the shares has none
 
 
 def test_a_text_is_as_wide_as_its_letters() -> None:
-    assert _text_width("") == 0
-    assert _text_width("a-1") == pytest.approx(3 * 0.6 * FONT)
-    assert _text_width("aB中！") == pytest.approx((0.6 + 0.7 + 1 + 1) * FONT)  # wide (W) and full-width (F)
+    assert text_width("") == 0
+    assert text_width("a-1") == pytest.approx(3 * 0.6 * FONT)
+    assert text_width("aB中！") == pytest.approx((0.6 + 0.7 + 1 + 1) * FONT)  # wide (W) and full-width (F)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_route_ends_on_the_borders_of_its_boxes_wherever_they_are(down: int) -
 
 
 def test_an_edge_leaves_and_arrives_upright() -> None:
-    drawn = ElementTree.fromstring(_edge([(10.0, 20.0), (40.0, 50.0), (40.0, 90.0)], 1.5, "a < b", directed=False))
+    drawn = ElementTree.fromstring(draw_edge([(10.0, 20.0), (40.0, 50.0), (40.0, 90.0)], 1.5, "a < b", directed=False))
     assert [e.text for e in drawn if e.tag == "title"] == ["a < b"]
     assert drawn[1].get("d") == "M10.0,20.0 C10.0,35.0 40.0,35.0 40.0,50.0 C40.0,70.0 40.0,70.0 40.0,90.0"
     assert drawn[1].get("stroke") == EDGE

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 import posteriori as po
 from posteriori.errors import BadParameter, ModelError
 from posteriori.smoothing import MOST_SMOOTHING, backoff, log_backoff, log_prior, log_theta, log_unseen, theta
-from posteriori.smoothing.theta import family_theta, log_share, share, theta_of
+from posteriori.smoothing.theta import family_theta, log_share, log_smoothed, log_sum, share, theta_of
 from posteriori.statistics import Counts
 
 tables = st.lists(st.lists(st.integers(0, 50), min_size=2, max_size=2), min_size=1, max_size=5).map(np.array)
@@ -180,3 +181,35 @@ def test_priors_by_the_names_of_classes():
         else:
             with pytest.raises(ModelError, match="sum to one"):
                 log_prior(np.array([1, 1]), [0.5, sum_of - 0.5], 1.0)
+
+
+def test_sums_of_logs():
+    inf = -np.inf
+    assert log_sum(np.array([[inf, inf], [0.0, 0.0]])).tolist() == [[inf], [pytest.approx(np.log(2))]]
+    assert log_sum(np.array([-1000.0, -1000.0]))[0] == pytest.approx(-1000 + np.log(2))
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5, None]), st.booleans())
+def test_log_shares_are_logs_of_shares(seed, alpha, apart):
+    """ln (N + α)/whole, of one scope or of a scope for each feature; of what other classes have, the negative."""
+    rng = np.random.default_rng(seed)
+    d, K = 4, 3
+    table = rng.integers(0, 3, (d, K)).astype(float)
+    alpha = rng.choice([0.0, 0.5, 2.0], d) if alpha is None else alpha
+    whole = rng.integers(0, 3, (d if apart else 1, K)).astype(float)
+    counts = Counts(table, np.arange(d + 1) if apart else np.array([0, d]))
+    add = np.reshape(alpha, (-1, 1)) if np.ndim(alpha) else alpha
+    less, by_class = rng.normal(size=(d, K)), table.max(axis=0) + 1
+
+    def logs(n):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(whole > 0, np.log(n + add) - np.log(np.maximum(whole, 1)), -np.inf) + np.zeros((d, K))
+
+    for found, expected in (
+        (log_smoothed(counts, whole, alpha), logs(table)),
+        (log_smoothed(counts, whole, alpha, by_class=by_class), logs(by_class - table)),
+        (log_smoothed(counts, whole, alpha, less=less), logs(table) - less),
+        (log_smoothed(counts, whole, alpha, others=True), -logs(table.sum(axis=1, keepdims=True) - table)),
+    ):
+        assert_allclose(found[0], expected, rtol=1e-12, atol=1e-12)
+        assert found[1] == np.isfinite(expected).all()

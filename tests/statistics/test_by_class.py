@@ -7,7 +7,7 @@ import pytest
 
 import posteriori as po
 from posteriori.errors import NotLearned
-from posteriori.statistics.by_class import ByClass, alike, resized
+from posteriori.statistics.by_class import ByClass, resized, same_sizes
 from posteriori.statistics.counts import Counts
 from posteriori.statistics.moments import Moments
 from posteriori.table.schema import Schema
@@ -86,10 +86,10 @@ def test_what_was_not_learned_or_has_faded_is_not_forgotten() -> None:
 
 def test_counts_are_made_alike_where_their_scopes_are() -> None:
     a, b = Counts.zero([2, 3], 2), Counts.zero([4, 1], 2)
-    assert [c.sizes.tolist() for c in alike(a, b)] == [[4, 3]] * 2
-    assert alike(a, Counts.zero([2], 2))[0] is a
+    assert [c.sizes.tolist() for c in same_sizes(a, b)] == [[4, 3]] * 2
+    assert same_sizes(a, Counts.zero([2], 2))[0] is a
     some = Moments.zero(2, 1)
-    assert alike(some, some) == (some, some)
+    assert same_sizes(some, some) == (some, some)
     assert resized(a, a.sizes) is a
     weights = resized(Counts(np.array([[0.5], [1.5]]), np.array([0, 2])), np.array([3]))
     assert (weights.table.tolist(), weights.table.dtype.kind) == ([[0.5], [1.5], [0.0]], "f")

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from posteriori.errors import NotLearned, StatisticsError
 from posteriori.statistics import histogram
-from posteriori.statistics.histogram import FEWEST, LIMIT, NUMBERS, SHARED, Histogram, limit
+from posteriori.statistics.histogram import FEWEST, LIMIT, NUMBERS, SHARED, Histogram, most_cells
 
 some_floats = st.floats(allow_infinity=False, allow_nan=True, width=64)
 
@@ -144,7 +144,7 @@ def test_no_value_stays_that_nobody_has(case, factor, kept):
      (3, 400, NUMBERS // 1200), (2, 1024, FEWEST), (2, 1025, FEWEST), (2, 1023, NUMBERS // 2046)],
 )  # fmt: skip
 def test_columns_and_classes_share_the_memory(classes, columns, cells):
-    assert limit(classes, columns) == cells
+    assert most_cells(classes, columns) == cells
 
 
 @given(columns(), st.booleans())

@@ -77,7 +77,7 @@ def test_a_sample_of_many_rows_is_fair_and_within_its_limit():
     seen = s.cells.view(np.float64)
     assert np.abs(seen.mean(axis=0)).max() < 5 / np.sqrt(len(seen))
     assert s == made(x[:30_000], y[:30_000]) + made(x[30_000:], y[30_000:])
-    assert sample.limit(1_000_000) * 1_000_000 < 2 * 10**8
+    assert sample.most_rows(1_000_000) * 1_000_000 < 2 * 10**8
 
 
 def test_weights_and_decay_are_counts():
@@ -149,7 +149,7 @@ def test_no_row_stays_that_nobody_has(case, factor, kept):
 )
 def test_many_columns_have_fewer_rows(d, rows):
     """2,000 rows, or 2^20 cells, and a hundred rows at least."""
-    assert sample.limit(d) == rows
+    assert sample.most_rows(d) == rows
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.sampled_from([None, "weights", "shares"]))
@@ -162,7 +162,7 @@ def test_the_level_is_the_least_with_few_enough_rows(seed, most, how):
     if how == "shares":
         w = rng.dirichlet(np.ones(3), n) * (rng.random(n) < 0.7)[:, None]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample, "limit", lambda d: most)
+        patch.setattr(sample, "most_rows", lambda d: most)
         found = made(x, y, {None: None, "weights": w.sum(axis=1), "shares": w}[how])
     rows = w.sum(axis=1) > 0
     hashes = sample.row_hashes(number_cells(x), NAMES)

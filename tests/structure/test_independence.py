@@ -11,8 +11,8 @@ from scipy.stats import chi2_contingency
 import posteriori as po
 from posteriori.errors import BadParameter
 from posteriori.structure.independence import (
+    Arrowheads,
     Independence,
-    Pattern,
     _follow,
     _max_min,
     _subsets,
@@ -176,11 +176,11 @@ def test_no_freedom_is_no_evidence_and_what_is_too_small_for_a_number_is_told_by
     assert found.tolist() == pytest.approx([-2 * 4000 * np.log(2) - 1.0])
 
 
-def pattern(lines: str, arrows: str, names: str = "abcd") -> Pattern:
+def pattern(lines: str, arrows: str, names: str = "abcd") -> Arrowheads:
     into = np.zeros((len(names),) * 2, bool)
     for u, v in (*lines.split(), *(e[::-1] for e in lines.split()), *arrows.split()):
         into[names.index(u), names.index(v)] = True
-    return Pattern(into, tuple(names))
+    return Arrowheads(into, tuple(names))
 
 
 @pytest.mark.parametrize(

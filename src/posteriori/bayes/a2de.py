@@ -14,7 +14,6 @@ from ..smoothing import share
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import collect_triples, refuse_triples
 from ..statistics.statistics import Statistics
-from ..structure.information import conditional_information
 from ..table.encode import Seen
 from ..table.frame import Frame
 from ..table.schema import Schema
@@ -153,10 +152,6 @@ class A2DE(AODE):
             if len(alone):
                 out[alone] = super()._score(table.take(alone))
         return out
-
-    def _edge_weights(self) -> list[float] | None:
-        information = conditional_information(self.statistics_.joints[0], self.statistics_.sizes)
-        return [float(information[i, j]) for i, j in self._edges()]
 
     def _draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """A pair's values and a class by P(y, x_i, x_j), then the other attributes given all three."""

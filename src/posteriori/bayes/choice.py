@@ -18,6 +18,7 @@ from ..kernels.pairs import ladder_losses
 from ..smoothing import log_prior, log_share, log_theta
 from ..statistics import Counts
 from ..statistics.collect import count_coded
+from ..statistics.counts import starts_of
 from ..statistics.cuts import CodedTable
 from ..statistics.statistics import Statistics
 from .families import Families, Rung
@@ -189,7 +190,7 @@ def _added(table: CodedTable, logs: Floats, start: Floats, n_jobs: int | None) -
     sizes = np.asarray(table.sizes, dtype=np.int64)
     packed = np.zeros((len(logs) + len(sizes), logs.shape[1]))
     packed[np.arange(len(logs)) + np.repeat(np.arange(len(sizes)), sizes)] = logs
-    return log_joint_cells(table.codes, packed, np.concatenate([[0], np.cumsum(sizes + 1)]), start, n_jobs=n_jobs)
+    return log_joint_cells(table.codes, packed, starts_of(sizes + 1), start, n_jobs=n_jobs)
 
 
 def _without(cells: Counts, smoothing: float) -> Floats:

@@ -34,14 +34,16 @@ from ..estimator import MAX_MEMORY, N_JOBS, learning
 from ..kernels.naive import normalise, posterior
 from ..smoothing import MOST_SMOOTHING, log_prior, log_theta
 from ..statistics.collect import collect_coded
-from ..statistics.cuts import MEASURED, METHODS, CodedTable, code_known, column_numbers, learn_cuts
+from ..statistics.counts import starts_of
+from ..statistics.cuts import METHODS, CodedTable, code_known, column_numbers, learn_cuts
 from ..statistics.statistics import Statistics
 from ..table.encode import Seen, dense, team_map
 from ..table.frame import Frame
 from ..table.rows import read_rows
-from ..table.schema import Schema
+from ..table.schema import MEASURED, Schema
 from .choice import folds_of
 from .classifier import PosteriorClassifier
+from .densities.gaussian import TINY
 from .design import NUMBERS, ByColumn, ByValue
 from .learning import class_array
 from .softmax import Fitted, fit_ridge
@@ -55,7 +57,6 @@ ROUGH, STEPS = 1e-4, 30  # for choosing: nats a row, steps,
 ONCE, FEWER = frozenset({0}), 64  # when the metric is made, and features up to which it has matrices
 CLIP = 4.0  # standard deviations
 HOLD, MOST = 4.0, 1e300  # nats that an exponent of 0 or 2 costs; no charge is greater
-TINY = float(np.finfo(float).tiny)
 
 
 class DiscriminativeNB(ReadsTables, PosteriorClassifier):
@@ -192,7 +193,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
                     self.sd_[q] = max(size, 1.0)
 
     def _design(self, table: CodedTable, numbers: Floats) -> ByValue:
-        offsets = np.concatenate([[0], np.cumsum(np.asarray(table.sizes, dtype=np.int64) + 1)])
+        offsets = starts_of(np.asarray(table.sizes) + 1)
         return ByValue(table.codes, offsets, numbers, self.n_jobs)
 
     def _numbers(self, frame: Frame) -> Floats:

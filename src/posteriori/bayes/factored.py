@@ -18,6 +18,7 @@ from ..errors import ModelError, did_you_mean, listed
 from ..kernels import naive as kernels
 from ..kernels.densities import SHAPES
 from ..smoothing import log_prior
+from ..statistics.counts import starts_of
 from ..statistics.statistics import Statistics
 from ..table.frame import Frame
 from ..table.labels import warn_of_types
@@ -190,7 +191,7 @@ class RowScorer:
                 for k in range(len(self.places))
             ]
             self.table = np.vstack(parts)
-            self.offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])])
+            self.offsets = starts_of([len(p) for p in parts])
 
     @classmethod
     def of(cls, factored: Factored, schema: Schema) -> RowScorer | None:

@@ -20,6 +20,7 @@ from ..arrays import Array, Floats, Ints
 from ..budget import refuse_over
 from ..kernels.naive import log_joint_cells
 from ..smoothing import backoff, log_backoff, log_prior, log_theta
+from ..statistics.counts import starts_of
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import WIDE, family_codes
 from ..statistics.statistics import Statistics
@@ -140,7 +141,7 @@ class Families:
         families = [f for j, f in enumerate(self.structure.families) if j not in self._wide]
         cells = [math.prod(self.sizes[j] + 1 for j in f) for f in families]
         K = len(self.log_prior)
-        offsets = np.concatenate([[0], np.cumsum(cells)]).astype(np.int64)
+        offsets = starts_of(cells)
         packed = np.zeros((int(offsets[-1]), K))
         for f, family in enumerate(families):
             j = family[-1]

@@ -171,7 +171,7 @@ class GaussianBayes(MatrixLearner):
             log_prior = np.log(self.class_prior_)
         means, matrices = self.means_, self._matrices()
         with one_thread(matrices.size * matrices.shape[1]):
-            return [factored(*each) for each in zip(means, matrices, self._doubt())], log_prior
+            return [normal_of(*each) for each in zip(means, matrices, self._doubt())], log_prior
 
     def _doubt(self) -> Floats:
         """How far each class's Σ may be off since rows were forgotten, as a share of its variances."""
@@ -240,7 +240,7 @@ class GaussianBayes(MatrixLearner):
         return X, self.classes_[codes]
 
 
-def factored(mean: Floats, sigma: Floats, doubt: float = 0.0) -> Normal | str:
+def normal_of(mean: Floats, sigma: Floats, doubt: float = 0.0) -> Normal | str:
     """The normal density of a covariance, known but for a share of its variances, or the reason why there is none."""
     variance = np.diag(sigma)
     if not (variance > 0).all():

@@ -29,11 +29,13 @@ from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import generator
 from ..kernels.naive import normalise, share_out
 from ..smoothing import share
+from ..statistics.by_class import classes_in
 from ..table.encode import Seen
 from ..table.frame import open_frame
 from ..table.labels import hidden_labels
 from ..table.rows import Rows
-from ..table.weights import check_weights
+from ..table.schema import MEASURED
+from ..table.weights import weights_or_ones
 
 UNLABELLED: dict[str, list[Any]] = {
     "unlabelled": [object],  # any label may be the mark
@@ -194,7 +196,7 @@ class HiddenClass:
         X, y, sample_weight = table
         known = np.asarray(model.classes_)
         n = open_frame(X).n
-        w = np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
+        w = weights_or_ones(sample_weight, n)
         labels, hidden = (known[:1].repeat(n), np.ones(n, bool)) if y is None else hidden_labels(y, model.unlabelled)
         if hidden.all():
             labels = known[:1].repeat(n)
@@ -202,8 +204,7 @@ class HiddenClass:
         strange = [c for c in rows.schema.classes if c not in model.schema_.classes]
         if strange:
             raise BadValue(f"a stream has the classes of its first table. Got {listed(strange)} instead.")
-        place = {c: k for k, c in enumerate(model.schema_.classes)}
-        codes = np.array([place[c] for c in rows.schema.classes])[rows.codes]
+        codes = classes_in(rows.schema, model.schema_)[rows.codes]
         schema = replace(rows.schema, classes=model.schema_.classes)
         own = np.where(hidden, np.int32(-1), codes.astype(np.int32))
         shares, value = self._share_out(model._log_joint(rows.frame), own, w)
@@ -231,7 +232,7 @@ class HiddenClass:
         """The model with values that are there because rows have them."""
         statistics = model.statistics_
         columns = tuple(
-            c if c.kind in ("numeric", "count") else replace(c, declared=self.declared[c.name])  # bins stay
+            c if c.kind in MEASURED else replace(c, declared=self.declared[c.name])  # bins stay
             for c in statistics.schema.columns
         )
         model.statistics_ = replace(statistics, schema=replace(statistics.schema, columns=columns))

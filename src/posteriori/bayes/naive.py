@@ -21,7 +21,7 @@ from ..statistics.cuts import Cuts
 from ..table.encode import dense
 from ..table.frame import Frame
 from ..table.rows import Rows
-from ..table.schema import Schema
+from ..table.schema import MEASURED, Schema
 from . import views
 from .classifier import FAR, SMOOTH
 from .densities import Seen
@@ -189,7 +189,7 @@ class NaiveBayes(TableLearner):
         return {
             c.name: "binned" if name == "cells" else name
             for c, name in zip(self.schema_.columns, self.factored_.names)
-            if c.kind in ("numeric", "count")
+            if c.kind in MEASURED
         }
 
     def _way_out(self) -> str:

@@ -19,7 +19,6 @@ from ..estimator import MAX_MEMORY, N_JOBS
 from ..smoothing import MOST_SMOOTHING
 from ..statistics.collect import collect_coded, collect_codes, with_values_of_codes
 from ..statistics.cuts import (
-    MEASURED,
     METHODS,
     CodedTable,
     Cuts,
@@ -37,7 +36,7 @@ from ..structure.structures import Structure
 from ..table.encode import Coded, Seen, dense
 from ..table.frame import Frame
 from ..table.rows import Rows
-from ..table.schema import Schema
+from ..table.schema import MEASURED, Schema
 from . import views
 from .families import Families
 from .hidden import UNLABELLED

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..em import Ascent
-from ..errors import BadParameter, BadValue, ModelError, TableError
+from ..errors import BadParameter, BadValue, ModelError
 from ..estimator import of_any_table
 from ..table.encode import Seen
 from ..table.frame import Frame, open_frame
-from ..table.rows import Rows, open_rows, read_rows
+from ..table.rows import Rows, open_rows, read_rows, some_rows
 from ..table.schema import Schema
 from .classifier import BayesClassifier
 from .hidden import HiddenClass
@@ -40,10 +40,7 @@ class ReadsTables:
 
     def _open(self, X: Any) -> Frame:
         """The border of prediction: rows with as many columns as training had, in training's order."""
-        frame = open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self))
-        if frame.n == 0:
-            raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
-        return frame
+        return some_rows(open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self)))
 
     def _named(self, rows: Rows) -> None:
         self.n_features_in_ = len(rows.schema.columns)

@@ -25,7 +25,7 @@ from ..errors import BadValue, FormatError
 from ..kernels import n_threads
 from ..table.dates import PARTS, YEAR_FIRST, date_part
 from ..table.files import csv_source
-from ..table.schema import Column, Schema
+from ..table.schema import MEASURED, Column, Schema
 from .guard import interrupt
 from .stream import as_labels, as_values, own_type
 from .tables import Source, open_head
@@ -211,7 +211,7 @@ def _parsed(plan: Plan, first: int, block: bytes) -> Any:
 
     words = pa.dictionary(pa.int32(), pa.string())
     kinds = {c.name: c.kind for c in plan.schema.columns}
-    types = {n: words if kinds.get(n) not in ("numeric", "count") else pa.float64() for n in plan.names}
+    types = {n: words if kinds.get(n) not in MEASURED else pa.float64() for n in plan.names}
     types |= {n: pa.string() for n, kind in kinds.items() if kind == "text"} | {
         n: pa.timestamp("us") for n in plan.dates
     }

@@ -16,7 +16,7 @@ from ..explain.explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
 from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
-from ..table.schema import Column
+from ..table.schema import MEASURED, Column
 from .guard import interrupt
 from .models import inner, open_model, schema_of, target_of
 from .plain import cut
@@ -121,7 +121,7 @@ def _learned(model: Any, j: int, column: Column, dates: Any) -> str:
     if cuts[j] is not None:
         told = ", ".join(map(number, cuts[j][:8].tolist())) + ("…" if len(cuts[j]) > 8 else "")
         return f"cut at {told}" if told else "not cut: all one bin"
-    if column.kind in ("numeric", "count"):
+    if column.kind in MEASURED:
         moments = getattr(statistics, "moments", None)
         where = [] if moments is None else statistics.where("moments")  # type: ignore[union-attr]
         if moments is None or moments.span is None or j not in where:

@@ -17,6 +17,7 @@ from ..errors import BadParameter, BadValue, UnknownColumn, WriteError, did_you_
 from ..network.formats import suffix_of
 from ..store.file import save
 from ..table.dates import DAY
+from ..table.schema import MEASURED
 from .models import inner
 from .plain import cut, plain
 from .render import busy, console, line
@@ -165,13 +166,13 @@ def run_structure(
     """Learn who depends on whom; print it, draw it, save the network."""
     from ..network.bayesnet import BayesNet
     from ..structure.search import learn_structure
-    from .tables import open_rows, told_kinds
+    from .tables import open_source, told_kinds
 
     out = console()
     _refuse_outputs([path for path in (svg, dot, output) if path is not None], data)
     if output is not None and not output.endswith(".posteriori"):
         suffix_of(output)
-    source = open_rows(data, told_kinds(kinds), sql, missing=missing or None, encoding=encoding)
+    source = open_source(data, told_kinds(kinds), sql, missing=missing or None, encoding=encoding)
     for note in source.notes if not quiet else ():
         line(out, note, "yellow")
     frame = _cut_numbers(source.table, out, quiet)
@@ -211,7 +212,7 @@ def _cut_numbers(table: Any, out: Any, quiet: bool) -> Any:
 
     X, cut_ones = table.X.copy(), []
     for column in table.schema.columns:
-        if column.kind in ("numeric", "count"):
+        if column.kind in MEASURED:
             cells = X[column.name]
             cells = cells.astype("int64").where(cells.notna()) if cells.dtype.kind == "M" else cells.astype(float)
             known = cells.notna().to_numpy()

@@ -60,7 +60,7 @@ def run_predict(
             lacked = odd_cells(inner(model), schema, batch)
             missing, unseen = missing + lacked[0], unseen + lacked[1]
         if n == 0:
-            write(_empty(model, price))
+            write(_empty(model))
     if not quiet:
         said = (
             f"{n:,} rows, {undecided:,} rejected; {missing:,} cells missing, {unseen:,} with values unseen in training"
@@ -108,7 +108,7 @@ def odd_cells(model: Any, schema: Schema, batch: Batch) -> tuple[int, int]:
     return missing, unseen
 
 
-def _empty(model: Any, loss: Loss) -> dict[str, Any]:
+def _empty(model: Any) -> dict[str, Any]:
     names = ["row", "decision", "expected_loss", "rejected", *(f"P({c})" for c in inner(model).classes_.tolist())]
     return {name: np.zeros(0) for name in names}
 

@@ -19,7 +19,7 @@ from ..table.databases import from_database
 from ..table.dates import WRITTEN, YEAR_FIRST, as_dates, as_names, days
 from ..table.files import at_hand, csv_source, from_arff, query
 from ..table.reading import Reading
-from ..table.schema import Column, Schema
+from ..table.schema import MEASURED, Column, Schema
 from .guard import say
 from .tables import in_bins
 
@@ -168,7 +168,7 @@ def _of_column(column: Column, raw: Any, place: dict[str, int], reading: Reading
         from ..table.dates import date_part
 
         return date_part(_dates(cells, source, reading, rows, name), column.name.rpartition(".")[2])
-    if column.kind in ("numeric", "count"):
+    if column.kind in MEASURED:
         return _numbers(cells, column.name, reading, rows, name)
     return as_values(cells, column.values, reading) if column.kind != "text" else cells
 

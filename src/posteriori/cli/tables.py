@@ -16,8 +16,9 @@ from rich.console import Console
 from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
 from ..table.dates import PARTS, date_part
 from ..table.frame import Table
+from ..table.plain import mark_of
 from ..table.read import read
-from ..table.schema import KINDS, Column
+from ..table.schema import KINDS, MEASURED, Column
 from .plain import plain
 from .render import line, pairs
 
@@ -73,7 +74,7 @@ def open_table(
     return Source(path, table, tuple(notes))
 
 
-def open_rows(path: str, kinds: dict[str, str], sql: str | None = None, **options: Any) -> Source:
+def open_source(path: str, kinds: dict[str, str], sql: str | None = None, **options: Any) -> Source:
     """Read a file for a model of all its columns: ids, texts and columns that say nothing are left out."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -258,7 +259,7 @@ def refuse_words(table: Table, path: str, told: dict[str, str]) -> None:
 
     for column in table.schema.columns:
         cells = table.X[column.name]
-        wanted = told.get(column.name) in ("numeric", "count")
+        wanted = told.get(column.name) in MEASURED
         if not (wanted or (column.kind == "categorical" and column.name not in told)):
             continue
         values = pd.Series(cells.dropna().unique())
@@ -282,8 +283,7 @@ def _line(path: str, column: str, word: str, row: int) -> str:
     if path == "-" or not path.lower().endswith((".csv", ".tsv", ".txt", ".data")):
         return f"row {row + 1}"
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:
-        head = text.readline()
-        mark = max(",;|\t", key=head.count)
+        mark = mark_of(text.readline())
         text.seek(0)
         rows = csv.reader(text, delimiter=mark)
         names = next(rows, [])

@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..errors import BadParameter, UnknownValue, did_you_mean, listed
 from ..table.labels import number, position
-from ..table.weights import check_weights
+from ..table.weights import weights_or_ones
 from .decide import meet, meet_truth
 
 LEAST, MOST_HEAT = 1e-12, 100.0  # a probability whose logarithm is taken; of a temperature, and of its inverse
@@ -143,7 +143,7 @@ def tempered(posterior: Any, T: Any, *, classes: Any = None) -> Floats:
 def _met(posterior: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Floats, Ints, list[Any], Floats]:
     """The border: (posterior, the place of each true class, the labels, weights whose largest is one)."""
     rows, truth, labels = meet_truth(posterior, y, classes, "calibration")
-    weights = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight, len(rows))
+    weights = weights_or_ones(sample_weight, len(rows))
     return rows, truth, labels.tolist(), weights / weights.max()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Floats
 from ..errors import BadValue, LossError, ModelError
 from ..table.labels import match_labels, number
-from ..table.weights import check_weights
+from ..table.weights import weights_or_ones
 from .decide import best_action, meet, meet_truth, places_of
 
 
@@ -57,7 +57,7 @@ def risk_coverage(
         truth = places_of(y, labels, len(rows))
         paid = known.matrix[best_action(rows, known), truth]
     order = np.argsort(least, kind="stable")
-    weight = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight, len(rows))[order]
+    weight = weights_or_ones(sample_weight, len(rows))[order]
     order, weight = order[weight > 0], weight[weight > 0]
     least, total, mass = least[order], np.cumsum(weight * paid[order]), np.cumsum(weight)
     last = np.append(np.diff(least) > _blur(least), True)  # rows of equal risk are decided or rejected together
@@ -114,7 +114,7 @@ def cost_curve(
     """
     rows, truth, labels = meet_truth(posterior, y, classes, "a cost curve")
     at = int(match_labels([target], labels, "target")[0])
-    weight = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight, len(rows))
+    weight = weights_or_ones(sample_weight, len(rows))
     order = np.argsort(rows[:, at], kind="stable")
     p, so, weight = rows[order, at], (truth == at)[order], weight[order] / weight.sum()
     share = np.linspace(0.0, 1.0, points)

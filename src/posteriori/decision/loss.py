@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Array, Floats
-from ..errors import LossError, did_you_mean, listed, shown
+from ..errors import LossError, ModelError, did_you_mean, listed, shown
 from ..table.labels import number, places
 from .labels import distinct_labels, joined, positions
 from .loss_table import read_loss
@@ -260,6 +260,22 @@ def as_loss(loss: Any, classes: Iterable[Any] | int) -> Loss:
     if isinstance(loss, Mapping | str | os.PathLike) or hasattr(loss, "columns"):
         return Loss.from_table(loss)
     return Loss(loss)
+
+
+def priced(loss: Any, reject: float | None, classes: Array) -> Loss:
+    """`as_loss` in the order of the classes, and with a price of rejecting the row for it."""
+    found = as_loss(loss, classes).over(classes)
+    return found if reject is None else found.with_reject(reject)
+
+
+def deciding_loss(model: Any, loss: Any, reject: float | None) -> Loss:
+    """The loss that a classifier decides by: a `RiskClassifier`'s own, to which none is added, or the one that is told."""
+    if not hasattr(model, "loss_"):
+        return priced(loss, reject, np.asarray(model.classes_))
+    if loss is not None or reject is not None:
+        raise ModelError("a RiskClassifier has its loss and reject already: change them with set_params")
+    found: Loss = model.loss_
+    return found
 
 
 def _checked(matrix: Any) -> Floats:

@@ -12,13 +12,12 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats, Ints
-from ..errors import TableError
 from ..estimator import Estimator, Explains, learning
 from ..table.encode import Seen
 from ..table.frame import Frame, ScoresTables
-from ..table.prepare import MEASURED, VIEWS, Prepare, prepare
-from ..table.rows import open_rows, read_rows
-from ..table.schema import Schema
+from ..table.prepare import VIEWS, Prepare, prepare
+from ..table.rows import open_rows, read_rows, some_rows
+from ..table.schema import MEASURED, Schema
 from .calibrated import Calibrated
 
 BLOCK = 1 << 21  # coordinates of points that are asked about at a time
@@ -100,10 +99,7 @@ class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Esti
     def _open(self, X: Any) -> Frame:
         check_is_fitted(self, "prepare_")
         self._made("checked", lambda: None)
-        frame = open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self))
-        if frame.n == 0:
-            raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
-        return frame
+        return some_rows(open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self)))
 
     def _points(self, X: Any) -> Any:
         frame, self._seen = self._open(X), Seen()

@@ -16,9 +16,7 @@ from ..table.dates import date_columns
 from ..table.encode import numbers
 from ..table.frame import Frame
 from ..table.rows import open_rows
-from ..table.schema import Schema
-
-MEASURED = ("numeric", "count")
+from ..table.schema import MEASURED, Schema
 
 
 class Case:

@@ -49,9 +49,13 @@ def _lenient(model: Any, X: Any) -> Floats:
     except ImpossibleEvidence:
         if not hasattr(model, "_log_joint"):
             raise
-        log_joint = np.asarray(model._log_joint(X), dtype=np.float64)
-        evidence = normalise(log_joint.copy())[1]
-        return log_joint - np.where(np.isneginf(evidence), 0.0, evidence)[:, None]
+        return given(np.asarray(model._log_joint(X), dtype=np.float64))
+
+
+def given(log_joint: Floats) -> Floats:
+    """ln P(y|x) of ln P(y, x); −inf of every class where none allows the row."""
+    evidence = normalise(log_joint.copy())[1]
+    return np.asarray(log_joint - np.where(np.isneginf(evidence), 0.0, evidence)[:, None])
 
 
 def floor_of(model: Any) -> float:

@@ -20,6 +20,7 @@ from ..bayes.naive import NaiveBayes
 from ..bayes.semi import OneStructure
 from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
 from ..table.frame import Frame
+from ..table.schema import MEASURED
 from .words import cut
 
 POINTS = 60  # of a grid
@@ -181,7 +182,7 @@ def _asked(factored: Any, d: int, chosen: list[tuple[int, tuple[Any, ...]]], K: 
 
 
 def _blank(kind: str, n: int) -> Any:
-    return np.full(n, np.nan) if kind in ("numeric", "count") else np.full(n, None, dtype=object)
+    return np.full(n, np.nan) if kind in MEASURED else np.full(n, None, dtype=object)
 
 
 def _named(values: tuple[Any, ...], counts: Floats, least: int) -> tuple[str | None, ...]:

@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 
 from ..arrays import Floats, Ints
 from ..decision.decide import best_action, risk
-from ..decision.loss import as_loss
+from ..decision.loss import deciding_loss
 from ..errors import BadParameter, ModelError, UnknownColumn, UnknownValue, did_you_mean, listed
 from .change import Judge, choices_of, least_changes
 from .explanation import Change, Explanation, Part
@@ -54,14 +54,8 @@ def explain(
     if hasattr(model, "_check_fitted"):
         model._check_fitted()
     inner, classes = _inner(model), list(np.asarray(model.classes_).tolist())
-    if hasattr(model, "loss_"):
-        if loss is not None or reject is not None:
-            raise ModelError("a RiskClassifier has its loss and reject already: change them with set_params")
-        known, actions = model.loss_, list(model.actions_.tolist())
-    else:
-        known = as_loss(loss, model.classes_).over(model.classes_)
-        known = known if reject is None else known.with_reject(reject)
-        actions = list(known.labels(None).tolist())
+    known = deciding_loss(model, loss, reject)
+    actions = list((model.actions_ if hasattr(model, "loss_") else known.labels(None)).tolist())
     if len(classes) < 2:
         raise ModelError("a model of one class has nothing to weigh it against")
     case = Case(inner, row)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..errors import NotLearned, StatisticsError, listed
+from ..errors import NotLearned, StatisticsError
 from ..kernels.trees import Codes, Trees
+from ..statistics.by_class import classes_in, classes_left, refuse_unlearned
 from ..statistics.counts import subtract
 from ..statistics.cuts import Cuts
 from ..table.schema import Schema
@@ -91,16 +92,12 @@ class TreeCounts:
         )
 
     def __sub__(self, other: TreeCounts) -> TreeCounts:
-        if self.decayed or other.decayed:
-            raise NotLearned("rows cannot be forgotten exactly after decay: their counts have been scaled")
-        unknown = [c for c in other.schema.classes if c not in self.schema.classes]
-        if unknown:
-            raise NotLearned(f"rows of class {listed(unknown)} were never learned; nothing was changed")
+        refuse_unlearned(self, other)
         table = subtract(self.table, other._among(self.schema))
         if table is None:
             raise NotLearned("more rows at a node of the tree than were learned; nothing was changed")
-        keep = (table[0] > 0) | np.array([c in self.schema.declared_classes for c in self.schema.classes])
-        schema = replace(self.schema, classes=tuple(c for c, k in zip(self.schema.classes, keep) if k))
+        keep, classes = classes_left(self.schema, table[0])
+        schema = replace(self.schema, classes=classes)
         return replace(self, schema=schema, tree=replace(self.tree, counts=np.ascontiguousarray(table[:, keep])))
 
     def __eq__(self, other: object) -> bool:
@@ -119,9 +116,8 @@ class TreeCounts:
         """The counts by the classes of a larger schema."""
         if schema.classes == self.schema.classes:
             return self.table
-        place = {c: k for k, c in enumerate(schema.classes)}
         out = np.zeros((len(self.table), len(schema.classes)))
-        out[:, [place[c] for c in self.schema.classes]] = self.table
+        out[:, classes_in(self.schema, schema)] = self.table
         return out
 
 

@@ -42,7 +42,7 @@ MOST_BINS = 1 << 18  # values of all columns × classes that a node of a boosted
 MOST_PAIRS = 1 << 31  # rows × columns² of a member
 
 
-class LeftOut(Exception):
+class NotMade(Exception):
     """Why a part is not made."""
 
 
@@ -88,10 +88,10 @@ class Growing:
             start, note, loss = time.perf_counter(), "", float("nan")
             try:
                 if i and self._left() <= 0:
-                    raise LeftOut("the time was over")
+                    raise NotMade("the time was over")
                 self.said[name] = getattr(self, f"_{name}")(np.random.default_rng(self.seeds[i]), i)
                 loss = mean_loss(self.said[name], self.y, self.weights)
-            except LeftOut as reason:
+            except NotMade as reason:
                 note = str(reason)
             self.table[name] = PoolPart(name, loss, 0.0, time.perf_counter() - start, note)
             self._tell(0, {"trees": self.n_trees, "members": self.n_members}.get(name, OTHERS))
@@ -151,7 +151,7 @@ class Growing:
         """Some first; where they have nothing to say in the pool, the others would have little."""
         n, d = self.codes.n, len(self.codes.sizes)
         if n * d * d > MOST_PAIRS:
-            raise LeftOut(f"{n:,} rows × {d:,} columns squared")
+            raise NotMade(f"{n:,} rows × {d:,} columns squared")
         self._need(self.n_members * member_tables(self.codes, self.K))
         seeds = rng.integers(0, 1 << 63, self.n_members, dtype=np.uint64)
 
@@ -168,7 +168,7 @@ class Growing:
         if first < self.n_members:
             (*_, u), _ = self._tried({**self.said, "members": said(members)})
             if u < IDLE:
-                raise LeftOut(f"{first} of them have the exponent {u:.3f}")
+                raise NotMade(f"{first} of them have the exponent {u:.3f}")
         if count > first:
             members = members + grown(seeds[first:count], lambda done: self._heard(first + done))
         self.made["members"] = members
@@ -189,7 +189,7 @@ class Growing:
     def _boosted(self, rng: np.random.Generator, i: int) -> Floats:
         how, bins = Boosting(depth=0), sum(self.codes.sizes)
         if bins * self.K > MOST_BINS:
-            raise LeftOut(f"{bins:,} values of all columns × {self.K:,} classes")
+            raise NotMade(f"{bins:,} values of all columns × {self.K:,} classes")
 
         def grown(rounds: int) -> tuple[Rounds, Floats]:
             return grow_rounds(
@@ -212,23 +212,23 @@ class Growing:
                 made = grown(how.every)
                 count = self._affordable((time.perf_counter() - start) / how.every, how.rounds, i)
                 if count > how.every:
-                    with contextlib.suppress(LeftOut):  # the first ones stay
+                    with contextlib.suppress(NotMade):  # the first ones stay
                         made = grown(count)
         except MemoryBudgetError as error:
-            raise LeftOut(str(error)) from None
+            raise NotMade(str(error)) from None
         self.made["rounds"], said = made
         return said
 
     def _kernel(self, rng: np.random.Generator, i: int) -> Floats:
         """Few landmarks choose a width. Few rows are then all landmarks, of many rows more are drawn where that pays."""
         if "points" not in self.made:
-            raise LeftOut("there are no points")
+            raise NotMade("there are no points")
         n, at = self.codes.n, self.at
         size = min(n, LANDMARKS)
         self._refuse_work(size)
         before = self._tried(self.said)[1]
         if before < SURE:
-            raise LeftOut(f"the other parts leave {before:.1g} nats a row")
+            raise NotMade(f"the other parts leave {before:.1g} nats a row")
         some = at(np.arange(0, n, max(1, n // SAMPLE)))
         apart = 2.0 * float(some.var(axis=0).sum())  # the mean of ‖z − z'‖²
         those, seed = at(rng.permutation(n)[:size]), int(rng.integers(1 << 62))
@@ -251,7 +251,7 @@ class Growing:
         if n > LANDMARKS:
             (*_, u), after = self._tried({**self.said, "kernel": best[3]})
             if u < IDLE:
-                raise LeftOut(f"{len(best[1].at)} landmarks have the exponent {u:.3f}")
+                raise NotMade(f"{len(best[1].at)} landmarks have the exponent {u:.3f}")
             more = more and before - after > WORTH * before
         if more:
             best = fitted(Landmarks.draw(those, best[1].v))
@@ -265,12 +265,12 @@ class Growing:
     def _refuse_work(self, size: int) -> None:
         rows = min(MOST_ROWS, self.codes.n)
         if rows * size * self.K > MOST_WORK:
-            raise LeftOut(f"{rows:,} rows × {size:,} coordinates × {self.K:,} classes")
+            raise NotMade(f"{rows:,} rows × {size:,} coordinates × {self.K:,} classes")
         self._need(8.0 * (4 * min(5 * MOST_ROWS, self.codes.n) * size + 60 * size * self.K + 4 * self.codes.n * self.K))
 
     def _need(self, size: float) -> None:
         if size > memory_budget(self.max_memory):
-            raise LeftOut(f"it would take {human(size)}, over the budget of {human(memory_budget(self.max_memory))}")
+            raise NotMade(f"it would take {human(size)}, over the budget of {human(memory_budget(self.max_memory))}")
 
     def _left(self) -> float:
         """Seconds."""
@@ -284,7 +284,7 @@ class Growing:
     def _heard(self, done: int) -> None:
         """Kernels say how many they have done: a good moment to say it on, and to look at the clock."""
         if self._left() <= 0 and self.said:
-            raise LeftOut("the time was over")
+            raise NotMade("the time was over")
         self._tell(done, 0)
 
     def _tell(self, more: int, done: int) -> None:

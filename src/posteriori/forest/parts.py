@@ -14,9 +14,9 @@ from ..arrays import Array, Floats
 from ..kernels.members import MemberCounts, grow_members
 from ..kernels.trees import Codes, Trees, draw_bags, grow_trees
 from .coding import Coding
+from .pool import FLOOR
 
 CONCENTRATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # of trees
-FLOOR = 1e-12  # of a probability whose logarithm is a loss
 WIDEST, A_ROW = 1 << 16, 4  # numbers in the tables of a member's column: so many, or so many a row
 
 Tell = Callable[[int], Any] | None

@@ -72,6 +72,11 @@ def _shares(logs: Sequence[Floats], exponents: Floats) -> Floats:
     z: Floats = exponents[0] * logs[0]
     for u, part in zip(exponents[1:], logs[1:]):
         z += u * part
+    return shares_in_place(z)
+
+
+def shares_in_place(z: Floats) -> Floats:
+    """e^z over the sum of its row, written over z."""
     z -= z.max(axis=1, keepdims=True)
     np.exp(z, out=z)
     z /= z.sum(axis=1, keepdims=True)

@@ -16,7 +16,7 @@ from ..budget import refuse_over
 from ..decision.folds import stratified
 from ..kernels.boosting import Boosting, boost, boosted_posterior
 from ..kernels.trees import Codes, Trees
-from .pool import in_blocks
+from .pool import in_blocks, shares_in_place
 
 FOLDS = 5
 DEPTH, DEEPER, FROM = 4, 6, 3000  # questions of a row; more of them from so many rows
@@ -106,10 +106,7 @@ def softmax(F: Array) -> Floats:
     F = F.astype(np.float64)
     if F.shape[1] == 1:
         F = np.concatenate([np.zeros_like(F), F], axis=1)
-    F -= F.max(axis=1, keepdims=True)
-    np.exp(F, out=F)
-    F /= F.sum(axis=1, keepdims=True)
-    return F
+    return shares_in_place(F)
 
 
 def _refuse_large(codes: Codes, K: int, how: Boosting, max_memory: float | None) -> None:

@@ -24,6 +24,7 @@ from ..table.rows import Rows, read_rows
 from ..table.schema import Schema
 from .coding import Coding, learn_coding
 from .counts import TreeCounts
+from .pool import FLOOR
 from .shape import depths, importances, pruned, rules
 
 CONCENTRATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
@@ -31,7 +32,6 @@ BETWEEN = 16.0  # c at a node between the root and a leaf, over c
 COSTS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)  # of a leaf, in rows' worth of impurity
 FOLDS = 5
 CRITERIA = {"entropy": "entropy", "gain_ratio": "ratio", "gini": "gini"}
-FLOOR = 1e-12  # of a probability, where its logarithm is a loss
 
 
 class BayesTree(ReadsTables, Learner):

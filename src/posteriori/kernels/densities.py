@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from . import n_threads, native
-from .naive import _numbers, count_cells
+from .naive import count_cells, readable
 
 
 def histograms(
@@ -21,7 +21,7 @@ def histograms(
     if weights is not None and weights.ndim == 2:
         return _shared_histograms(X, n_classes, limit, weights, n_jobs)
     found: list[Any] = native().histograms(
-        _numbers(X), _codes(y), weights, n_classes, limit, n_threads(n_jobs, 10 * X.size)
+        readable(X), _codes(y), weights, n_classes, limit, n_threads(n_jobs, 10 * X.size)
     )
     return found
 
@@ -45,7 +45,7 @@ def _shared_histograms(
 
 def add_hashes(X: Array, salts: Array, total: Array, n_jobs: int | None = None) -> None:
     """total[r] += Σ_j mix(x_rj ⊕ salt_j), x as the bits of a float64; −0 counts as 0, and every NaN is the same."""
-    native().add_hashes(_numbers(X), salts, total, n_threads(n_jobs, 2 * X.size))
+    native().add_hashes(readable(X), salts, total, n_threads(n_jobs, 2 * X.size))
 
 
 def mdl_cuts(table: Array) -> Ints:
@@ -147,13 +147,13 @@ class Curves:
     def score(self, X: Array, at: Ints, start: Floats, n_jobs: int | None = None) -> tuple[Floats, int]:
         """(start + Σ_j ln p(x_j|y), whether NaN (bit 1) or inf (bit 2) was among the cells) of the columns `at` of X."""
         out = np.empty((len(X), self.n_classes))
-        seen: int = self.native.score(_numbers(X), at, start, out, n_threads(n_jobs, 6 * len(X) * len(at)))
+        seen: int = self.native.score(readable(X), at, start, out, n_threads(n_jobs, 6 * len(X) * len(at)))
         return out, seen
 
     def parts(self, X: Array, at: Ints) -> Floats:
         """ln p(x_j|y) of each of the columns `at` of X, (n, len(at), K); 0 where x is missing."""
         out = np.empty((len(X), len(at), self.n_classes))
-        self.native.parts(_numbers(X), at, out)
+        self.native.parts(readable(X), at, out)
         return out
 
     def kernels(self, column: int) -> tuple[float, float, Floats, list[tuple[Floats, Floats]]]:

@@ -133,7 +133,7 @@ def share_out(
     return log_joint, total
 
 
-def _numbers(X: Array) -> Array:
+def readable(X: Array) -> Array:
     """What the kernels read as it is, in any order of memory: float32, float64, integers, booleans as bytes."""
     if X.dtype == bool:
         return X.view(np.uint8)
@@ -159,7 +159,7 @@ def class_moments_seen(
 
     Weights (n, K) are shares; of these there is no range, since nobody forgets a part of a row.
     """
-    X = _numbers(X)
+    X = readable(X)
     n, mean, m2, low, high = np.zeros((5, n_classes, X.shape[1]))
     low += np.inf
     high -= np.inf
@@ -176,19 +176,11 @@ def log_joint_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats, 
     return score_gaussian(X, mean, variance, start, False, n_jobs)[0]
 
 
-def posterior_gaussian(
-    X: Array, mean: Floats, variance: Floats, start: Floats, n_jobs: int | None = None
-) -> tuple[Floats, int]:
-    """(P(y|x), first row that no class allows or −1) of log_joint_gaussian, in one pass."""
-    out, row, _ = score_gaussian(X, mean, variance, start, True, n_jobs)
-    return out, row
-
-
 def score_gaussian(
     X: Array, mean: Floats, variance: Floats, start: Floats, posterior: bool, n_jobs: int | None = None
 ) -> tuple[Floats, int, int]:
     """(log joint or posterior, first impossible row or −1, whether NaN (bit 1) or inf (bit 2) was among the cells)."""
-    X = _numbers(X)
+    X = readable(X)
     n, k = len(X), len(mean)
     out = np.empty((n, k))
     threads = 1 if n < 1000 else n_threads(n_jobs, n * mean.size)

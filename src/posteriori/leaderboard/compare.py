@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, is_number
+from ..arrays import is_number, is_whole
 from ..decision.folds import stratified
-from ..decision.loss import Loss, as_loss
+from ..decision.loss import priced
 from ..errors import BadParameter, listed
 from ..table.frame import Table, columns_of, labelled
 from .board import Leaderboard, Row
@@ -77,14 +77,14 @@ def compare(
     k, seed = _check(cv, seed, time_limit, progress)
     data = Data.open(columns_of(X), y, given, sample_weight)
     k = min(k or (10 if data.n <= MANY else 5), data.n)
-    priced = _priced(loss, reject, data.labels)
+    cost = None if loss is None and reject is None else priced(loss, reject, data.labels)
     fold = stratified(data.codes, k, seed)
     task = Task(data.n - data.n // k, data.kinds, data.names, len(data.labels), seed)
     running, out = chosen(models, task)
-    race = Race(data, fold, k, priced, [Runner(entry, model) for entry, model in running], time_limit, progress)
+    race = Race(data, fold, k, cost, [Runner(entry, model) for entry, model in running], time_limit, progress)
     race.run()
     cut = [] if race.done == k else [f"the time was over: the scores are those of the first {race.done} of {k} folds"]
-    by = "log_loss" if priced is None else "cost"
+    by = "log_loss" if cost is None else "cost"
     skipped = [Row(e.name, e.says, None, "skipped", why, ours=e.ours) for e, why in out]
     rows = sorted((runner.row(race.done, data, fold) for runner in race.runners), key=lambda row: _order(row, by))
     where = data.whole(fold, -1), data.whole(data.codes, -1)
@@ -96,20 +96,13 @@ def _check(cv: Any, seed: Any, time_limit: Any, progress: Any) -> tuple[int | No
     whole = isinstance(cv, Integral) and not isinstance(cv, bool)
     if cv is not None and not (whole and int(cv) >= 2):
         raise BadParameter(f"cv is a number of folds from 2 up. Got {cv!r} instead.")
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= int(seed) < 2**32:
+    if not is_whole(seed, 0, 2**32 - 1):
         raise BadParameter(f"seed is a whole number from 0 up to 2**32 - 1. Got {seed!r} instead.")
     if time_limit is not None and not is_number(time_limit, 0):
         raise BadParameter(f"time_limit is a number of seconds from 0 up, or None. Got {time_limit!r} instead.")
     if progress is not None and not callable(progress):
         raise BadParameter(f"progress is a function of a Progress, or None. Got {progress!r} instead.")
     return None if cv is None else int(cv), int(seed)
-
-
-def _priced(loss: Any, reject: Any, labels: Array) -> Loss | None:
-    if loss is None and reject is None:
-        return None
-    found = as_loss(loss, labels).over(labels)
-    return found if reject is None else found.with_reject(reject)
 
 
 def _order(row: Row, by: str) -> tuple[bool, bool, float]:

@@ -13,6 +13,7 @@ from typing import Any
 from ..decision.calibrated import Calibrated
 from ..decision.on_points import OnPoints
 from ..errors import BadParameter, did_you_mean, listed
+from ..table.schema import MEASURED
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ def _adaboost(task: Task) -> Any:
 def _boosting(task: Task) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    numbers = sum(kind in ("numeric", "count") for kind in task.kinds)
+    numbers = sum(kind in MEASURED for kind in task.kinds)
     named = [numbers + i for i in range(sum(kind in ("categorical", "binary") for kind in task.kinds))]
     model = HistGradientBoostingClassifier(categorical_features=named or None, random_state=task.seed)
     return points(task, model, view="ordinal")
@@ -240,7 +241,7 @@ def points(task: Task, model: Any, view: str = "one-hot") -> Any:
 
 
 def _numbers_only(task: Task) -> str:
-    others = [str(name) for name, kind in task.told.items() if kind not in ("numeric", "count")]
+    others = [str(name) for name, kind in task.told.items() if kind not in MEASURED]
     if others:
         return f"needs numbers in every column; {len(others)} of {task.d} are none ({listed(others, most=2)})"
     if task.n <= task.d * task.classes:

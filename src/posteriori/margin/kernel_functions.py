@@ -178,7 +178,7 @@ def make_kernel(model: Any, X: Any, weight: Floats, top_C: float) -> Kernel:
         largest = float(_squares(X).max(initial=0.0))
         _fits(name, spec, largest)
         single = _error_in_single(spec, X.shape[0], largest, top_C) <= model.tol
-        function = partial(_manhattan, spec.scale) if spec.kind == "manhattan" else None
+        function = partial(manhattan, spec.scale) if spec.kind == "manhattan" else None
         return Kernel(name, spec, function, single=single, sparse=True)
     centre = None if spec.kind in UNCENTRED else np.add.reduce(X, axis=0, dtype=np.float64) / len(X)
     largest = float(_lengths(X if centre is None else X - centre).max(initial=0.0))
@@ -213,7 +213,7 @@ def _error_in_single(spec: KernelSpec, n: int, largest: float, top_C: float) -> 
     return float(top_C * np.sqrt(n) * magnitude * 2.0**-22)
 
 
-def _manhattan(scale: float, A: Any, B: Any) -> Array:
+def manhattan(scale: float, A: Any, B: Any) -> Array:
     """exp(−scale·‖a−b‖₁) between sparse rows."""
     from sklearn.metrics.pairwise import manhattan_distances
 

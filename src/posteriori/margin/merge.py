@@ -21,7 +21,7 @@ from ..kernels.margin import merge_rows
 from ..table.frame import labelled
 from ..table.labels import encode_labels
 from ..table.points import Border, read_points
-from ..table.weights import check_weights, class_weights
+from ..table.weights import class_weights, weights_or_ones
 
 
 def read_table(model: Any, X: Any, *, reset: bool = False) -> Any:
@@ -40,7 +40,7 @@ def read_classes(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, I
     check_consistent_length(X, codes)
     if len(model.classes_) < 2:
         raise ModelError(f"a margin lies between two classes; y has only one class: {listed(model.classes_.tolist())}")
-    weight = np.ones(len(codes)) if sample_weight is None else check_weights(sample_weight, len(codes))
+    weight = weights_or_ones(sample_weight, len(codes))
     of_class = class_weights(model.class_weight, model.classes_, codes)
     if not np.bincount(codes, weight * of_class[codes] > 0, len(of_class)).all():
         raise ModelError("a class has no row of positive weight: the rows that count have fewer classes than y")

@@ -18,7 +18,7 @@ from ..estimator import learning
 from ..kernels.margin import Machines
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import flat_labels
-from ..table.weights import check_weights
+from ..table.weights import weights_or_ones
 from .gram import KernelFunction, SharedGram
 from .kernel_functions import make_kernel
 from .machines import KernelMachine, Machine, Part, rows_at, warn_unfinished
@@ -93,7 +93,7 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
         X = read_table(self, X, reset=True)
         y = _numbers(flat_labels(y))
         check_consistent_length(X, y)
-        weight = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, len(y))
+        weight = weights_or_ones(sample_weight, len(y))
         merged = self._merged(X, y, weight)
         rows, y, C = rows_at(self.kernel, X, merged.first), y[merged.first], self._bounds(merged.weight)
         self._kernel = make_kernel(self, rows, merged.weight, float(C.max()))

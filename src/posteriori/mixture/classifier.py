@@ -22,16 +22,15 @@ from sklearn.utils.validation import check_consistent_length
 from ..arrays import Array, Floats, Ints
 from ..bayes.classifier import FAR, BayesClassifier
 from ..bayes.drop_ins.drop_in import told_priors
-from ..errors import BadParameter, BadType, BadValue, PosterioriError, UnknownValue, did_you_mean, listed
+from ..errors import BadParameter, BadValue, PosterioriError, UnknownValue, did_you_mean, listed
 from ..estimator import N_JOBS, RANDOM_STATE, learning
 from ..kernels.naive import normalise
 from ..table.frame import labelled
 from ..table.labels import encode_labels
-from ..table.points import read_points
 from ..table.weights import check_weights
 from . import starts
 from .climb import refuse_overflow
-from .density import BORDER
+from .density import read_cells
 from .gaussian import GaussianMixture
 from .missing import refuse_empty_columns
 from .normals import KINDS
@@ -132,17 +131,11 @@ class MixtureBayes(BayesClassifier):
                         f"n_components of class {label!r} must be a whole number from 1 up or 'auto'. Got {k!r} instead."
                     )
 
-    def _open(self, X: Any, reset: bool) -> Array:
-        if hasattr(X, "tocsr"):
-            raise BadType(f"{type(self).__name__} takes no sparse table: give it X.toarray()")
-        found: Array = read_points(self, X, BORDER, reset=reset)
-        return found
-
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MixtureBayes:
         """A mixture for each class, and the shares of the classes."""
         X, y = labelled(X, y)
-        points = self._open(X, reset=True)
+        points = read_cells(self, X, reset=True)
         self.classes_, codes = encode_labels(y)
         check_consistent_length(points, codes)
         weights = None if sample_weight is None else check_weights(sample_weight, len(points))
@@ -250,7 +243,7 @@ class MixtureBayes(BayesClassifier):
         return FAR
 
     def _log_joint(self, X: Any) -> Floats:
-        X = self._open(X, reset=False)
+        X = read_cells(self, X, reset=False)
         prior = self._made("prior", self._prior)
         out = np.full((len(X), len(self.classes_)), -np.inf)
         far = None

@@ -18,7 +18,7 @@ from ..errors import BadValue, SingularCovariance
 from ..kernels.mixture import mixture_log_joint, mixture_sums
 from ..kernels.naive import normalise
 from .missing import Broken, has_gaps, refuse_empty_columns
-from .normals import DEAD, ILL_DEFINED, Normals, Sums, factored, maximise, units
+from .normals import DEAD, ILL_DEFINED, Normals, Sums, maximise, precision_factors, units
 
 RESTARTS = 3  # of one component in a climb
 FAR = (
@@ -97,7 +97,7 @@ class Climb:
     def settled(self, expected: tuple[Normals, Sums]) -> Normals:
         """The last M-step, which nothing follows: where a component would collapse in it, θ as it was seen."""
         weights, means, covariances = self._best(expected)
-        factors, singular = factored(covariances)
+        factors, singular = precision_factors(covariances)
         if singular or not (weights > DEAD).all():
             return expected[0]
         return Normals(weights, means, covariances, factors)
@@ -109,7 +109,7 @@ class Climb:
 
     def revived(self, weights: Floats, means: Floats, covariances: Floats, before: Normals | None) -> Normals:
         """θ, after every collapsed component has been given a new place."""
-        factors, singular = factored(covariances)
+        factors, singular = precision_factors(covariances)
         dead = np.flatnonzero(~(weights > DEAD)).tolist()
         singular = sorted({*singular, *dead})
         if not singular:
@@ -122,7 +122,7 @@ class Climb:
         whole = self._whole_covariance()
         sound = [k for k in range(len(weights)) if k not in singular]
         width = covariances[sound].mean(axis=0) if sound else whole
-        width_factor = factored(width[None])[0][0]
+        width_factor = precision_factors(width[None])[0][0]
         if sound:
             rest = Normals(weights[sound] / weights[sound].sum(), means[sound], covariances[sound], factors[sound])
             worst = np.argsort(self.evidence(rest), kind="stable")
@@ -155,7 +155,7 @@ class Climb:
         one = np.ones((len(self.X), 1))
         sums = self._sums_of(one)
         covariance = maximise(sums, self.floor, self.kind)[2]
-        if factored(covariance)[1]:
+        if precision_factors(covariance)[1]:
             raise SingularCovariance(f"{ILL_DEFINED} (a column is constant, or columns depend on each other)")
         return np.asarray(covariance[0])
 

@@ -21,7 +21,7 @@ from .seeds import stream
 if TYPE_CHECKING:
     from ..report.svg import Drawing
 
-__all__ = ["BORDER", "KINDS", "Density", "n_parameters"]
+__all__ = ["KINDS", "Density", "n_parameters", "read_cells"]
 
 BORDER = Border(
     "a mixture needs every cell it has",
@@ -29,6 +29,14 @@ BORDER = Border(
     floats=(np.float64, np.float32),
     allow_missing=True,
 )
+
+
+def read_cells(model: Any, X: Any, reset: bool) -> Array:
+    """X as rows of floats, NaN where a cell is missing."""
+    if hasattr(X, "tocsr"):
+        raise BadType(f"{type(model).__name__} takes no sparse table: give it X.toarray()")
+    found: Array = read_points(model, X, BORDER, reset=reset)
+    return found
 
 
 class Density(DensityMixin, Estimator):  # type: ignore[misc]
@@ -42,12 +50,6 @@ class Density(DensityMixin, Estimator):  # type: ignore[misc]
     covariances_: Array
     precisions_cholesky_: Array
     _kind: str
-
-    def _open(self, X: Any, reset: bool) -> Array:
-        if hasattr(X, "tocsr"):
-            raise BadType(f"{type(self).__name__} takes no sparse table: give it X.toarray()")
-        found: Array = read_points(self, X, BORDER, reset=reset)
-        return found
 
     def _theta(self, scale: Floats) -> Normals:
         """θ by the fitted attributes, in units."""
@@ -77,7 +79,7 @@ class Density(DensityMixin, Estimator):  # type: ignore[misc]
     def _log_joint(self, X: Any) -> Floats:
         """log π_k + log N(x; k) of each row."""
         check_is_fitted(self, "converged_")
-        X = self._open(X, reset=False)
+        X = read_cells(self, X, reset=False)
         theta = self._theta(np.ones(X.shape[1]))
         return log_joint(theta, X, np.ones(X.shape[1]), self.n_jobs)
 

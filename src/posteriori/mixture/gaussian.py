@@ -21,7 +21,7 @@ from ..estimator import N_JOBS, RANDOM_STATE, learning
 from ..table.weights import check_weights
 from . import starts
 from .climb import Climb, Restart, refuse_overflow
-from .density import Density, n_parameters
+from .density import Density, n_parameters, read_cells
 from .missing import filled
 from .normals import KINDS, Normals, Sums, by_precisions
 from .seeds import stream
@@ -158,7 +158,7 @@ class GaussianMixture(Density):
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         before, self._interrupted = self._before(), False
-        X = self._open(X, reset=True)
+        X = read_cells(self, X, reset=True)
         n, d = X.shape
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         if weights is not None and (weights == 0).any():

@@ -29,7 +29,7 @@ from ..smoothing import MOST_SMOOTHING
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
 from ..table.schema import Schema
-from ..table.weights import check_weights
+from ..table.weights import check_weights, weights_or_ones
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -223,7 +223,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean of ln P(x) over the rows."""
         found = self.score_samples(X)
-        weights = np.ones(len(found)) if sample_weight is None else check_weights(sample_weight, len(found))
+        weights = weights_or_ones(sample_weight, len(found))
         return float((weights * found).sum() / weights.sum())
 
     @property

@@ -94,7 +94,7 @@ def maximise(sums: Sums, floor: Floats, kind: str) -> tuple[Floats, Floats, Floa
     return sums.n / total, means, variances
 
 
-def factored(covariances: Floats) -> tuple[Floats, list[int]]:
+def precision_factors(covariances: Floats) -> tuple[Floats, list[int]]:
     """(U with Σ⁻¹ = U Uᵀ, the components whose Σ has none)."""
     if covariances.ndim == 2:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -132,7 +132,7 @@ def by_precisions(precisions: Floats) -> tuple[Floats, Floats]:
 
 def normals(weights: Floats, means: Floats, covariances: Floats) -> Normals:
     """θ, or the error that names the components whose covariance has no inverse."""
-    factors, singular = factored(covariances)
+    factors, singular = precision_factors(covariances)
     if singular:
         raise SingularCovariance(f"{ILL_DEFINED} (component {', '.join(map(str, singular))})")
     return Normals(weights, means, covariances, factors)

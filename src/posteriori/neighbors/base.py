@@ -20,7 +20,7 @@ from ..errors import BadParameter, BadValue, ModelError
 from ..estimator import N_JOBS, Estimator, alike
 from ..table.frame import open_frame
 from ..table.points import Border, read_points
-from ..table.weights import check_weights
+from ..table.weights import weights_or_ones
 from . import metrics
 from .kdtree import LEAF_SIZE
 from .loo import largest_k
@@ -276,7 +276,7 @@ class Neighbors(Estimator):
         old = None if first else self._weight
         if old is None and sample_weight is None:
             return None
-        new = np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
+        new = weights_or_ones(sample_weight, n)
         return new if first else np.concatenate([np.ones(len(self._store)) if old is None else old, new])
 
     @property

@@ -29,7 +29,7 @@ from ..estimator import check_declared
 from ..table.encode import factorize, numbers
 from ..table.frame import Frame, open_frame
 from ..table.kinds import resolve_kinds
-from ..table.schema import Column
+from ..table.schema import MEASURED, Column
 
 NAMES = {
     "euclidean": "euclidean",
@@ -257,7 +257,7 @@ def mixed_space(metric: str, X: Any, y: Array | None, kinds: Any, weight: Floats
     """The coordinates that a metric gives a table, each row so many times as its weight; "vdm" needs the classes y."""
     frame = open_frame(X)
     found = resolve_kinds(frame, kinds)
-    numeric = [j for j, kind in enumerate(found) if kind in ("numeric", "count")]
+    numeric = [j for j, kind in enumerate(found) if kind in MEASURED]
     rest = [j for j in range(frame.d) if j not in numeric]
     if metric == "vdm" and y is None:
         raise ModelError("metric='vdm' compares values by P(y|x_j), so it needs classes: use 'gower' for regression")

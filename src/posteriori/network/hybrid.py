@@ -28,10 +28,10 @@ from .counted import Counted
 from .engine import Evidence
 from .gaussian import Gaussians, Local, along, united
 from .learn import Smoothing, listed_states, rows_of, states_of, tables_of
-from .mixed import continuous_nodes, count_mixed, numbers_of, regressions_of
+from .mixed import continuous_nodes, count_mixed, numbers_at, regressions_of
 from .numbers import hard_states
-from .regression import Regression, as_regression, discrete_part, place_of, split
-from .rows import Rows
+from .regression import Regression, as_regression, configuration_of, discrete_part, split
+from .rows import HybridRows
 from .sampling import RandomState, seeds
 from .says import Factor, findings, labelled, read_cases, unknown
 from .tables import States, as_dag, as_states, configuration_index
@@ -239,8 +239,8 @@ class HybridNet(Counted):
     # Rows of a table
 
     @cached_property
-    def _rows(self) -> Rows:
-        return Rows(self.discrete, self._gaussians)
+    def _rows(self) -> HybridRows:
+        return HybridRows(self.discrete, self._gaussians)
 
     def predict_proba(self, cases: Any, target: str, max_memory: float | None = None) -> Floats:
         """P(target | case) for each row, one column a state; missing cells and missing columns are summed out."""
@@ -304,7 +304,7 @@ class HybridNet(Counted):
     def _configuration(self, states: Any, nodes: Sequence[str]) -> Codes:
         """The configuration of some discrete nodes in each drawn row."""
         codes = np.stack([states[p].cat.codes for p in nodes], 1) if nodes else np.zeros((len(states), 0), np.int64)
-        return place_of(codes, [len(self._states[p]) for p in nodes])
+        return configuration_of(codes, [len(self._states[p]) for p in nodes])
 
     # Between names and numbers
 
@@ -390,7 +390,7 @@ class HybridNet(Counted):
             raise UnknownColumn(f"column {listed(strange[:1])} is no node{near or '.'} nodes: {listed(self.nodes)}")
         x = np.full((frame.n, len(self.continuous)), np.nan)
         there = [k for k, n in enumerate(self.continuous) if n in names]
-        x[:, there] = numbers_of(frame, [self.continuous[k] for k in there])
+        x[:, there] = numbers_at(frame, [self.continuous[k] for k in there])
         told = {n: frame.column(j) for j, n in enumerate(names) if n not in self._gaussians.regressions}
         if not told:
             return np.full((frame.n, len(self.discrete.nodes)), -1, dtype=np.int32), x

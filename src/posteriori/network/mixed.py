@@ -14,14 +14,13 @@ import numpy as np
 
 from ..arrays import Floats
 from ..errors import BadValue, TableError, UnknownColumn, did_you_mean, listed
-from ..statistics.cuts import MEASURED
-from ..statistics.family_moments import FamilyMoments, Mixed, collect_family_moments, collect_mixed
+from ..statistics.family_moments import FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.graph import find_all
 from ..table.encode import numbers
 from ..table.frame import Frame, Table
-from ..table.schema import Column
+from ..table.schema import MEASURED, Column
 from .learn import Smoothing, read_codes, rows_of, with_families
 from .regression import Regression, discrete_part, learned, split
 from .tables import States
@@ -48,7 +47,7 @@ def _floats(cells: Any) -> bool:
     return bool(types.is_floating(cells.type) or types.is_decimal(cells.type))
 
 
-def numbers_of(frame: Frame, nodes: Sequence[str]) -> Floats:
+def numbers_at(frame: Frame, nodes: Sequence[str]) -> Floats:
     """The columns of these nodes as numbers, NaN where a cell is missing."""
     place = {name: j for j, name in enumerate(frame.names or ())}
     lacking = [n for n in nodes if n not in place]
@@ -75,7 +74,7 @@ def count_mixed(
     """What these rows count; a row with missing cells counts for the families that it has whole."""
     part = discrete_part(dag, continuous)
     coded, schema, weights = read_codes(part, data, part.nodes, closed, sample_weight, n_jobs)
-    x, first = numbers_of(rows_of(data), continuous), len(part.nodes)
+    x, first = numbers_at(rows_of(data), continuous), len(part.nodes)
     where, no_class = range(first, first + len(continuous)), np.zeros(len(x), np.uint8)
     columns = (*schema.columns, *(Column(n, "numeric") for n in continuous))
     table, found = collect_mixed(coded, x, where, replace(schema, columns=columns), no_class, weights, n_jobs)
@@ -85,7 +84,7 @@ def count_mixed(
     return replace(found, joints=(*found.joints, families))
 
 
-def scopes(dag: Dag, statistics: Statistics) -> list[Mixed]:
+def scopes(dag: Dag, statistics: Statistics) -> list[MixedScope]:
     """(discrete parents, continuous parents and the node) of every continuous node, as columns of the statistics."""
     schema, nodes = statistics.schema, [statistics.schema.names[j] for j in statistics.where("moments")]
     found = []

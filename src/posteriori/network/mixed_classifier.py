@@ -21,8 +21,8 @@ from ..bayes import views
 from ..bayes.densities.gaussian import Gaussian
 from ..bayes.semi import SemiNaive
 from ..smoothing.theta import family_theta
-from ..statistics.cuts import MEASURED, column_numbers, translated
-from ..statistics.family_moments import FamilyMoments, Mixed, collect_family_moments, collect_mixed
+from ..statistics.cuts import column_numbers, translated
+from ..statistics.family_moments import FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.joint import collect_families
 from ..statistics.moments import CoMoments
 from ..statistics.statistics import Statistics
@@ -30,7 +30,7 @@ from ..structure.dag import Dag
 from ..structure.information import class_information
 from ..table.encode import Coded, Seen, code_columns, dense
 from ..table.frame import Frame
-from ..table.schema import Schema
+from ..table.schema import MEASURED, Schema
 from .class_families import Parents, family_counts, scopes, told_parents
 from .hybrid import HybridNet
 from .mixed_search import MixedTable
@@ -189,7 +189,7 @@ class GaussianNumbers(SemiNaive):
         return out
 
 
-def mixed_scopes(parents: Parents, numbers: set[int]) -> list[Mixed]:
+def mixed_scopes(parents: Parents, numbers: set[int]) -> list[MixedScope]:
     """(parents with values, numeric parents and the number) of every number; the class is counted with all of them."""
     d = len(parents) - 1
     return [

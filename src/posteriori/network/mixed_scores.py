@@ -24,7 +24,7 @@ from ..bayes.densities.gaussian import ROWS, TINY
 from ..errors import BadParameter, listed
 from ..statistics.moments import CoMoments, comoments
 from ..structure.scores import Scored, price_of
-from .regression import FLOOR, LEAST
+from .regression import FLOOR, LEAST, pooled
 
 PENALISED = ("bic", "mdl", "aic", "loglik")
 RIDGE = 1e-10  # of a parent's spread: parents that tell the same are no error
@@ -95,9 +95,8 @@ class MixedScored:
         C, n = list(beside), moments.n
         rows = n.sum()
         q, k = math.prod(self.values.states[p] for p in above), len(beside) + np.minimum(np.arange(1 + len(added)), 1)
-        mean = moments.n @ moments.mean / rows
+        mean, whole = pooled(moments)
         gap = moments.mean - mean
-        whole = moments.c.sum(axis=0) + np.einsum("d,di,dj->ij", n, gap, gap)
         left, _, _ = _left(moments.c, v, C, added)
         _, line, slope = _left(whole[None], v, C, added)
         beyond = gap[:, [v, *added]] - gap[:, C] @ line[0]  # where configurations lie beside the line of all rows

@@ -145,7 +145,7 @@ def split(parents: Sequence[str], continuous: Iterable[str]) -> tuple[tuple[str,
     return tuple(p for p in parents if p not in gaussian), tuple(p for p in parents if p in gaussian)
 
 
-def place_of(codes: Array, sizes: Sequence[int]) -> Array:
+def configuration_of(codes: Array, sizes: Sequence[int]) -> Array:
     """The place of each configuration, the first column slowest; −1 where a code is missing."""
     place = np.zeros(len(codes), dtype=np.int64)
     for column, size in zip(codes.T, sizes):

@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import Codes, Floats, Ints
 from ..budget import refuse_over
 from ..errors import listed
+from ..smoothing.theta import log_sum
 from .bayesnet import BayesNet
 from .gaussian import Gaussians, along, united
 
@@ -23,7 +24,7 @@ BLOCK = 1 << 25  # bytes that rows may take together
 Logs = tuple[tuple[str, ...], Floats]  # the nodes of the axes after the rows
 
 
-class Rows:
+class HybridRows:
     """A hybrid network as rows ask it: its discrete nodes, in logs, and its continuous ones."""
 
     def __init__(self, net: BayesNet, gaussians: Gaussians) -> None:
@@ -93,7 +94,7 @@ class Rows:
             peak = 32.0 * rows * math.prod(self.sizes[n] for n in axes)
             refuse_over(max_memory, peak, f"a table of {rows} rows over {listed(axes)}", "observe some of those nodes")
             factors = [f for f in factors if node not in f[0]]
-            factors.append((axes[:-1], _log_sum(_added(mine, axes))))
+            factors.append((axes[:-1], log_sum(_added(mine, axes))[..., 0]))
             todo.remove(node)
         return _added(factors, () if target is None else (target,))
 
@@ -115,11 +116,3 @@ def _added(factors: Sequence[Logs], axes: tuple[str, ...]) -> Floats:
     for scope, log in factors:
         total = total + along(log, scope, axes)
     return total
-
-
-def _log_sum(logs: Floats) -> Floats:
-    """ln Σ exp over the last axis; −∞ where every term is."""
-    top = logs.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0])

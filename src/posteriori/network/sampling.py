@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ..arrays import Codes, Floats, is_whole
-from ..errors import BadParameter, BadValue
+from ..errors import BadValue
+from ..estimator import generator
 
 RandomState = int | np.random.Generator | np.random.RandomState | np.random.SeedSequence | None
 CONFIDENCE = 0.99
@@ -29,15 +29,8 @@ def seeds(random_state: RandomState, n: int) -> NDArray[np.uint64]:
         return random_state.integers(0, 2**64, n, dtype=np.uint64)
     if isinstance(random_state, np.random.RandomState):
         return np.frombuffer(random_state.bytes(8 * n), np.uint64)
-    if not isinstance(random_state, np.random.SeedSequence):
-        whole = isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0
-        if random_state is not None and not whole:
-            raise BadParameter(
-                "random_state is a whole number from 0 up, a Generator, a RandomState or None. "
-                f"Got {random_state!r} instead."
-            )
-        random_state = np.random.SeedSequence(None if random_state is None else int(random_state))
-    return np.asarray(random_state.generate_state(n, np.uint64), np.uint64)
+    sequence: Any = generator(random_state).bit_generator.seed_seq
+    return np.asarray(sequence.generate_state(n, np.uint64), np.uint64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from typing import Any
 from ..bayes.aode import AODE
 from ..errors import MissingExtra
 from .layered import GAP_X, GAP_Y, layered
-from .svg import BOX, EDGE, INK, MARGIN, PAPER, _edge, _node, _text_width
+from .svg import BOX, EDGE, INK, MARGIN, PAPER, draw_edge, draw_node, framed, text_width
 
 MOST = 60  # edges between attributes that are drawn; the strongest
 MOST_PAIRS = 15  # of a model that averages over parents
@@ -98,7 +98,7 @@ def _placed(
         *stacks,
     ]
     place = {n: k for k, node in enumerate(nodes) for n in node}
-    wide = [max(_text_width(n) + 16 for n in node) + (INDENT if len(node) > 1 else 0) for node in nodes]
+    wide = [max(text_width(n) + 16 for n in node) + (INDENT if len(node) > 1 else 0) for node in nodes]
     high = [HIGH + STEP * (len(node) - 1) for node in nodes]
     links = [(0, place[n]) for n in names if target is not None and children[n] and not parents[n]]
     links += [(place[p], place[i]) for p, i in edges if i not in stacked]
@@ -110,7 +110,7 @@ def _placed(
     for node, (x, y), w in zip(nodes, layout.centres, wide):
         left = x - w / 2 + (INDENT if len(node) > 1 else 0)
         for k, n in enumerate(node):
-            own = w if len(node) == 1 else _text_width(n) + 16
+            own = w if len(node) == 1 else text_width(n) + 16
             drawn.boxes[n] = (left + own / 2, top[y] + HIGH / 2 + STEP * k), own
     for (a, b), route in zip(links, layout.routes):
         first, last = nodes[a], nodes[b]
@@ -135,7 +135,7 @@ def _block(drawn: Picture, names: list[str], width: float, height: float) -> Non
     """Attributes without edges, in lines as wide as the picture, under it."""
     x, y, right = 0.0, height + GAP_Y / 2, max(width, 600.0 if names else 0.0)
     for n in names:
-        own = _text_width(n) + 16
+        own = text_width(n) + 16
         if x > 0 and x + own > right:
             x, y = 0.0, y + STEP
         drawn.boxes[n] = (x + own / 2, y + HIGH / 2), own
@@ -156,15 +156,10 @@ def dependence_svg(model: Any, target: str | None = None) -> str:
     for points, weight, (p, i) in drawn.lines:
         arrow = drawn.target is not None
         tip = f"{p} {'→' if arrow else '–'} {i}" + (f": {weight:.4g}" if weight else "")
-        body.append(_edge(points, 0.8 if p == drawn.target else _stroke(weight, heaviest), tip, directed=arrow))
+        body.append(draw_edge(points, 0.8 if p == drawn.target else _stroke(weight, heaviest), tip, directed=arrow))
     for name, (centre, width) in drawn.boxes.items():
-        body.append(_node(name, [name], centre, width, HIGH, name == drawn.target))
-    wide, tall = (v + 2 * MARGIN for v in drawn.size)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{len(drawn.boxes)} columns and their dependence" '
-        f'width="{wide:.0f}" height="{tall:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {tall:.1f}" '
-        f'style="max-width:100%;height:auto" font-family="system-ui,sans-serif" font-size="12">{"".join(body)}</svg>'
-    )
+        body.append(draw_node(name, [name], centre, width, HIGH, name == drawn.target))
+    return framed(body, f"{len(drawn.boxes)} columns and their dependence", *drawn.size)
 
 
 def dependence_html(model: Any) -> str:

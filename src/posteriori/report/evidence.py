@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from ..arrays import Floats, Ints
 from ..decision.decide import best_action, meet
-from ..decision.loss import Loss, as_loss
+from ..decision.loss import Loss, deciding_loss
 from ..decision.on_points import called
 from ..errors import BadValue, ModelError, PosterioriError
 from ..leaderboard.board import Leaderboard, Row
@@ -25,7 +25,7 @@ from ..table.dates import date_columns
 from ..table.frame import Frame, columns_of, labelled, open_frame
 from ..table.kinds import resolve_kinds
 from ..table.labels import match_labels, places
-from ..table.weights import check_weights
+from ..table.weights import weights_or_ones
 from .survey import Survey, ranking, survey
 
 
@@ -155,18 +155,12 @@ def gather(
     frame = open_frame(columns)
     if len(codes) != frame.n or not len(codes):
         raise BadValue(f"a report needs rows, each with its class: X has {frame.n} rows, y {len(codes)}")
-    weights = np.ones(len(codes)) if sample_weight is None else check_weights(sample_weight, len(codes))
+    weights = weights_or_ones(sample_weight, len(codes))
     inner = model._fitted() if hasattr(model, "loss_") else model
     schema = getattr(inner, "schema_", None) or getattr(X, "schema", None)
     kinds = schema.kinds if schema is not None else resolve_kinds(frame, None)
     frame = frame.matched(schema.names) if schema is not None and frame.names is not None else frame
-    if hasattr(model, "loss_"):
-        if loss is not None or reject is not None:
-            raise ModelError("a RiskClassifier has its loss and reject already: change them with set_params")
-        known = model.loss_
-    else:
-        known = as_loss(loss, classes).over(classes)
-        known = known if reject is None else known.with_reject(reject)
+    known = deciding_loss(model, loss, reject)
     fold, unseen = None, True
     if posterior is None:
         row = None if board is None or chosen is None else _row(board, chosen, codes, weights, classes)

@@ -12,8 +12,6 @@ from .words import WORDS
 
 __all__ = ["cut", "data_block", "esc", "figure", "fill", "name", "percent", "say", "shown"]
 
-LONGEST_LINE = 600  # of a sentence
-
 
 def esc(text: Any, most: int = LONGEST) -> str:
     """Text for an element or a quoted attribute.

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats
 from ..errors import BadParameter, ModelError
+from ..mixture.density import read_cells
 from .svg import BOX, INK, PAPER, Drawing
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ WIDE, HIGH, EDGE = 360.0, 300.0, 34.0
 MOST = 2000  # points drawn, evenly picked
 
 
-class Frame:
+class Box:
     """A box with axes: data in, pixels out."""
 
     def __init__(
@@ -145,20 +146,18 @@ def _matrices(model: GaussianMixture) -> Floats:
     return np.array([np.diag(v) for v in theta.covariances])
 
 
-def _scene(model: GaussianMixture, X: Array, at: list[int], frame: Frame) -> str:
+def _scene(model: GaussianMixture, X: Array, at: list[int], box: Box) -> str:
     """Points in the colours of their responsibilities, ellipses at one and two standard deviations."""
     body = []
     whole = np.isfinite(X[:, at]).all(axis=1)
-    px, py = frame.at(X[whole][:, at[0]], X[whole][:, at[1]])
+    px, py = box.at(X[whole][:, at[0]], X[whole][:, at[1]])
     for x, y, colour in zip(px, py, blended(model.predict_proba(X[whole]))):
         body.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colour}" fill-opacity="0.75"/>')
     for k, (mean, sigma) in enumerate(zip(np.asarray(model.means_, dtype=float), _matrices(model))):
         colour = COLOURS[k % len(COLOURS)]
         for deviations, width in ((1, 2.0), (2, 1.0)):
-            body.append(
-                frame.line(*ellipse(mean[at], sigma[np.ix_(at, at)], deviations), colour, width, deviations == 2)
-            )
-        x, y = frame.at(*mean[at])
+            body.append(box.line(*ellipse(mean[at], sigma[np.ix_(at, at)], deviations), colour, width, deviations == 2))
+        x, y = box.at(*mean[at])
         body.append(
             f'<g class="component"><title>component {k}: weight {model.weights_[k]:.3g}</title>'
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}" stroke="{INK}"/></g>'
@@ -169,16 +168,16 @@ def _scene(model: GaussianMixture, X: Array, at: list[int], frame: Frame) -> str
 def mixture_drawing(model: GaussianMixture, X: Any, columns: Sequence[int] = (0, 1)) -> Drawing:
     """Two columns of the rows and the components over them; of one column, the density and its parts."""
     check_is_fitted(model, "converged_")
-    X = _picked(model._open(X, reset=False))
+    X = _picked(read_cells(model, X, reset=False))
     if model.n_features_in_ == 1:
         return _curves(model, X)
     at = _pair(model, columns)
     rings = [ellipse(m[at], s[np.ix_(at, at)], 2) for m, s in zip(model.means_.astype(float), _matrices(model))]
-    frame = Frame(
+    box = Box(
         np.concatenate([X[:, at[0]], *(r[0] for r in rings)]), np.concatenate([X[:, at[1]], *(r[1] for r in rings)])
     )
     names = _names(model, at)
-    body = frame.axes(f"{len(model.means_)} components", *names) + _scene(model, X, at, frame)
+    body = box.axes(f"{len(model.means_)} components", *names) + _scene(model, X, at, box)
     return _svg(body, f"mixture of {len(model.means_)} components over {len(X)} points")
 
 
@@ -186,12 +185,12 @@ def _curves(model: GaussianMixture, X: Array) -> Drawing:
     known = X[np.isfinite(X[:, 0])]
     x = np.linspace(*_range(known[:, 0]), 200)
     parts = np.exp(model._log_joint(x[:, None]))
-    frame = Frame(x, np.append(parts.sum(axis=1), 0.0))
-    body = [frame.axes(f"{len(model.means_)} components", _names(model, [0])[0], "density")]
+    box = Box(x, np.append(parts.sum(axis=1), 0.0))
+    body = [box.axes(f"{len(model.means_)} components", _names(model, [0])[0], "density")]
     for point, colour in zip(known[:, 0], blended(model.predict_proba(known))):
-        body.append(frame.line([point, point], [0, 0.03 * parts.sum(axis=1).max()], colour, 1))
-    body += [frame.line(x, part, COLOURS[k % len(COLOURS)], 1.2, True) for k, part in enumerate(parts.T)]
-    body.append(frame.line(x, parts.sum(axis=1), INK))
+        body.append(box.line([point, point], [0, 0.03 * parts.sum(axis=1).max()], colour, 1))
+    body += [box.line(x, part, COLOURS[k % len(COLOURS)], 1.2, True) for k, part in enumerate(parts.T)]
+    body.append(box.line(x, parts.sum(axis=1), INK))
     return _svg("".join(body), f"density of a mixture of {len(model.means_)} components")
 
 
@@ -202,11 +201,11 @@ def trace_drawing(
     if not len(trace):
         raise ModelError("there is no trace to draw: no turn was made")
     turns, told = np.arange(1.0, len(trace) + 1), f"{len(trace)} turn{'s' * (len(trace) > 1)}"
-    frame = Frame(turns, np.asarray(trace, dtype=float), high=200.0, across=(1.0, max(2.0, turns[-1])))
-    body = [frame.axes(told, "turn", what), frame.line(turns, trace, COLOURS[0])]
+    box = Box(turns, np.asarray(trace, dtype=float), high=200.0, across=(1.0, max(2.0, turns[-1])))
+    body = [box.axes(told, "turn", what), box.line(turns, trace, COLOURS[0])]
     for turn, why in marks:
         if 1 <= turn <= len(trace):
-            x, y = frame.at(turn, trace[turn - 1])
+            x, y = box.at(turn, trace[turn - 1])
             body.append(
                 f'<g class="mark"><title>turn {turn}: {html.escape(why)}</title>'
                 f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{COLOURS[5]}"/></g>'
@@ -231,10 +230,10 @@ def steps_drawing(
     wide, high = 220.0, 210.0
     body = []
     for i, (turn, one) in enumerate(zip(turns, models)):
-        frame = Frame(shown[:, at[0]], shown[:, at[1]], left=i * wide, wide=wide, high=high)
+        box = Box(shown[:, at[0]], shown[:, at[1]], left=i * wide, wide=wide, high=high)
         names = _names(one, at)
-        body.append(frame.axes("start" if turn == 0 else f"after {turn} turn{'s' * (turn > 1)}", *names))
-        body.append(frame.clipped(_scene(one, shown, at, frame)))
+        body.append(box.axes("start" if turn == 0 else f"after {turn} turn{'s' * (turn > 1)}", *names))
+        body.append(box.clipped(_scene(one, shown, at, box)))
     return _svg("".join(body), f"a mixture after {', '.join(map(str, turns))} turns", wide * len(models), high)
 
 
@@ -244,13 +243,13 @@ def kmeans_drawing(model: KMeans, X: Any, columns: Sequence[int] = (0, 1)) -> Dr
     X = _picked(model._open(X, reset=False))
     at = _pair(model, columns if model.n_features_in_ > 1 else (0, 0))
     centres = np.asarray(model.cluster_centers_, dtype=float)[:, at]
-    frame = Frame(np.append(X[:, at[0]], centres[:, 0]), np.append(X[:, at[1]], centres[:, 1]))
-    body = [frame.axes(f"{len(centres)} centres", *_names(model, at))]
-    for x, y, k in zip(*frame.at(X[:, at[0]], X[:, at[1]]), model.predict(X)):
+    box = Box(np.append(X[:, at[0]], centres[:, 0]), np.append(X[:, at[1]], centres[:, 1]))
+    body = [box.axes(f"{len(centres)} centres", *_names(model, at))]
+    for x, y, k in zip(*box.at(X[:, at[0]], X[:, at[1]]), model.predict(X)):
         body.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{COLOURS[k % len(COLOURS)]}" fill-opacity="0.75"/>'
         )
-    for k, (x, y) in enumerate(zip(*frame.at(centres[:, 0], centres[:, 1]))):
+    for k, (x, y) in enumerate(zip(*box.at(centres[:, 0], centres[:, 1]))):
         body.append(
             f'<g class="component"><title>centre {k}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="5" '
             f'fill="{COLOURS[k % len(COLOURS)]}" stroke="{INK}" stroke-width="2"/></g>'

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .svg import BAR, BOX, FONT, INK, LINE, MARGIN, Drawing, _text_width
+from .svg import BAR, BOX, INK, LINE, Drawing, framed, text_width
 
 WIDE, GAP = 90.0, 14.0  # of a class's bars, and between classes
 MOST = 12  # values of a column that are drawn, the likeliest
@@ -47,7 +47,7 @@ def _rows(table: Any) -> list[tuple[str, list[tuple[float, float, str]]]]:
 
 
 def _svg(rows: list[tuple[str, str, list[tuple[float, float, str]]]], classes: list[str]) -> str:
-    left = max(_text_width(text) for name, label, _ in rows for text in (name, "  " + label)) + GAP
+    left = max(text_width(text) for name, label, _ in rows for text in (name, "  " + label)) + GAP
     body, y, last = [], float(LINE), ""
     for k, name in enumerate(classes):
         body.append(_text(left + k * (WIDE + GAP), LINE / 2, name, strong=True))
@@ -67,12 +67,7 @@ def _svg(rows: list[tuple[str, str, list[tuple[float, float, str]]]], classes: l
             )
             body.append(_text(x + 4, y + LINE / 2, says))
         y += LINE
-    wide, tall = left + len(classes) * (WIDE + GAP) + 2 * MARGIN, y + 2 * MARGIN
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="profile of {len(classes)} classes" '
-        f'width="{wide:.0f}" height="{tall:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {tall:.1f}" '
-        f'style="max-width:100%;height:auto" font-family="system-ui,sans-serif" font-size="{FONT}">{"".join(body)}</svg>'
-    )
+    return framed(body, f"profile of {len(classes)} classes", left + len(classes) * (WIDE + GAP), y)
 
 
 def _text(x: float, y: float, says: str, strong: bool = False) -> str:

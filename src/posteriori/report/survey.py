@@ -15,6 +15,7 @@ from ..explain.whatif import FEWEST_ROWS, round_grid
 from ..table.calendar import weekday_text, weekdays_in
 from ..table.encode import factorize, numbers
 from ..table.frame import Frame
+from ..table.schema import MEASURED
 from .markup import cut
 
 MOST_COLUMNS = 150  # that are listed
@@ -84,7 +85,7 @@ def _column(
     frame: Frame, j: int, kind: str, y: Ints, w: Floats, K: int, info: float | None, density: str, rows: bool
 ) -> ColumnFacts:
     title = frame.name(j)
-    if kind in ("numeric", "count"):
+    if kind in MEASURED:
         x = np.asarray(numbers(frame, [j]), dtype=np.float64)[:, 0]
         seen = np.isfinite(x)
         grid, table = _histogram(x[seen], y[seen], w[seen], K)

@@ -50,7 +50,7 @@ def draw_graph(
     index = {n: i for i, n in enumerate(nodes)}
     pairs = list(edges)
     wider = [1.15 if n in (bars or {}) else 1.0 for n in nodes]  # a name above bars is bold
-    widths = [max(_text_width(line) for line in lines) * w + 16 for lines, w in zip(texts, wider, strict=True)]
+    widths = [max(text_width(line) for line in lines) * w + 16 for lines, w in zip(texts, wider, strict=True)]
     heights = [LINE * len(lines) + 8 for lines in texts]
     layout = layered(len(nodes), [(index[a], index[b]) for a, b in pairs], widths, heights)
     heaviest = max((abs(w) for w in (edge_weights or {}).values()), default=0.0)
@@ -62,32 +62,33 @@ def draw_graph(
         a, b = index[pair[0]], index[pair[1]]
         clipped = _clipped(route, (widths[a], heights[a]), (widths[b], heights[b]))
         tip = f"{pair[0]} {'→' if directed else '–'} {pair[1]}" + ("" if weight is None else f": {weight:.4g}")
-        body.append(_edge(clipped, stroke, tip, directed, *(styles or {}).get(pair, (EDGE, False))))
+        body.append(draw_edge(clipped, stroke, tip, directed, *(styles or {}).get(pair, (EDGE, False))))
     for i, name in enumerate(nodes):
         shares = (bars or {}).get(name, ())
-        body.append(_node(name, texts[i], layout.centres[i], widths[i], heights[i], name in strong, shares))
+        body.append(draw_node(name, texts[i], layout.centres[i], widths[i], heights[i], name in strong, shares))
     explained, below = _legend(legend, layout.height)
     body.append(explained)
-    wide = max(layout.width, 120.0 * len(legend)) + 2 * MARGIN
-    tall = below + 2 * MARGIN
+    label = f"graph of {len(nodes)} nodes and {len(pairs)} edges"
+    return framed(body, label, max(layout.width, 120.0 * len(legend)), below)
+
+
+def framed(body: Iterable[str], label: str, width: float, height: float) -> str:
+    """Pieces of a drawing as one SVG, with a margin around so many pixels."""
+    wide, tall = width + 2 * MARGIN, height + 2 * MARGIN
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{_graph_label(nodes, pairs)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" '
         f'width="{wide:.0f}" height="{tall:.0f}" viewBox="{-MARGIN} {-MARGIN} {wide:.1f} {tall:.1f}" '
         f'style="max-width:100%;height:auto" font-family="system-ui,sans-serif" font-size="{FONT}">'
         f"{''.join(body)}</svg>"
     )
 
 
-def _graph_label(nodes: Sequence[str], pairs: Sequence[tuple[str, str]]) -> str:
-    return f"graph of {len(nodes)} nodes and {len(pairs)} edges"
-
-
-def _text_width(line: str) -> float:
+def text_width(line: str) -> float:
     """Pixels, by the character: full-width letters (中文) take twice the room."""
     return sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.7 if c.isupper() else 0.6 for c in line) * FONT
 
 
-def _node(
+def draw_node(
     name: str,
     lines: Sequence[str],
     centre: Point,
@@ -135,7 +136,7 @@ def _legend(lines: Sequence[tuple[str, str, bool]], top: float) -> tuple[str, fl
     return f'<g class="legend">{"".join(parts)}</g>', y + LINE / 2
 
 
-def _edge(
+def draw_edge(
     route: Sequence[Point], stroke: float, tip: str, directed: bool, colour: str = EDGE, dashed: bool = False
 ) -> str:
     head = ""

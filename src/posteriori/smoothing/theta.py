@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import ModelError, did_you_mean, listed
+from ..kernels.naive import log_counts
 from ..statistics.counts import Counts
 from ..table.labels import places
 
@@ -38,6 +39,34 @@ def log_share(part: Any, whole: Any, size: Any = np.inf) -> Floats:
     with np.errstate(divide="ignore"):
         out: Floats = np.log(np.where(blank, 1.0, part)) - np.log(np.where(blank, np.maximum(size, 1), whole))
     return out
+
+
+def log_smoothed(
+    counts: Counts,
+    whole: Floats,
+    alpha: Any,
+    others: bool = False,
+    by_class: Floats | None = None,
+    less: Floats | None = None,
+) -> tuple[Floats, bool]:
+    """(log((N' + α)/whole), whether all are finite): −inf where a part is 0 or there is no whole, which is (scopes, K).
+
+    N' are the counts, or what they leave of by_class[y], or what the other classes have, and then the negative is taken.
+    `less` is taken away in the end.
+    """
+    some = whole > 0
+    below = np.where(some, np.log(np.where(some, whole, 1.0)), np.inf)
+    alpha = np.reshape(np.asarray(alpha, dtype=np.float64), -1)
+    return log_counts(counts.table, counts.offsets, alpha, below, others, by_class, less)
+
+
+def log_sum(logs: Floats) -> Floats:
+    """ln Σ exp over the last axis, which stays; −∞ where every term is."""
+    top = logs.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        found: Floats = top + np.log(np.exp(logs - top).sum(axis=-1, keepdims=True))
+    return found
 
 
 def theta(counts: Array, smoothing: float, axis: int = -2) -> Floats:

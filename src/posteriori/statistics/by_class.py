@@ -1,7 +1,8 @@
-"""One statistic of a matrix with the classes it was counted by: united by the name of a class, never by its code."""
+"""Classes united by their name, never by their code; and one statistic of a matrix with the classes it was counted by."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array, Ints
 from ..errors import NotLearned, listed
-from ..table.schema import Schema
+from ..table.schema import Schema, Value
 from .counts import Counts, subtract
 
 
@@ -30,25 +31,20 @@ class ByClass:
     def __add__(self, other: ByClass) -> ByClass:
         schema = self.schema + other.schema
         a, b = self._among(schema), other._among(schema)
-        mine, theirs = alike(a.table, b.table)
+        mine, theirs = same_sizes(a.table, b.table)
         least = self.least if other.least is None or self.least is None else np.maximum(self.least, other.least)
         return ByClass(schema, a.rows + b.rows, mine + theirs, least, self.decayed or other.decayed)
 
     def __sub__(self, other: ByClass) -> ByClass:
-        if self.decayed or other.decayed:
-            raise NotLearned("rows cannot be forgotten exactly after decay: their counts have been scaled")
-        unknown = [c for c in other.schema.classes if c not in self.schema.classes]
-        if unknown:
-            raise NotLearned(f"rows of class {listed(unknown)} were never learned; nothing was changed")
-        less = other._among(replace(self.schema, declared_classes=self.schema.declared_classes))
+        refuse_unlearned(self, other)
+        less = other._among(self.schema)
         rows = subtract(self.rows, less.rows)
         if rows is None:
             raise NotLearned("more rows of a class than were learned; nothing was changed")
-        mine, theirs = alike(self.table, less.table)
-        left, keep = mine - theirs, rows > 0
-        keep |= [c in self.schema.declared_classes for c in self.schema.classes]
+        mine, theirs = same_sizes(self.table, less.table)
+        left, (keep, classes) = mine - theirs, classes_left(self.schema, rows)
         if not keep.all():
-            schema = replace(self.schema, classes=tuple(c for c, k in zip(self.schema.classes, keep) if k))
+            schema = replace(self.schema, classes=classes)
             return ByClass(schema, rows[keep], left.taken(np.flatnonzero(keep)), self.least)._trimmed()
         return ByClass(self.schema, rows, left, self.least)._trimmed()
 
@@ -60,8 +56,7 @@ class ByClass:
         """The same statistic among the classes of a larger schema."""
         if schema.classes == self.schema.classes:
             return self
-        place = {c: k for k, c in enumerate(schema.classes)}
-        to = np.array([place[c] for c in self.schema.classes], dtype=np.intp)
+        to = classes_in(self.schema, schema)
         rows = np.zeros(len(schema.classes), dtype=self.rows.dtype)
         rows[to] = self.rows
         return replace(self, schema=schema, rows=rows, table=self.table.among(to, len(rows)))
@@ -74,7 +69,28 @@ class ByClass:
         return replace(self, table=resized(counts, np.maximum(np.array(seen), self.least)))
 
 
-def alike(a: Any, b: Any) -> tuple[Any, Any]:
+def classes_in(schema: Schema, larger: Schema) -> Array:
+    """The place of each class among those of a larger schema."""
+    place = {c: k for k, c in enumerate(larger.classes)}
+    return np.array([place[c] for c in schema.classes], dtype=np.intp)
+
+
+def classes_left(schema: Schema, rows: Array) -> tuple[Array, tuple[Value, ...]]:
+    """(whether each class stays, those that do): the ones that some row has, and the declared ones."""
+    keep = np.array([c in schema.declared_classes for c in schema.classes], dtype=bool) | (rows > 0)
+    return keep, tuple(c for c, k in zip(schema.classes, keep) if k)
+
+
+def refuse_unlearned(whole: Any, part: Any, but: Collection[Value] = ()) -> None:
+    """Refuse to take away what was scaled since, or rows of classes that were never there, `but` some."""
+    if whole.decayed or part.decayed:
+        raise NotLearned("rows cannot be forgotten exactly after decay: their counts have been scaled")
+    unknown = [c for c in part.schema.classes if c not in whole.schema.classes and c not in but]
+    if unknown:
+        raise NotLearned(f"rows of class {listed(unknown)} were never learned; nothing was changed")
+
+
+def same_sizes(a: Any, b: Any) -> tuple[Any, Any]:
     """Both counts with as many categories as either has; other statistics as they are."""
     if not isinstance(a, Counts) or len(a.sizes) != len(b.sizes):
         return a, b

@@ -18,14 +18,14 @@ from ..kernels import naive as kernels
 from ..kernels.densities import add_hashes, histograms
 from ..table.encode import Coded, Seen, numbers, seen_columns, words_of
 from ..table.frame import Frame
-from ..table.schema import Column, Schema
-from .counts import Counts
-from .cuts import MEASURED, CodedTable, Cuts, local_codes, translated, with_bins
-from .histogram import Histogram, limit
+from ..table.schema import MEASURED, Column, Schema
+from .counts import Counts, starts_of
+from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
+from .histogram import Histogram, most_cells
 from .joint import collect_pairs
 from .moments import FAR, Moments
 from .sample import Sample, mix, number_cells, salts, value_cells
-from .statistics import ROLES, Statistics, columns_of, sampled
+from .statistics import ROLES, Statistics, columns_kept, sampled
 
 EXACT = 2**53  # the largest sum of whole numbers that floats keep exact
 SMALL = 1 << 20  # counts that are never too many
@@ -52,10 +52,10 @@ def collect(
     seen = Seen() if seen is None else seen
     n_classes, columns = len(schema.classes), list(schema.columns)
     shared = weights is not None and weights.ndim == 2
-    where = {role: found for role in ROLES if (found := columns_of(roles, role))}
+    where = {role: found for role in ROLES if (found := columns_kept(roles, role))}
     moved, shaped, drawn = (where.get(role, []) for role in ("moments", "histogram", "numbers"))
     named = where.get("cells", []) if frame.sparse is None else []
-    most, hashed = limit(n_classes, len(shaped)), sampled(roles)
+    most, hashed = most_cells(n_classes, len(shaped)), sampled(roles)
     salt = dict(zip(hashed, salts([columns[j].name for j in hashed])))
 
     coded = local_codes(frame, cuts, n_jobs, named) if named else Coded((), [], 0)
@@ -156,7 +156,7 @@ def with_values_of(
 ) -> Schema:
     """The schema with the values that the rows have, and the words, all of them declared."""
     columns = list(with_bins(schema, cuts).columns)
-    named, texts = columns_of(roles, "cells"), columns_of(roles, "words")
+    named, texts = columns_kept(roles, "cells"), columns_kept(roles, "words")
     if frame.sparse is not None:
         for j in named:
             columns[j] = Column(columns[j].name, "binary", (0, 1))
@@ -193,7 +193,7 @@ def _declare(coded: Coded, where: list[int], columns: list[Column], n_jobs: int 
 
 def count_coded(table: CodedTable, y: Array, n_classes: int, weights: Floats | None) -> tuple[Counts, Array]:
     """N[xj, y] and N[y] of rows that are coded already."""
-    offsets = np.concatenate([[0], np.cumsum(np.asarray(table.sizes, dtype=np.int64) + 1)])
+    offsets = starts_of(np.asarray(table.sizes) + 1)
     counted = kernels.count_cells(table.codes, y, offsets, n_classes, weights)
     cells = np.delete(counted, offsets[1:] - 1, axis=0)
     return Counts(cells, Counts.zero(table.sizes, 1).offsets), kernels.class_rows(y, n_classes, weights)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, Ints
 from ..errors import CountOverflow, NotLearned, StatisticsError
 
 LARGEST = np.iinfo(np.int64).max
@@ -36,7 +37,7 @@ class Counts:
     @classmethod
     def zero(cls, sizes: Sequence[int], n_classes: int) -> Counts:
         """No rows at all: scopes of the given numbers of values."""
-        offsets = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))]).astype(np.int64)
+        offsets = starts_of(sizes)
         return cls(np.zeros((int(offsets[-1]), n_classes), dtype=np.int64), offsets)
 
     @property
@@ -114,6 +115,15 @@ class Counts:
                 f"counts over other values or classes cannot be added: {self.table.shape} and {other.table.shape}; "
                 "unite their schemas first"
             )
+
+
+def starts_of(lengths: Any) -> Ints:
+    """Where parts of these lengths begin in one table, and in the end where the last of them ends.
+
+    >>> starts_of([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))])
 
 
 def _sum(a: Array, b: Array) -> Array:

@@ -22,14 +22,13 @@ from ..kernels import densities as kernels
 from ..table.encode import Coded, code_columns, numbers, team_map
 from ..table.frame import Frame
 from ..table.labels import narrowest, warn_of_types
-from ..table.schema import Column, Schema
+from ..table.schema import MEASURED, Column, Schema
 from .histogram import Histogram
 
 __all__ = ["METHODS", "CodedTable", "bin_codes", "find_cuts", "greedy_cuts", "mdl_cuts", "quantile_cuts", "width_cuts"]
 
 Cuts = tuple[Floats | None, ...]  # of each column; None where it is no number
 
-MEASURED = frozenset({"numeric", "count"})  # kinds that are cut into bins
 METHODS = ("mdl", "quantile", "width")
 
 

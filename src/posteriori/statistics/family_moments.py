@@ -20,18 +20,18 @@ from ..table.encode import Coded
 from ..table.schema import Schema
 from .collect import collect_codes
 from .cuts import CodedTable
-from .joint import Scope, places_in
+from .joint import Scope, configurations, places_in
 from .moments import FAR, CoMoments, Moments, comoments
 from .statistics import Statistics
 
-Mixed = tuple[Scope, Scope]
+MixedScope = tuple[Scope, Scope]
 
 
 @dataclass(frozen=True, eq=False)
 class FamilyMoments:
     """Co-moments of many scopes, with `+`, `-` and a scale, matched by value like every joint."""
 
-    scopes: tuple[Mixed, ...]
+    scopes: tuple[MixedScope, ...]
     tables: tuple[CoMoments, ...]
 
     def __add__(self, other: FamilyMoments) -> FamilyMoments:
@@ -84,16 +84,6 @@ def _moves(pairs: Sequence[tuple[tuple[object, ...], tuple[object, ...]]]) -> In
     return np.where(stays, to, -1)
 
 
-def configurations(table: CodedTable, above: Scope) -> Ints:
-    """The configuration of some columns in each row, the last fastest; −1 where a cell is missing."""
-    codes, known = np.zeros(table.n, np.int64), np.ones(table.n, bool)
-    for j in above:
-        column = table.column(j)
-        known &= column < table.sizes[j]
-        codes = codes * table.sizes[j] + column
-    return np.where(known, codes, -1)
-
-
 def collect_mixed(
     coded: Coded, x: Floats, where: Sequence[int], schema: Schema, y: Array, weights: Floats | None, n_jobs: int | None
 ) -> tuple[CodedTable, Statistics]:
@@ -123,7 +113,7 @@ def collect_family_moments(
     table: CodedTable,
     x: Floats,
     where: Sequence[int],
-    scopes: Sequence[Mixed],
+    scopes: Sequence[MixedScope],
     y: Array,
     n_classes: int,
     weights: Floats | None,

@@ -4,8 +4,8 @@ Symbols: v distinct values in rising order, K classes, N[v, y] rows (or weight) 
 
 Every float64 has a key: the unsigned integer that sorts as the float does. At level 0 a cell is one key, at level ℓ a cell
 holds the 2^ℓ keys that agree but for their last ℓ bits. The level of a set of values is the least one with at most
-`limit(K, d)` cells, fewer where many columns and classes share the memory: it depends on the set alone, never on its order
-or its parts, so `+` is associative and commutative.
+`most_cells(K, d)` cells, fewer where many columns and classes share the memory: it depends on the set alone, never on its
+order or its parts, so `+` is associative and commutative.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..arrays import Array, Bools, Floats
 from ..errors import NotLearned, StatisticsError
 from ..kernels import densities as kernels
 
-__all__ = ["LIMIT", "Histogram", "limit"]
+__all__ = ["LIMIT", "Histogram", "most_cells"]
 
 LIMIT = 65_536  # cells that a column by itself may have
 SHARED, FEWEST = 16_384, 1_024  # and one among the columns of a table
@@ -30,7 +30,7 @@ _SIGN = np.uint64(1 << 63)
 Keys = NDArray[np.uint64]
 
 
-def limit(n_classes: int, columns: int = 0) -> int:
+def most_cells(n_classes: int, columns: int = 0) -> int:
     """How many cells a column may have by itself, or in a table of so many numeric columns."""
     return min(LIMIT, SHARED, max(NUMBERS // (max(n_classes, 1) * columns), FEWEST)) if columns else LIMIT
 
@@ -61,7 +61,7 @@ class Histogram:
         """The histogram of the cells of `x` that are not missing (NaN); `y` are class codes."""
         column = np.asarray(x, dtype=np.float64).reshape(-1, 1)
         weights = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        found = kernels.histograms(column, np.asarray(y), n_classes, limit(n_classes, 0), weights)
+        found = kernels.histograms(column, np.asarray(y), n_classes, most_cells(n_classes, 0), weights)
         return cls.of_found(found, weights is not None, 0)[0][0]
 
     @classmethod
@@ -144,7 +144,7 @@ class Histogram:
             total = _forgotten(total)
             kept = total.any(axis=1)
             return Histogram(_floats(keys[kept]), total[kept], level if kept.any() else 0, columns)
-        most = limit(self.n_classes, columns)
+        most = most_cells(self.n_classes, columns)
         if len(keys) > most:
             level = _level(keys, level, most)
             keys, total = _summed(_coarse(keys, level), total)

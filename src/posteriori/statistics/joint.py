@@ -22,7 +22,7 @@ from ..errors import StatisticsError
 from ..kernels import naive as kernels
 from ..kernels.pairs import count_pairs, pair_offsets
 from ..table.schema import Schema
-from .counts import Counts
+from .counts import Counts, starts_of
 from .cuts import CodedTable
 
 WIDE = 1 << 16  # cells of a scope beyond which the empty ones are left out
@@ -61,7 +61,7 @@ class Joint:
         wide = WIDE if wide is None else wide
         full = cells_of(scopes, sizes)
         lengths = [n if n <= wide else len(cells) for n, (cells, _) in zip(full, parts)]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        offsets = starts_of(lengths)
         table = np.zeros((int(offsets[-1]), like.shape[1]), dtype=like.dtype)
         named = np.zeros(len(table), dtype=np.int64) if max(full, default=0) > wide else None
         for s, (cells, found) in enumerate(parts):
@@ -146,7 +146,7 @@ class Joint:
                 both, found = both[keep], found[keep]
             tables.append(found)
             named.append(both)
-        offsets = np.concatenate([[0], np.cumsum([len(c) for c in named])]).astype(np.int64)
+        offsets = starts_of([len(c) for c in named])
         return Joint(self.scopes, self.full, Counts(np.concatenate(tables), offsets), np.concatenate(named))
 
     def scaled(self, factor: float) -> Joint:
@@ -302,7 +302,7 @@ def _count_narrow(
     """The tables of some scopes in one pass, with one more value a column for missing where cells are missing."""
     extra = 0 if table.whole else 1
     sizes = [math.prod(table.sizes[j] + extra for j in scope) for scope in scopes]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = starts_of(sizes)
     if weights is None:
         some = {j: k for k, j in enumerate(dict.fromkeys(itertools.chain.from_iterable(scopes)))}
         own = [table.sizes[j] + extra for j in some]
@@ -322,14 +322,20 @@ def _count_narrow(
     return out
 
 
-def _count_wide(table: CodedTable, scope: Scope, y: Array, n_classes: int, weights: Floats | None) -> Part:
-    """The cells that some row has, in order, and their counts."""
-    codes = np.zeros(table.n, dtype=np.int64)
-    known = np.ones(table.n, dtype=bool)
+def configurations(table: CodedTable, scope: Scope) -> Ints:
+    """The cell of some columns in each row, the last fastest; −1 where one of them is missing."""
+    codes, known = np.zeros(table.n, np.int64), np.ones(table.n, bool)
     for j in scope:
         column = table.column(j)
         known &= column < table.sizes[j]
         codes = codes * table.sizes[j] + column
+    return np.where(known, codes, -1)
+
+
+def _count_wide(table: CodedTable, scope: Scope, y: Array, n_classes: int, weights: Floats | None) -> Part:
+    """The cells that some row has, in order, and their counts."""
+    codes = configurations(table, scope)
+    known = codes >= 0
     cells, back = np.unique(codes[known], return_inverse=True)
     if weights is not None and weights.ndim == 2:
         shares = np.ascontiguousarray(weights[known].T)
@@ -379,7 +385,7 @@ def collect_pairs(
     columns = table.codes if len(few) == d else [table.column(j) for j in few]
     counts = count_pairs(columns, [sizes[j] for j in few], y, n_classes, weights, n_jobs=n_jobs, max_memory=np.inf)
     if len(few) == d:
-        return Joint(pairs, full, Counts(counts, np.concatenate([[0], np.cumsum(full)])))
+        return Joint(pairs, full, Counts(counts, starts_of(full)))
     narrow = Counts(counts, pair_offsets([sizes[j] for j in few]))
     found: dict[Scope, Part] = {(few[i], few[j]): (None, narrow.scope(s)) for s, (i, j) in enumerate(pairs.tolist())}
     scopes = list(itertools.combinations(range(d), 2))

@@ -5,7 +5,7 @@ N[x, y] rows (or weight) of class y that are x.
 
 h(x) = mix(Σ_j mix(cell_j ⊕ salt_j)), the salt made from the column's name: the same in every process, in any order of the
 columns. At level ℓ the sample holds the distinct rows with h(x) < 2^(64−ℓ), a share 2^−ℓ of them that has nothing to do
-with what they say. The level of a set of rows is the least with at most `limit(d)` rows in the sample, so `+` is
+with what they say. The level of a set of rows is the least with at most `most_rows(d)` rows in the sample, so `+` is
 associative and commutative; a level once coarse stays so.
 """
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, Floats
 from ..errors import NotLearned, StatisticsError
 
-__all__ = ["Sample", "limit", "mix", "number_cells", "salts", "value_cells"]
+__all__ = ["Sample", "mix", "most_rows", "number_cells", "salts", "value_cells"]
 
 LIMIT = 2_000  # distinct rows
 CELLS = 1 << 20  # rows × columns, where there are so many columns that memory counts
@@ -35,7 +35,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _MISSING = np.array([np.nan]).view(np.uint64)[0]
 
 
-def limit(d: int) -> int:
+def most_rows(d: int) -> int:
     """How many distinct rows of d columns a sample may have."""
     return min(LIMIT, max(CELLS // max(d, 1), LIMIT // 20))
 
@@ -203,18 +203,14 @@ def _within(hashes: Cells, level: int) -> NDArray[np.intp]:
 
 
 def _least(hashes: Cells, d: int, level: int = 0) -> tuple[NDArray[np.intp], int]:
-    """(the rows in the sample, the least level not below `level` with at most `limit(d)` distinct ones)."""
-    most = limit(d)
-    some = _within(hashes, level)
-    found = np.unique(hashes[some][:: max(1, len(some) // (8 * most))])  # a part tells most of the level
-    while level < 63 and len(found) > most:
-        level += 1
-        found = found[found >> np.uint64(64 - level) == 0]
-    some = _within(hashes, level)
-    found = np.unique(hashes[some])
-    while level < 63 and len(found) > most:
-        level += 1
-        found = found[found >> np.uint64(64 - level) == 0]
+    """(the rows in the sample, the least level not below `level` with at most `most_rows(d)` distinct ones)."""
+    most = most_rows(d)
+    for part in (8 * most, len(hashes) + 1):  # a part tells most of the level
+        some = _within(hashes, level)
+        found = np.unique(hashes[some][:: max(1, len(some) // part)])
+        while level < 63 and len(found) > most:
+            level += 1
+            found = found[_within(found, level)]
     return _within(hashes, level), level
 
 

@@ -26,7 +26,8 @@ import numpy as np
 from ..arrays import Array
 from ..errors import BadValue, NotLearned, StatisticsError, listed
 from ..table.schema import Column, Schema
-from .counts import LARGEST, Counts, subtract
+from .by_class import classes_in, classes_left, refuse_unlearned
+from .counts import LARGEST, Counts, starts_of, subtract
 from .cuts import Cuts, check_same_cuts, same_cuts
 from .histogram import Histogram
 from .moments import FAR, Moments
@@ -62,7 +63,7 @@ class Statistics:
 
     @cached_property
     def _where(self) -> dict[str, list[int]]:
-        return {role: columns_of(self.roles, role) for role in ROLES}
+        return {role: columns_kept(self.roles, role) for role in ROLES}
 
     @property
     def sampled(self) -> list[int]:
@@ -83,7 +84,7 @@ class Statistics:
         other = other.ordered(self.schema.names)
         self._check(other)
         schema = self.schema + other.schema
-        a, classes = self.spread(schema), other._classes_in(schema)
+        a, classes = self.spread(schema), classes_in(other.schema, schema)
         rows = np.zeros(len(a.rows), dtype=other.rows.dtype)
         rows[classes] = other.rows
         if a.rows.dtype.kind == rows.dtype.kind == "i" and int(a.rows.max()) + int(rows.max()) > LARGEST:
@@ -111,8 +112,6 @@ class Statistics:
         """Without the rows of `other`; observed values and classes that no row has any more vanish."""
         other = other.ordered(self.schema.names)
         self._check(other)
-        if self.decayed or other.decayed:
-            raise NotLearned("rows cannot be forgotten exactly after decay: their counts have been scaled")
         self._refuse_strangers(other)
         b = other.spread(self.schema)
         rows = subtract(self.rows, b.rows)
@@ -204,7 +203,7 @@ class Statistics:
         """The same statistics in a larger schema, matched by value."""
         if schema is self.schema:
             return self
-        classes, n_classes = self._classes_in(schema), len(schema.classes)
+        classes, n_classes = classes_in(self.schema, schema), len(schema.classes)
         rows = np.zeros(n_classes, dtype=self.rows.dtype)
         rows[classes] = self.rows
         return replace(
@@ -219,11 +218,6 @@ class Statistics:
             sample=self.sample and self.sample.take_classes(classes, n_classes),
         )
 
-    def _classes_in(self, schema: Schema) -> Array:
-        """The place of each class in a larger schema."""
-        place = {c: k for k, c in enumerate(schema.classes)}
-        return np.array([place[c] for c in self.schema.classes], dtype=np.intp)
-
     def _cells_in(self, schema: Schema, role: str) -> tuple[Array, Array]:
         """(where the scopes of a role begin in a larger schema, the place of each of my cells there)."""
         counts, where = self.cells if role == "cells" else self.words, self.where(role)
@@ -231,7 +225,7 @@ class Statistics:
         cells = np.arange(len(counts.table), dtype=np.int64)
         wanted = np.array([len(schema.columns[j].values) for j in where], dtype=np.int64)
         sizes[: len(where)] = wanted  # an event scope, if any, stands behind and never grows
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = starts_of(sizes)
         for k, j in enumerate(where):
             mine, theirs = self.schema.columns[j], schema.columns[j]
             part = slice(counts.offsets[k], counts.offsets[k + 1])
@@ -244,15 +238,11 @@ class Statistics:
 
     def pruned(self) -> Statistics:
         """Without observed values and classes that no row has."""
-        keep = np.array([c in self.schema.declared_classes for c in self.schema.classes]) | (self.rows > 0)
+        keep, classes = classes_left(self.schema, self.rows)
         columns = list(self.schema.columns)
         cells = self._prune_counts(self.cells, self.where("cells"), columns, keep)
         words = self._prune_counts(self.words, self.where("words"), columns, keep)
-        schema = replace(
-            self.schema,
-            columns=tuple(columns),
-            classes=tuple(c for c, k in zip(self.schema.classes, keep) if k),
-        )
+        schema = replace(self.schema, columns=tuple(columns), classes=classes)
         kept = np.flatnonzero(keep)
         return replace(
             self,
@@ -277,7 +267,7 @@ class Statistics:
             columns[j] = replace(column, values=tuple(v for v, u in zip(column.values, used[part]) if u))
             sizes[k] = len(columns[j].values)
         used[counts.offsets[len(where)] :] = True  # event columns are declared by the schema
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = starts_of(sizes)
         return Counts(counts.table[used][:, classes], offsets)
 
     def _check(self, other: Statistics) -> None:
@@ -287,18 +277,14 @@ class Statistics:
         check_same_cuts(self.cuts, other.cuts, self.schema.names)
 
     def _refuse_strangers(self, other: Statistics) -> None:
-        unknown = [
-            c for c in other.schema.classes if c not in self.schema.classes and c not in other.schema.declared_classes
-        ]
-        if unknown:
-            raise NotLearned(f"rows of class {listed(unknown)} were never learned; nothing was changed")
+        refuse_unlearned(self, other, other.schema.declared_classes)
         for mine, theirs in zip(self.schema.columns, other.schema.columns):
             new = set(theirs.values) - set(mine.values) - theirs.declared
             if new:
                 raise NotLearned(f"column {mine.name!r} never had the value {listed(new)}; nothing was changed")
 
 
-def columns_of(roles: tuple[str, ...], role: str) -> list[int]:
+def columns_kept(roles: tuple[str, ...], role: str) -> list[int]:
     """The columns of which so much is kept."""
     return [j for j, r in enumerate(roles) if r in KEPT.get(role, (role,))]
 

@@ -24,12 +24,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Floats, is_whole
 from ..errors import BadParameter
 from ..kernels.families import climb as kernel
 from ..kernels.families import climb_asking
@@ -57,12 +56,12 @@ class Step:
 def check_steps(tabu: Any, restarts: Any) -> tuple[int, int]:
     """Both as whole numbers, or an error that names the one that is none."""
     for what, number in (("tabu", tabu), ("restarts", restarts)):
-        if not isinstance(number, Integral) or isinstance(number, bool) or not 0 <= int(number) <= MOST_STEPS:
+        if not is_whole(number, 0, MOST_STEPS):
             raise BadParameter(f"{what} is a whole number from 0 to {MOST_STEPS}. Got {number!r} instead.")
     return int(tabu), int(restarts)
 
 
-class Judge(Protocol):
+class FamilyScores(Protocol):
     """What a climb asks of scores that are not those of coded columns."""
 
     d: int
@@ -80,7 +79,7 @@ class Judge(Protocol):
 
 
 def climb(
-    scored: Scored | Judge,
+    scored: Scored | FamilyScores,
     rules: Rules,
     arrows: Sequence[Arrow],
     watch: Watch,

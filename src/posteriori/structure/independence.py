@@ -11,12 +11,11 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Real
 
 import numpy as np
 from scipy.stats import chi2
 
-from ..arrays import Array, Bools, Floats
+from ..arrays import Array, Bools, Floats, is_number
 from ..errors import BadParameter, listed
 from ..kernels.families import g_tests, value_bitmaps
 from .graph import PartialDag
@@ -46,7 +45,7 @@ class Independence:
     def __post_init__(self) -> None:
         if not isinstance(self.test, str) or self.test not in TESTS:
             raise BadParameter(f"test is one of {listed(TESTS)}. Got {self.test!r} instead.")
-        if not isinstance(self.alpha, Real) or isinstance(self.alpha, bool) or not 0 < self.alpha < 1:
+        if not is_number(self.alpha, 0, 1) or self.alpha in (0, 1):
             raise BadParameter(f"alpha is a number between 0 and 1. Got {self.alpha!r} instead.")
 
     @cached_property
@@ -115,7 +114,7 @@ def skeleton(judge: Judge, rules: Rules, watch: Watch) -> Separated:
 
 
 @dataclass(eq=False)
-class Pattern:
+class Arrowheads:
     """A graph of which some edges have a direction: into[u, v] for u → v; both for an edge that has none."""
 
     into: Bools
@@ -144,9 +143,9 @@ class Pattern:
         return PartialDag(self.names, arrows, lines)
 
 
-def oriented(found: Separated, rules: Rules) -> Pattern:
+def oriented(found: Separated, rules: Rules) -> Arrowheads:
     """The rules' own directions, V-structures, the surest first, and what follows; contradictions are named."""
-    graph, names = Pattern(found.joined.copy(), rules.names), rules.names
+    graph, names = Arrowheads(found.joined.copy(), rules.names), rules.names
     for u, v in np.argwhere(found.joined & (rules.required | rules.forbidden.T)).tolist():
         graph.direct(u, v)
     claims = []
@@ -167,7 +166,7 @@ def oriented(found: Separated, rules: Rules) -> Pattern:
     return graph
 
 
-def _follow(graph: Pattern) -> None:
+def _follow(graph: Arrowheads) -> None:
     """Meek's rules, till nothing follows: no new V-structure, no cycle."""
     changed = True
     while changed:
@@ -177,7 +176,7 @@ def _follow(graph: Pattern) -> None:
                 changed = graph.direct(a, b) or changed
 
 
-def _compelled(graph: Pattern, a: int, b: int) -> bool:
+def _compelled(graph: Arrowheads, a: int, b: int) -> bool:
     """Whether a – b must be a → b."""
     one_way, line = graph.into & ~graph.into.T, graph.into & graph.into.T
     edge = graph.into | graph.into.T
@@ -192,7 +191,7 @@ def _compelled(graph: Pattern, a: int, b: int) -> bool:
     return any((line[a] & one_way[:, c] & ~edge[:, b]).any() for c in around)
 
 
-def extended(graph: Pattern) -> list[Arrow]:
+def extended(graph: Arrowheads) -> list[Arrow]:
     """A DAG with the pattern's arrows and no other V-structure (Dor and Tarsi); where there is none, that is named."""
     into, arrows = graph.into.copy(), []
     left = list(range(len(into)))
@@ -258,7 +257,7 @@ def _subsets(items: Sequence[int], most: int) -> Iterable[tuple[int, ...]]:
     return itertools.chain.from_iterable(itertools.combinations(items, k) for k in range(min(most, len(items)) + 1))
 
 
-def pc(judge: Judge, rules: Rules, watch: Watch) -> tuple[list[Arrow], Pattern]:
+def pc(judge: Judge, rules: Rules, watch: Watch) -> tuple[list[Arrow], Arrowheads]:
     """A DAG by tests, and the pattern that it extends."""
     graph = oriented(skeleton(judge, rules, watch), rules)
     return extended(graph), graph

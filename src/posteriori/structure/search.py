@@ -19,7 +19,7 @@ from .climb import Step, by_order, check_steps, climb
 from .dag import Dag
 from .exact import exact
 from .graph import PartialDag, find, find_all
-from .independence import Independence, Pattern, neighbours, pc
+from .independence import Arrowheads, Independence, neighbours, pc
 from .rules import Arrow, Rules
 from .scores import Scored
 from .structures import tree
@@ -106,7 +106,7 @@ def learn_structure(
     names, scored = coded(data, score, ess, sample_weight, n_jobs)
     rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
     judge = Independence(scored, test, alpha)
-    graph: Pattern | None = None
+    graph: Arrowheads | None = None
     worth: float | None = None
     steps: Sequence[Step] = ()
     with watched(progress, time_limit) as watch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ class ArcConfidence:
         The strongest come first; an arrow that would close a cycle is turned, and left out where that closes one too. Of
         equals the first by name of the columns' order is taken.
         """
-        if not isinstance(threshold, Real) or isinstance(threshold, bool) or not 0 <= threshold <= 1:
+        if not is_number(threshold, 0, 1):
             raise BadParameter(f"threshold is a share from 0 to 1. Got {threshold!r} instead.")
         place = {name: j for j, name in enumerate(self.nodes)}
         pairs = {tuple(sorted(arrow, key=place.__getitem__)) for arrow in self.arrows}
@@ -168,7 +167,7 @@ def cross_validate(
     smoothing = float(smoothing)
     names, table = coded(data, "loglik", 1.0, None, options.get("n_jobs"), merge=False)
     rows = table.codes.shape[1]
-    if not isinstance(folds, Integral) or isinstance(folds, bool) or not 2 <= folds <= rows:
+    if not is_whole(folds, 2, rows):
         raise BadParameter(f"folds is a whole number from 2 to the {rows} rows. Got {folds!r} instead.")
     if structure is not None:
         structure.ancestors(names)  # an unknown node is named

@@ -18,7 +18,7 @@ from ..errors import BadParameter, FormatError, UnknownColumn, did_you_mean, lis
 from .arff import read_arff
 from .databases import DATABASES, refuse_no_rows
 from .encodings import guessed
-from .plain import is_cell, plain_frame
+from .plain import MARKS, is_cell, mark_of, plain_frame
 
 FORMATS = {
     ".csv": "csv",
@@ -314,7 +314,7 @@ def _refuse_ragged(file: pathlib.Path, name: str, names: list[str]) -> None:
     """Rows of different lengths make the engine see one column: say which row it is instead."""
     with _opened(file) as text:
         first = text.readline().lstrip("\ufeff").rstrip("\r\n")
-        for mark in ",;|\t":
+        for mark in MARKS:
             header = next(csv.reader([first], delimiter=mark), [])
             if len(names) == 1 and len(header) > 1 and names[0] in (first, "column0"):
                 for line, row in enumerate(csv.reader(text, delimiter=mark), start=2):
@@ -328,7 +328,7 @@ def _refuse_uneven(file: pathlib.Path, name: str) -> None:
         return
     with _opened(file) as text:
         first = text.readline()
-        mark = max(",;|\t", key=first.count)
+        mark = mark_of(first)
         text.seek(0)
         rows = csv.reader(text, delimiter=mark)
         try:

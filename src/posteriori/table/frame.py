@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import BadType, BadValue, TableError, UnknownColumn, did_you_mean, listed
 from .dates import days, holds_dates, without_dates
-from .schema import Schema
+from .schema import Schema, refuse_repeated
 
 SHORT = 1000  # rows
 
@@ -279,9 +279,7 @@ def _open_table(X: Any) -> Frame:
     if not pandas and not isinstance(X, pa.Table):
         X = pa.table(X)
     names = [str(c) for c in (X.columns if pandas else X.column_names)]
-    if len(set(names)) < len(names):
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        raise UnknownColumn(f"duplicate columns: {listed(repeated)}; every column needs a name of its own")
+    refuse_repeated(names)
     if pandas:
         plain = len(names) and all(isinstance(dtype, np.dtype) for dtype in X.dtypes)
         types = set(X.dtypes) if plain else set()

@@ -20,7 +20,7 @@ from .dates import date_columns
 from .encode import distinct
 from .frame import Frame, open_frame
 from .labels import encode_labels
-from .schema import VALUED, Column, Schema, check_kind, is_missing
+from .schema import MEASURED, VALUED, Column, Schema, check_kind, is_missing
 
 FEW, OFTEN = 10, 10
 WORDY = 4.0  # words a cell from which strings with many values are text
@@ -196,7 +196,7 @@ def _told(frame: Frame, kinds: Kinds) -> dict[int, str]:
 
 def _decide(cells: Any, name: str, told: str | None) -> tuple[Column, str]:
     by_dtype = told or kind_of(cells, name)
-    if by_dtype in ("numeric", "count") and told:
+    if by_dtype in MEASURED and told:
         return Column(name, told), f"{name}: {told} (told)"
     if by_dtype == "numeric":
         return _decide_numbers(cells, name)

@@ -19,8 +19,9 @@ from ..arrays import Array, Bools, Ints
 
 WIDE, LARGE = 64, 1 << 16  # columns, or bytes, from which the engine costs more than a look at the file
 MOST, PIECE = 1 << 28, 1 << 22  # bytes of a file up to which it is looked at, and those that are together
+MARKS = ",;|\t"  # between cells
 # after a mark: what may or may not be a number, or begins with a space
-DOUBTFUL = {mark: re.compile(rf"(?i)\{mark}(?:[+-]?(?:0\d|nan|inf|0x)|\+|true|false|\d+_| )") for mark in ",;|\t"}
+DOUBTFUL = {mark: re.compile(rf"(?i)\{mark}(?:[+-]?(?:0\d|nan|inf|0x)|\+|true|false|\d+_| )") for mark in MARKS}
 # what a cell may begin with if it is DOUBTFUL: surely so, after a sign or a zero, or with the first letter of such a word
 SURELY, AFTER, PERHAPS = 1, 2, 3
 STARTS, SECOND, THIRD = np.zeros((3, 256), np.uint8)
@@ -30,6 +31,11 @@ for _word in (b"nan", b"inf", b"true", b"false"):
     SECOND[[_word[0], _word[0] - 32]], THIRD[[_word[0], _word[0] - 32]] = _word[1], _word[2]
 DIGITS = np.isin(np.arange(256), list(b"0123456789"))
 LONG = 16  # digits of a whole number that no float may hold: beside an empty cell pandas would round it
+
+
+def mark_of(line: str) -> str:
+    """What stands between the cells of a line: the mark that it has most of."""
+    return max(MARKS, key=line.count)
 
 
 def plain_frame(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any:
@@ -55,7 +61,7 @@ def plain_frame(file: pathlib.Path, form: str, decimal: str, header: Any) -> Any
         first = (
             source.readline().decode("utf-8-sig").rstrip("\r\n")
         )  # of what is not plain no more is read than shows it
-        mark = max(",;|\t", key=first.count)
+        mark = mark_of(first)
         names, size = first.split(mark), file.stat().st_size
         if (
             len(names) < 2

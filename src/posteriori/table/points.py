@@ -18,6 +18,7 @@ from ..errors import BadType, BadValue, TableError
 from .encode import factorize, numbers
 from .frame import Frame, Table, columns_of, open_frame
 from .kinds import kind_of
+from .labels import number
 from .schema import Column, Schema
 
 WORDS = "NaiveBayes takes words as they are"
@@ -40,7 +41,7 @@ def read_points(model: Any, X: Any, border: Border, *, reset: bool) -> Any:
 
     Sets `n_features_in_` and `feature_names_in_`, and `columns_` where categories became corners.
     """
-    if _plain(X, border) and (reset or _knows(model, X)):
+    if _plain(X, border) and (reset or expects(model, X)):
         if reset:
             _forget_columns(model)
             model.n_features_in_ = X.shape[1]
@@ -83,7 +84,7 @@ def _plain(X: Any, border: Border) -> bool:
     return bool(X.flags.c_contiguous and X.flags.aligned)
 
 
-def _knows(model: Any, X: Array) -> bool:
+def expects(model: Any, X: Any) -> bool:
     """Whether a fitted model expects rows without names, as long as these."""
     known = model.__dict__
     return "feature_names_in_" not in known and X.shape[1] == known["n_features_in_"]
@@ -139,17 +140,10 @@ def _word(frame: Frame, border: Border) -> TableError:
         except (BadValue, TypeError):
             cells = None
         if cells is None:
-            values = [v for v in factorize(frame.column(j), frame.name(j))[0] if _number(v) is None]
+            values = [v for v in factorize(frame.column(j), frame.name(j))[0] if number(v) is None]
             name = frame.name(j) if frame.names is None else repr(frame.name(j))
             return BadValue(f"column {name} holds {values[0]!r}: {border.needs} to be a number. {border.words}".strip())
     return BadValue(f"{border.needs} to be a number. {border.words}".strip())
-
-
-def _number(v: Any) -> float | None:
-    try:
-        return float(v)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def _finite(model: Any, X: Any, border: Border, names: Any = None) -> Any:

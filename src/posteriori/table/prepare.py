@@ -21,12 +21,12 @@ from scipy import sparse
 from ..arrays import Array, Floats, Ints
 from .encode import Seen, code_columns, numbers, seen_columns, words_of
 from .frame import Frame
-from .schema import Column, Schema
+from .schema import MEASURED, Column, Schema
 
 MOST_VALUES, MOST_WORDS = 250, 10_000  # the commonest have a coordinate of their own, the others of a column share one
 DENSE = 512  # coordinates up to which points are no sparse matrix
 VIEWS = ("one-hot", "ordinal")
-MEASURED, NAMED = ("numeric", "count"), ("categorical", "binary")
+NAMED = ("categorical", "binary")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from .frame import Frame, Table, labelled, open_frame
 from .kinds import Kinds, resolve_kinds
 from .labels import encode_labels, hidden_labels, recoded
 from .schema import Column, Schema, Value
-from .weights import check_weights, row_weights
+from .weights import check_weights, row_weights, weights_or_ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,13 @@ def open_rows(X: Any, known: Schema | None, who: str, named: bool = True) -> Fra
     return frame
 
 
+def some_rows(frame: Frame) -> Frame:
+    """The same columns, refused where they have no row."""
+    if frame.n == 0:
+        raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
+    return frame
+
+
 def _is_cell(v: Any) -> bool:
     return not hasattr(v, "__len__") or isinstance(v, str | bytes)
 
@@ -93,9 +100,7 @@ def read_rows(
     kinds = X.schema if kinds is None and isinstance(X, Table) else kinds
     X, y = labelled(X, y)
     told = kinds if isinstance(kinds, Schema) else None
-    frame = open_rows(X, known if known is not None else told, who, named)
-    if frame.n == 0:
-        raise TableError(f"Found array with 0 sample(s) (shape=(0, {frame.d})) while a minimum of 1 is required.")
+    frame = some_rows(open_rows(X, known if known is not None else told, who, named))
     hidden = None
     if y is not None and not (isinstance(unlabelled, tuple) and not unlabelled):
         y, hidden = hidden_labels(y, unlabelled)
@@ -144,7 +149,7 @@ def _with_hidden(
     unlabelled_weight: float,
 ) -> Floats:
     """The weights of rows some of which have no label: weights of classes are those of the rows with one."""
-    weights = np.ones(len(codes)) if sample_weight is None else check_weights(sample_weight, len(codes))
+    weights = weights_or_ones(sample_weight, len(codes))
     if not weights[~hidden].any():
         raise BadValue("the rows with a label weigh nothing: no row is left to tell the classes")
     own = row_weights(weights[~hidden], class_weight, labels, codes[~hidden], others)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import decimal
 import numbers
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import is_
@@ -19,6 +19,7 @@ from ..errors import BadParameter, TableError, UnknownColumn, did_you_mean, list
 from .reading import Reading
 
 KINDS = ("categorical", "binary", "count", "numeric", "text")
+MEASURED = ("numeric", "count")  # kinds whose columns are numbers, more or less of something
 VALUED = frozenset({"categorical", "binary", "text"})  # kinds whose columns list their values
 Value = Hashable
 
@@ -111,10 +112,7 @@ class Schema:
     reading: Reading = field(default=Reading(), compare=False, repr=False)  # of the file that it is the schema of
 
     def __post_init__(self) -> None:
-        names = self.names
-        if len(set(names)) < len(names):
-            repeated = sorted({n for n in names if names.count(n) > 1})
-            raise UnknownColumn(f"duplicate columns: {listed(repeated)}; every column needs a name of its own")
+        refuse_repeated(self.names)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -217,6 +215,13 @@ class Schema:
         from ..report.faces import schema_html
 
         return schema_html(self)
+
+
+def refuse_repeated(names: Sequence[str]) -> None:
+    """Refuse columns of which two have one name."""
+    if len(set(names)) < len(names):
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        raise UnknownColumn(f"duplicate columns: {listed(repeated)}; every column needs a name of its own")
 
 
 def _distinct(values: Any, what: str) -> set[Value]:

@@ -44,6 +44,11 @@ def check_weights(sample_weight: Any, n: int) -> Floats:
     return w
 
 
+def weights_or_ones(sample_weight: Any, n: int) -> Floats:
+    """The same, and one for every row where none were told."""
+    return np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
+
+
 def class_weights(
     class_weight: Any, classes: Array, codes: Array, weights: Floats | None = None, known: Iterable[Any] = ()
 ) -> Floats:

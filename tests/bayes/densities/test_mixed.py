@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.bayes.densities import mixed as module
-from posteriori.bayes.densities.mixed import LeftOut, Mixed, log_sum, mixture, odds
+from posteriori.bayes.densities.mixed import LeftOut, Mixed, mixture, odds
 from posteriori.table.frame import open_frame
 
 
@@ -82,8 +82,6 @@ def test_logs():
     assert odds(np.array([inf, inf]), 0.0).tolist() == [0.0, 0.0]
     assert odds(np.log([0.2, 0.6]), np.log([0.5, 0.5])) == pytest.approx(np.log([0.2, 0.6]) - np.log(0.4))
     assert mixture([np.log([0.2]), np.log([0.6])]) == pytest.approx(np.log([0.4]))
-    assert log_sum(np.array([[inf, inf], [0.0, 0.0]])).tolist() == [[inf], [pytest.approx(np.log(2))]]
-    assert log_sum(np.array([-1000.0, -1000.0]))[0] == pytest.approx(-1000 + np.log(2))
 
 
 def test_a_class_that_is_seldom_kept_is_drawn_by_weight_among_those_tried(monkeypatch):

@@ -19,7 +19,6 @@ import posteriori as po
 from posteriori.bayes.drop_ins import drop_in
 from posteriori.errors import BadParameter, BadValue, UnknownValue
 from posteriori.smoothing import MOST_SMOOTHING
-from posteriori.statistics import Counts
 
 X, Y = np.array([[0, 1, 2], [1, 0, 0], [2, 1, 1], [0, 0, 1], [1, 2, 0]]), np.array([0, 1, 2, 0, 0])
 
@@ -176,38 +175,12 @@ def test_numbers_that_a_parameter_may_be():
             drop_in.told_priors(wrong, two)
 
 
-@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5, None]), st.booleans())
-def test_log_shares_are_logs_of_shares(seed, alpha, apart):
-    """ln (N + α)/whole, of one scope or of a scope for each feature; of what other classes have, the negative."""
-    rng = np.random.default_rng(seed)
-    d, K = 4, 3
-    table = rng.integers(0, 3, (d, K)).astype(float)
-    alpha = rng.choice([0.0, 0.5, 2.0], d) if alpha is None else alpha
-    whole = rng.integers(0, 3, (d if apart else 1, K)).astype(float)
-    counts = Counts(table, np.arange(d + 1) if apart else np.array([0, d]))
-    add = np.reshape(alpha, (-1, 1)) if np.ndim(alpha) else alpha
-    less, by_class = rng.normal(size=(d, K)), table.max(axis=0) + 1
-
-    def logs(n):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(whole > 0, np.log(n + add) - np.log(np.maximum(whole, 1)), -np.inf) + np.zeros((d, K))
-
-    for found, expected in (
-        (drop_in.log_share(counts, whole, alpha), logs(table)),
-        (drop_in.log_share(counts, whole, alpha, by_class=by_class), logs(by_class - table)),
-        (drop_in.log_share(counts, whole, alpha, less=less), logs(table) - less),
-        (drop_in.log_share(counts, whole, alpha, others=True), -logs(table.sum(axis=1, keepdims=True) - table)),
-    ):
-        assert_allclose(found[0], expected, rtol=1e-12, atol=1e-12)
-        assert found[1] == np.isfinite(expected).all()
-
-
 @pytest.mark.parametrize("wanted", [False, True])
 def test_linear_scores_are_sums_dense_or_sparse(wanted):
     rng = np.random.default_rng(0)
     W, start, low = rng.normal(size=(4, 3)), rng.normal(size=3), rng.normal(size=3) * 1e-9
     X = rng.integers(0, 3, (5, 4)).astype(float)
-    linear = drop_in.Linear.of(W, start, low)
+    linear = drop_in.LinearSum.of(W, start, low)
     assert not linear.infinite
     expected = X @ W + start + low
     if wanted:
@@ -220,20 +193,20 @@ def test_linear_scores_are_sums_dense_or_sparse(wanted):
     assert_allclose(above, (X > 1) @ W + start + low)
     wide = np.tile(X, (2000, 1))  # a product that BLAS would share out
     assert_allclose(linear.score(wide)[0], np.tile(linear.score(X)[0], (2000, 1)), rtol=1e-12)
-    assert_allclose(drop_in.Linear.of(W, start).score(X)[0], X @ W + start)
+    assert_allclose(drop_in.LinearSum.of(W, start).score(X)[0], X @ W + start)
 
 
 def test_weights_that_are_infinite_are_counted_beside():
     W = np.array([[1.0, -np.inf], [-np.inf, 2.0], [3.0, 4.0]])
     hits, start = np.isinf(W), np.array([0.5, 0.25])
     X = np.array([[1.0, 0, 1], [0, 2, 0], [1, 1, 0], [0, 0, 1]])
-    linear = drop_in.Linear.of(W, start, hits=hits)
+    linear = drop_in.LinearSum.of(W, start, hits=hits)
     assert linear.infinite
     assert linear.n_classes == 2
     found = linear.score(X)[0]
     assert_allclose(found[:, :2], X @ np.where(hits, 0.0, W) + start)
     assert_array_equal(found[:, 2:], X @ hits)
-    always = drop_in.Linear.of(W, start, np.array([1e-3, 0.0]), hits, np.array([2.0, 1.0])).score(X)[0]
+    always = drop_in.LinearSum.of(W, start, np.array([1e-3, 0.0]), hits, np.array([2.0, 1.0])).score(X)[0]
     assert_array_equal(always[:, 2:], X @ hits + [2.0, 1.0])
     assert_allclose(always[:, :2], found[:, :2] + [1e-3, 0.0])
 

@@ -17,6 +17,7 @@ from ...errors import BadValue
 from ...kernels import densities as kernels
 from ...kernels import naive
 from ...smoothing import log_prior
+from ...statistics.counts import starts_of
 from ...statistics.moments import FAR
 from ...statistics.statistics import Statistics
 from ...table.encode import numbers
@@ -111,7 +112,7 @@ def packed(
     kept = {j: k for k, j in enumerate(statistics.where("histogram"))}
     found = [statistics.histograms[kept[j]] for j in where]
     found = found if most is None else [h.coarser(most) for h in found]
-    offsets = np.concatenate([[0], np.cumsum([len(h.values) for h in found])]).astype(np.int64)
+    offsets = starts_of([len(h.values) for h in found])
     values = np.concatenate([h.values for h in found])
     centres = values if all(h.exact for h in found) else np.concatenate([h.centres for h in found])
     table = np.concatenate([h.table for h in found]).astype(np.float64, order="C")

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arrays import Array, Floats
 from ...smoothing import log_prior
+from ...smoothing.theta import log_sum
 from ...statistics import Moments
 from ...statistics.histogram import Histogram
 from ...table.frame import Frame
@@ -123,13 +124,4 @@ def odds(log_p: Floats, log_share: Floats | float) -> Floats:
 def mixture(parts: list[Floats]) -> Floats:
     """ln of the mean of what the densities say, each ln P(y|x)/P(y)."""
     found: Floats = np.logaddexp.reduce(np.stack(parts), axis=0) - np.log(len(parts))
-    return found
-
-
-def log_sum(log_p: Floats) -> Floats:
-    """ln Σ_y exp, the last axis kept."""
-    top = log_p.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        found: Floats = top + np.log(np.exp(log_p - top).sum(axis=-1, keepdims=True))
     return found

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_array
 from ...arrays import Array, Floats
 from ...errors import BadValue
 from ...kernels.naive import NOT_FINITE, column_sums, count_cells, count_sparse, log_joint_cells, posterior_cells
+from ...smoothing.theta import log_smoothed
 from ...statistics import Counts
 from ..waiting import Room
-from .drop_in import Linear, LinearNB, dense_count, log_share, refuse_numbers
+from .drop_in import LinearNB, LinearSum, dense_count, refuse_numbers
 
 
 class BernoulliNB(LinearNB):
@@ -71,7 +72,7 @@ class BernoulliNB(LinearNB):
         alpha = np.reshape(np.asarray(self._smoothing(), dtype=np.float64), (-1, 1))
         if len(alpha) > 1:  # every feature has a whole of its own
             counts = Counts(counts.table, np.arange(len(alpha) + 1))
-        return log_share(counts, rows + 2 * alpha, alpha, by_class=None if x else rows, less=less)
+        return log_smoothed(counts, rows + 2 * alpha, alpha, by_class=None if x else rows, less=less)
 
     def _border(self, X: Any, reset: bool) -> Any:
         rows = super()._border(X, reset)
@@ -114,7 +115,7 @@ class BernoulliNB(LinearNB):
             if (table < 0).any() or (table > rows * (1 + 1e-9)).any():
                 raise BadValue("binarize=None needs cells between 0 and 1; give a threshold or binarize X first")
 
-    def _prepare(self) -> Linear:
+    def _prepare(self) -> LinearSum:
         """The sparse form Σ_j log(1−θ_yj) + Σ_{x_j=1} log θ_yj/(1−θ_yj)."""
         self._check_learned()
         zero, others = self._log_theta(0)
@@ -131,7 +132,7 @@ class BernoulliNB(LinearNB):
         start = prior + total
         seen = np.isfinite(prior)  # a class without rows has prior −inf
         low[seen] += prior[seen] - (start[seen] - total[seen])
-        return Linear.of(odds, start, low, hits, always)
+        return LinearSum.of(odds, start, low, hits, always)
 
     def _cells(self) -> tuple[Floats, Array, Floats]:
         """The dense form: log P(x_j | y) as two cells of each column, where they begin, and log P(y)."""

@@ -18,11 +18,13 @@ from ...budget import memory_budget
 from ...errors import BadValue, UnknownValue
 from ...kernels.naive import NARROWED, count_cells, log_joint_cells, narrow, posterior_cells
 from ...smoothing import MOST_SMOOTHING
+from ...smoothing.theta import log_smoothed
 from ...statistics import Counts
+from ...statistics.counts import starts_of
 from ...table.frame import columns_of
 from ...table.points import checked_matrix
 from ..waiting import Room
-from .drop_in import DiscreteNB, log_share, plain
+from .drop_in import DiscreteNB, plain
 
 CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))
 MANY = 1 << 16  # cells from which it pays to read them once more, as bytes
@@ -156,7 +158,7 @@ class CategoricalNB(DiscreteNB):
             j = int(np.argmax(sizes))
             row = int(np.argmax(X[:, j]))
             raise BadValue(f"row {row} has category {X[row, j]} in column {self._name(j)!r}; {CODED}")
-        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return starts_of(sizes)
 
     def _least(self) -> Ints:
         d = self.n_features_in_
@@ -178,7 +180,7 @@ class CategoricalNB(DiscreteNB):
         """log θ as a table (cells, K)."""
         counts = self.statistics_.table
         alpha = float(self._smoothing())
-        return log_share(counts, counts.totals() + alpha * counts.sizes[:, None], alpha)[0]
+        return log_smoothed(counts, counts.totals() + alpha * counts.sizes[:, None], alpha)[0]
 
     def _prepare(self) -> tuple[Floats, Array, Floats]:
         self._check_alpha()

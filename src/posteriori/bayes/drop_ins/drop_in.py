@@ -23,10 +23,10 @@ from sklearn.utils.validation import check_array, check_non_negative, validate_d
 from ...arrays import Array, Floats
 from ...blas import one_thread
 from ...errors import BadParameter, BadValue, UnknownValue
-from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, log_counts, posterior, score_sparse
+from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, posterior, score_sparse
 from ...smoothing import MOST_SMOOTHING
 from ...statistics import Counts
-from ...table.points import checked_matrix
+from ...table.points import checked_matrix, expects
 from ..learning import MatrixLearner
 from ..waiting import HIGH, Room, has_plain_classes
 
@@ -68,7 +68,7 @@ class DropIn(MatrixLearner):
 
 
 def array_of(name: str, value: Any) -> Floats:
-    """A parameter that is numbers, as an array of them, finite and not negative."""
+    """A parameter that is numbers, as an array of them, all finite."""
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -93,20 +93,17 @@ def plain(model: Any, X: Any, dtypes: Iterable[Any], reset: bool) -> bool:
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in dtypes or not X.size or not X.flags.aligned:
         return False
-    known = model.__dict__
-    if not reset:
-        return "feature_names_in_" not in known and X.shape[1] == known["n_features_in_"]
-    model.n_features_in_ = X.shape[1]
-    return True
+    return _learned(model, X) if reset else expects(model, X)
 
 
 def plain_rows(model: Any, X: Any, reset: bool) -> bool:
     """Whether X is a CSR matrix of SciPy's own that the kernels read as it is; they look at every index and number."""
     if type(X) not in CSR or X.data.dtype not in FLOATS or 0 in X.shape or X.indices.dtype != X.indptr.dtype:
         return False
-    known = model.__dict__
-    if not reset:
-        return "feature_names_in_" not in known and X.shape[1] == known["n_features_in_"]
+    return _learned(model, X) if reset else expects(model, X)
+
+
+def _learned(model: Any, X: Any) -> bool:
     model.n_features_in_ = X.shape[1]
     return True
 
@@ -247,27 +244,8 @@ def dense_count(X: Array, codes: Array, n_classes: int, weights: Floats | None) 
     return table
 
 
-def log_share(
-    counts: Counts,
-    whole: Floats,
-    alpha: Any,
-    others: bool = False,
-    by_class: Floats | None = None,
-    less: Floats | None = None,
-) -> tuple[Floats, bool]:
-    """(log((N' + α)/whole), whether all are finite): −inf where a part is 0 or there is no whole, which is (scopes, K).
-
-    N' are the counts, or what they leave of by_class[y], or what the other classes have, and then the negative is taken.
-    `less` is taken away in the end.
-    """
-    some = whole > 0
-    below = np.where(some, np.log(np.where(some, whole, 1.0)), np.inf)
-    alpha = np.reshape(np.asarray(alpha, dtype=np.float64), -1)
-    return log_counts(counts.table, counts.offsets, alpha, below, others, by_class, less)
-
-
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearSum:
     """Weights (d, K), their start (K,) and its lost digits; where some are infinite, `hits` of them beside, to (d, 2K)."""
 
     table: Floats
@@ -283,7 +261,7 @@ class Linear:
         low: Floats | None = None,
         hits: Array | None = None,
         always: Floats | None = None,
-    ) -> Linear:
+    ) -> LinearSum:
         """Weights that are finite where there are no hits. `always` counts hits where x = 0."""
         k = len(start)
         low = np.zeros(k) if low is None else low
@@ -346,7 +324,7 @@ class LinearNB(DiscreteNB):
             self._check_cells(X)
         return self._answer(X, self._ready(), None, wanted)
 
-    def _answer(self, X: Any, linear: Linear, above: float | None, wanted: bool) -> tuple[Floats, int]:
+    def _answer(self, X: Any, linear: LinearSum, above: float | None, wanted: bool) -> tuple[Floats, int]:
         scores, row, seen = linear.score(X, above, wanted and not linear.infinite)
         self._check_seen(X, seen)
         if linear.infinite:

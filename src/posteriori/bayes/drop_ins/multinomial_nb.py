@@ -9,7 +9,8 @@ import numpy as np
 from ...arrays import Floats
 from ...errors import BadValue
 from ...kernels.naive import column_sums
-from .drop_in import Linear, LinearNB, log_share
+from ...smoothing.theta import log_smoothed
+from .drop_in import LinearNB, LinearSum
 
 
 class MultinomialNB(LinearNB):
@@ -55,12 +56,12 @@ class MultinomialNB(LinearNB):
         """(log θ as a table (d, K), whether all are finite)."""
         counts, alpha = self.statistics_.table, self._smoothing()
         whole = column_sums(counts.table)[0] + self._whole_smoothing()
-        return log_share(counts, whole[None, :], alpha)
+        return log_smoothed(counts, whole[None, :], alpha)
 
-    def _prepare(self) -> Linear:
+    def _prepare(self) -> LinearSum:
         self._check_learned()
         table, finite = self._log_theta()
-        return Linear.of(table, self.class_log_prior_, hits=None if finite else np.isneginf(table))
+        return LinearSum.of(table, self.class_log_prior_, hits=None if finite else np.isneginf(table))
 
 
 class ComplementNB(LinearNB):
@@ -128,7 +129,7 @@ class ComplementNB(LinearNB):
         counts, alpha = self.statistics_.table, self._smoothing()
         own = column_sums(counts.table)[0]
         total = own.sum() - own + self._whole_smoothing()
-        weights, finite = log_share(counts, total[None, :], alpha, others=True)
+        weights, finite = log_smoothed(counts, total[None, :], alpha, others=True)
         if not self.norm:
             return weights, finite
         if not finite:
@@ -139,12 +140,12 @@ class ComplementNB(LinearNB):
             )
         return weights / column_sums(weights)[0], finite
 
-    def _prepare(self) -> Linear:
+    def _prepare(self) -> LinearSum:
         super()._check_learned()
         prior = self.class_log_prior_  # checked, but used only where there is nothing to choose
         weights, finite = self._weights()
         start = prior if len(prior) == 1 else np.zeros(len(prior))
-        return Linear.of(weights, start, hits=None if finite else np.isposinf(weights))
+        return LinearSum.of(weights, start, hits=None if finite else np.isposinf(weights))
 
     def _check_learned(self) -> None:
         """Shares of weights there may be none of."""

@@ -20,6 +20,7 @@ from ...statistics.joint import Joint
 from ...statistics.statistics import Statistics
 from ...structure.structures import Structure
 from ...table.encode import Seen
+from ...table.schema import MEASURED
 from .form import (
     POINTS,
     Spec,
@@ -94,7 +95,7 @@ def coded(model: Any) -> Statistics:
     need(set(found.roles) <= {"cells"} and len(found.cuts) == len(found.roles), "all columns must be counted by values")
     for cut, column in zip(found.cuts, found.schema.columns):
         need(
-            (cut is None) == (column.kind not in ("numeric", "count")),
+            (cut is None) == (column.kind not in MEASURED),
             f"column {column.name!r:.50}: cuts of other columns",
         )
     return found

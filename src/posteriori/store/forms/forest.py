@@ -16,9 +16,8 @@ from ...forest.tree import BayesTree
 from ...kernels.members import MemberCounts, Members
 from ...kernels.trees import MOST_VALUES, Trees
 from ...smoothing import MOST_SMOOTHING
-from ...statistics.cuts import MEASURED
 from ...table.encode import Seen
-from ...table.schema import Column, Schema
+from ...table.schema import MEASURED, Column, Schema
 from .form import (
     Form,
     array,

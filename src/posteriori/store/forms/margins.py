@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ...errors import NotStorable
 from ...kernels.margin import KINDS, KernelSpec
-from ...margin.kernel_functions import NAMES, Kernel, _manhattan
+from ...margin.kernel_functions import NAMES, Kernel, manhattan
 from ...margin.linear_svc import LinearSVC
 from ...margin.machines import Expansion, Part
 from ...margin.svm import SVC
@@ -51,7 +51,7 @@ def _spec(held: KernelSpec) -> None:
 
 def _kernel_of(kernel: Kernel) -> Fields:
     """The numbers of a kernel; of functions only our own can be made again."""
-    own = isinstance(kernel.function, partial) and kernel.function.func is _manhattan
+    own = isinstance(kernel.function, partial) and kernel.function.func is manhattan
     if kernel.function is not None and not own:
         raise NotStorable(
             f"a model file holds no code, so no kernel that is a function ({kernel.function!r:.80}): "
@@ -63,7 +63,7 @@ def _kernel_of(kernel: Kernel) -> Fields:
 def _kernel(fields: Fields) -> Kernel:
     kernel = Kernel(**fields)
     if kernel.spec is not None and kernel.sparse and kernel.spec.kind == "manhattan":
-        return replace(kernel, function=partial(_manhattan, kernel.spec.scale))
+        return replace(kernel, function=partial(manhattan, kernel.spec.scale))
     return kernel
 
 

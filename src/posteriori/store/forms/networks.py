@@ -118,10 +118,7 @@ def _counted(net: Net, fields: Fields) -> Net:
         values = schema[name].values
         need(len(values) == len(states) and set(values) == set(states), "there must be counts of every state")
     need(len(found.joints) == 1 + isinstance(net, HybridNet), "there must be joint counts")
-    need(isinstance(found.joints[0], Joint), "there must be joint counts")
-    joint: Joint = found.joints[0]
-    mine = [joint.columns(s) for s in range(len(joint.full))]
-    need(mine == families(graph), "there must be counts of every family")
+    _need_scopes(found, families(graph))
     if isinstance(net, HybridNet):
         more = found.joints[1]
         fits = isinstance(more, FamilyMoments) and list(more.scopes) == line_scopes(net.dag, found)
@@ -178,10 +175,13 @@ def _classifier(model: BayesNetClassifier) -> None:
         need(set(found.roles) <= {"cells", "moments"} and not found.cuts, "numbers that are not cut have moments")
         need(list(found.joints[1].scopes) == mixed_scopes(parents, numbers), "moments of every family of numbers")
         need(not any(set(parents[v]) & numbers for v in range(d + 1) if v not in numbers), "a number above a value")
-    need(isinstance(found.joints[0], Joint), "there must be joint counts")
-    joint: Joint = found.joints[0]
-    mine = [joint.columns(s) for s in range(len(joint.full))]
-    need(mine == scopes(parents, numbers), "there must be counts of every family")
+    _need_scopes(found, scopes(parents, numbers))
+
+
+def _need_scopes(found: Statistics, wanted: Any) -> None:
+    joint = found.joints[0]
+    need(isinstance(joint, Joint), "there must be joint counts")
+    need([joint.columns(s) for s in range(len(joint.full))] == wanted, "there must be counts of every family")
 
 
 NET = {

@@ -10,7 +10,8 @@ from ...decision.calibrated import LARGEST, Calibrated
 from ...decision.on_points import OnPoints
 from ...estimator import Estimator
 from ...table.encode import Seen
-from ...table.prepare import MEASURED, NAMED, VIEWS, Prepare
+from ...table.prepare import NAMED, VIEWS, Prepare
+from ...table.schema import MEASURED
 from .form import (
     anything,
     array,
