@@ -103,6 +103,22 @@ def test_structure_draws_and_saves_a_network(run, data, tmp_path):
     assert run("query", bif, "-t", "class").exit_code == 0
 
 
+def test_a_network_of_a_table_with_gaps_has_the_shares_of_its_rows(run, tmp_path):
+    """A parent is unknown where the class is mostly 'no': rows without it must not vanish from the class's table."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(400) < 0.7, "no", "yes")
+    a = np.where(rng.random(400) < 0.9, np.where(y == "no", "low", "high"), "low").astype(object)
+    a[(y == "no") & (rng.random(400) < 0.8)] = None
+    b = np.where(rng.random(400) < 0.8, np.where(y == "no", "u", "v"), "u")
+    path, bif = tmp_path / "gaps.csv", tmp_path / "gaps.bif"
+    pd.DataFrame({"a": a, "b": b, "class": y}).to_csv(path, index=False)
+    done = run("structure", path, "-o", bif)
+    assert done.exit_code == 0, done.output
+    assert f"{pd.isna(a).sum()} cells are missing" in " ".join(done.stdout.split())
+    net = po.BayesNet.read(bif)
+    assert net.marginals()["class"]["no"] == pytest.approx((y == "no").mean(), abs=0.02)
+
+
 def test_explain_says_what_each_attribute_adds(run, data, model):
     done = run("explain", model, data, "--row", 7)
     assert done.exit_code == 0, done.output

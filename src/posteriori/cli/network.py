@@ -190,7 +190,13 @@ def run_structure(
     if dot is not None:
         _write(dot, to_dot(dag), out, quiet)
     if output is not None:
-        net = BayesNet.fit(dag, frame)
+        gaps = int(frame.isna().to_numpy().sum())
+        with busy("filling the tables", quiet):
+            net = BayesNet.fit_em(dag, frame, random_state=seed)
+        if gaps and not quiet:
+            line(
+                out, f"{gaps:,} cells are missing: the tables count what the other cells of their rows let expect (EM)"
+            )
         save(net, output) if output.endswith(".posteriori") else net.write(output)
         if not quiet:
             line(out, f"network → {output}; next: posteriori query {shlex.quote(output)}", whole=True)
