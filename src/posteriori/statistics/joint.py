@@ -44,20 +44,15 @@ class Joint:
     counts: Counts
     cells: Ints | None = None
 
+    def __post_init__(self) -> None:
+        if not len(self.scopes):  # the pairs of one column, or families of none: no scopes are no scopes
+            object.__setattr__(self, "scopes", np.zeros((0, 2), dtype=np.int32))
+
     @classmethod
     def of(
-        cls,
-        scopes: Sequence[Scope],
-        parts: Sequence[Part],
-        sizes: Sequence[int],
-        like: Array,
-        wide: int | None = None,
-        width: int = 1,
+        cls, scopes: Sequence[Scope], parts: Sequence[Part], sizes: Sequence[int], like: Array, wide: int | None = None
     ) -> Joint:
-        """The counts of all scopes from their parts; `like` says how many classes there are and what a count is.
-
-        `width` is the number of columns of a scope where there is none: one column has no pairs, but it counts pairs.
-        """
+        """The counts of all scopes from their parts; `like` says how many classes there are and what a count is."""
         wide = WIDE if wide is None else wide
         full = cells_of(scopes, sizes)
         lengths = [n if n <= wide else len(cells) for n, (cells, _) in zip(full, parts)]
@@ -69,7 +64,7 @@ class Joint:
             table[at][... if cells is None or full[s] > wide else cells] = found
             if named is not None:
                 named[at] = cells if full[s] > wide else np.arange(full[s])
-        width = max(map(len, scopes), default=width)
+        width = max(map(len, scopes), default=1)
         rows = np.array([(*s, *(-1,) * (width - len(s))) for s in scopes], dtype=np.int32).reshape(-1, width)
         return cls(rows, np.array(full, dtype=np.int64), Counts(table, offsets), named)
 
@@ -119,8 +114,7 @@ class Joint:
 
     def take(self, scopes: Sequence[Scope], sizes: Sequence[int]) -> Joint:
         """The counts of some scopes only."""
-        parts = [self.part(self.find(scope)) for scope in scopes]
-        return Joint.of(scopes, parts, sizes, self.counts.table, width=self.scopes.shape[1])
+        return Joint.of(scopes, [self.part(self.find(scope)) for scope in scopes], sizes, self.counts.table)
 
     def __add__(self, other: Joint) -> Joint:
         return self._each(other, lambda a, b: a + b)
@@ -182,7 +176,7 @@ class Joint:
             table = np.zeros((len(stays), len(new.classes)), dtype=like.dtype)
             table[:, classes[classes >= 0]] = found[stays][:, classes >= 0]
             parts.append(_sorted([t[stays] for t in to], [after[j] for j in scope], table))
-        return Joint.of(scopes, parts, after, like, width=self.scopes.shape[1])
+        return Joint.of(scopes, parts, after, like)
 
     def turned(self, order: Sequence[int], sizes: Sequence[int]) -> Joint:
         """The same counts with the columns in another order: column `order[k]` becomes column k.
@@ -200,8 +194,7 @@ class Joint:
             values, new = _values(cells, [sizes[j] for j in scope]), tuple(place[scope[k]] for k in by)
             found[new] = _sorted([values[k] for k in by], [after[j] for j in new], table)
         scopes = usual if mine == usual else sorted(found, key=lambda scope: (scope[-1], len(scope)))
-        parts = [found[scope] for scope in scopes]
-        return Joint.of(scopes, parts, after, self.counts.table, width=self.scopes.shape[1])
+        return Joint.of(scopes, [found[scope] for scope in scopes], after, self.counts.table)
 
 
 def _alone(table: Array) -> Counts:
