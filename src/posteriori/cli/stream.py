@@ -1,7 +1,8 @@
 """Rows of a file, batch by batch, as a model that is trained already wants them: memory does not grow with the file.
 
 Cells of a text file come as words; the model's schema says what they mean: a number where the column's kind, or all values
-it knows, are numbers; else the word itself.
+it knows, are numbers; else the word itself. Cells with a type of their own (Parquet, JSON lines, databases) become words
+where the model knows words.
 """
 
 from __future__ import annotations
@@ -251,31 +252,54 @@ def _finite(found: Any, column: str, rows: Any, name: str) -> Any:
 
 
 def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -> Any:  # noqa: B008 (a value)
-    """Words as the values of a column: numbers where all the values that are known are numbers, booleans likewise.
+    """Cells as the values of a column: numbers where all the values that are known are numbers, booleans likewise.
+
+    Where all of them are words, numbers and booleans are the words that mean them.
 
     >>> import pyarrow as pa
     >>> as_values(pa.array(["1", "2", "x", None]), (1, 2)).tolist()
     [1, 2, 'x', None]
+    >>> as_values(pa.array([True, False, None]), ("FALSE", "TRUE")).tolist()
+    ['TRUE', 'FALSE', None]
     """
     import pyarrow.types as t
 
+    if t.is_dictionary(cells.type) and not _is_text(cells.dictionary):
+        cells = cells.dictionary_decode()
     if t.is_dictionary(cells.type):
         coded = cells
     elif _is_text(cells):
         coded = cells.cast("large_string").dictionary_encode()
+    elif t.is_temporal(cells.type):
+        return cells.cast("string")
+    elif (t.is_boolean(cells.type) or t.is_integer(cells.type) or t.is_floating(cells.type)) and _all_words(values):
+        coded = cells.dictionary_encode()
     else:
-        return cells if not t.is_temporal(cells.type) else cells.cast("string")
-    words = coded.dictionary.to_pylist()
+        return cells
+    words = [_as_word(cell) for cell in coded.dictionary.to_pylist()]
     meant = np.empty(len(words) + 1, dtype=object)
-    meant[:-1] = [None if word.strip() in reading.told else _meant(word, values, reading) for word in words]
+    meant[:-1] = [
+        None if word is None or word.strip() in reading.told else _meant(word, values, reading) for word in words
+    ]
     meant[-1] = None
     codes = coded.indices.fill_null(len(words)).to_numpy()
     return meant[codes]
 
 
+def _all_words(values: Sequence[Any]) -> bool:
+    return bool(values) and all(isinstance(v, str) for v in values)
+
+
+def _as_word(cell: Any) -> str | None:
+    """A cell as a text file has it: 1 for 1.0; None where it is missing."""
+    if cell is None or cell != cell:
+        return None
+    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
+
+
 def _meant(word: str, values: Sequence[Any], reading: Reading) -> Any:
     if not values or any(isinstance(v, str) for v in values):
-        return word
+        return _truth(word, values)
     if all(isinstance(v, bool | np.bool_) for v in values) and word.lower() in ("true", "false"):
         return word.lower() == "true"
     plain = word.strip().replace(reading.decimal, ".")
@@ -286,3 +310,11 @@ def _meant(word: str, values: Sequence[Any], reading: Reading) -> Any:
             continue
         return int(made) if isinstance(made, float) and made.is_integer() else made
     return word if plain not in reading.gaps else None
+
+
+def _truth(word: str, values: Sequence[Any]) -> str:
+    """True and false as the column writes them; any other word, and those that it writes in two ways, as they are."""
+    if word.strip().lower() not in ("true", "false"):
+        return word
+    same = [v for v in values if isinstance(v, str) and v.strip().lower() == word.strip().lower()]
+    return same[0] if len(same) == 1 else word
