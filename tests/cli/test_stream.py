@@ -133,6 +133,30 @@ def test_truths_and_digits_are_the_same_in_every_format_and_case(run, tmp_path, 
     np.testing.assert_array_equal(po.load(model).class_count_, 2 * before.class_count_)
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "America/New_York"])
+def test_times_of_a_zone_are_answered_as_the_table_is(run, tmp_path, zone, ending):
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, N)
+    hours = pd.Timestamp("2024-03-01 23:30", tz=zone) + pd.to_timedelta(rng.integers(0, 2000, N) + 300 * y, unit="h")
+    shift = pd.Timestamp("2024-01-01", tz=zone) + pd.to_timedelta(rng.integers(0, 2, N), unit="D")
+    frame = pd.DataFrame({"when": hours, "shift": shift, "x": rng.normal(size=N), "class": np.array(["n", "y"])[y]})
+    frame.loc[3, "when"] = pd.NaT
+    path, model = tmp_path / f"t.{ending}", tmp_path / "m.posteriori"
+    frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
+    assert run("train", path, "-t", "class", "-m", "naive", "-o", model, "--kind", "shift=categorical").exit_code == 0
+    done = run("predict", model, path)
+    assert done.exit_code == 0, done.output
+    assert "0 with values unseen" in done.stderr
+    table = open_table(str(path), "class", {"shift": "categorical"}).table
+    found = pd.read_csv(io.StringIO(done.stdout)).filter(like="P(").to_numpy()
+    np.testing.assert_allclose(found, po.load(model).predict_proba(table.X), rtol=1e-9)
+    before = po.load(model)
+    assert run("learn", model, path).exit_code == 0
+    assert po.load(model).schema_ == before.schema_
+    np.testing.assert_array_equal(po.load(model).class_count_, 2 * before.class_count_)
+
+
 def test_bins_of_a_target_are_remembered(run, tmp_path):
     path, model = tmp_path / "t.csv", tmp_path / "m.posteriori"
     rng = np.random.default_rng(0)
@@ -315,6 +339,9 @@ def test_dates_are_read_in_the_form_of_their_column():
     typed = _dates(pa.array([1, None], pa.date32()), "when", german, None, "t.csv")
     assert typed.dtype == "datetime64[us]"
     assert typed.tolist() == [pd.Timestamp("1970-01-02"), pd.NaT]
+    assert _dates(pa.nulls(1), "when", german, None, "t.csv").tolist() == [pd.NaT]
+    with pytest.raises(PosterioriError, match=r"^t.csv, column 'when': expected dates, .* Got int64 instead"):
+        _dates(pa.array([19_000]), "when", german, None, "t.csv")
     with pytest.raises(PosterioriError, match=r"^t.csv, row 9, column 'when': '1970-01-02' is no date .* %d.%m.%Y$"):
         _dates(words("02.01.1970", None, "1970-01-02"), "when", german, [5, 7, 9], "t.csv")
     with pytest.raises(PosterioriError, match=r"^t.csv, column 'other': '1.2.1970' is no date .*, 2020-12-31$"):

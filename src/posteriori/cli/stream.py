@@ -171,6 +171,8 @@ def _of_column(column: Column, raw: Any, place: dict[str, int], reading: Reading
         return date_part(_dates(cells, source, reading, rows, name), column.name.rpartition(".")[2])
     if column.kind in ("numeric", "count"):
         return _numbers(cells, column.name, reading, rows, name)
+    if column.name in dict(reading.dates) and not any(isinstance(v, str) for v in column.values):
+        return days(_dates(cells, column.name, reading, rows, name).to_numpy())  # told to be categories: of days
     return as_values(cells, column.values, reading) if column.kind != "text" else cells
 
 
@@ -191,10 +193,15 @@ def _words(cells: Any, gaps: Sequence[str]) -> Any:
 
 def _dates(cells: Any, column: str, reading: Reading, rows: Any, name: str) -> Any:
     """A column of dates as pandas has them; a word that is none is named."""
-    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.types as t
 
     if not _is_text(cells):
-        return pd.Series(cells.to_pandas()).astype("datetime64[us]")
+        if not (t.is_date(cells.type) or t.is_timestamp(cells.type) or t.is_null(cells.type)):
+            raise BadValue(
+                f"{name}, column {column!r}: expected dates, as the model has there. Got {cells.type} instead."
+            )
+        return cells.cast(pa.timestamp("us"), safe=False).to_pandas()  # of UTC, as training has them
     form = dict(reading.dates).get(column, YEAR_FIRST)
     words = _words(cells, reading.gaps).to_pandas().astype("str")
     found = words.dropna()
