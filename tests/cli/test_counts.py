@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 import posteriori as po
-from posteriori.cli.counts import _learned, _say_schema
+from posteriori.cli.counts import _learned, _say_schema, whats_new
 from posteriori.cli.render import Out
-from posteriori.table.schema import Column
+from posteriori.table.schema import Column, Schema
 
 
 def half(path, frame):
@@ -32,6 +32,30 @@ def test_learning_and_forgetting_is_never_having_learned(run, data, model, tmp_p
     assert not np.allclose(po.load(model).predict_proba(X), before)
     assert "30 rows forgotten, 80 in all" in run("forget", model, more).stdout
     assert np.allclose(po.load(model).predict_proba(X), before, rtol=1e-9)
+
+
+def test_learn_names_what_is_new_and_nothing_else(run, data, model, tmp_path):
+    known = pd.read_csv(data)
+    assert "new " not in run("learn", model, data, "-o", tmp_path / "n.posteriori").stdout
+    strange = known[:9].copy()
+    strange.loc[0, "class"], strange.loc[1, "class"] = "Yes", "perhaps"
+    strange.loc[:7, "c"] = ["Z", "v1", "v2", "v3", "v4", "v5", "v6", "x"]
+    strange.loc[0, "stage"] = 9
+    more = half(tmp_path / "more.csv", strange)
+    said = run("learn", model, more, "-o", tmp_path / "n.posteriori").stdout.splitlines()
+    assert said[:-1] == [
+        "new class: 'Yes' (did you mean 'yes'?)",
+        "new class: 'perhaps'",
+        "new in 'c': 'Z' (did you mean 'z'?), 'v1', 'v2', 'v3', 'v4', … (7 in all)",
+        "new in 'stage': 9",
+    ]
+    assert run("learn", model, more, "-o", tmp_path / "n.posteriori", "-q").stdout == ""
+    assert "new " not in run("forget", tmp_path / "n.posteriori", more).stdout
+
+
+def test_new_words_of_a_text_are_no_news():
+    old, new = (Schema((Column("t", "text", words),), ("a",)) for words in (("x",), ("x", "y")))
+    assert whats_new(old, new) == []
 
 
 def test_forgetting_what_was_not_learned_changes_nothing(run, data, model, tmp_path):

@@ -285,6 +285,31 @@ def test_nothing_is_said_but_errors_where_it_is_to_be_quiet(run, data, model, tm
     assert done.stderr.startswith(f"80 rows, {rejected} rejected; 0 cells missing, 0 with")
 
 
+@pytest.mark.parametrize("kind", ["naive", "tan", "knn"])
+def test_unseen_values_are_told_by_their_columns_over_all_batches(run, data, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(stream, "BATCH", 2)
+    path, new = tmp_path / "k.posteriori", tmp_path / "new.csv"
+    assert run("train", data, "-t", "class", "-m", kind, "-o", path, "--kind", "stage=categorical").exit_code == 0
+    odd = pd.read_csv(data)[:7]
+    odd.loc[[0, 3, 6], "c"], odd.loc[5, "stage"], odd.loc[1, "c"] = "w", 77, None
+    odd.to_csv(new, index=False)
+    said = run("predict", path, new).stderr
+    assert said.endswith("1 cells missing, 4 with values unseen in training: 'c' 3, 'stage' 1\n")
+
+
+def test_many_columns_with_unseen_values_are_counted(run, tmp_path):
+    frame = pd.DataFrame({f"v{j}": ["a", "b"] * 10 for j in range(8)} | {"class": ["n", "y", "n", "n"] * 5})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert (
+        run("train", tmp_path / "t.csv", "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori").exit_code == 0
+    )
+    frame.assign(**{f"v{j}": "c" for j in range(8)}).to_csv(tmp_path / "t.csv", index=False)
+    said = run("predict", tmp_path / "m.posteriori", tmp_path / "t.csv").stderr
+    assert (
+        "160 with values unseen in training: 'v0' 20, 'v1' 20, 'v2' 20, 'v3' 20, 'v4' 20, … (8 columns in all)" in said
+    )
+
+
 @pytest.mark.parametrize(("path", "what"), [("data", "table"), ("model", "model file"), ("costs", "file of costs")])
 def test_answers_are_not_written_over_what_they_are_made_from(run, data, model, tmp_path, path, what):
     costs = tmp_path / "costs.csv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ import numpy as np
 from ..decision.classifier import RiskClassifier
 from ..decision.on_points import called
 from ..drafts import whole_file
-from ..errors import ModelError
+from ..errors import ModelError, did_you_mean
 from ..explain.explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
 from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
-from ..table.schema import Column
+from ..table.schema import Column, Schema
 from .guard import interrupt
 from .models import inner, open_model, schema_of, target_of
 from .plain import cut
@@ -24,6 +25,7 @@ from .render import console, line, pairs
 from .stream import batches, own_type
 
 MOST_SHOWN = 40  # columns
+MOST_NEW = 5  # values of a column
 
 
 def run_update(
@@ -41,8 +43,8 @@ def run_update(
     counting, n, gone = inner(model), 0, np.zeros(0, dtype=int)
     if not hasattr(counting, "forget"):
         raise ModelError(f"a {called(counting)} keeps no counts: it can neither learn more nor forget; train it again")
-    named = target_of(model, target)
-    with batches(data, schema_of(model), named, encoding, quiet, sql) as rows:
+    named, before = target_of(model, target), schema_of(model)
+    with batches(data, before, named, encoding, quiet, sql) as rows:
         for batch in rows:
             interrupt.check()
             step = counting.forget if forget else counting.partial_fit
@@ -55,7 +57,36 @@ def run_update(
         did = "forgotten" if forget else "learned"
         if len(gone):
             line(console(), f"{len(gone):,} rows have no {named!r} (first: row {gone[0]}) and are left out", "yellow")
+        for said in whats_new(before, schema_of(model)):
+            line(console(), said, "yellow")
         line(console(), f"{n:,} rows {did}, {_rows(counting)} in all → {output or model_file}")
+
+
+def whats_new(before: Schema, after: Schema) -> list[str]:
+    """A line for each class, and for each column with values, that only the later schema has: perhaps a misspelling.
+
+    >>> old = Schema((Column("town", "categorical", ("Bonn", "Ulm")),), ("no", "yes"))
+    >>> new = Schema((Column("town", "categorical", ("Bohn", "Bonn", "Ulm")),), ("Yes", "no", "yes"))
+    >>> whats_new(old, new)
+    ["new class: 'Yes' (did you mean 'yes'?)", "new in 'town': 'Bohn' (did you mean 'Bonn'?)"]
+    """
+    said = [f"new class: {value}" for value in _strange(after.classes, before.classes)]
+    for old, new in zip(before.columns, after.columns):
+        listing = new.kind in ("categorical", "binary")  # a text has new words in every row
+        found = _strange(new.values, old.values) if listing else []
+        if found:
+            more = f", … ({len(found):,} in all)" if len(found) > MOST_NEW else ""
+            said.append(f"new in {new.name!r}: {', '.join(found[:MOST_NEW])}{more}")
+    return said
+
+
+def _strange(values: Sequence[Any], known: Sequence[Any]) -> list[str]:
+    """The values that are not known, the first few with the nearest that is."""
+    place = set(known)
+    found = [v for v in values if v not in place]
+    hints = [did_you_mean(v, known, 0.7) if isinstance(v, str) else "" for v in found[:MOST_NEW]]
+    told = [f"{v!r:.60}" + (f" ({hint.removeprefix('; ')})" if hint else "") for v, hint in zip(found, hints)]
+    return told + [f"{v!r:.60}" for v in found[MOST_NEW:]]
 
 
 def _rows(model: Any) -> str:
