@@ -101,6 +101,44 @@ def test_inspect_shows_classes_and_columns(run, model):
     assert json.loads(run("inspect", model, "--json").stdout)["class"] == "NaiveBayes"
 
 
+def test_every_command_on_a_network_that_structure_wrote_is_an_answer_or_one_line(run, data, tmp_path):
+    net = tmp_path / "n.posteriori"
+    assert run("structure", data, "-o", net).exit_code == 0
+    done = run("inspect", net)
+    assert done.exit_code == 0, done.output
+    saved = po.load(net)
+    assert f"{len(saved.nodes)} nodes, {len(saved.edges)} arrows\n" in done.stdout
+    shown = {row.split("  ")[0]: row for row in done.stdout.splitlines()}
+    for node in saved.nodes:
+        assert ", ".join(saved.dag.parents(node)) in shown[node]
+        assert str(saved.states(node)[0]) in shown[node]
+    for words in (("predict", net, data), ("explain", net, data), ("learn", net, data), ("sql", net)):
+        done = run(*words)
+        assert (done.exit_code, len(done.stderr.splitlines())) == (5, 1), done.output
+        assert "`posteriori query` asks it" in done.stderr
+
+
+def test_inspect_tells_of_graphs_numbers_and_models_that_have_learned_nothing(run, tmp_path):
+    path = tmp_path / "x.posteriori"
+    cells = {"a": ["u", "v"] * 4, "x": np.arange(8.0)}
+    for what, said in (
+        (po.HybridNet.fit([("a", "x")], cells), "2 nodes, 1 arrows\n\nnode arrows from states\na u, v\nx a a number\n"),
+        (po.Dag(["a", "b"], [("a", "b")]), "2 nodes, 1 arrows\n\nnode arrows from states\na\nb a\n"),
+        (po.Dag(f"n{i}" for i in range(42)), "… and 2 more nodes\n"),
+        (
+            po.GaussianNB().fit([[0.0], [1.0]], [0, 1]),
+            "0, 1 are its classes; a GaussianNB keeps no schema: use it from Python\n",
+        ),
+        (po.NaiveBayes(), "saved before `fit`: it has learned nothing\n"),
+        (po.RiskClassifier(po.NaiveBayes(), reject=0.2), "saved before `fit`: it has learned nothing\n"),
+    ):
+        po.save(what, path)
+        done = run("inspect", path)
+        assert done.exit_code == 0, done.output
+        lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+        assert "\n".join([*lines, ""]).endswith(said)
+
+
 @pytest.mark.parametrize("what", [b"", b"not a model", b"\x00" * 100])
 def test_a_file_that_is_no_model_is_one_line(run, data, tmp_path, what):
     bad = tmp_path / "bad.posteriori"

@@ -12,14 +12,15 @@ import numpy as np
 from ..decision.classifier import RiskClassifier
 from ..decision.on_points import called
 from ..drafts import whole_file
-from ..errors import ModelError, did_you_mean
+from ..errors import ModelError, did_you_mean, listed
 from ..explain.explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
+from ..structure.dag import Dag
 from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
 from ..table.schema import Column, Schema
 from .guard import interrupt
-from .models import inner, open_model, schema_of, target_of
+from .models import inner, is_fitted, open_model, schema_of, target_of
 from .plain import cut
 from .render import console, line, pairs
 from .stream import batches, own_type
@@ -137,9 +138,13 @@ def run_inspect(model_file: str, as_json: bool) -> None:
     counting = inner(model) if hasattr(model, "predict_proba") else model
     line(out, f"{model_file}: {called(counting)}", "bold")
     line(out, f"format {head.get('format')}, written by posteriori {head.get('library')}")
-    if hasattr(counting, "predict_proba"):
+    if hasattr(counting, "marginals") or isinstance(counting, Dag):
+        _say_network(out, counting)
+    elif hasattr(counting, "predict_proba") and not is_fitted(model):
+        line(out, "saved before `fit`: it has learned nothing", "yellow")
+    elif hasattr(counting, "predict_proba"):
         _say_schema(out, counting)
-    if isinstance(model, RiskClassifier):
+    if isinstance(model, RiskClassifier) and is_fitted(model):
         line(out, "decides by")
         out.print(str(model.loss_), markup=False)
 
@@ -166,8 +171,27 @@ def _learned(model: Any, j: int, column: Column, dates: Any) -> str:
     return cut(", ".join(shown(v) for v in column.values[:8]), 60) + ("…" if len(column.values) > 8 else "")
 
 
+def _say_network(out: Any, net: Any) -> None:
+    """The nodes of a network or a graph, their states, and where their arrows come from."""
+    dag, numbers, of_states = getattr(net, "dag", net), getattr(net, "continuous", ()), getattr(net, "discrete", net)
+    line(out, f"{len(dag.nodes):,} nodes, {len(dag.edges):,} arrows")
+    line(out)
+    rows = []
+    for node in dag.nodes[:MOST_SHOWN]:
+        states = ("a number",) if node in numbers else of_states.states(node) if net is not dag else ()
+        told = cut(", ".join(str(s) for s in states[:8]), 60) + ("…" if len(states) > 8 else "")
+        rows.append((node, ", ".join(dag.parents(node)), told))
+    pairs(out, rows, ("node", "arrows from", "states"))
+    if len(dag.nodes) > MOST_SHOWN:
+        line(out, f"… and {len(dag.nodes) - MOST_SHOWN:,} more nodes", "dim")
+
+
 def _say_schema(out: Any, model: Any) -> None:
-    schema = schema_of(model)
+    try:
+        schema = schema_of(model)
+    except ModelError as error:  # a drop-in of points knows columns by their place
+        line(out, f"{listed(model.classes_.tolist())} are its classes; {error}", "yellow")
+        return
     target = getattr(getattr(model, "kinds", None), "target", None)
     rows = f"{_rows(model)} rows, " if hasattr(model, "class_count_") else ""
     line(out, f"{rows}{len(schema)} columns" + (f", target {target}" if target else ""))

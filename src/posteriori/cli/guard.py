@@ -137,7 +137,7 @@ def say(text: str) -> None:
 def _warnings_as_lines(quiet: bool) -> Iterator[None]:
     """A warning of the library is a line on stderr, without the place in the code that it comes from."""
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: None if quiet else say(f"warning: {sentence(message)}")  # type: ignore[arg-type]
+        warnings.showwarning = lambda message, *_, **__: None if quiet else say(f"warning: {sentence(message)}")
         yield
 
 

@@ -75,6 +75,8 @@ def open_network(path: str) -> tuple[Any, dict[str, Bins]]:
         net = getattr(model, "net_", model)
         if not hasattr(net, "marginals"):
             raise BadValue(f"{path} holds a {type(net).__name__}, which is no network")
+        if hasattr(net, "continuous"):
+            raise BadValue(f"{path} holds a {type(net).__name__}, whose numbers have no states: use it from Python")
         dates = dates_in(getattr(model, "schema_", None))
         cuts = getattr(model, "cuts_", {}) if net is not model else {}
         return net, {n: Bins(c, bin_labels(c, n in dates), n in dates) for n, c in cuts.items() if n in net.nodes}
