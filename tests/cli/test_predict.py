@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import posteriori as po
-from posteriori.cli import stream
+from posteriori.cli import predict, stream
 from posteriori.cli.predict import _answers, _form, _json_lines, _kept, _writer, harmless, odd_cells
 from posteriori.cli.stream import Batch
 from posteriori.errors import BadParameter
@@ -283,6 +283,35 @@ def test_nothing_is_said_but_errors_where_it_is_to_be_quiet(run, data, model, tm
     rejected = sum(",reject," in line for line in done.stdout.splitlines())
     assert rejected > 0
     assert done.stderr.startswith(f"80 rows, {rejected} rejected; 0 cells missing, 0 with")
+
+
+@pytest.mark.parametrize("at", [1, 2, 4])
+@pytest.mark.parametrize("to_file", [False, True])
+def test_ctrl_c_says_how_many_rows_were_written(run, data, model, tmp_path, monkeypatch, at, to_file):
+    batch = iter(range(1, 100))
+
+    def pressed(*_):
+        if next(batch) == at:
+            raise KeyboardInterrupt
+        return _answers(*_)
+
+    monkeypatch.setattr(stream, "BATCH", 20)
+    monkeypatch.setattr(predict, "_answers", pressed)
+    out = tmp_path / "out.csv"
+    done = run("predict", model, data, *(["-o", out] if to_file else []))
+    rows = max(len(done.stdout.splitlines()) - 1, 0)
+    assert done.exit_code == 130
+    assert rows == (0 if to_file else 20 * (at - 1))
+    assert done.stderr == f"interrupted: {f'{rows} rows were' if rows else 'nothing was'} written\n"
+    assert not out.exists()
+
+
+def test_ctrl_c_in_the_middle_of_a_batch_says_so(run, data, model, monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(predict, "_csv_lines", pressed)
+    assert run("predict", model, data).stderr == "interrupted: 0 rows were written, and the next 80 in part\n"
 
 
 @pytest.mark.parametrize("kind", ["naive", "tan", "knn"])

@@ -58,8 +58,11 @@ def run_predict(
             answers = _answers(model, batch, price)
             if keep:
                 answers = {**_kept(batch.raw, answers), **answers}
+            if output is None:  # what went to stdout is out; a file is there whole or not at all
+                interrupt.left = f"{n:,} rows were written, and the next {len(batch):,} in part"
             write(answers)
             n += len(batch)
+            interrupt.left = f"{n:,} rows were written" if output is None else interrupt.left
             undecided += int(np.sum(answers["rejected"]))
             lacked = odd_cells(inner(model), schema, batch)
             missing, unseen = missing + lacked[0], unseen + lacked[1]
