@@ -199,7 +199,7 @@ def test_what_to_ask_next():
     assert said(console) == [
         "",
         "ask next: either (tells 0.2500 nats of lung on average)",
-        *(f"then: n{i} (0.1250)" for i in range(5)),
+        *(f"or instead: n{i} (0.1250)" for i in range(5)),
     ]
     for worth in ({}, {"either": 0.0}, {"either": 9e-13}):
         console = out(80)

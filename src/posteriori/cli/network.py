@@ -148,7 +148,7 @@ def _say_next(out: Any, target: str | None, worth: dict[str, float]) -> None:
     first = next(iter(worth))
     line(out, f"ask next: {first} (tells {worth[first]:.4f} nats of {target} on average)", "bold")
     for node, nats in list(worth.items())[1:6]:
-        line(out, f"then: {node} ({nats:.4f})", "dim")
+        line(out, f"or instead: {node} ({nats:.4f})", "dim")
 
 
 def run_structure(
