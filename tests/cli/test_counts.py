@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 import posteriori as po
-from posteriori.cli.counts import _learned, _say_schema
+from posteriori.cli.counts import _learned, _say_schema, whats_new
 from posteriori.cli.render import Out
-from posteriori.table.schema import Column
+from posteriori.table.schema import Column, Schema
 
 
 def half(path, frame):
@@ -32,6 +32,30 @@ def test_learning_and_forgetting_is_never_having_learned(run, data, model, tmp_p
     assert not np.allclose(po.load(model).predict_proba(X), before)
     assert "30 rows forgotten, 80 in all" in run("forget", model, more).stdout
     assert np.allclose(po.load(model).predict_proba(X), before, rtol=1e-9)
+
+
+def test_learn_names_what_is_new_and_nothing_else(run, data, model, tmp_path):
+    known = pd.read_csv(data)
+    assert "new " not in run("learn", model, data, "-o", tmp_path / "n.posteriori").stdout
+    strange = known[:9].copy()
+    strange.loc[0, "class"], strange.loc[1, "class"] = "Yes", "perhaps"
+    strange.loc[:7, "c"] = ["Z", "v1", "v2", "v3", "v4", "v5", "v6", "x"]
+    strange.loc[0, "stage"] = 9
+    more = half(tmp_path / "more.csv", strange)
+    said = run("learn", model, more, "-o", tmp_path / "n.posteriori").stdout.splitlines()
+    assert said[:-1] == [
+        "new class: 'Yes' (did you mean 'yes'?)",
+        "new class: 'perhaps'",
+        "new in 'c': 'Z' (did you mean 'z'?), 'v1', 'v2', 'v3', 'v4', … (7 in all)",
+        "new in 'stage': 9",
+    ]
+    assert run("learn", model, more, "-o", tmp_path / "n.posteriori", "-q").stdout == ""
+    assert "new " not in run("forget", tmp_path / "n.posteriori", more).stdout
+
+
+def test_new_words_of_a_text_are_no_news():
+    old, new = (Schema((Column("t", "text", words),), ("a",)) for words in (("x",), ("x", "y")))
+    assert whats_new(old, new) == []
 
 
 def test_forgetting_what_was_not_learned_changes_nothing(run, data, model, tmp_path):
@@ -75,6 +99,44 @@ def test_inspect_shows_classes_and_columns(run, model):
     for said in ("NaiveBayes", "target class", "80 rows", "categorical", "x, y, z"):
         assert said in done.stdout
     assert json.loads(run("inspect", model, "--json").stdout)["class"] == "NaiveBayes"
+
+
+def test_every_command_on_a_network_that_structure_wrote_is_an_answer_or_one_line(run, data, tmp_path):
+    net = tmp_path / "n.posteriori"
+    assert run("structure", data, "-o", net).exit_code == 0
+    done = run("inspect", net)
+    assert done.exit_code == 0, done.output
+    saved = po.load(net)
+    assert f"{len(saved.nodes)} nodes, {len(saved.edges)} arrows\n" in done.stdout
+    shown = {row.split("  ")[0]: row for row in done.stdout.splitlines()}
+    for node in saved.nodes:
+        assert ", ".join(saved.dag.parents(node)) in shown[node]
+        assert str(saved.states(node)[0]) in shown[node]
+    for words in (("predict", net, data), ("explain", net, data), ("learn", net, data), ("sql", net)):
+        done = run(*words)
+        assert (done.exit_code, len(done.stderr.splitlines())) == (5, 1), done.output
+        assert "`posteriori query` asks it" in done.stderr
+
+
+def test_inspect_tells_of_graphs_numbers_and_models_that_have_learned_nothing(run, tmp_path):
+    path = tmp_path / "x.posteriori"
+    cells = {"a": ["u", "v"] * 4, "x": np.arange(8.0)}
+    for what, said in (
+        (po.HybridNet.fit([("a", "x")], cells), "2 nodes, 1 arrows\n\nnode arrows from states\na u, v\nx a a number\n"),
+        (po.Dag(["a", "b"], [("a", "b")]), "2 nodes, 1 arrows\n\nnode arrows from states\na\nb a\n"),
+        (po.Dag(f"n{i}" for i in range(42)), "… and 2 more nodes\n"),
+        (
+            po.GaussianNB().fit([[0.0], [1.0]], [0, 1]),
+            "0, 1 are its classes; a GaussianNB keeps no schema: use it from Python\n",
+        ),
+        (po.NaiveBayes(), "saved before `fit`: it has learned nothing\n"),
+        (po.RiskClassifier(po.NaiveBayes(), reject=0.2), "saved before `fit`: it has learned nothing\n"),
+    ):
+        po.save(what, path)
+        done = run("inspect", path)
+        assert done.exit_code == 0, done.output
+        lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+        assert "\n".join([*lines, ""]).endswith(said)
 
 
 @pytest.mark.parametrize("what", [b"", b"not a model", b"\x00" * 100])

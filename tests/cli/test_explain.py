@@ -89,6 +89,20 @@ def test_a_cell_is_one_of_python_s_own():
         assert (type(found), found) == (type(value), value)
 
 
+@pytest.mark.parametrize("of", [["--class", "yes"], ["--class", "no"], []])
+@pytest.mark.parametrize("against", ["no", "yes"])
+def test_a_class_is_never_weighed_against_itself(run, data, model, of, against):
+    weighed = json.loads(run("explain", model, data, *of, "--json").stdout)["class"]
+    done = run("explain", model, data, *of, "--against", against)
+    assert done.exit_code == (2 if weighed == against else 0)
+    if weighed == against:
+        other = {"no": "yes", "yes": "no"}[against]
+        most = "" if of else ", the most probable class here,"
+        assert done.stderr == (
+            f"error: {against!r}{most} cannot be weighed against itself: give another class, one of {other!r}\n"
+        )
+
+
 def test_a_class_is_told_by_its_text():
     classes = {"1": 1, "2": 2}
     assert _class(None, classes) is None

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import warnings
 
 import pytest
 import typer
@@ -129,6 +130,18 @@ def test_help_to_a_full_disk_and_answers_to_nowhere_are_exit_6(data, model):
 def test_an_error_without_a_file_names_what_it_was_of():
     assert sentence(OSError(errno.ENOSPC, "no space")) == "the output: no space"
     assert sentence(OSError(errno.EIO, "broken")) == "the file: broken"
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_is_one_line_without_a_place_in_the_code(capsys):
+    @guarded
+    def warned(quiet=False):
+        warnings.warn("one\ntwo", UserWarning, stacklevel=1)
+
+    warned()
+    assert capsys.readouterr().err == "warning: one two\n"
+    warned(quiet=True)
+    assert capsys.readouterr().err == ""
 
 
 def test_an_error_of_the_program_says_how_to_see_it_and_debug_shows_it(capsys):

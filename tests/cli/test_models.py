@@ -21,6 +21,19 @@ def test_what_is_no_model_of_a_command_is_named(tmp_path):
     po.save(po.KMeans(2).fit([[0.0], [1.0]]), tmp_path / "k.posteriori")
     with pytest.raises(ModelError, match="KMeans, which is no classifier"):
         open_model(str(tmp_path / "k.posteriori"))
+    for model in (po.NaiveBayes(), po.TAN(), po.RiskClassifier(po.NaiveBayes(), reject=0.2)):
+        po.save(model, tmp_path / "u.posteriori")
+        with pytest.raises(
+            ModelError, match=f"u.posteriori holds a {type(model).__name__} that was saved before `fit`"
+        ):
+            open_model(str(tmp_path / "u.posteriori"))
+    for net, way in (
+        (po.BayesNet.fit([("b", "c")], X.assign(c=Y)), "`posteriori query` asks it"),
+        (po.HybridNet.fit([("b", "a")], X), "use it from Python"),
+    ):
+        po.save(net, tmp_path / "n.posteriori")
+        with pytest.raises(ModelError, match=f"n.posteriori holds a {type(net).__name__}, a network, .*: {way}$"):
+            open_model(str(tmp_path / "n.posteriori"))
 
 
 def test_the_model_inside_its_schema_and_its_target(tmp_path):

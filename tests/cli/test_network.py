@@ -215,7 +215,7 @@ def test_what_to_ask_next():
     assert said(console) == [
         "",
         "ask next: either (tells 0.2500 nats of lung on average)",
-        *(f"then: n{i} (0.1250)" for i in range(5)),
+        *(f"or instead: n{i} (0.1250)" for i in range(5)),
     ]
     for worth in ({}, {"either": 0.0}, {"either": 9e-13}):
         console = out(80)
@@ -336,3 +336,11 @@ def test_a_structure_is_said_drawn_and_saved_or_only_saved(run, tmp_path):
 def test_a_model_without_a_network_is_named(run, model):
     done = run("query", model)
     assert (done.exit_code, done.stderr) == (4, f"error: {model} holds a NaiveBayes, which is no network\n")
+
+
+def test_a_network_of_numbers_is_refused_by_name(run, tmp_path):
+    path = tmp_path / "h.posteriori"
+    po.save(po.HybridNet.fit([("a", "x")], {"a": ["u", "v"] * 4, "x": np.arange(8.0)}), path)
+    done = run("query", path)
+    assert (done.exit_code, done.stdout) == (4, "")
+    assert done.stderr == f"error: {path} holds a HybridNet, whose numbers have no states: use it from Python\n"

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import posteriori as po
-from posteriori.cli import stream
+from posteriori.cli import predict, stream
 from posteriori.cli.predict import _answers, _form, _json_lines, _kept, _writer, harmless, odd_cells
 from posteriori.cli.stream import Batch
 from posteriori.errors import BadParameter
@@ -283,6 +283,60 @@ def test_nothing_is_said_but_errors_where_it_is_to_be_quiet(run, data, model, tm
     rejected = sum(",reject," in line for line in done.stdout.splitlines())
     assert rejected > 0
     assert done.stderr.startswith(f"80 rows, {rejected} rejected; 0 cells missing, 0 with")
+
+
+@pytest.mark.parametrize("at", [1, 2, 4])
+@pytest.mark.parametrize("to_file", [False, True])
+def test_ctrl_c_says_how_many_rows_were_written(run, data, model, tmp_path, monkeypatch, at, to_file):
+    batch = iter(range(1, 100))
+
+    def pressed(*_):
+        if next(batch) == at:
+            raise KeyboardInterrupt
+        return _answers(*_)
+
+    monkeypatch.setattr(stream, "BATCH", 20)
+    monkeypatch.setattr(predict, "_answers", pressed)
+    out = tmp_path / "out.csv"
+    done = run("predict", model, data, *(["-o", out] if to_file else []))
+    rows = max(len(done.stdout.splitlines()) - 1, 0)
+    assert done.exit_code == 130
+    assert rows == (0 if to_file else 20 * (at - 1))
+    assert done.stderr == f"interrupted: {f'{rows} rows were' if rows else 'nothing was'} written\n"
+    assert not out.exists()
+
+
+def test_ctrl_c_in_the_middle_of_a_batch_says_so(run, data, model, monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(predict, "_csv_lines", pressed)
+    assert run("predict", model, data).stderr == "interrupted: 0 rows were written, and the next 80 in part\n"
+
+
+@pytest.mark.parametrize("kind", ["naive", "tan", "knn"])
+def test_unseen_values_are_told_by_their_columns_over_all_batches(run, data, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(stream, "BATCH", 2)
+    path, new = tmp_path / "k.posteriori", tmp_path / "new.csv"
+    assert run("train", data, "-t", "class", "-m", kind, "-o", path, "--kind", "stage=categorical").exit_code == 0
+    odd = pd.read_csv(data)[:7]
+    odd.loc[[0, 3, 6], "c"], odd.loc[5, "stage"], odd.loc[1, "c"] = "w", 77, None
+    odd.to_csv(new, index=False)
+    said = run("predict", path, new).stderr
+    assert said.endswith("1 cells missing, 4 with values unseen in training: 'c' 3, 'stage' 1\n")
+
+
+def test_many_columns_with_unseen_values_are_counted(run, tmp_path):
+    frame = pd.DataFrame({f"v{j}": ["a", "b"] * 10 for j in range(8)} | {"class": ["n", "y", "n", "n"] * 5})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert (
+        run("train", tmp_path / "t.csv", "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori").exit_code == 0
+    )
+    frame.assign(**{f"v{j}": "c" for j in range(8)}).to_csv(tmp_path / "t.csv", index=False)
+    said = run("predict", tmp_path / "m.posteriori", tmp_path / "t.csv").stderr
+    assert (
+        "160 with values unseen in training: 'v0' 20, 'v1' 20, 'v2' 20, 'v3' 20, 'v4' 20, … (8 columns in all)" in said
+    )
 
 
 @pytest.mark.parametrize(("path", "what"), [("data", "table"), ("model", "model file"), ("costs", "file of costs")])

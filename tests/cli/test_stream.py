@@ -99,6 +99,64 @@ def test_learning_a_file_twice_doubles_its_counts_and_forgetting_undoes_it(run, 
     np.testing.assert_allclose(po.load(more).predict_proba(X), before.predict_proba(X), rtol=1e-9)
 
 
+def truths(how):
+    """One table, its truths, digits and labels written in one of many ways: (frame, ending)."""
+    rng = np.random.default_rng(5)
+    y = rng.random(N) < 0.5
+    sick = np.where(rng.random(N) < 0.8, y, ~y)
+    ward = (rng.random(N) < 0.3 + 0.4 * y).astype(int)
+    as_words = {"True": str, "TRUE": lambda v: str(v).upper(), "true": lambda v: str(v).lower(), "typed": bool}[how]
+    frame = pd.DataFrame({"sick": [as_words(bool(v)) for v in sick], "ward": ward, "x": rng.normal(size=N)})
+    return frame.assign(**{"class": [as_words(bool(v)) for v in y]})
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("how", ["True", "TRUE", "true", "typed"])
+@pytest.mark.parametrize("trained", ["True", "TRUE", "typed"])
+def test_truths_and_digits_are_the_same_in_every_format_and_case(run, tmp_path, trained, how, ending):
+    path, model, asked = tmp_path / "t.parquet", tmp_path / "m.posteriori", tmp_path / f"new.{ending}"
+    truths(trained).astype({"ward": str}).to_parquet(path)
+    new = truths(how)
+    if ending == "csv":
+        new.to_csv(asked, index=False)
+    else:
+        new.to_parquet(asked) if ending == "parquet" else new.to_json(asked, orient="records", lines=True)
+    assert run("train", path, "-t", "class", "-m", "naive", "-o", model).exit_code == 0
+    before = po.load(model)
+    one, two = run("predict", model, path), run("predict", model, asked)
+    assert "0 with values unseen" in one.stderr
+    assert "0 with values unseen" in two.stderr
+    own, other = (pd.read_csv(io.StringIO(done.stdout)).filter(like="P(").to_numpy() for done in (one, two))
+    np.testing.assert_allclose(other, own, rtol=1e-6)
+    assert run("learn", model, asked).exit_code == 0
+    assert po.load(model).schema_ == before.schema_
+    np.testing.assert_array_equal(po.load(model).class_count_, 2 * before.class_count_)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "America/New_York"])
+def test_times_of_a_zone_are_answered_as_the_table_is(run, tmp_path, zone, ending):
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, N)
+    hours = pd.Timestamp("2024-03-01 23:30", tz=zone) + pd.to_timedelta(rng.integers(0, 2000, N) + 300 * y, unit="h")
+    shift = pd.Timestamp("2024-01-01", tz=zone) + pd.to_timedelta(rng.integers(0, 2, N), unit="D")
+    frame = pd.DataFrame({"when": hours, "shift": shift, "x": rng.normal(size=N), "class": np.array(["n", "y"])[y]})
+    frame.loc[3, "when"] = pd.NaT
+    path, model = tmp_path / f"t.{ending}", tmp_path / "m.posteriori"
+    frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
+    assert run("train", path, "-t", "class", "-m", "naive", "-o", model, "--kind", "shift=categorical").exit_code == 0
+    done = run("predict", model, path)
+    assert done.exit_code == 0, done.output
+    assert "0 with values unseen" in done.stderr
+    table = open_table(str(path), "class", {"shift": "categorical"}).table
+    found = pd.read_csv(io.StringIO(done.stdout)).filter(like="P(").to_numpy()
+    np.testing.assert_allclose(found, po.load(model).predict_proba(table.X), rtol=1e-9)
+    before = po.load(model)
+    assert run("learn", model, path).exit_code == 0
+    assert po.load(model).schema_ == before.schema_
+    np.testing.assert_array_equal(po.load(model).class_count_, 2 * before.class_count_)
+
+
 def test_bins_of_a_target_are_remembered(run, tmp_path):
     path, model = tmp_path / "t.csv", tmp_path / "m.posteriori"
     rng = np.random.default_rng(0)
@@ -195,6 +253,11 @@ def words(*cells):
         ("NA", (1, 2), ".", None),
         ("NA", ("a",), ".", "NA"),  # only among numbers
         ("many", (1, 2), ".", "many"),
+        ("true", ("FALSE", "TRUE"), ".", "TRUE"),  # a truth is written as the column writes it
+        (" True", ("false", "maybe", "true"), ".", "true"),
+        ("true", ("TRUE", "True"), ".", "true"),  # two ways: neither is meant
+        ("TRUE", ("TRUE", "True"), ".", "TRUE"),
+        ("true", ("no", "yes"), ".", "true"),
     ],
 )
 def test_a_word_means_what_the_values_of_its_column_are(word, values, decimal, meant):
@@ -212,6 +275,13 @@ def test_words_become_values_each_in_its_place_and_told_words_are_missing_everyw
         assert as_values(cells.cast(kind), (1, 2)).tolist() == [1, 2, " k.A. ", None, "x", 1]
     numbers = pa.array([3, None, 5])
     assert as_values(numbers, (3,)).equals(numbers)  # what has a type keeps it
+    assert as_values(numbers, (3, "x")).equals(numbers)
+    assert as_values(numbers, ()).equals(numbers)
+    assert as_values(numbers, ("3", "x"), Reading(missing=("5",))).tolist() == ["3", None, None]  # but among words
+    assert as_values(numbers.dictionary_encode(), ("3", "x")).tolist() == ["3", None, "5"]
+    assert as_values(pa.array([3.0, np.nan, 2.5]), ("3",)).tolist() == ["3", None, "2.5"]
+    assert as_values(pa.array([True, None, False]), ("false", "true")).tolist() == ["true", None, "false"]
+    assert as_values(pa.array([b"x"]), ("x",)).to_pylist() == [b"x"]
     assert as_values(pa.array([18_262, None], pa.date32()), ()).to_pylist() == ["2020-01-01", None]
 
 
@@ -269,6 +339,9 @@ def test_dates_are_read_in_the_form_of_their_column():
     typed = _dates(pa.array([1, None], pa.date32()), "when", german, None, "t.csv")
     assert typed.dtype == "datetime64[us]"
     assert typed.tolist() == [pd.Timestamp("1970-01-02"), pd.NaT]
+    assert _dates(pa.nulls(1), "when", german, None, "t.csv").tolist() == [pd.NaT]
+    with pytest.raises(PosterioriError, match=r"^t.csv, column 'when': expected dates, .* Got int64 instead"):
+        _dates(pa.array([19_000]), "when", german, None, "t.csv")
     with pytest.raises(PosterioriError, match=r"^t.csv, row 9, column 'when': '1970-01-02' is no date .* %d.%m.%Y$"):
         _dates(words("02.01.1970", None, "1970-01-02"), "when", german, [5, 7, 9], "t.csv")
     with pytest.raises(PosterioriError, match=r"^t.csv, column 'other': '1.2.1970' is no date .*, 2020-12-31$"):

@@ -159,7 +159,10 @@ def test_a_board_says_by_what_it_is_sorted():
         out = Out(file=io.StringIO(), width=200, highlight=False, markup=False, emoji=False)
         say_board(out, Leaderboard((row_of("naive", 0.5),), by, 7, 10))
         first, *rest = out.file.getvalue().splitlines()
-        assert first == f"7 folds, the same for all, sorted by {words}: mean ± sd over the folds"
+        assert (
+            first
+            == f"7 folds, the same for all, sorted by {words}: mean ± sd over the folds (calib.: all rows ± jackknife)"
+        )
         assert (rest[0].split()[0], rest[1].split()[0], rest[-1]) == ("model", "naive", "")
 
 

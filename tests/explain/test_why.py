@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
-from posteriori.errors import ModelError, PosterioriError, UnknownColumn, UnknownValue
+from posteriori.errors import BadParameter, ModelError, PosterioriError, UnknownColumn, UnknownValue
 
 
 def table(seed: int, n: int = 80, holes: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -47,6 +47,16 @@ SUMS = [
     po.KDB(k=2),
     po.SPODE("wind"),
 ]
+
+
+def test_a_class_is_weighed_against_another():
+    frame, y = table(1)
+    model, row = po.NaiveBayes().fit(frame, y), frame.iloc[[0]]
+    with pytest.raises(BadParameter, match=r"^'in' cannot be weighed against itself: .*, one of 'off', 'out'$"):
+        model.explain(row, "in", "in")
+    best = model.predict(row)[0]
+    with pytest.raises(BadParameter, match=f"^'{best}', the most probable class here, cannot"):
+        model.explain(row, against=best)
 
 
 @pytest.mark.parametrize("model", SUMS, ids=repr)

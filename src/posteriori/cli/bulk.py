@@ -193,7 +193,8 @@ def _counted(plan: Plan, first: int, block: bytes) -> tuple[NaiveBayes | None, i
     import pyarrow as pa
 
     table = _parsed(plan, first, block)
-    labels = as_labels(_words(table.column(plan.target)), plan.target, replace(plan.schema, classes=plan.classes))
+    known = () if any(isinstance(c, str) for c in plan.classes) else plan.classes  # a word is itself, as read whole
+    labels = as_labels(_words(table.column(plan.target)), plan.target, replace(plan.schema, classes=known))
     kept = np.array([v is not None for v in labels.tolist()])
     gone = int((~kept).sum())
     if not kept.any():
@@ -277,7 +278,7 @@ def _column(plan: Plan, column: Column, table: Any) -> Any:
         return cells
     if not (column.values and _numbers(column)) and not plan.schema.reading.told:
         return _words(cells)
-    found = as_values(_words(cells), column.values, plan.schema.reading)
+    found = as_values(_words(cells), column.values if _numbers(column) else (), plan.schema.reading)
     if column.values and _numbers(column) and any(isinstance(v, str) for v in found.tolist()):
         raise _Words(column.name)
     return found

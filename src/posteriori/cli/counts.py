@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,21 @@ import numpy as np
 from ..decision.classifier import RiskClassifier
 from ..decision.on_points import called
 from ..drafts import whole_file
-from ..errors import ModelError
+from ..errors import ModelError, did_you_mean, listed
 from ..explain.explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
+from ..structure.dag import Dag
 from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
-from ..table.schema import MEASURED, Column
+from ..table.schema import MEASURED, Column, Schema
 from .guard import interrupt
-from .models import inner, open_model, schema_of, target_of
+from .models import inner, is_fitted, open_model, schema_of, target_of
 from .plain import cut
 from .render import console, line, pairs
 from .stream import batches, own_type
 
 MOST_SHOWN = 40  # columns
+MOST_NEW = 5  # values of a column
 
 
 def run_update(
@@ -41,8 +44,8 @@ def run_update(
     counting, n, gone = inner(model), 0, np.zeros(0, dtype=int)
     if not hasattr(counting, "forget"):
         raise ModelError(f"a {called(counting)} keeps no counts: it can neither learn more nor forget; train it again")
-    named = target_of(model, target)
-    with batches(data, schema_of(model), named, encoding, quiet, sql) as rows:
+    named, before = target_of(model, target), schema_of(model)
+    with batches(data, before, named, encoding, quiet, sql) as rows:
         for batch in rows:
             interrupt.check()
             step = counting.forget if forget else counting.partial_fit
@@ -55,7 +58,36 @@ def run_update(
         did = "forgotten" if forget else "learned"
         if len(gone):
             line(console(), f"{len(gone):,} rows have no {named!r} (first: row {gone[0]}) and are left out", "yellow")
+        for said in whats_new(before, schema_of(model)):
+            line(console(), said, "yellow")
         line(console(), f"{n:,} rows {did}, {_rows(counting)} in all → {output or model_file}")
+
+
+def whats_new(before: Schema, after: Schema) -> list[str]:
+    """A line for each class, and for each column with values, that only the later schema has: perhaps a misspelling.
+
+    >>> old = Schema((Column("town", "categorical", ("Bonn", "Ulm")),), ("no", "yes"))
+    >>> new = Schema((Column("town", "categorical", ("Bohn", "Bonn", "Ulm")),), ("Yes", "no", "yes"))
+    >>> whats_new(old, new)
+    ["new class: 'Yes' (did you mean 'yes'?)", "new in 'town': 'Bohn' (did you mean 'Bonn'?)"]
+    """
+    said = [f"new class: {value}" for value in _strange(after.classes, before.classes)]
+    for old, new in zip(before.columns, after.columns):
+        listing = new.kind in ("categorical", "binary")  # a text has new words in every row
+        found = _strange(new.values, old.values) if listing else []
+        if found:
+            more = f", … ({len(found):,} in all)" if len(found) > MOST_NEW else ""
+            said.append(f"new in {new.name!r}: {', '.join(found[:MOST_NEW])}{more}")
+    return said
+
+
+def _strange(values: Sequence[Any], known: Sequence[Any]) -> list[str]:
+    """The values that are not known, the first few with the nearest that is."""
+    place = set(known)
+    found = [v for v in values if v not in place]
+    hints = [did_you_mean(v, known, 0.7) if isinstance(v, str) else "" for v in found[:MOST_NEW]]
+    told = [f"{v!r:.60}" + (f" ({hint.removeprefix('; ')})" if hint else "") for v, hint in zip(found, hints)]
+    return told + [f"{v!r:.60}" for v in found[MOST_NEW:]]
 
 
 def _rows(model: Any) -> str:
@@ -106,9 +138,13 @@ def run_inspect(model_file: str, as_json: bool) -> None:
     counting = inner(model) if hasattr(model, "predict_proba") else model
     line(out, f"{model_file}: {called(counting)}", "bold")
     line(out, f"format {head.get('format')}, written by posteriori {head.get('library')}")
-    if hasattr(counting, "predict_proba"):
+    if hasattr(counting, "marginals") or isinstance(counting, Dag):
+        _say_network(out, counting)
+    elif hasattr(counting, "predict_proba") and not is_fitted(model):
+        line(out, "saved before `fit`: it has learned nothing", "yellow")
+    elif hasattr(counting, "predict_proba"):
         _say_schema(out, counting)
-    if isinstance(model, RiskClassifier):
+    if isinstance(model, RiskClassifier) and is_fitted(model):
         line(out, "decides by")
         out.print(str(model.loss_), markup=False)
 
@@ -135,8 +171,27 @@ def _learned(model: Any, j: int, column: Column, dates: Any) -> str:
     return cut(", ".join(shown(v) for v in column.values[:8]), 60) + ("…" if len(column.values) > 8 else "")
 
 
+def _say_network(out: Any, net: Any) -> None:
+    """The nodes of a network or a graph, their states, and where their arrows come from."""
+    dag, numbers, of_states = getattr(net, "dag", net), getattr(net, "continuous", ()), getattr(net, "discrete", net)
+    line(out, f"{len(dag.nodes):,} nodes, {len(dag.edges):,} arrows")
+    line(out)
+    rows = []
+    for node in dag.nodes[:MOST_SHOWN]:
+        states = ("a number",) if node in numbers else of_states.states(node) if net is not dag else ()
+        told = cut(", ".join(str(s) for s in states[:8]), 60) + ("…" if len(states) > 8 else "")
+        rows.append((node, ", ".join(dag.parents(node)), told))
+    pairs(out, rows, ("node", "arrows from", "states"))
+    if len(dag.nodes) > MOST_SHOWN:
+        line(out, f"… and {len(dag.nodes) - MOST_SHOWN:,} more nodes", "dim")
+
+
 def _say_schema(out: Any, model: Any) -> None:
-    schema = schema_of(model)
+    try:
+        schema = schema_of(model)
+    except ModelError as error:  # a drop-in of points knows columns by their place
+        line(out, f"{listed(model.classes_.tolist())} are its classes; {error}", "yellow")
+        return
     target = getattr(getattr(model, "kinds", None), "target", None)
     rows = f"{_rows(model)} rows, " if hasattr(model, "class_count_") else ""
     line(out, f"{rows}{len(schema)} columns" + (f", target {target}" if target else ""))

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
@@ -59,7 +60,7 @@ def guarded(command: Command) -> Command:
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
         interrupt.pressed, interrupt.left = False, NOTHING
-        with _hearing():
+        with _hearing(), _warnings_as_lines(bool(options.get("quiet"))):
             try:
                 command(*args, **options)
                 interrupt.check()
@@ -130,6 +131,14 @@ def say(text: str) -> None:
     from .plain import plain
 
     print(plain(text), file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _warnings_as_lines(quiet: bool) -> Iterator[None]:
+    """A warning of the library is a line on stderr, without the place in the code that it comes from."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: None if quiet else say(f"warning: {sentence(message)}")
+        yield
 
 
 @contextlib.contextmanager

@@ -14,20 +14,30 @@ from ..table.schema import Schema
 
 
 def open_model(path: str) -> Any:
-    """A classifier from a model file; a network file or something else is named."""
+    """A fitted classifier from a model file; a network or something else is named."""
     if pathlib.Path(path).suffix.lower() in (".bif", ".xmlbif", ".net", ".uai", ".csv", ".parquet"):
         raise ModelFileError(
             f"{path} is no model file; `posteriori train` makes one, `posteriori query` asks a network"
         )
     model = load(path)
+    if hasattr(model, "marginals"):
+        way = "use it from Python" if hasattr(model, "continuous") else "`posteriori query` asks it"
+        raise ModelError(f"{path} holds a {type(model).__name__}, a network, which is no classifier: {way}")
     if not hasattr(inner(model), "predict_proba"):
         raise ModelError(f"{path} holds a {type(model).__name__}, which is no classifier")
+    if not is_fitted(model):
+        raise ModelError(f"{path} holds a {type(model).__name__} that was saved before `fit`: it has learned nothing")
     return model
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether a classifier has learned its classes."""
+    return hasattr(inner(model), "classes_")
 
 
 def inner(model: Any) -> Any:
     """The model that counts, inside a `RiskClassifier` or itself."""
-    return model.estimator_ if isinstance(model, RiskClassifier) else model
+    return getattr(model, "estimator_", model.estimator) if isinstance(model, RiskClassifier) else model
 
 
 def schema_of(model: Any) -> Schema:

@@ -76,6 +76,8 @@ def open_network(path: str) -> tuple[Any, dict[str, Bins]]:
         net = getattr(model, "net_", model)
         if not hasattr(net, "marginals"):
             raise BadValue(f"{path} holds a {type(net).__name__}, which is no network")
+        if hasattr(net, "continuous"):
+            raise BadValue(f"{path} holds a {type(net).__name__}, whose numbers have no states: use it from Python")
         dates = dates_in(getattr(model, "schema_", None))
         cuts = getattr(model, "cuts_", {}) if net is not model else {}
         return net, {n: Bins(c, bin_labels(c, n in dates), n in dates) for n, c in cuts.items() if n in net.nodes}
@@ -147,7 +149,7 @@ def _say_next(out: Any, target: str | None, worth: dict[str, float]) -> None:
     first = next(iter(worth))
     line(out, f"ask next: {first} (tells {worth[first]:.4f} nats of {target} on average)", "bold")
     for node, nats in list(worth.items())[1:6]:
-        line(out, f"then: {node} ({nats:.4f})", "dim")
+        line(out, f"or instead: {node} ({nats:.4f})", "dim")
 
 
 def run_structure(

@@ -8,6 +8,7 @@ import io
 import json
 import pathlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,6 +27,8 @@ from .plain import FORMULA
 from .stream import Batch, batches
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+
+MOST_NAMED = 5  # columns with unseen values
 
 
 def run_predict(
@@ -47,6 +50,7 @@ def run_predict(
     form = _form(output, form)
     keep_apart(output, table=data, model_file=model_file, file_of_costs=loss)
     schema, n, undecided, missing, unseen = schema_of(model), 0, 0, 0, 0
+    where: Counter[str] = Counter()
     source = batches(data, schema, encoding=encoding, quiet=quiet, sql=sql)
     with source as rows, _opened(output) as stream, _writer(stream, form, raw) as write:
         for batch in rows:
@@ -54,17 +58,24 @@ def run_predict(
             answers = _answers(model, batch, price)
             if keep:
                 answers = {**_kept(batch.raw, answers), **answers}
+            if output is None:  # what went to stdout is out; a file is there whole or not at all
+                interrupt.left = f"{n:,} rows were written, and the next {len(batch):,} in part"
             write(answers)
             n += len(batch)
+            interrupt.left = f"{n:,} rows were written" if output is None else interrupt.left
             undecided += int(np.sum(answers["rejected"]))
             lacked = odd_cells(inner(model), schema, batch)
             missing, unseen = missing + lacked[0], unseen + lacked[1]
+            where.update(unseen_in(schema, batch) if lacked[1] else {})
         if n == 0:
             write(_empty(model))
     if not quiet:
         said = (
             f"{n:,} rows, {undecided:,} rejected; {missing:,} cells missing, {unseen:,} with values unseen in training"
         )
+        if where:
+            told = ", ".join(f"{name!r} {count:,}" for name, count in where.most_common(MOST_NAMED))
+            said += f": {told}" + (f", … ({len(where):,} columns in all)" if len(where) > MOST_NAMED else "")
         say(said if output is None else f"{said} → {output}")
 
 
@@ -97,15 +108,27 @@ def odd_cells(model: Any, schema: Schema, batch: Batch) -> tuple[int, int]:
     """(missing cells, cells with values unseen in training) of rows just predicted: the model's count, or the schema's."""
     if hasattr(model, "n_missing_"):
         return int(model.n_missing_), int(model.n_unseen_)
-    missing = unseen = 0
+    missing = sum(int(_tally(batch, column.name)[1][-1]) for column in schema.columns)
+    return missing, sum(unseen_in(schema, batch).values())
+
+
+def unseen_in(schema: Schema, batch: Batch) -> dict[str, int]:
+    """How many cells of each column have values unseen in training, of those that have any."""
+    found = {}
     for column in schema.columns:
-        cells = batch.columns[column.name]
-        values, codes = factorize(open_frame({column.name: cells}).column(0), column.name)
-        count = np.bincount(codes, minlength=len(values) + 1)
-        missing += int(count[-1])
-        if column.values:
-            unseen += int(sum(n for v, n in zip(values, count) if v not in column.place))
-    return missing, unseen
+        if column.values and column.kind in (
+            "categorical",
+            "binary",
+        ):  # cuts of numbers and words of texts are values too
+            values, count = _tally(batch, column.name)
+            found[column.name] = int(sum(n for v, n in zip(values, count) if v not in column.place))
+    return {name: n for name, n in found.items() if n}
+
+
+def _tally(batch: Batch, name: str) -> tuple[Any, Any]:
+    """(the values of a column, how often each stands there and, last, how often none)."""
+    values, codes = factorize(open_frame({name: batch.columns[name]}).column(0), name)
+    return values, np.bincount(codes, minlength=len(values) + 1)
 
 
 def _empty(model: Any) -> dict[str, Any]:

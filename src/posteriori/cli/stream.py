@@ -1,7 +1,8 @@
 """Rows of a file, batch by batch, as a model that is trained already wants them: memory does not grow with the file.
 
 Cells of a text file come as words; the model's schema says what they mean: a number where the column's kind, or all values
-it knows, are numbers; else the word itself.
+it knows, are numbers; else the word itself. Cells with a type of their own (Parquet, JSON lines, databases) become words
+where the model knows words.
 """
 
 from __future__ import annotations
@@ -170,6 +171,8 @@ def _of_column(column: Column, raw: Any, place: dict[str, int], reading: Reading
         return date_part(_dates(cells, source, reading, rows, name), column.name.rpartition(".")[2])
     if column.kind in MEASURED:
         return _numbers(cells, column.name, reading, rows, name)
+    if column.name in dict(reading.dates) and not any(isinstance(v, str) for v in column.values):
+        return days(_dates(cells, column.name, reading, rows, name).to_numpy())  # told to be categories: of days
     return as_values(cells, column.values, reading) if column.kind != "text" else cells
 
 
@@ -190,10 +193,15 @@ def _words(cells: Any, gaps: Sequence[str]) -> Any:
 
 def _dates(cells: Any, column: str, reading: Reading, rows: Any, name: str) -> Any:
     """A column of dates as pandas has them; a word that is none is named."""
-    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.types as t
 
     if not _is_text(cells):
-        return pd.Series(cells.to_pandas()).astype("datetime64[us]")
+        if not (t.is_date(cells.type) or t.is_timestamp(cells.type) or t.is_null(cells.type)):
+            raise BadValue(
+                f"{name}, column {column!r}: expected dates, as the model has there. Got {cells.type} instead."
+            )
+        return cells.cast(pa.timestamp("us"), safe=False).to_pandas()  # of UTC, as training has them
     form = dict(reading.dates).get(column, YEAR_FIRST)
     words = _words(cells, reading.gaps).to_pandas().astype("str")
     found = words.dropna()
@@ -251,31 +259,54 @@ def _finite(found: Any, column: str, rows: Any, name: str) -> Any:
 
 
 def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -> Any:  # noqa: B008 (a value)
-    """Words as the values of a column: numbers where all the values that are known are numbers, booleans likewise.
+    """Cells as the values of a column: numbers where all the values that are known are numbers, booleans likewise.
+
+    Where all of them are words, numbers and booleans are the words that mean them.
 
     >>> import pyarrow as pa
     >>> as_values(pa.array(["1", "2", "x", None]), (1, 2)).tolist()
     [1, 2, 'x', None]
+    >>> as_values(pa.array([True, False, None]), ("FALSE", "TRUE")).tolist()
+    ['TRUE', 'FALSE', None]
     """
     import pyarrow.types as t
 
+    if t.is_dictionary(cells.type) and not _is_text(cells.dictionary):
+        cells = cells.dictionary_decode()
     if t.is_dictionary(cells.type):
         coded = cells
     elif _is_text(cells):
         coded = cells.cast("large_string").dictionary_encode()
+    elif t.is_temporal(cells.type):
+        return cells.cast("string")
+    elif (t.is_boolean(cells.type) or t.is_integer(cells.type) or t.is_floating(cells.type)) and _all_words(values):
+        coded = cells.dictionary_encode()
     else:
-        return cells if not t.is_temporal(cells.type) else cells.cast("string")
-    words = coded.dictionary.to_pylist()
+        return cells
+    words = [_as_word(cell) for cell in coded.dictionary.to_pylist()]
     meant = np.empty(len(words) + 1, dtype=object)
-    meant[:-1] = [None if word.strip() in reading.told else _meant(word, values, reading) for word in words]
+    meant[:-1] = [
+        None if word is None or word.strip() in reading.told else _meant(word, values, reading) for word in words
+    ]
     meant[-1] = None
     codes = coded.indices.fill_null(len(words)).to_numpy()
     return meant[codes]
 
 
+def _all_words(values: Sequence[Any]) -> bool:
+    return bool(values) and all(isinstance(v, str) for v in values)
+
+
+def _as_word(cell: Any) -> str | None:
+    """A cell as a text file has it: 1 for 1.0; None where it is missing."""
+    if cell is None or cell != cell:
+        return None
+    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
+
+
 def _meant(word: str, values: Sequence[Any], reading: Reading) -> Any:
     if not values or any(isinstance(v, str) for v in values):
-        return word
+        return _truth(word, values)
     if all(isinstance(v, bool | np.bool_) for v in values) and word.lower() in ("true", "false"):
         return word.lower() == "true"
     plain = word.strip().replace(reading.decimal, ".")
@@ -286,3 +317,11 @@ def _meant(word: str, values: Sequence[Any], reading: Reading) -> Any:
             continue
         return int(made) if isinstance(made, float) and made.is_integer() else made
     return word if plain not in reading.gaps else None
+
+
+def _truth(word: str, values: Sequence[Any]) -> str:
+    """True and false as the column writes them; any other word, and those that it writes in two ways, as they are."""
+    if word.strip().lower() not in ("true", "false"):
+        return word
+    same = [v for v in values if isinstance(v, str) and v.strip().lower() == word.strip().lower()]
+    return same[0] if len(same) == 1 else word

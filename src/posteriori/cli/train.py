@@ -58,7 +58,8 @@ def run_compare(
 def say_board(out: Any, board: Leaderboard) -> None:
     """The leaderboard with the line that explains it."""
     by = {"log_loss": "log loss", "cost": "what the decisions cost"}[board.by]
-    line(out, f"{board.n_folds} folds, the same for all, sorted by {by}: mean ± sd over the folds", "bold")
+    how = "mean ± sd over the folds (calib.: all rows ± jackknife)"
+    line(out, f"{board.n_folds} folds, the same for all, sorted by {by}: {how}", "bold")
     board_table(out, board)
     line(out)
 

@@ -64,6 +64,12 @@ def explain(
     t = int(order[0]) if target is None else _place(classes, target)
     rest = [int(c) for c in order if c != t]
     a = rest[0] if against is None else _place(classes, against)
+    if a == t:
+        most = ", the most probable class here," if target is None else ""
+        others = listed([c for c in classes if c != classes[t]])
+        raise BadParameter(
+            f"{classes[t]!r}{most} cannot be weighed against itself: give another class, one of {others}"
+        )
 
     posterior = _shares(logs)
     risks = np.asarray(risk(posterior, known, classes=model.classes_))[0]
