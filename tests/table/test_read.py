@@ -131,6 +131,26 @@ def test_numbers_come_back_whatever_their_marks(cells, sign, decimal):
     assert table.schema["x"].kind in ("numeric", "binary")
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.integers(-(10**25), 10**25) | st.integers(2**63 - 3, 2**63 + 9), min_size=1, max_size=12),
+    st.sampled_from(["", "?"]),
+    st.sampled_from([None, "SELECT * FROM this"]),
+)
+def test_whole_numbers_of_any_length_stay_different(cells, gap, sql):
+    content = "x,X,y\n" + "".join(f"{c},{c},w\n" for c in cells) + f"{gap},{gap},w\n"
+    for column in ("x", "X") if sql is None else ("x",):
+        found = text(content, sql=sql).X[column].iloc[: len(cells)]
+        assert found.nunique() == len(set(cells))
+        if max(map(abs, cells)) < 2**53 or len(set(map(float, cells))) == len(set(cells)):
+            assert [float(c) for c in found] == [float(c) for c in cells]
+
+
+def test_long_numbers_that_a_float_tells_apart_are_numbers():
+    for cells in (["1e30", "2e30"], ["1" + "0" * 30, "7"], ["1" + "0" * 30 + ".5", "1" + "0" * 30]):
+        assert text("x,y\n" + "".join(f"{c},w\n" for c in cells)).X["x"].tolist() == [float(c) for c in cells]
+
+
 def test_a_decimal_comma_is_read_and_said():
     table = text("a;b\n1,5;x\n2;y\n-0,125;x\n", target="b")
     assert table.X["a"].tolist() == [1.5, 2.0, -0.125]

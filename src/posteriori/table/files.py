@@ -35,6 +35,7 @@ FORMATS = {
 # every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
 CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 SAMPLE = 1 << 22  # bytes by which an encoding is guessed
+BEYOND = 2.0**63  # whole numbers from here on are no BIGINT: the engine makes them floats
 AS_WORDS = "nullstr='', comment='', all_varchar=true"
 
 
@@ -200,8 +201,10 @@ def query(
             else:
                 source, names, notes = f"read_{form}('{quoted}')", [], ()
             engine.execute(f"CREATE VIEW this AS FROM {source}")
-            if sql is None:
-                found = engine.execute("FROM this").df()
+            found: Any = engine.execute("FROM this").df() if sql is None else None
+            if form == "csv" and (long := _too_long(engine, source, found)):
+                engine.execute(f"CREATE OR REPLACE VIEW this AS FROM {_with_words(source, long)}")
+                found = engine.execute("FROM this").df() if sql is None else None
         except duckdb.Error as error:
             what = {
                 "parquet": "a complete Parquet file",
@@ -275,6 +278,40 @@ def csv_source(
     if not has and len({n.lower() for n in names}) == len(names):
         options += f", names=[{', '.join(repr_sql(n) for n in names)}]"
     return f"read_csv('{quoted}', {options})", names, tuple(notes)
+
+
+def _too_long(engine: Any, source: str, found: Any) -> list[str]:
+    """The columns whose cells are whole numbers in digits, so long that as floats different ones would be equal.
+
+    The frame `found`, if there is one, saves a pass over the file: only what is beyond 64 bits is looked at as words.
+    """
+    if found is not None:
+        large = [n for n in found.columns if found[n].dtype.kind == "f" and found[n].abs().max() >= BEYOND]
+    else:
+        kinds = engine.execute("DESCRIBE this").fetchall()
+        floats = [row[0] for row in kinds if row[1] == "DOUBLE"]
+        most = ", ".join(f"max(abs({_column(n)}))" for n in floats)
+        tops = engine.execute(f"SELECT {most} FROM this").fetchone() if floats else ()
+        large = [n for n, top in zip(floats, tops) if top is not None and top >= BEYOND]
+    if not large:
+        return []
+    told = ", ".join(
+        f"bool_and(regexp_full_match({c}, '\\s*-?\\d+\\s*')) "
+        f"AND count(DISTINCT trim({c})) > count(DISTINCT TRY_CAST({c} AS DOUBLE))"
+        for c in map(_column, large)
+    )
+    merged = engine.execute(f"SELECT {told} FROM {_with_words(source, large)}").fetchone()
+    return [n for n, is_so in zip(large, merged) if is_so]
+
+
+def _with_words(source: str, names: list[str]) -> str:
+    """A source of DuckDB that reads some columns as words."""
+    types = ", ".join(f"{repr_sql(n)}: 'VARCHAR'" for n in names)
+    return f"{source[:-1]}, types={{{types}}})"
+
+
+def _column(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _sql(text: str) -> str:

@@ -23,6 +23,7 @@ from .reading import Reading
 from .schema import Column, Schema, in_order, is_missing
 
 THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
+EXACT = 2.0**53  # from here on a float may stand for several whole numbers
 SIGNS = ("+", "-", ".", "i", "I")  # with which a number may begin
 MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
 
@@ -197,12 +198,20 @@ def _looked_at(cells: Any, reading: Reading, decimal: str | None) -> tuple[Any, 
 
 
 def _as_numbers(words: Any, decimal: str) -> Any:
-    """Words as floats, or None where one is no number, or where leading zeros say that they are names."""
+    """Words as floats, or None where one is no number, where leading zeros say that they are names, or where floats
+    would make equal what differs: whole numbers too long for them."""
     if words.str.match(r"[+-]?0\d").any():
         return None
     shape = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?"
     plain = words.str.replace(decimal, ".", regex=False)
-    return plain.astype(float) if plain.str.fullmatch(shape, case=False).all() else None
+    if not plain.str.fullmatch(shape, case=False).all():
+        return None
+    made = plain.astype(float)
+    if (made.abs() >= EXACT).any():
+        whole = set(plain[plain.str.fullmatch(r"[+-]?\d+")].str.removeprefix("+"))
+        if len(whole) > len(set(map(float, whole))):
+            return None
+    return made
 
 
 def _with_target(
