@@ -124,6 +124,11 @@ def late(what):
         frame.loc[700, "few"] = "three"
     elif what == "a quote":
         frame.loc[700, "word"] = "red, or blue"
+    elif what == "signs and blanks":
+        frame["few"] = [f"+{v}" if i % 3 else f" {v} " for i, v in enumerate(frame["few"])]
+        frame["x"] = [f"{v:+}" for v in frame["x"]]
+    elif what == "long numbers":
+        frame["few"] += 10**20
     elif what == "lines in quotes":
         frame.loc[::2, "word"] = "red\nor\nblue"
     return frame.to_csv(index=False)
@@ -132,6 +137,8 @@ def late(what):
 WAYS = {
     "a word among whole numbers": (lambda: late("a word among whole numbers"), ()),
     "a quote": (lambda: late("a quote"), ()),
+    "signs and blanks": (lambda: late("signs and blanks"), ()),
+    "long numbers": (lambda: late("long numbers"), ()),
     "lines in quotes": (lambda: late("lines in quotes"), ()),
     "decimal commas": (lambda: frame_of().to_csv(index=False, sep=";", decimal=","), ()),
     "words for missing cells": (lambda: frame_of().replace("blue", "k.A.").to_csv(index=False), ("--missing", "k.A.")),

@@ -151,6 +151,38 @@ def test_long_numbers_that_a_float_tells_apart_are_numbers():
         assert text("x,y\n" + "".join(f"{c},w\n" for c in cells)).X["x"].tolist() == [float(c) for c in cells]
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.tuples(st.floats(-1e6, 1e6, allow_subnormal=False) | st.integers(-999, 999), st.booleans()), min_size=1,
+             max_size=12),
+    st.sampled_from([("", ""), (" ", ""), ("", " "), ("  ", "\t")]),
+    st.sampled_from([None, "?", ""]),
+)  # fmt: skip
+def test_signs_and_blanks_make_no_words_of_numbers(cells, blanks, gap):
+    def written(x, plus):
+        return f"{blanks[0] * plus}{'+' * (plus and x >= 0 and str(x)[0] != '-')}{x}{blanks[1] * plus}"
+
+    lines = [f"{written(*c)};w" for c in cells] + ([] if gap is None else [f"{gap};w"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = text("x;y\n" + "\n".join(lines) + "\n")
+    np.testing.assert_array_equal(
+        table.X["x"].astype(float), [float(x) for x, _ in cells] + [np.nan] * (gap is not None)
+    )
+
+
+@pytest.mark.parametrize("odd", ["+x", "+1_000", "+1 2", "+", "0x1", "+inf", "+nan", "+0123", "1,234", "+3a"])
+def test_what_is_no_number_beside_signs_keeps_all_words(odd):
+    cells = ["+3", "4", odd]
+    found = text("x;y\n" + "".join(f"{c};w\n" for c in cells), decimal=".").X["x"]
+    assert found.tolist() == cells
+
+
+def test_words_of_a_file_that_knows_types_stay_words(tmp_path):
+    pd.DataFrame({"x": ["+3", "4", " 5"]}).to_parquet(tmp_path / "t.parquet")
+    assert po.read(tmp_path / "t.parquet").X["x"].tolist() == ["+3", "4", " 5"]
+
+
 def test_a_decimal_comma_is_read_and_said():
     table = text("a;b\n1,5;x\n2;y\n-0,125;x\n", target="b")
     assert table.X["a"].tolist() == [1.5, 2.0, -0.125]

@@ -5,8 +5,9 @@ Every format ends in the same frame: numbers, words, dates as `datetime64`; what
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from .reading import Reading
 from .schema import Column, Schema, in_order, is_missing
 
 THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 EXACT = 2.0**53  # from here on a float may stand for several whole numbers
 SIGNS = ("+", "-", ".", "i", "I")  # with which a number may begin
 MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
@@ -84,7 +86,7 @@ def read(
             frame, notes = query(file, name, form, sql, decimal or ".", header)
             values = {}
     told = None if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
-    frame, opened, reading, more = _understood(frame, Reading(told), decimal)
+    frame, opened, reading, more = _understood(frame, Reading(told), decimal, form == "csv")
     table = _with_target(frame, opened, target, kinds, values, (*said, *notes, *more), name)
     bare = header is False or any(note.startswith("no header") for note in notes)
     return replace(table, schema=replace(table.schema, reading=replace(reading, header=not bare)))
@@ -116,8 +118,13 @@ def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: 
         ) from None
 
 
-def _understood(frame: Any, reading: Reading, decimal: str | None) -> tuple[Any, Frame, Reading, list[str]]:
-    """(the frame, the same opened, how, notes): words for missing cells, and dates, alike whatever the format."""
+def _understood(
+    frame: Any, reading: Reading, decimal: str | None, untyped: bool
+) -> tuple[Any, Frame, Reading, list[str]]:
+    """(the frame, the same opened, how, notes): words for missing cells, and dates, alike whatever the format.
+
+    Of an `untyped` file, one of text alone, words that are numbers but for a plus or blanks are numbers too.
+    """
     import pandas as pd
 
     notes: list[str] = []
@@ -131,10 +138,10 @@ def _understood(frame: Any, reading: Reading, decimal: str | None) -> tuple[Any,
         if dtype.kind == "M":
             changed[j], dates[str(name)] = plain_dates(frame.iloc[:, j]), YEAR_FIRST
         elif (dtype.kind == "O" or pd.api.types.is_string_dtype(dtype)) and _looks_odd(
-            opened.column(j), reading.gaps, decimal
+            opened.column(j), reading.gaps, decimal, untyped
         ):
             cells = frame.iloc[:, j]
-            mended, how, said = _looked_at(cells, reading, decimal)
+            mended, how, said = _looked_at(cells, reading, decimal, untyped)
             notes += [f"{name}: {note}" for note in said]
             if mended is not cells:
                 changed[j] = mended
@@ -150,8 +157,8 @@ def _understood(frame: Any, reading: Reading, decimal: str | None) -> tuple[Any,
     return made, open_frame(made), reading, notes
 
 
-def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None) -> bool:
-    """Whether a column of words may be something else: numbers with a word for missing ones, or dates.
+def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None, untyped: bool = False) -> bool:
+    """Whether a column of words may be something else: numbers with a word for missing ones, or with signs, or dates.
 
     The distinct words decide, so that a column of few of them costs little however long it is.
     """
@@ -166,10 +173,19 @@ def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None) -> bool:
         return True
     one = next(iter(plain))  # all are dates, or numbers with commas, or none of it matters
     number = one[:1].isdigit() or one[:1] in SIGNS
-    return MAYBE.fullmatch(one) is not None or (number and any("," in v for v in plain))
+    if MAYBE.fullmatch(one) is not None or (number and any("," in v for v in plain)):
+        return True
+    return number and untyped and _is_signed(distinct) and all(map(NUMBER.fullmatch, plain))
 
 
-def _looked_at(cells: Any, reading: Reading, decimal: str | None) -> tuple[Any, str | None, list[str]]:
+def _is_signed(words: Iterable[str]) -> bool:
+    """Whether a plus before some of these words, or blanks around them, keeps the engine from reading numbers."""
+    return any(word[:1] == "+" or word != word.strip() for word in words)
+
+
+def _looked_at(
+    cells: Any, reading: Reading, decimal: str | None, untyped: bool = False
+) -> tuple[Any, str | None, list[str]]:
     """(the column, how it was read, notes): words may be numbers (how: a comma), dates (their form) or missing cells."""
     plain = cells.str.strip()
     sign = plain.isin(reading.gaps)
@@ -177,7 +193,8 @@ def _looked_at(cells: Any, reading: Reading, decimal: str | None) -> tuple[Any, 
     found = sorted(set(plain[sign]))
     count = int(sign.sum())
     said = [f"{count} cell{'s' * (count > 1)} {listed(found)} read as missing"] if count else []
-    if len(rest) and (count or decimal == ",") and (made := _as_numbers(rest, decimal or ".")) is not None:
+    marked = count > 0 or decimal == "," or (untyped and _is_signed(cells[rest.index].unique()))
+    if len(rest) and marked and (made := _as_numbers(rest, decimal or ".")) is not None:
         return made.reindex(cells.index), None, said
     form = date_form(rest) if len(rest) else None
     if form is not None and form != OPEN:
@@ -198,20 +215,21 @@ def _looked_at(cells: Any, reading: Reading, decimal: str | None) -> tuple[Any, 
 
 
 def _as_numbers(words: Any, decimal: str) -> Any:
-    """Words as floats, or None where one is no number, where leading zeros say that they are names, or where floats
-    would make equal what differs: whole numbers too long for them."""
+    """Words as numbers, whole ones if all are; None where one is no number, or where they are names.
+
+    Names are those with leading zeros, and whole numbers so long that floats would make equal what differs.
+    """
     if words.str.match(r"[+-]?0\d").any():
         return None
-    shape = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?"
+    shape = rf"{NUMBER.pattern}|[+-]?inf(inity)?"
     plain = words.str.replace(decimal, ".", regex=False)
     if not plain.str.fullmatch(shape, case=False).all():
         return None
-    made = plain.astype(float)
-    if (made.abs() >= EXACT).any():
-        whole = set(plain[plain.str.fullmatch(r"[+-]?\d+")].str.removeprefix("+"))
-        if len(whole) > len(set(map(float, whole))):
-            return None
-    return made
+    made, whole = plain.astype(float), plain.str.fullmatch(r"[+-]?\d+")
+    if (made.abs() < EXACT).all():
+        return made.astype("Int64") if whole.all() else made
+    different = set(plain[whole].str.removeprefix("+"))
+    return made if len(set(map(float, different))) == len(different) else None
 
 
 def _with_target(
