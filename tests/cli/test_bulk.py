@@ -316,6 +316,12 @@ def test_a_fault_is_named_by_its_line(block, said):
         bulk._parsed(plan, 7, block)
 
 
+def test_a_date_that_is_none_is_named_as_one():
+    plan = plan_of(*columns_of(when=("numeric",)), names=["when", "y"], dates=("when",))
+    with pytest.raises(FormatError, match="line 8, column 'when': '2024-02-30' is no date, as the first rows have"):
+        bulk._parsed(plan, 7, b"2024-02-29,a\n2024-02-30,b\n")
+
+
 def test_what_arrow_says_else_is_its_first_line():
     plan = plan_of(names=["x", "y"])
     assert str(bulk._named(plan, 7, "Row #3: odd\nmore")) == "t.csv, line 9: Row #3: odd"

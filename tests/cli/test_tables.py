@@ -521,6 +521,41 @@ def test_few_words_among_many_numbers_are_a_mistake(different, odd, n, refused):
             refuse_words(table, "t.parquet", {"x": kind})
 
 
+FORMS = ("%Y-%m-%d", "%Y/%m/%d", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y", "%m/%d/%Y", "%d-%m-%Y %H:%M", "%d %b %Y", "%B %d, %Y")
+
+
+@pytest.mark.parametrize(
+    ("form", "bad", "n", "odd", "refused"),
+    [(form, bad, 60, 1, True) for form in FORMS for bad in ("2024-02-30", "31.02.2024", "soon, no")]
+    + [(FORMS[0], "2024", 300, 3, True), (FORMS[0], "2024", 300, 4, False), (FORMS[0], "soon", 60, 2, False)]
+    + [(FORMS[4], "soon", 22, 1, True), (FORMS[4], "soon", 20, 1, False)],
+)
+def test_few_words_among_many_dates_are_a_mistake(tmp_path, form, bad, n, odd, refused):
+    days = [*pd.date_range("2023-01-29", periods=n - odd - 1).strftime(form), "?"]
+    cells = [*days[:9], *[bad] * odd, *days[9:]]
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"when": cells, "y": ["k", "l"] * (n // 2)}).to_csv(path, index=False)
+    with warnings.catch_warnings(action="ignore"):  # of ids
+        table = po.read(path, "y")
+    if refused:
+        said = f"{path}, line 11, column 'when': {bad!r} is no date, and {n - odd} other cells are; mend it, --missing"
+        with pytest.raises(BadValue, match=re.escape(said)):
+            refuse_words(table, str(path), {})
+        mended = open_table(str(path), "y", {}, missing=[bad]).table
+        assert mended.X["when"].dtype.kind == "M"
+        assert mended.X["when"].isna().sum() == odd + 1
+    else:
+        refuse_words(table, str(path), {})
+    refuse_words(table, str(path), {"when": "categorical"})
+
+
+def test_a_word_for_a_missing_cell_is_no_mistake_among_numbers():
+    cells = [f"{i}.5" for i in range(95)] + ["?"] * 4
+    refuse_words(table_of(x=[f"0{c}" for c in cells[:95]] + ["?"] * 5, y=["k", "l"] * 50), "t.parquet", {})
+    with pytest.raises(BadValue, match="'no' is no number"):
+        refuse_words(table_of(x=[*cells, "no"], y=["k", "l"] * 50), "t.parquet", {})
+
+
 def test_the_line_of_a_word_in_a_text_file(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('x;c\n1;"two\nlines"\n3;no\nno;4\n;no\n5\n')

@@ -247,8 +247,9 @@ def _named(plan: Plan, first: int, said: str) -> FormatError:
         return FormatError(f"{plan.name}, {line}: {cells[2]} cells where the header has {cells[1]}")
     if column and value:
         name = plan.names[int(column[1])]
+        what = "date" if name in plan.dates else "number"
         return FormatError(
-            f"{plan.name}, {line}, column {name!r}: {value[1]!r:.60} is no number, as the first rows have there; mend it, "
+            f"{plan.name}, {line}, column {name!r}: {value[1]!r:.60} is no {what}, as the first rows have there; mend it, "
             f"--missing {value[1]!r:.60} reads it as missing, --kind {name}=categorical takes all as words"
         )
     return FormatError(f"{plan.name}, {line}: {said.splitlines()[0][:200]}")

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 
 from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
-from ..table.dates import PARTS, date_part
+from ..table.dates import PARTS, date_part, no_dates
 from ..table.frame import Table
 from ..table.read import read
 from ..table.schema import KINDS, Column
@@ -249,11 +249,11 @@ def _with_dates(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
     return (replace(table, X=X, schema=schema), said) if said else (table, [])
 
 
-ODD = 0.01  # words among numbers: so few of them are mistakes, and more are values
+ODD = 0.01  # words among numbers or dates: so few of them are mistakes, and more are values
 
 
 def refuse_words(table: Table, path: str, told: dict[str, str]) -> None:
-    """A column of numbers but for a few words is a mistake in the file: its line, column and first such word are named."""
+    """A column of numbers or dates but for a few words is a mistake in the file: line, column and first word are named."""
     import pandas as pd
 
     for column in table.schema.columns:
@@ -262,17 +262,28 @@ def refuse_words(table: Table, path: str, told: dict[str, str]) -> None:
         if not (wanted or (column.kind == "categorical" and column.name not in told)):
             continue
         values = pd.Series(cells.dropna().unique())
-        numbers = pd.to_numeric(values, errors="coerce")
-        odd = set(values[numbers.isna()])
+        what, odd = _odd_words(values, () if wanted else table.schema.reading.gaps)
         at = cells.isin(odd).to_numpy()
         if at.any() and (wanted or (len(values) > 20 and at.sum() <= max(1.0, ODD * len(cells)))):
             row = int(at.argmax())
             word = str(cells.iloc[row])
             raise BadValue(
-                f"{path}, {_line(path, column.name, word, row)}, column {column.name!r}: {word!r:.60} is no number, and "
+                f"{path}, {_line(path, column.name, word, row)}, column {column.name!r}: {word!r:.60} is no {what}, and "
                 f"{int((~at).sum()):,} other cells are; mend it, --missing {word!r} reads it as missing, "
                 f"--kind {column.name}=categorical takes all as words"
             )
+
+
+def _odd_words(values: Any, gaps: Sequence[str]) -> tuple[str, set[Any]]:
+    """("number" or "date", the distinct cells that are none); a word for a missing cell is no odd one."""
+    import pandas as pd
+
+    if len(values) and all(isinstance(v, str) for v in values):
+        values = values[~values.str.strip().isin(gaps)]
+        odd = no_dates(values) if len(values) else None
+        if odd is not None:
+            return "date", set(values[odd])
+    return "number", set(values[pd.to_numeric(values, errors="coerce").isna()])
 
 
 def _line(path: str, column: str, word: str, row: int) -> str:
