@@ -316,6 +316,20 @@ def test_a_fault_is_named_by_its_line(block, said):
         bulk._parsed(plan, 7, block)
 
 
+def test_values_that_differ_in_blanks_are_said_of_all_blocks(run, tmp_path):
+    frame = frame_of()
+    frame.loc[800, "word"], frame.loc[801, "class"] = "red ", "No"
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    model, done = train(run, path, "s.posteriori")
+    said = run("inspect", str(tmp_path / "s.posteriori")).stdout
+    for text in (done.stdout, said):
+        text = " ".join(text.split())
+        assert "class: 'No' and 'no' differ only in case; write them alike if they mean the same" in text
+        assert "word: 'red' and 'red ' differ only in blanks; strip them if they mean the same" in text
+    assert set(model.classes_) == {"No", "no", "yes"}
+
+
 def test_a_date_that_is_none_is_named_as_one():
     plan = plan_of(*columns_of(when=("numeric",)), names=["when", "y"], dates=("when",))
     with pytest.raises(FormatError, match="line 8, column 'when': '2024-02-30' is no date, as the first rows have"):

@@ -549,6 +549,33 @@ def test_few_words_among_many_dates_are_a_mistake(tmp_path, form, bad, n, odd, r
     refuse_words(table, str(path), {"when": "categorical"})
 
 
+BLANK, CASE, BOTH = "blanks; strip them", "case; write them alike", "blanks and case; write them alike"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (("no", "no ", "yes"), f"'no' and 'no ' differ only in {BLANK}"),
+        (("\tno", "no", "yes"), f"'\\tno' and 'no' differ only in {BLANK}"),
+        (("No", "no", "yes"), f"'No' and 'no' differ only in {CASE}"),
+        ((" No", "no", "yes"), f"' No' and 'no' differ only in {BOTH}"),
+        (("No", "no", "yes", "yes ", "yes  "), f"'No' and 'no' differ only in {CASE.replace(';', ', and 2 more so;')}"),
+        (("no", "yes", "n o"), None),
+        ((1, 2, 3), None),
+    ],
+)
+def test_values_that_differ_in_blanks_or_case_are_said_and_kept(tmp_path, values, said):
+    path = tmp_path / "t.csv"
+    cells = [*values] * 10
+    pd.DataFrame({"c": cells, "x": [i % 7 / 4 for i in range(len(cells))], "y": cells[::-1]}).to_csv(path, index=False)
+    expected = [] if said is None else [f"{name}: {said} if they mean the same" for name in ("y", "c")]
+    source = open_table(str(path), "y", {})
+    assert [note for note in source.notes if "differ only" in note] == expected
+    assert source.table.schema["c"].values == source.table.schema.classes == tuple(sorted(values))
+    rows = open_rows(str(path), {"x": "categorical"})
+    assert [note for note in rows.notes if "differ only" in note] == expected[::-1]
+
+
 def test_a_word_for_a_missing_cell_is_no_mistake_among_numbers():
     cells = [f"{i}.5" for i in range(95)] + ["?"] * 4
     refuse_words(table_of(x=[f"0{c}" for c in cells[:95]] + ["?"] * 5, y=["k", "l"] * 50), "t.parquet", {})

@@ -28,7 +28,7 @@ from ..table.files import csv_source
 from ..table.schema import Column, Schema
 from .guard import interrupt
 from .stream import as_labels, as_values, own_type
-from .tables import Source, open_head
+from .tables import Source, alike, open_head
 
 LARGE = 64 << 20  # bytes of text from which it pays
 HEAD, BLOCK = 8 << 20, 16 << 20
@@ -112,7 +112,7 @@ def _fitted(path: str, source: Source, plan: Plan, told: Callable[[int, int], An
     merged.set_params(n_jobs=None)
     said = tuple(note for note in source.notes if f"rows have no {target!r}" not in note)  # that was of the head alone
     said += (f"{gone:,} rows have no {target!r} and are left out",) if gone else ()
-    return merged, replace(source, notes=said)
+    return merged, replace(source, notes=(*said, *alike(merged.schema_, target)))
 
 
 def _add(

@@ -17,7 +17,7 @@ from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
 from ..table.dates import PARTS, date_part, no_dates
 from ..table.frame import Table
 from ..table.read import read
-from ..table.schema import KINDS, Column
+from ..table.schema import KINDS, Column, Schema
 from .plain import plain
 from .render import line, pairs
 
@@ -69,7 +69,7 @@ def open_table(
     table, dull = _without_dull(table, kinds)
     table, dates = _with_dates(table, kinds)
     notes = [*table.notes, *cut, *(s for s in said if "looks like an id" not in s), *gone, *dull, *dates]
-    notes += [*_mixed(table, kinds), *_copies(table)]
+    notes += [*_mixed(table, kinds), *alike(table.schema, target), *_copies(table)]
     return Source(path, table, tuple(notes))
 
 
@@ -87,7 +87,7 @@ def open_rows(path: str, kinds: dict[str, str], sql: str | None = None, **option
     texts = [c.name for c in table.schema.columns if c.kind == "text"]
     table = without(table, texts) if texts else table
     words = [f"{name}: left out, a text has no states" for name in texts]
-    return Source(path, table, (*table.notes, *said, *gone, *dull, *words))
+    return Source(path, table, (*table.notes, *said, *gone, *dull, *words, *alike(table.schema)))
 
 
 def open_head(file: Any, target: str, kinds: dict[str, str], missing: list[str] | None) -> Source:
@@ -213,6 +213,32 @@ def _mixed(table: Table, told: dict[str, str]) -> list[str]:
             said.append(
                 f"{column.name}: {len(odd)} of {len(numbers)} cells are no numbers, {word!r:.40} the first, so all are "
                 f"words; --missing {word!r:.40} reads it as missing"
+            )
+    return said
+
+
+def alike(schema: Schema, target: str | None = None) -> list[str]:
+    """What is perhaps one value and is counted as two: a line for the target and each column where blanks or case differ.
+
+    >>> alike(Schema.declare({"color": ["red", "Red", "red ", "blue"]}))
+    ["color: 'Red' and 'red' differ only in case, and 1 more so; write them alike if they mean the same"]
+    """
+    said = []
+    for name, values in ((target, schema.classes), *((c.name, c.values) for c in schema.columns)):
+        groups: dict[str, list[str]] = {}
+        for value in values:
+            if isinstance(value, str):
+                groups.setdefault(value.strip().casefold(), []).append(value)
+        same = [group for group in groups.values() if len(group) > 1]
+        if same:
+            one, other = same[0][:2]
+            blanks, case = one.casefold() != other.casefold(), one.strip() != other.strip()
+            how = " and ".join(["blanks"] * blanks + ["case"] * case)
+            more = sum(len(group) - 1 for group in same) - 1
+            said.append(
+                f"{name or 'the target'}: {one!r:.40} and {other!r:.40} differ only in {how}"
+                f"{f', and {more:,} more so' if more else ''}; "
+                f"{'write them alike' if case else 'strip them'} if they mean the same"
             )
     return said
 
