@@ -330,6 +330,12 @@ def test_values_that_differ_in_blanks_are_said_of_all_blocks(run, tmp_path):
     assert set(model.classes_) == {"No", "no", "yes"}
 
 
+def test_an_infinite_cell_is_named_by_its_line():
+    plan = plan_of(*columns_of(x=("numeric",)), names=["x", "y"])
+    with pytest.raises(FormatError, match=r"t.csv, line 8, column 'x': no finite number; mend it"):
+        bulk._parsed(plan, 7, b"1,a\n1e400,b\n,a\n")
+
+
 def test_a_date_that_is_none_is_named_as_one():
     plan = plan_of(*columns_of(when=("numeric",)), names=["when", "y"], dates=("when",))
     with pytest.raises(FormatError, match="line 8, column 'when': '2024-02-30' is no date, as the first rows have"):

@@ -549,6 +549,30 @@ def test_few_words_among_many_dates_are_a_mistake(tmp_path, form, bad, n, odd, r
     refuse_words(table, str(path), {"when": "categorical"})
 
 
+@pytest.mark.parametrize("word", ["1e400", "-1e400", "inf", "-Infinity", " 1e999"])
+@pytest.mark.parametrize("at", [0, 29])
+def test_an_infinite_cell_is_named_by_its_line_and_word(tmp_path, word, at):
+    cells = [f"{i / 4}" for i in range(30)]
+    cells[at] = word
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"c": ["u", "v"] * 15, "x": cells, "y": ["k", "l", "k"] * 10}).to_csv(path, index=False)
+    said = re.escape(f"{path}, line {at + 2}, column 'x': {word!r} is no finite number; mend it")
+    head = io.BytesIO(path.read_bytes())
+    head.name = str(path)
+    for read in (
+        lambda: open_table(str(path), "y", {}),
+        lambda: open_table(str(path), "x", {}, bins=2),
+        lambda: open_rows(str(path), {}),
+        lambda: open_head(head, "y", {}, None),
+    ):
+        with pytest.raises(BadValue, match=said):
+            read()
+    assert open_table(str(path), "y", {}, missing=[word.strip()]).table.X["x"].isna().sum() == 1
+    pd.read_csv(path).to_parquet(path.with_suffix(".parquet"))
+    with pytest.raises(BadValue, match=f"row {at + 1}, column 'x': '-?inf' is no finite number"):
+        open_table(str(path.with_suffix(".parquet")), "y", {})
+
+
 BLANK, CASE, BOTH = "blanks; strip them", "case; write them alike", "blanks and case; write them alike"
 
 

@@ -114,6 +114,26 @@ def test_words_for_missing_may_be_told():
     assert text("a\n007\n?\n").schema.kinds == ("categorical",)  # leading zeros are names
 
 
+@pytest.mark.parametrize(
+    ("cells", "told", "gone", "note"),
+    [
+        (["1", "-9", "3"], ["-9"], [1], "1 cell '-9'"),
+        (["1.5", "-9", "-9.0"], ["-9"], [1, 2], "2 cells '-9'"),
+        (["1", "99", "-9"], ["99", "-9", "77"], [1, 2], "2 cells '99', '-9'"),
+        (["1", "1e400", "3"], ["1e400"], [1], "1 cell '1e400'"),
+        (["1", "inf", "-inf"], ["inf"], [1], "1 cell 'inf'"),
+        (["9007199254740992", "9007199254740993", "7"], ["9007199254740993"], [1], "1 cell '9007199254740993'"),
+        (["1", "2", "3"], ["-9", "no", "nan"], [], None),
+    ],
+)
+def test_numbers_told_to_be_missing_are_so_among_numbers(cells, told, gone, note):
+    table = text("x,y\n" + "".join(f"{c},w\n" for c in cells), missing=told)
+    assert np.flatnonzero(table.X["x"].isna()).tolist() == gone
+    kept = [c for i, c in enumerate(cells) if i not in gone]
+    assert [float(v) for v in table.X["x"].dropna()] == [float(c) for c in kept]
+    assert table.notes == (() if note is None else (f"x: {note} read as missing",))
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.none() | st.floats(-1e6, 1e6, allow_subnormal=False), min_size=2, max_size=12),

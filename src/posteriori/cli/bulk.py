@@ -218,7 +218,7 @@ def _parsed(plan: Plan, first: int, block: bytes) -> Any:
     reading = plan.schema.reading
     wanted = {*kinds, *plan.dates, plan.target} & set(plan.names)
     try:
-        return pc.read_csv(
+        found = pc.read_csv(
             pa.BufferReader(block),
             read_options=pc.ReadOptions(column_names=plan.names, use_threads=False, block_size=len(block)),
             parse_options=pc.ParseOptions(
@@ -234,6 +234,14 @@ def _parsed(plan: Plan, first: int, block: bytes) -> Any:
         ).combine_chunks()
     except pa.ArrowInvalid as error:
         raise _named(plan, first, str(error)) from None
+    for name in (n for n in found.column_names if types[n] == pa.float64()):
+        infinite = np.isinf(found.column(name).to_numpy())
+        if infinite.any():
+            line = first + int(infinite.argmax())
+            raise FormatError(
+                f"{plan.name}, line {line}, column {name!r}: no finite number; mend it, or leave the cell empty"
+            )
+    return found
 
 
 def _named(plan: Plan, first: int, said: str) -> FormatError:

@@ -6,8 +6,9 @@ import itertools
 import pathlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def open_table(
         told = {**kinds, target: "numeric"} if bins else kinds
         table = read(_source(path), target, told, sql, **options)
     said = [str(w.message) for w in heard if issubclass(w.category, UserWarning)]
+    refuse_infinite(table, path)
     if not len(table):
         raise BadValue(f"{path} has no rows" + (f" with a {target!r}" if said else ""))
     if not len(table.schema):
@@ -82,6 +84,7 @@ def open_rows(path: str, kinds: dict[str, str], sql: str | None = None, **option
         raise BadValue(f"{path} has no rows")
     said = [str(w.message) for w in heard if issubclass(w.category, UserWarning) and "an id" not in str(w.message)]
     refuse_words(table, path, kinds)
+    refuse_infinite(table, path)
     table, gone = _without_ids(table, kinds)
     table, dull = _without_dull(table, kinds)
     texts = [c.name for c in table.schema.columns if c.kind == "text"]
@@ -95,6 +98,7 @@ def open_head(file: Any, target: str, kinds: dict[str, str], missing: list[str] 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = read(file, target, kinds, missing=missing or None)
+    refuse_infinite(table, file.name)
     if table.task == "regression":
         _classes(table, target, None)
     refuse_words(table, file.name, kinds)
@@ -312,12 +316,42 @@ def _odd_words(values: Any, gaps: Sequence[str]) -> tuple[str, set[Any]]:
     return "number", set(values[pd.to_numeric(values, errors="coerce").isna()])
 
 
+def refuse_infinite(table: Table, path: str) -> None:
+    """A cell that is no finite number, as 1e400, is a mistake in the file: its line, column and word are named."""
+    columns = {name: table.X[name].to_numpy() for name in table.X if table.X[name].dtype.kind == "f"}
+    if table.task == "regression" and table.schema.target is not None:
+        columns[table.schema.target] = table.y
+    for name, cells in columns.items():
+        infinite = np.isinf(cells.astype(float))
+        if infinite.any():
+            row = int(infinite.argmax())
+            found = _found(path, name, partial(_is_infinite, table.schema.reading.decimal))
+            line, word = found or (f"row {row + 1}", str(cells[row]))
+            raise BadValue(
+                f"{path}, {line}, column {name!r}: {word!r:.60} is no finite number; mend it, or leave the cell empty "
+                f"(--missing {word!r:.60} reads it so)"
+            )
+
+
+def _is_infinite(decimal: str, word: str) -> bool:
+    try:
+        return bool(np.isinf(float(word.replace(decimal, "."))))
+    except ValueError:
+        return False
+
+
 def _line(path: str, column: str, word: str, row: int) -> str:
     """The line of a text file in which a column has this word, or the row where there are no lines."""
+    found = _found(path, column, lambda cell: cell == word)
+    return f"row {row + 1}" if found is None else found[0]
+
+
+def _found(path: str, column: str, fits: Callable[[str], bool]) -> tuple[str, str] | None:
+    """(the line of a text file, the word) of a column's first cell that fits; None where there are no lines, or no such."""
     import csv
 
     if path == "-" or not path.lower().endswith((".csv", ".tsv", ".txt", ".data")):
-        return f"row {row + 1}"
+        return None
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:
         head = text.readline()
         mark = max(",;|\t", key=head.count)
@@ -327,9 +361,9 @@ def _line(path: str, column: str, word: str, row: int) -> str:
         if column in names:
             at = names.index(column)
             for cells in rows:
-                if len(cells) > at and cells[at] == word:
-                    return f"line {rows.line_num}"
-    return f"row {row + 1}"
+                if len(cells) > at and fits(cells[at]):
+                    return f"line {rows.line_num}", cells[at]
+    return None
 
 
 def without(table: Table, names: list[str]) -> Table:

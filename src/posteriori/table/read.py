@@ -25,6 +25,7 @@ from .schema import Column, Schema, in_order, is_missing
 
 THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+OR_INFINITE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 EXACT = 2.0**53  # from here on a float may stand for several whole numbers
 SIGNS = ("+", "-", ".", "i", "I")  # with which a number may begin
 MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
@@ -134,6 +135,9 @@ def _understood(
     opened = open_frame(frame)
     for j, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes)):
         if dtype.kind in "biuf":
+            if untyped and dtype.kind != "b" and (mended := _without_told(frame.iloc[:, j], reading.told)) is not None:
+                changed[j], said_of = mended
+                notes.append(f"{name}: {said_of}")
             continue
         if dtype.kind == "M":
             changed[j], dates[str(name)] = plain_dates(frame.iloc[:, j]), YEAR_FIRST
@@ -155,6 +159,20 @@ def _understood(
     made = pd.DataFrame({j: changed.get(j, cells) for j, (_, cells) in enumerate(frame.items())})
     made.columns = frame.columns
     return made, open_frame(made), reading, notes
+
+
+def _without_told(cells: Any, told: Sequence[str]) -> tuple[Any, str] | None:
+    """(a column of numbers without those that were told to be missing, a note), or None where there are none."""
+    numbers = {w: int(w) if w.strip("+- ").isdigit() else float(w) for w in told if OR_INFINITE.fullmatch(w.strip())}
+    found = {word: cells.isin([number]) for word, number in numbers.items()}
+    count = sum(int(at.sum()) for at in found.values())
+    if not count:
+        return None
+    mended = cells.astype("Int64") if cells.dtype.kind in "iu" else cells
+    for at in found.values():
+        mended = mended.mask(at)
+    words = listed([word for word, at in found.items() if at.any()])
+    return mended, f"{count} cell{'s' * (count > 1)} {words} read as missing"
 
 
 def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None, untyped: bool = False) -> bool:
@@ -221,9 +239,8 @@ def _as_numbers(words: Any, decimal: str) -> Any:
     """
     if words.str.match(r"[+-]?0\d").any():
         return None
-    shape = rf"{NUMBER.pattern}|[+-]?inf(inity)?"
     plain = words.str.replace(decimal, ".", regex=False)
-    if not plain.str.fullmatch(shape, case=False).all():
+    if not plain.str.fullmatch(OR_INFINITE.pattern, case=False).all():
         return None
     made, whole = plain.astype(float), plain.str.fullmatch(r"[+-]?\d+")
     if (made.abs() < EXACT).all():
