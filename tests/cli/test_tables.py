@@ -90,6 +90,26 @@ def test_a_word_among_numbers_is_named_by_line_column_and_value(run, tmp_path):
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "way"),
+    [
+        ("t.csv", "1,2,a\n3,4,b\n" * 9, "put a line of names above it"),
+        ("t.csv", "x;y\n" + "1,500;a\n2,250;b\n" * 9, "written as 1500 or as 1.500 they are numbers"),
+        ("t.odd", "x,y\n1,a\n2,b\n", "known endings: '.csv'"),
+        ("t.arff", "@relation t\n@attribute x real\n@attribute y {a, b}\n@data\n1,a\n2,b\n", "sql (--sql) asks DuckDB"),
+    ],
+)
+def test_a_way_out_is_one_that_the_command_line_has(run, tmp_path, name, content, way):
+    path = tmp_path / name
+    path.write_text(content)
+    words = ("--sql", "FROM this") if name.endswith("arff") else ()
+    done = run("train", path, "-t", "y", "-m", "naive", "-o", tmp_path / "m.posteriori", *words)
+    said = " ".join(done.output.split())
+    assert way in said
+    for found in re.finditer(r"\b(header|decimal|format|sql|kinds|missing)=", said):
+        assert "in Python" in said[max(0, found.start() - 30) : found.start()]
+
+
 def test_a_folder_a_missing_file_and_one_that_may_not_be_read(run, tmp_path, data):
     assert run("compare", tmp_path, "-t", "class").exit_code == 3
     done = run("compare", tmp_path / "dat.csv", "-t", "class")

@@ -212,8 +212,12 @@ def test_a_decimal_comma_is_read_and_said():
 
 
 def test_a_comma_that_may_part_thousands_is_warned_about():
-    with pytest.warns(UserWarning, match="column 'a' holds words like '1,500': decimal=','"):
-        assert text("a;b\n1,500;x\n2,250;y\n").X["a"].tolist() == ["1,500", "2,250"]
+    with pytest.warns(
+        UserWarning, match=r"'a' holds words like '1,500': written as 1500 or as 1\.500 they are numbers"
+    ):
+        assert text("a;b\n7;x\n1,500;x\n2,250;y\n").X["a"].tolist() == ["7", "1,500", "2,250"]
+    for cell in ("1500", "1.500"):
+        assert text(f"a;b\n7;x\n{cell};x\n").X["a"].tolist() == [7, float(cell)]
 
 
 # -- headers, names, encodings, open files ------------------------------------------------------------------------------

@@ -101,7 +101,8 @@ def _format(file: pathlib.Path, name: str) -> str:
     endings = [s.lower() for s in file.suffixes if s.lower() not in (".gz", ".zst")]
     if not endings or endings[-1] not in FORMATS:
         raise FormatError(
-            f"{name}: cannot tell its format; known endings: {listed(FORMATS)}, each also with .gz; or pass format='csv'"
+            f"{name}: cannot tell its format; known endings: {listed(FORMATS)}, each also with .gz; "
+            "give it one of them, or in Python format='csv'"
         )
     return FORMATS[endings[-1]]
 
@@ -259,7 +260,8 @@ def csv_source(
     _refuse_ragged(file, name, [first] if width == 1 else [""] * width)
     if header is None and not has_header:
         notes.append(
-            "no header: the first line holds numbers, so columns are named x0, x1, … (header=True if it has names)"
+            "no header: the first line holds numbers, so columns are named x0, x1, …; put a line of names above it, or, if "
+            "it has the names, make words of those that are numbers (in Python header=True takes it as it is)"
         )
     if isinstance(header, Sequence):
         names = list(header)
@@ -404,7 +406,7 @@ def from_arff(file: pathlib.Path, name: str, sql: str | None) -> tuple[Any, dict
     import pandas as pd
 
     if sql is not None:
-        raise BadParameter("sql= asks DuckDB, which reads no ARFF: leave it out, and choose rows of the table")
+        raise BadParameter("sql (--sql) asks DuckDB, which reads no ARFF: leave it out, and choose rows of the table")
     with _opened(file) as text:
         columns, values = read_arff(text, name)
     return pd.DataFrame(columns), values, ()

@@ -224,11 +224,16 @@ def _looked_at(
             "month comes first; written as 2020-12-31 they are read as dates",
             stacklevel=5,
         )
-    if len(rest) and decimal is None and rest.str.contains(",").any() and (made := _as_numbers(rest, ",")) is not None:
-        if not rest[rest.str.contains(",")].str.fullmatch(THOUSANDS).all():
+    commas = rest[rest.str.contains(",")] if len(rest) and decimal is None else rest[:0]
+    if len(commas) and (made := _as_numbers(rest, ",")) is not None:
+        if not commas.str.fullmatch(THOUSANDS).all():
             return made.reindex(cells.index), ",", [*said, f"numbers with a decimal comma, as {rest.iloc[0]!r}"]
-        said_of = f"column {cells.name!r} holds words like {rest.iloc[0]!r}"
-        warnings.warn(f"{said_of}: decimal=',' reads them as numbers", stacklevel=5)
+        one = commas.iloc[0]
+        warnings.warn(
+            f"column {cells.name!r} holds words like {one!r}: written as {one.replace(',', '')} or as "
+            f"{one.replace(',', '.')} they are numbers; in Python decimal=',' reads the comma as a decimal mark",
+            stacklevel=5,
+        )
     return (cells.where(~sign), None, said) if reading.told and count else (cells, None, [])
 
 
