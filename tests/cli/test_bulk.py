@@ -124,6 +124,11 @@ def late(what):
         frame.loc[700, "few"] = "three"
     elif what == "a quote":
         frame.loc[700, "word"] = "red, or blue"
+    elif what == "signs and blanks":
+        frame["few"] = [f"+{v}" if i % 3 else f" {v} " for i, v in enumerate(frame["few"])]
+        frame["x"] = [f"{v:+}" for v in frame["x"]]
+    elif what == "long numbers":
+        frame["few"] += 10**20
     elif what == "lines in quotes":
         frame.loc[::2, "word"] = "red\nor\nblue"
     return frame.to_csv(index=False)
@@ -132,6 +137,8 @@ def late(what):
 WAYS = {
     "a word among whole numbers": (lambda: late("a word among whole numbers"), ()),
     "a quote": (lambda: late("a quote"), ()),
+    "signs and blanks": (lambda: late("signs and blanks"), ()),
+    "long numbers": (lambda: late("long numbers"), ()),
     "lines in quotes": (lambda: late("lines in quotes"), ()),
     "decimal commas": (lambda: frame_of().to_csv(index=False, sep=";", decimal=","), ()),
     "words for missing cells": (lambda: frame_of().replace("blue", "k.A.").to_csv(index=False), ("--missing", "k.A.")),
@@ -307,6 +314,32 @@ def test_a_fault_is_named_by_its_line(block, said):
     plan = plan_of(*columns_of(x=("numeric",), c=("categorical",)), names=["x", "c", "y"])
     with pytest.raises(FormatError, match=f"^{re.escape(said)}$"):
         bulk._parsed(plan, 7, block)
+
+
+def test_values_that_differ_in_blanks_are_said_of_all_blocks(run, tmp_path):
+    frame = frame_of()
+    frame.loc[800, "word"], frame.loc[801, "class"] = "red ", "No"
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    model, done = train(run, path, "s.posteriori")
+    said = run("inspect", str(tmp_path / "s.posteriori")).stdout
+    for text in (done.stdout, said):
+        text = " ".join(text.split())
+        assert "class: 'No' and 'no' differ only in case; write them alike if they mean the same" in text
+        assert "word: 'red' and 'red ' differ only in blanks; strip them if they mean the same" in text
+    assert set(model.classes_) == {"No", "no", "yes"}
+
+
+def test_an_infinite_cell_is_named_by_its_line():
+    plan = plan_of(*columns_of(x=("numeric",)), names=["x", "y"])
+    with pytest.raises(FormatError, match=r"t.csv, line 8, column 'x': no finite number; mend it"):
+        bulk._parsed(plan, 7, b"1,a\n1e400,b\n,a\n")
+
+
+def test_a_date_that_is_none_is_named_as_one():
+    plan = plan_of(*columns_of(when=("numeric",)), names=["when", "y"], dates=("when",))
+    with pytest.raises(FormatError, match="line 8, column 'when': '2024-02-30' is no date, as the first rows have"):
+        bulk._parsed(plan, 7, b"2024-02-29,a\n2024-02-30,b\n")
 
 
 def test_what_arrow_says_else_is_its_first_line():

@@ -90,6 +90,26 @@ def test_a_word_among_numbers_is_named_by_line_column_and_value(run, tmp_path):
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "way"),
+    [
+        ("t.csv", "1,2,a\n3,4,b\n" * 9, "put a line of names above it"),
+        ("t.csv", "x;y\n" + "1,500;a\n2,250;b\n" * 9, "written as 1500 or as 1.500 they are numbers"),
+        ("t.odd", "x,y\n1,a\n2,b\n", "known endings: '.csv'"),
+        ("t.arff", "@relation t\n@attribute x real\n@attribute y {a, b}\n@data\n1,a\n2,b\n", "sql (--sql) asks DuckDB"),
+    ],
+)
+def test_a_way_out_is_one_that_the_command_line_has(run, tmp_path, name, content, way):
+    path = tmp_path / name
+    path.write_text(content)
+    words = ("--sql", "FROM this") if name.endswith("arff") else ()
+    done = run("train", path, "-t", "y", "-m", "naive", "-o", tmp_path / "m.posteriori", *words)
+    said = " ".join(done.output.split())
+    assert way in said
+    for found in re.finditer(r"\b(header|decimal|format|sql|kinds|missing)=", said):
+        assert "in Python" in said[max(0, found.start() - 30) : found.start()]
+
+
 def test_a_folder_a_missing_file_and_one_that_may_not_be_read(run, tmp_path, data):
     assert run("compare", tmp_path, "-t", "class").exit_code == 3
     done = run("compare", tmp_path / "dat.csv", "-t", "class")
@@ -519,6 +539,92 @@ def test_few_words_among_many_numbers_are_a_mistake(different, odd, n, refused):
     for kind in ("numeric", "count") if odd else ():
         with pytest.raises(BadValue, match="'no' is no number"):
             refuse_words(table, "t.parquet", {"x": kind})
+
+
+FORMS = ("%Y-%m-%d", "%Y/%m/%d", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y", "%m/%d/%Y", "%d-%m-%Y %H:%M", "%d %b %Y", "%B %d, %Y")
+
+
+@pytest.mark.parametrize(
+    ("form", "bad", "n", "odd", "refused"),
+    [(form, bad, 60, 1, True) for form in FORMS for bad in ("2024-02-30", "31.02.2024", "soon, no")]
+    + [(FORMS[0], "2024", 300, 3, True), (FORMS[0], "2024", 300, 4, False), (FORMS[0], "soon", 60, 2, False)]
+    + [(FORMS[4], "soon", 22, 1, True), (FORMS[4], "soon", 20, 1, False)],
+)
+def test_few_words_among_many_dates_are_a_mistake(tmp_path, form, bad, n, odd, refused):
+    days = [*pd.date_range("2023-01-29", periods=n - odd - 1).strftime(form), "?"]
+    cells = [*days[:9], *[bad] * odd, *days[9:]]
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"when": cells, "y": ["k", "l"] * (n // 2)}).to_csv(path, index=False)
+    with warnings.catch_warnings(action="ignore"):  # of ids
+        table = po.read(path, "y")
+    if refused:
+        said = f"{path}, line 11, column 'when': {bad!r} is no date, and {n - odd} other cells are; mend it, --missing"
+        with pytest.raises(BadValue, match=re.escape(said)):
+            refuse_words(table, str(path), {})
+        mended = open_table(str(path), "y", {}, missing=[bad]).table
+        assert mended.X["when"].dtype.kind == "M"
+        assert mended.X["when"].isna().sum() == odd + 1
+    else:
+        refuse_words(table, str(path), {})
+    refuse_words(table, str(path), {"when": "categorical"})
+
+
+@pytest.mark.parametrize("word", ["1e400", "-1e400", "inf", "-Infinity", " 1e999"])
+@pytest.mark.parametrize("at", [0, 29])
+def test_an_infinite_cell_is_named_by_its_line_and_word(tmp_path, word, at):
+    cells = [f"{i / 4}" for i in range(30)]
+    cells[at] = word
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"c": ["u", "v"] * 15, "x": cells, "y": ["k", "l", "k"] * 10}).to_csv(path, index=False)
+    said = re.escape(f"{path}, line {at + 2}, column 'x': {word!r} is no finite number; mend it")
+    head = io.BytesIO(path.read_bytes())
+    head.name = str(path)
+    for read in (
+        lambda: open_table(str(path), "y", {}),
+        lambda: open_table(str(path), "x", {}, bins=2),
+        lambda: open_rows(str(path), {}),
+        lambda: open_head(head, "y", {}, None),
+    ):
+        with pytest.raises(BadValue, match=said):
+            read()
+    assert open_table(str(path), "y", {}, missing=[word.strip()]).table.X["x"].isna().sum() == 1
+    pd.read_csv(path).to_parquet(path.with_suffix(".parquet"))
+    with pytest.raises(BadValue, match=f"row {at + 1}, column 'x': '-?inf' is no finite number"):
+        open_table(str(path.with_suffix(".parquet")), "y", {})
+
+
+BLANK, CASE, BOTH = "blanks; strip them", "case; write them alike", "blanks and case; write them alike"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (("no", "no ", "yes"), f"'no' and 'no ' differ only in {BLANK}"),
+        (("\tno", "no", "yes"), f"'\\tno' and 'no' differ only in {BLANK}"),
+        (("No", "no", "yes"), f"'No' and 'no' differ only in {CASE}"),
+        ((" No", "no", "yes"), f"' No' and 'no' differ only in {BOTH}"),
+        (("No", "no", "yes", "yes ", "yes  "), f"'No' and 'no' differ only in {CASE.replace(';', ', and 2 more so;')}"),
+        (("no", "yes", "n o"), None),
+        ((1, 2, 3), None),
+    ],
+)
+def test_values_that_differ_in_blanks_or_case_are_said_and_kept(tmp_path, values, said):
+    path = tmp_path / "t.csv"
+    cells = [*values] * 10
+    pd.DataFrame({"c": cells, "x": [i % 7 / 4 for i in range(len(cells))], "y": cells[::-1]}).to_csv(path, index=False)
+    expected = [] if said is None else [f"{name}: {said} if they mean the same" for name in ("y", "c")]
+    source = open_table(str(path), "y", {})
+    assert [note for note in source.notes if "differ only" in note] == expected
+    assert source.table.schema["c"].values == source.table.schema.classes == tuple(sorted(values))
+    rows = open_rows(str(path), {"x": "categorical"})
+    assert [note for note in rows.notes if "differ only" in note] == expected[::-1]
+
+
+def test_a_word_for_a_missing_cell_is_no_mistake_among_numbers():
+    cells = [f"{i}.5" for i in range(95)] + ["?"] * 4
+    refuse_words(table_of(x=[f"0{c}" for c in cells[:95]] + ["?"] * 5, y=["k", "l"] * 50), "t.parquet", {})
+    with pytest.raises(BadValue, match="'no' is no number"):
+        refuse_words(table_of(x=[*cells, "no"], y=["k", "l"] * 50), "t.parquet", {})
 
 
 def test_the_line_of_a_word_in_a_text_file(tmp_path):

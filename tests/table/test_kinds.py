@@ -107,6 +107,13 @@ def several(values, times, more=0):
             ("01", "07"),
             "strings, 2 values, all digits: leading zeros keep them words",
         ),
+        (
+            several(["1" * 16, "7"], 3),
+            "categorical",
+            ("1" * 16, "7"),
+            "strings, 2 values, all digits: as numbers some would be equal, so they are words",
+        ),
+        (several(["1" * 15], 3), "categorical", ("1" * 15,), "strings, 1 values, all digits: words in the file"),
         (several(["01", "x"], 3), "categorical", ("01", "x"), "strings, 2 values"),
         (np.array([f"one two three {i}" for i in range(6)]), "text", (), "free text, 6 different cells"),
         (

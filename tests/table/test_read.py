@@ -114,6 +114,26 @@ def test_words_for_missing_may_be_told():
     assert text("a\n007\n?\n").schema.kinds == ("categorical",)  # leading zeros are names
 
 
+@pytest.mark.parametrize(
+    ("cells", "told", "gone", "note"),
+    [
+        (["1", "-9", "3"], ["-9"], [1], "1 cell '-9'"),
+        (["1.5", "-9", "-9.0"], ["-9"], [1, 2], "2 cells '-9'"),
+        (["1", "99", "-9"], ["99", "-9", "77"], [1, 2], "2 cells '99', '-9'"),
+        (["1", "1e400", "3"], ["1e400"], [1], "1 cell '1e400'"),
+        (["1", "inf", "-inf"], ["inf"], [1], "1 cell 'inf'"),
+        (["9007199254740992", "9007199254740993", "7"], ["9007199254740993"], [1], "1 cell '9007199254740993'"),
+        (["1", "2", "3"], ["-9", "no", "nan"], [], None),
+    ],
+)
+def test_numbers_told_to_be_missing_are_so_among_numbers(cells, told, gone, note):
+    table = text("x,y\n" + "".join(f"{c},w\n" for c in cells), missing=told)
+    assert np.flatnonzero(table.X["x"].isna()).tolist() == gone
+    kept = [c for i, c in enumerate(cells) if i not in gone]
+    assert [float(v) for v in table.X["x"].dropna()] == [float(c) for c in kept]
+    assert table.notes == (() if note is None else (f"x: {note} read as missing",))
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.none() | st.floats(-1e6, 1e6, allow_subnormal=False), min_size=2, max_size=12),
@@ -131,6 +151,58 @@ def test_numbers_come_back_whatever_their_marks(cells, sign, decimal):
     assert table.schema["x"].kind in ("numeric", "binary")
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.integers(-(10**25), 10**25) | st.integers(2**63 - 3, 2**63 + 9), min_size=1, max_size=12),
+    st.sampled_from(["", "?"]),
+    st.sampled_from([None, "SELECT * FROM this"]),
+)
+def test_whole_numbers_of_any_length_stay_different(cells, gap, sql):
+    content = "x,X,y\n" + "".join(f"{c},{c},w\n" for c in cells) + f"{gap},{gap},w\n"
+    for column in ("x", "X") if sql is None else ("x",):
+        found = text(content, sql=sql).X[column].iloc[: len(cells)]
+        assert found.nunique() == len(set(cells))
+        if max(map(abs, cells)) < 2**53 or len(set(map(float, cells))) == len(set(cells)):
+            assert [float(c) for c in found] == [float(c) for c in cells]
+
+
+def test_long_numbers_that_a_float_tells_apart_are_numbers():
+    for cells in (["1e30", "2e30"], ["1" + "0" * 30, "7"], ["1" + "0" * 30 + ".5", "1" + "0" * 30]):
+        assert text("x,y\n" + "".join(f"{c},w\n" for c in cells)).X["x"].tolist() == [float(c) for c in cells]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.tuples(st.floats(-1e6, 1e6, allow_subnormal=False) | st.integers(-999, 999), st.booleans()), min_size=1,
+             max_size=12),
+    st.sampled_from([("", ""), (" ", ""), ("", " "), ("  ", "\t")]),
+    st.sampled_from([None, "?", ""]),
+)  # fmt: skip
+def test_signs_and_blanks_make_no_words_of_numbers(cells, blanks, gap):
+    def written(x, plus):
+        return f"{blanks[0] * plus}{'+' * (plus and x >= 0 and str(x)[0] != '-')}{x}{blanks[1] * plus}"
+
+    lines = [f"{written(*c)};w" for c in cells] + ([] if gap is None else [f"{gap};w"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = text("x;y\n" + "\n".join(lines) + "\n")
+    np.testing.assert_array_equal(
+        table.X["x"].astype(float), [float(x) for x, _ in cells] + [np.nan] * (gap is not None)
+    )
+
+
+@pytest.mark.parametrize("odd", ["+x", "+1_000", "+1 2", "+", "0x1", "+inf", "+nan", "+0123", "1,234", "+3a"])
+def test_what_is_no_number_beside_signs_keeps_all_words(odd):
+    cells = ["+3", "4", odd]
+    found = text("x;y\n" + "".join(f"{c};w\n" for c in cells), decimal=".").X["x"]
+    assert found.tolist() == cells
+
+
+def test_words_of_a_file_that_knows_types_stay_words(tmp_path):
+    pd.DataFrame({"x": ["+3", "4", " 5"]}).to_parquet(tmp_path / "t.parquet")
+    assert po.read(tmp_path / "t.parquet").X["x"].tolist() == ["+3", "4", " 5"]
+
+
 def test_a_decimal_comma_is_read_and_said():
     table = text("a;b\n1,5;x\n2;y\n-0,125;x\n", target="b")
     assert table.X["a"].tolist() == [1.5, 2.0, -0.125]
@@ -140,8 +212,12 @@ def test_a_decimal_comma_is_read_and_said():
 
 
 def test_a_comma_that_may_part_thousands_is_warned_about():
-    with pytest.warns(UserWarning, match="column 'a' holds words like '1,500': decimal=','"):
-        assert text("a;b\n1,500;x\n2,250;y\n").X["a"].tolist() == ["1,500", "2,250"]
+    with pytest.warns(
+        UserWarning, match=r"'a' holds words like '1,500': written as 1500 or as 1\.500 they are numbers"
+    ):
+        assert text("a;b\n7;x\n1,500;x\n2,250;y\n").X["a"].tolist() == ["7", "1,500", "2,250"]
+    for cell in ("1500", "1.500"):
+        assert text(f"a;b\n7;x\n{cell};x\n").X["a"].tolist() == [7, float(cell)]
 
 
 # -- headers, names, encodings, open files ------------------------------------------------------------------------------

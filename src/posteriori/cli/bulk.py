@@ -28,7 +28,7 @@ from ..table.files import csv_source
 from ..table.schema import MEASURED, Column, Schema
 from .guard import interrupt
 from .stream import as_labels, as_values, own_type
-from .tables import Source, open_head
+from .tables import Source, alike, open_head
 
 LARGE = 64 << 20  # bytes of text from which it pays
 HEAD, BLOCK = 8 << 20, 16 << 20
@@ -112,7 +112,7 @@ def _fitted(path: str, source: Source, plan: Plan, told: Callable[[int, int], An
     merged.set_params(n_jobs=None)
     said = tuple(note for note in source.notes if f"rows have no {target!r}" not in note)  # that was of the head alone
     said += (f"{gone:,} rows have no {target!r} and are left out",) if gone else ()
-    return merged, replace(source, notes=said)
+    return merged, replace(source, notes=(*said, *alike(merged.schema_, target)))
 
 
 def _add(
@@ -219,7 +219,7 @@ def _parsed(plan: Plan, first: int, block: bytes) -> Any:
     reading = plan.schema.reading
     wanted = {*kinds, *plan.dates, plan.target} & set(plan.names)
     try:
-        return pc.read_csv(
+        found = pc.read_csv(
             pa.BufferReader(block),
             read_options=pc.ReadOptions(column_names=plan.names, use_threads=False, block_size=len(block)),
             parse_options=pc.ParseOptions(
@@ -235,6 +235,14 @@ def _parsed(plan: Plan, first: int, block: bytes) -> Any:
         ).combine_chunks()
     except pa.ArrowInvalid as error:
         raise _named(plan, first, str(error)) from None
+    for name in (n for n in found.column_names if types[n] == pa.float64()):
+        infinite = np.isinf(found.column(name).to_numpy())
+        if infinite.any():
+            line = first + int(infinite.argmax())
+            raise FormatError(
+                f"{plan.name}, line {line}, column {name!r}: no finite number; mend it, or leave the cell empty"
+            )
+    return found
 
 
 def _named(plan: Plan, first: int, said: str) -> FormatError:
@@ -248,8 +256,9 @@ def _named(plan: Plan, first: int, said: str) -> FormatError:
         return FormatError(f"{plan.name}, {line}: {cells[2]} cells where the header has {cells[1]}")
     if column and value:
         name = plan.names[int(column[1])]
+        what = "date" if name in plan.dates else "number"
         return FormatError(
-            f"{plan.name}, {line}, column {name!r}: {value[1]!r:.60} is no number, as the first rows have there; mend it, "
+            f"{plan.name}, {line}, column {name!r}: {value[1]!r:.60} is no {what}, as the first rows have there; mend it, "
             f"--missing {value[1]!r:.60} reads it as missing, --kind {name}=categorical takes all as words"
         )
     return FormatError(f"{plan.name}, {line}: {said.splitlines()[0][:200]}")

@@ -24,6 +24,7 @@ from .models import inner, is_fitted, open_model, schema_of, target_of
 from .plain import cut
 from .render import console, line, pairs
 from .stream import batches, own_type
+from .tables import alike
 
 MOST_SHOWN = 40  # columns
 MOST_NEW = 5  # values of a column
@@ -210,3 +211,5 @@ def _say_schema(out: Any, model: Any) -> None:
     pairs(out, columns[:MOST_SHOWN], ("column", "kind", "values"))
     if len(columns) > MOST_SHOWN:
         line(out, f"… and {len(columns) - MOST_SHOWN:,} more columns", "dim")
+    for note in alike(schema, target):
+        line(out, note, "yellow")

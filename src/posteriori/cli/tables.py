@@ -6,19 +6,20 @@ import itertools
 import pathlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
-from ..table.dates import PARTS, date_part
+from ..table.dates import PARTS, date_part, no_dates
 from ..table.frame import Table
 from ..table.plain import mark_of
 from ..table.read import read
-from ..table.schema import KINDS, MEASURED, Column
+from ..table.schema import KINDS, MEASURED, Column, Schema
 from .plain import plain
 from .render import line, pairs
 
@@ -60,6 +61,7 @@ def open_table(
         told = {**kinds, target: "numeric"} if bins else kinds
         table = read(_source(path), target, told, sql, **options)
     said = [str(w.message) for w in heard if issubclass(w.category, UserWarning)]
+    refuse_infinite(table, path)
     if not len(table):
         raise BadValue(f"{path} has no rows" + (f" with a {target!r}" if said else ""))
     if not len(table.schema):
@@ -70,7 +72,7 @@ def open_table(
     table, dull = _without_dull(table, kinds)
     table, dates = _with_dates(table, kinds)
     notes = [*table.notes, *cut, *(s for s in said if "looks like an id" not in s), *gone, *dull, *dates]
-    notes += [*_mixed(table, kinds), *_copies(table)]
+    notes += [*_mixed(table, kinds), *alike(table.schema, target), *_copies(table)]
     return Source(path, table, tuple(notes))
 
 
@@ -83,12 +85,13 @@ def open_source(path: str, kinds: dict[str, str], sql: str | None = None, **opti
         raise BadValue(f"{path} has no rows")
     said = [str(w.message) for w in heard if issubclass(w.category, UserWarning) and "an id" not in str(w.message)]
     refuse_words(table, path, kinds)
+    refuse_infinite(table, path)
     table, gone = _without_ids(table, kinds)
     table, dull = _without_dull(table, kinds)
     texts = [c.name for c in table.schema.columns if c.kind == "text"]
     table = without(table, texts) if texts else table
     words = [f"{name}: left out, a text has no states" for name in texts]
-    return Source(path, table, (*table.notes, *said, *gone, *dull, *words))
+    return Source(path, table, (*table.notes, *said, *gone, *dull, *words, *alike(table.schema)))
 
 
 def open_head(file: Any, target: str, kinds: dict[str, str], missing: list[str] | None) -> Source:
@@ -96,6 +99,7 @@ def open_head(file: Any, target: str, kinds: dict[str, str], missing: list[str] 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = read(file, target, kinds, missing=missing or None)
+    refuse_infinite(table, file.name)
     if table.task == "regression":
         _classes(table, target, None)
     refuse_words(table, file.name, kinds)
@@ -218,6 +222,32 @@ def _mixed(table: Table, told: dict[str, str]) -> list[str]:
     return said
 
 
+def alike(schema: Schema, target: str | None = None) -> list[str]:
+    """What is perhaps one value and is counted as two: a line for the target and each column where blanks or case differ.
+
+    >>> alike(Schema.declare({"color": ["red", "Red", "red ", "blue"]}))
+    ["color: 'Red' and 'red' differ only in case, and 1 more so; write them alike if they mean the same"]
+    """
+    said = []
+    for name, values in ((target, schema.classes), *((c.name, c.values) for c in schema.columns)):
+        groups: dict[str, list[str]] = {}
+        for value in values:
+            if isinstance(value, str):
+                groups.setdefault(value.strip().casefold(), []).append(value)
+        same = [group for group in groups.values() if len(group) > 1]
+        if same:
+            one, other = same[0][:2]
+            blanks, case = one.casefold() != other.casefold(), one.strip() != other.strip()
+            how = " and ".join(["blanks"] * blanks + ["case"] * case)
+            more = sum(len(group) - 1 for group in same) - 1
+            said.append(
+                f"{name or 'the target'}: {one!r:.40} and {other!r:.40} differ only in {how}"
+                f"{f', and {more:,} more so' if more else ''}; "
+                f"{'write them alike' if case else 'strip them'} if they mean the same"
+            )
+    return said
+
+
 def _copies(table: Table) -> list[str]:
     """Rows that are copies of others, where measurements make that no chance."""
     fine = [c.name for c in table.schema.columns if c.kind == "numeric" and table.X[c.name].nunique() > MIXED]
@@ -250,11 +280,11 @@ def _with_dates(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
     return (replace(table, X=X, schema=schema), said) if said else (table, [])
 
 
-ODD = 0.01  # words among numbers: so few of them are mistakes, and more are values
+ODD = 0.01  # words among numbers or dates: so few of them are mistakes, and more are values
 
 
 def refuse_words(table: Table, path: str, told: dict[str, str]) -> None:
-    """A column of numbers but for a few words is a mistake in the file: its line, column and first such word are named."""
+    """A column of numbers or dates but for a few words is a mistake in the file: line, column and first word are named."""
     import pandas as pd
 
     for column in table.schema.columns:
@@ -263,25 +293,66 @@ def refuse_words(table: Table, path: str, told: dict[str, str]) -> None:
         if not (wanted or (column.kind == "categorical" and column.name not in told)):
             continue
         values = pd.Series(cells.dropna().unique())
-        numbers = pd.to_numeric(values, errors="coerce")
-        odd = set(values[numbers.isna()])
+        what, odd = _odd_words(values, () if wanted else table.schema.reading.gaps)
         at = cells.isin(odd).to_numpy()
         if at.any() and (wanted or (len(values) > 20 and at.sum() <= max(1.0, ODD * len(cells)))):
             row = int(at.argmax())
             word = str(cells.iloc[row])
             raise BadValue(
-                f"{path}, {_line(path, column.name, word, row)}, column {column.name!r}: {word!r:.60} is no number, and "
+                f"{path}, {_line(path, column.name, word, row)}, column {column.name!r}: {word!r:.60} is no {what}, and "
                 f"{int((~at).sum()):,} other cells are; mend it, --missing {word!r} reads it as missing, "
                 f"--kind {column.name}=categorical takes all as words"
             )
 
 
+def _odd_words(values: Any, gaps: Sequence[str]) -> tuple[str, set[Any]]:
+    """("number" or "date", the distinct cells that are none); a word for a missing cell is no odd one."""
+    import pandas as pd
+
+    if len(values) and all(isinstance(v, str) for v in values):
+        values = values[~values.str.strip().isin(gaps)]
+        odd = no_dates(values) if len(values) else None
+        if odd is not None:
+            return "date", set(values[odd])
+    return "number", set(values[pd.to_numeric(values, errors="coerce").isna()])
+
+
+def refuse_infinite(table: Table, path: str) -> None:
+    """A cell that is no finite number, as 1e400, is a mistake in the file: its line, column and word are named."""
+    columns = {name: table.X[name].to_numpy() for name in table.X if table.X[name].dtype.kind == "f"}
+    if table.task == "regression" and table.schema.target is not None:
+        columns[table.schema.target] = table.y
+    for name, cells in columns.items():
+        infinite = np.isinf(cells.astype(float))
+        if infinite.any():
+            row = int(infinite.argmax())
+            found = _found(path, name, partial(_is_infinite, table.schema.reading.decimal))
+            line, word = found or (f"row {row + 1}", str(cells[row]))
+            raise BadValue(
+                f"{path}, {line}, column {name!r}: {word!r:.60} is no finite number; mend it, or leave the cell empty "
+                f"(--missing {word!r:.60} reads it so)"
+            )
+
+
+def _is_infinite(decimal: str, word: str) -> bool:
+    try:
+        return bool(np.isinf(float(word.replace(decimal, "."))))
+    except ValueError:
+        return False
+
+
 def _line(path: str, column: str, word: str, row: int) -> str:
     """The line of a text file in which a column has this word, or the row where there are no lines."""
+    found = _found(path, column, lambda cell: cell == word)
+    return f"row {row + 1}" if found is None else found[0]
+
+
+def _found(path: str, column: str, fits: Callable[[str], bool]) -> tuple[str, str] | None:
+    """(the line of a text file, the word) of a column's first cell that fits; None where there are no lines, or no such."""
     import csv
 
     if path == "-" or not path.lower().endswith((".csv", ".tsv", ".txt", ".data")):
-        return f"row {row + 1}"
+        return None
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:
         mark = mark_of(text.readline())
         text.seek(0)
@@ -290,9 +361,9 @@ def _line(path: str, column: str, word: str, row: int) -> str:
         if column in names:
             at = names.index(column)
             for cells in rows:
-                if len(cells) > at and cells[at] == word:
-                    return f"line {rows.line_num}"
-    return f"row {row + 1}"
+                if len(cells) > at and fits(cells[at]):
+                    return f"line {rows.line_num}", cells[at]
+    return None
 
 
 def without(table: Table, names: list[str]) -> Table:

@@ -24,7 +24,9 @@ def from_database(file: pathlib.Path, name: str, form: str, sql: str | None) -> 
         if sql is None:
             tables = [str(row[0]) for row in engine.execute(TABLES[form]).fetchall()]
             if len(tables) != 1:
-                raise BadParameter(f"{name} has {len(tables)} tables: give sql=, a query over one of {listed(tables)}")
+                raise BadParameter(
+                    f"{name} has {len(tables)} tables: give sql (--sql), a query over one of {listed(tables)}"
+                )
             quoted = tables[0].replace('"', '""')
             return _frame(engine, f'SELECT * FROM "{quoted}"', name, form), (f"table {tables[0]} of {name}",)
         return _frame(engine, sql, name, form), ()

@@ -104,6 +104,33 @@ def date_form(words: Any) -> str | None:
     return next((form for form in forms if as_dates(distinct, form) is not None), None)
 
 
+def no_dates(words: Any) -> Any:
+    """Which of a column's distinct words are no dates of the form that most have; None where most are no dates at all.
+
+    >>> import pandas as pd
+    >>> no_dates(pd.Series(["2024-01-31", "2024-02-30", "2024-03-01"])).tolist(), no_dates(pd.Series(["a", "b"]))
+    ([False, True, False], None)
+    """
+    import pandas as pd
+
+    plain = words.str.strip()
+    some = plain.iloc[:: max(1, len(plain) // 100)]  # enough to tell what most are
+    alike = some.str.fullmatch(MAYBE.pattern)
+    if alike.mean() <= 0.5:
+        return None
+    some = some[alike]
+    shapes = some.str.replace(r"\d+", "0", regex=True).str.replace(r"[A-Za-z]+", "a", regex=True)
+    one = some[shapes == shapes.mode().iloc[0]].iloc[0]
+    if re.fullmatch(WRITTEN, one):
+        made = pd.to_datetime(plain.str.replace("/", "-"), format=YEAR_FIRST, utc=True, errors="coerce")
+        return made.isna() | ~plain.str.fullmatch(WRITTEN)
+    clock = ("", " %H:%M", " %H:%M:%S")[one.count(":")]
+    mark = found[2] if (found := re.fullmatch(NUMBERED, one)) else ""
+    forms = [f"%d{mark}%m{mark}%Y", f"%m{mark}%d{mark}%Y"] if mark else NAMES
+    tried = [pd.to_datetime(plain, format=form + clock, errors="coerce").isna() for form in forms]
+    return min(tried, key=lambda odd: int(odd.sum()))
+
+
 def _clock(times: Any) -> str | None:
     """The form of the times behind dates, one for all."""
     colons = set(times.str.count(":"))

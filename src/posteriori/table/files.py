@@ -35,6 +35,7 @@ FORMATS = {
 # every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
 CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
 SAMPLE = 1 << 22  # bytes by which an encoding is guessed
+BEYOND = 2.0**63  # whole numbers from here on are no BIGINT: the engine makes them floats
 AS_WORDS = "nullstr='', comment='', all_varchar=true"
 
 
@@ -100,7 +101,8 @@ def _format(file: pathlib.Path, name: str) -> str:
     endings = [s.lower() for s in file.suffixes if s.lower() not in (".gz", ".zst")]
     if not endings or endings[-1] not in FORMATS:
         raise FormatError(
-            f"{name}: cannot tell its format; known endings: {listed(FORMATS)}, each also with .gz; or pass format='csv'"
+            f"{name}: cannot tell its format; known endings: {listed(FORMATS)}, each also with .gz; "
+            "give it one of them, or in Python format='csv'"
         )
     return FORMATS[endings[-1]]
 
@@ -200,8 +202,10 @@ def query(
             else:
                 source, names, notes = f"read_{form}('{quoted}')", [], ()
             engine.execute(f"CREATE VIEW this AS FROM {source}")
-            if sql is None:
-                found = engine.execute("FROM this").df()
+            found: Any = engine.execute("FROM this").df() if sql is None else None
+            if form == "csv" and (long := _too_long(engine, source, found)):
+                engine.execute(f"CREATE OR REPLACE VIEW this AS FROM {_with_words(source, long)}")
+                found = engine.execute("FROM this").df() if sql is None else None
         except duckdb.Error as error:
             what = {
                 "parquet": "a complete Parquet file",
@@ -256,7 +260,8 @@ def csv_source(
     _refuse_ragged(file, name, [first] if width == 1 else [""] * width)
     if header is None and not has_header:
         notes.append(
-            "no header: the first line holds numbers, so columns are named x0, x1, … (header=True if it has names)"
+            "no header: the first line holds numbers, so columns are named x0, x1, …; put a line of names above it, or, if "
+            "it has the names, make words of those that are numbers (in Python header=True takes it as it is)"
         )
     if isinstance(header, Sequence):
         names = list(header)
@@ -275,6 +280,40 @@ def csv_source(
     if not has and len({n.lower() for n in names}) == len(names):
         options += f", names=[{', '.join(repr_sql(n) for n in names)}]"
     return f"read_csv('{quoted}', {options})", names, tuple(notes)
+
+
+def _too_long(engine: Any, source: str, found: Any) -> list[str]:
+    """The columns whose cells are whole numbers in digits, so long that as floats different ones would be equal.
+
+    The frame `found`, if there is one, saves a pass over the file: only what is beyond 64 bits is looked at as words.
+    """
+    if found is not None:
+        large = [n for n in found.columns if found[n].dtype.kind == "f" and found[n].abs().max() >= BEYOND]
+    else:
+        kinds = engine.execute("DESCRIBE this").fetchall()
+        floats = [row[0] for row in kinds if row[1] == "DOUBLE"]
+        most = ", ".join(f"max(abs({_column(n)}))" for n in floats)
+        tops = engine.execute(f"SELECT {most} FROM this").fetchone() if floats else ()
+        large = [n for n, top in zip(floats, tops) if top is not None and top >= BEYOND]
+    if not large:
+        return []
+    told = ", ".join(
+        f"bool_and(regexp_full_match({c}, '\\s*-?\\d+\\s*')) "
+        f"AND count(DISTINCT trim({c})) > count(DISTINCT TRY_CAST({c} AS DOUBLE))"
+        for c in map(_column, large)
+    )
+    merged = engine.execute(f"SELECT {told} FROM {_with_words(source, large)}").fetchone()
+    return [n for n, is_so in zip(large, merged) if is_so]
+
+
+def _with_words(source: str, names: list[str]) -> str:
+    """A source of DuckDB that reads some columns as words."""
+    types = ", ".join(f"{repr_sql(n)}: 'VARCHAR'" for n in names)
+    return f"{source[:-1]}, types={{{types}}})"
+
+
+def _column(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _sql(text: str) -> str:
@@ -367,7 +406,7 @@ def from_arff(file: pathlib.Path, name: str, sql: str | None) -> tuple[Any, dict
     import pandas as pd
 
     if sql is not None:
-        raise BadParameter("sql= asks DuckDB, which reads no ARFF: leave it out, and choose rows of the table")
+        raise BadParameter("sql (--sql) asks DuckDB, which reads no ARFF: leave it out, and choose rows of the table")
     with _opened(file) as text:
         columns, values = read_arff(text, name)
     return pd.DataFrame(columns), values, ()

@@ -213,9 +213,17 @@ def _decide(cells: Any, name: str, told: str | None) -> tuple[Column, str]:
     if by_dtype == "binary" and set(values) <= {False, True}:
         values = (False, True)
     if kind == "categorical" and values and all(isinstance(v, str) and v.isdigit() for v in values):
-        why += ", all digits: leading zeros keep them words"
+        why += f", all digits: {_why_words(values)}"
     declared = frozenset(values) if kind in VALUED and kind != "text" else frozenset()
     return Column(name, kind, tuple(values) if declared else (), declared), f"{name}: {kind} ({why})"
+
+
+def _why_words(values: Any) -> str:
+    """Why cells of digits are no numbers."""
+    if any(v[0] == "0" and len(v) > 1 for v in values):
+        return "leading zeros keep them words"
+    long = max(map(len, values)) > 15  # digits that every float holds
+    return "as numbers some would be equal, so they are words" if long else "words in the file"
 
 
 def _decide_numbers(cells: Any, name: str) -> tuple[Column, str]:

@@ -5,8 +5,9 @@ Every format ends in the same frame: numbers, words, dates as `datetime64`; what
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,9 @@ from .reading import Reading
 from .schema import Column, Schema, in_order, is_missing
 
 THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+OR_INFINITE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
+EXACT = 2.0**53  # from here on a float may stand for several whole numbers
 SIGNS = ("+", "-", ".", "i", "I")  # with which a number may begin
 MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
 
@@ -83,7 +87,7 @@ def read(
             frame, notes = query(file, name, form, sql, decimal or ".", header)
             values = {}
     told = None if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
-    frame, opened, reading, more = _understood(frame, Reading(told), decimal)
+    frame, opened, reading, more = _understood(frame, Reading(told), decimal, form == "csv")
     table = _with_target(frame, opened, target, kinds, values, (*said, *notes, *more), name)
     bare = header is False or any(note.startswith("no header") for note in notes)
     return replace(table, schema=replace(table.schema, reading=replace(reading, header=not bare)))
@@ -115,8 +119,13 @@ def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: 
         ) from None
 
 
-def _understood(frame: Any, reading: Reading, decimal: str | None) -> tuple[Any, Frame, Reading, list[str]]:
-    """(the frame, the same opened, how, notes): words for missing cells, and dates, alike whatever the format."""
+def _understood(
+    frame: Any, reading: Reading, decimal: str | None, untyped: bool
+) -> tuple[Any, Frame, Reading, list[str]]:
+    """(the frame, the same opened, how, notes): words for missing cells, and dates, alike whatever the format.
+
+    Of an `untyped` file, one of text alone, words that are numbers but for a plus or blanks are numbers too.
+    """
     import pandas as pd
 
     notes: list[str] = []
@@ -126,14 +135,17 @@ def _understood(frame: Any, reading: Reading, decimal: str | None) -> tuple[Any,
     opened = open_frame(frame)
     for j, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes)):
         if dtype.kind in "biuf":
+            if untyped and dtype.kind != "b" and (mended := _without_told(frame.iloc[:, j], reading.told)) is not None:
+                changed[j], said_of = mended
+                notes.append(f"{name}: {said_of}")
             continue
         if dtype.kind == "M":
             changed[j], dates[str(name)] = plain_dates(frame.iloc[:, j]), YEAR_FIRST
         elif (dtype.kind == "O" or pd.api.types.is_string_dtype(dtype)) and _looks_odd(
-            opened.column(j), reading.gaps, decimal
+            opened.column(j), reading.gaps, decimal, untyped
         ):
             cells = frame.iloc[:, j]
-            mended, how, said = _looked_at(cells, reading, decimal)
+            mended, how, said = _looked_at(cells, reading, decimal, untyped)
             notes += [f"{name}: {note}" for note in said]
             if mended is not cells:
                 changed[j] = mended
@@ -149,8 +161,22 @@ def _understood(frame: Any, reading: Reading, decimal: str | None) -> tuple[Any,
     return made, open_frame(made), reading, notes
 
 
-def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None) -> bool:
-    """Whether a column of words may be something else: numbers with a word for missing ones, or dates.
+def _without_told(cells: Any, told: Sequence[str]) -> tuple[Any, str] | None:
+    """(a column of numbers without those that were told to be missing, a note), or None where there are none."""
+    numbers = {w: int(w) if w.strip("+- ").isdigit() else float(w) for w in told if OR_INFINITE.fullmatch(w.strip())}
+    found = {word: cells.isin([number]) for word, number in numbers.items()}
+    count = sum(int(at.sum()) for at in found.values())
+    if not count:
+        return None
+    mended = cells.astype("Int64") if cells.dtype.kind in "iu" else cells
+    for at in found.values():
+        mended = mended.mask(at)
+    words = listed([word for word, at in found.items() if at.any()])
+    return mended, f"{count} cell{'s' * (count > 1)} {words} read as missing"
+
+
+def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None, untyped: bool = False) -> bool:
+    """Whether a column of words may be something else: numbers with a word for missing ones, or with signs, or dates.
 
     The distinct words decide, so that a column of few of them costs little however long it is.
     """
@@ -165,10 +191,19 @@ def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None) -> bool:
         return True
     one = next(iter(plain))  # all are dates, or numbers with commas, or none of it matters
     number = one[:1].isdigit() or one[:1] in SIGNS
-    return MAYBE.fullmatch(one) is not None or (number and any("," in v for v in plain))
+    if MAYBE.fullmatch(one) is not None or (number and any("," in v for v in plain)):
+        return True
+    return number and untyped and _is_signed(distinct) and all(map(NUMBER.fullmatch, plain))
 
 
-def _looked_at(cells: Any, reading: Reading, decimal: str | None) -> tuple[Any, str | None, list[str]]:
+def _is_signed(words: Iterable[str]) -> bool:
+    """Whether a plus before some of these words, or blanks around them, keeps the engine from reading numbers."""
+    return any(word[:1] == "+" or word != word.strip() for word in words)
+
+
+def _looked_at(
+    cells: Any, reading: Reading, decimal: str | None, untyped: bool = False
+) -> tuple[Any, str | None, list[str]]:
     """(the column, how it was read, notes): words may be numbers (how: a comma), dates (their form) or missing cells."""
     plain = cells.str.strip()
     sign = plain.isin(reading.gaps)
@@ -176,7 +211,8 @@ def _looked_at(cells: Any, reading: Reading, decimal: str | None) -> tuple[Any, 
     found = sorted(set(plain[sign]))
     count = int(sign.sum())
     said = [f"{count} cell{'s' * (count > 1)} {listed(found)} read as missing"] if count else []
-    if len(rest) and (count or decimal == ",") and (made := _as_numbers(rest, decimal or ".")) is not None:
+    marked = count > 0 or decimal == "," or (untyped and _is_signed(cells[rest.index].unique()))
+    if len(rest) and marked and (made := _as_numbers(rest, decimal or ".")) is not None:
         return made.reindex(cells.index), None, said
     form = date_form(rest) if len(rest) else None
     if form is not None and form != OPEN:
@@ -188,21 +224,34 @@ def _looked_at(cells: Any, reading: Reading, decimal: str | None) -> tuple[Any, 
             "month comes first; written as 2020-12-31 they are read as dates",
             stacklevel=5,
         )
-    if len(rest) and decimal is None and rest.str.contains(",").any() and (made := _as_numbers(rest, ",")) is not None:
-        if not rest[rest.str.contains(",")].str.fullmatch(THOUSANDS).all():
+    commas = rest[rest.str.contains(",")] if len(rest) and decimal is None else rest[:0]
+    if len(commas) and (made := _as_numbers(rest, ",")) is not None:
+        if not commas.str.fullmatch(THOUSANDS).all():
             return made.reindex(cells.index), ",", [*said, f"numbers with a decimal comma, as {rest.iloc[0]!r}"]
-        said_of = f"column {cells.name!r} holds words like {rest.iloc[0]!r}"
-        warnings.warn(f"{said_of}: decimal=',' reads them as numbers", stacklevel=5)
+        one = commas.iloc[0]
+        warnings.warn(
+            f"column {cells.name!r} holds words like {one!r}: written as {one.replace(',', '')} or as "
+            f"{one.replace(',', '.')} they are numbers; in Python decimal=',' reads the comma as a decimal mark",
+            stacklevel=5,
+        )
     return (cells.where(~sign), None, said) if reading.told and count else (cells, None, [])
 
 
 def _as_numbers(words: Any, decimal: str) -> Any:
-    """Words as floats, or None where one is no number, or where leading zeros say that they are names."""
+    """Words as numbers, whole ones if all are; None where one is no number, or where they are names.
+
+    Names are those with leading zeros, and whole numbers so long that floats would make equal what differs.
+    """
     if words.str.match(r"[+-]?0\d").any():
         return None
-    shape = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?"
     plain = words.str.replace(decimal, ".", regex=False)
-    return plain.astype(float) if plain.str.fullmatch(shape, case=False).all() else None
+    if not plain.str.fullmatch(OR_INFINITE.pattern, case=False).all():
+        return None
+    made, whole = plain.astype(float), plain.str.fullmatch(r"[+-]?\d+")
+    if (made.abs() < EXACT).all():
+        return made.astype("Int64") if whole.all() else made
+    different = set(plain[whole].str.removeprefix("+"))
+    return made if len(set(map(float, different))) == len(different) else None
 
 
 def _with_target(
