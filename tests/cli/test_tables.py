@@ -582,7 +582,7 @@ def test_an_infinite_cell_is_named_by_its_line_and_word(tmp_path, word, at):
     for read in (
         lambda: open_table(str(path), "y", {}),
         lambda: open_table(str(path), "x", {}, bins=2),
-        lambda: open_rows(str(path), {}),
+        lambda: open_source(str(path), {}),
         lambda: open_head(head, "y", {}, None),
     ):
         with pytest.raises(BadValue, match=said):
@@ -616,7 +616,7 @@ def test_values_that_differ_in_blanks_or_case_are_said_and_kept(tmp_path, values
     source = open_table(str(path), "y", {})
     assert [note for note in source.notes if "differ only" in note] == expected
     assert source.table.schema["c"].values == source.table.schema.classes == tuple(sorted(values))
-    rows = open_rows(str(path), {"x": "categorical"})
+    rows = open_source(str(path), {"x": "categorical"})
     assert [note for note in rows.notes if "differ only" in note] == expected[::-1]
 
 
