@@ -182,7 +182,9 @@ def place(file: str, text: str) -> int:
 
 
 class Watch:
-    """Notes the functions that each test runs, and its seconds; what a shared fixture runs counts for its whole file."""
+    """Notes the functions that each test runs, and the seconds of a processor that it takes, which are the same on a busy
+    machine; what a shared fixture runs counts for its whole file.
+    """
 
     def __init__(self) -> None:
         self.seconds, self.ran, self.now = dict[str, float](), dict[str, dict[int, CodeType]](), ""
@@ -208,9 +210,12 @@ class Watch:
         finally:
             self.now = test
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and report.passed:  # what fails or is skipped judges nobody
-            self.seconds[report.nodeid] = report.duration
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        began = sum(os.times()[:4])
+        answer = yield  # what fails or is skipped ends here, and judges nobody
+        self.seconds[item.nodeid] = sum(os.times()[:4]) - began
+        return answer
 
 
 def watched(test: str) -> str:
@@ -225,18 +230,21 @@ def watched(test: str) -> str:
     return json.dumps({"stamp": stamp((ROOT / test).read_text()), "seconds": watch.seconds, "ran": ran})
 
 
-def known_tests() -> dict[str, dict[str, Any]]:
+def known_tests(jobs: int) -> dict[str, dict[str, Any]]:
     """What every test file does, noted anew where the file has changed; the library may have changed a little."""
     tests = [*(ROOT / "tests").rglob("test_*.py"), *(p for p in LIBRARY.rglob("*.py") if ">>>" in p.read_text())]
-    known = {}
-    for path in sorted(tests):
-        test = path.relative_to(ROOT).as_posix()
-        kept = KEPT / f"{test.replace('/', '.')}.json"
-        if not kept.exists() or json.loads(kept.read_text())["stamp"] != stamp(path.read_text()):
-            print("noting", test, flush=True)
-            kept.write_text(next(in_forks([functools.partial(watched, test)], 1))[1])
-        known[test] = json.loads(kept.read_text())
-    return known
+    kept = {
+        test: KEPT / f"{test.replace('/', '.')}.json" for test in sorted(p.relative_to(ROOT).as_posix() for p in tests)
+    }
+    new = [
+        t
+        for t, k in kept.items()
+        if not k.exists() or json.loads(k.read_text())["stamp"] != stamp((ROOT / t).read_text())
+    ]
+    for i, said in in_forks((functools.partial(watched, test) for test in new), jobs):
+        print("noted", new[i], flush=True)
+        kept[new[i]].write_text(said)
+    return {test: json.loads(notes.read_text()) for test, notes in kept.items()}
 
 
 def judges_of(edit: Edit, known: dict[str, dict[str, Any]], own_only: bool) -> tuple[list[str], float]:
@@ -320,7 +328,7 @@ def main() -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     for name in ("scipy.stats", "sklearn.pipeline", "pandas", "polars", "duckdb", "mpmath", "hypothesis.extra.numpy"):
         importlib.import_module(name)  # once, before the forks
-    known, book = known_tests(), KEPT / "fates.jsonl"
+    known, book = known_tests(wanted.jobs), KEPT / "fates.jsonl"
     fates = dict(map(json.loads, book.read_text().splitlines())) if book.exists() else {}
     hand, rule, same = by_hand(only), drawn(only, wanted.seed, wanted.sample), equivalent(only)
     for title, edits in (("by hand", hand), ("by rule", rule)):

@@ -216,7 +216,6 @@ def learning(method: Method) -> Method:
     def call(self: Estimator, *args: Any, **kwargs: Any) -> Any:
         state = self.__dict__
         before = dict(state)
-        state.pop("_kept", None)
         try:
             self._check_parameters()
             self._kept = _Kept(self)  # empty: a prediction fills it, and leaves no new attribute

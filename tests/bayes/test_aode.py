@@ -54,3 +54,10 @@ def test_weights_that_add_up_to_the_frequency_reach_it():
     tenths = po.AODE(min_frequency=30).fit(X, y, sample_weight=np.full(600, 0.1))
     assert tenths.statistics_.cells.table.sum(axis=1).min() < 30  # by rounding
     assert len(tenths._parents.places) == 4
+
+
+def test_where_no_column_tells_of_the_class_all_weigh_alike():
+    X, y = {"a": ["p", "q"] * 4, "b": ["u", "u", "v", "v"] * 2}, [0, 0, 0, 0, 1, 1, 1, 1]
+    weighed, plain = (po.AODE(1, weights=w, kinds="categorical").fit(X, y) for w in ("information", "uniform"))
+    assert weighed._weights_of(weighed.statistics_).tolist() == [1.0, 1.0]
+    np.testing.assert_array_equal(weighed.predict_proba(X), plain.predict_proba(X))

@@ -254,3 +254,11 @@ def test_a_report_and_a_model_have_two_names(run, points, tmp_path):
     both = tmp_path / "m.posteriori"
     done = run("train", points, "-t", "kind", "-m", "naive", "-o", both, "--report", tmp_path / "." / "m.posteriori")
     assert (done.exit_code, "would both be" in done.stderr) == (6, True)
+
+
+def test_a_model_that_is_told_has_a_board_only_where_folds_are(run, data, tmp_path):
+    out = tmp_path / "m.posteriori"
+    plain = run("train", data, "-t", "class", "-m", "naive", "-o", out)
+    assert "the same for all" not in plain.stdout
+    for more in (("--cv", 2), ("--time-limit", 60)):
+        assert "the same for all" in run("train", data, "-t", "class", "-m", "naive", "-o", out, *more).stdout

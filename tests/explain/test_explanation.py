@@ -113,3 +113,10 @@ def test_words_that_would_be_printed_as_nothing_are_left_out():
     part = Part("text", "a b c d", 0.0, words)
     assert part.strongest() == (("a", 0.02), ("b", -0.005))
     assert part.strongest(1) == (("a", 0.02),)
+
+
+def test_several_values_are_shown_as_a_list():
+    from posteriori.errors import listed
+
+    assert shown(["a", "b"]) == listed(["a", "b"])
+    assert shown((1, 2)) == listed((1, 2))

@@ -95,3 +95,10 @@ def test_told_precisions(kind):
         units = np.array([1e-100, 1e100])
         scaled = good * units[:, None] * units  # correlations are what counts
         assert np.array_equal(told_precisions(scaled, kind, 2, 2)[0], scaled[0] if kind == "full" else scaled)
+
+
+@pytest.mark.parametrize("ends", [(-1e200, 1e200), (0.0, 1e200), (-1e200, 0.0), (3e-200, 5e-200)])
+def test_rows_beyond_squares_come_into_reach_around_their_middle(ends):
+    found = _in_reach(np.array(ends)[:, None], None)
+    assert 0.25 <= np.abs(found).max() <= 1
+    assert found[0] == pytest.approx(-found[1])

@@ -205,3 +205,14 @@ def test_two_rows_are_enough_to_leave_one_out():
     assert model.n_neighbors_ == 1
     with pytest.raises(ModelError, match="at least 2 rows"):
         po.KNeighborsClassifier(n_neighbors="auto").fit([[0.0]], ["a"])
+
+
+def test_entries_of_told_distances_that_are_repeated_are_sums():
+    """As SciPy reads them; the caller's matrix stays as it is."""
+    from posteriori.neighbors.base import _distances
+
+    D = sparse.csr_matrix((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    found = _distances(D)
+    assert found.nnz == 2
+    assert found.toarray().tolist() == [[0.0, 3.0], [4.0, 0.0]]
+    assert D.nnz == 3

@@ -150,3 +150,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
                 left -= part
             by_hand[k - 1] += w[i] * (votes.argmax() != y[i])
     np.testing.assert_allclose(whole[0], by_hand / w.sum())
+
+
+def test_as_many_neighbours_are_tried_as_distances_fit_into_memory():
+    assert [largest_k(n) for n in (2, 100, 80_000, 100_000, 1_000_000, 10**9)] == [1, 30, 575, 500, 50, 1]

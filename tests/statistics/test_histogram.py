@@ -217,3 +217,8 @@ def test_counts_of_no_rows_are_whole_or_weights(weighted):
     )
     assert nothing.centres.tolist() == []
     assert nothing.moments()[3].tolist() == [[np.inf]] * 3
+
+
+def test_a_column_by_itself_may_have_all_cells():
+    assert most_cells(3) == most_cells(1000) == LIMIT
+    assert most_cells(3, 10**9) == FEWEST

@@ -184,8 +184,9 @@ class GaussianBayes(MatrixLearner):
         for label, normal, prior in zip(self.classes_.tolist(), normals, log_prior):
             if isinstance(normal, str) and prior > -np.inf:
                 ways = [f'covariance="{c}"' for c in ("tied", "diag") if c != self.covariance]
+                more = "larger" if self.shrinkage else "positive"
                 raise SingularCovariance(
-                    f"the covariance of class {label!r} is singular: {normal}; use a positive shrinkage, "
+                    f"the covariance of class {label!r} is singular: {normal}; use a {more} shrinkage, "
                     f"{' or '.join(ways)}, or more rows than columns"
                 )
         return [n if isinstance(n, Normal) else None for n in normals], log_prior

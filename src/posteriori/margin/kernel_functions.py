@@ -194,8 +194,8 @@ def _fits(name: str, spec: KernelSpec, largest: float) -> None:
     top = top**spec.degree if spec.kind == "polynomial" else top
     if not (largest < LARGEST and top < LARGEST):
         raise ModelError(
-            f"the rows are too large for the {name} kernel and its gamma (or sigma) and coef0: its value overflows. "
-            "Scale the columns"
+            f"the rows are too large for the {name} kernel and its gamma (or sigma) and coef0, or so small that gamma "
+            "is huge: its value overflows. Scale the columns"
         )
 
 
