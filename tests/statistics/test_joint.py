@@ -16,6 +16,7 @@ from sklearn.base import clone
 import posteriori as po
 from posteriori.errors import MemoryBudgetError, NotLearned, StatisticsError
 from posteriori.statistics import joint
+from posteriori.statistics.counts import Counts
 from posteriori.statistics.cuts import CodedTable
 from posteriori.statistics.joint import (
     Joint,
@@ -284,3 +285,11 @@ def test_shares_are_counted_in_every_class(case) -> None:
         for s in range(len(scopes)):
             want = np.concatenate([one.table(s, table.sizes) for one in each], axis=-1)
             np.testing.assert_allclose(found.table(s, table.sizes), want, atol=1e-12)
+
+
+def test_no_scopes_are_no_scopes_however_wide_they_would_have_been():
+    counts = Counts(np.zeros((0, 2), np.int64), np.array([0]))
+    empty = [Joint(np.zeros((0, width), np.int32), np.zeros(0, np.int64), counts) for width in (1, 2, 3)]
+    empty.append(Joint.of([], [], [2], np.zeros((0, 2), np.int64)))
+    for one in empty:
+        assert all(one == other == one + other == one - other for other in empty)
