@@ -257,3 +257,10 @@ def test_a_sample_is_the_mean_and_the_factor_times_normals():
     z = np.random.RandomState(3).standard_normal((6, 2))
     root = np.diag(normal.scale) @ normal.factor
     assert_allclose(normal.sample(6, np.random.RandomState(3)), normal.mean + z @ root.T)
+
+
+def test_one_column_has_one_variance_a_class_whatever_the_shape():
+    X, y = np.array([[0.0], [2.0], [5.0], [9.0]]), [0, 0, 1, 1]
+    for covariance in ("diag", "spherical", "full"):
+        model = po.GaussianBayes(covariance).fit(X, y)
+        assert_allclose(np.ravel(model.covariances_), [1.0, 4.0], rtol=1e-6)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.decision.labels import joined
+from posteriori.decision.labels import joined, united
 
 plain = st.one_of(st.integers(-9, 9), st.text("abc", min_size=1, max_size=3), st.floats(-2, 2))
 
@@ -33,3 +33,9 @@ def test_numbers_stay_numbers_and_text_stays_text(labels, further, kind):
     both = joined(np.array(labels), further)
     assert both.dtype.kind == kind
     assert both.tolist() == [*labels, *further]
+
+
+def test_united_labels_keep_the_type_that_they_share():
+    assert united(["b", "a"], ["c"]).dtype.kind == "U"
+    assert united([2, 1], [3.5]).dtype.kind == "f"
+    assert {type(label) for label in united([1], ["a"]).tolist()} == {int, str}  # a number does not become a word

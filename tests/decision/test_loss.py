@@ -138,3 +138,12 @@ def test_the_reject_label_is_never_a_class():
 def test_a_reject_label_is_one_label(label):
     with pytest.raises(LossError, match="single label"):
         po.Loss.zero_one([0, 1]).with_reject(0.1).labels(label)
+
+
+def test_losses_of_other_classes_are_not_equal():
+    matrix = [[0, 1], [2, 0]]
+    one = po.Loss(matrix, classes=["a", "b"])
+    assert one == po.Loss(matrix, classes=["a", "b"])
+    assert one != po.Loss(matrix, classes=["a", "c"])
+    assert one != po.Loss(matrix)
+    assert po.Loss(matrix) != one

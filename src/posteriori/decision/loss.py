@@ -217,10 +217,7 @@ class Loss:
         if not isinstance(other, Loss):
             return NotImplemented
         mine, theirs = (self.classes, self.labels(_REJECT)), (other.classes, other.labels(_REJECT))
-        same = (
-            len(a) == len(b) and a.tolist() == b.tolist() if a is not None and b is not None else a is b
-            for a, b in zip(mine, theirs)
-        )
+        same = (a.tolist() == b.tolist() if a is not None and b is not None else a is b for a, b in zip(mine, theirs))
         return self.reject == other.reject and np.array_equal(self.matrix, other.matrix) and all(same)
 
     def __repr__(self) -> str:
