@@ -129,6 +129,9 @@ def late(what):
         frame["x"] = [f"{v:+}" for v in frame["x"]]
     elif what == "long numbers":
         frame["few"] += 10**20
+    elif what == "numbers told to be missing":
+        frame.loc[::5, "few"], frame.loc[::7, "x"] = -9, -9.0
+        frame["x"] = [f"{v:.2e}" if i % 14 else f"{v:.3f}" for i, v in enumerate(frame["x"])]
     elif what == "lines in quotes":
         frame.loc[::2, "word"] = "red\nor\nblue"
     return frame.to_csv(index=False)
@@ -139,6 +142,7 @@ WAYS = {
     "a quote": (lambda: late("a quote"), ()),
     "signs and blanks": (lambda: late("signs and blanks"), ()),
     "long numbers": (lambda: late("long numbers"), ()),
+    "numbers told to be missing": (lambda: late("numbers told to be missing"), ("--missing", "-9")),
     "lines in quotes": (lambda: late("lines in quotes"), ()),
     "decimal commas": (lambda: frame_of().to_csv(index=False, sep=";", decimal=","), ()),
     "words for missing cells": (lambda: frame_of().replace("blue", "k.A.").to_csv(index=False), ("--missing", "k.A.")),
@@ -159,6 +163,7 @@ def test_what_comes_late_in_a_file_is_read_as_in_the_whole(run, tmp_path, monkey
     for name in ("few", "word"):
         assert list(map(str, streamed.schema_[name].values)) == list(map(str, whole.schema_[name].values))
     assert np.array_equal(streamed.statistics_.cells.table, whole.statistics_.cells.table)
+    assert np.array_equal(streamed.statistics_.moments.n, whole.statistics_.moments.n)
     assert streamed.kinds.reading == whole.kinds.reading
 
 

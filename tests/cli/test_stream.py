@@ -99,6 +99,49 @@ def test_learning_a_file_twice_doubles_its_counts_and_forgetting_undoes_it(run, 
     np.testing.assert_allclose(po.load(more).predict_proba(X), before.predict_proba(X), rtol=1e-9)
 
 
+SPELLED = ("-9", "-9.0", " -9", "-9.00e0")
+
+
+def told_missing(gone, spelled="-9"):
+    """One table with whole numbers, numbers and whole categories, some of them -9 in one spelling, or `gone` for good."""
+    rng = np.random.default_rng(8)
+    y = rng.integers(0, 2, N)
+    frame = pd.DataFrame({"age": rng.integers(0, 90, N), "x": rng.normal(size=N) + y, "ward": rng.integers(1, 4, N)})
+    for step, name in zip((4, 5, 6), frame):
+        cells = frame[name].astype(object)
+        cells[::step] = None if gone else spelled
+        frame[name] = cells
+    return frame.assign(**{"class": np.array(["no", "yes"])[y]})
+
+
+@pytest.mark.parametrize("ending", ["parquet", "db", *SPELLED])
+@pytest.mark.parametrize("kind", ["numeric", "categorical"])
+def test_a_number_told_to_be_missing_is_so_in_any_format_and_spelling(run, tmp_path, ending, kind):
+    spelled = ending if ending in SPELLED else "-9"
+    frame, gaps = told_missing(gone=False, spelled=spelled), tmp_path / "gaps.csv"
+    told_missing(gone=True).to_csv(gaps, index=False)
+    path = tmp_path / f"t.{ending if ending not in SPELLED else 'csv'}"
+    typed = {"age": int, "x": float, "ward": int}
+    if ending == "parquet":
+        frame.astype(typed).to_parquet(path)
+    elif ending == "db":
+        with contextlib.closing(sqlite3.connect(path)) as engine:
+            frame.astype(typed).to_sql("t", engine, index=False)
+    else:
+        frame.to_csv(path, index=False)
+    told, tables = ["-t", "class", "-m", "naive", "--kind", f"ward={kind}"], {}
+    for name, file, missing in (("told", path, ("--missing", "-9")), ("gaps", gaps, ())):
+        model, out = tmp_path / f"{name}.posteriori", tmp_path / f"{name} answers.csv"
+        done = run("train", file, "-o", model, *told, *missing)
+        assert done.exit_code == 0, done.output
+        done = run("predict", tmp_path / "told.posteriori", file, "-o", out)
+        assert f"{15 + 12 + 10} cells missing, 0 with values unseen" in done.output
+        statistics = po.load(model).statistics_
+        tables[name] = pd.read_csv(out).filter(like="P(").to_numpy(), statistics.moments.n, statistics.cells.table
+    for found, expected in zip(tables["told"], tables["gaps"]):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def truths(how):
     """One table, its truths, digits and labels written in one of many ways: (frame, ending)."""
     rng = np.random.default_rng(5)

@@ -235,8 +235,12 @@ def _parsed(plan: Plan, first: int, block: bytes) -> Any:
         ).combine_chunks()
     except pa.ArrowInvalid as error:
         raise _named(plan, first, str(error)) from None
-    for name in (n for n in found.column_names if types[n] == pa.float64()):
-        infinite = np.isinf(found.column(name).to_numpy())
+    for j, name in enumerate(found.column_names):
+        if types[name] != pa.float64():
+            continue
+        numbers = reading.without_told(found.column(name).to_numpy())
+        found = found.set_column(j, name, pa.array(numbers, from_pandas=True)) if reading.told_numbers else found
+        infinite = np.isinf(numbers)
         if infinite.any():
             line = first + int(infinite.argmax())
             raise FormatError(

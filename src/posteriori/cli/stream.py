@@ -227,7 +227,8 @@ def _numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) ->
     if t.is_temporal(cells.type):
         return without_dates(cells)
     if not _is_text(cells):
-        return _finite(cells.cast(pa.float64()).to_numpy(zero_copy_only=False), column, rows, name)
+        found = reading.without_told(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return _finite(found, column, rows, name)
     words = _words(cells, reading.gaps)
     if column in dict(reading.dates) or (
         pc.any(pc.is_valid(words)).as_py()
@@ -237,7 +238,8 @@ def _numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) ->
     if reading.decimal == ",":
         words = pc.replace_substring(words, ",", ".")
     try:
-        return _finite(words.cast(pa.float64()).to_numpy(zero_copy_only=False), column, rows, name)
+        found = reading.without_told(words.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return _finite(found, column, rows, name)
     except pa.ArrowInvalid:
         pass
     found = np.full(len(words), np.nan)
@@ -248,7 +250,7 @@ def _numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) ->
             except ValueError:
                 where, word = f"{name}, row {rows[i]}, column {column!r}", cells[i].as_py()
                 raise BadValue(f"{where}: {word!r:.60} is no number, as the model has there") from None
-    return _finite(found, column, rows, name)
+    return _finite(reading.without_told(found), column, rows, name)
 
 
 def _finite(found: Any, column: str, rows: Any, name: str) -> Any:
@@ -282,7 +284,7 @@ def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -
     elif (t.is_boolean(cells.type) or t.is_integer(cells.type) or t.is_floating(cells.type)) and _all_words(values):
         coded = cells.dictionary_encode()
     else:
-        return cells
+        return cells if t.is_boolean(cells.type) else _without_told(cells, reading)
     words = [_as_word(cell) for cell in coded.dictionary.to_pylist()]
     meant = np.empty(len(words) + 1, dtype=object)
     meant[:-1] = [
@@ -291,6 +293,15 @@ def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -
     meant[-1] = None
     codes = coded.indices.fill_null(len(words)).to_numpy()
     return meant[codes]
+
+
+def _without_told(cells: Any, reading: Reading) -> Any:
+    """A column of numbers, those that were told to be missing being so."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    told = pa.array(map(float, reading.told_numbers.values()), pa.float64())
+    return pc.if_else(pc.is_in(cells.cast(told.type), told), None, cells) if len(told) else cells
 
 
 def _all_words(values: Sequence[Any]) -> bool:
@@ -315,7 +326,8 @@ def _meant(word: str, values: Sequence[Any], reading: Reading) -> Any:
             made = number(plain)
         except ValueError:
             continue
-        return int(made) if isinstance(made, float) and made.is_integer() else made
+        whole = int(made) if isinstance(made, float) and made.is_integer() else made
+        return whole if whole not in reading.told_numbers.values() else None
     return word if plain not in reading.gaps else None
 
 

@@ -5,7 +5,6 @@ Every format ends in the same frame: numbers, words, dates as `datetime64`; what
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -20,12 +19,10 @@ from .encode import FEW
 from .files import FORMATS, at_hand, from_arff, query
 from .frame import Frame, Table, open_frame
 from .kinds import Kinds, infer_frame
-from .reading import Reading
+from .reading import NUMBER, OR_INFINITE, Reading
 from .schema import Column, Schema, in_order, is_missing
 
 THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-OR_INFINITE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 EXACT = 2.0**53  # from here on a float may stand for several whole numbers
 SIGNS = ("+", "-", ".", "i", "I")  # with which a number may begin
 MANY_CLASSES, OFTEN = 20, 10  # whole numbers with more values than this, each seen less often, are a quantity
@@ -134,11 +131,6 @@ def _understood(
     marks = {decimal or "."}
     opened = open_frame(frame)
     for j, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes)):
-        if dtype.kind in "biuf":
-            if untyped and dtype.kind != "b" and (mended := _without_told(frame.iloc[:, j], reading.told)) is not None:
-                changed[j], said_of = mended
-                notes.append(f"{name}: {said_of}")
-            continue
         if dtype.kind == "M":
             changed[j], dates[str(name)] = plain_dates(frame.iloc[:, j]), YEAR_FIRST
         elif (dtype.kind == "O" or pd.api.types.is_string_dtype(dtype)) and _looks_odd(
@@ -153,6 +145,10 @@ def _understood(
                 marks.add(how)
             elif how is not None:
                 dates[str(name)] = how
+        cells = changed.get(j, frame.iloc[:, j])
+        if cells.dtype.kind in "iuf" and (found := _without_told(cells, reading)) is not None:
+            changed[j], said_of = found
+            notes.append(f"{name}: {said_of}")
     reading = replace(reading, decimal="," if "," in marks else ".", dates=tuple(dates.items()))
     if not changed:
         return frame, opened, reading, notes
@@ -161,10 +157,9 @@ def _understood(
     return made, open_frame(made), reading, notes
 
 
-def _without_told(cells: Any, told: Sequence[str]) -> tuple[Any, str] | None:
+def _without_told(cells: Any, reading: Reading) -> tuple[Any, str] | None:
     """(a column of numbers without those that were told to be missing, a note), or None where there are none."""
-    numbers = {w: int(w) if w.strip("+- ").isdigit() else float(w) for w in told if OR_INFINITE.fullmatch(w.strip())}
-    found = {word: cells.isin([number]) for word, number in numbers.items()}
+    found = {word: cells.isin([number]) for word, number in reading.told_numbers.items()}
     count = sum(int(at.sum()) for at in found.values())
     if not count:
         return None

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 MISSING = ("?", "NA", "N/A", "n/a", "na", "null", "NULL", "None", "none", "NaN", "nan", "#N/A", "-", "--", ".", "")
 # what stands for a missing cell where all else is a number; the last is a cell of blanks
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+OR_INFINITE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -31,3 +37,21 @@ class Reading:
     def told(self) -> tuple[str, ...]:
         """The words that stand for a missing cell in any column."""
         return self.missing or ()
+
+    @property
+    def told_numbers(self) -> dict[str, int | float]:
+        """Those of the told words that are numbers, which no cell has to write in the same way.
+
+        >>> Reading(missing=("-9", "1e3", "none")).told_numbers
+        {'-9': -9, '1e3': 1000.0}
+        """
+        return {
+            word: int(word) if word.strip("+- ").isdigit() else float(word)
+            for word in self.told
+            if OR_INFINITE.fullmatch(word.strip())
+        }
+
+    def without_told(self, numbers: Any) -> Any:
+        """An array of floats, NaN where a number was told to be missing."""
+        told = list(self.told_numbers.values())
+        return np.where(np.isin(numbers, told), np.nan, numbers) if told else numbers
