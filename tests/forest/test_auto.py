@@ -13,9 +13,9 @@ from sklearn.datasets import load_breast_cancer
 
 import posteriori as po
 from posteriori.errors import MemoryBudgetError
-from posteriori.forest import growing, pooled
+from posteriori.forest import growing
 from posteriori.forest.growing import PARTS
-from posteriori.margin.landmarks import Landmarks
+from posteriori.forest.linear import Landmarks
 
 from .making import IRIS, mixed
 
@@ -120,7 +120,7 @@ def test_rows_are_answered_in_blocks_that_landmarks_fit_into(monkeypatch):
     assert len(model.grown_.landmarks.at) > 200
     whole = model.predict_proba(X)
     sizes = []
-    monkeypatch.setattr(pooled, "BLOCK", 2000)
+    monkeypatch.setattr(growing, "BLOCK", 2000)
     ask = Landmarks.__call__
     monkeypatch.setattr(Landmarks, "__call__", lambda self, Z: sizes.append(len(Z) * len(self.at)) or ask(self, Z))
     assert_allclose(model.predict_proba(X), whole, rtol=1e-9, atol=1e-12)

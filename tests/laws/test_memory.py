@@ -15,8 +15,8 @@ import scipy.sparse
 import posteriori as po
 from posteriori import budget
 from posteriori.errors import BadValue, MemoryBudgetError
+from posteriori.forest.boosted import grow_rounds
 from posteriori.forest.growing import Growing, NotMade
-from posteriori.forest.rounds import grow_rounds
 from posteriori.kernels.boosting import Boosting
 from posteriori.kernels.members import grow_members
 from posteriori.kernels.pairs import count_pairs

@@ -15,9 +15,8 @@ from ..kernels.trees import Codes
 from ..table.frame import Frame
 from ..table.rows import Rows
 from .coding import Coding
-from .growing import PARTS, Growing
+from .growing import PARTS, Growing, Pool, PoolPart
 from .grown import GrownClassifier
-from .pooled import Pool, PoolPart
 
 
 class AutoBayes(GrownClassifier):

@@ -1,4 +1,9 @@
-"""What a tree knows: its questions, which stay, and the rows that came to each node by class, which add."""
+"""What a tree knows: its questions, which stay, and the rows that came to each node by class, which add; and its shape:
+how deep, what it gains, which branches are worth their leaves, what it says in words.
+
+Symbols: node t with weight N_t, by class n_t; impurity I(t) of a row: −Σ_y p ln p (nats), or 1 − Σ_y p² for Gini; N the
+weight of all rows. R(t) = N_t I(t)/N.
+"""
 
 from __future__ import annotations
 
@@ -133,3 +138,113 @@ def same_questions(a: TreeCounts, b: TreeCounts) -> bool:
 def _parts(x: TreeCounts) -> list[Any]:
     cuts = [np.zeros(0) if cut is None else cut for cut in x.coding.cuts]
     return [x.tree.column, x.tree.cut, x.tree.child, x.tree.bits, *cuts]
+
+
+def impurity(counts: Floats, criterion: str) -> Floats:
+    """N_t I(t) of each node.
+
+    >>> impurity(np.array([[2.0, 2.0], [4.0, 0.0]]), "gini").tolist()
+    [2.0, 0.0]
+    """
+    whole = counts.sum(axis=1, keepdims=True)
+    p = np.divide(counts, whole, out=np.zeros_like(counts), where=whole > 0)
+    if criterion == "gini":
+        found: Floats = whole[:, 0] * (1 - (p * p).sum(axis=1))
+        return found
+    log = np.log(p, out=np.zeros_like(p), where=p > 0)
+    nats: Floats = np.abs(whole[:, 0] * (p * log).sum(axis=1))  # −0 is none
+    return nats
+
+
+def depths(tree: Trees) -> Array:
+    """How many questions come before each node."""
+    found, at, depth = np.zeros(len(tree.column), dtype=np.int64), np.zeros(1, dtype=np.intp), 0
+    while len(at):
+        found[at], depth = depth, depth + 1
+        below = tree.child[at[tree.column[at] >= 0]]
+        at = np.concatenate([below, below + 1])
+    return found
+
+
+def importances(counts: TreeCounts, criterion: str) -> Floats:
+    """What the questions of each column have gained, as shares of one; zeros where nothing was."""
+    tree, own = counts.tree, impurity(counts.table, criterion)
+    asks = np.flatnonzero(tree.column >= 0)
+    gains = np.maximum(own[asks] - own[tree.child[asks]] - own[tree.child[asks] + 1], 0.0)
+    found = np.bincount(tree.column[asks], gains, minlength=len(counts.schema)).astype(np.float64)
+    return found / found.sum() if found.sum() > 0 else found
+
+
+def pruned(tree: Trees, criterion: str, alpha: float) -> Trees:
+    """The smallest tree of least Σ_leaves (R(t) + α): cost-complexity pruning.
+
+    From the leaves up a node becomes a leaf where R(t) + α is at most what its branches cost.
+    """
+    if alpha <= 0 or not (tree.column >= 0).any():
+        return tree
+    cost = impurity(tree.counts, criterion) / tree.counts[0].sum() + alpha
+    asks, depth = tree.column >= 0, depths(tree)
+    for level in range(int(depth.max()), -1, -1):
+        at = np.flatnonzero(asks & (depth == level))
+        below = cost[tree.child[at]] + cost[tree.child[at] + 1]
+        worth = below * (1 + 1e-12) < cost[at]
+        asks[at[~worth]] = False
+        cost[at[worth]] = below[worth]
+    return _kept(tree, asks)
+
+
+def _kept(tree: Trees, asks: Array) -> Trees:
+    """The tree of those questions alone, its nodes in the same order."""
+    there, at = np.zeros(len(asks), dtype=bool), np.zeros(1, dtype=np.intp)
+    while len(at):
+        there[at] = True
+        below = tree.child[at[asks[at]]]
+        at = np.concatenate([below, below + 1])
+    asks = asks & there
+    place = np.cumsum(there) - 1
+    child = np.where(asks, place[np.where(asks, tree.child, 0)], 0)[there].astype(np.int32)
+    return replace(
+        tree,
+        starts=np.array([0, int(there.sum())]),
+        column=np.where(asks, tree.column, -1)[there].astype(np.int32),
+        cut=np.where(asks, tree.cut, 0)[there].astype(np.int32),
+        child=child,
+        counts=np.ascontiguousarray(tree.counts[there]),
+    )  # bits of questions that are gone lie idle
+
+
+def question(counts: TreeCounts, i: int) -> tuple[str, str]:
+    """What node i asks, in words: of the rows that go left, and of those that go right."""
+    j = int(counts.tree.column[i])
+    name, coding, blank = counts.schema.names[j], counts.coding, counts.coding.blank[j]
+    if not coding.named[j]:
+        edge = coding.edge(j, int(counts.tree.cut[i]))
+        if edge == -np.inf:
+            return f"{name} is missing", f"{name} is known"
+        return f"{name} < {edge:g}" + (" (or missing)" if blank else ""), f"{name} ≥ {edge:g}"
+    left = counts.left[i]
+    right = np.setdiff1d(counts.asked(i), left)
+    return f"{name} is {_either(coding.words(j, left))}", f"{name} is {_either(coding.words(j, right))}"
+
+
+def _either(words: list[str], most: int = 6) -> str:
+    more = [f"{len(words) - most} more"] if len(words) > most + 1 else []
+    return " or ".join((words[:most] if more else words) + more)
+
+
+def rules(counts: TreeCounts, posterior: Floats, most: int | None) -> list[str]:
+    """A line a leaf, from left to right: what led there, the likeliest class, its rows and its posterior."""
+    tree, lines, classes = counts.tree, list[str](), counts.schema.classes
+    todo: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    while todo:
+        i, why = todo.pop()
+        if tree.column[i] >= 0 and (most is None or len(why) < most):
+            left, right = question(counts, i)
+            at = int(tree.child[i])
+            todo += [(at + 1, (*why, right)), (at, (*why, left))]
+            continue
+        k = int(posterior[i].argmax())
+        said = f"if {' and '.join(why)} then " if why else ""
+        rows, whole = counts.table[i, k], counts.table[i].sum()
+        lines.append(f"{said}{classes[k]} (P = {posterior[i, k]:.3f}, {rows:g} of {whole:g})")
+    return lines

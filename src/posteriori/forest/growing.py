@@ -1,4 +1,4 @@
-"""A pool in the making: one part after the other, each with its time, its loss and its reason to be left out."""
+"""A pool and its making: one part after the other, each with its time, its loss and its reason to be left out."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..bayes.ridge import BLOCK, MOST_ROWS, Linear, Points, fit_folds
 from ..blas import one_thread
 from ..budget import human, memory_budget, refuse_over
 from ..errors import MemoryBudgetError
 from ..kernels.boosting import Boosting
-from ..kernels.members import MemberCounts
-from ..kernels.trees import Codes
-from ..margin.landmarks import LANDMARKS, Landmarks
+from ..kernels.members import MemberCounts, Members
+from ..kernels.trees import Codes, Trees
+from ..statistics.cuts import Cuts
+from ..table.frame import Frame
 from ..table.rows import Rows
+from ..table.schema import Schema
+from .boosted import Rounds, grow_rounds
 from .coding import Coding
-from .parts import grown_members, grown_trees, mean_loss, member_tables, said_by_members, tree_bytes
-from .points import learn_points
+from .forest import grown_members, grown_trees, mean_loss, member_tables, said_by_members, tree_bytes
+from .linear import BLOCK, LANDMARKS, MOST_ROWS, Landmarks, Linear, Points, PointsOf, fit_folds, learn_points
 from .pool import class_shares, expected_noise, fit_exponents, fit_noisy, pooled
-from .pooled import Pool, PoolPart
-from .rounds import Rounds, grow_rounds
 
 PARTS = ("trees", "linear", "boosted", "members", "kernel")  # the dearest comes last: it is made where it is worth it
 OTHERS = 10  # units of progress of a part that does not tell
@@ -40,6 +40,69 @@ STRETCH = 4.0  # of a kernel's coordinates, so that the ridges of linear models 
 MOST_WORK = 1 << 28  # rows × coordinates × classes of a linear model
 MOST_BINS = 1 << 18  # values of all columns × classes that a node of a boosted tree sums over
 MOST_PAIRS = 1 << 31  # rows × columns² of a member
+
+
+@dataclass(frozen=True)
+class PoolPart:
+    """A row of a pool's table: what it is, its log loss on rows that it has not seen, its exponent, seconds, a note.
+
+    The loss is NaN where the part was not made, and the note says why.
+    """
+
+    part: str
+    loss: float
+    exponent: float
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Parts that count for something, by name, with the exponents of each and, last, of the prior π_y = n_y/n; and ε."""
+
+    coding: Coding
+    schema: Schema
+    names: tuple[str, ...]
+    prior: Floats
+    exponents: Floats
+    noise: float
+    trees: Trees | None = None
+    concentration: float = 1.0
+    members: MemberCounts | Members | None = None  # tables alone in files of an older format
+    rounds: Rounds | None = None
+    points: Points | None = None
+    linear: Linear | None = None
+    landmarks: Landmarks | None = None
+    curved: Linear | None = None
+
+    @property
+    def cuts(self) -> Cuts:
+        """Where numbers are cut, at most."""
+        return self.coding.cuts
+
+    def posterior(self, frame: Frame, codes: Codes, n_jobs: int | None) -> Floats:
+        """P(y|x); `codes` are those of the frame, in which cells may have been left out."""
+        n, K = codes.n, len(self.prior)
+        said = {name: np.empty((n, K)) for name in self.names}
+        if self.trees is not None:
+            said["trees"] = self.trees.sums(codes, self.concentration, n_jobs=n_jobs)[0] / len(self.trees)
+        if self.members is not None:
+            said["members"] = self.members.sums(codes, n_jobs=n_jobs)[0] / len(self.members)
+        if self.rounds is not None:
+            said["boosted"] = self.rounds.posterior(codes, n_jobs)
+        if self.points is not None:
+            widest = max(1, self.points.size, 0 if self.landmarks is None else len(self.landmarks.at))
+            step = max(1, BLOCK // widest)
+            for at in range(0, n, step):
+                rows = np.arange(at, min(n, at + step)) if n > step else None
+                self._linear(said, self.points(frame, codes, rows), slice(at, at + step))
+        return pooled([said[name] for name in self.names], self.prior, self.exponents, n_jobs, self.noise)
+
+    def _linear(self, said: dict[str, Array], Z: Floats, rows: slice) -> None:
+        if self.linear is not None:
+            said["linear"][rows] = self.linear.posterior(Z)
+        if self.curved is not None and self.landmarks is not None:
+            said["kernel"][rows] = self.curved.posterior(self.landmarks(Z))
 
 
 class NotMade(Exception):
@@ -63,7 +126,7 @@ class Growing:
     made: dict[str, Any] = field(default_factory=dict)  # of a `Pool`
     said: dict[str, Floats] = field(default_factory=dict)
     table: dict[str, PoolPart] = field(default_factory=dict)
-    at: Points = field(init=False)  # rows → points
+    at: PointsOf = field(init=False)  # rows → points
     begun: float = field(default_factory=time.perf_counter)
     done: int = 0
 
@@ -258,7 +321,7 @@ class Growing:
         _, self.made["landmarks"], self.made["curved"], said = best
         return said
 
-    def _fit(self, points: Points, rng: np.random.Generator) -> tuple[Linear, Floats]:
+    def _fit(self, points: PointsOf, rng: np.random.Generator) -> tuple[Linear, Floats]:
         w = np.ones(self.codes.n) if self.weights is None else self.weights / self.weights.max()
         return fit_folds(points, self.y, w * (len(w) / w.sum()), self.K, rng, self.n_jobs)
 
@@ -294,7 +357,7 @@ class Growing:
             self.progress(min(self.done + more, total), total)
 
 
-def _turned(at: Points, marks: Landmarks, turn: Floats, centre: Floats, rows: Ints) -> Floats:
+def _turned(at: PointsOf, marks: Landmarks, turn: Floats, centre: Floats, rows: Ints) -> Floats:
     """A kernel's coordinates of rows, of a mean of 0."""
     out, step = np.empty((len(rows), turn.shape[1])), max(1, BLOCK // len(marks.at))
     with one_thread(0):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MissingExtra
-from ..forest.shape import question
+from ..forest.counts import question
 from .layered import layered
 from .markup import cut
 from .svg import Drawing, draw_graph

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.margin.landmarks import Landmarks
+from posteriori.forest.linear import Landmarks
 
 from .refusals import GONE, judged, remade
 

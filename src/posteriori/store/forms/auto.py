@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.ridge import Linear
 from ...forest.auto import AutoBayes
 from ...forest.coding import Coding
-from ...forest.growing import PARTS
-from ...forest.points import Points
+from ...forest.growing import PARTS, Pool, PoolPart
+from ...forest.linear import Landmarks, Linear, Points
 from ...forest.pool import MOST_NOISE
-from ...forest.pooled import Pool, PoolPart
-from ...margin.landmarks import Landmarks
 from .boosted import rounds_fit
 from .forest import FRESH, LEARNED, coded, counted, fits, member_fits, of_table
 from .form import estimator, finite, floats, ints, need, needs, numbers, of, real, small, text, tuple_of, value, word

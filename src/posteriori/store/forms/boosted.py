@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...forest.boosted import BoostedBayes, Summed
+from ...forest.boosted import FOLDS, BoostedBayes, Rounds, Summed
 from ...forest.coding import Coding
-from ...forest.rounds import FOLDS, Rounds
 from .forest import FRESH, LARGEST, LEARNED, coded, fits, of_table
 from .form import estimator, floats, natural, need, needs, numbers, of, real, small, value
 
