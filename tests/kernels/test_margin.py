@@ -15,7 +15,7 @@ from posteriori import kernels
 from posteriori.kernels import margin
 from posteriori.kernels.margin import Descent, Epoch, KernelSpec
 from posteriori.kernels.reference import margin as reference
-from posteriori.margin.sparse_gram import SparseGram, wide_csr
+from posteriori.margin.gram import SparseGram, wide_csr
 
 SPECS = [
     KernelSpec("dot", 1.0, 0.5),

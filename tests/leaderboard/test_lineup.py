@@ -7,8 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
-from posteriori.decision.calibrated import Calibrated
-from posteriori.decision.on_points import OnPoints
+from posteriori.decision.on_points import Calibrated, OnPoints
 from posteriori.errors import BadParameter
 from posteriori.leaderboard import lineup as l
 from posteriori.leaderboard.lineup import Task, chosen, is_ours, lineup

@@ -10,19 +10,22 @@ from scipy import sparse
 
 from posteriori.errors import ModelError
 from posteriori.kernels.margin import KernelSpec, pack
+from posteriori.kernels.reference import margin as reference
 from posteriori.margin import gram as held
 from posteriori.margin.gram import (
     DenseGram,
     FunctionGram,
     RowCache,
     SharedGram,
+    SparseGram,
     WholeGram,
     checked_values,
     parts,
+    row_squares,
     small_enough,
     sums_by_function,
+    wide_csr,
 )
-from posteriori.margin.sparse_gram import SparseGram, row_squares, wide_csr
 
 ASKED = st.lists(st.lists(st.integers(0, 29), min_size=1, max_size=16, unique=True), max_size=8)
 SPECS = {
@@ -32,6 +35,7 @@ SPECS = {
     "distance": KernelSpec("distance", 0.7, 0.0, 0),
     "sigmoid": KernelSpec("sigmoid", 0.3, -0.2, 0),
 }
+OF_SPARSE = [KernelSpec("dot"), KernelSpec("rbf", 0.3), KernelSpec("polynomial", 0.5, 1.0, 2)]
 
 
 def by_hand(spec, A, B):
@@ -284,3 +288,41 @@ def test_values_up_to_the_largest_of_their_precision():
             small_enough(np.array([[1.0, too_large]], dtype))
     wide = checked_values(lambda a, b: (a @ b.T).tolist(), np.ones((2, 3)), np.ones((1, 3)), np.float32)
     assert (wide.dtype, wide.tolist()) == (np.float32, [[3.0], [3.0]])
+
+
+def cells(n=14, d=9):
+    X = np.random.default_rng(0).normal(size=(n, d)) * (np.random.default_rng(1).random((n, d)) < 0.3)
+    X[3] = 0.0  # a row without cells
+    return X
+
+
+@pytest.mark.parametrize("at_once", [1, 1 << 20])
+@pytest.mark.parametrize("spec", OF_SPARSE, ids=lambda s: s.kind)
+def test_every_part_of_it(monkeypatch, spec, at_once):
+    monkeypatch.setattr(held, "AT_ONCE", at_once)  # rows in parts of one, or all together
+    X = cells()
+    K, found = reference.kernel_rows(spec, X, X), SparseGram(spec, sparse.csr_array(X))
+    index = np.array([5, 3, 0, 13])
+    assert found.width == 14
+    assert found.block(index)[:, :4] == pytest.approx(K[np.ix_(index, index)], abs=1e-12)
+    out = np.zeros((6, 14))
+    found.rows(index, out, np.array([4, 0, 5, 2]))
+    assert out[[4, 0, 5, 2]] == pytest.approx(K[index], abs=1e-12)
+    assert not out[[1, 3]].any()
+    coef = np.array([1.0, -2.0, 0.5, 3.0])
+    assert found.sums(np.arange(14), index, coef) == pytest.approx(K[:, index] @ coef, abs=1e-12)
+    assert found.sums_at(sparse.csr_array(X[:5]), np.ones((2, 14))) == pytest.approx(
+        np.repeat(K[:5].sum(axis=1)[:, None], 2, axis=1), abs=1e-12
+    )
+    empty = found.only(np.zeros(0, dtype=np.int64))
+    assert not empty.sums_at(sparse.csr_array(X[:2]), np.zeros((1, 0))).any()
+
+
+def test_squares_and_cells_that_are_stored_twice():
+    X = cells()
+    assert row_squares(wide_csr(sparse.csr_array(X))) == pytest.approx((X**2).sum(axis=1))
+    assert row_squares(wide_csr(sparse.csr_array((2, 3)))).tolist() == [0.0, 0.0]
+    twice = sparse.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 3))
+    found = wide_csr(twice)
+    assert (found.nnz, found.indptr.dtype, found.indices.dtype) == (2, np.int64, np.int32)
+    assert row_squares(found).tolist() == [9.0, 16.0]

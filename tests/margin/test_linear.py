@@ -13,8 +13,8 @@ from sklearn.datasets import load_wine
 
 import posteriori as po
 from posteriori.margin import linear
+from posteriori.margin.gram import wide_csr
 from posteriori.margin.linear import objective
-from posteriori.margin.sparse_gram import wide_csr
 
 
 @settings(max_examples=30)

@@ -23,8 +23,7 @@ import posteriori as po
 from posteriori.errors import BadParameter, BadValue, MemoryBudgetError
 from posteriori.mixture import kmeans as kmeans_room
 from posteriori.mixture.kmeans import _same, batch_step
-from posteriori.mixture.lloyd import Lloyd
-from posteriori.mixture.seeds import plus_plus
+from posteriori.mixture.lloyd import Lloyd, plus_plus
 
 ALGORITHMS = ("auto", "lloyd", "hamerly", "elkan")
 

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
 
 import posteriori as po
-from posteriori.decision.calibrated import Calibrated
-from posteriori.decision.on_points import OnPoints
+from posteriori.decision.on_points import Calibrated, OnPoints
 
 
 def table(n=90, seed=0):

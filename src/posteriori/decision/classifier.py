@@ -23,8 +23,7 @@ from ..estimator import Estimator, Explains, learning
 from ..table.frame import Table, labelled
 from .curve import RiskCoverage, reject_price, risk_coverage
 from .decide import bayes_risk, decide, mean_loss, risk
-from .labels import united
-from .loss import Loss, as_loss
+from .loss import Loss, as_loss, united
 
 METHODS = ("sigmoid", "isotonic", "temperature")  # of calibration
 

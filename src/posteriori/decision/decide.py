@@ -13,8 +13,7 @@ from ..arrays import Array, Bools, Floats, Ints
 from ..errors import BadValue, LossError, listed
 from ..table.labels import match_labels
 from ..table.weights import check_weights
-from .labels import distinct_labels, in_class_order, united
-from .loss import Loss, as_loss
+from .loss import Loss, as_loss, distinct_labels, in_class_order, united
 
 
 def risk(posterior: Any, loss: Any = None, *, classes: Any = None) -> Floats:

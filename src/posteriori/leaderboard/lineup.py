@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..decision.calibrated import Calibrated
-from ..decision.on_points import OnPoints
+from ..decision.on_points import Calibrated, OnPoints
 from ..errors import BadParameter, did_you_mean, listed
 from ..table.schema import MEASURED
 

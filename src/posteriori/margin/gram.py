@@ -7,16 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
 from ..kernels.margin import (
     KernelSpec,
     Packed,
+    SparseColumns,
     kernel_rows,
     kernel_square,
     kernel_sums,
     pack,
+    sparse_kernel_rows,
     square,
 )
 
@@ -35,18 +38,12 @@ class Gram(abc.ABC):
     where `place` is None, and a row of K has a column for each of the `width` rows.
     """
 
+    dtype: Any
+    width: int
     place: Ints | None = None
     n_jobs: int | None = None
     definite: bool = False  # whether distinct points always have a margin
     coarse: bool = False  # whether pieces are in a precision that f may feel; `exact` sums are not
-
-    @property
-    @abc.abstractmethod
-    def dtype(self) -> Any: ...
-
-    @property
-    @abc.abstractmethod
-    def width(self) -> int: ...
 
     @abc.abstractmethod
     def block(self, index: Ints, room: Array | None = None) -> Array:
@@ -114,15 +111,8 @@ class DenseGram(Gram):
 
     def __init__(self, spec: KernelSpec, packed: Packed, n_jobs: int | None = None, fine: Packed | None = None) -> None:
         self.spec, self.packed, self.n_jobs, self.fine = spec, packed, n_jobs, fine
+        self.dtype, self.width = packed.rows.dtype, packed.n
         self.definite, self.coarse = is_definite(spec), fine is not None
-
-    @property
-    def dtype(self) -> Any:
-        return self.packed.rows.dtype
-
-    @property
-    def width(self) -> int:
-        return self.packed.n
 
     def block(self, index: Ints, room: Array | None = None) -> Array:
         every = len(index) == self.width and bool((index == np.arange(self.width)).all())
@@ -161,19 +151,57 @@ class DenseGram(Gram):
         return spread_of(self.spec, self.packed.norms)
 
 
+class SparseGram(Gram):
+    """The kernel matrix of sparse rows: a row's cells meet only the rows that have their columns."""
+
+    def __init__(self, spec: KernelSpec, X: Any, dtype: Any = np.float64, n_jobs: int | None = None) -> None:
+        self.spec, self.X, self.dtype, self.n_jobs = spec, wide_csr(X), dtype, n_jobs
+        self.width = int(self.X.shape[0])
+        self.definite = is_definite(spec)
+        self.norms = row_squares(self.X)
+        columns = self.X.tocsc()
+        starts, at = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
+        self.columns = SparseColumns(starts, at, columns.data, self.norms)
+
+    def block(self, index: Ints, room: Array | None = None) -> Array:
+        out, every = square(len(index), self.dtype, room), np.arange(len(index))
+        self.only(index).rows(every, out, every)
+        return out
+
+    def rows(self, index: Ints, out: Array, slot: Ints) -> None:
+        for part in parts(len(index), 4 * self.width + self.X.nnz):
+            self.between(wide_csr(self.X[index[part]]), out, slot[part])
+
+    def between(self, rows: Any, out: Array, slot: Ints) -> None:
+        """out[slot] = K(rows, X)."""
+        sparse_kernel_rows(self.spec, rows, row_squares(rows), self.columns, out, slot, self.n_jobs)
+
+    def sums(self, targets: Ints, index: Ints, coef: Floats, exact: bool = False) -> Floats:
+        return self.only(index).sums_at(self.X[targets], coef[None])[:, 0]
+
+    def sums_at(self, X: Any, coef: Floats) -> Floats:
+        """out[i, c] = Σ_j coef[c, j] K(x_i, X_j) for other rows x."""
+        out = np.zeros((X.shape[0], len(coef)))
+        for part in parts(X.shape[0], max(2048 * self.width, 4 * self.width + self.X.nnz)) if self.width else ():
+            rows = wide_csr(X[part])
+            K = np.empty((rows.shape[0], self.width))
+            self.between(rows, K, np.arange(len(K)))
+            out[part] = small_enough(K) @ coef.T
+        return out
+
+    def only(self, index: Ints) -> SparseGram:
+        return SparseGram(self.spec, self.X[index], self.dtype, self.n_jobs)
+
+    def spread(self) -> float:
+        return spread_of(self.spec, self.norms)
+
+
 class WholeGram(Gram):
     """A kernel matrix that is there already; `index` names the rows in play."""
 
     def __init__(self, K: Array, index: Ints | None = None, definite: bool = False) -> None:
         self.K, self.index, self.definite = K, index, definite
-
-    @property
-    def dtype(self) -> Any:
-        return self.K.dtype
-
-    @property
-    def width(self) -> int:
-        return len(self.K) if self.index is None else len(self.index)
+        self.dtype, self.width = K.dtype, len(K if index is None else index)
 
     def _of(self, index: Ints) -> Ints:
         return index if self.index is None else self.index[index]
@@ -203,15 +231,8 @@ class FunctionGram(Gram):
     """The kernel matrix by a Python function of two tables (a callable kernel, or sparse rows)."""
 
     def __init__(self, function: KernelFunction, X: Any, dtype: Any = np.float64, definite: bool = False) -> None:
-        self.function, self.X, self._dtype, self.definite = function, X, dtype, definite
-
-    @property
-    def dtype(self) -> Any:
-        return self._dtype
-
-    @property
-    def width(self) -> int:
-        return int(self.X.shape[0])
+        self.function, self.X, self.dtype, self.definite = function, X, dtype, definite
+        self.width = int(X.shape[0])
 
     def _values(self, a: Any, b: Any) -> Array:
         return checked_values(self.function, a, b, self.dtype)
@@ -242,16 +263,8 @@ class SharedGram(Gram):
     """Variables that share rows: variable i has row place[i] of another matrix."""
 
     def __init__(self, of: Gram, place: Ints) -> None:
-        self.of, self.place = of, place
+        self.of, self.place, self.dtype, self.width = of, place, of.dtype, of.width
         self.n_jobs, self.definite, self.coarse = of.n_jobs, of.definite, of.coarse
-
-    @property
-    def dtype(self) -> Any:
-        return self.of.dtype
-
-    @property
-    def width(self) -> int:
-        return self.of.width
 
     def block(self, index: Ints, room: Array | None = None) -> Array:
         assert self.place is not None
@@ -350,3 +363,17 @@ def sums_by_function(function: KernelFunction, X: Any, support: Any, coef: Float
     for part in parts(X.shape[0], 512 * support.shape[0]):
         out[part] = checked_values(function, X[part], support) @ coef.T
     return out
+
+
+def wide_csr(X: Any) -> Any:
+    """CSR as the compiled kernels take it: int64 starts, int32 columns, each once, float64 values."""
+    X = sparse.csr_array(X, dtype=np.float64)
+    X.sum_duplicates()
+    X.indptr, X.indices = X.indptr.astype(np.int64), X.indices.astype(np.int32)
+    return X
+
+
+def row_squares(X: Any) -> Floats:
+    """‖x‖² of each row of a CSR matrix."""
+    squares = np.append(X.data[: X.indptr[-1]] ** 2, 0.0)
+    return np.where(np.diff(X.indptr) > 0, np.add.reduceat(squares, X.indptr[:-1]), 0.0)

@@ -32,13 +32,13 @@ from .gram import (
     FunctionGram,
     Gram,
     KernelFunction,
+    SparseGram,
     WholeGram,
     checked_values,
     parts,
     small_enough,
     sums_by_function,
 )
-from .sparse_gram import SparseGram
 
 KIND = {
     "linear": "dot",

@@ -42,8 +42,8 @@ from ..kernels.margin import (
     squared_hinge,
 )
 from .gram import DenseGram
+from .gram import row_squares as lengths
 from .smo import Limits, Solution, solve_together
-from .sparse_gram import row_squares as lengths
 
 FEW_COLUMNS = 1000  # up to here a Hessian is worth its memory and its factor
 FEW_ROWS = 1000  # the same for the matrix of rows in doubt: the hinge by pairs

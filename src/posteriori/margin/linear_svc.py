@@ -20,11 +20,10 @@ from ..errors import ModelError
 from ..estimator import N_JOBS, Estimator, learning
 from ..kernels import n_threads
 from ..table.frame import ScoresTables
-from .gram import LARGEST
+from .gram import LARGEST, wide_csr
 from .linear import FEW_COLUMNS, Plane, by_descent, by_newton, by_pairs
 from .machines import together
 from .merge import merge, read_classes, read_table
-from .sparse_gram import wide_csr
 
 
 class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]

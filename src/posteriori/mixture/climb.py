@@ -17,8 +17,18 @@ from ..arrays import Array, Floats
 from ..errors import BadValue, SingularCovariance
 from ..kernels.mixture import mixture_log_joint, mixture_sums
 from ..kernels.naive import normalise
-from .missing import Broken, has_gaps, refuse_empty_columns
-from .normals import DEAD, ILL_DEFINED, Normals, Sums, maximise, precision_factors, units
+from .normals import (
+    DEAD,
+    ILL_DEFINED,
+    Broken,
+    Normals,
+    Sums,
+    has_gaps,
+    maximise,
+    precision_factors,
+    refuse_empty_columns,
+    units,
+)
 
 RESTARTS = 3  # of one component in a climb
 FAR = (

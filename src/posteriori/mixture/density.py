@@ -15,8 +15,8 @@ from ..estimator import Estimator
 from ..kernels.naive import normalise
 from ..table.points import Border, read_points
 from .climb import log_joint
+from .lloyd import stream
 from .normals import KINDS, Normals
-from .seeds import stream
 
 if TYPE_CHECKING:
     from ..report.svg import Drawing

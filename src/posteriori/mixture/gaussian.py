@@ -22,9 +22,8 @@ from ..table.weights import check_weights
 from . import starts
 from .climb import Climb, Restart, refuse_overflow
 from .density import Density, n_parameters, read_cells
-from .missing import filled
-from .normals import KINDS, Normals, Sums, by_precisions
-from .seeds import stream
+from .lloyd import stream
+from .normals import KINDS, Normals, Sums, by_precisions, filled
 
 PATIENCE = 3  # numbers of components in a row that BIC likes less, after which "auto" looks no further
 

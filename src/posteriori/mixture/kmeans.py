@@ -23,8 +23,7 @@ from ..estimator import N_JOBS, RANDOM_STATE, Estimator, learning
 from ..kernels.mixture import Nearest, kmeans_distances
 from ..table.points import Border, read_points
 from ..table.weights import check_weights
-from .lloyd import Lloyd, Turn, assign, unit_of
-from .seeds import at_random, plus_plus, stream, told_centres
+from .lloyd import Lloyd, Turn, assign, at_random, plus_plus, stream, told_centres, unit_of
 
 if TYPE_CHECKING:
     from ..report.svg import Drawing

@@ -1,4 +1,4 @@
-"""The components of a Gaussian mixture, and the M-step that gives them.
+"""The components of a Gaussian mixture, the M-step that gives them, and rows with missing cells under them.
 
 Symbols: s units of the columns, powers of two, z = x / s; π weights, μ means and Σ covariances in these units, Σ⁻¹ = U Uᵀ;
 N, S, Q the sums of a turn (see `kernels.reference.mixture`) around the pivots p.
@@ -7,6 +7,10 @@ N, S, Q the sums of a turn (see `kernels.reference.mixture`) around the pivots p
 
 Differences z − p are taken before anything is squared, and a power of two rounds nothing: a column at 1e9 with unit noise,
 or one of 1e150 beside one of 1e-150, loses no digits.
+
+Rows that lack the same cells form a pattern: o the cells that a row has, m those it lacks; B = Σ_mo Σ_oo⁻¹ and
+C = Σ_mm − B Σ_om of each component. A row's density is that of its own cells, N(z_o; μ_o, Σ_oo); what it lacks is expected
+at ẑ_m = μ_m + B (z_o − μ_o), and its square at ẑ_m ẑ_mᵀ + C (Ghahramani and Jordan, 1994).
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Array, Floats
-from ..errors import SingularCovariance
+from ..arrays import Array, Floats, Ints
+from ..errors import BadValue, SingularCovariance
+from ..kernels.mixture import broken_log_joint, broken_sums
 from ..kernels.neighbors import bounds
 
 KINDS = ("full", "tied", "diag", "spherical")
@@ -136,3 +141,58 @@ def normals(weights: Floats, means: Floats, covariances: Floats) -> Normals:
     if singular:
         raise SingularCovariance(f"{ILL_DEFINED} (component {', '.join(map(str, singular))})")
     return Normals(weights, means, covariances, factors)
+
+
+@dataclass(frozen=True, eq=False)
+class Broken:
+    """Rows that lack cells, pattern after pattern: which rows, where each pattern begins, their cells in units."""
+
+    rows: Ints
+    starts: Ints
+    cells: Floats
+    log_unit: Floats
+
+    @classmethod
+    def of(cls, X: Array, unit: Floats) -> tuple[Ints, Broken]:
+        """(the complete rows, the others)."""
+        gone = np.isnan(X)
+        lacks = gone.any(axis=1)
+        broken = np.flatnonzero(lacks)
+        keys, back = np.unique(np.packbits(gone[broken], axis=1), axis=0, return_inverse=True)
+        rows = broken[np.argsort(back.ravel(), kind="stable")]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(back.ravel(), minlength=len(keys)))]).astype(np.int64)
+        cells = np.ascontiguousarray(X[rows].astype(np.float64) * unit)
+        return np.flatnonzero(~lacks), cls(rows, starts, cells, np.log(unit))
+
+    def log_joint(self, theta: Normals, n_jobs: int | None) -> Floats:
+        """log π_k + log N(x_o; μ_o, Σ_oo) of these rows."""
+        return broken_log_joint(
+            self.cells, self.starts, theta.means, theta.covariances, theta.log_weights, self.log_unit, n_jobs
+        )
+
+    def sums(
+        self, theta: Normals, weights: Floats | None, pivots: Floats, shares: Floats | None, n_jobs: int | None
+    ) -> Sums:
+        """The sums of these rows; `weights` and `shares` are those of all rows."""
+        w = None if weights is None else weights[self.rows]
+        r = None if shares is None else np.ascontiguousarray(shares[self.rows])
+        ask = (self.cells, self.starts, w, theta.means, theta.covariances, theta.log_weights, self.log_unit, pivots, r)
+        return Sums(*broken_sums(*ask, n_jobs), pivots)
+
+
+def has_gaps(X: Array) -> bool:
+    """Whether a cell is missing; the sum tells at once where none is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
+
+
+def refuse_empty_columns(X: Array) -> None:
+    """A column without a single cell has no mean."""
+    empty = np.isnan(X).all(axis=0)
+    if empty.any():
+        raise BadValue(f"column {int(np.argmax(empty))} has no cell at all: leave it out")
+
+
+def filled(X: Array) -> Array:
+    """X with the mean of its column in each missing cell: for a start alone."""
+    return np.where(np.isnan(X), np.nanmean(X, axis=0), X)

@@ -16,7 +16,7 @@ from ..arrays import Array, Floats
 from ..errors import BadValue
 from ..kernels.neighbors import bounds
 from .kmeans import KMeans
-from .seeds import at_random, plus_plus
+from .lloyd import at_random, plus_plus
 
 INITS = ("kmeans", "k-means++", "random", "random_from_data")
 

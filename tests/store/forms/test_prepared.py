@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.decision.calibrated import LARGEST, Calibrated
-from posteriori.decision.on_points import OnPoints
+from posteriori.decision.on_points import LARGEST, Calibrated, OnPoints
 from posteriori.table.prepare import VIEWS
 
 from .refusals import GONE, judged, remade

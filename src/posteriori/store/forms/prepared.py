@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...decision.calibrated import LARGEST, Calibrated
-from ...decision.on_points import OnPoints
+from ...decision.on_points import LARGEST, Calibrated, OnPoints
 from ...estimator import Estimator
 from ...table.encode import Seen
 from ...table.prepare import NAMED, VIEWS, Prepare
