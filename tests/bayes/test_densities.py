@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.bayes.densities import Binned, Gaussian, KernelDensity, choice
 from posteriori.bayes.densities.base import mutual_information
-from posteriori.bayes.densities.mixed import odds
+from posteriori.bayes.densities.numeric import odds
 from posteriori.errors import ModelError
 from posteriori.kernels import densities as kernels
 from posteriori.statistics import Moments

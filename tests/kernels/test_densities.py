@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import posteriori as po
-from posteriori.bayes.densities.curves import Curves, packed
+from posteriori.bayes.densities.numeric import Curves, packed
 from posteriori.kernels import densities as native
 from posteriori.kernels.reference import densities as reference
 

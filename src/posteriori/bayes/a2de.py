@@ -20,7 +20,7 @@ from ..table.schema import Schema
 from .aode import AODE, ROWS
 from .families import draw_from
 from .semi import AT_LEAST_0, SemiNaive
-from .superparents import Places, reaches
+from .spode import Places, reaches
 
 LOOKED_UP = 1 << 24  # pairs of values up to which each has a place in a list
 

@@ -20,10 +20,11 @@ from ..kernels.densities import SHAPES
 from ..smoothing import log_prior
 from ..statistics.counts import starts_of
 from ..statistics.statistics import Statistics
+from ..table.encode import Seen
 from ..table.frame import Frame
 from ..table.labels import warn_of_types
 from ..table.schema import Schema, is_missing
-from .densities import Categories, Curves, Density, Events, Gaussian, Poisson, Seen, Words
+from .densities import Categories, Curves, Density, Events, Gaussian, Poisson, Words
 from .densities.choice import choose
 
 # density → the kind of column it is for, and what the statistics keep for it

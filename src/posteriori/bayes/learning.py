@@ -2,8 +2,12 @@
 
 All that a model keeps of its rows is `statistics_`: a value with `+`, `-`, `scaled`, the rows N_y of each class and a
 `schema` that names the classes. A model says how rows become such a value (`_read`); the rest is here. Classes that were
-declared stay; classes that were found vanish with their last row. A call that fails changes nothing. Rows that come one at
-a time wait to be counted together, when the statistics are next asked for.
+declared stay; classes that were found vanish with their last row. A call that fails changes nothing.
+
+Any chunks of rows give the same model, so rows that come one by one wait to be counted together, until somebody asks
+for the statistics or they are many: `partial_fit` of one row takes a time that does not depend on what is known
+already. Only a row that cannot fail later may wait: every cell is of the type that its column has, every number finite
+and moderate, nothing weighed. All others are learned, or refused, at once.
 """
 
 from __future__ import annotations
@@ -25,7 +29,43 @@ from ..table.labels import as_classes, encode_labels, recoded
 from ..table.schema import Schema, in_order
 from ..table.weights import check_weights
 from .classifier import BayesClassifier, PosteriorClassifier
-from .waiting import Room
+
+FEWEST, MOST = 1024, 65_536  # rows that may wait, by the size of what they are added to
+LARGE = 1e100  # numbers whose squares, and the sums of them, stay finite
+HIGH = 2.0**32  # counts that stay exact in a sum over the rows that wait
+ROOM = 1 << 62  # a count below it has room for them
+
+
+class Room:
+    """The rows that wait for one value of the statistics, with the parameters under which they came."""
+
+    __slots__ = ("base", "classes", "kinds", "label", "most", "parameters", "rows")
+
+    def __init__(self, base: Any, cells: int, parameters: list[tuple[str, Any]]) -> None:
+        self.base, self.parameters = base, parameters
+        self.classes = set(base.schema.classes)
+        self.label = type(base.schema.classes[0])
+        self.rows: list[tuple[Any, Any]] = []
+        self.most = min(max(FEWEST, cells // 8), MOST)
+        self.kinds: list[Any] = []
+
+    def label_of(self, y: Any) -> Any:
+        """The one label of y if it is of the type that the classes have, else None."""
+        y = y.tolist() if hasattr(y, "tolist") else y
+        if type(y) not in (list, tuple) or len(y) != 1 or type(y[0]) is not self.label:
+            return None
+        return y[0] if self.label is not int or -ROOM < y[0] < ROOM else None
+
+    @property
+    def labels(self) -> Array:
+        """The labels of the rows."""
+        return np.array([label for _, label in self.rows])
+
+
+def has_plain_classes(base: Any) -> bool:
+    """Whether the classes are all text, all whole numbers or all booleans, and none has so many rows that sums overflow."""
+    types = {type(c) for c in base.schema.classes}
+    return len(types) == 1 and types <= {str, int, bool} and bool(base.rows.max() < ROOM)
 
 
 class Learner(PosteriorClassifier):

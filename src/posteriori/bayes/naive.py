@@ -15,19 +15,18 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
 from ..estimator import N_JOBS, alike
-from ..smoothing import MOST_SMOOTHING
+from ..smoothing import MOST_SMOOTHING, theta
 from ..statistics.collect import collect, with_values_of
 from ..statistics.cuts import Cuts
-from ..table.encode import dense
+from ..table.encode import Seen, dense
 from ..table.frame import Frame
 from ..table.rows import Rows
 from ..table.schema import MEASURED, Schema
-from . import views
 from .classifier import FAR, SMOOTH
-from .densities import Seen
-from .factored import Factored, RowScorer, choose_densities, kept_for, roles_of
+from .densities import Categories
+from .densities.choice import CANDIDATES, Settled, settle
+from .factored import DENSITIES, USUAL, Factored, RowScorer, choose_densities, kept_for, roles_of
 from .hidden import UNLABELLED
-from .settled import Settled, settle
 from .tables import TableLearner
 
 if TYPE_CHECKING:
@@ -230,22 +229,80 @@ class NaiveBayes(TableLearner):
         columns: dict[int, Array] = {}
         for density in self.factored_.densities:
             columns.update(zip(density.where, density.draw(y, rng)))
-        return views.drawn(self, columns), self.classes_[y]
+        return self._as_came(columns), self.classes_[y]
 
     def credible_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Bounds of P(y) and of each θ = P(x_j=a|y): quantiles of the Beta margins of their Dirichlet posteriors."""
+        import pandas as pd
+        from scipy.stats import beta
+
         self._check_fitted()
-        return views.credible_intervals(self, level)
+        if not 0 < level < 1:
+            raise ValueError(f"level lies between 0 and 1. Got {level} instead.")
+        tail, lam, classes = (1 - level) / 2, float(self.smoothing), self.schema_.classes
+        rows: list[tuple[Any, ...]] = []
+
+        def add(column: str, values: Any, counts: Floats, labels: Any) -> None:
+            total = counts.sum(axis=0)
+            a, b, mean = counts + lam, total - counts + (len(counts) - 1) * lam, theta(counts, lam, axis=0)
+            low = np.where(a > 0, beta.ppf(tail, np.maximum(a, 1e-12), np.maximum(b, 1e-12)), 0.0)
+            high = np.where(b > 0, beta.ppf(1 - tail, np.maximum(a, 1e-12), np.maximum(b, 1e-12)), 1.0)
+            for i, value in enumerate(values):
+                rows.extend((column, value, c, mean[i, k], low[i, k], high[i, k]) for k, c in enumerate(labels))
+
+        add(self._class_key, classes, np.asarray(self.class_count_, dtype=float)[:, None], [None])
+        for density in self.factored_.densities:
+            if isinstance(density, Categories):
+                for k, column in enumerate(density.columns):
+                    add(column.name, density.names(k), density.counts.scope(k).astype(float), classes)
+        return pd.DataFrame(rows, columns=["column", "value", "class", "mean", "low", "high"])
 
     @property
     def tables_(self) -> dict[str, pd.DataFrame]:
         """P(y) under "class", and for each column P(x|y) or the parameters of its density, a column for each class."""
-        return views.tables(self)
+        import pandas as pd
+
+        classes = pd.Index(self.schema_.classes, name="class", tupleize_cols=False)
+        out = {self._class_key: pd.DataFrame({"P": np.exp(self.factored_.log_prior)}, index=classes)}
+        found: dict[str, Any] = {}
+        for density in self.factored_.densities:
+            found.update(density.tables(self.schema_))
+        for name in self.schema_.names:
+            rows = found[name]
+            out[name] = pd.DataFrame(
+                np.array(list(rows.values())).reshape(len(rows), len(classes)),
+                index=pd.Index(list(rows), name=name, dtype=object, tupleize_cols=False),
+                columns=classes,
+            )
+        return out
+
+    @property
+    def _class_key(self) -> str:
+        """What P(y) is called among the columns: "class", or "(class)" where a column has that name."""
+        return "(class)" if "class" in self.schema_.names else "class"
 
     def summary(self) -> pd.DataFrame:
         """The columns, ranked by what they tell of the class: I(X;Y) in nats."""
+        import pandas as pd
+
         self._check_fitted()
-        return views.summary(self)
+        factored, schema = self.factored_, self.schema_
+        prior = np.exp(factored.log_prior)
+        information = np.zeros(len(schema))
+        for density in factored.densities:
+            information[density.where] = density.information(prior)
+        frame = pd.DataFrame(
+            {
+                "column": list(schema.names),
+                "kind": list(schema.kinds),
+                "values": [len(c.values) for c in schema.columns],
+                "information": information,
+            }
+        )
+        if any(told != USUAL[c.kind] for told, c in zip(factored.names, schema.columns)):
+            shown = [told if told in DENSITIES or told in CANDIDATES else "" for told in factored.names]
+            frame.insert(2, "density", shown)
+        return frame.sort_values("information", ascending=False, kind="stable", ignore_index=True)
 
     def _repr_html_(self) -> str:
         from ..report.faces import naive_html

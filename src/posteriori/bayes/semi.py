@@ -37,7 +37,6 @@ from ..table.encode import Coded, Seen, dense
 from ..table.frame import Frame
 from ..table.rows import Rows
 from ..table.schema import MEASURED, Schema
-from . import views
 from .families import Families
 from .hidden import UNLABELLED
 from .tables import TableLearner
@@ -217,7 +216,7 @@ class SemiNaive(TableLearner):
             columns[j] = (
                 from_bins(codes[:, j], cut, rng) if cut is not None else _from_values(codes[:, j], column.values)
             )
-        return views.drawn(self, columns), self.classes_[y]
+        return self._as_came(columns), self.classes_[y]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the dependence graph with matplotlib: the class above, edges as thick as their I(Xi;Xj|Y)."""

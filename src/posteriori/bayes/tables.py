@@ -18,10 +18,10 @@ from ..table.frame import Frame, open_frame
 from ..table.rows import Rows, open_rows, read_rows, some_rows
 from ..table.schema import Schema
 from .classifier import BayesClassifier
-from .hidden import HiddenClass
-from .learning import Learner
-from .unlabelled import choose_weight
-from .waiting import Room, row_of, table_of, table_room
+from .hidden import HiddenClass, choose_weight
+from .learning import HIGH, LARGE, ROOM, Learner, Room, has_plain_classes
+
+NUMBERS, PLAIN = frozenset({float, int, bool}), frozenset({str, int, float, bool})  # of a row that may wait
 
 
 class ReadsTables:
@@ -178,6 +178,22 @@ class TableLearner(ReadsTables, Learner, BayesClassifier):
         found: Schema = self.statistics_.schema
         return found
 
+    def _as_came(self, columns: dict[int, Array]) -> Any:
+        """Sampled columns as the caller's kind of table: a frame where training had names, else a matrix."""
+        ordered = [columns[j] for j in range(len(self.schema_))]
+        if hasattr(self, "feature_names_in_"):
+            import pandas as pd
+
+            return pd.DataFrame(dict(zip(self.schema_.names, ordered))).infer_objects()
+        same = {c.dtype.kind for c in ordered} <= set("iuf")
+        made = np.empty((len(ordered[0]), len(ordered)), dtype=float if same else object)
+        for j, column in enumerate(ordered):
+            made[:, j] = column
+        if same:
+            return made
+        numeric = all(isinstance(v, int | float) for v in made.ravel())
+        return made.astype(float if any(isinstance(v, float) for v in made.ravel()) else int) if numeric else made
+
     @abstractmethod
     def _settled(self, rows: Rows, known: Ints) -> Any:
         """The model that every turn begins with: what is chosen but once is chosen, by the labels if there are any."""
@@ -212,3 +228,73 @@ class TableLearner(ReadsTables, Learner, BayesClassifier):
     def _log_prior_of_theta(self) -> float:
         """The log density of θ under the prior that smoothing stands for, where M maximises ℓ with it."""
         return 0.0
+
+
+def table_room(base: Any, parameters: list[tuple[str, Any]]) -> Room | None:
+    """A room for rows of a table, or None where some column could refuse a row later."""
+    if not has_plain_classes(base) or base.words.table.max(initial=0) >= ROOM:
+        return None
+    room = Room(base, len(base.cells.table), parameters)
+    cuts = base.cuts or (None,) * len(base.roles)
+    for column, role, cut in zip(base.schema.columns, base.roles, cuts):
+        kind: Any = role if role == "words" else column.kind
+        if base.joints and cut is None:  # a new value, which makes tables of several columns larger, may be refused
+            kind = column.place
+        elif role == "cells" and cut is None:
+            kind = type(column.values[0]) if column.values else None
+            if kind not in (str, int, float, bool):
+                return None
+            kind = column.place if column.kind == "binary" else kind
+        room.kinds.append(kind)
+    wide = len(room.kinds) * (len(base.rows) + 1)
+    room.most = max(1, min(room.most, (1 << 22) // wide))  # their own counts stay small, whatever values they bring
+    return room
+
+
+def row_of(room: Room, X: Any) -> tuple[list[Any], int] | None:
+    """(the cells of the one row of X, how many are missing), or None where the row has to be learned at once."""
+    names = room.base.schema.names
+    if type(X) is dict:
+        if len(X) != len(names):
+            return None
+        try:
+            row = [X[name] for name in names]
+        except KeyError:
+            return None
+    elif type(X) is np.ndarray and X.shape == (1, len(names)) and X.dtype.kind in "biufOU":
+        row = X[0].tolist()
+    elif hasattr(X, "iloc") and X.shape == (1, len(names)) and tuple(X.columns) == names:
+        row = X.iloc[0].tolist()
+    else:
+        return None
+    missing = 0
+    for j, (cell, kind) in enumerate(zip(row, room.kinds)):
+        found = type(cell)
+        if found not in PLAIN and isinstance(cell, np.generic):
+            cell = row[j] = cell.item()
+            found = type(cell)
+        if cell is None or (found is float and cell != cell):
+            row[j] = None
+            missing += kind != "words"
+        elif found is kind:
+            continue
+        elif kind == "numeric" or kind == "count":
+            least = 0 if kind == "count" else -LARGE
+            if found not in NUMBERS or not least <= cell < (HIGH if kind == "count" else LARGE):
+                return None
+        elif kind == "words":
+            if found is not str:
+                return None
+        elif type(kind) is not dict or found not in PLAIN or cell not in kind:
+            return None
+    return row, missing
+
+
+def table_of(room: Room) -> Frame:
+    """The rows that wait, as columns."""
+    columns = []
+    for cells, kind in zip(zip(*(row for row, _ in room.rows)), room.kinds):
+        column = np.empty(len(cells), dtype=np.float64 if kind == "numeric" or kind == "count" else object)
+        column[:] = cells
+        columns.append(column)
+    return Frame(len(room.rows), room.base.schema.names, columns=tuple(columns))

@@ -17,7 +17,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..arrays import Array, Floats
-from ..bayes import views
 from ..bayes.densities.gaussian import Gaussian
 from ..bayes.semi import SemiNaive
 from ..smoothing.theta import family_theta
@@ -177,7 +176,7 @@ class GaussianNumbers(SemiNaive):
         for j, name in enumerate(self.schema_.names):
             cells = drawn[name].to_numpy() if name in drawn else np.full(n, None, dtype=object)
             columns[j] = cells if cells.dtype.kind == "f" else cells.astype(object)
-        return views.drawn(self, columns), self.classes_[drawn[self._class_node].cat.codes.to_numpy()]
+        return self._as_came(columns), self.classes_[drawn[self._class_node].cat.codes.to_numpy()]
 
     def _information_mixed(self) -> Floats:
         """I(X;Y) of each column in nats; of a number, as if it were normal in every class."""

@@ -10,9 +10,9 @@ from scipy import sparse
 from scipy.special import rel_entr
 
 import posteriori as po
-from posteriori.bayes.densities.base import Seen
 from posteriori.bayes.densities.events import _times
 from posteriori.errors import BadValue
+from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 
 X = np.array([[3, 0, 1], [2, 1, 0], [0, 4, 1], [1, 5, 2], [0, 2, 2]])

@@ -1,19 +1,23 @@
-"""Kernels and bins of a column by their formulas: sums over values, widths by Silverman's rule, counts of intervals."""
+"""Kernels, bins, and both with a normal by their formulas; columns scored together are each what they are specified by."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
 import posteriori as po
-from posteriori.bayes.densities.base import gauss_points
-from posteriori.bayes.densities.numeric import Binned, KernelDensity, quantile
+from posteriori.bayes.densities import numeric
+from posteriori.bayes.densities.base import gauss_points, mutual_information
+from posteriori.bayes.densities.numeric import Binned, Curves, KernelDensity, LeftOut, Mixed, mixture, odds, quantile
+from posteriori.errors import BadValue
+from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 
 seeds = st.integers(0, 300)
+SHAPES = ["binned", "kernel", "mixed", "none"]
 
 
 def column(seed, n=60, K=2, density="kernel", gap=1.5, weights=None):
@@ -201,3 +205,198 @@ def test_a_quantile_is_a_value_or_halfway_to_the_next():
     assert [quantile(v, p, q) for q in (0.1, 0.25, 0.3, 0.5, 0.75, 0.9, 1.0)] == [1.0, 1.5, 2.0, 3.0, 6.0, 8.0, 8.0]
     assert quantile(v, p[::-1] + 1e-12, 0.25) == 1.5
     assert quantile(np.array([-1e308, 1e308]), np.array([0.5, 0.5]), 0.5) == 0.0
+
+
+def mixed_with(seed, where=0):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([[0, 1, 2], rng.integers(0, 3, 77)])
+    x = rng.normal(2.0 * y, 1).round(1)
+    stats = po.NaiveBayes().fit({"x": x}, y).statistics_
+    return Mixed(where, "x", stats.histograms[0], stats.moments, stats.rows, 1.0, 0.01, 0), stats, x, y
+
+
+@given(st.integers(0, 200))
+def test_the_mean_of_three_posteriors(seed):
+    found, _, _x, y = mixed_with(seed)
+    at = np.array([-2.0, 0.5, 3.0, 40.0])
+    frame = open_frame({"x": at})
+    share = (np.bincount(y) + 1) / (len(y) + 3)
+    says = []
+    for density in (found.binned, found.kernel, found.normal):
+        p = np.exp(density.parts(frame)[:, 0] - density.parts(frame)[:, 0].max(axis=1, keepdims=True)) * share
+        says.append(p / p.sum(axis=1, keepdims=True))
+    mean = np.mean(says, axis=0)
+    parts = found.parts(frame)[:, 0]
+    after = np.exp(parts - parts.max(axis=1, keepdims=True)) * share
+    assert after / after.sum(axis=1, keepdims=True) == pytest.approx(mean, rel=1e-6, abs=1e-12)
+    kernel = np.log((np.exp(found.kernel.parts(frame)[:, 0]) * share).sum(axis=1))
+    assert np.log((np.exp(parts) * share).sum(axis=1)) == pytest.approx(kernel, rel=1e-6)  # p(x) is that of the kernels
+
+
+def test_draws_follow_the_density():
+    found, _, _x, _ = mixed_with(1)
+    grid = np.linspace(-12, 16, 4001)
+    p = np.exp(found.parts(open_frame({"x": grid}))[:, 0])
+    for k in range(3):
+        mass = p[:, k] / p[:, k].sum()
+        drawn = found.draw(np.full(6000, k), np.random.default_rng(0))[0]
+        assert not np.isnan(drawn).any()
+        assert drawn.mean() == pytest.approx(grid @ mass, abs=0.08)
+        assert drawn.std() == pytest.approx(np.sqrt(((grid - grid @ mass) ** 2) @ mass), rel=0.08)
+    mixed = found.draw(np.array([0, 1, 2] * 5), np.random.default_rng(1))[0]
+    assert mixed.shape == (15,)
+    beside = mixed_with(1, where=2)[0].draw(np.array([0, 1]), np.random.default_rng(1))[0]
+    assert np.isfinite(beside).all()
+
+
+def test_information_of_three_is_the_integral():
+    found, _, _x, y = mixed_with(2)
+    prior = np.bincount(y) / len(y)
+    grid = np.linspace(-15, 20, 20001)
+    joint = np.exp(found.parts(open_frame({"x": grid}))[:, 0]) * prior
+    joint /= joint.sum()
+    exact = (joint * np.log(joint / joint.sum(axis=1, keepdims=True) / joint.sum(axis=0))).sum()
+    assert found.information(prior)[0] == pytest.approx(exact, abs=0.05)
+    assert set(found.tables(None)["x"]) >= {"mean", "width"}
+
+
+def test_a_column_left_out():
+    _, stats, x, _y = mixed_with(3)
+    found = LeftOut(0, "x", stats.moments, 0.01, 0)
+    assert found.parts(open_frame({"x": x})).tolist() == [[[0.0] * 3]] * len(x)
+    assert found.information(np.ones(3) / 3).tolist() == [0.0]
+    drawn = found.draw(np.repeat([0, 1, 2], 2000), np.random.default_rng(0))[0]
+    assert drawn.mean() == pytest.approx(x.mean(), abs=0.1)
+    assert drawn[:2000].mean() == pytest.approx(drawn[4000:].mean(), abs=0.2)
+    assert {len(v) for v in found.tables(stats.schema)["x"].values()} == {3}
+
+
+def test_logs():
+    inf = -np.inf
+    assert odds(np.array([inf, inf]), 0.0).tolist() == [0.0, 0.0]
+    assert odds(np.log([0.2, 0.6]), np.log([0.5, 0.5])) == pytest.approx(np.log([0.2, 0.6]) - np.log(0.4))
+    assert mixture([np.log([0.2]), np.log([0.6])]) == pytest.approx(np.log([0.4]))
+
+
+def test_a_class_that_is_seldom_kept_is_drawn_by_weight_among_those_tried(monkeypatch):
+    found, _, _x, _ = mixed_with(1)
+    monkeypatch.setattr(numeric, "TRIES", 1)
+    monkeypatch.setattr(numeric, "AT_ONCE", 4000)
+    grid = np.linspace(-12, 16, 4001)
+    p = np.exp(found.parts(open_frame({"x": grid}))[:, 0])
+    for k in range(3):
+        mass = p[:, k] / p[:, k].sum()
+        drawn = found.draw(np.full(6000, k), np.random.default_rng(0))[0]
+        assert not np.isnan(drawn).any()
+        assert len(np.unique(drawn)) < 4000  # of those tried, some twice
+        assert drawn.mean() == pytest.approx(grid @ mass, abs=0.15)
+        assert drawn.std() == pytest.approx(np.sqrt(((grid - grid @ mass) ** 2) @ mass), rel=0.15)
+
+
+def test_what_a_mixed_column_tells_and_one_without_numbers():
+    found, stats, x, y = mixed_with(4)
+    told = found.tables(stats.schema)["x"]
+    assert told["mean"] == pytest.approx([x[y == k].mean() for k in range(3)])
+    assert told["width"].tolist() == found.kernel.width.tolist()
+    assert np.exp(found.log_share) == pytest.approx((np.bincount(y) + 1) / (len(y) + 3))
+    empty = po.NaiveBayes().fit({"x": [np.nan] * 4}, [0, 1, 0, 1]).statistics_
+    none = Mixed(0, "x", empty.histograms[0], empty.moments, empty.rows, 1.0, 0.01, 0)
+    assert none.information(np.array([0.5, 0.5])).tolist() == [0.0]
+    assert np.isnan(none.draw(np.array([0, 1]), np.random.default_rng(0))[0]).all()
+    out = LeftOut(0, "x", stats.moments, 0.01, 0).tables(stats.schema)["x"]
+    assert out["mean"] == pytest.approx([x.mean()] * 3)
+    assert out["sd"] == pytest.approx([x.std()] * 3)
+
+
+def made(seed, n=60, shapes=tuple(SHAPES), holes=True):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([[0, 1, 2], rng.integers(0, 3, n - 3)])
+    X = {f"x{j}": rng.normal(y * (j + 1) / 2, 1).round(1) for j in range(len(shapes))}
+    if holes:
+        for x in X.values():
+            x[rng.random(n) < 0.1] = np.nan
+    stats = po.NaiveBayes().fit(X, y).statistics_
+    return Curves(stats, list(range(len(shapes))), list(shapes), 1.0, 0.01, 0), X, y
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 200), st.permutations(SHAPES))
+def test_each_column_is_what_it_is_specified_by(seed, shapes):
+    curves, X, y = made(seed, shapes=tuple(shapes))
+    frame = open_frame({name: np.append(x[:20], [50.0, -50.0, np.nan]) for name, x in X.items()})
+    parts = curves.parts(frame)
+    assert parts.shape == (23, 4, 3)
+    for k in range(4):
+        alone = curves.column(k).parts(frame)[:, 0]
+        np.testing.assert_allclose(parts[:, k], alone, rtol=2e-5, atol=2e-5)
+    start, seen = np.log([0.2, 0.3, 0.5]), Seen()
+    whole = curves.add_to(start, frame, seen, 1)
+    np.testing.assert_allclose(whole, start + parts.sum(axis=1), rtol=1e-9, atol=1e-9)
+    assert seen.missing == sum(int(np.isnan(x[:20]).sum()) + 1 for x in X.values())
+    matrix = np.column_stack([frame.column(k) for k in range(4)])
+    again = curves.add_to(start, open_frame(matrix), Seen(), 2)
+    assert np.array_equal(whole, again)
+    one = np.vstack([curves.add_to(start, open_frame(matrix[i : i + 1]), Seen(), 1) for i in range(5)])
+    assert np.array_equal(one, whole[:5])  # a row alone has its bits
+    prior = np.bincount(y) / len(y)
+    told = [float(curves.column(k).information(prior)[0]) for k in range(4)]
+    assert curves.information(prior) == pytest.approx(told, abs=0.02)
+    assert set(curves.tables(curves.statistics.schema)) == set(X)
+
+
+def test_columns_of_a_matrix_are_found_by_their_place():
+    curves, X, _ = made(1)
+    stats = curves.statistics
+    some = Curves(stats, [3, 1], ["none", "kernel"], 1.0, 0.01, 0)
+    matrix = np.column_stack(list(X.values()))[:10]
+    frame = open_frame({f"x{j}": matrix[:, j] for j in range(4)})
+    assert np.array_equal(some.parts(open_frame(matrix)), some.parts(frame))
+    assert some.names == ["x3", "x1"]
+    drawn = some.draw(np.array([0, 1, 2]), np.random.default_rng(0))
+    assert len(drawn) == 2
+    assert np.isfinite(drawn).all()
+    again = [some.column(k).draw(np.array([0, 1, 2]), np.random.default_rng(0))[0] for k in range(1)]
+    assert np.array_equal(drawn[0], again[0])
+
+
+def test_what_no_density_takes_is_named():
+    curves, X, _ = made(2, holes=False)
+    bad = {name: x[:3].copy() for name, x in X.items()}
+    bad["x2"][1] = np.inf
+    with pytest.raises(BadValue, match="row 1, column 'x2'"):
+        curves.add_to(np.zeros(3), open_frame(bad), Seen(), 1)
+    wide = po.NaiveBayes(density="binned").fit({"x": [1e200, -1e200, 3.0, 4.0]}, [0, 1, 0, 1]).statistics_
+    with pytest.raises(BadValue, match="column 'x'"):
+        Curves(wide, [0], ["kernel"], 1.0, 0.01, 0)
+    assert Curves(wide, [0], ["binned"], 1.0, 0.01, 0).shapes == ["binned"]
+
+
+@pytest.mark.parametrize("shape", ["kernel", "mixed"])
+@pytest.mark.parametrize("far", [0.0, 3000.0])
+def test_information_of_curves_is_the_integral(shape, far):
+    """By even steps on a fine grid; with a far value the kernels are too narrow for even steps of a column."""
+    rng = np.random.default_rng(5)
+    y = np.concatenate([[0, 1, 2], rng.integers(0, 3, 57)])
+    x = rng.normal(y / 2, 1)
+    x[7] += far
+    stats = po.NaiveBayes().fit({"x": x}, y).statistics_
+    curves, prior = Curves(stats, [0], [shape], 1.0, 0.01, 0), np.bincount(y) / len(y)
+    grid = np.arange(-40.0 - 4 * far, 45.0 + 5 * far, 1e-3 if not far else 2e-2)
+    log_p = curves.add_to(np.zeros((len(grid), 3)), open_frame(grid[:, None]), Seen(), 1)
+    wanted = mutual_information(np.exp(log_p) * prior)
+    assert curves.information(prior) == pytest.approx([wanted], abs=1e-3 if far else 1e-4)
+
+
+@given(st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=2), min_size=1, max_size=4))
+def test_information_by_its_definition(table):
+    n = np.array(table, dtype=float)
+    if n.sum() == 0:
+        assert mutual_information(n) == 0.0
+        return
+    p = n / n.sum()
+    rows, columns = p.sum(axis=1), p.sum(axis=0)
+    wanted = sum(
+        p[i, j] * np.log(p[i, j] / rows[i] / columns[j]) for i in range(len(n)) for j in range(2) if p[i, j] > 0
+    )
+    assert mutual_information(n) == pytest.approx(wanted, abs=1e-12)
+    assert mutual_information(n * 1e-200) == pytest.approx(wanted, abs=1e-12)

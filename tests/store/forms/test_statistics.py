@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.bayes.lazy import RowStore
+from posteriori.bayes.aode import RowStore
 from posteriori.errors import ModelFileError
 from posteriori.statistics.counts import Counts
 from posteriori.statistics.family_moments import FamilyMoments

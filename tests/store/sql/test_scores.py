@@ -9,7 +9,7 @@ import pytest
 
 import posteriori as po
 from posteriori.bayes.densities import Categories, Curves
-from posteriori.bayes.densities.mixed import LeftOut
+from posteriori.bayes.densities.numeric import LeftOut
 from posteriori.errors import NotStorable
 from posteriori.store.sql import scores
 from posteriori.store.sql.dialects import DIALECTS, LOW

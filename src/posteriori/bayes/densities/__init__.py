@@ -1,12 +1,10 @@
 """P(x_j | y) for each role a column can play: one density a file, all with the face of `Density`."""
 
-from .base import Density, Seen
+from .base import Density
 from .categories import Categories
-from .curves import Curves
 from .events import Events, Words
 from .gaussian import Gaussian, Poisson
-from .mixed import LeftOut, Mixed
-from .numeric import Binned, KernelDensity
+from .numeric import Binned, Curves, KernelDensity, LeftOut, Mixed
 
 __all__ = [
     "Binned",
@@ -19,6 +17,5 @@ __all__ = [
     "LeftOut",
     "Mixed",
     "Poisson",
-    "Seen",
     "Words",
 ]

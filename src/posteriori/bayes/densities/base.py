@@ -12,8 +12,6 @@ from ...table.encode import Seen
 from ...table.frame import Frame
 from ...table.schema import Schema
 
-__all__ = ["Density", "Floats", "Seen", "drawn_counts", "mutual_information"]
-
 MOST = 1e18  # the largest mean that a 64-bit count can be drawn about, with room for its spread
 
 

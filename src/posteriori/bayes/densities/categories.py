@@ -18,11 +18,10 @@ from ...statistics.collect import refuse_no_bits
 from ...statistics.cuts import bin_names, from_bins, local_codes
 from ...statistics.statistics import Statistics
 from ...structure.information import class_information
-from ...table.encode import Coded
+from ...table.encode import Coded, Seen
 from ...table.frame import Frame
 from ...table.labels import warn_of_types
 from ...table.schema import Schema
-from .base import Seen
 
 
 class Categories:

@@ -16,10 +16,16 @@ Leaving a row out is exact, from what is kept: counts less one; n, mean and M2 w
 (the widths stay). Bins would flatter a row that had a say in the cuts, so these are searched again without a tenth of the
 values of each class, dealt out in their order; from `FOLDED` rows on a row's say is nothing, and only its count is taken
 away. The thresholds were set on public tables, by the log loss of fresh rows.
+
+While classes are inferred (`settle`) every turn of EM is to climb. Beside labels a column is then a table of bins of equal
+weight over all rows: a shape that is not normal is none to be explained by a class. Where no row has a label it is normal,
+as in latent profile analysis, unless it has but a few values: these are bins of their own, since a normal would shrink
+around one that a class happens to share. Cuts are made once, by all rows whatever their labels, so that M maximises ℓ.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,10 +34,14 @@ from numpy.typing import NDArray
 from ...arrays import Array, Floats, Ints
 from ...kernels import densities as kernels
 from ...smoothing import log_prior, share
+from ...statistics.cuts import Cuts, column_numbers, quantile_cuts, value_cuts
+from ...statistics.histogram import Histogram
 from ...statistics.sample import mix, value_cells
 from ...statistics.statistics import Statistics
-from .curves import packed
-from .mixed import odds
+from ...table.encode import dense
+from ...table.rows import Rows
+from ...table.schema import Schema
+from .numeric import odds, packed
 
 CANDIDATES = ("binned", "kernel", "gaussian", "mixed", "none")  # in the order of the kernel `left_out`
 START, MOVE, LEAVE = 0.5, 2.0, 1.25  # standard errors
@@ -41,6 +51,9 @@ FOLDED = 10_000.0
 FINE = 4_096  # cells of a histogram; a finer one is made coarser before it is asked
 WORST = 700.0  # nats: a row that is impossible
 NUMBERS = 1 << 24  # that a choice holds at once; fewer rows are used where columns and classes are many
+BINS = 10
+FEW = 10  # different numbers that are values rather than measurements,
+EACH = 5.0  # if so many rows have each of them on average
 
 
 def choose(
@@ -147,3 +160,36 @@ def _cells_less(
         declared = np.array([v in column.declared for v in column.values])[code]
         there &= declared | (counts.sum(axis=1) > 0)
     return np.where(there[:, None], found, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """The densities of the columns and the cuts of those that are cut, chosen under the parameter `told`."""
+
+    told: Any
+    names: dict[str, str]
+    cuts: Cuts
+
+    def densities(self, schema: Schema) -> tuple[str, ...]:
+        """The density of each column; "cells" where values, or bins, are counted."""
+        return tuple(self.names[c.name] for c in schema.columns)
+
+
+def settle(rows: Rows, densities: tuple[str, ...], told: Any, labels: bool) -> Settled:
+    """What "auto" is, column by column."""
+    found, cuts = list(densities), list[Floats | None]([None] * len(densities))
+    free = [j for j, density in enumerate(densities) if density == "auto"]
+    frame = dense(rows.frame) if free and rows.frame.sparse is not None else rows.frame
+    for j in free:
+        cut = _cut(Histogram.of(column_numbers(frame, j), np.zeros(frame.n, np.uint8), 1, rows.plain_weights), labels)
+        found[j], cuts[j] = ("gaussian", None) if cut is None else ("cells", cut)
+    names = {c.name: density for c, density in zip(rows.schema.columns, found)}
+    return Settled(told, names, tuple(cuts) if any(cut is not None for cut in cuts) else ())
+
+
+def _cut(histogram: Histogram, labels: bool) -> Floats | None:
+    """The cuts of a column, or None where it is normal."""
+    different = len(histogram.values)
+    if histogram.exact and 1 < different <= FEW and (labels or histogram.table.sum() >= EACH * different):
+        return value_cuts(histogram)
+    return quantile_cuts(histogram, BINS) if labels else None

@@ -17,10 +17,10 @@ from ...smoothing import log_theta, log_unseen
 from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
 from ...statistics.counts import Counts
 from ...statistics.statistics import Statistics
-from ...table.encode import numbers, words_of
+from ...table.encode import Seen, numbers, words_of
 from ...table.frame import Frame
 from ...table.schema import Schema
-from .base import Seen, drawn_counts, mutual_information
+from .base import drawn_counts, mutual_information
 
 
 def _times(x: Floats, log_theta: Floats) -> Floats:

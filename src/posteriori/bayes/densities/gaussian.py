@@ -27,10 +27,10 @@ from ...kernels import naive as kernels
 from ...kernels.densities import normal_information
 from ...statistics import Moments
 from ...statistics.collect import refuse_bad_counts
-from ...table.encode import numbers
+from ...table.encode import Seen, numbers
 from ...table.frame import Frame
 from ...table.schema import Schema
-from .base import Seen, drawn_counts, mutual_information
+from .base import drawn_counts, mutual_information
 
 ROWS = 1.0  # ν, how many rows of the usual spread every class has at least
 ROUNDING = 1e-14  # a spread below this share of the mean is the rounding of one value

@@ -1,31 +1,46 @@
-"""Numeric columns without a shape: kernels around the values that training had, or bins.
+"""Numeric columns without a shape: kernels around the values that training had, bins, both with a normal, or nothing.
 
-Both read the histogram N[v, y] of the column. `kernel`: p(x|y) = [Σ_v N[v, y] φ((x − v)/h_y)/h_y + ν p₀(x)]/(n_y + ν), the
+All read the histogram N[v, y] of the column. `kernel`: p(x|y) = [Σ_v N[v, y] φ((x − v)/h_y)/h_y + ν p₀(x)]/(n_y + ν), the
 width h_y by Silverman's rule from the same σ² as a Gaussian's, ν rows from the normal p₀ of the column over all classes:
 far from every value all classes agree, so that no value that is new to a class rules it out by thousands of nats.
-`binned`: the column is cut and the bins are counted like categories.
+`binned`: the column is cut and the bins are counted like categories. `mixed`: each density m of these and the normal says
+P_m(y|x_j) ∝ P_m(x_j|y) P(y), with P(y) = (N_y + 1)/(N + K); their mean, divided by P(y), is what the column adds:
+p(x_j|y) = p(x_j) · mean_m P_m(y|x_j)/P(y), p(x_j) that of the kernels. Where one density is sure of what it has not seen,
+the others hold it back.
+
+`Curves` scores all such columns of a table together, to 1e-6: in pieces, on each of which ln p(x|y) is a polynomial
+(`kernels/native/naive/curves.cpp`). One row and many take the same pieces, and so the same bits.
 """
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, Floats
+from ...arrays import Array, Floats, Ints
+from ...errors import BadValue
+from ...kernels import densities as kernels
+from ...kernels import naive
 from ...kernels.naive import kernel_tree, log_kernel_sums
-from ...smoothing import share, theta
+from ...smoothing import log_prior, share, theta
+from ...smoothing.theta import log_sum
 from ...statistics import Moments
+from ...statistics.counts import starts_of
 from ...statistics.cuts import bin_names, find_cuts
 from ...statistics.histogram import Histogram
-from ...table.encode import numbers
+from ...statistics.moments import FAR
+from ...statistics.statistics import Statistics
+from ...table.encode import Seen, numbers
 from ...table.frame import Frame
 from ...table.schema import Schema
 from .base import gauss_points, mutual_information
-from .gaussian import ROWS, Gaussian, usual_spread
+from .gaussian import ROWS, Gaussian, refuse_infinite, usual_spread
 
 ROUNDING = 1e-9  # of a sum of shares: in which order rows came must not move a quarter by a whole value
+TRIES, AT_ONCE = 50, 100_000  # when values are drawn
 
 
 def quantile(values: Floats, shares: Floats, q: float) -> float:
@@ -94,8 +109,8 @@ class KernelDensity:
         if self.empty:
             return np.zeros((len(x), len(self.width)))
         out = np.empty((len(x), len(self.width)))
-        for c, kernels in enumerate(zip(self.centres, self.weights, self.width.tolist(), self._trees)):
-            out[:, c] = log_kernel_sums(x, *kernels)
+        for c, own in enumerate(zip(self.centres, self.weights, self.width.tolist(), self._trees)):
+            out[:, c] = log_kernel_sums(x, *own)
         out -= np.log(self.width * np.sqrt(2 * np.pi))
         mean, variance = self.base
         base = -0.5 * (np.log(2 * np.pi * variance) + (x - mean) ** 2 / variance)
@@ -168,3 +183,203 @@ class Binned:
 
     def information(self, prior: Floats) -> Floats:
         return np.array([mutual_information(self.table)])
+
+
+class Mixed:
+    """Bins, kernels and a normal, a third each."""
+
+    def __init__(
+        self,
+        where: int,
+        name: str,
+        histogram: Histogram,
+        moments: Moments,
+        rows: Array,
+        smoothing: float,
+        floor: float,
+        ddof: int,
+    ) -> None:
+        self.where, self.name = [where], name
+        self.binned = Binned(where, name, histogram, smoothing)
+        self.kernel = KernelDensity(where, name, histogram, floor)
+        self.normal = Gaussian([where], [name], moments, floor, ddof)
+        self.log_share = log_prior(rows, "smoothed", 1.0)
+
+    def parts(self, frame: Frame) -> Floats:
+        kernel = self.kernel.parts(frame)
+        return mixture(self._said(frame, kernel)) + log_sum(kernel + self.log_share)
+
+    def _said(self, frame: Frame, kernel: Floats) -> list[Floats]:
+        """ln P_m(y|x)/P(y) of the three."""
+        return [odds(log_p, self.log_share) for log_p in (self.binned.parts(frame), kernel, self.normal.parts(frame))]
+
+    def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
+        """x ~ p(x), kept with the probability mean_m P_m(y|x): what is kept has the density p(x|y)."""
+        out = np.full(len(y), np.nan)
+        share = np.exp(self.log_share)
+        for c in () if self.kernel.empty else np.unique(y):
+            wanted = np.flatnonzero(y == c)
+            for _ in range(TRIES):
+                tried = int(np.clip(2 * len(wanted) / share[c], 100, AT_ONCE))
+                x = self.kernel.draw(rng.choice(len(share), tried, p=share / share.sum()), rng)[0]
+                log_p = mixture(self._said(*self._alone(x)))[:, 0, c] + self.log_share[c]
+                kept = x[np.log1p(-rng.random(tried)) < log_p][: len(wanted)]
+                out[wanted[: len(kept)]] = kept
+                wanted = wanted[len(kept) :]
+                if not len(wanted):
+                    break
+            else:  # a class so rare that it is seldom kept: by weight among those tried last
+                p = np.exp(log_p - log_p.max())
+                out[wanted] = rng.choice(x, len(wanted), p=p / p.sum())
+        return [out]
+
+    def _alone(self, x: Floats) -> tuple[Frame, Floats]:
+        """Values as a table that has this column alone where it stands, and what the kernels say of them."""
+        names = tuple(f"{j}" for j in range(self.where[0] + 1))
+        frame = Frame(len(x), names, columns=(x,) * len(names))
+        return frame, self.kernel.parts(frame)
+
+    def tables(self, schema: Schema) -> dict[str, Any]:
+        return {self.name: {**self.normal.tables(schema)[self.name], "width": self.kernel.width}}
+
+    def information(self, prior: Floats) -> Floats:
+        """By a fine sum over the line where the kernels live, with the ends of the bins."""
+        if self.kernel.empty:
+            return np.zeros(1)
+        x, weight = gauss_points(np.unique(np.concatenate([self.kernel.ends(), self.binned.cuts])))
+        log_p = self.parts(self._alone(x)[0])[:, 0]
+        return np.array([mutual_information(np.exp(log_p) * weight[:, None] * prior)])
+
+
+class LeftOut:
+    """A column that says nothing of the class: p(x_j|y) = p(x_j), a normal whose density is left out of every class."""
+
+    def __init__(self, where: int, name: str, moments: Moments, floor: float, ddof: int) -> None:
+        self.where, self.name = [where], name
+        self.normal = Gaussian([where], [name], moments.pooled(), floor, ddof)
+        self.n_classes = len(moments.n)
+
+    def parts(self, frame: Frame, n_jobs: int | None = None) -> Floats:
+        return np.zeros((frame.n, 1, self.n_classes))
+
+    def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
+        return self.normal.draw(np.zeros_like(y), rng)
+
+    def tables(self, schema: Schema) -> dict[str, Any]:
+        return {
+            self.name: {row: np.repeat(v, self.n_classes) for row, v in self.normal.tables(schema)[self.name].items()}
+        }
+
+    def information(self, prior: Floats) -> Floats:
+        return np.zeros(1)
+
+
+def odds(log_p: Floats, log_share: Floats | float) -> Floats:
+    """ln P(y|x)/P(y) of ln p(x|y), the classes along the last axis; 0 where no class allows x."""
+    total = log_sum(log_p + log_share)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(total), 0.0, log_p - total)
+
+
+def mixture(parts: list[Floats]) -> Floats:
+    """ln of the mean of what the densities say, each ln P(y|x)/P(y)."""
+    found: Floats = np.logaddexp.reduce(np.stack(parts), axis=0) - np.log(len(parts))
+    return found
+
+
+Column = Binned | KernelDensity | Mixed | LeftOut
+
+
+class Curves:
+    """ln p(x_j|y) of the columns `where`, each of one of the shapes "binned", "kernel", "mixed" and "none"."""
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        where: list[int],
+        shapes: list[str],
+        smoothing: float,
+        floor: float,
+        ddof: int,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.where, self.shapes = where, shapes
+        self.names = [statistics.schema.names[j] for j in where]
+        self.statistics, self.how = statistics, (smoothing, floor, ddof)
+        self._refuse_too_wide()
+        share = log_prior(statistics.rows, "smoothed", 1.0)
+        columns = packed(statistics, where, smoothing, floor, ddof)
+        self.curves = kernels.Curves(columns, shapes, share, 200_000 * len(where), n_jobs)
+        self.at: Ints = np.array(where, dtype=np.int64)  # of a matrix as it came
+        self.every = np.arange(len(where), dtype=np.int64)
+
+    def _refuse_too_wide(self) -> None:
+        """Kernels are as wide as the column's variance says, which must fit into a float."""
+        kept = {j: k for k, j in enumerate(self.statistics.where("histogram"))}
+        for j, shape, name in zip(self.where, self.shapes, self.names):
+            histogram = self.statistics.histograms[kept[j]]
+            if shape in ("kernel", "mixed") and len(histogram.values):
+                reach = float(histogram.values[-1]) - float(histogram.values[0])
+                if not math.isfinite(reach * reach * max(float(histogram.table.sum()), 1.0)):
+                    raise BadValue(f"column {name!r}: {FAR}")
+
+    def column(self, k: int) -> Column:
+        """The k-th column alone, in NumPy: what its curve is specified by."""
+        (smoothing, floor, ddof), j, stats = self.how, self.where[k], self.statistics
+        histogram = stats.histograms[stats.where("histogram").index(j)]
+        if self.shapes[k] == "kernel":
+            return KernelDensity(j, self.names[k], histogram, floor)
+        if self.shapes[k] == "binned":
+            return Binned(j, self.names[k], histogram, smoothing)
+        moments = stats.moments.columns([stats.where("moments").index(j)])
+        if self.shapes[k] == "none":
+            return LeftOut(j, self.names[k], moments, floor, ddof)
+        return Mixed(j, self.names[k], histogram, moments, stats.rows, smoothing, floor, ddof)
+
+    def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
+        x, at = self._matrix(frame)
+        out, met = self.curves.score(x, at, start, n_jobs)
+        if met & naive.INF:
+            refuse_infinite(x[:, at], self.names)
+        if met & naive.NAN:
+            seen.missing += int(np.isnan(x[:, at]).sum())
+        return out
+
+    def _matrix(self, frame: Frame) -> tuple[Array, Ints]:
+        """(numbers, which of its columns are mine): the caller's own matrix where it is one."""
+        if frame.matrix is not None and frame.matrix.dtype.kind in "biuf":
+            return frame.matrix, self.at
+        return numbers(frame, self.where), self.every
+
+    def parts(self, frame: Frame) -> Floats:
+        return self.curves.parts(*self._matrix(frame))
+
+    def draw(self, y: Array, rng: np.random.Generator) -> list[Array]:
+        return [self.column(k).draw(y, rng)[0] for k in range(len(self.where))]
+
+    def tables(self, schema: Schema) -> dict[str, Any]:
+        return {name: self.column(k).tables(schema)[name] for k, name in enumerate(self.names)}
+
+    def information(self, prior: Floats) -> Floats:
+        return self.curves.information(prior)
+
+
+def packed(
+    statistics: Statistics, where: list[int], smoothing: float, floor: float, ddof: int, most: int | None = None
+) -> Any:
+    """The histograms of some columns end to end, each in at most so many cells, and their moments, as the kernels read."""
+    kept = {j: k for k, j in enumerate(statistics.where("histogram"))}
+    found = [statistics.histograms[kept[j]] for j in where]
+    found = found if most is None else [h.coarser(most) for h in found]
+    offsets = starts_of([len(h.values) for h in found])
+    values = np.concatenate([h.values for h in found])
+    centres = values if all(h.exact for h in found) else np.concatenate([h.centres for h in found])
+    table = np.concatenate([h.table for h in found]).astype(np.float64, order="C")
+    moments = np.zeros((len(where), statistics.n_classes, 3))
+    m, mine = statistics.moments, {j: k for k, j in enumerate(statistics.where("moments"))}
+    both = [(k, mine[j]) for k, j in enumerate(where) if j in mine]
+    if both:
+        here, there = map(list, zip(*both))
+        moments[here] = np.stack([m.n, m.mean, m.m2], axis=2)[:, there].transpose(1, 0, 2)
+    exact = np.array([h.exact for h in found], dtype=np.uint8)
+    return kernels.numeric_columns(values, centres, table, offsets, exact, moments, smoothing, floor, float(ddof))

@@ -23,7 +23,7 @@ from ...statistics import Counts
 from ...statistics.counts import starts_of
 from ...table.frame import columns_of
 from ...table.points import checked_matrix
-from ..waiting import Room
+from ..learning import Room
 from .drop_in import DiscreteNB, plain
 
 CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))

@@ -27,8 +27,7 @@ from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, poster
 from ...smoothing import MOST_SMOOTHING
 from ...statistics import Counts
 from ...table.points import checked_matrix, expects
-from ..learning import MatrixLearner
-from ..waiting import HIGH, Room, has_plain_classes
+from ..learning import HIGH, MatrixLearner, Room, has_plain_classes
 
 
 class DropIn(MatrixLearner):

@@ -18,7 +18,7 @@ from ...kernels.naive import NUMBERS, class_moments_seen, posterior, score_gauss
 from ...statistics import Moments
 from ...table.points import checked_matrix
 from ..classifier import FAR
-from ..waiting import LARGE, Room
+from ..learning import LARGE, Room
 from .drop_in import DropIn, array_of, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))

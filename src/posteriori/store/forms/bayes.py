@@ -6,13 +6,12 @@ from itertools import combinations
 from typing import Any
 
 from ...bayes.a2de import A2DE
-from ...bayes.aode import AODE
+from ...bayes.aode import AODE, RowStore
+from ...bayes.densities.choice import Settled
 from ...bayes.discriminative import PULLS, DiscriminativeNB
 from ...bayes.factored import DENSITIES
 from ...bayes.kdb import KDB
-from ...bayes.lazy import RowStore
 from ...bayes.naive import NaiveBayes
-from ...bayes.settled import Settled
 from ...bayes.spode import SPODE
 from ...bayes.tan import TAN
 from ...em import Ascent

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.lazy import RowStore
+from ...bayes.aode import RowStore
 from ...statistics.by_class import ByClass
 from ...statistics.counts import Counts
 from ...statistics.family_moments import FamilyMoments

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...arrays import Array, Floats
 from ...bayes.densities import Curves
-from ...bayes.densities.mixed import Mixed
+from ...bayes.densities.numeric import Mixed
 from ...errors import NotStorable
 from .dialects import LOW, Dialect
 

@@ -15,11 +15,10 @@ import numpy as np
 from ...arrays import Array, Floats
 from ...bayes.aode import AODE, joint_of_cells
 from ...bayes.densities import Categories, Curves, Events, Gaussian, Poisson
-from ...bayes.densities.mixed import LeftOut
-from ...bayes.densities.numeric import Binned
+from ...bayes.densities.numeric import Binned, LeftOut
 from ...bayes.families import Families, Rung
 from ...bayes.naive import NaiveBayes
-from ...bayes.superparents import Places, conditional_table, reaches
+from ...bayes.spode import Places, conditional_table, reaches
 from ...errors import NotStorable
 from ...smoothing import log_theta
 from ...statistics.cuts import Cuts
