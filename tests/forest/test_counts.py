@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -227,10 +226,9 @@ TREE = one_tree(
 def test_gains_of_the_questions_of_each_column_are_shares(criterion):
     R = impurity(TREE.counts, criterion)
     gains = np.array([R[1] - R[3] - R[4], 0.0, (R[0] - R[1] - R[2]) + (R[2] - R[5] - R[6]), 0.0])
-    counts = SimpleNamespace(tree=TREE, table=TREE.counts, schema=range(4))
-    assert importances(counts, criterion) == pytest.approx(gains / gains.sum())
+    assert importances(TREE, 4, criterion) == pytest.approx(gains / gains.sum())
     leaf = one_tree([-1], [0], [[3, 4]])
-    assert importances(SimpleNamespace(tree=leaf, table=leaf.counts, schema=range(4)), criterion).tolist() == [0.0] * 4
+    assert importances(leaf, 4, criterion).tolist() == [0.0] * 4
     assert depths(TREE).tolist() == [0, 1, 1, 2, 2, 2, 2]
 
 

@@ -166,12 +166,12 @@ def depths(tree: Trees) -> Array:
     return found
 
 
-def importances(counts: TreeCounts, criterion: str) -> Floats:
-    """What the questions of each column have gained, as shares of one; zeros where nothing was."""
-    tree, own = counts.tree, impurity(counts.table, criterion)
-    asks = np.flatnonzero(tree.column >= 0)
-    gains = np.maximum(own[asks] - own[tree.child[asks]] - own[tree.child[asks] + 1], 0.0)
-    found = np.bincount(tree.column[asks], gains, minlength=len(counts.schema)).astype(np.float64)
+def importances(trees: Trees, d: int, criterion: str) -> Floats:
+    """What the questions of each of d columns have gained in all trees, as shares of one; zeros where nothing was."""
+    own, asks = impurity(trees.counts.astype(np.float64), criterion), np.flatnonzero(trees.column >= 0)
+    first = np.repeat(trees.starts[:-1], np.diff(trees.starts))[asks] + trees.child[asks]
+    gains = np.maximum(own[asks] - own[first] - own[first + 1], 0.0)
+    found = np.bincount(trees.column[asks], gains, minlength=d).astype(np.float64)
     return found / found.sum() if found.sum() > 0 else found
 
 

@@ -22,7 +22,7 @@ from ..statistics.cuts import Cuts
 from ..table.rows import Rows
 from ..table.schema import Schema
 from .coding import Coding
-from .counts import impurity
+from .counts import importances
 from .grown import GrownClassifier
 from .pool import FLOOR, class_shares, fit_exponents, pooled
 
@@ -237,9 +237,4 @@ class BayesForest(GrownClassifier):
     @property
     def feature_importances_(self) -> Floats:
         """What the questions of each column gained in all trees, as shares of one."""
-        trees = self.grown_.trees
-        own, asks = impurity(trees.counts.astype(np.float64), "entropy"), np.flatnonzero(trees.column >= 0)
-        first = np.repeat(trees.starts[:-1], np.diff(trees.starts))[asks] + trees.child[asks]
-        gains = np.maximum(own[asks] - own[first] - own[first + 1], 0.0)
-        found = np.bincount(trees.column[asks], gains, minlength=len(self.schema_)).astype(np.float64)
-        return found / found.sum() if found.sum() > 0 else found
+        return importances(self.grown_.trees, len(self.schema_), "entropy")

@@ -14,8 +14,6 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..table.encode import team_map
 
-__all__ = ["FLOOR", "MOST_NOISE", "class_shares", "expected_noise", "fit_exponents", "fit_noisy", "in_blocks", "pooled"]
-
 T = TypeVar("T")
 
 FLOOR = 1e-12  # of every probability whose logarithm is taken

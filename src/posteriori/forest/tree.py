@@ -268,7 +268,7 @@ class BayesTree(ReadsTables, Learner):
     @property
     def feature_importances_(self) -> Floats:
         """What the questions of each column gained in all, as shares of one; zeros where there is no question."""
-        return importances(self.statistics_, CRITERIA[self.criterion])
+        return importances(self.statistics_.tree, len(self.schema_), CRITERIA[self.criterion])
 
     def rules(self, max_depth: int | None = None) -> str:
         """The tree in words: a line for every leaf, with the likeliest class, P(y|x) and its rows.

@@ -16,12 +16,10 @@ from ..kernels.naive import normalise
 from ..table.points import Border, read_points
 from .climb import log_joint
 from .lloyd import stream
-from .normals import KINDS, Normals
+from .normals import Normals
 
 if TYPE_CHECKING:
     from ..report.svg import Drawing
-
-__all__ = ["KINDS", "Density", "n_parameters", "read_cells"]
 
 BORDER = Border(
     "a mixture needs every cell it has",
@@ -149,7 +147,7 @@ class Density(DensityMixin, Estimator):  # type: ignore[misc]
 def n_parameters(kind: str, K: int, d: int) -> int:
     """Free parameters: weights, means, covariances.
 
-    >>> [n_parameters(kind, 2, 5) for kind in KINDS]
+    >>> [n_parameters(kind, 2, 5) for kind in ("full", "tied", "diag", "spherical")]
     [41, 26, 21, 13]
     """
     covariances = {"full": K * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": K * d, "spherical": K}[kind]
