@@ -262,7 +262,7 @@ class NaiveBayes(TableLearner):
         """P(y) under "class", and for each column P(x|y) or the parameters of its density, a column for each class."""
         import pandas as pd
 
-        classes = pd.Index(self.schema_.classes, name="class", tupleize_cols=False)
+        classes = pd.Index(list(self.schema_.classes), name="class", tupleize_cols=False)
         out = {self._class_key: pd.DataFrame({"P": np.exp(self.factored_.log_prior)}, index=classes)}
         found: dict[str, Any] = {}
         for density in self.factored_.densities:
@@ -272,7 +272,7 @@ class NaiveBayes(TableLearner):
             out[name] = pd.DataFrame(
                 np.array(list(rows.values())).reshape(len(rows), len(classes)),
                 index=pd.Index(list(rows), name=name, dtype=object, tupleize_cols=False),
-                columns=classes,
+                columns=classes.copy(),  # the name of a frame's own index may be set
             )
         return out
 

@@ -1,4 +1,4 @@
-"""P(x_j | y) for each role a column can play: one density a file, all with the face of `Density`."""
+"""P(x_j | y) for each role a column can play: a file for each sort of column, all with the face of `Density`."""
 
 from .base import Density
 from .categories import Categories
