@@ -15,10 +15,9 @@ from ..arrays import Array, Floats
 from ..estimator import generator
 from ..statistics.cuts import CodedTable
 from ..structure.climb import check_steps, climb
-from ..structure.rules import Rules
+from ..structure.rules import Progress, Rules, watched
 from ..structure.scores import Scored
 from ..structure.structures import by_information, kdb, tree
-from ..structure.watching import Progress, watched
 from ..table.labels import narrowest
 from .mixed_scores import MixedScored
 
