@@ -36,11 +36,10 @@ from ..table.encode import Seen
 from ..table.frame import Frame
 from ..table.schema import Schema
 from .bayesnet import BayesNet
-from .class_families import Parents, family_counts, scopes, told_parents
 from .hybrid import HybridNet
 from .junction import JunctionTree
-from .mixed_classifier import GaussianNumbers
-from .mixed_scores import PENALISED
+from .mixed_classifier import GaussianNumbers, family_counts, scopes, told_parents
+from .mixed_search import PENALISED, Parents
 from .numbers import Numbers
 from .weighting import forward_sample
 

@@ -50,6 +50,7 @@ MOVES = ("add", "delete", "turn")
 EQUAL = 1e-10  # a row
 MOST_STEPS = 500_000
 ORDERS = 6  # in vain, the first of them that of the climb
+MOST_NODES = 30
 
 
 @dataclass(frozen=True)
@@ -180,9 +181,6 @@ def by_order(scored: Scored, rules: Rules, order: Sequence[int], watch: Watch) -
                 steps.append(Step(MOVES[0], names[free[best]], names[v], float(worth[best]), total))
                 watch.show(f"{names[v]}: {len(parents[v])} parents, score {total:.6g}")
     return [(u, v) for v in range(d) for u in parents[v]], steps
-
-
-MOST_NODES = 30
 
 
 def exact(scored: Scored, rules: Rules, seconds: float = math.inf) -> list[Arrow] | None:

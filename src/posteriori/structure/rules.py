@@ -18,6 +18,7 @@ from .dag import Dag
 from .graph import find, find_all
 
 Arrow = tuple[int, int]
+Progress = bool | Callable[[str], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +118,6 @@ def _against(index: dict[str, int], tiers: Any) -> set[Arrow]:
     if len(place) < sum(map(len, numbered)):
         raise InvalidNetwork(f"a node is in two tiers: {listed([list(t) for t in numbered])}. Got {tiers!r} instead.")
     return {(u, v) for u in place for v in place if place[u] > place[v]}
-
-
-Progress = bool | Callable[[str], Any]
 
 
 class Watch:
