@@ -26,8 +26,8 @@ from posteriori.network.insight import exact_risk
 from posteriori.network.numbers import Numbers
 from posteriori.network.regression import Regression
 from posteriori.network.tables import refuse_table
+from posteriori.statistics.comoments import collect_family_moments
 from posteriori.statistics.cuts import CodedTable
-from posteriori.statistics.family_moments import collect_family_moments
 from posteriori.table.encode import numbers
 from posteriori.table.frame import open_frame
 

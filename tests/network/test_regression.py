@@ -18,7 +18,8 @@ from posteriori.errors import BadValue, InvalidNetwork, TableError, UnknownColum
 from posteriori.network import regression as reg
 from posteriori.network.learn import Smoothing, rows_of
 from posteriori.network.regression import continuous_nodes, count_mixed, line_scopes, numbers_at, regressions_of
-from posteriori.statistics import CoMoments, Moments
+from posteriori.statistics.comoments import CoMoments
+from posteriori.statistics.moments import Moments
 
 seeds = st.integers(0, 500)
 

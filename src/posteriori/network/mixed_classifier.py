@@ -25,10 +25,9 @@ from ..bayes.densities.gaussian import Gaussian
 from ..bayes.semi import SemiNaive
 from ..errors import StatisticsError, UnknownColumn, listed
 from ..smoothing.theta import family_theta
+from ..statistics.comoments import CoMoments, FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.cuts import column_numbers, translated
-from ..statistics.family_moments import FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.joint import Joint, Scope, collect_families
-from ..statistics.moments import CoMoments
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.information import class_information

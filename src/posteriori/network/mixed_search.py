@@ -27,8 +27,8 @@ from ..arrays import Array, Bools, Floats
 from ..bayes.densities.gaussian import ROWS, TINY
 from ..errors import BadParameter, listed
 from ..estimator import generator
+from ..statistics.comoments import CoMoments, comoments
 from ..statistics.cuts import CodedTable
-from ..statistics.moments import CoMoments, comoments
 from ..structure.climb import check_steps, climb
 from ..structure.rules import Progress, Rules, watched
 from ..structure.scores import Scored, price_of

@@ -18,8 +18,8 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..bayes.densities.gaussian import ROUNDING, no_narrower, shared_spread, usual_spread
 from ..errors import BadValue, InvalidNetwork, TableError, UnknownColumn, did_you_mean, listed
-from ..statistics import CoMoments, Moments
-from ..statistics.family_moments import FamilyMoments, MixedScope, collect_family_moments, collect_mixed
+from ..statistics.comoments import CoMoments, FamilyMoments, MixedScope, collect_family_moments, collect_mixed
+from ..statistics.moments import Moments
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.graph import find_all

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..statistics import Counts
+from ..statistics.counts import Counts
 from ..statistics.joint import Joint
 from ..table.schema import Schema
 from .structures import Structure, by_information, tree

@@ -11,7 +11,7 @@ from posteriori.bayes.densities.base import Seen
 from posteriori.bayes.densities.gaussian import Gaussian, Poisson, shared_spread, usual_spread
 from posteriori.errors import BadValue
 from posteriori.kernels import naive
-from posteriori.statistics import Moments
+from posteriori.statistics.moments import Moments
 from posteriori.table.frame import open_frame
 
 Y = np.array([0, 0, 0, 1, 1])

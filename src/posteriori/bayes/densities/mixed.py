@@ -14,8 +14,8 @@ import numpy as np
 from ...arrays import Array, Floats
 from ...smoothing import log_prior
 from ...smoothing.theta import log_sum
-from ...statistics import Moments
 from ...statistics.histogram import Histogram
+from ...statistics.moments import Moments
 from ...table.frame import Frame
 from ...table.schema import Schema
 from .base import gauss_points, mutual_information

@@ -16,9 +16,9 @@ import numpy as np
 from ...arrays import Array, Floats
 from ...kernels.naive import kernel_tree, log_kernel_sums
 from ...smoothing import share, theta
-from ...statistics import Moments
 from ...statistics.cuts import bin_names, find_cuts
 from ...statistics.histogram import Histogram
+from ...statistics.moments import Moments
 from ...table.encode import numbers
 from ...table.frame import Frame
 from ...table.schema import Schema

@@ -16,7 +16,7 @@ from ...network.hybrid import HybridNet
 from ...network.learn import Smoothing, families
 from ...network.mixed_classifier import mixed_scopes, scopes
 from ...network.regression import discrete_part, line_scopes, split
-from ...statistics.family_moments import FamilyMoments
+from ...statistics.comoments import FamilyMoments
 from ...statistics.joint import Joint
 from ...statistics.statistics import Statistics
 from ...structure.dag import Dag

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import BadValue, StatisticsError
+from posteriori.statistics.comoments import collect_family_moments, collect_mixed
 from posteriori.statistics.cuts import CodedTable
-from posteriori.statistics.family_moments import collect_family_moments, collect_mixed
 from posteriori.table.encode import Coded
 from posteriori.table.schema import Column, Schema
 
