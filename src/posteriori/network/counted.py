@@ -155,12 +155,9 @@ def _family(found: Statistics, names: Sequence[str], dag: Dag) -> tuple[Array, t
     columns = [schema.index(n) for n in names if n not in others]
     if any(found.roles[j] != "cells" for j in columns):
         raise StatisticsError("a network counts values: of numbers and text the statistics have none")
-    if not columns:
-        table = found.rows
-    elif len(columns) == 1:
-        table = found.cells.scope(found.where("cells").index(columns[0]))
-    else:
-        table = _joint_table(found, columns, names)
+    table = together(found, columns)
+    if table is None:
+        raise StatisticsError(f"the statistics have no counts of {listed(names)} together")
     here = [n for n in names if n not in others]
     if others and others[0] in names:
         table = np.moveaxis(table, -1, list(names).index(others[0]))
@@ -168,14 +165,19 @@ def _family(found: Statistics, names: Sequence[str], dag: Dag) -> tuple[Array, t
     return table.sum(axis=-1), schema[here[-1]].values
 
 
-def _joint_table(found: Statistics, columns: Sequence[int], names: Sequence[str]) -> Array:
+def together(found: Statistics, columns: Sequence[int]) -> Array | None:
+    """N[columns…, y]; None where they were not counted together."""
+    if not columns:
+        return found.rows
+    if len(columns) == 1:
+        return found.cells.scope(found.where("cells").index(columns[0]))
     for joint in found.joints:
         for s in range(len(joint.scopes)) if isinstance(joint, Joint) else ():
             mine = joint.columns(s)
             if set(mine) == set(columns):
                 table: Array = joint.table(s, found.sizes)
                 return table.transpose(*(mine.index(j) for j in columns), len(columns))
-    raise StatisticsError(f"the statistics have no counts of {listed(names)} together")
+    return None
 
 
 def _counted_states(dag: Dag, counts: Mapping[str, Any], given: Mapping[str, Sequence[Hashable]]) -> States:

@@ -27,13 +27,14 @@ from ..errors import StatisticsError, UnknownColumn, listed
 from ..smoothing.theta import family_theta
 from ..statistics.comoments import CoMoments, FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.cuts import column_numbers, translated
-from ..statistics.joint import Joint, Scope, collect_families
+from ..statistics.joint import Scope, collect_families
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.information import class_information
 from ..table.encode import Coded, Seen, code_columns, dense
 from ..table.frame import Frame
 from ..table.schema import MEASURED, Schema
+from .counted import together
 from .hybrid import HybridNet
 from .mixed_search import MixedTable, Parents
 from .regression import FLOOR, discrete_part, learned
@@ -61,24 +62,13 @@ def scopes(parents: Parents, numbers: AbstractSet[int] = frozenset()) -> list[Sc
 def family_counts(found: Statistics, v: int, parents: Parents) -> Array:
     """N[π_v…, x_v] of a column, or of the class, the class as an axis where it is one of them."""
     d, mine = len(parents) - 1, parents[v]
-    counts = _counts(found, [p for p in mine if p < d] + ([v] if v < d else []))  # [columns…, y]
+    columns = [p for p in mine if p < d] + ([v] if v < d else [])
+    counts = together(found, columns)  # [columns…, y]
+    if counts is None:
+        raise StatisticsError(f"no counts of columns {listed(columns)} together")
     if v == d:
         return counts
     return np.moveaxis(counts, -1, list(mine).index(d)) if d in mine else np.asarray(counts.sum(axis=-1))
-
-
-def _counts(found: Statistics, columns: Sequence[int]) -> Array:
-    """N[columns…, y]."""
-    if not columns:
-        return found.rows
-    if len(columns) == 1:
-        return found.cells.scope(found.where("cells").index(columns[0]))
-    joint: Joint = found.joints[0]
-    for s in range(len(joint.scopes)):
-        if set(joint.columns(s)) == set(columns):
-            table: Array = joint.table(s, found.sizes)
-            return table.transpose(*(joint.columns(s).index(j) for j in columns), len(columns))
-    raise StatisticsError(f"no counts of columns {listed(columns)} together")
 
 
 @dataclass(frozen=True, eq=False)
