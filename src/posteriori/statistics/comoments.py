@@ -2,7 +2,8 @@
 
 Symbols: n = Σw, mean = Σwx/n, C = Σw(x − mean)(x − mean)ᵀ. A scope of a family is (a, c): the columns a with values, and
 the numeric columns c, the child last. Its co-moments are those of c in each configuration of (x_a, y), the last column of a
-fastest among values, the class fastest of all.
+fastest among values, the class fastest of all. Forgetting is refused as that of moments is, and where it would leave a
+matrix that is no covariance.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..table.labels import narrowest
 from ..table.schema import Schema
 from .collect import collect_codes
 from .cuts import CodedTable
-from .joint import Scope, configurations, places_in
+from .joint import Scope, places_in
 from .moments import (
     ENOUGH,
     FAR,
@@ -273,7 +274,7 @@ def collect_family_moments(
         cells = math.prod(table.sizes[j] for j in above) * n_classes
         what = f"{cells:,} co-moments of {listed([names[j] for j in numbers])}"
         refuse_over(max_memory, 24.0 * cells * len(numbers) ** 2, what, "give it fewer parents")
-        d, part = configurations(table, above), x[:, [place[j] for j in numbers]]
+        d, part = table.configurations(above), x[:, [place[j] for j in numbers]]
         rows = np.flatnonzero((d >= 0) & ~np.isnan(part).any(axis=1))
         w = None if weights is None else weights[rows]
         tables.append(comoments(part[rows], d[rows] * n_classes + y[rows], cells, w))

@@ -4,8 +4,7 @@ Symbols: n = Σw, mean = Σwx/n, M2 = Σw(x − mean)²; low, high the least and
 column per attribute. Merging is Chan's formula, which never subtracts large sums from each other.
 
 Moments do not know each row, so a stranger can be forgotten that leaves moments which some rows could have. What can be
-known is refused: a row outside the span of what was learned, a negative M2, an M2 that n rows within the span cannot have,
-and of several columns together a matrix that is no covariance.
+known is refused: a row outside the span of what was learned, a negative M2, an M2 that n rows within the span cannot have.
 """
 
 from __future__ import annotations
@@ -241,7 +240,7 @@ class Moments:
 
 
 class Centred(Protocol):
-    """Moments of either kind: n rows, or as many as count, about a mean."""
+    """Moments of either kind: n rows about a mean."""
 
     @property
     def n(self) -> Floats: ...
