@@ -46,7 +46,7 @@ _HOME: dict[str, str] = {
     "compare": "leaderboard.compare",
     "Dag": "structure.dag",
     "arc_confidence": "structure.trust",
-    "compare_structures": "structure.comparison",
+    "compare_structures": "structure.trust",
     "cross_validate": "structure.trust",
     "learn_structure": "structure.search",
     "structural_em": "network.structural",

@@ -8,8 +8,6 @@ import os
 from .arrays import is_number
 from .errors import BadParameter, MemoryBudgetError
 
-__all__ = ["human", "memory_budget", "refuse_over"]
-
 
 def memory_budget(max_memory: float | None = None) -> float:
     """The bytes that a call may take: what was told, else half of the memory of this machine (or container)."""

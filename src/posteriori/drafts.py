@@ -14,8 +14,6 @@ from typing import BinaryIO
 
 from .errors import WriteError
 
-__all__ = ["whole_file"]
-
 STALE = 3600.0  # seconds since a draft was last written to
 ENDING = ".draft"
 

@@ -23,19 +23,6 @@ from .errors import BadParameter, did_you_mean
 if TYPE_CHECKING:
     from .explain.explanation import Explanation
 
-__all__ = [
-    "MAX_MEMORY",
-    "N_JOBS",
-    "RANDOM_STATE",
-    "Estimator",
-    "Explains",
-    "alike",
-    "check_declared",
-    "generator",
-    "learning",
-    "of_any_table",
-]
-
 T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
 

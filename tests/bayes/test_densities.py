@@ -14,8 +14,8 @@ from posteriori.bayes.densities.base import mutual_information
 from posteriori.bayes.densities.numeric import odds
 from posteriori.errors import ModelError
 from posteriori.kernels import densities as kernels
-from posteriori.statistics import Moments
 from posteriori.statistics.histogram import Histogram
+from posteriori.statistics.moments import Moments
 from posteriori.table.frame import Frame
 
 DENSITIES = ("gaussian", "kernel", "binned", "auto")

@@ -22,7 +22,7 @@ from posteriori.errors import (
     StatisticsError,
     UnknownValue,
 )
-from posteriori.statistics import Counts
+from posteriori.statistics.counts import Counts
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))

@@ -13,8 +13,7 @@ import pytest
 import posteriori as po
 from posteriori.cli import bulk
 from posteriori.errors import BadValue, FormatError
-from posteriori.table.reading import Reading
-from posteriori.table.schema import Column, Schema
+from posteriori.table.schema import Column, Reading, Schema
 
 
 @pytest.fixture(autouse=True)

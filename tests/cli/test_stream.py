@@ -30,8 +30,7 @@ from posteriori.cli.stream import (
 )
 from posteriori.cli.tables import open_table
 from posteriori.errors import PosterioriError
-from posteriori.table.reading import Reading
-from posteriori.table.schema import Column, Schema
+from posteriori.table.schema import Column, Reading, Schema
 
 N = 60
 

@@ -19,9 +19,9 @@ from posteriori.network.says import _vector
 from posteriori.smoothing.theta import MOST_SMOOTHING
 from posteriori.structure.climb import MOST_STEPS, check_steps
 from posteriori.structure.independence import Independence
+from posteriori.structure.rules import watched
 from posteriori.structure.scores import MOST_ESS, Scored
 from posteriori.structure.trust import ArcConfidence
-from posteriori.structure.watching import watched
 
 CODES = np.array([[0, 1, 0, 1, 1, 0]], dtype=np.uint8)
 DATA = {"a": CODES[0], "b": CODES[0]}

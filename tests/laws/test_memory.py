@@ -22,12 +22,12 @@ from posteriori.kernels.members import grow_members
 from posteriori.kernels.pairs import count_pairs
 from posteriori.kernels.trees import Codes, grow_trees
 from posteriori.network.gaussian import Gaussians
+from posteriori.network.insight import exact_risk
 from posteriori.network.numbers import Numbers
 from posteriori.network.regression import Regression
-from posteriori.network.risk import exact_risk
 from posteriori.network.tables import refuse_table
+from posteriori.statistics.comoments import collect_family_moments
 from posteriori.statistics.cuts import CodedTable
-from posteriori.statistics.family_moments import collect_family_moments
 from posteriori.table.encode import numbers
 from posteriori.table.frame import open_frame
 

@@ -14,7 +14,7 @@ import pytest
 
 import posteriori as po
 from posteriori.network.says import Not
-from posteriori.statistics.moments import comoments
+from posteriori.statistics.comoments import comoments
 
 WORKING = {  # what a loop changes as it goes
     "forest.growing.Growing",

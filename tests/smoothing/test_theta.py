@@ -15,7 +15,7 @@ import posteriori as po
 from posteriori.errors import BadParameter, ModelError
 from posteriori.smoothing import MOST_SMOOTHING, backoff, log_backoff, log_prior, log_theta, log_unseen, theta
 from posteriori.smoothing.theta import family_theta, log_share, log_smoothed, log_sum, share, theta_of
-from posteriori.statistics import Counts
+from posteriori.statistics.counts import Counts
 
 tables = st.lists(st.lists(st.integers(0, 50), min_size=2, max_size=2), min_size=1, max_size=5).map(np.array)
 amounts = st.sampled_from([0.0, 0.25, 1.0, 3.0])

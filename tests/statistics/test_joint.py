@@ -24,7 +24,6 @@ from posteriori.statistics.joint import (
     collect_pairs,
     collect_triples,
     count_joint,
-    family_codes,
     refuse_triples,
 )
 
@@ -227,7 +226,7 @@ def test_triples_are_refused_at_the_bytes_that_they_take(sizes, n_classes):
 )
 def test_the_code_of_a_family_is_wide_enough_for_all_its_cells(sizes):
     last = [np.array([0, size - 1], dtype=np.uint32) for size in sizes]
-    found = family_codes(CodedTable(last, sizes), (0, 1))
+    found = CodedTable(last, sizes).family_codes((0, 1))
     assert found.tolist() == [0, sizes[0] * sizes[1] - 1]
 
 

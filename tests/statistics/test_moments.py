@@ -1,7 +1,8 @@
-"""Forgetting moments equals never having learned, or is refused; at every scale, and never another answer."""
+"""Forgetting moments equals never having learned, or is refused; spans beside numbers tried one by one."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import replace
 from fractions import Fraction
@@ -14,16 +15,16 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.errors import BadValue, NotLearned, StatisticsError
 from posteriori.kernels import naive
-from posteriori.statistics import CoMoments, Moments, Span
+from posteriori.statistics.comoments import CoMoments, comoments
 from posteriori.statistics.moments import (
+    DIGITS,
     ENOUGH,
     FLAT,
-    KNOWN,
     LEAST,
     NOTHING,
     PLACED,
-    comoments,
-    is_covariance,
+    Moments,
+    Span,
     is_lost,
     known_error,
     left_in,
@@ -139,24 +140,6 @@ def test_a_class_whose_rows_are_all_forgotten_is_as_if_it_had_never_been() -> No
     assert (of(X[:, 0], y) - of(X[:, 0], y)) == Moments.zero(2, 1)
 
 
-@given(st.integers(0, 2**32 - 1), st.floats(0.01, 3))
-def test_small_weights_are_forgotten_as_great_ones_are(seed, weight):
-    """(A + B) − B = A, also where all rows of a class together weigh less than one."""
-    rng = np.random.default_rng(seed)
-    X, y, w = rng.normal(size=(10, 2)), np.arange(10) % 2, np.full(10, weight / 5)
-    a, b = (comoments(X[part], y[part], 2, w[part]) for part in (slice(0, 6), slice(6, 10)))
-    left = (a + b) - b
-    np.testing.assert_allclose(left.n, a.n)
-    np.testing.assert_allclose(left.mean, a.mean, atol=1e-9)
-    np.testing.assert_allclose(left.c, a.c, atol=1e-9)
-
-
-def test_rows_of_zeros_are_forgotten_without_an_error_to_speak_of():
-    rows, y = np.zeros((6, 2)), np.arange(6) % 2
-    a, b = comoments(rows[:4], y[:4], 2, None), comoments(rows[4:], y[4:], 2, None)
-    assert (a + b) - b == a
-
-
 @pytest.mark.parametrize("kind", [Moments, CoMoments])
 def test_moments_of_other_shapes_neither_add_nor_take_away(kind):
     wide, narrow = kind.zero(2, 3), kind.zero(2, 1)
@@ -182,11 +165,6 @@ def test_where_no_span_is_known_one_row_that_stays_has_no_spread():
     assert span is None
     assert alone.tolist() == [[False, True, True, True, False, False]]
     assert never.tolist() == [[False, False, False, True, False, False]]
-
-
-def test_a_column_without_spread_takes_no_part_in_a_covariance():
-    c, kept = np.array([[[0.0, 5.0], [5.0, 0.0]]] * 3), np.array([[0.0, 4.0], [4.0, 0.0], [4.0, 4.0]])
-    assert is_covariance(c, kept, 1e-9).tolist() == [True, True, False]
 
 
 def test_moments_of_some_classes_and_columns_stand_where_they_are_put():
@@ -217,52 +195,6 @@ def test_moments_of_some_classes_and_columns_stand_where_they_are_put():
     assert Moments.beside([unknown, whole]).span is None
     for made in (unknown.taken(np.array([1])), unknown.columns([1]), unknown.among(np.array([0, 1, 2]), 4)):
         assert made.span is None
-
-
-def test_comoments_of_some_classes_stand_where_they_are_put():
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
-    X[3, 1] = 9.0
-    whole = comoments(X, y, 3, None) - comoments(X[3:4], y[3:4], 3, None)
-    some, wide = whole.taken(np.array([2, 0])), whole.among(np.array([3, 0, 1]), 4)
-    for name in ("n", "mean", "c", "largest"):
-        mine = getattr(whole, name)
-        assert (getattr(some, name) == mine[[2, 0]]).all()
-        assert (getattr(wide, name)[[3, 0, 1]] == mine).all()
-        assert not getattr(wide, name)[2].any()
-        factor = 1.0 if name == "mean" else 0.25
-        assert (getattr(whole.scaled(0.25), name) == mine * factor).all()
-    assert (some.span.low == whole.span.low[[2, 0]]).all()
-    assert (wide.span.high[[3, 0, 1]] == whole.span.high).all()
-    assert wide.span.low[2].tolist() == [np.inf] * 2
-    assert whole.scaled(0.25).span is whole.span
-    assert whole.largest[0, 1] > whole.c[0, 1, 1]
-
-
-@given(st.integers(0, 10_000), st.sampled_from([None, "weights", "some"]))
-def test_comoments_are_sums_over_the_rows_of_a_class(seed, how):
-    rng = np.random.default_rng(seed)
-    n, d, K = int(rng.integers(1, 25)), int(rng.integers(1, 4)), 3
-    X, y = rng.normal(2, 3, (n, d)), rng.integers(0, K, n)
-    w = None if how is None else rng.random(n) * (1.0 if how == "weights" else rng.random(n) < 0.5)
-    found = comoments(X, y, K, w)
-    for c in range(K):
-        own = np.ones(n) if w is None else w
-        rows, share = X[(y == c) & (own > 0)], own[(y == c) & (own > 0)]
-        assert found.n[c] == pytest.approx(share.sum())
-        low, high = (rows.min(axis=0), rows.max(axis=0)) if len(rows) else (np.full(d, np.inf), np.full(d, -np.inf))
-        assert (found.span.low[c].tolist(), found.span.high[c].tolist()) == (low.tolist(), high.tolist())
-        mean = share @ rows / share.sum() if len(rows) else np.zeros(d)
-        np.testing.assert_allclose(found.mean[c], mean, atol=1e-12)
-        np.testing.assert_allclose(found.c[c], ((rows - mean) * share[:, None]).T @ (rows - mean), atol=1e-9)
-    assert found.span.weighted == (w is not None)
-
-
-def test_the_mean_of_large_numbers_keeps_its_digits():
-    X = 1e9 + np.array([[0.25], [0.5], [0.75], [1.5]]) * 2.0**-20
-    found = comoments(X, np.zeros(4, int), 1, np.array([1.0, 2.0, 3.0, 0.1]))
-    mean = sum(Fraction(w) * Fraction(x) for w, x in zip((1.0, 2.0, 3.0, 0.1), X[:, 0])) / Fraction(6.1)
-    assert abs(Fraction(found.mean.item()) - mean) <= Fraction(np.spacing(1e9))
 
 
 def test_all_classes_together_are_the_moments_of_all_rows():
@@ -351,19 +283,9 @@ def test_the_error_of_a_mean_is_that_of_the_means_it_is_made_of():
 def test_the_error_of_m2_is_that_of_the_greatest_and_of_the_mean():
     whole, less = (Moments(np.ones((1, 1)), np.array([[m]]), np.zeros((1, 1))) for m in (3.0, -5.0))
     found = known_error(whole, less, np.array([[4.0]]), np.array([[9.0]])).item()
-    assert found == pytest.approx(KNOWN * (9.0 + 5.0 * 6.0))
+    assert found == pytest.approx(DIGITS * (9.0 + 5.0 * 6.0))
     assert known_error(less, whole, np.array([[4.0]]), np.array([[0.0]])).item() == 4.0 * LEAST
     assert known_error(whole, less, np.array([[4.0]]), np.array([[1e308]])).item() > 0  # nothing overflows aloud
-
-
-def test_doubt_is_the_error_that_forgetting_left_as_a_share():
-    X, y = np.array([[0.0, 1.0], [4.0, 5.0], [9.0, 2.0], [1.0, 1.0]]), np.array([0, 0, 0, 1])
-    whole = comoments(X, y, 3, None)
-    assert whole.doubt.tolist() == [0.0, 0.0, 0.0]
-    left = whole - comoments(X[2:3], y[2:3], 3, None)
-    error = known_error(left, left, left.n[:, None], left.largest)[0] * (left.largest > np.diagonal(left.c[0]))[0]
-    assert left.doubt.tolist() == [pytest.approx((error / np.diagonal(left.c[0])).max()), 0.0, 0.0]
-    assert left.doubt[0] > 0
 
 
 def test_what_is_impossible_or_lost_has_a_place():
@@ -376,23 +298,6 @@ def test_what_is_impossible_or_lost_has_a_place():
         refuse_impossible(some)
     with pytest.raises(StatisticsError, match="attribute 2 of class 1"):
         refuse_lost(some)
-
-
-@pytest.mark.parametrize("d", [1, 2, 5])
-def test_a_covariance_has_no_direction_of_negative_variance(d):
-    """Its least eigenvalue, as of correlations, may be below zero by ten times the error for each column."""
-    rng = np.random.default_rng(d)
-    scale = 10.0 ** rng.integers(-3, 4, d)
-    rows = rng.normal(size=(9, d))
-    true = rows.T @ rows
-    true = true / np.sqrt(np.outer(np.diag(true), np.diag(true)))
-    found = [c * np.outer(scale, scale) for c in (true, np.full((d, d), 1.0))]
-    assert is_covariance(np.array(found), np.array([scale**2] * 2), 1e-7).tolist() == [True, True]
-    if d > 1:
-        for r, good in ((1.0 + 9e-7, True), (1.0 + 3e-6 * d, False)):
-            c = np.eye(d)
-            c[0, 1] = c[1, 0] = r
-            assert is_covariance((c * np.outer(scale, scale))[None], scale[None] ** 2, 1e-7).tolist() == [good]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -416,3 +321,142 @@ def test_a_class_that_loses_no_row_keeps_its_spread_however_little_it_weighs():
     together = comoments(X, y, 2, w) - comoments(X[gone], y[gone], 2, w[gone])
     assert together.c.tolist() == [[[2.0]], [[0.0]]]
     assert together.n.tolist() == [0.5, 1.0]
+
+
+whole = st.lists(st.integers(-4, 4), min_size=1, max_size=7)
+
+
+def of_one(x: list[float], weights: list[float] | None = None) -> Moments:
+    w = None if weights is None else np.array(weights, dtype=float)
+    y = np.zeros(len(x), dtype=np.uint8)
+    return Moments.of(*naive.class_moments(np.array(x, dtype=float)[:, None], y, 1, w), weights is not None)
+
+
+@given(whole, whole)
+def test_the_span_of_parts_is_that_of_all(a: list[int], b: list[int]) -> None:
+    both = (of_one(a) + of_one(b)).span
+    assert (both.low.item(), both.high.item()) == (min(a + b), max(a + b))
+    alone = (of_one(a) + Moments.zero(1, 1)).span
+    assert (alone.low.item(), alone.high.item()) == (min(a), max(a))
+    none = (of_one(a) - of_one(a)).span
+    assert (none.low.item(), none.high.item()) == (np.inf, -np.inf)
+
+
+@given(st.integers(1, 4), st.integers(0, 24))
+def test_no_numbers_within_the_ends_spread_further(n: int, total: int) -> None:
+    """All n numbers from {0, ¼, … 6} with a given sum: the largest M2 is the bound."""
+    mean = total / n / 4
+    span = Span(np.array([[0.0]]), np.array([[6.0]]))
+    if mean > 6:
+        return
+    tried = [
+        sum((v / 4 - mean) ** 2 for v in x)
+        for x in itertools.combinations_with_replacement(range(25), n)
+        if sum(x) == total
+    ]
+    bound = span.most(np.array([[float(n)]]), np.array([[mean]])).item()
+    assert max(tried) <= bound + 1e-9
+    assert max(tried) == pytest.approx(bound, abs=1e-9)
+    loose = Span(span.low, span.high, weighted=True).most(np.array([[float(n)]]), np.array([[mean]])).item()
+    assert bound <= loose + 1e-9
+    assert loose == pytest.approx(n * mean * (6 - mean))
+
+
+@given(whole, st.data())
+def test_what_was_learned_is_never_a_stranger(x: list[int], data: st.DataObject) -> None:
+    scale, base = 10.0 ** data.draw(st.integers(-140, 140)), data.draw(st.sampled_from([0.0, 3.0, 1e3]))
+    values = [(v + base) * scale for v in x]
+    gone = data.draw(st.lists(st.sampled_from(range(len(x))), unique=True, max_size=len(x) - 1))
+    weights = data.draw(st.sampled_from([None, [0.5] * len(x), [float(1 + k % 3) for k in range(len(x))]]))
+    less = None if weights is None else [weights[k] for k in gone]
+    if not gone:
+        return
+    try:
+        of_one(values, weights) - of_one([values[k] for k in gone], less)
+    except NotLearned:
+        raise
+    except ValueError as lost:
+        if "fit again" not in str(lost):
+            raise
+
+
+@pytest.mark.parametrize("Model", [po.GaussianNB, po.GaussianBayes, lambda: po.NaiveBayes(density="gaussian")])
+@given(st.integers(0, 2**32 - 1))
+def test_a_stranger_outside_the_span_of_its_class_is_refused(Model, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(5, 30)), int(rng.integers(1, 4))
+    X, y = rng.normal(size=(n, d)), np.arange(n) % 2
+    model = Model().fit(X, y)
+    row, c, j = X[rng.integers(n)].copy(), int(rng.integers(2)), int(rng.integers(d))
+    own = X[y == c, j]
+    row[j] = own.max() + 10.0 ** rng.integers(-9, 3) if rng.random() < 0.5 else own.min() - 10.0 ** rng.integers(-9, 3)
+    with pytest.raises(NotLearned, match="never"):
+        model.forget(row[None], [c])
+    assert model.class_count_.sum() == n
+
+
+@pytest.mark.parametrize("Model", [po.GaussianNB, po.GaussianBayes, lambda: po.NaiveBayes(density="gaussian")])
+def test_the_rows_that_stay_could_not_spread_so_far(Model) -> None:
+    model = Model().fit([[0.0], [1.0], [2.0], [3.0], [9.0], [8.0]], [0, 0, 0, 0, 1, 1])
+    with pytest.raises(NotLearned, match="variance"):
+        model.forget([[1.5]], [0])  # 0, 1.5 and 3 would have M2 4.5, not 5
+    weighted = Model().fit([[0.0], [1.0], [5.0], [7.0], [9.0]], [0, 0, 0, 1, 1], sample_weight=[0.5, 0.5, 1, 1, 1])
+    assert weighted.forget([[5.0]], [0], sample_weight=[1.0]).class_count_.tolist() == [1.0, 2.0]  # one, of two halves
+
+
+def test_rows_of_no_weight_are_not_in_the_span() -> None:
+    span = of_one([1.0, 50.0, 2.0], [1.0, 0.0, 2.0]).span
+    assert (span.low.item(), span.high.item(), span.weighted) == (1.0, 2.0, True)
+
+
+def test_a_matrix_that_is_no_covariance_is_refused() -> None:
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [1.5, 1.5], [0.3, 0.3]])
+    model = po.GaussianBayes(covariance="diag").fit(X, np.zeros(6))
+    with pytest.raises(NotLearned, match="variance"):
+        model.forget([[0.4, 2.6]], [0])  # each column could have had it, the line of both could not
+
+
+def one(low: float, high: float, weighted: bool = False) -> Span:
+    return Span(np.array([[low]]), np.array([[high]]), weighted)
+
+
+@pytest.mark.parametrize("weighted", list(itertools.product([False, True], repeat=2)))
+def test_a_span_is_weighted_if_any_part_is(weighted) -> None:
+    a, b = one(0.0, 9.0, weighted[0]), one(1.0, 5.0, weighted[1])
+    for found in (a + b, a.without(b, np.array([[2.0]])), Span.beside([a, b])):
+        assert found.weighted == any(weighted)
+        assert (found.low[0, 0], found.high[0, 0]) == (0.0, 9.0)
+    assert Span.beside([a, b]).low.tolist() == [[0.0, 1.0]]
+    assert Span.beside([a, b]).high.tolist() == [[9.0, 5.0]]
+    assert Span.beside([a, None]) is None
+    for found in (a.taken(np.array([0])), a.columns([0]), a.among(np.array([1]), 2)):
+        assert found.weighted == a.weighted
+
+
+@pytest.mark.parametrize(("less", "value"), [((-1.0, 4.0), -1), ((3.0, 12.0), 12), ((-3.0, 12.0), -3)])
+def test_what_lies_outside_is_named_with_its_place(less, value) -> None:
+    whole = Span(np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[8.0, 9.0], [7.0, 11.0]]))
+    low, high = whole.low.copy(), whole.high.copy()
+    low[1, 1], high[1, 1] = less
+    said = f"attribute 1 of class 1 was never {value}, it lay between 3 and 11; nothing was changed"
+    with pytest.raises(NotLearned, match=said):
+        whole.without(Span(low, high), np.ones((2, 2)))
+    left = whole.without(whole, np.array([[0.0, 1.0], [0.5, 0.0]]))  # its ends lie within
+    assert left.low.tolist() == [[np.inf, 1.0], [2.0, np.inf]]
+    assert left.high.tolist() == [[-np.inf, 9.0], [7.0, -np.inf]]
+
+
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_rounding_alone_makes_no_stranger(share) -> None:
+    """A mean may be off by DIGITS of the greatest number, more if rows have gone, and M2 by as much as that tells."""
+    span, n, gone, nothing = one(-5.0, -1.0), np.array([[2.0]]), np.array([[6.0]]), np.zeros((1, 1))
+    off = DIGITS * 5.0 * (1 + 6 / 2)
+    for mean in (-1.0 + share * off, -5.0 - share * off):
+        assert span.too_wide(n, np.array([[mean]]), np.array([[-1.0]]), gone, nothing).item() == (share > 1)
+    slack = 2 * 2.0 * (4.0 + off) * off
+    for error in (0.0, 3.0 * slack):
+        m2 = np.array([[8.0 + share * (slack + error)]])  # 8 is the greatest of two numbers, one at each end
+        assert span.too_wide(n, np.array([[-3.0]]), m2, gone, np.array([[error]])).item() == (share > 1)
+    assert not span.too_wide(nothing, np.array([[99.0]]), np.array([[99.0]]), gone, nothing).item()  # no rows
+    point, tiny = one(0.0, 0.0), np.array([[2 * LEAST * (2.0 if share > 1 else 1.0)]])
+    assert point.too_wide(n, nothing, tiny, gone, nothing).item() == (share > 1)

@@ -22,9 +22,8 @@ from posteriori.structure.independence import (
     pc,
     skeleton,
 )
-from posteriori.structure.rules import Rules
+from posteriori.structure.rules import Rules, Watch
 from posteriori.structure.scores import Scored
-from posteriori.structure.watching import Watch
 
 
 def random_dag(seed: int, d: int = 7) -> po.Dag:

@@ -1,6 +1,9 @@
-"""Rules of a search: exactly the arrows that were told are required or barred, and what contradicts itself is named."""
+"""Rules of a search: exactly what was told is required or barred, contradictions are named; and a watch that ends it."""
 
 from __future__ import annotations
+
+import math
+import time
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import BadParameter, InvalidNetwork, UnknownColumn
-from posteriori.structure.rules import Rules
+from posteriori.structure.rules import Rules, watched
 
 NAMES = tuple("abcde")
 
@@ -71,3 +74,56 @@ def test_a_start_keeps_what_is_allowed():
     with pytest.raises(InvalidNetwork, match="cycle"):
         rules.start([(1, 2), (2, 3), (3, 0)], strict=True)
     assert rules.start(arrows[:4], strict=True) == [(0, 1), (1, 2)]
+
+
+def test_time_runs_out_once_and_for_all():
+    with watched(False, 0.0) as watch:
+        assert watch.listens
+        time.sleep(0.002)
+        assert watch.left() == 0.0
+        assert watch.finished
+        assert watch.over()
+        assert not watch.finished
+    with watched(False, 100.0) as watch:
+        assert 90 < watch.left() <= 100
+        assert not watch.over()
+        assert watch.finished
+    with watched(None, None) as watch:
+        assert watch.left() == math.inf
+        assert not watch.over()
+        assert not watch.listens
+        watch.show("nobody listens")
+
+
+def test_words_go_where_they_are_told(capsys):
+    heard = []
+    with watched(heard.append, None) as watch:
+        assert watch.listens
+        watch.show("one")
+    assert heard == ["one"]
+    with watched(True, None) as watch:
+        assert watch.listens
+        watch.show("two")
+    assert capsys.readouterr().out == ""
+
+
+def test_an_interruption_leaves_it_unfinished():
+    with watched(False, None) as watch, watch.until_interrupted():
+        raise KeyboardInterrupt
+    assert not watch.finished
+    assert watch.over()
+    with watched(False, None) as watch, pytest.raises(ValueError, match="x"), watch.until_interrupted():
+        raise ValueError("x")
+    assert watch.finished
+
+
+@pytest.mark.parametrize("limit", [-1, math.nan, "1", True, -1e-9])
+def test_limits_that_are_none(limit):
+    with pytest.raises(BadParameter, match="time_limit"), watched(False, limit):
+        pass
+
+
+@pytest.mark.parametrize("progress", ["yes", 1, [print]])
+def test_progress_that_is_none(progress):
+    with pytest.raises(BadParameter, match="progress"), watched(progress, None):
+        pass

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import ModelError
-from posteriori.statistics import Counts
+from posteriori.statistics.counts import Counts
 from posteriori.statistics.cuts import CodedTable
 from posteriori.statistics.joint import collect_pairs
 from posteriori.structure.information import class_information, conditional_information

@@ -1,50 +1,17 @@
-"""Files that come without a name: what their first bytes say."""
+"""Rows of files: lines that do not fit are named, names are those of the file, queries and databases give rows."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import pathlib
 import re
+import sqlite3
 
+import duckdb
 import pandas as pd
 import pytest
 
 import posteriori as po
 from posteriori.errors import BadParameter, FormatError, UnknownColumn
 from posteriori.table import files
-from posteriori.table.files import _decoded, _is_ascii, _looks_like
-
-
-@pytest.mark.parametrize(
-    ("head", "ending"),
-    [
-        (b"PAR1\x15\x04", ".parquet"),
-        (gzip.compress(b"a,b\n1,2\n", mtime=0), ".csv.gz"),
-        (b"% of flowers\n@RELATION iris\n", ".arff"),
-        ("  @relation iris", ".arff"),
-        (b'[{"a": 1}]', ".json"),
-        (b' {"a": 1}\n{"a": 2}\n', ".json"),
-        (b"[1, 2]", ".csv"),  # no name, no object
-        (b'a,"b"\n', ".csv"),
-        ("", ".csv"),
-        (b"x PAR1", ".csv"),
-    ],
-)
-def test_the_first_bytes_tell_the_kind_of_a_file(head, ending):
-    assert _looks_like(head) == ending
-
-
-def test_what_is_ascii_needs_no_decoding(tmp_path):
-    for name, text, ascii in (("a.csv", b"a,b\n1,2\n" * 300_000, True), ("b.csv", b"a" * (1 << 20) + b"\n\xff", False)):
-        file = tmp_path / name
-        file.write_bytes(text)
-        assert _is_ascii(file) is ascii
-        assert _decoded(file, "utf-8", None) == (None if ascii else 2)  # the line of the fault
-    packed = tmp_path / "c.csv.gz"
-    packed.write_bytes(gzip.compress(b"a,b\n1,\xc3\xa9\n"))
-    assert not _is_ascii(packed)
-    assert _decoded(packed, "utf-8", None) is None
 
 
 def test_a_query_gives_rows_or_is_refused(tmp_path):
@@ -88,126 +55,6 @@ def test_a_quote_that_never_ends_is_named_by_its_line(tmp_path, line, open_cell)
     else:
         with pytest.raises(FormatError, match=f"t.csv, line 3: the quote that begins '{open_cell}' never ends"):
             files._refuse_open_quote(path, "t.csv", ",")
-
-
-@pytest.mark.parametrize(
-    ("name", "form"),
-    [
-        ("t.csv", "csv"), ("t.TSV", "csv"), ("t.txt", "csv"), ("t.data", "csv"), ("t.csv.gz", "csv"),
-        ("t.v2.json.zst", "json"), ("t.ndjson", "json"), ("t.parquet", "parquet"), ("t.arff.GZ", "arff"),
-        ("t.sqlite", "sqlite"), ("t.duckdb", "duckdb"), ("t", None), ("t.gz", None), ("t.csv.bak", None),
-    ],
-)  # fmt: skip
-def test_the_ending_tells_the_format(name, form):
-    if form is None:
-        with pytest.raises(FormatError, match=f"{name}: cannot tell its format; known endings: '.csv'"):
-            files._format(pathlib.Path(name), name)
-    else:
-        assert files._format(pathlib.Path(name), name) == form
-
-
-@pytest.mark.parametrize(
-    ("source", "name", "written", "encoding"),
-    [
-        (io.BytesIO(b"a,b\n1,2\n"), "x", "open.csv", None),
-        (io.BytesIO(b"a,b\n1,2\n"), "x.v2.tsv", "open.tsv", None),
-        (io.BytesIO(gzip.compress(b"a,b\n1,2\n")), "x.csv.gz", "open.csv.gz", None),
-        (io.StringIO("a,b\n1,é\n"), "x.csv.gz", "open.csv", "utf-8"),  # text is unpacked already
-        (io.StringIO("a,b\n1,é\n"), "x.txt", "open.txt", "utf-8"),
-    ],
-)
-def test_an_open_file_is_spooled_under_its_ending(tmp_path, source, name, written, encoding):
-    held = source.getvalue()
-    file, told = files._spooled(source, tmp_path, name, None)
-    assert (file, told) == (tmp_path / written, encoding)
-    assert file.read_bytes() == (held if isinstance(held, bytes) else held.encode())
-
-
-def test_long_open_files_are_spooled_whole(tmp_path):
-    long = b"a,b\n" + b"1,2\n" * 40_000
-    assert files._spooled(io.BytesIO(long), tmp_path, "x", "latin-1")[1] == "latin-1"
-    assert (tmp_path / "open.csv").read_bytes() == long
-
-
-def test_what_is_no_file_is_named(tmp_path):
-    (tmp_path / "data.csv").write_text("a\n")
-    with pytest.raises(FormatError, match="is a folder: give one of its files"):
-        files._check_file(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"dat.csv; did you mean 'data.csv'\?"):
-        files._check_file(tmp_path / "dat.csv")
-    with pytest.raises(FileNotFoundError, match=r"no file .*none/dat.csv$"):
-        files._check_file(tmp_path / "none" / "dat.csv")
-    files._check_file(tmp_path / "data.csv")
-    (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(FormatError, match=r"empty.csv is empty"), files.at_hand(tmp_path / "empty.csv", None, None):
-        pass
-    with pytest.raises(BadParameter, match=r"a path or an open file. Got int instead"), files.at_hand(3, None, None):
-        pass
-
-
-TEXT = "town,x\nKöln,1\nGenève,2\n"
-
-
-@pytest.mark.parametrize(
-    ("ending", "written", "told", "copied", "noted"),
-    [
-        (".csv", "utf-8", None, False, False),
-        (".csv", "utf-8", "UTF_8", False, False),
-        (".csv", "cp1252", None, True, True),
-        (".csv", "cp1252", "cp1252", True, False),
-        (".csv.gz", "utf-8", None, False, False),
-        (".csv.gz", "cp1252", None, True, True),
-        (".csv.gz", "utf-16", "utf-16", True, False),
-    ],
-)
-def test_text_in_any_encoding_comes_as_utf_8(tmp_path, ending, written, told, copied, noted):
-    file, content = tmp_path / f"t{ending}", TEXT.encode(written)
-    file.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
-    room = tmp_path / "room"
-    room.mkdir()
-    found, notes = files._as_utf8(file, "t", told, room)
-    assert found == (room / "utf8.csv" if copied else file)
-    assert not copied or found.read_bytes() == TEXT.encode()
-    assert len(notes) == noted
-    assert not noted or notes[0].startswith(f"no UTF-8 text: read as {written}; encoding (--encoding) tells it")
-
-
-def test_bytes_that_are_no_text_are_named_by_their_line(tmp_path):
-    file = tmp_path / "t.csv"
-    for content, told, said in [
-        (b"a\nb\n\xff\xfe\n", "utf-8", r"t is not utf-8 text \(line 3\): tell its encoding"),
-        ("a\nKöln\n".encode(), "ascii", ""),
-        (b"a\n\x81\n", "cp1252", r"t is not cp1252 text \(line 2\)"),
-        (b"a\n\xff\x00\xfa", "utf-8", "t is no text: it has bytes of zero in it"),
-    ]:
-        file.write_bytes(content)
-        if said:
-            with pytest.raises(FormatError, match=said):
-                files._as_utf8(file, "t", told, tmp_path)
-        else:
-            assert files._as_utf8(file, "t", told, tmp_path) == (file, ())
-    packed = tmp_path / "t.csv.gz"
-    packed.write_bytes(gzip.compress(b"a,b\n" * 99)[:-9])
-    with pytest.raises(FormatError, match=r"t is no complete gzip file, though it ends in .gz"):
-        files._as_utf8(packed, "t", None, tmp_path)
-    zst = tmp_path / "t.csv.zst"
-    assert files._as_utf8(zst, "t", None, tmp_path) == (zst, ())
-    with pytest.raises(FormatError, match=r"an encoding of a .zst file cannot be changed"):
-        files._as_utf8(zst, "t", "cp1252", tmp_path)
-
-
-def test_the_line_of_a_fault_is_the_first_that_cannot_be_decoded(tmp_path):
-    for name, opened in (("t.csv", open), ("t.csv.gz", gzip.open)):
-        with opened(tmp_path / name, "wb") as out:
-            out.write(b"a\n\xff\nb\n\xfe\n")
-        assert files._fault(tmp_path / name, "utf-8", 1) == 2
-        assert files._fault(tmp_path / name, "utf-8", 2) == 2
-        assert files._fault(tmp_path / name, "utf-8", 3) == 4
-        assert files._fault(tmp_path / name, "latin-1", 3) == 3
-        assert _decoded(tmp_path / name, "utf-8", None) == 2
-        copy = tmp_path / "copy"
-        assert _decoded(tmp_path / name, "latin-1", copy) is None
-        assert copy.read_text() == "a\nÿ\nb\nþ\n"
 
 
 @pytest.mark.parametrize(
@@ -312,3 +159,55 @@ def test_a_query_that_fails_says_why_and_what_columns_there_are(tmp_path):
     path.with_suffix(".json").write_text('{"a": 1')
     with pytest.raises(FormatError, match="cannot be read as JSON with an object for each row"):
         po.read(path.with_suffix(".json"))
+
+
+ROWS = [(1.5, "a", "no"), (2.5, "b", "yes"), (None, "a", "yes")]
+
+
+def sqlite(path):
+    with sqlite3.connect(path) as engine:
+        engine.execute("CREATE TABLE patients (x REAL, w TEXT, y TEXT)")
+        engine.executemany("INSERT INTO patients VALUES (?, ?, ?)", ROWS)
+    engine.close()
+    return path
+
+
+def duck(path):
+    with duckdb.connect(str(path)) as engine:
+        engine.execute("CREATE TABLE patients (x DOUBLE, w VARCHAR, y VARCHAR)")
+        engine.executemany("INSERT INTO patients VALUES (?, ?, ?)", ROWS)
+    return path
+
+
+@pytest.mark.parametrize(("make", "name"), [(sqlite, "d.sqlite"), (sqlite, "d.db"), (duck, "d.duckdb"), (duck, "d.db")])
+def test_a_table_and_a_query(tmp_path, make, name):
+    path = make(tmp_path / name)
+    table = po.read(path, target="y")
+    assert (len(table), table.schema.kinds, table.schema.classes) == (3, ("numeric", "categorical"), ("no", "yes"))
+    assert any("patients" in note for note in table.notes)
+    assert len(po.read(path, target="y", sql="SELECT * FROM patients WHERE w = 'a'")) == 2
+
+
+@pytest.mark.parametrize(("make", "name"), [(sqlite, "d.sqlite"), (duck, "d.duckdb")])
+def test_faults_are_named(tmp_path, make, name):
+    path = make(tmp_path / name)
+    with pytest.raises(FormatError, match="cannot be run"):
+        po.read(path, sql="SELECT nothing FROM nowhere")
+    with pytest.raises(FormatError, match=r"cannot be run|must give rows"):
+        po.read(path, sql="DROP TABLE patients")
+    with pytest.raises(FormatError, match=r"cannot be run|must give rows"):
+        po.read(path, sql=f"COPY patients TO '{tmp_path}/copied.csv'")
+    assert not (tmp_path / "copied.csv").exists()
+    assert len(po.read(path)) == 3
+    (tmp_path / f"bad.{name.split('.')[1]}").write_bytes(b"no database at all, but text" * 200)
+    with pytest.raises(FormatError, match="cannot be read as a database"):
+        po.read(tmp_path / f"bad.{name.split('.')[1]}")
+
+
+def test_of_several_tables_one_must_be_asked(tmp_path):
+    path = sqlite(tmp_path / "d.sqlite")
+    with sqlite3.connect(path) as engine:
+        engine.execute("CREATE TABLE others (x REAL)")
+    engine.close()
+    with pytest.raises(BadParameter, match=r"2 tables.*'others', 'patients'"):
+        po.read(path)

@@ -16,9 +16,8 @@ from ..arrays import Array, Floats, Ints
 from ..kernels.naive import log_joint_cells, normalise
 from ..kernels.pairs import ladder_losses
 from ..smoothing import log_prior, log_share, log_theta
-from ..statistics import Counts
 from ..statistics.collect import count_coded
-from ..statistics.counts import starts_of
+from ..statistics.counts import Counts, starts_of
 from ..statistics.cuts import CodedTable
 from ..statistics.statistics import Statistics
 from .families import Families, Rung

@@ -22,7 +22,7 @@ from ..kernels.naive import log_joint_cells
 from ..smoothing import backoff, log_backoff, log_prior, log_theta
 from ..statistics.counts import starts_of
 from ..statistics.cuts import CodedTable
-from ..statistics.joint import WIDE, family_codes
+from ..statistics.joint import WIDE
 from ..statistics.statistics import Statistics
 from ..structure.structures import Structure
 
@@ -162,7 +162,7 @@ class Families:
         if all(len(f) == 1 for f in families) and not self._wide:
             return log_joint_cells(table.codes, packed, offsets, self.log_prior, n_jobs=n_jobs)
         if families:
-            columns = [family_codes(table, f, extra=1) for f in families]
+            columns = [table.family_codes(f, extra=1) for f in families]
             out = log_joint_cells(columns, packed, offsets, self.log_prior, n_jobs=n_jobs)
         else:
             out = np.repeat(self.log_prior[None], table.n, axis=0)

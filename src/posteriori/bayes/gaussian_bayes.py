@@ -18,8 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..arrays import Array, Floats
 from ..blas import one_thread
 from ..errors import SingularCovariance
-from ..statistics import CoMoments
-from ..statistics.moments import comoments
+from ..statistics.comoments import CoMoments, comoments
 from ..table.points import checked_matrix
 from .classifier import FAR
 from .drop_ins.drop_in import told_priors

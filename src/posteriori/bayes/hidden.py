@@ -38,7 +38,7 @@ from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import generator
 from ..kernels.naive import normalise, share_out
 from ..smoothing import share
-from ..statistics.by_class import classes_in
+from ..statistics.statistics import classes_in
 from ..table.encode import Seen
 from ..table.frame import open_frame
 from ..table.labels import hidden_labels

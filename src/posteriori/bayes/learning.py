@@ -23,7 +23,7 @@ from ..arrays import Array, Floats, Ints
 from ..errors import BadParameter, ModelError, StatisticsError, TableError, UnknownColumn, listed
 from ..estimator import learning
 from ..kernels.naive import class_rows
-from ..statistics.by_class import ByClass
+from ..statistics.statistics import ByClass
 from ..table.frame import labelled
 from ..table.labels import as_classes, encode_labels, recoded
 from ..table.schema import Schema, in_order

@@ -17,7 +17,7 @@ from ..explain.explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
 from ..structure.dag import Dag
-from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
+from ..table.dates import date_text, dates_in, weekday_text, weekdays_in
 from ..table.schema import MEASURED, Column, Schema
 from .guard import interrupt
 from .models import inner, is_fitted, open_model, schema_of, target_of

@@ -69,7 +69,7 @@ def open_network(path: str) -> tuple[Any, dict[str, Bins]]:
     if path.endswith(".posteriori"):
         from ..explain.whatif import bin_labels
         from ..store.file import load
-        from ..table.calendar import dates_in
+        from ..table.dates import dates_in
 
         model = load(path)
         model = inner(model) if hasattr(model, "predict_proba") else model

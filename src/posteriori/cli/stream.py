@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadValue, FormatError, ModelError, UnknownColumn, did_you_mean, listed
-from ..table.databases import from_database
+from ..table.arff import from_arff
+from ..table.at_hand import at_hand
 from ..table.dates import WRITTEN, YEAR_FIRST, as_dates, as_names, days
-from ..table.files import at_hand, csv_source, from_arff, query
-from ..table.reading import Reading
-from ..table.schema import MEASURED, Column, Schema
+from ..table.files import csv_source, from_database, query
+from ..table.schema import MEASURED, Column, Reading, Schema
 from .guard import say
 from .tables import in_bins
 

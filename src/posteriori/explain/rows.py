@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadValue
-from ..table.calendar import date_of, dates_in, part_of, weekday_text
-from ..table.dates import date_columns
+from ..table.dates import date_columns, date_of, dates_in, part_of, weekday_text
 from ..table.encode import numbers
 from ..table.frame import Frame
 from ..table.rows import open_rows

@@ -18,7 +18,7 @@ from ..arrays import Floats
 from ..bayes.densities import Categories, Curves
 from ..bayes.naive import NaiveBayes
 from ..bayes.semi import OneStructure
-from ..table.calendar import date_text, dates_in, weekday_text, weekdays_in
+from ..table.dates import date_text, dates_in, weekday_text, weekdays_in
 from ..table.frame import Frame
 from ..table.schema import MEASURED
 from .words import cut

@@ -16,9 +16,9 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..errors import NotLearned, StatisticsError
 from ..kernels.trees import Codes, Trees
-from ..statistics.by_class import classes_in, classes_left, refuse_unlearned
 from ..statistics.counts import subtract
 from ..statistics.cuts import Cuts
+from ..statistics.statistics import classes_in, classes_left, refuse_unlearned
 from ..table.schema import Schema
 from .coding import Coding
 

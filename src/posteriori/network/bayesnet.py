@@ -12,18 +12,17 @@ from ..decision.loss import as_loss
 from ..errors import BadValue, ImpossibleEvidence
 from ..structure.graph import find, find_all
 from .elimination import log_evidence, map_states, posterior
-from .engine import Engine, Evidence
 from .gibbs import gibbs
-from .insight import arc_strength, bar_table, conflict, information, tornado
-from .learned import LearnedNet
+from .insight import arc_strength, bar_table, conflict, exact_risk, information, sampled_risk, tornado
+from .junction import Engine, Evidence
+from .net import Net
 from .numbers import hard_states
-from .risk import exact_risk, sampled_risk
 from .sampling import ByState, Estimate, RandomState
 from .says import Factor, case_table, code_of, labelled, read_cases
 from .weighting import forward_sample, likelihood_weighting
 
 
-class BayesNet(LearnedNet):
+class BayesNet(Net):
     """A Bayesian network: P(x) = Π_i P(x_i | π_i), a DAG of variables and a table for each.
 
     Parameters

@@ -25,7 +25,7 @@ from ..kernels import network as kernel
 from ..kernels.naive import log_joint_cells
 from ..smoothing.theta import family_theta
 from ..statistics.cuts import CodedTable
-from ..statistics.joint import Scope, collect_families, family_codes
+from ..statistics.joint import Scope, collect_families
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.information import barred, class_information, conditional_information, learn_tree
@@ -36,11 +36,10 @@ from ..table.encode import Seen
 from ..table.frame import Frame
 from ..table.schema import Schema
 from .bayesnet import BayesNet
-from .class_families import Parents, family_counts, scopes, told_parents
 from .hybrid import HybridNet
 from .junction import JunctionTree
-from .mixed_classifier import GaussianNumbers
-from .mixed_scores import PENALISED
+from .mixed_classifier import GaussianNumbers, family_counts, scopes, told_parents
+from .mixed_search import PENALISED, Parents
 from .numbers import Numbers
 from .weighting import forward_sample
 
@@ -248,7 +247,7 @@ class BayesNetClassifier(GaussianNumbers):
         scopes, packed, offsets, start = self._packed
         out = np.repeat(start[None], table.n, axis=0)
         if scopes:
-            columns = [family_codes(table, scope, extra=1) for scope in scopes]
+            columns = [table.family_codes(scope, extra=1) for scope in scopes]
             out = log_joint_cells(columns, packed, offsets, start, n_jobs=self.n_jobs)
         broken = np.zeros(table.n, dtype=bool)
         for j, size in enumerate(table.sizes) if not table.whole else ():

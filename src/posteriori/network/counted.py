@@ -1,4 +1,4 @@
-"""What a network learned from rows: one value with `+` and `-`, from which its tables can be made again."""
+"""What a network counted: one value with `+` and `-`, of rows or already made, from which its tables can be made again."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Self
 
-from ..errors import StatisticsError
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InvalidNetwork, StatisticsError, UnknownColumn, listed
+from ..statistics.counts import Counts
+from ..statistics.joint import Joint
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
-from .learn import Smoothing, states_of
-from .tables import States
+from ..table.schema import Column, Schema, in_order
+from .learn import ALL, Smoothing, families, of_counts, states_of
+from .tables import States, flat_table, infer_states
 
 
 class Counted:
@@ -105,3 +111,84 @@ class Counted:
                 known = [*self._states[column.name], *(others or {}).get(column.name, ()), *column.values]
                 closed[column.name] = tuple(s for s in dict.fromkeys(known) if s in column.place)
         return self._remade(counts, states_of(counts, closed), self._how)
+
+
+def statistics_of(
+    dag: Dag, counts: Mapping[str, Any] | Statistics, given: Mapping[str, Sequence[Hashable]]
+) -> tuple[Statistics, States]:
+    """Counts already made, {node: N[parents…, node]} or the statistics of a model, as a network keeps them."""
+    if isinstance(counts, Statistics):
+        counts = {node: _family(counts, [*dag.parents(node), node], dag) for node in dag.nodes}
+        given = {**{n: states for n, (_, states) in counts.items()}, **given}
+        counts = {n: table for n, (table, _) in counts.items()}
+    states = _counted_states(dag, counts, given)
+    columns, parts, cells = [], [], []
+    for node, family in zip(dag.nodes, families(dag), strict=True):
+        names = [*dag.parents(node), node]
+        flat = flat_table(node, counts[node], names[:-1], states)
+        if not (np.isfinite(flat).all() and (flat >= 0).all()):
+            raise InvalidNetwork(f"the counts of {node!r} are finite numbers from 0 up")
+        table = flat.reshape([len(states[n]) for n in names])
+        table = np.rint(table).astype(np.int64) if (table == np.rint(table)).all() and table.sum() < 2**62 else table
+        for axis, name in enumerate(names):
+            place = {s: i for i, s in enumerate(states[name])}
+            table = np.take(table, [place[s] for s in in_order(states[name])], axis=axis)
+        parts.append(table.reshape(-1, 1))
+        cells.append(table.sum(axis=tuple(range(len(family) - 1))).reshape(-1, 1))
+        columns.append(Column(node, "categorical", in_order(states[node]), frozenset(states[node])))
+    kind = np.result_type(*parts)
+    sizes = tuple(len(c.values) for c in columns)
+    some = [(np.flatnonzero(part[:, 0]), part[part[:, 0] != 0].astype(kind)) for part in parts]
+    joint = Joint.of(families(dag), some, sizes, np.zeros((0, 1), kind))
+    schema = Schema(tuple(columns), (ALL,), frozenset((ALL,)))
+    rows = np.array([max(c.sum() for c in cells)], dtype=kind)
+    own = Counts(np.concatenate(cells).astype(kind), Counts.zero(sizes, 1).offsets)
+    return of_counts(schema, rows, own, joint), states
+
+
+def _family(found: Statistics, names: Sequence[str], dag: Dag) -> tuple[Array, tuple[Hashable, ...]]:
+    """N over the columns named, and the values of the last; the one node that is no column is the class."""
+    schema = found.schema
+    others = [n for n in dag.nodes if n not in schema.names]
+    if len(others) > 1 or (others and not schema.classes):
+        raise UnknownColumn(f"the statistics have no column for {listed(others)}; columns: {listed(schema.names)}")
+    columns = [schema.index(n) for n in names if n not in others]
+    if any(found.roles[j] != "cells" for j in columns):
+        raise StatisticsError("a network counts values: of numbers and text the statistics have none")
+    table = together(found, columns)
+    if table is None:
+        raise StatisticsError(f"the statistics have no counts of {listed(names)} together")
+    here = [n for n in names if n not in others]
+    if others and others[0] in names:
+        table = np.moveaxis(table, -1, list(names).index(others[0]))
+        return table, schema.classes if names[-1] in others else schema[names[-1]].values
+    return table.sum(axis=-1), schema[here[-1]].values
+
+
+def together(found: Statistics, columns: Sequence[int]) -> Array | None:
+    """N[columns…, y]; None where they were not counted together."""
+    if not columns:
+        return found.rows
+    if len(columns) == 1:
+        return found.cells.scope(found.where("cells").index(columns[0]))
+    for joint in found.joints:
+        for s in range(len(joint.scopes)) if isinstance(joint, Joint) else ():
+            mine = joint.columns(s)
+            if set(mine) == set(columns):
+                table: Array = joint.table(s, found.sizes)
+                return table.transpose(*(mine.index(j) for j in columns), len(columns))
+    return None
+
+
+def _counted_states(dag: Dag, counts: Mapping[str, Any], given: Mapping[str, Sequence[Hashable]]) -> States:
+    """The states of every node: those given, else those that its counts name ("0", "1", … for bare numbers)."""
+    if not isinstance(counts, Mapping):
+        raise InvalidNetwork(f"counts is a mapping from node to counts, got {type(counts).__name__}")
+    for what, named in (("counts", counts), ("states", given)):
+        strange = [n for n in named if n not in dag.index]
+        if strange:
+            raise InvalidNetwork(f"{what} are given for {listed(strange)}, no node. nodes: {listed(dag.nodes)}")
+    missing = [n for n in dag.nodes if n not in counts]
+    if missing:
+        raise InvalidNetwork(f"no counts for {listed(missing)}: every node needs N[parents…, node]")
+    return {n: tuple(given[n]) if n in given else infer_states(n, counts[n], len(dag.parents(n))) for n in dag.nodes}

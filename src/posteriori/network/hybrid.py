@@ -25,13 +25,21 @@ from ..structure.dag import Dag
 from ..structure.graph import find, find_all
 from .bayesnet import BayesNet
 from .counted import Counted
-from .engine import Evidence
-from .gaussian import Gaussians, Local, along, united
+from .gaussian import Gaussians, HybridRows, Local, along, united
+from .junction import Evidence
 from .learn import Smoothing, listed_states, rows_of, states_of, tables_of
-from .mixed import continuous_nodes, count_mixed, numbers_at, regressions_of
 from .numbers import hard_states
-from .regression import Regression, as_regression, configuration_of, discrete_part, split
-from .rows import HybridRows
+from .regression import (
+    Regression,
+    as_regression,
+    configuration_of,
+    continuous_nodes,
+    count_mixed,
+    discrete_part,
+    numbers_at,
+    regressions_of,
+    split,
+)
 from .sampling import RandomState, seeds
 from .says import Factor, findings, labelled, read_cases, unknown
 from .tables import States, as_dag, as_states, configuration_index

@@ -1,15 +1,18 @@
-"""Numbers in a network classifier: normal given their parents, linear in those that are numbers too.
+"""The families of a network classifier: values counted, numbers normal given their parents, linear in such as are numbers.
 
-Symbols: y the class, x the attributes; π_v the parents of a column, the class among them or not.
+Symbols: y the class, x the attributes; π_v the parents of a column by number, the class (the node after the columns) among
+them or not.
 
     log P(y, x) = ln θ[π_y, y] + Σ_values ln θ[π_v, x_v] + Σ_numbers ln N(x_v; α_d + β_d·c, σ²_d)
 
-What is kept of numbers are co-moments of every family, in each configuration of its parents with values and each class.
+What is kept are counts of every family of values with the class, and of numbers the co-moments of every family, in each
+configuration of its parents with values and each class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,21 +22,52 @@ from sklearn.utils import check_random_state
 from ..arrays import Array, Floats
 from ..bayes.densities.gaussian import Gaussian
 from ..bayes.semi import SemiNaive
+from ..errors import StatisticsError, UnknownColumn, listed
 from ..smoothing.theta import family_theta
+from ..statistics.comoments import CoMoments, FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.cuts import column_numbers, translated
-from ..statistics.family_moments import FamilyMoments, MixedScope, collect_family_moments, collect_mixed
-from ..statistics.joint import collect_families
-from ..statistics.moments import CoMoments
+from ..statistics.joint import Scope, collect_families
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.information import class_information
 from ..table.encode import Coded, Seen, code_columns, dense
 from ..table.frame import Frame
 from ..table.schema import MEASURED, Schema
-from .class_families import Parents, family_counts, scopes, told_parents
+from .counted import together
 from .hybrid import HybridNet
-from .mixed_search import MixedTable
+from .mixed_search import MixedTable, Parents
 from .regression import FLOOR, discrete_part, learned
+
+
+def told_parents(dag: Dag, names: Sequence[str]) -> Parents:
+    """The parents of every column in a graph, and last those of the class: its one node that is no column."""
+    others = [n for n in dag.nodes if n not in names]
+    if len(others) != 1:
+        raise UnknownColumn(
+            f"the one node of a structure that is no column is the class; {listed(others) or 'none'} is no column. "
+            f"Columns: {listed(names)}"
+        )
+    place = {name: j for j, name in enumerate([*names, others[0]])}
+    return tuple(tuple(place[p] for p in dag.parents(n)) if n in dag.index else () for n in place)
+
+
+def scopes(parents: Parents, numbers: AbstractSet[int] = frozenset()) -> list[Scope]:
+    """The sets of columns with values that are counted together with the class."""
+    d = len(parents) - 1
+    found = [(*(p for p in ps if p < d), *((v,) if v < d else ())) for v, ps in enumerate(parents) if v not in numbers]
+    return list(dict.fromkeys(s for s in found if len(s) > 1))
+
+
+def family_counts(found: Statistics, v: int, parents: Parents) -> Array:
+    """N[π_v…, x_v] of a column, or of the class, the class as an axis where it is one of them."""
+    d, mine = len(parents) - 1, parents[v]
+    columns = [p for p in mine if p < d] + ([v] if v < d else [])
+    counts = together(found, columns)  # [columns…, y]
+    if counts is None:
+        raise StatisticsError(f"no counts of columns {listed(columns)} together")
+    if v == d:
+        return counts
+    return np.moveaxis(counts, -1, list(mine).index(d)) if d in mine else np.asarray(counts.sum(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from ..arrays import Ints
 from ..errors import PosterioriError
 from ..explain.weigh import leaves_out, odds
 from ..explain.why import explain
-from ..table.calendar import date_of, weekday_text, weekdays_in
+from ..table.dates import date_of, weekday_text, weekdays_in
 from .charts import bars_chart
 from .evidence import Evidence
 from .markup import cut, percent, say

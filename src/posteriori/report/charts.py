@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..table.calendar import date_marks
+from ..table.dates import date_marks
 from .markup import cut, esc, percent, say
 from .words import WORDS
 

@@ -14,7 +14,7 @@ from ..bayes.naive import NaiveBayes
 from ..decision.decide import best_action
 from ..errors import PosterioriError
 from ..explain.whatif import Attribute, WhatIf, what_if
-from ..table.calendar import part_of, weekday_text
+from ..table.dates import part_of, weekday_text
 from .evidence import Evidence
 from .markup import cut, data_block, esc, name, percent, say
 from .nomogram import MOST_DRAWN, nomogram_svg, scales

@@ -20,8 +20,7 @@ from ..errors import BadValue, ModelError, PosterioriError
 from ..leaderboard.board import Leaderboard, Row
 from ..leaderboard.compare import compare
 from ..leaderboard.scores import calibration_error, scored
-from ..table.calendar import dates_in
-from ..table.dates import date_columns
+from ..table.dates import date_columns, dates_in
 from ..table.frame import Frame, columns_of, labelled, open_frame
 from ..table.kinds import resolve_kinds
 from ..table.labels import match_labels, places

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from .svg import EDGE, Drawing, draw_graph
 
 if TYPE_CHECKING:
-    from ..structure.comparison import Comparison
-    from ..structure.trust import ArcConfidence
+    from ..structure.trust import ArcConfidence, Comparison
 
 # colour and whether dashed; told apart by those who see no red and green too
 STYLES = {

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..explain.whatif import FEWEST_ROWS, round_grid
-from ..table.calendar import weekday_text, weekdays_in
+from ..table.dates import weekday_text, weekdays_in
 from ..table.encode import factorize, numbers
 from ..table.frame import Frame
 from ..table.schema import MEASURED

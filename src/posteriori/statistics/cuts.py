@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Codes, Floats
+from ..arrays import Array, Codes, Floats, Ints
 from ..errors import BadValue, ModelError, StatisticsError, did_you_mean
 from ..kernels import densities as kernels
 from ..table.encode import Coded, code_columns, numbers, team_map
@@ -24,8 +24,6 @@ from ..table.frame import Frame
 from ..table.labels import narrowest, warn_of_types
 from ..table.schema import MEASURED, Column, Schema
 from .histogram import Histogram
-
-__all__ = ["METHODS", "CodedTable", "bin_codes", "find_cuts", "greedy_cuts", "mdl_cuts", "quantile_cuts", "width_cuts"]
 
 Cuts = tuple[Floats | None, ...]  # of each column; None where it is no number
 
@@ -181,6 +179,26 @@ class CodedTable:
         """The codes of one column."""
         found: Array = self.codes[:, j] if isinstance(self.codes, np.ndarray) else self.codes[j]
         return found
+
+    def family_codes(self, family: Sequence[int], extra: int = 0) -> Array:
+        """One code for the values of some columns, the last fastest; `extra` more values a column (1: missing is one)."""
+        codes = self.column(family[0])
+        if len(family) == 1:
+            return codes
+        size = math.prod(self.sizes[j] + extra for j in family)
+        codes = codes.astype(np.uint16 if size < 1 << 16 else np.uint32 if size < 1 << 32 else np.int64)
+        for j in family[1:]:
+            codes = codes * codes.dtype.type(self.sizes[j] + extra) + self.column(j)
+        return codes
+
+    def configurations(self, scope: Sequence[int]) -> Ints:
+        """The cell of some columns in each row, the last fastest; −1 where one of them is missing."""
+        codes, known = np.zeros(self.n, np.int64), np.ones(self.n, bool)
+        for j in scope:
+            column = self.column(j)
+            known &= column < self.sizes[j]
+            codes = codes * self.sizes[j] + column
+        return np.where(known, codes, -1)
 
     def columns(self) -> list[Array]:
         """All columns."""

@@ -20,8 +20,6 @@ from ..arrays import Array, Bools, Floats
 from ..errors import NotLearned, StatisticsError
 from ..kernels import densities as kernels
 
-__all__ = ["LIMIT", "Histogram", "most_cells"]
-
 LIMIT = 65_536  # cells that a column by itself may have
 SHARED, FEWEST = 16_384, 1_024  # and one among the columns of a table
 NUMBERS = 1 << 21  # cells × classes × columns of a table, as long as no column has fewer cells than FEWEST

@@ -249,18 +249,6 @@ def refuse_joint(full: Any, n: int, n_classes: int, what: str, way_out: str, max
         raise StatisticsError(f"{what} have more than 2^62 combinations of values; {way_out}")
 
 
-def family_codes(table: CodedTable, family: Scope, extra: int = 0) -> Array:
-    """One code for the values of several columns, the last fastest; `extra` more values a column (1: missing is one)."""
-    codes = table.column(family[0])
-    if len(family) == 1:
-        return codes
-    size = math.prod(table.sizes[j] + extra for j in family)
-    codes = codes.astype(np.uint16 if size < 1 << 16 else np.uint32 if size < 1 << 32 else np.int64)
-    for j in family[1:]:
-        codes = codes * codes.dtype.type(table.sizes[j] + extra) + table.column(j)
-    return codes
-
-
 def count_joint(
     table: CodedTable,
     scopes: Sequence[Scope],
@@ -303,7 +291,7 @@ def _count_narrow(
         counted = kernels.count_families([*map(table.column, some), y], [*own, n_classes], families, n_jobs)
         parts = [part.reshape(-1, n_classes) for part in counted]
     else:
-        codes = [family_codes(table, scope, extra) for scope in scopes]
+        codes = [table.family_codes(scope, extra) for scope in scopes]
         summed = kernels.count_cells(codes, y, offsets, n_classes, weights, n_jobs=n_jobs)
         parts = [summed[a:b] for a, b in itertools.pairwise(offsets.tolist())]
     out = []
@@ -315,19 +303,9 @@ def _count_narrow(
     return out
 
 
-def configurations(table: CodedTable, scope: Scope) -> Ints:
-    """The cell of some columns in each row, the last fastest; −1 where one of them is missing."""
-    codes, known = np.zeros(table.n, np.int64), np.ones(table.n, bool)
-    for j in scope:
-        column = table.column(j)
-        known &= column < table.sizes[j]
-        codes = codes * table.sizes[j] + column
-    return np.where(known, codes, -1)
-
-
 def _count_wide(table: CodedTable, scope: Scope, y: Array, n_classes: int, weights: Floats | None) -> Part:
     """The cells that some row has, in order, and their counts."""
-    codes = configurations(table, scope)
+    codes = table.configurations(scope)
     known = codes >= 0
     cells, back = np.unique(codes[known], return_inverse=True)
     if weights is not None and weights.ndim == 2:

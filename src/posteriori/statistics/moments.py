@@ -1,32 +1,29 @@
-"""Moments: how many, where, how wide; and the same for several columns together.
+"""Moments: how many, where, how wide, and within which ends.
 
-Symbols: n = Σw, mean = Σwx/n, M2 = Σw(x − mean)²; shapes (K, d), a row per class, a column per attribute.
-Merging is Chan's formula, which never subtracts large sums from each other.
+Symbols: n = Σw, mean = Σwx/n, M2 = Σw(x − mean)²; low, high the least and greatest value; shapes (K, d), a row per class, a
+column per attribute. Merging is Chan's formula, which never subtracts large sums from each other.
 
 Moments do not know each row, so a stranger can be forgotten that leaves moments which some rows could have. What can be
-known is refused: a row outside the span of what was learned, a negative M2, an M2 that n rows within the span cannot have,
-and of several columns together a matrix that is no covariance.
+known is refused: a row outside the span of what was learned, a negative M2, an M2 that n rows within the span cannot have.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Bools, Floats
+from ..arrays import Bools, Floats
 from ..errors import BadValue, NotLearned, StatisticsError
-from ..table.labels import narrowest
-from .span import DIGITS as KNOWN
-from .span import LEAST, Span
 
+DIGITS = 2.0**-46  # what a few sums and differences leave of a number's precision
+LEAST = 1e-322  # and of numbers so small that floats lie apart as far as they are from zero
 ROUNDING = 1e-9
 SURE = 16.0  # errors that add up over so many calls are still no proof that a row was never there
 ENOUGH = 1e-7  # the error, as a share of the M2 that stays, with which rows may still be forgotten
 NOTHING = 1e-13  # an M2 below this share of the whole column's is as good as none
-Some = TypeVar("Some", "Moments", "CoMoments")
 SQUARES = "the squares of X are too large for float64 (values beyond about 1e150); rescale the columns"
 FAR = "its numbers are so large that their variance overflows; rescale the column"
 FLAT = 1e-9  # the share of a column's variance that stands in for none, of GaussianNB too
@@ -34,10 +31,95 @@ PLACED = 1e-5  # the error of a mean, in standard deviations, with which rows ma
 
 
 @dataclass(frozen=True, eq=False)
+class Span:
+    """low and high, with `+`, a zero (+∞, −∞) and a check of what is taken away.
+
+    They are the ends of what was learned, exactly, until rows are forgotten; from then on they are outer bounds, since the
+    row that was an end may have had equals.
+
+    >>> a = Span(np.array([[0.0]]), np.array([[3.0]]))
+    >>> (a + Span.zero(1, 1)).high.item(), a.most(np.array([[3.0]]), np.array([[1.5]])).item()  # that of 0, 1.5 and 3
+    (3.0, 4.5)
+    """
+
+    low: Floats
+    high: Floats
+    weighted: bool = False  # whether rows may have counted for other than one
+
+    @classmethod
+    def zero(cls, n_classes: int, d: int) -> Span:
+        """Of no rows."""
+        return cls(np.full((n_classes, d), np.inf), np.full((n_classes, d), -np.inf))
+
+    @classmethod
+    def beside(cls, parts: list[Span | None]) -> Span | None:
+        """The spans of several tables of columns as that of one."""
+        known = [p for p in parts if p is not None]
+        if len(known) < len(parts):
+            return None
+        low, high = (np.concatenate(of, axis=1) for of in zip(*((p.low, p.high) for p in known)))
+        return cls(low, high, any(p.weighted for p in known))
+
+    def __add__(self, other: Span) -> Span:
+        return Span(np.minimum(self.low, other.low), np.maximum(self.high, other.high), self.weighted or other.weighted)
+
+    def without(self, other: Span, n: Floats) -> Span:
+        """What is known once the rows of `other` have gone and n are left; refused where they lie outside."""
+        outside = (other.low < self.low) | (other.high > self.high)
+        if outside.any():
+            c, j = (int(i) for i in np.argwhere(outside)[0])
+            value = other.low[c, j] if other.low[c, j] < self.low[c, j] else other.high[c, j]
+            raise NotLearned(
+                f"these rows were not all learned: attribute {j} of class {c} was never {value:g}, it lay between "
+                f"{self.low[c, j]:g} and {self.high[c, j]:g}; nothing was changed"
+            )
+        live = n > 0
+        return Span(
+            np.where(live, self.low, np.inf), np.where(live, self.high, -np.inf), self.weighted or other.weighted
+        )
+
+    def most(self, n: Floats, mean: Floats) -> Floats:
+        """The largest M2 of n values of this mean: all but one at the ends; of weights n(high − mean)(mean − low)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            width, above = self.high - self.low, mean - self.low
+            share = np.divide(n * above, width, out=np.zeros_like(n), where=width > 0)  # how many at the upper end
+            if not self.weighted:
+                whole = np.floor(share)
+                share = whole + (share - whole) ** 2
+            largest: Floats = width * width * share - n * above * above
+        return largest
+
+    def too_wide(self, n: Floats, mean: Floats, m2: Floats, gone: Floats, error: Floats) -> Bools:
+        """Where n values that stay after `gone` have left cannot have this mean and M2, whatever rounding did."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.maximum(np.abs(self.low), np.abs(self.high))
+            off = DIGITS * size * (1 + np.divide(gone, n, out=np.zeros_like(n), where=n > 0))  # of the mean
+            slack = error + 2 * n * (self.high - self.low + off) * off + n * LEAST
+            strange: Bools = (n > 0) & (
+                (m2 > self.most(n, mean) + slack) | (mean < self.low - off) | (mean > self.high + off)
+            )
+        return strange
+
+    def taken(self, classes: NDArray[Any]) -> Span:
+        """The span of some of the classes."""
+        return Span(self.low[classes], self.high[classes], self.weighted)
+
+    def columns(self, where: list[int]) -> Span:
+        """The span of some of the columns."""
+        return Span(self.low[:, where], self.high[:, where], self.weighted)
+
+    def among(self, classes: NDArray[Any], n_classes: int) -> Span:
+        """The same span among more classes: class c goes to `classes[c]`."""
+        wide = Span.zero(n_classes, self.low.shape[1])
+        wide.low[classes], wide.high[classes] = self.low, self.high
+        return Span(wide.low, wide.high, self.weighted)
+
+
+@dataclass(frozen=True, eq=False)
 class Moments:
     """n, mean, M2 and span of each attribute within each class, with `+`, `-`, a zero and a scale.
 
-    `-` is good to `KNOWN` of the largest M2 that was ever in (`peak`). Where that is not little beside what stays, the rows
+    `-` is good to `DIGITS` of the largest M2 that was ever in (`peak`). Where that is not little beside what stays, rows
     are refused: forgetting one value of 1e9 would leave no fine structure. Equal are moments of the same n, mean and M2:
     span and peak tell what was once there.
 
@@ -96,11 +178,13 @@ class Moments:
         return np.flatnonzero(~np.isfinite(whole))
 
     def __add__(self, other: Moments) -> Moments:
-        return _finite(self.plus(other))
+        found = self.plus(other)
+        refuse_infinite(found.mean, found.m2)
+        return found
 
     def plus(self, other: Moments) -> Moments:
         """`+`, for those who look for columns that are `too_wide` themselves, and name them."""
-        _same_shape(self.mean, other.mean)
+        refuse_other_shape(self.mean, other.mean)
         n = self.n + other.n
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)  # zero + zero is zero
         with np.errstate(over="ignore", invalid="ignore"):
@@ -111,7 +195,7 @@ class Moments:
 
     def __sub__(self, other: Moments) -> Moments:
         """Without the rows of `other`; refused where they cannot have been learned, or where too little stays to tell."""
-        _same_shape(self.mean, other.mean)
+        refuse_other_shape(self.mean, other.mean)
         n = take_away(self.n, other.n)
         share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
         mean = np.where(n > 0, self.mean + (self.mean - other.mean) * share, 0.0)
@@ -155,94 +239,14 @@ class Moments:
         return Moments(n, mean, m2, self.span and self.span.among(classes, n_classes), peak)
 
 
-@dataclass(frozen=True, eq=False)
-class CoMoments:
-    """n (K,), mean (K, d), C = Σw(x − mean)(x − mean)ᵀ (K, d, d) and span of each class, with `+`, `-`, a zero and a scale.
-
-    `-` knows its error as that of `Moments` does: by the largest diagonal that was ever in (`peak`).
-    """
-
-    n: Floats
-    mean: Floats
-    c: Floats
-    span: Span | None = None
-    peak: Floats | None = None
-
-    @classmethod
-    def zero(cls, n_classes: int, d: int) -> CoMoments:
-        """No rows at all."""
-        return cls(np.zeros(n_classes), np.zeros((n_classes, d)), np.zeros((n_classes, d, d)), Span.zero(n_classes, d))
+class Centred(Protocol):
+    """Moments of either kind: n rows about a mean."""
 
     @property
-    def largest(self) -> Floats:
-        """The largest Σw(x_j − mean_j)² that was ever in, (K, d)."""
-        return np.diagonal(self.c, axis1=1, axis2=2) if self.peak is None else self.peak
-
-    def __add__(self, other: CoMoments) -> CoMoments:
-        _same_shape(self.mean, other.mean)
-        n = self.n + other.n
-        share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
-        gap = other.mean - self.mean
-        with np.errstate(over="ignore", invalid="ignore"):
-            c = self.c + other.c + gap[:, :, None] * gap[:, None, :] * (self.n * share)[:, None, None]
-        peak = np.maximum(np.maximum(self.largest, other.largest), np.diagonal(c, axis1=1, axis2=2))
-        return _finite(CoMoments(n, self.mean + gap * share[:, None], c, both(self.span, other.span), peak))
-
-    def __sub__(self, other: CoMoments) -> CoMoments:
-        """Without the rows of `other`; refused where they cannot have been learned, or where too little stays to tell."""
-        _same_shape(self.mean, other.mean)
-        n = take_away(self.n, other.n)
-        live = n[:, None] > 0
-        share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)[:, None]
-        mean = np.where(live, self.mean + (self.mean - other.mean) * share, 0.0)
-        gap = other.mean - mean
-        weight = np.divide(n * other.n, self.n, out=np.zeros_like(n), where=self.n > 0)
-        c = self.c - other.c - gap[:, :, None] * gap[:, None, :] * weight[:, None, None]
-        peak = np.where(live, np.maximum(self.largest, other.largest), 0.0)
-        error = known_error(self, other, self.n[:, None], peak)
-        forgot, left = live & (other.n[:, None] > 0), np.diagonal(c, axis1=1, axis2=2)
-        rows, gone = (np.broadcast_to(v[:, None], left.shape) for v in (n, other.n))
-        span, alone, strange = left_in(self.span, other.span, rows, mean, left, gone, error)
-        refuse_impossible(forgot & (strange | (left < -SURE * error)))
-        kept = np.where(live & ~alone & (left > error), left, 0.0)
-        column = kept.sum(axis=0)  # within the classes: what lies between them stands in for no variance here
-        refuse_lost(forgot & is_lost(rows, kept, column, np.where(alone, 0.0, error), mean_error(self, other, rows)))
-        known = np.where(forgot, kept > 0, live)
-        c = np.where(known[:, :, None] & known[:, None, :], c, 0.0)
-        refuse_impossible(forgot.any(axis=1) & ~is_covariance(c, kept, ENOUGH))
-        return CoMoments(n, mean, c, span, peak)
+    def n(self) -> Floats: ...
 
     @property
-    def doubt(self) -> Floats:
-        """How far each class's C may be off since rows were forgotten, as a share of its diagonal; 0 if none were."""
-        left = np.diagonal(self.c, axis1=1, axis2=2)
-        error = np.where(self.largest > left, known_error(self, self, self.n[:, None], self.largest), 0.0)
-        share: Floats = np.divide(error, left, out=np.zeros_like(left), where=left > 0).max(axis=1, initial=0.0)
-        return share
-
-    def scaled(self, factor: float) -> CoMoments:
-        """Every row counts `factor` times (decay)."""
-        return CoMoments(self.n * factor, self.mean, self.c * factor, self.span, self.largest * factor)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CoMoments) and all(
-            np.array_equal(a, b) for a, b in zip((self.n, self.mean, self.c), (other.n, other.mean, other.c))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def taken(self, classes: NDArray[Any]) -> CoMoments:
-        """The co-moments of some of the classes."""
-        span = self.span and self.span.taken(classes)
-        return CoMoments(self.n[classes], self.mean[classes], self.c[classes], span, self.largest[classes])
-
-    def among(self, classes: NDArray[Any], n_classes: int) -> CoMoments:
-        """The same co-moments among more classes: class c goes to `classes[c]`."""
-        out = CoMoments.zero(n_classes, self.mean.shape[1])
-        peak = np.zeros((n_classes, self.mean.shape[1]))
-        for whole, part in zip((out.n, out.mean, out.c, peak), (self.n, self.mean, self.c, self.largest)):
-            whole[classes] = part
-        return CoMoments(out.n, out.mean, out.c, self.span and self.span.among(classes, n_classes), peak)
+    def mean(self) -> Floats: ...
 
 
 def both(a: Span | None, b: Span | None) -> Span | None:
@@ -263,50 +267,15 @@ def left_in(
     return left, alone, left.too_wide(n, mean, m2, gone, SURE * error)
 
 
-def is_covariance(c: Floats, kept: Floats, off: float) -> Bools:
-    """Whether each C could be Σ(x − mean)(x − mean)ᵀ of some rows: no direction has a negative variance."""
-    scale = np.sqrt(np.where(kept > 0, kept, 1.0))
-    flat = (kept[:, :, None] > 0) & (kept[:, None, :] > 0)
-    r = np.where(flat, c / scale[:, :, None] / scale[:, None, :], 0.0)
-    least: Bools = np.linalg.eigvalsh(r)[:, 0] >= -10 * off * r.shape[1]
-    return least
-
-
-def comoments(X: Array, codes: Array, n_classes: int, weights: Floats | None) -> CoMoments:
-    """n, mean and Σw(x − mean)(x − mean)ᵀ of each class, in two passes over its rows.
-
-    >>> comoments(np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([0, 0]), 1, None).c.tolist()
-    [[[2.0, 4.0], [4.0, 8.0]]]
-    """
-    total, span = CoMoments.zero(n_classes, X.shape[1]), Span.zero(n_classes, X.shape[1])
-    narrow = codes.astype(narrowest(n_classes), copy=False)
-    order = np.argsort(narrow, kind="stable")  # of narrow codes: by their digits
-    ends = np.cumsum(np.bincount(codes, minlength=n_classes))
-    for y in np.unique(codes).tolist():
-        mine = order[(ends[y - 1] if y else 0) : ends[y]]
-        rows = np.asarray(X[mine], dtype=np.float64)
-        w = np.ones(len(rows)) if weights is None else weights[mine]
-        n = w.sum()
-        if n > 0:
-            mean = w @ rows / n
-            mean = mean + w @ (rows - mean) / n  # the digits that a sum of large numbers lost
-            gap = rows - mean
-            with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for it
-                total.n[y], total.mean[y], total.c[y] = n, mean, (gap * w[:, None]).T @ gap
-            some = rows if weights is None else rows[w > 0]
-            span.low[y], span.high[y] = some.min(axis=0), some.max(axis=0)
-    return replace(total, span=replace(span, weighted=weights is not None))
-
-
-def known_error(whole: Moments | CoMoments, less: Moments | CoMoments, n: Floats, peak: Floats) -> Floats:
+def known_error(whole: Centred, less: Centred, n: Floats, peak: Floats) -> Floats:
     """How far M2 may be off: what rounding took from the largest M2 and from the mean, as large as the numbers are."""
     with np.errstate(over="ignore"):  # beyond the largest float nothing is known: refused
         size = np.maximum(np.abs(whole.mean), np.abs(less.mean))
-        error: Floats = KNOWN * (peak + size * np.sqrt(n * peak)) + n * LEAST
+        error: Floats = DIGITS * (peak + size * np.sqrt(n * peak)) + n * LEAST
     return error
 
 
-def mean_error(whole: Moments | CoMoments, less: Moments | CoMoments, n: Floats) -> Floats:
+def mean_error(whole: Centred, less: Centred, n: Floats) -> Floats:
     """How far the mean of the n rows that stay may be off: it is computed from rounded means that weigh more."""
     gone = less.n if less.n.ndim == 2 else less.n[:, None]
     share = np.divide(gone, n, out=np.zeros_like(n), where=n > 0)
@@ -350,14 +319,12 @@ def refuse_lost(lost: Bools) -> None:
         )
 
 
-def _finite(moments: Some) -> Some:
-    """Moments as they are, where their squares fit into a float."""
-    squares = moments.m2 if isinstance(moments, Moments) else moments.c
-    if not (np.isfinite(squares).all() and np.isfinite(moments.mean).all()):
+def refuse_infinite(mean: Floats, squares: Floats) -> None:
+    """Moments whose squares do not fit into a float are none."""
+    if not (np.isfinite(squares).all() and np.isfinite(mean).all()):
         raise BadValue(SQUARES)
-    return moments
 
 
-def _same_shape(a: Floats, b: Floats) -> None:
+def refuse_other_shape(a: Floats, b: Floats) -> None:
     if a.shape != b.shape:
         raise StatisticsError(f"moments of {a.shape} and {b.shape} classes × attributes cannot be added")

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from ..arrays import Array, Floats
 from ..errors import NotLearned, StatisticsError
 
-__all__ = ["Sample", "mix", "most_rows", "number_cells", "salts", "value_cells"]
-
 LIMIT = 2_000  # distinct rows
 CELLS = 1 << 20  # rows × columns, where there are so many columns that memory counts
 Cells = NDArray[np.uint64]

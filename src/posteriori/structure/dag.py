@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from ..errors import InvalidNetwork, did_you_mean, listed
-from . import equivalence, separation
+from . import separation
 from .graph import (
     PartialDag,
     Pattern,
@@ -220,7 +220,7 @@ class Dag:
         >>> Dag("abc", [("a", "b"), ("b", "c")]).equivalence_class().undirected
         (('a', 'b'), ('b', 'c'))
         """
-        fixed = equivalence.compelled(self._parents, self._order)
+        fixed = separation.compelled(self._parents, self._order)
         keep = [self._index[a] in fixed[self._index[b]] for a, b in self.edges]
         return PartialDag(
             self.nodes,
@@ -239,7 +239,7 @@ class Dag:
         if set(self.nodes) != set(other.nodes):
             return False
         moved = [[self._index[p] for p in other.parents(n)] for n in self.nodes]
-        return equivalence.equivalent(self._parents, moved)
+        return separation.equivalent(self._parents, moved)
 
     def triangulation(self, sizes: Mapping[str, int] | None = None) -> Triangulation:
         """The moral graph made chordal by an elimination order chosen for few fill-ins and small cliques.

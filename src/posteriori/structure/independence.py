@@ -19,9 +19,8 @@ from ..arrays import Array, Bools, Floats, is_number
 from ..errors import BadParameter, listed
 from ..kernels.families import g_tests, value_bitmaps
 from .graph import PartialDag
-from .rules import Arrow, Rules
+from .rules import Arrow, Rules, Watch
 from .scores import Scored
-from .watching import Watch
 
 TESTS = ("g2", "mi")
 MOST_GIVEN = 3  # nodes that a test of max-min parents and children is given at most

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..statistics import Counts
+from ..statistics.counts import Counts
 from ..statistics.joint import Joint
 from ..table.schema import Schema
 from .structures import Structure, by_information, tree
-
-__all__ = ["barred", "class_information", "conditional_information", "learn_tree"]
 
 NUMBERS = 1 << 18  # counts looked at a time
 ROUNDING = 1e-13  # what a sum of n ln n leaves of rounding, as a share of it: no information

@@ -1,20 +1,24 @@
-"""What a search may do: arrows that must be there, arrows that may not, how many parents a node may have."""
+"""What a search is told: arrows that must be there, arrows that may not, how many parents a node has; and when to end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Bools
+from ..arrays import Bools, is_number
 from ..errors import BadParameter, InvalidNetwork, listed
 from .dag import Dag
 from .graph import find, find_all
 
 Arrow = tuple[int, int]
+Progress = bool | Callable[[str], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,3 +118,49 @@ def _against(index: dict[str, int], tiers: Any) -> set[Arrow]:
     if len(place) < sum(map(len, numbered)):
         raise InvalidNetwork(f"a node is in two tiers: {listed([list(t) for t in numbered])}. Got {tiers!r} instead.")
     return {(u, v) for u in place for v in place if place[u] > place[v]}
+
+
+class Watch:
+    """Tells how the work goes, and when its time is over."""
+
+    def __init__(self, show: Callable[[str], Any] | None, limit: float | None) -> None:
+        self.listens = show is not None or limit is not None
+        self.show: Callable[[str], Any] = show or (lambda _: None)
+        self.finished = True
+        self._end = None if limit is None else time.monotonic() + limit
+
+    def left(self) -> float:
+        """Seconds until the time is over."""
+        return math.inf if self._end is None else max(self._end - time.monotonic(), 0.0)
+
+    def over(self) -> bool:
+        """Whether the time is over; then the work counts as not finished."""
+        if self._end is not None and time.monotonic() > self._end:
+            self.finished = False
+        return not self.finished
+
+    @contextmanager
+    def until_interrupted(self) -> Iterator[None]:
+        """Work that Ctrl-C ends, keeping what it has done so far; it then counts as not finished."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.finished = False
+
+
+@contextmanager
+def watched(progress: Progress, limit: float | None) -> Iterator[Watch]:
+    """A watch whose words go to a line of the terminal (True), to a function, or nowhere."""
+    if limit is not None and not is_number(limit, 0):
+        raise BadParameter(f"time_limit is a number of seconds from 0 up, or None. Got {limit!r} instead.")
+    if progress is False or progress is None:
+        yield Watch(None, limit)
+    elif callable(progress):
+        yield Watch(progress, limit)
+    elif progress is True:
+        from rich.console import Console
+
+        with Console(stderr=True).status("…") as line:
+            yield Watch(line.update, limit)
+    else:
+        raise BadParameter(f"progress is True, False or a function of a text. Got {progress!r} instead.")

@@ -15,15 +15,13 @@ from ..table.encode import code_columns
 from ..table.frame import open_frame
 from ..table.labels import narrowest
 from ..table.weights import check_weights
-from .climb import Step, by_order, check_steps, climb
+from .climb import Step, by_order, check_steps, climb, exact
 from .dag import Dag
-from .exact import exact
 from .graph import PartialDag, find, find_all
 from .independence import Arrowheads, Independence, neighbours, pc
-from .rules import Arrow, Rules
+from .rules import Arrow, Progress, Rules, Watch, watched
 from .scores import Scored
 from .structures import tree
-from .watching import Progress, Watch, watched
 
 METHODS = ("hill-climb", "exact", "chow-liu", "k2", "pc", "mmhc")
 MOST_VALUES = 1 << 12

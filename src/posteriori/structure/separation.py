@@ -1,6 +1,9 @@
-"""Separation in graphs of integers: who can reach whom when some nodes are known.
+"""What the arrows of a graph of integers say: who can reach whom when some nodes are known, and which arrows data can tell.
 
 Symbols: a DAG is `parents` and `children`, one sequence of node numbers a node; an undirected graph is `neighbors`.
+
+Two DAGs are equivalent, they hold the same separations, exactly when they have the same adjacent pairs and the same
+V-structures (parents that are not adjacent). An arrow is compelled when it points the same way in every DAG of the class.
 """
 
 from __future__ import annotations
@@ -140,3 +143,57 @@ def moral(parents: Rows, keep: Iterable[int] | None = None) -> list[set[int]]:
             neighbors[x].update(family[:i])
             neighbors[x].update(family[i + 1 :])
     return neighbors
+
+
+def compelled(parents: Rows, order: Sequence[int]) -> list[set[int]]:
+    """For each node, the parents whose arrow is compelled; the other arrows can be turned round.
+
+    Chickering's labelling: children in topological order, each judged by the latest of its parents.
+
+    >>> compelled([[], [], [0, 1], [2]], [0, 1, 2, 3])
+    [set(), set(), {0, 1}, {2}]
+    >>> compelled([[], [0], [1]], [0, 1, 2])
+    [set(), set(), set()]
+    """
+    place = {x: i for i, x in enumerate(order)}
+    families = [set(p) for p in parents]
+    fixed: list[set[int]] = [set() for _ in parents]
+    for y in order:
+        if not parents[y]:
+            continue
+        x = max(parents[y], key=place.__getitem__)
+        earlier = fixed[x]
+        if earlier <= families[y] and families[y] - {x} <= families[x]:
+            fixed[y] = set(earlier)  # w → x compelled and w → y: w may not come after y; the rest can be turned
+        else:  # turning an arrow into y would make a V-structure, or undo one
+            fixed[y] = set(families[y])
+    return fixed
+
+
+def immoralities(parents: Rows) -> set[tuple[int, int, int]]:
+    """The V-structures (a, child, b), a < b, whose parents a and b are not adjacent.
+
+    >>> immoralities([[], [], [0, 1]])
+    {(0, 2, 1)}
+    """
+    families = [set(p) for p in parents]
+    return {
+        (a, child, b)
+        for child, family in enumerate(parents)
+        for a in family
+        for b in family
+        if a < b and a not in families[b] and b not in families[a]
+    }
+
+
+def equivalent(first: Rows, second: Rows) -> bool:
+    """Same adjacent pairs and same V-structures.
+
+    >>> equivalent([[], [0]], [[1], []])
+    True
+    """
+
+    def skeleton(parents: Rows) -> set[frozenset[int]]:
+        return {frozenset((p, c)) for c, family in enumerate(parents) for p in family}
+
+    return skeleton(first) == skeleton(second) and immoralities(first) == immoralities(second)

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from .separation import reversed_rows, topological
 
-__all__ = ["Structure", "by_information", "kdb", "naive", "spanning_edges", "spode", "tree"]
-
 DIGITS = 12  # weights that agree to so many decimals are equal
 
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ..errors import FormatError, listed
+from ..errors import BadParameter, FormatError, listed
+from .at_hand import opened
 
 WORD = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 CELL = re.compile(rf"\s*+({WORD}|(?!['\"])[^,\t]*?)\s*(?:[,\t]|$)")
 ATTRIBUTE = re.compile(rf"@attribute\s+({WORD}|\S+)\s+(.+)", re.I)
 NUMBERS = ("numeric", "real", "integer")
+
+
+def from_arff(file: pathlib.Path, name: str, sql: str | None) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+    """(the frame, values of the nominal columns, notes)."""
+    import pandas as pd
+
+    if sql is not None:
+        raise BadParameter("sql (--sql) asks DuckDB, which reads no ARFF: leave it out, and choose rows of the table")
+    with opened(file) as text:
+        columns, values = read_arff(text, name)
+    return pd.DataFrame(columns), values, ()
 
 
 def read_arff(lines: Any, name: str) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:

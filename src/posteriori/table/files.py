@@ -1,189 +1,30 @@
-"""Files as they lie about: any encoding, packed or open, with or without a header; each ends in one pandas frame."""
+"""Rows of a file at hand, by the engine of its format: text, JSON and Parquet by DuckDB, a database by its own.
+
+Each ends in one pandas frame, or is refused with the line or column that is at fault; databases are opened to read only.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import csv
-import gzip
-import os
 import pathlib
 import re
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..errors import BadParameter, FormatError, UnknownColumn, did_you_mean, listed
-from .arff import read_arff
-from .databases import DATABASES, refuse_no_rows
-from .encodings import guessed
+from ..errors import BadParameter, FormatError, UnknownColumn, listed
+from .at_hand import opened
 from .plain import MARKS, is_cell, mark_of, plain_frame
 
-FORMATS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".data": "csv",
-    ".parquet": "parquet",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".arff": "arff",
-    **DATABASES,
-}
 # every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
 CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
-SAMPLE = 1 << 22  # bytes by which an encoding is guessed
 BEYOND = 2.0**63  # whole numbers from here on are no BIGINT: the engine makes them floats
 AS_WORDS = "nullstr='', comment='', all_varchar=true"
-
-
-@contextlib.contextmanager
-def at_hand(
-    source: Any, encoding: str | None, format: str | None
-) -> Iterator[tuple[pathlib.Path, str, str, tuple[str, ...]]]:
-    """(file, what to call it, its format, notes): on the disk and, if text, in UTF-8; an encoding not told is guessed."""
-    notes: tuple[str, ...] = ()
-    with tempfile.TemporaryDirectory() as room:
-        if hasattr(source, "read"):
-            name = str(getattr(source, "name", "the open file"))
-            file, encoding = _spooled(source, pathlib.Path(room), name, encoding)
-        elif isinstance(source, str | os.PathLike):
-            file = pathlib.Path(source)
-            name = str(file)
-            _check_file(file)
-        else:
-            raise BadParameter(f"path must be a path or an open file. Got {type(source).__name__} instead.")
-        if file.stat().st_size == 0:
-            raise FormatError(f"{name} is empty")
-        form = format or _format(file, name)
-        if form != "parquet" and form not in DATABASES.values():
-            file, notes = _as_utf8(file, name, encoding, pathlib.Path(room))
-        yield file, name, form, notes
-
-
-def _check_file(file: pathlib.Path) -> None:
-    if file.is_dir():
-        raise FormatError(f"{file} is a folder: give one of its files")
-    if not file.exists():
-        near = did_you_mean(file.name, (p.name for p in file.parent.glob("*")) if file.parent.is_dir() else ())
-        raise FileNotFoundError(f"no file {file}{near}")
-
-
-def _spooled(source: Any, room: pathlib.Path, name: str, encoding: str | None) -> tuple[pathlib.Path, str | None]:
-    """What an open file holds, on the disk under its own ending; text comes as UTF-8."""
-    head = source.read(1 << 16)
-    text = isinstance(head, str)
-    endings = [s for s in pathlib.Path(name).suffixes if s.lower() in (*FORMATS, ".gz", ".zst")]
-    if text and endings[-1:] in ([".gz"], [".zst"]):
-        endings.pop()
-    file = room / ("open" + ("".join(endings) or _looks_like(head)))
-    with open(file, "w", encoding="utf-8", newline="") if text else open(file, "wb") as out:
-        out.write(head)
-        shutil.copyfileobj(source, out)
-    return file, "utf-8" if text else encoding
-
-
-def _looks_like(head: str | bytes) -> str:
-    """The ending of a file without a name, by its first bytes."""
-    start = head[:4096] if isinstance(head, bytes) else head[:4096].encode()
-    if start.startswith(b"PAR1"):
-        return ".parquet"
-    if start.startswith(b"\x1f\x8b"):
-        return ".csv.gz"
-    if re.search(rb"^\s*@relation", start, re.I | re.M):
-        return ".arff"
-    return ".json" if start.lstrip()[:1] in (b"{", b"[") and b'"' in start else ".csv"
-
-
-def _format(file: pathlib.Path, name: str) -> str:
-    endings = [s.lower() for s in file.suffixes if s.lower() not in (".gz", ".zst")]
-    if not endings or endings[-1] not in FORMATS:
-        raise FormatError(
-            f"{name}: cannot tell its format; known endings: {listed(FORMATS)}, each also with .gz; "
-            "give it one of them, or in Python format='csv'"
-        )
-    return FORMATS[endings[-1]]
-
-
-def _opened(file: pathlib.Path, encoding: str = "utf-8") -> Any:
-    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
-    return opener(file, "rt", encoding=encoding, newline="")
-
-
-def _as_utf8(
-    file: pathlib.Path, name: str, encoding: str | None, room: pathlib.Path
-) -> tuple[pathlib.Path, tuple[str, ...]]:
-    """(the file if it is UTF-8, else a copy that is; notes); bytes that are not in the encoding are named by their line."""
-    plain = encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
-    if file.suffix.lower() == ".zst":
-        if not plain:
-            raise FormatError(f"{name}: an encoding of a .zst file cannot be changed; unpack it first")
-        return file, ()
-    copy = room / ("utf8" + "".join(s for s in file.suffixes if s.lower() != ".gz"))
-    try:
-        if plain and (line := _decoded(file, "utf-8", None)) is None:
-            return file, ()
-        if plain and encoding is None and (found := _guess(file)) is not None and _decoded(file, found, copy) is None:
-            return copy, (f"no UTF-8 text: read as {found}; encoding (--encoding) tells it, if that is wrong",)
-        if not plain and (line := _decoded(file, str(encoding), copy)) is None:
-            return copy, ()
-    except (gzip.BadGzipFile, EOFError):
-        raise FormatError(f"{name} is no complete gzip file, though it ends in .gz") from None
-    with open(file, "rb") as raw:
-        if b"\0" in raw.read(1 << 16):
-            raise FormatError(f"{name} is no text: it has bytes of zero in it")
-    way = "'cp1252' is that of western Europe, 'cp1251' of Cyrillic, 'gb18030' of China, 'shift_jis' of Japan"
-    raise FormatError(f"{name} is not {encoding or 'utf-8'} text (line {line}): tell its encoding (--encoding); {way}")
-
-
-def _decoded(file: pathlib.Path, encoding: str, copy: pathlib.Path | None) -> int | None:
-    """None where a whole file is text in an encoding, with a copy in UTF-8 if asked for; else the line of the fault."""
-    if encoding == "utf-8" and copy is None and _is_ascii(file):
-        return None
-    line = 1
-    try:
-        with _opened(file, encoding) as text, contextlib.ExitStack() as stack:
-            out = None if copy is None else stack.enter_context(open(copy, "w", encoding="utf-8", newline=""))
-            while piece := text.read(1 << 20):
-                if out is not None:
-                    out.write(piece)
-                line += piece.count("\n")
-    except UnicodeError:
-        return line if encoding.startswith("utf-16") else _fault(file, encoding, line)
-    return None
-
-
-def _is_ascii(file: pathlib.Path) -> bool:
-    """Whether a file has nothing to decode: told several times faster than decoding it."""
-    if file.suffix.lower() == ".gz":
-        return False
-    with open(file, "rb") as raw:
-        return all(piece.isascii() for piece in iter(lambda: raw.read(1 << 20), b""))
-
-
-def _fault(file: pathlib.Path, encoding: str, line: int) -> int:
-    """The first line that is not in an encoding; it is not before `line`."""
-    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
-    with opener(file, "rb") as raw:
-        for at, text in enumerate(raw, start=1):
-            if at >= line:
-                try:
-                    text.decode(encoding)
-                except UnicodeError:
-                    return at
-    return line
-
-
-def _guess(file: pathlib.Path) -> str | None:
-    """The encoding of a file that is no UTF-8, by its first bytes and those around the first that is no ASCII."""
-    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
-    with opener(file, "rb") as raw:
-        head = piece = raw.read(SAMPLE)
-        while piece and piece.isascii():
-            piece = raw.read(SAMPLE)
-        return guessed(head[:4], piece + raw.read(SAMPLE))
+TABLES = {
+    "duckdb": "SELECT table_name FROM information_schema.tables ORDER BY 1",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1",
+}
 
 
 def query(
@@ -221,7 +62,7 @@ def query(
                 refuse_no_rows(sql)
                 found = engine.sql(sql).df()
             except duckdb.Error as error:
-                said = str(error).splitlines()[0].split(": ", 1)[-1]
+                said = _first(error)
                 raise FormatError(
                     f"the query cannot be run on {name}: {said} The file is named this; its columns: {listed(known)}"
                 ) from error
@@ -328,7 +169,7 @@ def repr_sql(text: str) -> str:
 def _first_lines(file: pathlib.Path, skip: int, mark: str, quote: str) -> tuple[list[list[str]], list[str]]:
     """(the cells of the lines before the table, those of its first line)."""
     how: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if quote == "(empty)" else {"quotechar": quote}
-    with _opened(file) as text:
+    with opened(file) as text:
         skipped = [next(csv.reader([text.readline()], delimiter=mark, **how), []) for _ in range(skip)]
         line = next(csv.reader(text, delimiter=mark, **how), [])
     if line:
@@ -338,11 +179,10 @@ def _first_lines(file: pathlib.Path, skip: int, mark: str, quote: str) -> tuple[
 
 def _refuse_open_quote(file: pathlib.Path, name: str, mark: str) -> None:
     """The engine takes a file in which one quote never closes for one without quotes: say where it opens instead."""
-    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
-    with opener(file, "rb") as raw:
+    with opened(file, None) as raw:
         if not any(b'"' in piece for piece in iter(lambda: raw.read(1 << 20), b"")):
             return
-    with _opened(file) as text:
+    with opened(file) as text:
         for at, line in enumerate(text, start=1):
             for cell in line.rstrip("\r\n").split(mark) if '"' in line else ():
                 if cell.startswith('"') and not (len(cell) > 1 and cell.endswith('"')):
@@ -351,7 +191,7 @@ def _refuse_open_quote(file: pathlib.Path, name: str, mark: str) -> None:
 
 def _refuse_ragged(file: pathlib.Path, name: str, names: list[str]) -> None:
     """Rows of different lengths make the engine see one column: say which row it is instead."""
-    with _opened(file) as text:
+    with opened(file) as text:
         first = text.readline().lstrip("\ufeff").rstrip("\r\n")
         for mark in MARKS:
             header = next(csv.reader([first], delimiter=mark), [])
@@ -365,7 +205,7 @@ def _refuse_uneven(file: pathlib.Path, name: str) -> None:
     """What the engine cannot read: the first line that is shorter or longer than the header is named, with its cell."""
     if file.suffix.lower() == ".zst":
         return
-    with _opened(file) as text:
+    with opened(file) as text:
         first = text.readline()
         mark = mark_of(first)
         text.seek(0)
@@ -394,7 +234,7 @@ def _true_names(file: pathlib.Path, form: str, names: list[str]) -> list[str]:
         return list(pq.read_schema(file).names)
     import json
 
-    with _opened(file) as text:
+    with opened(file) as text:
         start = text.read(1)
         text.seek(0)
         rows = json.load(text) if start == "[" else map(json.loads, filter(str.strip, text))
@@ -402,11 +242,71 @@ def _true_names(file: pathlib.Path, form: str, names: list[str]) -> list[str]:
     return list(keys) if len(keys) == len(names) else names
 
 
-def from_arff(file: pathlib.Path, name: str, sql: str | None) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
+def from_database(file: pathlib.Path, name: str, form: str, sql: str | None) -> tuple[Any, tuple[str, ...]]:
+    """(the frame, notes): what a query gives, or the one table that the file has."""
+    if form == "database":
+        with open(file, "rb") as stream:
+            form = "sqlite" if stream.read(15) == b"SQLite format 3" else "duckdb"
+    with contextlib.closing(_connected(file, name, form)) as engine:
+        if sql is None:
+            tables = [str(row[0]) for row in engine.execute(TABLES[form]).fetchall()]
+            if len(tables) != 1:
+                raise BadParameter(
+                    f"{name} has {len(tables)} tables: give sql (--sql), a query over one of {listed(tables)}"
+                )
+            found = _frame(engine, f"SELECT * FROM {_column(tables[0])}", name, form)
+            return found, (f"table {tables[0]} of {name}",)
+        return _frame(engine, sql, name, form), ()
+
+
+def _connected(file: pathlib.Path, name: str, form: str) -> Any:
+    import sqlite3
+
+    import duckdb
+
+    try:
+        if form == "duckdb":
+            return duckdb.connect(str(file), read_only=True)
+        found = sqlite3.connect(
+            f"file:{file.resolve().as_posix().replace('?', '%3f').replace('#', '%23')}?mode=ro", uri=True
+        )
+        found.execute("SELECT 1 FROM sqlite_master").fetchall()
+        return found
+    except (duckdb.Error, sqlite3.Error) as error:
+        what = "DuckDB" if form == "duckdb" else "SQLite"
+        raise FormatError(f"{name} cannot be read as a database of {what}: {_first(error)}") from error
+
+
+def _frame(engine: Any, sql: str, name: str, form: str) -> Any:
+    import sqlite3
+
+    import duckdb
     import pandas as pd
 
-    if sql is not None:
-        raise BadParameter("sql (--sql) asks DuckDB, which reads no ARFF: leave it out, and choose rows of the table")
-    with _opened(file) as text:
-        columns, values = read_arff(text, name)
-    return pd.DataFrame(columns), values, ()
+    try:
+        if form == "duckdb":
+            refuse_no_rows(sql)
+            return engine.execute(sql).df()
+        cursor = engine.execute(sql)
+        if cursor.description is None:
+            raise no_rows(sql)
+        return pd.DataFrame(cursor.fetchall(), columns=[column[0] for column in cursor.description])
+    except (duckdb.Error, sqlite3.Error) as error:
+        raise FormatError(f"the query cannot be run on {name}: {_first(error)}") from error
+
+
+def refuse_no_rows(sql: str) -> None:
+    """DuckDB answers `CREATE`, `COPY … TO` and the like with a table of its own, after it has done them."""
+    import duckdb
+
+    statements = duckdb.extract_statements(sql)
+    if not statements or statements[-1].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI):  # PIVOT
+        raise no_rows(sql)
+
+
+def no_rows(sql: str) -> FormatError:
+    return FormatError(f"the query must give rows, as SELECT does. Got {sql!r} instead.")
+
+
+def _first(error: BaseException) -> str:
+    return (str(error).splitlines() or ["no reason is given"])[0].split(": ", 1)[-1]

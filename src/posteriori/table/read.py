@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
-from .databases import DATABASES, from_database
+from .arff import from_arff
+from .at_hand import DATABASES, FORMATS, at_hand
 from .dates import MAYBE, OPEN, YEAR_FIRST, as_dates, as_names, date_columns, date_form, plain_dates
 from .encode import FEW
-from .files import FORMATS, at_hand, from_arff, query
+from .files import from_database, query
 from .frame import Frame, Table, open_frame
 from .kinds import Kinds, infer_frame
-from .reading import NUMBER, OR_INFINITE, Reading
-from .schema import Column, Schema, in_order, is_missing
+from .schema import NUMBER, OR_INFINITE, Column, Reading, Schema, in_order, is_missing
 
 THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
 EXACT = 2.0**53  # from here on a float may stand for several whole numbers

@@ -10,7 +10,7 @@ import posteriori as po
 from posteriori.bayes.densities.gaussian import Gaussian, Poisson, shared_spread, usual_spread
 from posteriori.errors import BadValue
 from posteriori.kernels import naive
-from posteriori.statistics import Moments
+from posteriori.statistics.moments import Moments
 from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 

@@ -11,7 +11,7 @@ import pytest
 import posteriori as po
 from posteriori.em import Ascent
 from posteriori.network.learn import Smoothing
-from posteriori.statistics.family_moments import FamilyMoments
+from posteriori.statistics.comoments import FamilyMoments
 from posteriori.statistics.joint import Joint
 from posteriori.table.schema import Column
 

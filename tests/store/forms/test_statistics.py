@@ -11,13 +11,12 @@ import pytest
 import posteriori as po
 from posteriori.bayes.aode import RowStore
 from posteriori.errors import ModelFileError
+from posteriori.statistics.comoments import CoMoments, FamilyMoments
 from posteriori.statistics.counts import Counts
-from posteriori.statistics.family_moments import FamilyMoments
 from posteriori.statistics.histogram import Histogram
 from posteriori.statistics.joint import Joint
-from posteriori.statistics.moments import CoMoments, Moments
+from posteriori.statistics.moments import Moments, Span
 from posteriori.statistics.sample import Sample
-from posteriori.statistics.span import Span
 from posteriori.store.forms import form_of
 from posteriori.store.forms.statistics import _holds
 

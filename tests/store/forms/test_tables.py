@@ -9,8 +9,7 @@ import pytest
 
 from posteriori.errors import NotStorable
 from posteriori.store.forms.tables import is_distinct
-from posteriori.table.reading import Reading
-from posteriori.table.schema import Column, Schema
+from posteriori.table.schema import Column, Reading, Schema
 
 from .refusals import GONE, judged, remade
 

@@ -25,8 +25,8 @@ from ...arrays import Array, Bools, Floats
 from ...errors import BadValue
 from ...kernels import naive as kernels
 from ...kernels.densities import normal_information
-from ...statistics import Moments
 from ...statistics.collect import refuse_bad_counts
+from ...statistics.moments import Moments
 from ...table.encode import Seen, numbers
 from ...table.frame import Frame
 from ...table.schema import Schema

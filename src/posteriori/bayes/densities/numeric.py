@@ -27,11 +27,10 @@ from ...kernels import naive
 from ...kernels.naive import kernel_tree, log_kernel_sums
 from ...smoothing import log_prior, share, theta
 from ...smoothing.theta import log_sum
-from ...statistics import Moments
 from ...statistics.counts import starts_of
 from ...statistics.cuts import bin_names, find_cuts
 from ...statistics.histogram import Histogram
-from ...statistics.moments import FAR
+from ...statistics.moments import FAR, Moments
 from ...statistics.statistics import Statistics
 from ...table.encode import Seen, numbers
 from ...table.frame import Frame

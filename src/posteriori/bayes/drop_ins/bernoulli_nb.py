@@ -13,7 +13,7 @@ from ...arrays import Array, Floats
 from ...errors import BadValue
 from ...kernels.naive import NOT_FINITE, column_sums, count_cells, count_sparse, log_joint_cells, posterior_cells
 from ...smoothing.theta import log_smoothed
-from ...statistics import Counts
+from ...statistics.counts import Counts
 from ..learning import Room
 from .drop_in import LinearNB, LinearSum, dense_count, refuse_numbers
 

@@ -19,8 +19,7 @@ from ...errors import BadValue, UnknownValue
 from ...kernels.naive import NARROWED, count_cells, log_joint_cells, narrow, posterior_cells
 from ...smoothing import MOST_SMOOTHING
 from ...smoothing.theta import log_smoothed
-from ...statistics import Counts
-from ...statistics.counts import starts_of
+from ...statistics.counts import Counts, starts_of
 from ...table.frame import columns_of
 from ...table.points import checked_matrix
 from ..learning import Room

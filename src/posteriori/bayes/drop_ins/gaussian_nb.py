@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from ...arrays import Array, Floats
 from ...errors import BadValue, SingularCovariance
 from ...kernels.naive import NUMBERS, class_moments_seen, posterior, score_gaussian
-from ...statistics import Moments
+from ...statistics.moments import Moments
 from ...table.points import checked_matrix
 from ..classifier import FAR
 from ..learning import LARGE, Room

@@ -13,8 +13,9 @@ from ...bayes.drop_ins.categorical_nb import CategoricalNB
 from ...bayes.drop_ins.gaussian_nb import GaussianNB
 from ...bayes.drop_ins.multinomial_nb import ComplementNB, MultinomialNB
 from ...bayes.gaussian_bayes import GaussianBayes
+from ...statistics.comoments import CoMoments
 from ...statistics.counts import Counts
-from ...statistics.moments import CoMoments, Moments
+from ...statistics.moments import Moments
 from .form import POINTS, Spec, array, estimator, named_columns, need, needs, of, same_classes
 
 LEARNED = {

@@ -11,14 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...network.bayesnet import BayesNet
-from ...network.class_families import scopes
 from ...network.classifier import BayesNetClassifier
 from ...network.hybrid import HybridNet
 from ...network.learn import Smoothing, families
-from ...network.mixed import scopes as line_scopes
-from ...network.mixed_classifier import mixed_scopes
-from ...network.regression import discrete_part, split
-from ...statistics.family_moments import FamilyMoments
+from ...network.mixed_classifier import mixed_scopes, scopes
+from ...network.regression import discrete_part, line_scopes, split
+from ...statistics.comoments import FamilyMoments
 from ...statistics.joint import Joint
 from ...statistics.statistics import Statistics
 from ...structure.dag import Dag

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...bayes.aode import RowStore
-from ...statistics.by_class import ByClass
+from ...statistics.comoments import CoMoments, FamilyMoments
 from ...statistics.counts import Counts
-from ...statistics.family_moments import FamilyMoments
 from ...statistics.histogram import Histogram
 from ...statistics.joint import Joint, cells_of
-from ...statistics.moments import CoMoments, Moments
+from ...statistics.moments import Moments, Span
 from ...statistics.sample import Sample
-from ...statistics.span import Span
-from ...statistics.statistics import ROLES, Statistics
+from ...statistics.statistics import ROLES, ByClass, Statistics
 from .form import counts, flag, floats, ints, natural, need, numbers, of, tuple_of, value, word
 from .form import nothing as none
 

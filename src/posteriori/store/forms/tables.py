@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NotStorable
-from ...table.reading import Reading
-from ...table.schema import KINDS, Column, Schema, is_missing
+from ...table.schema import KINDS, Column, Reading, Schema, is_missing
 from .form import Form, anything, finite, ints, need, numbers, text, tuple_of, word
 from .form import nothing as none
 
