@@ -10,8 +10,7 @@ from posteriori.decision.folds import stratified
 from posteriori.errors import MemoryBudgetError
 from posteriori.forest import rounds as rounds_file
 from posteriori.forest.rounds import FOLDS, grow_rounds, softmax
-from posteriori.kernels.boosting import Boosting
-from posteriori.kernels.trees import Codes
+from posteriori.kernels.trees import Boosting, Codes
 
 
 def table(n=300, K=2, seed=0):

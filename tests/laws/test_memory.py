@@ -17,10 +17,8 @@ from posteriori import budget
 from posteriori.errors import BadValue, MemoryBudgetError
 from posteriori.forest.growing import Growing, NotMade
 from posteriori.forest.rounds import grow_rounds
-from posteriori.kernels.boosting import Boosting
-from posteriori.kernels.members import grow_members
 from posteriori.kernels.pairs import count_pairs
-from posteriori.kernels.trees import Codes, grow_trees
+from posteriori.kernels.trees import Boosting, Codes, grow_members, grow_trees
 from posteriori.network.gaussian import Gaussians
 from posteriori.network.numbers import Numbers
 from posteriori.network.regression import Regression

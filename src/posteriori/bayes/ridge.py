@@ -20,8 +20,8 @@ from scipy.linalg import eigh
 from ..arrays import Array, Floats, Ints
 from ..blas import one_thread
 from ..decision.folds import stratified
+from ..kernels.margin import ridge_folds
 from ..kernels.naive import normalise
-from ..kernels.ridge import ridge_folds
 
 __all__ = ["FOLDS", "MOST_ROWS", "Linear", "fit_folds"]
 

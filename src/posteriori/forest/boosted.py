@@ -11,8 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Floats
 from ..estimator import generator
-from ..kernels.boosting import Boosting
-from ..kernels.trees import Codes
+from ..kernels.trees import Boosting, Codes
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
 from ..table.schema import Schema

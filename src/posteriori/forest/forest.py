@@ -13,8 +13,7 @@ from sklearn.utils._param_validation import Interval
 from ..arrays import Array, Floats
 from ..budget import memory_budget, refuse_over
 from ..estimator import generator
-from ..kernels.members import MemberCounts, Members
-from ..kernels.trees import Codes, Trees
+from ..kernels.trees import Codes, MemberCounts, Members, Trees
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
 from ..table.schema import Schema

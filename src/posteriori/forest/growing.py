@@ -16,9 +16,7 @@ from ..bayes.ridge import BLOCK, MOST_ROWS, Linear, Points, fit_folds
 from ..blas import one_thread
 from ..budget import human, memory_budget, refuse_over
 from ..errors import MemoryBudgetError
-from ..kernels.boosting import Boosting
-from ..kernels.members import MemberCounts
-from ..kernels.trees import Codes
+from ..kernels.trees import Boosting, Codes, MemberCounts
 from ..margin.landmarks import LANDMARKS, Landmarks
 from ..table.rows import Rows
 from .coding import Coding

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..kernels.members import MemberCounts, grow_members
-from ..kernels.trees import Codes, Trees, draw_bags, grow_trees
+from ..kernels.trees import Codes, MemberCounts, Trees, draw_bags, grow_members, grow_trees
 from .coding import Coding
 from .pool import FLOOR
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..bayes.ridge import BLOCK, Linear
-from ..kernels.members import MemberCounts, Members
-from ..kernels.trees import Codes, Trees
+from ..kernels.trees import Codes, MemberCounts, Members, Trees
 from ..margin.landmarks import Landmarks
 from ..statistics.cuts import Cuts
 from ..table.frame import Frame

@@ -14,8 +14,7 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..decision.folds import stratified
-from ..kernels.boosting import Boosting, boost, boosted_posterior
-from ..kernels.trees import Codes, Trees
+from ..kernels.trees import Boosting, Codes, Trees, boost, boosted_posterior
 from .pool import in_blocks, shares_in_place
 
 FOLDS = 5
