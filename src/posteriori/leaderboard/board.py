@@ -138,7 +138,7 @@ class Leaderboard:
         return "\n".join(text_lines(self))
 
     def _repr_html_(self) -> str:
-        from ..report.boards import board_html
+        from ..report.faces import board_html
 
         return board_html(self)
 

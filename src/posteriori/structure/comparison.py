@@ -28,7 +28,7 @@ class Comparison:
 
     def plot(self) -> Any:
         """A drawing: right arrows grey, turned ones orange, extra ones blue, missing ones red and dashed."""
-        from ..report.structures import comparison_drawing
+        from ..report.faces import comparison_drawing
 
         return comparison_drawing(self)
 

@@ -75,7 +75,7 @@ class ArcConfidence:
 
     def plot(self, threshold: float = 0.5) -> Any:
         """The averaged network, an arrow as wide as it is strong."""
-        from ..report.structures import confidence_drawing
+        from ..report.faces import confidence_drawing
 
         return confidence_drawing(self, threshold)
 
