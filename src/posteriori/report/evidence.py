@@ -22,9 +22,8 @@ from ..decision.loss import Loss, deciding_loss
 from ..decision.on_points import called
 from ..errors import BadValue, ModelError, PosterioriError
 from ..explain.whatif import FEWEST_ROWS, round_grid
-from ..leaderboard.board import Leaderboard, Row
+from ..leaderboard.board import Leaderboard, Row, calibration_error, scored
 from ..leaderboard.compare import compare
-from ..leaderboard.scores import calibration_error, scored
 from ..table.calendar import dates_in, weekday_text, weekdays_in
 from ..table.dates import date_columns
 from ..table.encode import factorize, numbers
