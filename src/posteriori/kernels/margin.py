@@ -13,34 +13,6 @@ import numpy as np
 from ..arrays import Array, Floats, Ints
 from . import n_threads, native
 
-__all__ = [
-    "KINDS",
-    "Descent",
-    "Epoch",
-    "KernelSpec",
-    "Packed",
-    "conjugate",
-    "descend",
-    "free_move",
-    "kernel_rows",
-    "kernel_square",
-    "kernel_sums",
-    "merge_rows",
-    "pack",
-    "pair_votes",
-    "ridge_folds",
-    "row_dots",
-    "row_squares",
-    "row_sums",
-    "smo_block",
-    "smo_machines",
-    "sparse_kernel_rows",
-    "square",
-    "squared_hinge",
-    "subtract_rows",
-]
-
-
 WORTH_A_THREAD = 20_000_000  # elementary steps, some milliseconds: less is done before another thread has begun
 CELLS = 500_000  # of rows whose dots or sums are worth a thread: about a millisecond; with fewer it loses to its start
 ALIGNED = 8  # columns: a row of `square` is a multiple of this

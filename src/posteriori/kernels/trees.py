@@ -22,22 +22,6 @@ from ..budget import human, memory_budget
 from ..errors import MemoryBudgetError
 from . import n_threads, native
 
-__all__ = [
-    "CRITERIA",
-    "Boosting",
-    "Codes",
-    "MemberCounts",
-    "Members",
-    "Trees",
-    "boost",
-    "boost_tree",
-    "boosted_posterior",
-    "draw_bags",
-    "grow_members",
-    "grow_trees",
-]
-
-
 CRITERIA = ("entropy", "ratio", "gini")
 MOST_VALUES = 65_535  # of a column
 

@@ -14,9 +14,6 @@ from .codec import Reader, Writer
 from .container import Budget, arrays_of, entries_of, pack, parse, split
 from .forms import PUBLIC
 
-__all__ = ["FORMAT", "SUFFIX", "describe", "load", "save", "summary"]
-
-
 FORMAT = 2  # 1: no array is narrower in the file than in the model, and kDB members are tables
 SUFFIX = ".posteriori"
 Path = str | os.PathLike[str]

@@ -15,20 +15,6 @@ import numpy as np
 
 from ...arrays import Array, Floats, Ints
 
-__all__ = [
-    "bits_of",
-    "boosted_gain",
-    "grow_boosted",
-    "grow_tree",
-    "leaf_value",
-    "member_tables",
-    "path_posterior",
-    "read_cells",
-    "split_gain",
-    "write_cells",
-]
-
-
 Node = dict[str, Any]  # counts or value and, where it is split, column, left and seen (codes), gain, below (two nodes)
 
 
@@ -81,15 +67,11 @@ def grow_tree(
                 best = max(gain, 0.0)
                 node.update(column=j, left=left, seen=np.unique(x), goes=goes)
     if "goes" in node:
-        how = named, K, criterion, max_depth - 1, least
-        node["below"] = [_below(cells, y, w, side, *how) for side in (node["goes"], ~node.pop("goes"))]
+        sides = node["goes"], ~node.pop("goes")
+        node["below"] = [
+            grow_tree(cells[:, at], named, y[at], K, w[at], criterion, max_depth - 1, least) for at in sides
+        ]
     return node
-
-
-def _below(
-    cells: Array, y: Array, w: Floats, side: Array, named: Any, K: int, criterion: str, depth: int, least: float
-) -> Node:
-    return grow_tree(cells[:, side], named, y[side], K, w[side], criterion, depth, least)
 
 
 def _splits(x: Array, y: Array, w: Floats, counts: Floats, named: bool) -> Iterator[Array]:

@@ -11,8 +11,6 @@ import importlib
 
 from .form import Form
 
-__all__ = ["HOME", "PUBLIC", "form_of", "form_tagged"]
-
 _TAGS = {
     "tables": ("Schema", "Interval", "Period"),
     "statistics": (
