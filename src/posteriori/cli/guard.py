@@ -24,6 +24,9 @@ import typer
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WRONG_OPTIONS, NO_FILE, NO_TABLE, NO_MODEL, NO_OUTPUT, INTERRUPTED = 2, 3, 4, 5, 6, 130
+# C0 and C1 controls, DEL, line and paragraph separators, and marks that turn the direction of what follows
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 class OutputError(Exception):
@@ -153,11 +156,6 @@ def _hearing() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-# C0 and C1 controls, DEL, line and paragraph separators, and marks that turn the direction of what follows
-CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def plain(text: object) -> str:

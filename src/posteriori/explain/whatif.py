@@ -29,6 +29,7 @@ POINTS = 60  # of a grid
 MOST_NUMBERS = 60_000  # that a page carries
 FEWEST_ROWS = 3  # a value that fewer rows have is not named
 BLOCK = 1 << 21  # numbers asked of the model at a time
+LONGEST = 80  # characters of a name, label or value that are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,9 +295,6 @@ def _day_ends(cuts: Floats) -> list[str]:
     """Cuts between whole days as the first day above, others with their times."""
     days = bool((np.mod(cuts, 0.5) == 0).all())
     return [date_text(float(np.ceil(c) if days else c)) for c in cuts]
-
-
-LONGEST = 80  # characters of a name, label or value that are shown
 
 
 def cut(text: Any, most: int = LONGEST) -> str:

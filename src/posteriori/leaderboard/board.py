@@ -22,7 +22,6 @@ from ..errors import BadValue
 if TYPE_CHECKING:
     import pandas as pd
 
-
 SCORES = ("log_loss", "error", "brier", "calibration_error", "cost", "fit_seconds", "row_microseconds")
 LEAST = float(np.finfo(np.float64).eps)  # a probability below it counts as it: 36.04 nats, and not infinity
 HEADS = {

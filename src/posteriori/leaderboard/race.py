@@ -29,6 +29,9 @@ from ..decision.loss import Loss
 from .data import Data, Fold
 from .runner import KEPT, Attempt, Runner
 
+SPARE = 1.25  # of a fold's time is kept for each fold to come
+ENOUGH = 2  # folds from which a race that ran out of time is scored by what all have finished
+
 
 class TimeOver(Exception):
     """An attempt took longer than it might."""
@@ -123,10 +126,6 @@ def hearing() -> Iterator[Heard]:
         yield heard
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-SPARE = 1.25  # of a fold's time is kept for each fold to come
-ENOUGH = 2  # folds from which a race that ran out of time is scored by what all have finished
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ MOST_WORDS = 7  # of a text
 MOST_NATS = 50.0
 OTHER_WORDS = WORDS["other_words"][0]
 MEAN_OVER, MOST_AVERAGED = 60, 60  # rows and columns of a model whose attributes are averaged over, one by one
+MOST_TELLING = 12  # words of a class
+MOST_TEXTS = 4  # columns of texts
 
 
 def cases(e: Evidence) -> str:
@@ -184,10 +186,6 @@ def _each(e: Evidence, rows: Ints, t: int, a: int, change: bool) -> Reasons:
     together = sum(_held(why.together) for why in found) / len(found)
     told = str(found[0].changes[0]) if change and found[0].changes else ""
     return Reasons(_held(found[0].prior), _by_words(parts, words), together, told)
-
-
-MOST_TELLING = 12  # of a class
-MOST_TEXTS = 4  # columns
 
 
 def texts_of(model: Any) -> list[Words]:

@@ -34,6 +34,11 @@ from ..table.schema import MEASURED
 from ..table.weights import weights_or_ones
 from .markup import cut
 
+MOST_COLUMNS = 150  # of a survey that are listed
+MOST_VALUES = 6  # of a column that are drawn
+BINS = 24
+TAIL = 0.005  # rows of a column at each end that do not stretch its picture
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -242,12 +247,6 @@ def _raced(
     except PosterioriError:
         return None, None
     return board, board.rows[0] if board.rows[0].posterior is not None else None
-
-
-MOST_COLUMNS = 150  # that are listed
-MOST_VALUES = 6  # of a column that are drawn
-BINS = 24
-TAIL = 0.005  # rows of a column at each end that do not stretch its picture
 
 
 @dataclass(frozen=True, eq=False)

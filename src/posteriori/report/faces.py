@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from ..structure.comparison import Comparison
     from ..structure.trust import ArcConfidence
 
-
-MOST_DRAWN = 150  # nodes; a larger network's notebook face is a sentence, its drawing is plot()
+MOST_DRAWN = 150  # nodes of a network; a larger network's notebook face is a sentence, its drawing is plot()
 MOST_STATES_DRAWN = 6
 NOTEBOOK = (
     ".posteriori-nomogram svg{max-width:100%;height:auto}"
@@ -40,6 +39,19 @@ NOTEBOOK = (
     ".posteriori-nomogram path{fill:none;stroke:currentColor}.posteriori-nomogram .grid{opacity:.12}"
     ".posteriori-nomogram .accent{stroke:#4878a8;stroke-width:2}.posteriori-nomogram circle{fill:none;stroke:currentColor}"
 )
+# colour and whether dashed; told apart by those who see no red and green too
+STYLES = {
+    "right": (EDGE, False),
+    "turned": ("#e08214", False),
+    "extra": ("#2166ac", False),
+    "missing": ("#b2182b", True),
+}
+HALF = 110  # pixels of the longest bar
+MOST_TOLD = 20  # attributes; the others in one line
+FOR, AGAINST = "#4878a8", "#c8553d"
+MOST_CLASSES = 3  # of a tree's node
+MOST_TREE_NODES = 63  # of a notebook's face
+WIDEST = 34  # letters of what led to a node
 
 
 def frame_html(value: Any) -> str:
@@ -196,15 +208,6 @@ def plot_margin(machine: SVC, X: Any, y: Any, ax: Any = None) -> Any:
     return ax
 
 
-# colour and whether dashed; told apart by those who see no red and green too
-STYLES = {
-    "right": (EDGE, False),
-    "turned": ("#e08214", False),
-    "extra": ("#2166ac", False),
-    "missing": ("#b2182b", True),
-}
-
-
 def comparison_drawing(comparison: Comparison) -> Drawing:
     """All arrows of both structures, each in the colour of its kind, and what the colours mean."""
     kinds = {kind: getattr(comparison, kind) for kind in STYLES}
@@ -235,11 +238,6 @@ def board_html(board: Any) -> str:
     notes = "".join(f"<p>{html.escape(note)}</p>" for note in said)
     caption = f"{board.n_rows:,} rows, {board.n_folds} folds, by {HEADS[board.by]}; mean ± sd over the folds"
     return f"<div><table><caption>{caption}</caption><tr>{heads}</tr>{''.join(lines)}</table>{notes}</div>"
-
-
-HALF = 110  # pixels of the longest bar
-MOST_TOLD = 20  # attributes; the others in one line
-FOR, AGAINST = "#4878a8", "#c8553d"
 
 
 def explanation_html(found: Explanation) -> str:
@@ -276,11 +274,6 @@ def _bar_row(name: str, value: str, odds: float, top: float) -> str:
         f"<tr><td><bdi>{html.escape(name)}</bdi></td><td><bdi>{html.escape(value)}</bdi></td><td>{bar}</td>"
         f'<td style="text-align:right">{odds:+.2f}</td></tr>'
     )
-
-
-MOST_CLASSES = 3
-MOST_TREE_NODES = 63  # nodes of a notebook's face
-WIDEST = 34  # letters
 
 
 def tree_drawing(model: BayesTree, max_depth: int = 4) -> Drawing:

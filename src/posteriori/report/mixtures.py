@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from ..mixture.gaussian import GaussianMixture
     from ..mixture.kmeans import KMeans
 
-
 # told apart by those who see no red and green too (Okabe and Ito, 2008)
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999933", "#882255")
 WIDE, HIGH, EDGE = 360.0, 300.0, 34.0
 MOST = 2000  # points drawn, evenly picked
+BARS, GAP = 90.0, 14.0  # of a class's bars, and between classes
+MOST_VALUES = 12  # values of a column that are drawn, the likeliest
 
 
 class Box:
@@ -275,10 +276,6 @@ def mixture_html(model: GaussianMixture) -> str:
         f"{said} in {model.n_iter_} turns<table><tr><th>component</th><th>weight</th>{head}</tr>{rows}</table>"
         f"{drawing}</div>"
     )
-
-
-BARS, GAP = 90.0, 14.0  # of a class's bars, and between classes
-MOST_VALUES = 12  # values of a column that are drawn, the likeliest
 
 
 def profile_drawing(model: Any) -> Drawing:

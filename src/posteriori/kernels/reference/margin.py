@@ -17,7 +17,6 @@ from ...arrays import Array, Floats
 if TYPE_CHECKING:
     from ..margin import KernelSpec
 
-
 FLAT = 1e-12
 
 
