@@ -1,4 +1,4 @@
-"""Exit codes, one line, and nothing written over what it was made from."""
+"""Exit codes, one plain line, and nothing written over what it was made from."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import signal
 import subprocess
 import sys
 import threading
+import unicodedata
 import warnings
 
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 
 from posteriori import errors
 from posteriori.cli import guard
-from posteriori.cli.guard import code_of, guarded, keep_apart, sentence
+from posteriori.cli.guard import CONTROLS, code_of, cut, guarded, keep_apart, plain, sentence
 
 MAIN = [sys.executable, "-c", "from posteriori.cli.main import main; main()"]
 
@@ -220,3 +223,27 @@ def test_an_output_that_is_not_there_yet_is_known_by_its_path(tmp_path):
         keep_apart(tmp_path / "x" / ".." / "new.csv", file_of_costs=str(tmp_path / "new.csv"))
     keep_apart(tmp_path / "one.csv", table=str(tmp_path / "other.csv"))
     keep_apart("-", table="-", model_file=None)
+
+
+@given(st.text())
+def test_nothing_that_steers_a_terminal_is_left_and_all_else_stays(text):
+    said = plain(text)
+    assert not CONTROLS.search(said)
+    assert not any(unicodedata.category(c) == "Cc" for c in said)
+    assert "\n" not in said
+    if not CONTROLS.search(text):
+        assert said == text
+    assert plain(said) == said
+
+
+@given(st.text(), st.integers(1, 30))
+def test_cut_is_plain_and_no_longer(text, most):
+    said = cut(text, most)
+    assert len(said) <= most
+    assert said == plain(text) or (said.endswith("…") and plain(text).startswith(said[:-1]))
+
+
+def test_controls_are_written_out():
+    assert plain("a\tb\r\n") == "a\\tb\\r\\n"
+    assert plain("\x9b\u202e") == "\\x9b\\u202e"
+    assert plain(3) == "3"

@@ -262,3 +262,21 @@ def test_a_model_that_is_told_has_a_board_only_where_folds_are(run, data, tmp_pa
     assert "the same for all" not in plain.stdout
     for more in (("--cv", 2), ("--time-limit", 60)):
         assert "the same for all" in run("train", data, "-t", "class", "-m", "naive", "-o", out, *more).stdout
+
+
+def test_the_demo_leaves_its_files_where_it_is_told(run, tmp_path):
+    busy = tmp_path / "file"
+    busy.write_text("here")
+    assert run("demo", "--into", busy).exit_code == 6
+    done = run("demo", "--into", tmp_path / "demo")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "demo" / "report.html").read_text()
+    assert "<bdi>tumours.csv</bdi></h1>" in page
+    assert "decides tumour" in page
+    assert {f.name for f in (tmp_path / "demo").iterdir()} == {
+        "costs.csv",
+        "report.html",
+        "tumours.csv",
+        "tumours.posteriori",
+    }
+    assert "otherwise if" in done.stdout

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.explain import change as search
 from posteriori.explain.rows import Case
-from posteriori.explain.sums import Sums
+from posteriori.explain.weigh import Sums
 
 
 def fewest(model, row, values):

@@ -14,8 +14,7 @@ from posteriori.errors import MemoryBudgetError
 from posteriori.forest import boosted
 from posteriori.forest.boosted import FOLDS, grow_rounds, softmax
 from posteriori.forest.pool import pooled
-from posteriori.kernels.boosting import Boosting
-from posteriori.kernels.trees import Codes
+from posteriori.kernels.trees import Boosting, Codes
 
 from .making import IRIS, mixed
 

@@ -18,22 +18,19 @@ import pytest
 import scipy.sparse as sp
 
 from posteriori.kernels import (
-    boosting,
     densities,
     families,
     margin,
-    members,
     mixture,
     naive,
     native,
     neighbors,
     network,
     pairs,
-    ridge,
     trees,
 )
 
-MODULES = (boosting, densities, families, margin, members, mixture, naive, neighbors, network, pairs, ridge, trees)
+MODULES = (densities, families, margin, mixture, naive, neighbors, network, pairs, trees)
 CLASSES = ("JunctionPlan", "JunctionState", "NumericColumns", "Curves")
 Calls = dict[str, tuple[Callable[..., Any], list[Any]]]
 
@@ -254,7 +251,7 @@ def _margin(rng: np.random.Generator, kind: type) -> None:
     for C in (1, 3):
         folds, wide = [np.arange(9), np.arange(4, n)], np.ones(d + 1)
         metric, B, classes = np.ones((C, d + 1)), np.zeros((2, C, d + 1)), rng.integers(0, 2, n)
-        ridge.ridge_folds(X.astype(float), classes, np.ones(n), folds, np.zeros(C), wide, metric, B, 3, 1e-9, 1)
+        margin.ridge_folds(X.astype(float), classes, np.ones(n), folds, np.zeros(C), wide, metric, B, 3, 1e-9, 1)
     by_column = sp.csc_array(X.astype(float))
     squares = (X.astype(float) ** 2).sum(axis=1)
     columns = margin.SparseColumns(
@@ -278,14 +275,14 @@ def _trees(rng: np.random.Generator, kind: type) -> None:
         grown.truth(codes, y, [0.5, 2.0], bags, n_jobs=1)
         if bagged is None:
             grown.path_counts(codes, y, weights)
-    counted = members.grow_members(codes, [False, True, False], y, 2, weights, seeds, 1000, n_jobs=1)
+    counted = trees.grow_members(codes, [False, True, False], y, 2, weights, seeds, 1000, n_jobs=1)
     counted.sums(codes, trees.draw_bags(12, weights, seeds, n_jobs=1), n_jobs=1)
 
-    how = boosting.Boosting(tried=2, rounds=2, every=1)
+    how = trees.Boosting(tried=2, rounds=2, every=1)
     fold, three = (np.arange(12) % 3).astype(np.uint8), (np.arange(12) % 3).astype(np.uint32)
-    made = boosting.boost(codes, three, 3, weights, fold, seeds, how, 1)
-    boosting.boosted_posterior(made[0], made[2], 3, codes, 1)
-    boosting.boost_tree(codes, rng.normal(size=(12, 2)), np.ones((12, 2)), how)
+    made = trees.boost(codes, three, 3, weights, fold, seeds, how, 1)
+    trees.boosted_posterior(made[0], made[2], 3, codes, 1)
+    trees.boost_tree(codes, rng.normal(size=(12, 2)), np.ones((12, 2)), how)
 
 
 def ints(items: list[Any]) -> np.ndarray:

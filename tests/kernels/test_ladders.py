@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.kernels import pairs as kernels
-from posteriori.kernels import reference
+from posteriori.kernels.reference import pairs as reference
 
 
 def case(seed, K, n, zeros, missing):

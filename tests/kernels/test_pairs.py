@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import BadValue, MemoryBudgetError
-from posteriori.kernels import native, reference
+from posteriori.kernels import native
 from posteriori.kernels.pairs import count_pairs, pair_offsets
+from posteriori.kernels.reference import pairs as reference
 
 
 @st.composite

@@ -17,10 +17,8 @@ from posteriori import budget
 from posteriori.errors import BadValue, MemoryBudgetError
 from posteriori.forest.boosted import grow_rounds
 from posteriori.forest.growing import Growing, NotMade
-from posteriori.kernels.boosting import Boosting
-from posteriori.kernels.members import grow_members
 from posteriori.kernels.pairs import count_pairs
-from posteriori.kernels.trees import Codes, grow_trees
+from posteriori.kernels.trees import Boosting, Codes, grow_members, grow_trees
 from posteriori.network.gaussian import Gaussians
 from posteriori.network.insight import exact_risk
 from posteriori.network.numbers import Numbers

@@ -14,10 +14,10 @@ from sklearn.linear_model import Perceptron
 
 import posteriori as po
 from posteriori.decision.loss import Loss
+from posteriori.leaderboard.board import calibration_error
 from posteriori.leaderboard.data import Data, Fold
 from posteriori.leaderboard.lineup import Entry
 from posteriori.leaderboard.runner import MOST_CALLS, Attempt, Runner, timed
-from posteriori.leaderboard.scores import calibration_error
 
 
 def made(model, n=40, weights=None):

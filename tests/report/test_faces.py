@@ -1,27 +1,42 @@
-"""Faces of models and values: what they tell is what the model says, drawings lie where the numbers are."""
+"""What a notebook shows and what is drawn: numbers in tables, marks, bars, arrows and lines that say what the model
+says.
+"""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 
 import posteriori as po
 from posteriori.errors import ModelError
+from posteriori.leaderboard.board import Leaderboard, Row, cell
+from posteriori.report import faces
 from posteriori.report.faces import (
+    MOST_CLASSES,
     MOST_DRAWN,
+    STYLES,
+    _tree_pieces,
+    board_html,
+    comparison_drawing,
     draw_tree,
     frame_html,
     network_drawing,
     network_html,
     plot_margin,
     schema_html,
+    tree_drawing,
+    tree_html,
 )
+from posteriori.report.layered import GAP_X
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt
 
 
 def test_a_schema_as_a_table():
@@ -132,3 +147,126 @@ def test_a_margin_in_the_plane():
 def test_a_face_without_a_nomogram_ends_with_its_table(cells, y):
     """Of one class, of one value, and of values that are as likely in the commonest two."""
     assert po.NaiveBayes(kinds="categorical").fit({"a": list(cells)}, y)._repr_html_().endswith("</table></div>")
+
+
+def drawn(monkeypatch, draw):
+    said = []
+    monkeypatch.setattr(faces, "draw_graph", lambda *told, **more: (said.append((told, more)), "")[1])
+    draw()
+    return said[0]
+
+
+@pytest.mark.parametrize(
+    ("true", "found", "kinds"),
+    [
+        ([("a", "b"), ("b", "c")], [("a", "b"), ("c", "b"), ("c", "d")], {"right": 1, "turned": 1, "extra": 1}),
+        ([("a", "b"), ("b", "c")], [("a", "b")], {"right": 1, "missing": 1}),
+        ([("a", "b")], [("a", "b")], {"right": 1}),
+    ],
+)
+def test_every_arrow_has_the_colour_of_its_kind(monkeypatch, true, found, kinds):
+    comparison = po.compare_structures(po.Dag("abcd", found), po.Dag("abcd", true))
+    (nodes, edges), more = drawn(monkeypatch, lambda: comparison_drawing(comparison))
+    assert list(nodes) == list("abcd")
+    assert len(edges) == len({frozenset(e) for e in edges}) == sum(kinds.values())
+    colours = [more["styles"][edge] for edge in edges]
+    assert {kind: colours.count(STYLES[kind]) for kind in kinds} == kinds
+    assert more["legend"] == [(f"{n} {kind}", *STYLES[kind]) for kind, n in kinds.items()]
+
+
+DONE = Row("<best>", 'says "so"', None, folds={"log_loss": (0.1, 0.3), "error": (0.0, 0.5)}, notes=("slow & sure",))
+REST = (Row("bad", "third", None, "failed", "it <broke>"), Row("late", "fourth", None, "skipped", "no time"))
+
+
+def lines(board):
+    return re.findall(r"<tr>(.*?)</tr>", board_html(board))
+
+
+def test_every_model_has_a_line():
+    board = Leaderboard((DONE, *REST), "log_loss", 2, 1234, (0, 1), ("a note",))
+    head, best, bad, late = lines(board)
+    assert re.findall(r"<th>(.*?)</th>", head) == ["model", "log loss", "error"]
+    cells = re.findall(r'<td style="text-align:right">(.*?)</td>', best)
+    assert cells == [cell(DONE, "log_loss"), cell(DONE, "error")]
+    assert '<td title="says &quot;so&quot;">&lt;best&gt;</td>' in best
+    assert '<td colspan="2">failed: it &lt;broke&gt;</td>' in bad
+    assert '<td colspan="2">skipped: no time</td>' in late
+    text = board_html(board)
+    assert "1,234 rows, 2 folds, by log loss; mean ± sd over the folds" in text
+    assert re.findall(r"<p>(.*?)</p>", text) == ["&lt;best&gt;: slow &amp; sure", "a note"]
+
+
+@pytest.mark.parametrize("row", REST, ids=lambda r: r.name)
+def test_where_nobody_finished_a_reason_still_has_its_cell(row):
+    (_, line) = lines(Leaderboard((row,), "log_loss", 2, 10))
+    assert 'colspan="1"' in line
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = load_iris(return_X_y=True)
+    return po.BayesTree().fit(pd.DataFrame(X[:, ::-1], columns=list("abcd")), np.array(["x", "y", "z"])[y])
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 9])
+def test_nodes_are_those_down_to_a_depth_and_say_what_they_have(model, depth):
+    nodes, edges, labels, bars = _tree_pieces(model, depth)
+    tree, found = model.statistics_.tree, {"0": 0}
+    for above, below in edges:  # parents first
+        found[below] = found[above] + 1
+    assert set(found) == set(nodes) == set(labels) == set(bars)
+    assert max(found.values()) == min(depth, model.depth_)
+    assert len(edges) == len(nodes) - 1
+    for name in nodes:
+        why, *lines = labels[name].split("\n")
+        i, asks = int(name), tree.column[int(name)] >= 0
+        assert (why == "all rows") == (i == 0)
+        assert (lines[-1] == "…") == (asks and found[name] == depth)
+        assert (name in {above for above, _ in edges}) == (asks and found[name] < depth)
+        assert f"{model.statistics_.table[i].sum():g} rows" in lines
+        likely = sorted(model.node_posteriors_[i], reverse=True)[:MOST_CLASSES]
+        assert [line.split()[1] for line in lines[:MOST_CLASSES]] == [f"{p:.1%}" for p in likely]
+        assert bars[name] == [None, *likely, None]
+        if i > 0:
+            assert re.search(r"^[abcd] ", why)
+
+
+def test_a_face_shows_as_many_questions_as_fit(model, monkeypatch):
+    assert model.depth_ > 4
+    assert "The first 4 questions:" in tree_html(model)
+    assert f"{model.n_leaves_} leaves, {model.depth_} questions at most, 150 rows, 3 classes" in tree_html(model)
+    monkeypatch.setattr(faces, "MOST_TREE_NODES", 3)
+    assert "The first 1 questions:" in tree_html(model)
+    assert str(tree_drawing(model, 1)) in tree_html(model)
+    monkeypatch.setattr(faces, "MOST_TREE_NODES", 5)
+    assert "The first 2 questions:" in tree_html(model)
+    stump = po.BayesTree(max_depth=1).fit([[0], [1]] * 9, [0, 1] * 9)
+    assert "The first" not in tree_html(stump)
+
+
+def test_axes_have_a_text_for_each_node_and_a_line_for_each_edge(model):
+    pytest.importorskip("matplotlib")
+    nodes, edges, labels, _ = _tree_pieces(model, 2)
+    ax = model.plot(max_depth=2)
+    assert sorted(t.get_text() for t in ax.texts) == sorted(labels[name].replace("$", r"\$") for name in nodes)
+    assert len(ax.lines) == len(edges)
+    at = {t.get_text(): t.get_position() for t in ax.texts}
+    for line, (above, below) in zip(ax.lines, edges):
+        (x0, x1), (y0, y1) = line.get_data()
+        assert (x0, x1) == (at[labels[above]][0], at[labels[below]][0])
+        assert at[labels[above]][1] < y0 < y1 < at[labels[below]][1]
+
+
+def test_texts_on_axes_have_room_beside_each_other(model):
+    pytest.importorskip("matplotlib")
+    ax = model.plot(max_depth=3)
+    wide = {t: 7.0 * max(map(len, t.get_text().split("\n"))) for t in ax.texts}
+    rows: dict[float, list] = {}
+    for t in sorted(ax.texts, key=lambda t: t.get_position()[0]):
+        rows.setdefault(t.get_position()[1], []).append(t)
+    gaps = [
+        b.get_position()[0] - a.get_position()[0] - (wide[a] + wide[b]) / 2
+        for row in rows.values()
+        for a, b in pairwise(row)
+    ]
+    assert min(gaps) >= 18 + GAP_X - 1e-6

@@ -1,8 +1,11 @@
-"""The report as text: one file, small whatever the data, nothing of a row in it, nothing from the data that is not text."""
+"""The report as text: one file, small whatever the data, nothing of a row in it, nothing from the data that is not
+text.
+"""
 
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -11,14 +14,18 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
 from posteriori.decision.on_points import OnPoints
 from posteriori.errors import BadValue, ModelError, UnknownValue, WriteError
 from posteriori.report.markup import cut, data_block, fill, say
-from posteriori.report.page import LARGEST, policy, write_report
+from posteriori.report.page import LARGEST, policy, star_svg, write_report
 from posteriori.report.words import WORDS
+
+from .drawn import Seen
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -326,3 +333,37 @@ def test_each_sentence_on_gaps_is_said_where_it_holds(model, keys):
     text = policy(evidence)
     assert [k for k in re.findall(r'data-w="(\w+)"', text) if k.startswith("policy_")] == [*keys, "policy_data"]
     assert "25" in text
+
+
+@given(st.lists(st.floats(0, 3), max_size=11))
+def test_columns_hang_from_the_class(values):
+    columns = [(f"column {i}", v) for i, v in enumerate(values)]
+    seen = Seen(star_svg("the class", columns))
+    seen.everything_is_inside()
+    boxes = seen.numbers("rect")
+    target, rest = boxes[-1], boxes[:-1]
+    middle = target[0] + target[2] / 2
+    assert middle == seen.wide / 2
+    ties = seen.paths("tie")
+    assert len(ties) == len(rest) == len(columns)
+    top = max(values, default=1.0) or 1.0
+    for value, tie, box, e in zip(values, ties, rest, seen.all("path", "tie")):
+        assert tie[0] == (middle, 34.0)
+        assert target[1] < 34 <= target[1] + target[3]
+        assert tie[-1] == pytest.approx((box[0] + box[2] / 2, box[1]), abs=0.11)
+        assert float(e.get("stroke-width")) == pytest.approx(0.8 + 4.2 * value / top, abs=0.01)
+        assert e[0].text == f"{e[0].text.split(':')[0]}: {value:.3f}"
+    for a, b in itertools.combinations(boxes, 2):
+        assert a[0] + a[2] <= b[0] + 0.1 or b[0] + b[2] <= a[0] + 0.1 or a[1] + a[3] <= b[1] or b[1] + b[3] <= a[1]
+    rows = sorted({box[1] for box in rest})
+    for y in rows:  # each row is centred
+        mine = [box[0] + box[2] / 2 for box in rest if box[1] == y]
+        assert sum(mine) / len(mine) == pytest.approx(middle, abs=0.1)
+        assert len(mine) <= 3
+    assert [t.said for t in seen.texts("value")] == [name for name, _ in columns]
+    assert seen.texts("name")[0].said == "the class"
+    for text, box in zip(seen.texts("value"), rest):
+        assert text.x == pytest.approx(box[0] + box[2] / 2, abs=0.1)
+        assert box[1] < text.y < box[1] + box[3]
+    if rest:
+        assert seen.tall == pytest.approx(max(y + height for _, y, _, height in rest) + 9 + 4, abs=10)

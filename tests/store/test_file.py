@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
 from posteriori.errors import ModelError, ModelFileError, NotStorable, WriteError
-from posteriori.store.file import describe, from_bytes, to_bytes
+from posteriori.store.file import describe, from_bytes, summary, to_bytes
 from posteriori.store.forms import PUBLIC
 
 from .data.make import ROWS
@@ -329,3 +329,30 @@ def test_a_tree_that_backed_off_otherwise_is_refused(monkeypatch):
             old = b"".join(to_bytes(model))
         with pytest.raises(ModelFileError, match="by another rule"):
             from_bytes(bytearray(old))
+
+
+FEW = {"a": ["u", "v", "v"], "b": [1.0, 2.0, 4.0]}
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (lambda: po.NaiveBayes(), {"fitted": False}),
+        (lambda: po.TAN().fit(FEW, [0, 1, 1]), {"fitted": True, "rows": 3, "columns": 2, "classes": 2}),
+        (
+            lambda: po.NaiveBayes().fit(FEW, [0, 1, 1], sample_weight=[0.5, 1, 1]),
+            {"fitted": True, "rows": 2.5, "columns": 2, "classes": 2},
+        ),
+        (
+            lambda: po.KNeighborsClassifier(1).fit(np.eye(3), [0, 1, 2]),
+            {"fitted": True, "columns": 3, "classes": 3},
+        ),
+        (lambda: po.SVR().fit(np.eye(3), [0.0, 1, 2]), {"fitted": True, "columns": 3}),
+        (lambda: po.networks.asia(), {}),
+        (lambda: po.BayesNet.fit([("a", "b")], {"a": ["u", "v"], "b": ["x", "y"]}), {"rows": 2}),
+        (lambda: po.Schema.declare({"a": "numeric"}), {}),
+    ],
+)
+def test_rows_columns_and_classes_as_far_as_there_are_any(model, said):
+    assert summary(model()) == said
+    assert all(type(v) in (int, float, bool) for v in said.values())

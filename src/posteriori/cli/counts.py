@@ -19,9 +19,8 @@ from ..store.sql.query import sql
 from ..structure.dag import Dag
 from ..table.dates import date_text, dates_in, weekday_text, weekdays_in
 from ..table.schema import MEASURED, Column, Schema
-from .guard import interrupt
+from .guard import cut, interrupt
 from .models import inner, is_fitted, open_model, schema_of, target_of
-from .plain import cut
 from .render import console, line, pairs
 from .stream import batches, own_type
 from .tables import alike

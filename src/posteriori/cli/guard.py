@@ -1,7 +1,9 @@
-"""What goes wrong is one line on stderr and an exit code; Ctrl-C is heard even where a search keeps what it has so far.
+"""What goes wrong is one plain line on stderr and an exit code; Ctrl-C is heard even where a search keeps what it has.
 
 Exit codes: 0 done · 1 an error of the program itself · 2 wrong options · 3 a file that cannot be read · 4 a table that
 cannot be used · 5 a model that cannot be made, read or used so · 6 an output that cannot be written · 130 Ctrl-C.
+
+Text from data stays text (`plain`): nothing in it moves a cursor, colours a line or turns its direction.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import contextlib
 import errno
 import functools
 import os
+import re
 import signal
 import sys
 import threading
@@ -21,6 +24,9 @@ import typer
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WRONG_OPTIONS, NO_FILE, NO_TABLE, NO_MODEL, NO_OUTPUT, INTERRUPTED = 2, 3, 4, 5, 6, 130
+# C0 and C1 controls, DEL, line and paragraph separators, and marks that turn the direction of what follows
+CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 class OutputError(Exception):
@@ -128,8 +134,6 @@ def _same_file(a: str | os.PathLike[str], b: str) -> bool:
 
 def say(text: str) -> None:
     """A line on stderr, whatever it holds."""
-    from .plain import plain
-
     print(plain(text), file=sys.stderr)
 
 
@@ -152,3 +156,27 @@ def _hearing() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def plain(text: object) -> str:
+    r"""The text on one line, its controls written out.
+
+    >>> plain("a\nb\x1b[31m")
+    'a\\nb\\x1b[31m'
+    """
+    return CONTROLS.sub(_written, str(text))
+
+
+def _written(found: re.Match[str]) -> str:
+    mark = found[0]
+    return NAMED.get(mark) or (f"\\x{ord(mark):02x}" if ord(mark) < 256 else f"\\u{ord(mark):04x}")
+
+
+def cut(text: object, most: int) -> str:
+    """`plain`, and no longer than `most` characters.
+
+    >>> cut("abcdef", 4)
+    'abc…'
+    """
+    said = plain(text)
+    return said if len(said) <= most else said[: most - 1] + "…"

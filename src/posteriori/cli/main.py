@@ -196,7 +196,7 @@ def explain(
     Example:
       posteriori explain heart.posteriori new.csv --row 7
     """
-    from .explain import run_explain
+    from .predict import run_explain
 
     run_explain(model, data, row, of, against, json, encoding, sql)
 
@@ -378,7 +378,7 @@ def demo(
     Example:
       posteriori demo
     """
-    from .demo import run_demo
+    from .train import run_demo
 
     run_demo(into)
 

@@ -18,8 +18,8 @@ from ..network.formats import suffix_of
 from ..store.file import save
 from ..table.dates import DAY
 from ..table.schema import MEASURED
+from .guard import cut, plain
 from .models import inner
-from .plain import cut, plain
 from .render import busy, console, line
 
 BAR = 30

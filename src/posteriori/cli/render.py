@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..leaderboard.board import HEADS, Leaderboard, cell
-from .plain import cut, plain
+from .guard import cut, plain
 
 ALL = 200  # columns where nobody said how wide the output is
 

@@ -20,7 +20,7 @@ from ..table.frame import Table
 from ..table.plain import mark_of
 from ..table.read import read
 from ..table.schema import KINDS, MEASURED, Column, Schema
-from .plain import plain
+from .guard import plain
 from .render import line, pairs
 
 MOST_SHOWN = 30  # columns that a summary lists

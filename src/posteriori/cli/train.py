@@ -1,4 +1,4 @@
-"""`posteriori train` and `posteriori compare`."""
+"""`posteriori train` and `posteriori compare`; `posteriori demo`, the whole way on a table of scikit-learn's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 import pathlib
 import shlex
+import tempfile
 import warnings
 from typing import Any
 
@@ -16,8 +17,7 @@ from ..leaderboard.compare import compare
 from ..leaderboard.lineup import Task, lineup
 from ..store.file import save
 from .bulk import fit_bulk, is_bulk
-from .guard import interrupt, keep_apart
-from .plain import plain
+from .guard import interrupt, keep_apart, plain
 from .render import board_table, busy, byte_bar, console, line, progress_bar
 from .tables import Source, open_table, say_table, told_kinds
 
@@ -272,3 +272,33 @@ def _told(source: Source, board: Leaderboard | None, name: str, path: pathlib.Pa
         "notes": [plain(note) for note in source.notes],
         "leaderboard": None if board is None else json.loads(board.to_json()),
     }
+
+
+def run_demo(into: str | None = None) -> None:
+    """Write the table and the costs, train with a report, explain a doubtful row; say each command before it runs."""
+    from sklearn.datasets import load_breast_cancer
+
+    from .predict import run_explain
+
+    out = console()
+    room = pathlib.Path(into) if into is not None else pathlib.Path(tempfile.mkdtemp(prefix="posteriori-demo-"))
+    if room.exists() and not room.is_dir():
+        raise WriteError(f"{room} is a file: --into names a folder")
+    room.mkdir(parents=True, exist_ok=True)
+    data = load_breast_cancer(as_frame=True)
+    table = data.data.assign(tumour=data.target.map({0: "malignant", 1: "benign"}))
+    table.to_csv(room / "tumours.csv", index=False)
+    (room / "costs.csv").write_text("decided\\truth,benign,malignant\nbenign,0,20\nmalignant,1,0\n")
+    line(out, f"a missed tumour costs 20 false alarms, a second look half of one; files in {room}", "dim")
+    words = "tumours.csv --target tumour --loss costs.csv --reject 0.5 --cv 5 --report report.html"
+    line(out, f"$ posteriori train {words}", "bold")
+    model, page = str(room / "tumours.posteriori"), room / "report.html"
+    run_train(
+        str(room / "tumours.csv"), "tumour", model, None, None, None, None, None, str(room / "costs.csv"), 0.5, 5, None, 0,
+        False, False, str(page),
+    )  # fmt: skip
+    line(out)
+    line(out, "$ posteriori explain tumours.posteriori tumours.csv --row 14", "bold")
+    run_explain(model, str(room / "tumours.csv"), 14, None, None, False)
+    line(out)
+    line(out, f"the report, to open in a browser: {page.resolve()}", "bold")

@@ -24,8 +24,7 @@ from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
 from .explanation import Change
 from .rows import Case
-from .sums import Sums
-from .weigh import MOST_CELLS, floor_of, kept_rows, log_posteriors, odds
+from .weigh import MOST_CELLS, Sums, floor_of, kept_rows, log_posteriors, odds
 
 LARGE = 2.0**53  # every number beyond is whole
 GRID = 25  # values of a number that are tried

@@ -123,7 +123,7 @@ class Explanation:
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        from ..report.explanations import explanation_html
+        from ..report.faces import explanation_html
 
         return explanation_html(self)
 

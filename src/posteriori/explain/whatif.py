@@ -3,12 +3,15 @@
 Symbols: j attribute, v one of its choices, p the parent of j where it has one, y class;
 ln P(y, x) = ln P(y) + Σ_j ln θ_j[x_p, x_j, y]. An attribute that is not chosen is summed out: it adds nothing unless others
 depend on it. A number is chosen from a grid of round values, at each of which the model itself was asked.
+
+Names and values come as text for a page (`cut`, `shown`): one line, not too long, nothing in it that steers the page.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +24,12 @@ from ..bayes.semi import OneStructure
 from ..table.dates import date_text, dates_in, weekday_text, weekdays_in
 from ..table.frame import Frame
 from ..table.schema import MEASURED
-from .words import cut
 
 POINTS = 60  # of a grid
 MOST_NUMBERS = 60_000  # that a page carries
 FEWEST_ROWS = 3  # a value that fewer rows have is not named
 BLOCK = 1 << 21  # numbers asked of the model at a time
+LONGEST = 80  # characters of a name, label or value that are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,3 +295,33 @@ def _day_ends(cuts: Floats) -> list[str]:
     """Cuts between whole days as the first day above, others with their times."""
     days = bool((np.mod(cuts, 0.5) == 0).all())
     return [date_text(float(np.ceil(c) if days else c)) for c in cuts]
+
+
+def cut(text: Any, most: int = LONGEST) -> str:
+    """One line of at most so many characters; what would steer the page (controls, breaks) is written out.
+
+    >>> cut("a\\nb\\x1b"), cut("abcdef", 4)
+    ('a\\\\nb\\\\x1b', 'abc…')
+    """
+    said = text if isinstance(text, str) else shown(text)
+    said = said if len(said) <= 4 * most else said[: 4 * most] + "…"  # a megabyte is not looked at whole
+    plain = "".join(c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in said)
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
+
+
+def _plain(c: str) -> bool:
+    """Whether a character stands for itself: no control, no break, no half of a pair; marks of direction stay, in <bdi>."""
+    return unicodedata.category(c) not in ("Cc", "Cs", "Zl", "Zp")
+
+
+def shown(value: Any) -> str:
+    """A cell as a person reads it.
+
+    >>> shown(3.0), shown(0.1 + 0.2), shown(True), shown(None), shown("x")
+    ('3', '0.3', 'True', '–', 'x')
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return value.item().__str__() if hasattr(value, "item") else str(value)

@@ -18,8 +18,7 @@ from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..decision.folds import stratified
 from ..estimator import generator
-from ..kernels.boosting import Boosting, boost, boosted_posterior
-from ..kernels.trees import Codes, Trees
+from ..kernels.trees import Boosting, Codes, Trees, boost, boosted_posterior
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
 from ..table.schema import Schema

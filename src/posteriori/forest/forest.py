@@ -16,8 +16,7 @@ from sklearn.utils._param_validation import Interval
 from ..arrays import Array, Floats
 from ..budget import memory_budget, refuse_over
 from ..estimator import generator
-from ..kernels.members import MemberCounts, Members, grow_members
-from ..kernels.trees import Codes, Trees, draw_bags, grow_trees
+from ..kernels.trees import Codes, MemberCounts, Members, Trees, draw_bags, grow_members, grow_trees
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
 from ..table.schema import Schema

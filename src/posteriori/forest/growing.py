@@ -15,9 +15,7 @@ from ..arrays import Array, Floats, Ints
 from ..blas import one_thread
 from ..budget import human, memory_budget, refuse_over
 from ..errors import MemoryBudgetError
-from ..kernels.boosting import Boosting
-from ..kernels.members import MemberCounts, Members
-from ..kernels.trees import Codes, Trees
+from ..kernels.trees import Boosting, Codes, MemberCounts, Members, Trees
 from ..statistics.cuts import Cuts
 from ..table.frame import Frame
 from ..table.rows import Rows

@@ -26,8 +26,8 @@ from scipy.linalg import eigh
 from ..arrays import Array, Floats, Ints
 from ..blas import one_thread
 from ..decision.folds import stratified
+from ..kernels.margin import ridge_folds
 from ..kernels.naive import normalise
-from ..kernels.ridge import ridge_folds
 from ..kernels.trees import Codes
 from ..statistics.cuts import column_numbers
 from ..table.encode import dense

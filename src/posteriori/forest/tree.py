@@ -280,12 +280,12 @@ class BayesTree(ReadsTables, Learner):
 
     def plot(self, ax: Any = None, *, max_depth: int = 4) -> Any:
         """Draw the tree with matplotlib: questions, and the posterior of every node as a bar; returns the axes."""
-        from ..report.trees import plot_tree
+        from ..report.faces import plot_tree
 
         self._check_fitted()
         return plot_tree(self, ax, max_depth)
 
     def _repr_html_(self) -> str:
-        from ..report.trees import tree_html
+        from ..report.faces import tree_html
 
         return tree_html(self) if "statistics_" in vars(self) else super()._repr_html_()

@@ -15,8 +15,6 @@ from types import ModuleType
 
 from ..errors import BadParameter
 
-__all__ = ["n_threads", "native"]
-
 
 @functools.cache
 def native() -> ModuleType:

@@ -11,8 +11,6 @@ import numpy as np
 from ..arrays import Array, Bools, Floats
 from . import n_threads, native
 
-__all__ = ["KINDS", "best_network", "climb", "climb_asking", "g_tests", "toggle_scores", "value_bitmaps", "walk"]
-
 KINDS = ("penalised", "bdeu", "k2", "fnml")
 Climbed = tuple[list[list[int]], list[float], list[tuple[int, int, int, float, float]], bool]
 NARROW = 16  # columns of more states have no bitmaps

@@ -1,4 +1,7 @@
-"""Kernel-matrix blocks and the pairwise solver, compiled. Twins in `reference.margin` say what each computes."""
+"""Kernel-matrix blocks, the pairwise solver, dual coordinate descent and ridge logistic regression, compiled.
+
+Twins in `reference.margin` say what each computes; symbols as there.
+"""
 
 from __future__ import annotations
 
@@ -9,33 +12,6 @@ import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from . import n_threads, native
-
-__all__ = [
-    "KINDS",
-    "Descent",
-    "Epoch",
-    "KernelSpec",
-    "Packed",
-    "conjugate",
-    "descend",
-    "free_move",
-    "kernel_rows",
-    "kernel_square",
-    "kernel_sums",
-    "merge_rows",
-    "pack",
-    "pair_votes",
-    "row_dots",
-    "row_squares",
-    "row_sums",
-    "smo_block",
-    "smo_machines",
-    "sparse_kernel_rows",
-    "square",
-    "squared_hinge",
-    "subtract_rows",
-]
-
 
 WORTH_A_THREAD = 20_000_000  # elementary steps, some milliseconds: less is done before another thread has begun
 CELLS = 500_000  # of rows whose dots or sums are worth a thread: about a millisecond; with fewer it loses to its start
@@ -294,3 +270,31 @@ def free_move(X: Any, state: Descent, free: Ints, max_steps: int) -> Floats:
     else:
         native().free_move_sparse(X.indptr, X.indices, X.data, *rest)
     return move
+
+
+def ridge_folds(
+    points: Floats,
+    y: Array,
+    weights: Floats,
+    rows: list[Array],
+    offset: Floats,
+    charge: Floats,
+    metric: Floats,
+    B: Floats,
+    steps: int,
+    tol: float,
+    n_jobs: int | None = None,
+) -> Floats:
+    """L of each model, whose B[m] walks from where it is to where L of its own rows is least.
+
+    L = Σ_r w_r/W ln Σ_c exp(η_rc − η_r,y_r) + ½ Σ_cj charge_j B[c, j]²/W, W = Σ_r w_r, η = B z + intercept + offset; one
+    row of B, that of the second class, where there are two. `metric` is about the inverse of L's second derivatives. A
+    walk ends with a step that would promise less than `tol`, or after so many `steps`. Threads take a model each.
+    """
+    ends = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
+    loss = np.empty(len(rows))
+    at = np.concatenate(rows).astype(np.int32)
+    threads = n_threads(n_jobs, 10 * len(at) * metric.size)
+    y = np.ascontiguousarray(y, dtype=np.uint32)
+    native().ridge_folds(points, y, weights, at, ends, offset, charge, metric, B, loss, steps, float(tol), threads)
+    return loss

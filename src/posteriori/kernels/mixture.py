@@ -9,16 +9,6 @@ import numpy as np
 from ..arrays import Array, Codes, Floats, Ints
 from . import n_threads, native
 
-__all__ = [
-    "Nearest",
-    "broken_log_joint",
-    "broken_sums",
-    "kmeans_candidates",
-    "kmeans_distances",
-    "mixture_log_joint",
-    "mixture_sums",
-]
-
 GRAIN = 500_000  # products that are worth a thread
 SIDE = 16  # rows side by side
 SETTLED = 3e-3  # the share of labels that change from which on bounds spare more than they cost

@@ -13,17 +13,6 @@ from ..budget import refuse_over
 from ..errors import BadValue
 from . import n_threads, native
 
-__all__ = [
-    "count_pairs",
-    "ladder_losses",
-    "leave_one_out",
-    "padded",
-    "pair_offsets",
-    "pair_tables",
-    "parent_table",
-    "sum_of_products",
-]
-
 LINE = 64  # bytes of a cache line
 _WAYS = {"auto": 0, "bitmaps": 1, "scalar": 2}
 

@@ -22,10 +22,9 @@ from ..decision.loss import Loss
 from ..decision.on_points import OnPoints
 from ..table.frame import Frame
 from ..table.labels import places
-from .board import Row
+from .board import Row, calibration_error, over_classes, scored
 from .data import Data, Fold
 from .lineup import Entry, is_ours
-from .scores import calibration_error, over_classes, scored
 
 LITTLE = 500_000  # cells up to which threads of OpenMP and BLAS wait for each other longer than they work
 KEPT = 1 << 28  # bytes of posteriors that a race keeps

@@ -261,7 +261,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
 
     def plot(self) -> Any:
         """The profile as a drawing: a bar for each probability, a point with its spread for each mean."""
-        from ..report.profiles import profile_drawing
+        from ..report.mixtures import profile_drawing
 
         return profile_drawing(self._model())
 

@@ -1,4 +1,9 @@
-"""Typical, doubtful and wrong cases, explained: rows themselves where they may be shown, else means of several."""
+"""Cases and words, explained: typical, doubtful and wrong cases, rows themselves where they may be shown, else means of
+several; of texts the words that tell most of each class, and what those of some rows say.
+
+Symbols: w word, c class, θ = P(w|c). One occurrence of w adds ln θ_wc/θ_w¬c to the log-odds of c against all other
+classes, θ_w¬c being the mean of the others by their P(c). Ranked by P(w|c) times that: rare words say much, but seldom.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +15,16 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..arrays import Ints
+from ..bayes.densities import Words
 from ..errors import PosterioriError
-from ..explain.weigh import leaves_out, odds
+from ..explain.weigh import leaves_out, odds, said_words
+from ..explain.whatif import FEWEST_ROWS
 from ..explain.why import explain
 from ..table.dates import date_of, weekday_text, weekdays_in
-from .charts import bars_chart
-from .evidence import Evidence
-from .markup import cut, percent, say
+from .charts import SERIES, bars_chart
+from .evidence import Evidence, class_order
+from .markup import cut, name, percent, say
 from .sections import note, section
-from .survey import class_order
-from .vocabulary import texts_of, words_of_rows
 from .words import WORDS
 
 MEAN_OF = 5  # rows of a picture without rows
@@ -31,6 +36,8 @@ MOST_WORDS = 7  # of a text
 MOST_NATS = 50.0
 OTHER_WORDS = WORDS["other_words"][0]
 MEAN_OVER, MOST_AVERAGED = 60, 60  # rows and columns of a model whose attributes are averaged over, one by one
+MOST_TELLING = 12  # words of a class
+MOST_TEXTS = 4  # columns of texts
 
 
 def cases(e: Evidence) -> str:
@@ -179,3 +186,58 @@ def _each(e: Evidence, rows: Ints, t: int, a: int, change: bool) -> Reasons:
     together = sum(_held(why.together) for why in found) / len(found)
     told = str(found[0].changes[0]) if change and found[0].changes else ""
     return Reasons(_held(found[0].prior), _by_words(parts, words), together, told)
+
+
+def texts_of(model: Any) -> list[Words]:
+    """The text columns of a model that counts their words."""
+    densities = getattr(getattr(model, "factored_", None), "densities", ())
+    return [density for density in densities if isinstance(density, Words)]
+
+
+def words(e: Evidence) -> str:
+    """A card for each of the commonest classes: the words that tell it from the others."""
+    texts, count = texts_of(e.inner), np.bincount(e.y, minlength=len(e.classes))
+    if not texts or len(e.classes) < 2:
+        return ""
+    cards = []
+    for density in texts[:MOST_TEXTS]:
+        for c in class_order(count, SERIES):
+            found = telling(density, e.inner.factored_.log_prior, c, least(e))
+            if found:
+                title = name(e.classes[c]) + (f" <small>{name(density.column.name)}</small>" if len(texts) > 1 else "")
+                cards.append(f'<figure class="card"><h3>{title}</h3>{bars_chart(found, "chart_words")}</figure>')
+    some = note("classes_left", SERIES, len(e.classes)) if len(e.classes) > SERIES else ""
+    body = f'<div class="cards">{"".join(cards)}</div>' if cards else note("no_words")
+    return section("vocabulary", note("words_how"), some, body)
+
+
+def least(e: Evidence) -> int:
+    """How often a word must have occurred to be named."""
+    return 1 if e.with_rows else FEWEST_ROWS
+
+
+def telling(density: Words, log_prior: Any, c: int, fewest: int) -> list[tuple[str, float]]:
+    """(word, what an occurrence adds to the log-odds of class c against all others), the most telling first."""
+    theta, prior = np.exp(density.log_theta), np.exp(log_prior)
+    others = np.delete(prior, c)
+    if not len(theta) or not others.sum() > 0:
+        return []
+    rest = np.delete(theta, c, axis=1) @ others / others.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = np.nan_to_num(np.log(theta[:, c]) - np.log(rest), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        worth = np.where(weight > 0, theta[:, c] * np.minimum(weight, 50.0), 0.0)
+    seen = np.asarray(density.counts.table, dtype=np.float64).sum(axis=1) >= fewest
+    order = [i for i in np.argsort(-worth, kind="stable").tolist() if worth[i] > 0 and seen[i]][:MOST_TELLING]
+    return [(str(density.column.values[i]), float(weight[i])) for i in order]
+
+
+def words_of_rows(e: Evidence, X: Any, n: int, t: int, a: int) -> dict[str, dict[str, float]]:
+    """Of each text column, what the words of some rows say for t against a, a row on average; rare words are not named."""
+    found: dict[str, dict[str, float]] = {}
+    said = said_words(e.inner, X, t, a)
+    for density in texts_of(e.inner):
+        often = np.asarray(density.counts.table, dtype=np.float64).sum(axis=1)
+        known = {w: often[i] for w, i in density.place.items()}
+        told = {w: odds / n for w, odds in said[density.where[0]] if e.with_rows or known.get(w, 0.0) >= least(e)}
+        found[density.column.name] = told
+    return found

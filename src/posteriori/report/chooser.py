@@ -15,11 +15,10 @@ from ..decision.decide import best_action
 from ..errors import PosterioriError
 from ..explain.whatif import Attribute, WhatIf, what_if
 from ..table.dates import part_of, weekday_text
-from .evidence import Evidence
+from .evidence import Evidence, class_order
 from .markup import cut, data_block, esc, name, percent, say
 from .nomogram import MOST_DRAWN, nomogram_svg, scales
 from .sections import note, section
-from .survey import class_order
 
 MOST_PRICED = 6  # classes whose losses can be changed
 MOST_ASKED = 1000  # rows on which two models are compared

@@ -1,8 +1,11 @@
-"""Faces of models and values: what a notebook shows, the drawing of a network, a kd-tree in the plane, a margin."""
+"""Faces of models and values: what a notebook shows, and drawings of networks, structures, trees of counts, kd-trees
+and margins.
+"""
 
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +14,23 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import MissingExtra, ModelError
+from ..explain.explanation import WAYS, brief, shown
+from ..forest.counts import question
+from ..leaderboard.board import HEADS, cell
 from ..network.says import unknown
-from .svg import Drawing, draw_graph
+from .layered import layered
+from .markup import cut
+from .svg import EDGE, Drawing, draw_graph
 
 if TYPE_CHECKING:
     from ..bayes.naive import NaiveBayes
+    from ..explain.explanation import Explanation
+    from ..forest.tree import BayesTree
     from ..margin.svm import SVC
     from ..neighbors.kdtree import KDTree
+    from ..structure.trust import ArcConfidence, Comparison
 
-MOST_DRAWN = 150  # nodes; a larger network's notebook face is a sentence, its drawing is plot()
+MOST_DRAWN = 150  # nodes of a network; a larger network's notebook face is a sentence, its drawing is plot()
 MOST_STATES_DRAWN = 6
 NOTEBOOK = (
     ".posteriori-nomogram svg{max-width:100%;height:auto}"
@@ -27,6 +38,19 @@ NOTEBOOK = (
     ".posteriori-nomogram path{fill:none;stroke:currentColor}.posteriori-nomogram .grid{opacity:.12}"
     ".posteriori-nomogram .accent{stroke:#4878a8;stroke-width:2}.posteriori-nomogram circle{fill:none;stroke:currentColor}"
 )
+# colour and whether dashed; told apart by those who see no red and green too
+STYLES = {
+    "right": (EDGE, False),
+    "turned": ("#e08214", False),
+    "extra": ("#2166ac", False),
+    "missing": ("#b2182b", True),
+}
+HALF = 110  # pixels of the longest bar
+MOST_TOLD = 20  # attributes; the others in one line
+FOR, AGAINST = "#4878a8", "#c8553d"
+MOST_CLASSES = 3  # of a tree's node
+MOST_TREE_NODES = 63  # of a notebook's face
+WIDEST = 34  # letters of what led to a node
 
 
 def frame_html(value: Any) -> str:
@@ -112,14 +136,19 @@ def network_html(net: Any) -> str:
     return f"<div><p><b>{type(net).__name__}</b> {summary}</p>{drawing}</div>"
 
 
-def draw_tree(tree: KDTree, ax: Any, query: ArrayLike | None, k: int) -> Any:
-    """Points, cuts (each as long as its cell) and, where a query is given, its k neighbours and the ball they span."""
-    if tree.shape[1] != 2:
-        raise ModelError(f"plot() draws trees of 2 dimensions, this one has {tree.shape[1]}")
+def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtra("plot() needs matplotlib: pip install 'posteriori[plot]'") from None
+    return plt
+
+
+def draw_tree(tree: KDTree, ax: Any, query: ArrayLike | None, k: int) -> Any:
+    """Points, cuts (each as long as its cell) and, where a query is given, its k neighbours and the ball they span."""
+    if tree.shape[1] != 2:
+        raise ModelError(f"plot() draws trees of 2 dimensions, this one has {tree.shape[1]}")
+    plt = _pyplot()
     ax = ax if ax is not None else plt.figure(figsize=(5, 5)).subplots()
     nodes, points = tree.nodes, tree.data
     margin = 0.05 * np.maximum(nodes[0].hi - nodes[0].lo, 1e-12)
@@ -176,3 +205,145 @@ def plot_margin(machine: SVC, X: Any, y: Any, ax: Any = None) -> Any:
     ax.set(xlabel="x1", ylabel="x2", title=f"margin {1 / machine.w_norm_[0]:.3g} either side")
     ax.legend()
     return ax
+
+
+def comparison_drawing(comparison: Comparison) -> Drawing:
+    """All arrows of both structures, each in the colour of its kind, and what the colours mean."""
+    kinds = {kind: getattr(comparison, kind) for kind in STYLES}
+    styles = {arrow: STYLES[kind] for kind, arrows in kinds.items() for arrow in arrows}
+    legend = [(f"{len(arrows)} {kind}", *STYLES[kind]) for kind, arrows in kinds.items() if arrows]
+    return Drawing(draw_graph(comparison.nodes, list(styles), styles=styles, legend=legend))
+
+
+def confidence_drawing(confidence: ArcConfidence, threshold: float) -> Drawing:
+    """The averaged network; an arrow is as wide as the share of samples that join its ends."""
+    dag = confidence.averaged(threshold)
+    weights = {arrow: confidence.strength(*arrow) for arrow in dag.edges}
+    return Drawing(draw_graph(dag.nodes, dag.edges, edge_weights=weights))
+
+
+def board_html(board: Any) -> str:
+    """The leaderboard as a table: the best first, what failed or was skipped below with its reason."""
+    heads = "".join(f"<th>{html.escape(h)}</th>" for h in ("model", *(HEADS[s] for s in board.scores)))
+    lines = []
+    for row in board.rows:
+        name = f'<td title="{html.escape(row.says)}">{html.escape(row.name)}</td>'
+        if row.status == "finished":
+            cells = "".join(f'<td style="text-align:right">{html.escape(cell(row, s))}</td>' for s in board.scores)
+        else:
+            cells = f'<td colspan="{max(len(board.scores), 1)}">{html.escape(f"{row.status}: {row.reason}")}</td>'
+        lines.append(f"<tr>{name}{cells}</tr>")
+    said = [f"{row.name}: {note}" for row in board.finished for note in row.notes] + list(board.notes)
+    notes = "".join(f"<p>{html.escape(note)}</p>" for note in said)
+    caption = f"{board.n_rows:,} rows, {board.n_folds} folds, by {HEADS[board.by]}; mean ± sd over the folds"
+    return f"<div><table><caption>{caption}</caption><tr>{heads}</tr>{''.join(lines)}</table>{notes}</div>"
+
+
+def explanation_html(found: Explanation) -> str:
+    """A sentence, a table with bars, and what would have to be different."""
+    told, rest = found.strongest(MOST_TOLD)
+    rows = [("(prior)", "", found.prior)]
+    for p in told:
+        rows.append((brief(p.column), brief(p.value, 80), p.log_odds))
+        rows += [("", f"· {brief(word)}", odds) for word, odds in p.strongest()]
+    rows += [(f"({len(rest)} other{'s' * (len(rest) > 1)})", "", sum(p.log_odds for p in rest))] if rest else []
+    rows += [("(together)", "", found.together)] if found.way != "sum" else []
+    top = max([abs(v) for *_, v in rows if math.isfinite(v)], default=0.0) or 1.0
+    lines = "".join(_bar_row(name, value, odds, top) for name, value, odds in rows)
+    changes = "".join(f"<li><bdi>{html.escape(str(change))}</bdi></li>" for change in found.changes)
+    target, against, decision = (html.escape(shown(v)) for v in (found.target, found.against, found.decision))
+    return (
+        f"<div><p><b><bdi>{decision}</bdi></b>: P(<bdi>{target}</bdi>) = {found.posterior[found.target]:.4g}, log-odds "
+        f"against <bdi>{against}</bdi> {found.log_odds:+.2f}; {WAYS[found.way]}</p>"
+        f'<table><tr><th>attribute</th><th>value</th><th colspan="2">log-odds</th></tr>{lines}</table>'
+        + (f"<p>Another decision if</p><ul>{changes}</ul>" if changes else "")
+        + "</div>"
+    )
+
+
+def _bar_row(name: str, value: str, odds: float, top: float) -> str:
+    width = HALF * (min(abs(odds) / top, 1.0) if math.isfinite(odds) else 1.0)
+    side, colour = ("left", FOR) if odds >= 0 else ("right", AGAINST)
+    bar = (
+        f'<div style="position:relative;width:{2 * HALF}px;height:.8em">'
+        f'<div style="position:absolute;{side}:{HALF}px;width:{width:.0f}px;height:100%;background:{colour}"></div>'
+        f'<div style="position:absolute;left:{HALF}px;width:1px;height:100%;background:currentColor"></div></div>'
+    )
+    return (
+        f"<tr><td><bdi>{html.escape(name)}</bdi></td><td><bdi>{html.escape(value)}</bdi></td><td>{bar}</td>"
+        f'<td style="text-align:right">{odds:+.2f}</td></tr>'
+    )
+
+
+def tree_drawing(model: BayesTree, max_depth: int = 4) -> Drawing:
+    """The tree down to a depth, as SVG."""
+    nodes, edges, labels, bars = _tree_pieces(model, max_depth)
+    return Drawing(draw_graph(nodes, edges, labels=labels, bars=bars))
+
+
+def tree_html(model: BayesTree) -> str:
+    """A sentence about the tree and its first questions, for a notebook."""
+    depth = 1
+    while depth < 4 and len(_nodes_shown(model, depth + 1)) <= MOST_TREE_NODES:
+        depth += 1
+    said = (
+        f"{model.n_leaves_} leaves, {model.depth_} questions at most, "
+        f"{float(np.asarray(model.class_count_).sum()):g} rows, {len(model.classes_)} classes"
+    )
+    whole = "" if depth >= model.depth_ else f" The first {depth} questions:"
+    return f"<div><p><b>{type(model).__name__}</b>: {html.escape(said)}.{whole}</p>{tree_drawing(model, depth)}</div>"
+
+
+def plot_tree(model: BayesTree, ax: Any = None, max_depth: int = 4) -> Any:
+    """The tree on matplotlib axes."""
+    plt = _pyplot()
+    nodes, edges, labels, _ = _tree_pieces(model, max_depth)
+    place = {name: i for i, name in enumerate(nodes)}
+    lines = [labels[name].split("\n") for name in nodes]
+    widths = [7.0 * max(map(len, text)) + 18 for text in lines]
+    heights = [14.0 * len(text) + 12 for text in lines]
+    found = layered(len(nodes), [(place[a], place[b]) for a, b in edges], widths, heights)
+    if ax is None:
+        size = max(found.width / 95, 3), max(found.height / 95, 1.5)
+        ax = plt.figure(figsize=size, layout="constrained").subplots()
+    for a, b in edges:
+        (x0, y0), (x1, y1) = found.centres[place[a]], found.centres[place[b]]
+        ax.plot([x0, x1], [y0 + heights[place[a]] / 2, y1 - heights[place[b]] / 2], color="#5b7083", lw=1, zorder=1)
+    for text, (x, y) in zip(lines, found.centres):
+        told = "\n".join(text).replace("$", r"\$")
+        box = {"boxstyle": "round", "fc": "#eef3f8", "ec": "#5b7083"}
+        ax.text(x, y, told, ha="center", va="center", fontsize="small", bbox=box, zorder=2)
+    ax.set(xlim=(-10, found.width + 10), ylim=(found.height + 14, -14))
+    ax.axis("off")
+    return ax
+
+
+def _nodes_shown(model: BayesTree, max_depth: int) -> list[tuple[int, int | None, str]]:
+    """(node, the node above, what led there) down to a depth, parents first."""
+    counts, found = model.statistics_, list[tuple[int, int | None, str]]()
+    todo: list[tuple[int, int | None, str, int]] = [(0, None, "all rows", 0)]
+    while todo:
+        i, above, why, depth = todo.pop(0)
+        found.append((i, above, why))
+        if counts.tree.column[i] >= 0 and depth < max_depth:
+            left, right = question(counts, i)
+            at = int(counts.tree.child[i])
+            todo += [(at, i, left, depth + 1), (at + 1, i, right, depth + 1)]
+    return found
+
+
+def _tree_pieces(model: BayesTree, max_depth: int) -> tuple[list[str], list[tuple[str, str]], Any, Any]:
+    """(nodes, edges, labels, bars) as `draw_graph` takes them."""
+    counts, posterior = model.statistics_, model.node_posteriors_
+    shown = _nodes_shown(model, max_depth)
+    drawn = {i for i, _, _ in shown}
+    labels, bars = {}, {}
+    for i, _, why in shown:
+        likely = np.argsort(-posterior[i], kind="stable")[:MOST_CLASSES]
+        lines = [f"{cut(counts.schema.classes[k], 20)} {posterior[i, k]:.1%}" for k in likely]
+        asks = counts.tree.column[i] >= 0
+        rest = ["…"] if asks and int(counts.tree.child[i]) not in drawn else []
+        labels[str(i)] = "\n".join([cut(why, WIDEST), *lines, f"{counts.table[i].sum():g} rows", *rest])
+        bars[str(i)] = [None, *(float(p) for p in posterior[i, likely]), None]
+    edges = [(str(above), str(i)) for i, above, _ in shown if above is not None]
+    return [str(i) for i, _, _ in shown], edges, labels, bars

@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any
 
-from ..explain.words import LONGEST, cut, shown
+from ..explain.whatif import LONGEST, cut, shown
 from .words import WORDS
 
 __all__ = ["cut", "data_block", "esc", "figure", "fill", "name", "percent", "say", "shown"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import math
 import os
 import pathlib
 import platform
@@ -18,12 +19,12 @@ from ..decision.on_points import OnPoints
 from ..drafts import whole_file
 from ..errors import BadParameter
 from ..leaderboard.board import Leaderboard
-from .cases import cases
+from .cases import cases, words
+from .charts import picture, text
 from .chooser import decide
 from .evidence import Evidence, gather
 from .markup import cut, data_block, esc, name, percent, say
 from .sections import board, data, glance, note, section, table, trust
-from .vocabulary import words
 from .words import WORDS
 
 LARGEST = 5_000_000  # bytes of a report
@@ -181,7 +182,6 @@ def _hash(text: str) -> str:
 def structure(e: Evidence) -> str:
     """The dependence graph of a model that has one."""
     from .dependence import averaged, dependence_svg, strongest_pairs
-    from .graphs import star_svg
 
     model = e.inner
     if hasattr(model, "edges_") and hasattr(model, "schema_") and hasattr(model, "_edge_weights"):
@@ -253,3 +253,34 @@ def fine_print(e: Evidence, hashes: Mapping[str, str]) -> str:
         body += say("hashes", tag="h3") + table([say("file"), "SHA-256"], lines, "settings hashes")
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return section("settings", body, note("made", made))
+
+
+def star_svg(target: str, columns: Sequence[tuple[str, float]]) -> str:
+    """The class above, columns in rows below, each hanging from it."""
+    wide, row, cell = 340.0, 44.0, 112.0
+    each = int(wide // cell)
+    top = max((v for _, v in columns), default=1.0) or 1.0
+    body, boxes = [], []
+    middle = wide / 2
+    for i, (label, value) in enumerate(columns):
+        line = i // each
+        count = min(each, len(columns) - line * each)
+        x = middle + (i % each - (count - 1) / 2) * cell
+        y = 84 + row * line
+        width = 0.8 + 4.2 * value / top
+        bend = 42 + row * line
+        body.append(
+            f'<path class="tie" stroke-width="{width:.2f}" d="M{middle:.1f},34C{middle:.1f},{bend:.1f} '
+            f'{x:.1f},{y - 50:.1f} {x:.1f},{y - 13:.1f}"><title>{esc(label)}: {value:.3f}</title></path>'
+        )
+        boxes.append(
+            f'<g><title>{esc(label)}</title><rect class="box" x="{x - 52:.1f}" y="{y - 13:.1f}" width="104" '
+            f'height="26" rx="6"/>'
+            f"{text(x, y + 4, cut(label, 15), style='value')}</g>"
+        )
+    tall = 84 + row * math.ceil(len(columns) / each) - 18
+    boxes.append(
+        f'<rect class="box target" x="{middle - 60:.1f}" y="8" width="120" height="28" rx="6"/>'
+        f"{text(middle, 26, cut(target, 17), style='name strong')}"
+    )
+    return picture("".join(body + boxes), "structure", wide, tall)

@@ -13,9 +13,8 @@ from ..decision.curve import cost_curve, risk_coverage
 from ..leaderboard.board import cell
 from ..table.labels import position
 from .charts import SERIES, Line, curves_chart, free_chart, legend, reliability_chart, spread_chart, thinned
-from .evidence import Evidence
+from .evidence import Evidence, class_order
 from .markup import esc, figure, name, percent, say
-from .survey import class_order
 
 MOST_CONFUSED = 12  # classes of the confusion matrix
 MOST_CARDS = 12  # columns whose spread is drawn

@@ -31,8 +31,6 @@ from .container import DTYPES, OBJECT, Budget, parse
 from .forms import form_of, form_tagged
 from .plain import PLAIN, read_plain, write_plain
 
-__all__ = ["Reader", "Writer"]
-
 NUMBER = 40  # bytes of a number and its place in a list
 BLOCK = 1 << 14  # texts made at a time
 MANY = 16  # items from which a list of one type is an array

@@ -20,8 +20,6 @@ import numpy as np
 from ..arrays import Array
 from ..errors import ModelFileError
 
-__all__ = ["Budget", "digest", "header_of", "pack", "parse", "split"]
-
 DTYPES = {
     "float64": "F64",
     "int64": "I64",

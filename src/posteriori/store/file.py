@@ -1,4 +1,4 @@
-"""`save` and `load`: a model as a file, and back, bit for bit."""
+"""`save` and `load`: a model as a file, and back, bit for bit; `describe`: what a file says of itself."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from ..errors import FormatError, ModelFileError, NotStorable, PosterioriError, 
 from .codec import Reader, Writer
 from .container import Budget, arrays_of, entries_of, pack, parse, split
 from .forms import PUBLIC
-from .summary import summary
-
-__all__ = ["FORMAT", "SUFFIX", "describe", "load", "save"]
 
 FORMAT = 2  # 1: no array is narrower in the file than in the model, and kDB members are tables
 SUFFIX = ".posteriori"
@@ -158,3 +155,25 @@ def _read(path: Any) -> bytearray:
         if stream.readinto(data) != len(data) or stream.read(1):
             raise ModelFileError(f"{file} changed while it was read")
     return data
+
+
+def summary(model: Any) -> dict[str, Any]:
+    """Rows, columns and classes, as far as the model has them.
+
+    >>> import posteriori as po
+    >>> summary(po.NaiveBayes().fit({"sky": ["blue", "grey", "grey"]}, ["out", "in", "in"]))
+    {'fitted': True, 'rows': 3, 'columns': 1, 'classes': 2}
+    """
+    state = vars(model)
+    found: dict[str, Any] = {}
+    if hasattr(model, "get_params"):
+        found["fitted"] = any(n.endswith("_") for n in state) or "_store" in state
+    statistics = state.get("statistics_", state.get("_statistics"))
+    if statistics is not None:
+        rows = float(statistics.rows.sum(dtype=float))
+        found["rows"] = int(rows) if rows.is_integer() else rows
+    if "n_features_in_" in state:
+        found["columns"] = int(state["n_features_in_"])
+    if "classes_" in state:
+        found["classes"] = len(state["classes_"])
+    return found

@@ -14,8 +14,6 @@ import numpy as np
 
 from ..errors import ModelFileError
 
-__all__ = ["PLAIN", "read_plain", "write_plain"]
-
 SAID = {"b": (bool,), "i": (int,), "u": (int,), "f": (float, str), "U": (str,), "S": (str,)}  # scalars in JSON
 SCALARS = (
     *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),

@@ -38,7 +38,7 @@ class Comparison:
 
     def plot(self) -> Any:
         """A drawing: right arrows grey, turned ones orange, extra ones blue, missing ones red and dashed."""
-        from ..report.structures import comparison_drawing
+        from ..report.faces import comparison_drawing
 
         return comparison_drawing(self)
 
@@ -136,7 +136,7 @@ class ArcConfidence:
 
     def plot(self, threshold: float = 0.5) -> Any:
         """The averaged network, an arrow as wide as it is strong."""
-        from ..report.structures import confidence_drawing
+        from ..report.faces import confidence_drawing
 
         return confidence_drawing(self, threshold)
 

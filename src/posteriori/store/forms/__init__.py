@@ -11,11 +11,8 @@ import importlib
 
 from .form import Form
 
-__all__ = ["HOME", "PUBLIC", "form_of", "form_tagged"]
-
 _TAGS = {
-    "tables": ("Schema",),
-    "frames": ("Interval", "Period"),
+    "tables": ("Schema", "Interval", "Period"),
     "statistics": (
         *("Counts", "Moments", "CoMoments", "Span", "Histogram", "Sample", "Joint", "RowStore", "FamilyMoments"),
         *("Statistics", "ByClass"),
@@ -40,8 +37,7 @@ _TAGS = {
     "forest": ("BayesTree", "BayesForest", "Coding", "Trees", "TreeCounts", "Members", "MemberCounts", "Grown"),
     "boosted": ("BoostedBayes", "Rounds", "Summed"),
     "auto": ("AutoBayes", "Pool", "PoolPart", "Points", "Linear", "Landmarks"),
-    "decisions": ("Loss", "RiskClassifier", "FrozenEstimator"),
-    "prepared": ("OnPoints", "Calibrated", "Prepare"),
+    "decisions": ("Loss", "RiskClassifier", "FrozenEstimator", "OnPoints", "Calibrated", "Prepare"),
 }
 HOME = {tag: module for module, tags in _TAGS.items() for tag in tags}
 

@@ -13,8 +13,7 @@ from ...forest.coding import Coding
 from ...forest.counts import TreeCounts
 from ...forest.forest import BayesForest, Grown
 from ...forest.tree import BayesTree
-from ...kernels.members import MemberCounts, Members
-from ...kernels.trees import MOST_VALUES, Trees
+from ...kernels.trees import MOST_VALUES, MemberCounts, Members, Trees
 from ...smoothing import MOST_SMOOTHING
 from ...table.encode import Seen
 from ...table.schema import MEASURED, Column, Schema

@@ -13,8 +13,6 @@ import numpy as np
 from ...errors import ModelFileError, NotStorable
 from ...estimator import Estimator
 
-__all__ = ["Form", "Spec", "estimator", "need", "value"]
-
 
 def need(holds: Any, what: str) -> None:
     """Refuse a file of which this does not hold."""

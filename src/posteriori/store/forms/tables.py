@@ -1,4 +1,6 @@
-"""Schemas, column by column under each other: names, kinds, sizes, then all values."""
+"""Schemas, column by column under each other: names, kinds, sizes, then all values; and values that pandas alone has:
+intervals, as `cut` makes them, and periods.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...errors import NotStorable
 from ...table.schema import KINDS, Column, Reading, Schema, is_missing
-from .form import Form, anything, finite, ints, need, numbers, text, tuple_of, word
+from .form import Fields, Form, anything, finite, ints, need, numbers, text, tuple_of, whole, word
 from .form import nothing as none
 
 SPECS = {
@@ -95,4 +98,24 @@ def is_distinct(values: Any) -> bool:
     return len(set(values)) == len(values) and not any(map(is_missing, values))
 
 
-FORMS = {"Schema": Form("Schema", Schema, SPECS, take, build, lambda made: None)}
+def _fields(*names: str) -> Any:
+    return lambda held: {n: getattr(held, n) for n in names}
+
+
+def _interval(fields: Fields) -> Any:
+    return pd.Interval(fields["left"], fields["right"], fields["closed"])
+
+
+def _period(fields: Fields) -> Any:
+    made = pd.Period(ordinal=fields["ordinal"], freq=fields["freqstr"])
+    need(isinstance(made, pd.Period), "a Period must be one, and not a missing cell")  # −2⁶³ is NaT
+    return made
+
+
+ENDS = {"left": anything, "right": anything, "closed": text}
+MONTHS = {"ordinal": whole, "freqstr": text}
+FORMS = {
+    "Schema": Form("Schema", Schema, SPECS, take, build, lambda made: None),
+    "Interval": Form("Interval", pd.Interval, ENDS, _fields(*ENDS), _interval, lambda made: None),
+    "Period": Form("Period", pd.Period, MONTHS, _fields(*MONTHS), _period, lambda made: None),
+}

@@ -18,8 +18,6 @@ from ...bayes.densities.numeric import Mixed
 from ...errors import NotStorable
 from .dialects import LOW, Dialect
 
-__all__ = ["WAY_OUT", "Step", "exp_of", "greatest", "halved", "in_pieces", "log_sum"]
-
 Step = dict[str, str]  # the columns that a step of the query adds, and their expressions
 LITTLE = 1e-13  # of the sum of all kernels: what is left out together
 FAR = 1e149  # widths from a kernel beyond which exp(−½z²) is 0 in every database

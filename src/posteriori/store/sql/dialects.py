@@ -10,8 +10,6 @@ from typing import Any
 
 from ...errors import NotStorable
 
-__all__ = ["DIALECTS", "LOW", "Dialect"]
-
 LOW = -1e300  # ln 0: sums of it stay numbers, and exp of it is no overflow
 
 

@@ -17,8 +17,6 @@ from .curves import exp_of
 from .dialects import DIALECTS, LOW, Dialect
 from .scores import scores_of
 
-__all__ = ["sql"]
-
 MOST = 16_000_000  # letters of a query
 KNOWN = (NaiveBayes, TAN, SPODE, AODE)
 

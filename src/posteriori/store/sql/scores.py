@@ -26,8 +26,6 @@ from ...table.schema import Column
 from .curves import WAY_OUT, Step, greatest, halved, in_pieces, log_sum
 from .dialects import LOW, Dialect
 
-__all__ = ["Scores", "scores_of"]
-
 
 @dataclass
 class Scores:
