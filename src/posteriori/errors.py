@@ -168,6 +168,15 @@ def shown(value: object) -> str:
         return "a whole number of more digits than Python prints"
 
 
+def counted(n: float, noun: str) -> str:
+    """So many things, as people write it.
+
+    >>> counted(1, "row"), counted(2000, "class"), counted(0.5, "row")
+    ('1 row', '2,000 classes', '0.5 rows')
+    """
+    return f"{n:,.10g} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
 def listed(names: Iterable[object], most: int = 12) -> str:
     """Names for a message, cut where there are many.
 

@@ -122,8 +122,8 @@ def test_inspect_tells_of_graphs_numbers_and_models_that_have_learned_nothing(ru
     path = tmp_path / "x.posteriori"
     cells = {"a": ["u", "v"] * 4, "x": np.arange(8.0)}
     for what, said in (
-        (po.HybridNet.fit([("a", "x")], cells), "2 nodes, 1 arrows\n\nnode arrows from states\na u, v\nx a a number\n"),
-        (po.Dag(["a", "b"], [("a", "b")]), "2 nodes, 1 arrows\n\nnode arrows from states\na\nb a\n"),
+        (po.HybridNet.fit([("a", "x")], cells), "2 nodes, 1 arrow\n\nnode arrows from states\na u, v\nx a a number\n"),
+        (po.Dag(["a", "b"], [("a", "b")]), "2 nodes, 1 arrow\n\nnode arrows from states\na\nb a\n"),
         (po.Dag(f"n{i}" for i in range(42)), "… and 2 more nodes\n"),
         (
             po.GaussianNB().fit([[0.0], [1.0]], [0, 1]),

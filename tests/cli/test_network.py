@@ -323,7 +323,7 @@ def test_a_structure_is_said_drawn_and_saved_or_only_saved(run, tmp_path):
     )
     done = run("structure", path, "-o", bif, "--dot", tmp_path / "g.dot", "--svg", tmp_path / "g.svg", "--score", "aic")
     lines = done.stdout.splitlines()
-    assert lines[0] == f"{path}: 300 rows; 3 nodes, 1 arrows by aic"
+    assert lines[0] == f"{path}: 300 rows; 3 nodes, 1 arrow by aic"
     assert sorted(row.split()[0] for row in lines[1:4]) == ["a", "b", "c"]
     assert sum("←" in row for row in lines[1:4]) == 1
     assert all(row.startswith("  ") for row in lines[1:4])

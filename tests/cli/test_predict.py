@@ -337,7 +337,7 @@ def test_unseen_values_are_told_by_their_columns_over_all_batches(run, data, tmp
     odd.loc[[0, 3, 6], "c"], odd.loc[5, "stage"], odd.loc[1, "c"] = "w", 77, None
     odd.to_csv(new, index=False)
     said = run("predict", path, new).stderr
-    assert said.endswith("1 cells missing, 4 with values unseen in training: 'c' 3, 'stage' 1\n")
+    assert said.endswith("1 cell missing, 4 with values unseen in training: 'c' 3, 'stage' 1\n")
 
 
 def test_many_columns_with_unseen_values_are_counted(run, tmp_path):

@@ -215,9 +215,9 @@ def test_rows_without_a_label_are_left_out_by_train_and_learn_alike(run, tmp_pat
     path, model = tmp_path / "t.csv", tmp_path / "m.posteriori"
     path.write_text("x,y\n" + "1.5,a\n2.5,b\n" * 20 + "3.5,\n" + "1.25,a\n")
     done = run("train", path, "-t", "y", "-m", "naive", "-o", model)
-    assert "1 rows have no 'y' (first: row 41) and are left out" in done.output
+    assert "1 row has no 'y' (first: row 41) and is left out" in done.output
     done = run("learn", model, path)
-    assert "1 rows have no 'y' (first: row 41) and are left out" in done.output
+    assert "1 row has no 'y' (first: row 41) and is left out" in done.output
     assert po.load(model).class_count_.tolist() == [42, 40]
 
 

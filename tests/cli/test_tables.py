@@ -658,7 +658,7 @@ def test_words_among_numbers_and_copies_are_told_of_what_was_not_told():
         z = [i + 0.5 for i in range(different)]
         assert _copies(table_of(z=(z + z)[:40], y=["k", "l"] * 20)) == told
     few = table_of(z=[i + 0.5 for i in range(99)] + [0.5], y=["k", "l"] * 50)
-    assert _copies(few) == ["1 of 100 rows are copies of others: they may stand on both sides of a fold"]
+    assert _copies(few) == ["1 of 100 rows is a copy of another: they may stand on both sides of a fold"]
     assert _copies(table_of(z=[i + 0.5 for i in range(101)] + [0.5], y=["k", "l"] * 51)) == []
 
 
@@ -686,7 +686,7 @@ def test_a_table_for_training_says_all_that_was_done(tmp_path):
     heads = [note.split(",")[0] for note in source.notes]
     assert heads == [
         "x: 1 cell '?' read as missing",
-        f"{path}: 1 rows have no 'y' (first: row 10) and are left out",
+        f"{path}: 1 row has no 'y' (first: row 10) and is left out",
         "serial: left out",
         "same: left out",
         "when: dates from 2020-01-01 on",
@@ -745,7 +745,7 @@ def test_a_summary_says_why_and_where_from():
     table = table_of(x=[1.5, 2.5, 3.5], y=["k", "l", "k"])
     say_table(out, Source("t.csv", table, ("a note",)), streamed=12_345)
     said = out.file.getvalue().splitlines()
-    assert said[0] == "t.csv: 12,345 rows, kinds by the first 3, 1 columns"
+    assert said[0] == "t.csv: 12,345 rows, kinds by the first 3, 1 column"
     assert said[1] == "target y: k 2 (67%), l 1 (33%)"
     assert [word.strip() for word in said[3].split("  ") if word.strip()] == ["column", "kind", "why"]
     assert said[4].split() == ["x", "numeric", "3", "different", "numbers"]

@@ -15,7 +15,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import posteriori as po
-from posteriori.errors import ModelError
+from posteriori.errors import ModelError, counted
 from posteriori.leaderboard.board import Leaderboard, Row, cell
 from posteriori.report import faces
 from posteriori.report.faces import (
@@ -223,7 +223,7 @@ def test_nodes_are_those_down_to_a_depth_and_say_what_they_have(model, depth):
         assert (why == "all rows") == (i == 0)
         assert (lines[-1] == "…") == (asks and found[name] == depth)
         assert (name in {above for above, _ in edges}) == (asks and found[name] < depth)
-        assert f"{model.statistics_.table[i].sum():g} rows" in lines
+        assert counted(model.statistics_.table[i].sum(), "row") in lines
         likely = sorted(model.node_posteriors_[i], reverse=True)[:MOST_CLASSES]
         assert [line.split()[1] for line in lines[:MOST_CLASSES]] == [f"{p:.1%}" for p in likely]
         assert bars[name] == [None, *likely, None]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.errors import BadParameter, BadValue, FormatError, PosterioriError, UnknownColumn
+from posteriori.errors import BadParameter, BadValue, FormatError, PosterioriError, UnknownColumn, counted
 from posteriori.table.encode import factorize
 from posteriori.table.schema import Schema
 
@@ -31,7 +31,7 @@ def csv(tmp_path):
 
 
 def test_first_pass_decides_and_says(csv):
-    with pytest.warns(UserWarning, match=r"1 rows have no 'class' \(first: row 8\)"):
+    with pytest.warns(UserWarning, match=r"1 row has no 'class' \(first: row 8\)"):
         table = po.read(csv, target="class")
     assert table.schema.kinds == ("categorical", "categorical", "numeric")
     assert table.schema["lift"].values == ("no", "yes")
@@ -550,7 +550,7 @@ def test_numbers_are_looked_at_together_as_alone():
         values, codes = factorize(column, name)
         numeric = Schema.infer(table)[name].kind == "numeric"
         said = next(note for note in Schema.infer(table).notes if note.startswith(f"{name}:"))
-        assert not numeric or said == f"{name}: numeric ({len(values)} different numbers)"
+        assert not numeric or said == f"{name}: numeric ({counted(len(values), 'different number')})"
         whole = all(float(v).is_integer() for v in values)
         few = len(values) <= 10 and np.count_nonzero(codes < len(values)) >= 10 * len(values)
         assert numeric == (not whole or not (few or set(values) == {0, 1}))

@@ -25,6 +25,7 @@ from ..errors import BadValue, FormatError
 from ..kernels import n_threads
 from ..table.dates import PARTS, YEAR_FIRST, date_part
 from ..table.files import csv_source
+from ..table.read import left_out
 from ..table.schema import MEASURED, Column, Schema
 from .guard import interrupt
 from .stream import as_labels, as_values, own_type
@@ -110,8 +111,8 @@ def _fitted(path: str, source: Source, plan: Plan, told: Callable[[int, int], An
             f"the target {target!r} has one class only, {merged.schema_.classes[0]!r}: there is nothing to tell apart"
         )
     merged.set_params(n_jobs=None)
-    said = tuple(note for note in source.notes if f"rows have no {target!r}" not in note)  # that was of the head alone
-    said += (f"{gone:,} rows have no {target!r} and are left out",) if gone else ()
+    said = tuple(note for note in source.notes if f" no {target!r} " not in note)  # that was of the head alone
+    said += (left_out(gone, target),) if gone else ()
     return merged, replace(source, notes=(*said, *alike(merged.schema_, target)))
 
 

@@ -12,12 +12,13 @@ import numpy as np
 from ..decision.classifier import RiskClassifier
 from ..decision.on_points import called
 from ..drafts import whole_file
-from ..errors import ModelError, did_you_mean, listed
+from ..errors import ModelError, counted, did_you_mean, listed
 from ..explain.explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
 from ..structure.dag import Dag
 from ..table.dates import date_text, dates_in, weekday_text, weekdays_in
+from ..table.read import left_out
 from ..table.schema import MEASURED, Column, Schema
 from .guard import cut, interrupt
 from .models import inner, is_fitted, open_model, schema_of, target_of
@@ -57,10 +58,10 @@ def run_update(
     if not quiet:
         did = "forgotten" if forget else "learned"
         if len(gone):
-            line(console(), f"{len(gone):,} rows have no {named!r} (first: row {gone[0]}) and are left out", "yellow")
+            line(console(), left_out(len(gone), named, int(gone[0])), "yellow")
         for said in whats_new(before, schema_of(model)):
             line(console(), said, "yellow")
-        line(console(), f"{n:,} rows {did}, {_rows(counting)} in all → {output or model_file}")
+        line(console(), f"{counted(n, 'row')} {did}, {_rows(counting):,.10g} in all → {output or model_file}")
 
 
 def whats_new(before: Schema, after: Schema) -> list[str]:
@@ -90,8 +91,8 @@ def _strange(values: Sequence[Any], known: Sequence[Any]) -> list[str]:
     return told + [f"{v!r:.60}" for v in found[MOST_NEW:]]
 
 
-def _rows(model: Any) -> str:
-    return f"{float(np.sum(model.class_count_)):,.10g}"
+def _rows(model: Any) -> float:
+    return float(np.sum(model.class_count_))
 
 
 def run_merge(files: list[str], output: str, quiet: bool) -> None:
@@ -115,7 +116,7 @@ def run_merge(files: list[str], output: str, quiet: bool) -> None:
         merged.estimator_ = total
     save(merged, output)
     if not quiet:
-        line(console(), f"{len(files)} models, {_rows(total)} rows in all → {output}")
+        line(console(), f"{counted(len(files), 'model')}, {counted(_rows(total), 'row')} in all → {output}")
 
 
 def run_sql(model_file: str, table: str, dialect: str, dates: list[str] | None, output: str | None) -> None:
@@ -174,7 +175,7 @@ def _learned(model: Any, j: int, column: Column, dates: Any) -> str:
 def _say_network(out: Any, net: Any) -> None:
     """The nodes of a network or a graph, their states, and where their arrows come from."""
     dag, numbers, of_states = getattr(net, "dag", net), getattr(net, "continuous", ()), getattr(net, "discrete", net)
-    line(out, f"{len(dag.nodes):,} nodes, {len(dag.edges):,} arrows")
+    line(out, f"{counted(len(dag.nodes), 'node')}, {counted(len(dag.edges), 'arrow')}")
     line(out)
     rows = []
     for node in dag.nodes[:MOST_SHOWN]:
@@ -193,8 +194,8 @@ def _say_schema(out: Any, model: Any) -> None:
         line(out, f"{listed(model.classes_.tolist())} are its classes; {error}", "yellow")
         return
     target = getattr(getattr(model, "kinds", None), "target", None)
-    rows = f"{_rows(model)} rows, " if hasattr(model, "class_count_") else ""
-    line(out, f"{rows}{len(schema)} columns" + (f", target {target}" if target else ""))
+    rows = f"{counted(_rows(model), 'row')}, " if hasattr(model, "class_count_") else ""
+    line(out, f"{rows}{counted(len(schema), 'column')}" + (f", target {target}" if target else ""))
     line(out)
     if hasattr(model, "class_count_"):
         total = float(np.sum(model.class_count_))

@@ -13,7 +13,7 @@ import numpy as np
 from rich.text import Text
 
 from ..drafts import whole_file
-from ..errors import BadParameter, BadValue, UnknownColumn, WriteError, did_you_mean, listed
+from ..errors import BadParameter, BadValue, UnknownColumn, WriteError, counted, did_you_mean, listed
 from ..network.formats import suffix_of
 from ..store.file import save
 from ..table.dates import DAY
@@ -181,7 +181,8 @@ def run_structure(
     with busy(f"searching over {len(frame.columns)} columns", quiet):
         dag = learn_structure(frame, score=score, random_state=seed).dag
     if not quiet:
-        line(out, f"{data}: {len(frame):,} rows; {len(dag.nodes)} nodes, {len(dag.edges)} arrows by {score}", "bold")
+        found = f"{counted(len(dag.nodes), 'node')}, {counted(len(dag.edges), 'arrow')}"
+        line(out, f"{data}: {counted(len(frame), 'row')}; {found} by {score}", "bold")
         for node in dag.nodes:
             parents = dag.parents(node)
             line(out, f"{node} ← {', '.join(parents)}" if parents else f"{node}", indent=2)
@@ -196,9 +197,8 @@ def run_structure(
         with busy("filling the tables", quiet):
             net = BayesNet.fit_em(dag, frame, random_state=seed)
         if gaps and not quiet:
-            line(
-                out, f"{gaps:,} cells are missing: the tables count what the other cells of their rows let expect (EM)"
-            )
+            said = f"{counted(gaps, 'cell')} {'is' if gaps == 1 else 'are'} missing"
+            line(out, f"{said}: the tables count what the other cells of their rows let expect (EM)")
         save(net, output) if output.endswith(".posteriori") else net.write(output)
         if not quiet:
             line(out, f"network → {output}; next: posteriori query {shlex.quote(output)}", whole=True)

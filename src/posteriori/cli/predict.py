@@ -17,7 +17,7 @@ import numpy as np
 from ..decision.decide import best_action, risk
 from ..decision.loss import Loss
 from ..drafts import whole_file
-from ..errors import BadParameter, BadValue, UnknownValue, WriteError, did_you_mean, listed
+from ..errors import BadParameter, BadValue, UnknownValue, WriteError, counted, did_you_mean, listed
 from ..table.encode import factorize
 from ..table.frame import open_frame
 from ..table.schema import Schema
@@ -59,10 +59,10 @@ def run_predict(
             if keep:
                 answers = {**_kept(batch.raw, answers), **answers}
             if output is None:  # what went to stdout is out; a file is there whole or not at all
-                interrupt.left = f"{n:,} rows were written, and the next {len(batch):,} in part"
+                interrupt.left = f"{_written(n)}, and the next {len(batch):,} in part"
             write(answers)
             n += len(batch)
-            interrupt.left = f"{n:,} rows were written" if output is None else interrupt.left
+            interrupt.left = _written(n) if output is None else interrupt.left
             undecided += int(np.sum(answers["rejected"]))
             lacked = odd_cells(inner(model), schema, batch)
             missing, unseen = missing + lacked[0], unseen + lacked[1]
@@ -70,9 +70,8 @@ def run_predict(
         if n == 0:
             write(_empty(model))
     if not quiet:
-        said = (
-            f"{n:,} rows, {undecided:,} rejected; {missing:,} cells missing, {unseen:,} with values unseen in training"
-        )
+        said = f"{counted(n, 'row')}, {undecided:,} rejected; {counted(missing, 'cell')} missing"
+        said += f", {unseen:,} with values unseen in training"
         if where:
             told = ", ".join(f"{name!r} {count:,}" for name, count in where.most_common(MOST_NAMED))
             said += f": {told}" + (f", … ({len(where):,} columns in all)" if len(where) > MOST_NAMED else "")
@@ -91,6 +90,10 @@ def _answers(model: Any, batch: Batch, loss: Loss) -> dict[str, Any]:
     found["expected_loss"] = costs[np.arange(len(at)), at]
     found["rejected"] = rejected
     return found | {f"P({c})": posterior[:, k] for k, c in enumerate(counting.classes_.tolist())}
+
+
+def _written(n: int) -> str:
+    return f"{counted(n, 'row')} {'was' if n == 1 else 'were'} written"
 
 
 def _kept(raw: Any, answers: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
+from ..errors import BadParameter, BadValue, UnknownColumn, counted, did_you_mean, listed
 from ..table.dates import PARTS, date_part, no_dates
 from ..table.frame import Table
 from ..table.plain import mark_of
@@ -256,7 +256,8 @@ def _copies(table: Table) -> list[str]:
     copies = int(table.X.duplicated().sum())
     if copies < COPIES * len(table):
         return []
-    return [f"{copies:,} of {len(table):,} rows are copies of others: they may stand on both sides of a fold"]
+    are = "is a copy of another" if copies == 1 else "are copies of others"
+    return [f"{copies:,} of {len(table):,} rows {are}: they may stand on both sides of a fold"]
 
 
 def _with_dates(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
@@ -387,8 +388,12 @@ def say_table(out: Console, source: Source, streamed: int | None = None) -> None
     labels, counts = np.unique(np.asarray(table.y, dtype=str), return_counts=True)
     shares = ", ".join(f"{plain(c)} {n:,} ({n / len(table):.0%})" for c, n in list(zip(labels, counts))[:8])
     more = f", … ({len(labels)} in all)" if len(labels) > 8 else ""
-    said = f"{len(table):,} rows" if streamed is None else f"{streamed:,} rows, kinds by the first {len(table):,}"
-    line(out, f"{source.name}: {said}, {len(schema)} columns", "bold")
+    said = (
+        counted(len(table), "row")
+        if streamed is None
+        else f"{counted(streamed, 'row')}, kinds by the first {len(table):,}"
+    )
+    line(out, f"{source.name}: {said}, {counted(len(schema), 'column')}", "bold")
     line(out, f"target {schema.target}: {shares}{more}")
     line(out)
     rows = [_row_of(c, note) for c, note in zip(schema.columns, schema.notes)]

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..decision.classifier import RiskClassifier
 from ..errors import ModelError, NotStorable, WriteError, did_you_mean, listed
-from ..leaderboard.board import HEADS, Leaderboard, Row
+from ..leaderboard.board import HEADS, HOW, Leaderboard, Row
 from ..leaderboard.compare import compare
 from ..leaderboard.lineup import Task, lineup
 from ..store.file import save
@@ -58,8 +58,7 @@ def run_compare(
 def say_board(out: Any, board: Leaderboard) -> None:
     """The leaderboard with the line that explains it."""
     by = {"log_loss": "log loss", "cost": "what the decisions cost"}[board.by]
-    how = "mean ± sd over the folds (calib.: all rows ± jackknife)"
-    line(out, f"{board.n_folds} folds, the same for all, sorted by {by}: {how}", "bold")
+    line(out, f"{board.n_folds} folds, the same for all, sorted by {by}: {HOW}", "bold")
     board_table(out, board)
     line(out)
 

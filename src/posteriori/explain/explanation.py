@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import listed
+from ..errors import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,7 @@ class Explanation:
         for p in told:
             rows.append((f"{brief(p.column)} = {brief(p.value)}", p.log_odds))
             rows += [(f"  · {brief(word, 24)}", odds) for word, odds in p.strongest()]
-        rows += [(f"({len(rest)} other{'s' * (len(rest) > 1)})", _total(*(p.log_odds for p in rest)))] if rest else []
+        rows += [(f"({counted(len(rest), 'other')})", _total(*(p.log_odds for p in rest)))] if rest else []
         rows += [("(together)", self.together)] if self.way != "sum" else []
         top = max([abs(v) for _, v in rows if math.isfinite(v)], default=0.0) or 1.0
         rows = [(_fitted(name, names), value) for name, value in rows]

@@ -33,6 +33,7 @@ HEADS = {
     "fit_seconds": "fit s",
     "row_microseconds": "µs/row",
 }
+HOW = "mean ± sd over the folds (calib.: all rows ± jackknife)"  # what the scores are
 
 
 @dataclass(frozen=True, eq=False)

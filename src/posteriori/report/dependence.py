@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..bayes.aode import AODE
-from ..errors import MissingExtra
+from ..errors import MissingExtra, counted
 from .layered import GAP_X, GAP_Y, layered
 from .svg import BOX, EDGE, INK, MARGIN, PAPER, draw_edge, draw_node, framed, text_width
 
@@ -166,7 +166,9 @@ def dependence_html(model: Any) -> str:
     """The graph and a line about the model, for a notebook; nothing is loaded from anywhere."""
     n = float(model.class_count_.sum())
     edges = model.edges_
-    text = f"{n:g} rows, {len(model.schema_)} columns, {len(model.schema_.classes)} classes"
+    text = (
+        f"{counted(n, 'row')}, {counted(len(model.schema_), 'column')}, {counted(len(model.schema_.classes), 'class')}"
+    )
     if averaged(model):
         told = len(strongest_pairs(model))
         text += "; every attribute is a parent of the others in turn" + (

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import MissingExtra, ModelError
+from ..errors import MissingExtra, ModelError, counted
 from ..explain.explanation import WAYS, brief, shown
 from ..forest.counts import question
-from ..leaderboard.board import HEADS, cell
+from ..leaderboard.board import HEADS, HOW, cell
 from ..network.says import unknown
 from .layered import layered
 from .markup import cut
@@ -85,8 +85,8 @@ def naive_html(model: NaiveBayes) -> str:
     )
     n = float(np.asarray(model.class_count_).sum())
     return (
-        f"<div><b>{type(model).__name__}</b>: {n:g} rows, {len(model.schema_)} columns, "
-        f"{len(model.schema_.classes)} classes<br>{prior}<table><tr><th>column</th><th>kind</th><th>values</th>"
+        f"<div><b>{type(model).__name__}</b>: {counted(n, 'row')}, {counted(len(model.schema_), 'column')}, "
+        f"{counted(len(model.schema_.classes), 'class')}<br>{prior}<table><tr><th>column</th><th>kind</th><th>values</th>"
         f'<th colspan="2">I(X;Y), nats</th></tr>{rows}</table>{_nomogram(model)}</div>'
     )
 
@@ -129,9 +129,8 @@ def network_drawing(net: Any, evidence: Mapping[str, Any] | None = None) -> Draw
 
 def network_html(net: Any) -> str:
     """A sentence about the network and, unless it is large, its drawing; nothing is loaded from anywhere."""
-    summary = (
-        f"{html.escape(net.name)}: {len(net.nodes)} nodes, {len(net.edges)} edges, {net.n_parameters:,} parameters"
-    )
+    sizes = (len(net.nodes), "node"), (len(net.edges), "edge"), (net.n_parameters, "parameter")
+    summary = f"{html.escape(net.name)}: {', '.join(counted(*size) for size in sizes)}"
     drawing = str(network_drawing(net)) if len(net.nodes) <= MOST_DRAWN else ""
     return f"<div><p><b>{type(net).__name__}</b> {summary}</p>{drawing}</div>"
 
@@ -235,7 +234,7 @@ def board_html(board: Any) -> str:
         lines.append(f"<tr>{name}{cells}</tr>")
     said = [f"{row.name}: {note}" for row in board.finished for note in row.notes] + list(board.notes)
     notes = "".join(f"<p>{html.escape(note)}</p>" for note in said)
-    caption = f"{board.n_rows:,} rows, {board.n_folds} folds, by {HEADS[board.by]}; mean ± sd over the folds"
+    caption = f"{board.n_rows:,} rows, {board.n_folds} folds, by {HEADS[board.by]}; {HOW}"
     return f"<div><table><caption>{caption}</caption><tr>{heads}</tr>{''.join(lines)}</table>{notes}</div>"
 
 
@@ -246,7 +245,7 @@ def explanation_html(found: Explanation) -> str:
     for p in told:
         rows.append((brief(p.column), brief(p.value, 80), p.log_odds))
         rows += [("", f"· {brief(word)}", odds) for word, odds in p.strongest()]
-    rows += [(f"({len(rest)} other{'s' * (len(rest) > 1)})", "", sum(p.log_odds for p in rest))] if rest else []
+    rows += [(f"({counted(len(rest), 'other')})", "", sum(p.log_odds for p in rest))] if rest else []
     rows += [("(together)", "", found.together)] if found.way != "sum" else []
     top = max([abs(v) for *_, v in rows if math.isfinite(v)], default=0.0) or 1.0
     lines = "".join(_bar_row(name, value, odds, top) for name, value, odds in rows)
@@ -288,7 +287,7 @@ def tree_html(model: BayesTree) -> str:
         depth += 1
     said = (
         f"{model.n_leaves_} leaves, {model.depth_} questions at most, "
-        f"{float(np.asarray(model.class_count_).sum()):g} rows, {len(model.classes_)} classes"
+        f"{counted(float(np.asarray(model.class_count_).sum()), 'row')}, {counted(len(model.classes_), 'class')}"
     )
     whole = "" if depth >= model.depth_ else f" The first {depth} questions:"
     return f"<div><p><b>{type(model).__name__}</b>: {html.escape(said)}.{whole}</p>{tree_drawing(model, depth)}</div>"
@@ -343,7 +342,7 @@ def _tree_pieces(model: BayesTree, max_depth: int) -> tuple[list[str], list[tupl
         lines = [f"{cut(counts.schema.classes[k], 20)} {posterior[i, k]:.1%}" for k in likely]
         asks = counts.tree.column[i] >= 0
         rest = ["…"] if asks and int(counts.tree.child[i]) not in drawn else []
-        labels[str(i)] = "\n".join([cut(why, WIDEST), *lines, f"{counts.table[i].sum():g} rows", *rest])
+        labels[str(i)] = "\n".join([cut(why, WIDEST), *lines, counted(counts.table[i].sum(), "row"), *rest])
         bars[str(i)] = [None, *(float(p) for p in posterior[i, likely]), None]
     edges = [(str(above), str(i)) for i, above, _ in shown if above is not None]
     return [str(i) for i, _, _ in shown], edges, labels, bars

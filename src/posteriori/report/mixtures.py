@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats
-from ..errors import BadParameter, ModelError
+from ..errors import BadParameter, ModelError, counted
 from ..mixture.density import read_cells
 from .svg import BAR, BOX, INK, LINE, PAPER, Drawing, framed, text_width
 
@@ -204,7 +204,7 @@ def trace_drawing(
     """What was climbed, turn by turn; a mark where a turn fell or a component began anew."""
     if not len(trace):
         raise ModelError("there is no trace to draw: no turn was made")
-    turns, told = np.arange(1.0, len(trace) + 1), f"{len(trace)} turn{'s' * (len(trace) > 1)}"
+    turns, told = np.arange(1.0, len(trace) + 1), counted(len(trace), "turn")
     box = Box(turns, np.asarray(trace, dtype=float), high=200.0, across=(1.0, max(2.0, turns[-1])))
     body = [box.axes(told, "turn", what), box.line(turns, trace, COLOURS[0])]
     for turn, why in marks:
@@ -236,7 +236,7 @@ def steps_drawing(
     for i, (turn, one) in enumerate(zip(turns, models)):
         box = Box(shown[:, at[0]], shown[:, at[1]], left=i * wide, wide=wide, high=high)
         names = _names(one, at)
-        body.append(box.axes("start" if turn == 0 else f"after {turn} turn{'s' * (turn > 1)}", *names))
+        body.append(box.axes("start" if turn == 0 else f"after {counted(turn, 'turn')}", *names))
         body.append(box.clipped(_scene(one, shown, at, box)))
     return _svg("".join(body), f"a mixture after {', '.join(map(str, turns))} turns", wide * len(models), high)
 

@@ -182,8 +182,9 @@ WORDS: dict[str, tuple[str, str]] = {
     # leaderboard
     "board": ("Leaderboard", "排行榜"),
     "board_how": (
-        "The same folds for all, mean ± standard deviation over the folds; the best first.",
-        "所有模型使用相同的折，均值 ± 各折标准差；最好的在前。",
+        "The same folds for all, mean ± standard deviation over the folds "
+        "(calibration: of all rows, ± jackknife); the best first.",
+        "所有模型使用相同的折，均值 ± 各折标准差（校准误差：取自全部行，± 刀切法）；最好的在前。",
     ),
     "model": ("model", "模型"),
     "fit_seconds": ("fit, s", "训练（秒）"),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import BadType, BadValue, TableError, UnknownColumn, did_you_mean, listed
+from ..errors import BadType, BadValue, TableError, UnknownColumn, counted, did_you_mean, listed
 from .dates import days, holds_dates, without_dates
 from .schema import Schema, refuse_repeated
 
@@ -113,7 +113,7 @@ class Table:
     def __repr__(self) -> str:
         decided = "".join(f"\n  {note}" for note in (*self.notes, *self.schema.notes))
         classes = f", classes {listed(self.schema.classes)}" if self.schema.classes else ""
-        return f"Table of {len(self)} rows{classes}{decided}"
+        return f"Table of {counted(len(self), 'row')}{classes}{decided}"
 
 
 def labelled(X: Any, y: Any) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Ints
-from ..errors import BadType, TableError, UnknownColumn, did_you_mean, listed
+from ..errors import BadType, TableError, UnknownColumn, counted, did_you_mean, listed
 from .dates import date_columns
 from .encode import distinct
 from .frame import Frame, open_frame
@@ -206,9 +206,9 @@ def _decide(cells: Any, name: str, told: str | None) -> tuple[Column, str]:
     elif by_dtype == "binary":
         kind, why = "binary", "booleans"
     elif _is_text(values, rows):
-        kind, why = "text", f"free text, {len(values)} different cells"
+        kind, why = "text", f"free text, {counted(len(values), 'different cell')}"
     else:
-        kind, why = "categorical", f"strings, {len(values)} values"
+        kind, why = "categorical", f"strings, {counted(len(values), 'value')}"
         _warn_id(name, len(values), rows)
     if by_dtype == "binary" and set(values) <= {False, True}:
         values = (False, True)
@@ -232,7 +232,7 @@ def _decide_numbers(cells: Any, name: str) -> tuple[Column, str]:
     if whole and set(values) == {0, 1}:
         return Column(name, "binary", tuple(values), frozenset(values)), f"{name}: binary (0 and 1)"
     if whole and len(values) <= FEW and rows >= OFTEN * len(values):
-        note = f"{name}: categorical (whole numbers, {len(values)} values)"
+        note = f"{name}: categorical (whole numbers, {counted(len(values), 'value')})"
         return Column(name, "categorical", tuple(values), frozenset(values)), note
     return _numeric(name, len(values), rows, whole)
 
@@ -240,7 +240,7 @@ def _decide_numbers(cells: Any, name: str) -> tuple[Column, str]:
 def _numeric(name: str, values: int, rows: int, whole: bool) -> tuple[Column, str]:
     if whole:
         _warn_id(name, values, rows)
-    return Column(name, "numeric"), f"{name}: numeric ({values} different numbers)"
+    return Column(name, "numeric"), f"{name}: numeric ({counted(values, 'different number')})"
 
 
 def _is_text(values: Any, rows: int) -> bool:

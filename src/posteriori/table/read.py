@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadParameter, BadValue, UnknownColumn, did_you_mean, listed
+from ..errors import BadParameter, BadValue, UnknownColumn, counted, did_you_mean, listed
 from .arff import from_arff
 from .at_hand import DATABASES, FORMATS, at_hand
 from .dates import MAYBE, OPEN, YEAR_FIRST, as_dates, as_names, date_columns, date_form, plain_dates
@@ -167,7 +167,7 @@ def _without_told(cells: Any, reading: Reading) -> tuple[Any, str] | None:
     for at in found.values():
         mended = mended.mask(at)
     words = listed([word for word, at in found.items() if at.any()])
-    return mended, f"{count} cell{'s' * (count > 1)} {words} read as missing"
+    return mended, f"{counted(count, 'cell')} {words} read as missing"
 
 
 def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None, untyped: bool = False) -> bool:
@@ -205,7 +205,7 @@ def _looked_at(
     rest = plain[~sign & cells.notna()]
     found = sorted(set(plain[sign]))
     count = int(sign.sum())
-    said = [f"{count} cell{'s' * (count > 1)} {listed(found)} read as missing"] if count else []
+    said = [f"{counted(count, 'cell')} {listed(found)} read as missing"] if count else []
     marked = count > 0 or decimal == "," or (untyped and _is_signed(cells[rest.index].unique()))
     if len(rest) and marked and (made := _as_numbers(rest, decimal or ".")) is not None:
         return made.reindex(cells.index), None, said
@@ -249,6 +249,17 @@ def _as_numbers(words: Any, decimal: str) -> Any:
     return made if len(set(map(float, different))) == len(different) else None
 
 
+def left_out(n: int, target: str, first: int | None = None) -> str:
+    """What is said of rows without a label.
+
+    >>> left_out(1, "class", 8), left_out(2, "class")
+    ("1 row has no 'class' (first: row 8) and is left out", "2 rows have no 'class' and are left out")
+    """
+    has, are = ("has", "is") if n == 1 else ("have", "are")
+    where = "" if first is None else f" (first: row {first})"
+    return f"{counted(n, 'row')} {has} no {target!r}{where} and {are} left out"
+
+
 def _with_target(
     frame: Any,
     opened: Frame,
@@ -269,9 +280,7 @@ def _with_target(
     gone = frame[target].isna().to_numpy()
     if gone.any():
         row = int(gone.argmax())
-        warnings.warn(
-            f"{name}: {int(gone.sum())} rows have no {target!r} (first: row {row + 1}) and are left out", stacklevel=3
-        )
+        warnings.warn(f"{name}: {left_out(int(gone.sum()), target, row + 1)}", stacklevel=3)
         frame, opened = frame[~gone].reset_index(drop=True), opened.take_rows(~gone)
     opened = opened.take_columns([j for j, other in enumerate(names) if other != target])
     cells = frame[target]

@@ -16,7 +16,7 @@ std::vector<std::int64_t> first_cells(const Ints& sizes) {
     return first;
 }
 
-// The members' arrays as `kernels.members` has them: every value, parent and table where it should be.
+// The members' arrays as `kernels.trees` has them: every value, parent and table where it should be.
 struct HeldMembers {
     InC<std::uint16_t, 2> values;
     InC<std::int32_t, 2> sizes;
