@@ -14,6 +14,7 @@ import pytest
 import posteriori as po
 from posteriori.cli.counts import _learned, _say_schema, whats_new
 from posteriori.cli.render import Out
+from posteriori.errors import counted
 from posteriori.table.schema import Column, Schema
 
 
@@ -107,7 +108,7 @@ def test_every_command_on_a_network_that_structure_wrote_is_an_answer_or_one_lin
     done = run("inspect", net)
     assert done.exit_code == 0, done.output
     saved = po.load(net)
-    assert f"{len(saved.nodes)} nodes, {len(saved.edges)} arrows\n" in done.stdout
+    assert f"{counted(len(saved.nodes), 'node')}, {counted(len(saved.edges), 'arrow')}\n" in done.stdout
     shown = {row.split("  ")[0]: row for row in done.stdout.splitlines()}
     for node in saved.nodes:
         assert ", ".join(saved.dag.parents(node)) in shown[node]

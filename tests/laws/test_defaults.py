@@ -334,6 +334,7 @@ OF_CALLS = {
     "Dag.d_separated": dict(given=()),
     "GaussianBayes.sample": dict(n=1),
     "GaussianMixture.plot": dict(columns=(0, 1)),
+    "GaussianMixture.plot_steps": dict(turns=(1, 5, 15, 50), columns=(0, 1)),
     "GaussianMixture.sample": dict(n_samples=1),
     "HybridNet.fit": dict(smoothing=1.0),
     "KDTree": dict(metric="euclidean", p=2.0, leaf_size="auto"),

@@ -20,6 +20,7 @@ from posteriori.report.mixtures import (
     COLOURS,
     EDGE,
     GAP,
+    LEFT,
     MOST_VALUES,
     Box,
     _profile_rows,
@@ -88,7 +89,7 @@ def test_the_trace_and_its_marks() -> None:
 
 def test_steps_side_by_side() -> None:
     X = rows(2)
-    drawing = steps_drawing(po.GaussianMixture(2, init_params="random", random_state=0), X, (0, 1, 5))
+    drawing = po.GaussianMixture(2, init_params="random", random_state=0).plot_steps(X, (0, 1, 5))
     text = "".join(t.text or "" for t in ElementTree.fromstring(str(drawing)).iter(f"{SVG}text"))
     assert "start" in text
     assert "after 1 turn" in text
@@ -140,7 +141,7 @@ def test_a_frame_is_linear_from_corner_to_corner() -> None:
     box = Box(np.array([0.0, 100.0]), np.array([10.0, 20.0]), left=50.0, wide=242.0, high=156.0)
     assert box.x == (-6.0, 106.0)
     assert box.y == pytest.approx((9.4, 20.6))
-    left, right, foot, head = 50 + EDGE, 50 + 242.0 - 8, 156.0 - EDGE, 22.0
+    left, right, foot, head = 50 + LEFT, 50 + 242.0 - 8, 156.0 - EDGE, 22.0
     assert box.at(-6.0, 9.4) == pytest.approx((left, foot))
     assert box.at(106.0, 20.6) == pytest.approx((right, head))
     x, y = box.at([22.0, 50.0], [15.0, 12.2])
@@ -289,7 +290,7 @@ def test_marks_of_a_trace_lie_on_it() -> None:
     assert marks == [points(line)[0], points(line)[2]]
     assert [t.text for t in root.iter(f"{SVG}title")] == ["turn 1: a", "turn 3: b"]
     assert root.attrib["aria-label"] == "mean log-likelihood over 3 turns"
-    assert (root.attrib["height"], root.attrib["viewBox"]) == ("200", "0 0 360 200")
+    assert (root.attrib["height"], root.attrib["viewBox"]) == ("200", "0 0 380 200")
     one = ElementTree.fromstring(str(trace_drawing([5.0])))
     assert [t[0] for t in told(one)[:2]] == ["1", "2"]
     assert told(one)[5][0] == "1 turn"
@@ -300,15 +301,15 @@ def test_steps_begin_anew_and_stand_beside_each_other() -> None:
     model = po.GaussianMixture(2, init_params="random", random_state=0, warm_start=True, tol=9.0)
     root = ElementTree.fromstring(str(steps_drawing(model, X, (0, 3), columns=(1, 0))))
     boxes = [float(box.attrib["x"]) for box in root.iter(f"{SVG}rect")]
-    assert boxes == [EDGE, 220 + EDGE]
-    assert root.attrib["viewBox"] == "0 0 440 210"
+    assert boxes == [LEFT, 240 + LEFT]
+    assert root.attrib["viewBox"] == "0 0 480 210"
     assert root.attrib["aria-label"] == "a mixture after 0, 3 turns"
     assert [t[0] for t in told(root)][5::6] == ["start", "after 3 turns"]
     assert [t[0] for t in told(root)][2::6] == ["x1", "x1"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         last = po.GaussianMixture(2, init_params="random", random_state=0, max_iter=3, tol=0.0).fit(X)
-    box = Box(X[:, 1], X[:, 0], left=220.0, wide=220.0, high=210.0)
+    box = Box(X[:, 1], X[:, 0], left=240.0, wide=240.0, high=210.0)
     centres = [[float(c.attrib[k]) for k in ("cx", "cy")] for c in root.iter(f"{SVG}circle") if c.attrib["r"] == "4"]
     assert np.array(centres[2:]) == pytest.approx(
         np.column_stack(box.at(last.means_[:, 1], last.means_[:, 0])), abs=0.06

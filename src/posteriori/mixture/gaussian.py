@@ -6,9 +6,10 @@ Symbols: r[n, k] = P(k | x_n); ℓ = Σ w log P(x) / Σ w, what is climbed.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -24,6 +25,9 @@ from .climb import Climb, Restart, refuse_overflow
 from .density import Density, n_parameters, read_cells
 from .lloyd import stream
 from .normals import KINDS, Normals, Sums, by_precisions, filled
+
+if TYPE_CHECKING:
+    from ..report.svg import Drawing
 
 PATIENCE = 3  # numbers of components in a row that BIC likes less, after which "auto" looks no further
 
@@ -154,6 +158,12 @@ class GaussianMixture(Density):
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ints:
         """Fit, and the likeliest component of each row."""
         return self.fit(X, y, sample_weight).predict(X)
+
+    def plot_steps(self, X: Any, turns: Sequence[int] = (1, 5, 15, 50), columns: tuple[int, int] = (0, 1)) -> Drawing:
+        """EM's way side by side: the mixture after so many turns from one start (`random_state`, or a told one)."""
+        from ..report.mixtures import steps_drawing
+
+        return steps_drawing(self, X, turns, columns)
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         before, self._interrupted = self._before(), False

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # told apart by those who see no red and green too (Okabe and Ito, 2008)
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999933", "#882255")
-WIDE, HIGH, EDGE = 360.0, 300.0, 34.0
+WIDE, HIGH, EDGE = 380.0, 300.0, 34.0
+LEFT = 54.0  # of an axis: a number of three digits with its sign and power
 MOST = 2000  # points drawn, evenly picked
 BARS, GAP = 90.0, 14.0  # of a class's bars, and between classes
 MOST_VALUES = 12  # values of a column that are drawn, the likeliest
@@ -47,7 +48,7 @@ class Box:
 
     def at(self, x: Any, y: Any) -> tuple[Any, Any]:
         across, up = (np.asarray(v, dtype=float) for v in (x, y))
-        px = self.left + EDGE + (across - self.x[0]) / (self.x[1] - self.x[0]) * (self.wide - EDGE - 8)
+        px = self.left + LEFT + (across - self.x[0]) / (self.x[1] - self.x[0]) * (self.wide - LEFT - 8)
         py = self.high - EDGE - (up - self.y[0]) / (self.y[1] - self.y[0]) * (self.high - EDGE - 22)
         return px, py
 
@@ -217,9 +218,7 @@ def trace_drawing(
     return _svg("".join(body), f"{what} over {told}", high=200.0)
 
 
-def steps_drawing(
-    model: GaussianMixture, X: Any, turns: Sequence[int] = (0, 1, 2, 5, 20), columns: Sequence[int] = (0, 1)
-) -> Drawing:
+def steps_drawing(model: GaussianMixture, X: Any, turns: Sequence[int], columns: Sequence[int] = (0, 1)) -> Drawing:
     """EM's steps side by side: the mixture after so many turns from one start (give `random_state` or a told start)."""
     if not len(turns):
         raise BadParameter("turns has at least one number of turns to draw")
@@ -231,7 +230,7 @@ def steps_drawing(
             models.append(clone(model).set_params(max_iter=turn, tol=0.0, warm_start=False).fit(rows))
     at = _pair(models[0], columns)
     shown = _picked(rows)
-    wide, high = 220.0, 210.0
+    wide, high = 240.0, 210.0
     body = []
     for i, (turn, one) in enumerate(zip(turns, models)):
         box = Box(shown[:, at[0]], shown[:, at[1]], left=i * wide, wide=wide, high=high)
