@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import pathlib
 import subprocess
 import sys
 
 import pytest
 
 import posteriori as po
+
+HOUSE = pathlib.Path(po.__file__).parent
 
 
 @pytest.mark.parametrize("name", sorted(po._HOME))
@@ -19,6 +23,13 @@ def test_every_public_name_is_there(name):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'NaiveBays'"):
         _ = po.NaiveBays
+
+
+@pytest.mark.parametrize("file", sorted(HOUSE.rglob("*.py")), ids=lambda file: str(file.relative_to(HOUSE)))
+def test_every_file_says_what_it_is_for(file):
+    said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    assert len(said.split()) >= 5
+    assert said.split("\n\n")[0][-1] in ".:;", said
 
 
 def loaded_after(code: str) -> set[str]:
