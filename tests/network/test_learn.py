@@ -269,7 +269,7 @@ def test_tables_are_counted_alike_with_and_without_weights(seed):
 
 
 def test_smoothing_at_its_borders():
-    from posteriori.smoothing import MOST_SMOOTHING
+    from posteriori.smoothing.theta import MOST_SMOOTHING
 
     assert learn.Smoothing(0).smoothing == 0.0
     assert isinstance(learn.Smoothing(np.int64(2)).smoothing, float)

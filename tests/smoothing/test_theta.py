@@ -13,8 +13,21 @@ from numpy.testing import assert_allclose
 
 import posteriori as po
 from posteriori.errors import BadParameter, ModelError
-from posteriori.smoothing import MOST_SMOOTHING, backoff, log_backoff, log_prior, log_theta, log_unseen, theta
-from posteriori.smoothing.theta import family_theta, log_share, log_smoothed, log_sum, share, theta_of
+from posteriori.smoothing.theta import (
+    MOST_SMOOTHING,
+    backoff,
+    family_theta,
+    log_backoff,
+    log_prior,
+    log_share,
+    log_smoothed,
+    log_sum,
+    log_theta,
+    log_unseen,
+    share,
+    theta,
+    theta_of,
+)
 from posteriori.statistics.counts import Counts
 
 tables = st.lists(st.lists(st.integers(0, 50), min_size=2, max_size=2), min_size=1, max_size=5).map(np.array)

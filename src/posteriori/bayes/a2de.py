@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Array, Floats, Ints
 from ..budget import refuse_over
 from ..kernels.pairs import padded, pair_tables, sum_of_products
-from ..smoothing import share
+from ..smoothing.theta import share
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import collect_triples, refuse_triples
 from ..statistics.statistics import Statistics

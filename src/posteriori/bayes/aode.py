@@ -18,7 +18,7 @@ from ..arrays import Array, Codes, Floats, Ints
 from ..budget import refuse_over
 from ..errors import ModelError, NotLearned, StatisticsError
 from ..kernels.pairs import padded, sum_of_products
-from ..smoothing import log_share, share
+from ..smoothing.theta import log_share, share
 from ..statistics.counts import subtract
 from ..statistics.cuts import CodedTable
 from ..statistics.statistics import Statistics

@@ -32,7 +32,7 @@ from ..blas import one_thread
 from ..budget import refuse_over
 from ..estimator import MAX_MEMORY, N_JOBS, learning
 from ..kernels.naive import normalise, posterior
-from ..smoothing import MOST_SMOOTHING, log_prior, log_theta
+from ..smoothing.theta import MOST_SMOOTHING, log_prior, log_theta
 from ..statistics.collect import collect_coded
 from ..statistics.counts import starts_of
 from ..statistics.cuts import METHODS, CodedTable, code_known, column_numbers, learn_cuts

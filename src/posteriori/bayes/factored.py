@@ -17,7 +17,7 @@ from ..arrays import Floats, Ints
 from ..errors import ModelError, did_you_mean, listed
 from ..kernels import naive as kernels
 from ..kernels.densities import SHAPES
-from ..smoothing import log_prior
+from ..smoothing.theta import log_prior
 from ..statistics.counts import starts_of
 from ..statistics.statistics import Statistics
 from ..table.encode import Seen

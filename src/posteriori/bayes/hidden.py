@@ -37,7 +37,7 @@ from ..em import Ascent, ascend, close_by
 from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import generator
 from ..kernels.naive import normalise, share_out
-from ..smoothing import share
+from ..smoothing.theta import share
 from ..statistics.statistics import classes_in
 from ..table.encode import Seen
 from ..table.frame import open_frame

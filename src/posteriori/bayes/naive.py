@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
 from ..estimator import N_JOBS, alike
-from ..smoothing import MOST_SMOOTHING, theta
+from ..smoothing.theta import MOST_SMOOTHING, theta
 from ..statistics.collect import collect, with_values_of
 from ..statistics.cuts import Cuts
 from ..table.encode import Seen, dense

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError, UnknownColumn, did_you_mean, listed
 from ..estimator import MAX_MEMORY, N_JOBS
-from ..smoothing import MOST_SMOOTHING
+from ..smoothing.theta import MOST_SMOOTHING
 from ..statistics.collect import collect_coded, collect_codes, with_values_of_codes
 from ..statistics.cuts import (
     METHODS,

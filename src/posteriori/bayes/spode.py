@@ -19,7 +19,7 @@ from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
 from ..estimator import RANDOM_STATE
 from ..kernels.pairs import leave_one_out, padded, parent_table
-from ..smoothing import log_theta, share
+from ..smoothing.theta import log_theta, share
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import Joint, collect_pairs
 from ..statistics.statistics import Statistics

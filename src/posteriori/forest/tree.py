@@ -17,7 +17,7 @@ from ..bayes.tables import ReadsTables
 from ..budget import refuse_over
 from ..estimator import MAX_MEMORY, N_JOBS
 from ..kernels.trees import Codes, Trees, grow_trees
-from ..smoothing import MOST_SMOOTHING, backoff
+from ..smoothing.theta import MOST_SMOOTHING, backoff
 from ..statistics.cuts import CodedTable
 from ..table.encode import Seen, team_map
 from ..table.rows import Rows, read_rows

@@ -25,7 +25,7 @@ from ..bayes.naive import NaiveBayes
 from ..em import Ascent, expectation_maximization
 from ..errors import BadParameter, BadValue
 from ..estimator import N_JOBS, RANDOM_STATE, Estimator, generator, learning, of_any_table
-from ..smoothing import MOST_SMOOTHING
+from ..smoothing.theta import MOST_SMOOTHING
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
 from ..table.schema import Schema

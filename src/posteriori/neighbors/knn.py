@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, listed
 from ..estimator import Explains, learning
-from ..smoothing import MOST_SMOOTHING, share
+from ..smoothing.theta import MOST_SMOOTHING, share
 from ..table.frame import Frame, ScoresTables, labelled
 from ..table.labels import encode_labels, read_targets
 from ..table.schema import Schema

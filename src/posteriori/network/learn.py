@@ -23,8 +23,7 @@ from ..errors import (
     listed,
 )
 from ..kernels.naive import count_families
-from ..smoothing import MOST_SMOOTHING
-from ..smoothing.theta import family_theta
+from ..smoothing.theta import MOST_SMOOTHING, family_theta
 from ..statistics.collect import collect_codes, in_schema
 from ..statistics.counts import Counts
 from ..statistics.cuts import CodedTable

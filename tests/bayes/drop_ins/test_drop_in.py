@@ -18,7 +18,7 @@ from sklearn import naive_bayes as sk
 import posteriori as po
 from posteriori.bayes.drop_ins import drop_in
 from posteriori.errors import BadParameter, BadValue, UnknownValue
-from posteriori.smoothing import MOST_SMOOTHING
+from posteriori.smoothing.theta import MOST_SMOOTHING
 
 X, Y = np.array([[0, 1, 2], [1, 0, 0], [2, 1, 1], [0, 0, 1], [1, 2, 0]]), np.array([0, 1, 2, 0, 0])
 

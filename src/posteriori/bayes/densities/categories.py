@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import Array, Floats
 from ...kernels import naive as kernels
-from ...smoothing import log_theta, log_unseen
+from ...smoothing.theta import log_theta, log_unseen
 from ...statistics.collect import refuse_no_bits
 from ...statistics.cuts import bin_names, from_bins, local_codes
 from ...statistics.statistics import Statistics

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Array, Floats, Ints
 from ...kernels import densities as kernels
-from ...smoothing import log_prior, share
+from ...smoothing.theta import log_prior, share
 from ...statistics.cuts import Cuts, column_numbers, quantile_cuts, value_cuts
 from ...statistics.histogram import Histogram
 from ...statistics.sample import mix, value_cells

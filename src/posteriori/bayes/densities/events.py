@@ -13,7 +13,7 @@ from scipy.special import rel_entr
 from ...arrays import Array, Floats
 from ...budget import refuse_over
 from ...kernels import naive as kernels
-from ...smoothing import log_theta, log_unseen
+from ...smoothing.theta import log_theta, log_unseen
 from ...statistics.collect import refuse_bad_cells, refuse_bad_counts
 from ...statistics.counts import Counts
 from ...statistics.statistics import Statistics

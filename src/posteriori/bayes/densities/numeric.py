@@ -25,8 +25,7 @@ from ...errors import BadValue
 from ...kernels import densities as kernels
 from ...kernels import naive
 from ...kernels.naive import kernel_tree, log_kernel_sums
-from ...smoothing import log_prior, share, theta
-from ...smoothing.theta import log_sum
+from ...smoothing.theta import log_prior, log_sum, share, theta
 from ...statistics.counts import starts_of
 from ...statistics.cuts import bin_names, find_cuts
 from ...statistics.histogram import Histogram

@@ -17,8 +17,7 @@ from ...arrays import Array, Floats, Ints
 from ...budget import memory_budget
 from ...errors import BadValue, UnknownValue
 from ...kernels.naive import NARROWED, count_cells, log_joint_cells, narrow, posterior_cells
-from ...smoothing import MOST_SMOOTHING
-from ...smoothing.theta import log_smoothed
+from ...smoothing.theta import MOST_SMOOTHING, log_smoothed
 from ...statistics.counts import Counts, starts_of
 from ...table.frame import columns_of
 from ...table.points import checked_matrix

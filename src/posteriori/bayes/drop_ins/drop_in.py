@@ -24,7 +24,7 @@ from ...arrays import Array, Floats
 from ...blas import one_thread
 from ...errors import BadParameter, BadValue, UnknownValue
 from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, posterior, score_sparse
-from ...smoothing import MOST_SMOOTHING
+from ...smoothing.theta import MOST_SMOOTHING
 from ...statistics.counts import Counts
 from ...table.points import checked_matrix, expects
 from ..learning import HIGH, MatrixLearner, Room, has_plain_classes

@@ -14,7 +14,7 @@ from ...forest.counts import TreeCounts
 from ...forest.forest import BayesForest, Grown
 from ...forest.tree import BayesTree
 from ...kernels.trees import MOST_VALUES, MemberCounts, Members, Trees
-from ...smoothing import MOST_SMOOTHING
+from ...smoothing.theta import MOST_SMOOTHING
 from ...table.encode import Seen
 from ...table.schema import MEASURED, Column, Schema
 from .form import (

@@ -20,7 +20,7 @@ from ...bayes.families import Families, Rung
 from ...bayes.naive import NaiveBayes
 from ...bayes.spode import Places, conditional_table, reaches
 from ...errors import NotStorable
-from ...smoothing import log_theta
+from ...smoothing.theta import log_theta
 from ...statistics.cuts import Cuts
 from ...table.schema import Column
 from .curves import WAY_OUT, Step, greatest, halved, in_pieces, log_sum
