@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import decimal
 import io
 import re
 import sqlite3
@@ -12,6 +13,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import posteriori as po
@@ -139,6 +141,38 @@ def test_a_number_told_to_be_missing_is_so_in_any_format_and_spelling(run, tmp_p
         tables[name] = pd.read_csv(out).filter(like="P(").to_numpy(), statistics.moments.n, statistics.cells.table
     for found, expected in zip(tables["told"], tables["gaps"]):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cells", "told", "gone"),
+    [
+        (pa.array([True, False, True]), "1", []),
+        (pa.array([2**53 + 1, 2**53, 5]), "5", [2]),
+        (pa.array([2**53 + 1, 2**53, 5]), str(2**53 + 1), [0]),
+        (pa.array([2**63 + 4097, 7, 9], pa.uint64()), "7", [1]),
+        (pa.array([2**63 + 4097, 7, 9], pa.uint64()), str(2**63 + 4097), [0]),
+        (pa.array([25, 1, 255], pa.uint8()), "-231", []),
+        (pa.array([0.1, 0.5, 7], pa.float32()), "0.1", [0]),
+        (pa.array([0.1, 0.5, 7], pa.float32()), "1e300", []),
+        (pa.array([0.0, -0.0, 7.5]), "0", [0, 1]),
+        (pa.array([1.5, 1e30, 7.5]), "1" + "0" * 30, [1]),
+        (pa.array([1, 2, 3]), "1" + "0" * 400, []),
+        (pa.array([1, 2, 3]), "1" + "0" * 5000, []),
+        (pa.array([1, 2, 3]), "1.5", []),
+        (pa.array([decimal.Decimal("-9.00"), decimal.Decimal("1.25"), decimal.Decimal("2.50")]), "-9", [0]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["numeric", "categorical"])
+def test_a_number_told_to_be_missing_is_the_same_cells_in_training_and_in_the_stream(tmp_path, cells, told, gone, kind):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": cells, "y": ["a", "b", "a"]}), path)
+    table = po.read(path, target="y", kinds={"x": kind}, missing=told)
+    assert np.flatnonzero(table.X["x"].isna()).tolist() == gone
+    with batches(str(path), table.schema, "y") as rows:
+        (batch,) = rows
+    assert pd.Series(batch.columns["x"]).isna().to_numpy().nonzero()[0].tolist() == gone
+    model = po.NaiveBayes(kinds=table.schema).fit(table.X, table.y)
+    np.testing.assert_array_equal(model.predict_proba(batch.columns), model.predict_proba(table.X))
 
 
 def truths(how):

@@ -227,8 +227,8 @@ def _numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) ->
     if t.is_temporal(cells.type):
         return without_dates(cells)
     if not _is_text(cells):
-        found = reading.without_told(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
-        return _finite(found, column, rows, name)
+        found = _without_told(cells, reading).cast(pa.float64(), safe=False)  # as NumPy does, beyond 2⁵³ too
+        return _finite(found.to_numpy(zero_copy_only=False), column, rows, name)
     words = _words(cells, reading.gaps)
     if column in dict(reading.dates) or (
         pc.any(pc.is_valid(words)).as_py()
@@ -284,7 +284,7 @@ def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -
     elif (t.is_boolean(cells.type) or t.is_integer(cells.type) or t.is_floating(cells.type)) and _all_words(values):
         coded = cells.dictionary_encode()
     else:
-        return cells if t.is_boolean(cells.type) else _without_told(cells, reading)
+        return _without_told(cells, reading)
     words = [_as_word(cell) for cell in coded.dictionary.to_pylist()]
     meant = np.empty(len(words) + 1, dtype=object)
     meant[:-1] = [
@@ -296,12 +296,18 @@ def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -
 
 
 def _without_told(cells: Any, reading: Reading) -> Any:
-    """A column of numbers, those that were told to be missing being so."""
+    """A column, its numbers that were told to be missing being so; booleans and all else stay."""
     import pyarrow as pa
     import pyarrow.compute as pc
+    import pyarrow.types as t
 
-    told = pa.array(map(float, reading.told_numbers.values()), pa.float64())
-    return pc.if_else(pc.is_in(cells.cast(told.type), told), None, cells) if len(told) else cells
+    plain = cells.cast(pa.float64()) if t.is_decimal(cells.type) else cells
+    if not (t.is_integer(plain.type) or t.is_floating(plain.type)):
+        return cells
+    held = np.dtype(plain.type.to_pandas_dtype())
+    told = np.array(list(reading.told_as(held).values()), held)
+    told = np.concatenate([told, -told[told == 0]])  # Arrow tells −0 from 0
+    return pc.if_else(pc.is_in(plain, pa.array(told)), None, cells) if len(told) else cells
 
 
 def _all_words(values: Sequence[Any]) -> bool:

@@ -159,13 +159,14 @@ def _understood(
 
 def _without_told(cells: Any, reading: Reading) -> tuple[Any, str] | None:
     """(a column of numbers without those that were told to be missing, a note), or None where there are none."""
-    found = {word: cells.isin([number]) for word, number in reading.told_numbers.items()}
-    count = sum(int(at.sum()) for at in found.values())
+    held = getattr(cells.dtype, "numpy_dtype", cells.dtype)
+    found = {word: cells.isin(np.array([number], held)) for word, number in reading.told_as(held).items()}
+    gone = sum(found.values(), np.zeros(len(cells), dtype=bool)) > 0
+    count = int(np.sum(gone))
     if not count:
         return None
-    mended = cells.astype("Int64") if cells.dtype.kind in "iu" else cells
-    for at in found.values():
-        mended = mended.mask(at)
+    mended = cells.astype("UInt64" if held == np.uint64 else "Int64") if held.kind in "iu" else cells
+    mended = mended.mask(gone)
     words = listed([word for word, at in found.items() if at.any()])
     return mended, f"{counted(count, 'cell')} {words} read as missing"
 

@@ -130,18 +130,35 @@ class Reading:
         """Those of the told words that are numbers, which no cell has to write in the same way.
 
         >>> Reading(missing=("-9", "1e3", "none")).told_numbers
-        {'-9': -9, '1e3': 1000.0}
+        {'-9': -9, '1e3': 1000}
         """
-        return {
-            word: int(word) if word.strip("+- ").isdigit() else float(word)
-            for word in self.told
-            if OR_INFINITE.fullmatch(word.strip())
-        }
+        found = {word: float(word) for word in self.told if OR_INFINITE.fullmatch(word.strip())}
+        return {word: _exact(word.strip(), number) for word, number in found.items()}
+
+    def told_as(self, dtype: Any) -> dict[str, Any]:
+        """The told numbers as a NumPy type has them: 0.1 of single precision is another number; none beyond its range.
+
+        >>> Reading(missing=("-9", "0.5", "200")).told_as(np.dtype(np.int8))
+        {'-9': -9}
+        """
+        if dtype.kind != "f":
+            held = np.iinfo(dtype)
+            return {w: n for w, n in self.told_numbers.items() if isinstance(n, int) and held.min <= n <= held.max}
+        with np.errstate(over="ignore"):
+            found = {word: dtype.type(float(number)) for word, number in self.told_numbers.items()}
+        return {w: n for w, n in found.items() if np.isfinite(n) or np.isinf(self.told_numbers[w])}
 
     def without_told(self, numbers: Any) -> Any:
         """An array of floats, NaN where a number was told to be missing."""
-        told = list(self.told_numbers.values())
+        told = list(self.told_as(numbers.dtype).values())
         return np.where(np.isin(numbers, told), np.nan, numbers) if told else numbers
+
+
+def _exact(word: str, number: float) -> int | float:
+    """A whole number as one, if 64 bits have it: no float holds all of these."""
+    if word.lstrip("+-").isdigit() and abs(number) < 2.0**64:
+        return int(word)
+    return int(number) if number.is_integer() and abs(number) < 2.0**53 else number
 
 
 @dataclass(frozen=True)
