@@ -171,10 +171,11 @@ def shown(value: object) -> str:
 def counted(n: float, noun: str) -> str:
     """So many things, as people write it.
 
-    >>> counted(1, "row"), counted(2000, "class"), counted(0.5, "row")
-    ('1 row', '2,000 classes', '0.5 rows')
+    >>> counted(1, "row"), counted(2000, "class"), counted(255 / 7, "row")
+    ('1 row', '2,000 classes', '36.4286 rows')
     """
-    return f"{n:,.10g} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+    number = f"{n:,.0f}" if float(n).is_integer() else f"{n:,.6g}"
+    return f"{number} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:

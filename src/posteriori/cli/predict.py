@@ -274,7 +274,7 @@ def the_row(model: Any, data: str, row: int, encoding: str | None = None, sql: s
             if row <= n:
                 at = row - int(batch.rows[0])
                 return {name: _one(cells[at]) for name, cells in batch.columns.items()}
-    raise BadValue(f"{data} has {n:,} rows; there is no row {row:,}")
+    raise BadValue(f"{data} has {counted(n, 'row')}; there is no row {row:,}")
 
 
 def _one(cell: Any) -> Any:

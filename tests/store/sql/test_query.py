@@ -156,6 +156,24 @@ def test_dates_are_days_and_their_parts(as_dates):
         po.sql(model, "t", dates="sold")
 
 
+@pytest.mark.parametrize("name", ["NaiveBayes", "TAN", "SPODE", "AODE"])
+def test_a_number_that_the_file_was_told_to_have_for_missing_cells_is_missing_in_the_query(name, tmp_path):
+    rng = np.random.default_rng(2)
+    yes = rng.random(80) < 0.5
+    rows = pd.DataFrame({"a": rng.normal(size=80) + yes, "b": rng.integers(0, 40, 80) + 20 * yes, "c": 1 + yes})
+    y = np.where(yes ^ (rng.random(80) < 0.1), "yes", "no")
+    rows.loc[::5, "a"], rows.loc[::6, "b"], rows.loc[::7, "c"] = -9.0, -9, -9
+    rows.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    table = po.read(tmp_path / "t.csv", "y", missing=["-9", "inf", "none"])
+    assert table.schema.kinds == ("numeric", "numeric", "categorical")
+    model = getattr(po, name)(kinds=table.schema).fit(table.X, table.y)
+    found = scored(model, rows)
+    assert found["b"].tolist() == rows["b"].tolist()  # what comes along is as it was
+    expected = model.predict_proba(table.X)
+    assert table.X.isna().to_numpy().sum() == 16 + 14 + 12
+    np.testing.assert_allclose(found.filter(like="P(").to_numpy(float), expected, rtol=1e-9, atol=1e-12)
+
+
 def test_what_no_query_does_is_named():
     rng = np.random.default_rng(0)
     X, y = pd.DataFrame({"wind": rng.normal(size=60) ** 3}), rng.choice(["a", "b"], 60)

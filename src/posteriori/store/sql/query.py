@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ...decision.classifier import RiskClassifier
 from ...decision.loss import Loss, as_loss
 from ...errors import BadParameter, NotStorable, UnknownColumn, did_you_mean, listed
 from ...table.dates import PARTS
+from ...table.schema import MEASURED, Schema
 from .curves import exp_of
 from .dialects import DIALECTS, LOW, Dialect
 from .scores import scores_of
@@ -71,6 +73,8 @@ def sql(
     cells = _cells(names, told, d)
     there = [n for n in names if n in told or cells[n] == d.column(n)]
     _refuse_alike(there, d)
+    if isinstance(model.kinds, Schema):
+        cells = _without_told(cells, model.kinds, d)
     scores = scores_of(model, list(cells.values()), d)
     kept = there if keep is None else _texts(keep, "keep", "a list of columns")
     source = ".".join(
@@ -114,6 +118,14 @@ def _cells(names: Sequence[str], dates: list[str], d: Dialect) -> dict[str, str]
         if not any(name == date or name.rpartition(".")[0] == date for name in names):
             raise UnknownColumn(f"the model has no column {date!r}, nor a part of that date{did_you_mean(date, names)}")
     return found
+
+
+def _without_told(cells: dict[str, str], schema: Schema, d: Dialect) -> dict[str, str]:
+    """The cells, those missing that hold a number which the model's own file was told to have for missing ones."""
+    told = [d.number(n) for n in schema.reading.told_numbers.values() if math.isfinite(n)]
+    numbers = [c.name for c in schema.columns if told and c.kind in MEASURED and cells.get(c.name) == d.column(c.name)]
+    gaps = f"IN ({', '.join(told)}) THEN NULL"
+    return cells | {n: f"CASE WHEN {d.measured(cells[n])} {gaps} ELSE {cells[n]} END" for n in numbers}
 
 
 def _texts(names: Any, what: str, wanted: str) -> list[str]:
