@@ -171,15 +171,13 @@ def class_moments_seen(
     return n, mean, m2, low, high, seen
 
 
-def log_joint_gaussian(X: Array, mean: Floats, variance: Floats, start: Floats, n_jobs: int | None = None) -> Floats:
-    """out[r, y] = start + Σ_j −½[ln 2πσ²_yj + (x_j − μ_yj)²/σ²_yj] over the observed cells; mean, variance are (K, d)."""
-    return score_gaussian(X, mean, variance, start, False, n_jobs)[0]
-
-
 def score_gaussian(
     X: Array, mean: Floats, variance: Floats, start: Floats, posterior: bool, n_jobs: int | None = None
 ) -> tuple[Floats, int, int]:
-    """(log joint or posterior, first impossible row or −1, whether NaN (bit 1) or inf (bit 2) was among the cells)."""
+    """(log joint or posterior, first impossible row or −1, whether NaN (bit 1) or inf (bit 2) was among the cells).
+
+    ln P[r, y] = start + Σ_j −½[ln 2πσ²_yj + (x_j − μ_yj)²/σ²_yj] over the observed cells; mean, variance are (K, d).
+    """
     X = readable(X)
     n, k = len(X), len(mean)
     out = np.empty((n, k))
