@@ -158,3 +158,12 @@ def test_a_class_without_probability_costs_thirty_six_nats_and_no_infinity():
 def test_what_is_no_posterior_is_refused(p):
     with pytest.raises(BadValue):
         scores.over_classes(np.array(p), [0, 1], 2)
+
+
+def test_a_board_is_shown_without_the_fold_and_class_of_every_row():
+    rows = (Row("a", "", None, folds={"log_loss": (0.5,)}),)
+    long = Leaderboard(rows, "log_loss", 1, 9, fold=np.arange(9), truth=np.arange(9))
+    assert repr(long) == repr(Leaderboard(rows, "log_loss", 1, 9))
+    assert "array" not in repr(long)
+    short = Leaderboard(rows, "log_loss", 1, 9)
+    assert (short.fold.tolist(), short.truth.tolist()) == ([], [])

@@ -140,6 +140,8 @@ def test_nodes_are_the_tree():
             assert len(node.points) <= 10
         else:
             below[i] = np.concatenate([below[node.left], below[node.right]])
+            assert node.left == i + 1
+            assert node.points.shape == (0,)  # only a leaf has points
             assert (X[below[node.left], node.dim] < node.value).all()
             assert (X[below[node.right], node.dim] >= node.value).all()
             widths = node.hi - node.lo

@@ -12,6 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import posteriori as po
@@ -270,3 +272,58 @@ def test_texts_on_axes_have_room_beside_each_other(model):
         for a, b in pairwise(row)
     ]
     assert min(gaps) >= 18 + GAP_X - 1e-6
+
+
+def test_a_drawing_of_a_tree_grows_with_the_tree(model):
+    """In inches as in the units of its places, so that boxes of text do not meet; a small one is still to be seen."""
+    sizes = []
+    for depth in (0, 1, 4):
+        ax = faces.plot_tree(model, max_depth=depth)
+        (left, right), (low, top) = ax.get_xlim(), ax.get_ylim()
+        width, height = right + left, low + top
+        assert (left, top) == (-10, -14)
+        assert ax.figure.get_size_inches() == pytest.approx([max(width / 95, 3), max(height / 95, 1.5)])
+        sizes.append(ax.figure.get_size_inches())
+        _, edges, labels, _ = _tree_pieces(model, depth)
+        assert sorted(t.get_text() for t in ax.texts) == sorted(labels.values())
+        assert len(ax.lines) == len(edges)
+        for line in ax.lines:  # from a box down to a box
+            (_, y0), (_, y1) = line.get_xydata()
+            assert y1 > y0
+        for text in ax.texts:
+            x, y = text.get_position()
+            assert 0 <= x <= width
+            assert 0 <= y <= height
+    assert sizes[0] == pytest.approx([3, 1.5])
+    assert (sizes[2] > sizes[1]).all()
+    plt.close("all")
+
+
+@given(st.integers(0, 300), st.integers(1, 30), st.integers(1, 6))
+@settings(max_examples=12)
+def test_cuts_of_a_tree_in_the_plane_divide_the_cells(seed, n, leaf_size):
+    """Every cut is as long as its cell, which the cuts above have made; the ball is empty within."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    tree = po.KDTree(X, leaf_size=leaf_size)
+    ax = draw_tree(tree, plt.figure().subplots(), [[0.1, 0.2]], 1)
+    margin = 0.05 * np.maximum(np.ptp(X, axis=0), 1e-12)
+    wanted = []
+
+    def divide(at, lo, hi):
+        node = tree.nodes[at]
+        if not node.is_leaf:
+            d = node.dim
+            ends = np.array([lo, hi])
+            ends[:, d] = node.value
+            wanted.append((f"C{d}", *ends.ravel()))
+            divide(node.left, lo, [node.value if j == d else hi[j] for j in (0, 1)])
+            divide(node.right, [node.value if j == d else lo[j] for j in (0, 1)], hi)
+
+    divide(0, list(X.min(axis=0) - margin), list(X.max(axis=0) + margin))
+    cuts = [line for line in ax.lines if line.get_marker() in ("None", None, "")]
+    assert sorted((c.get_color(), *c.get_xydata().ravel()) for c in cuts) == sorted(wanted)
+    (ball,) = ax.patches
+    assert not ball.get_fill()
+    assert ax.get_aspect() == 1.0
+    assert not draw_tree(po.KDTree(X, "manhattan"), plt.figure().subplots(), [[0.1, 0.2]], 1).patches  # no ball
+    plt.close("all")
