@@ -131,7 +131,11 @@ def test_a_margin_in_the_plane():
     y = np.array([0, 0, 1, 1])
     machine = po.SVC(kernel="linear", C=1e6).fit(X, y)
     ax = plot_margin(machine, X, y)
-    assert [len(c.get_offsets()) for c in ax.collections if len(c.get_offsets())][:2] == [2, 2]
+    drawn_rows = [c for c in ax.collections if len(c.get_offsets()) and c.get_label()[0] != "_"]
+    assert [c.get_label() for c in drawn_rows] == [*map(str, machine.classes_), "support vectors"]
+    for c, wanted in zip(drawn_rows, (*(X[np.asarray(y) == v] for v in machine.classes_), machine.support_vectors_)):
+        assert np.asarray(c.get_offsets()).tolist() == np.asarray(wanted).tolist()
+    assert ax.get_title() == f"margin {1 / machine.w_norm_[0]:.3g} either side"
     low, high = ax.get_xlim()
     assert low <= -0.5
     assert high >= 4.5
