@@ -917,3 +917,20 @@ def test_a_label_is_hidden_while_it_is_foretold(monkeypatch):
     assert asked.hidden_weight == 0.25
     assert found.shape == (2, 3)
     assert rows.hidden.tolist() == (np.arange(14) >= 8).tolist()  # what was asked is as it was
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_a_model_of_hidden_classes_shows_is_made_of_what_it_ended_with(known):
+    """Nothing stays that was made while values were held open for all rows."""
+    rng = np.random.default_rng(0)
+    X, y = {"c": rng.choice(["x", "y", "z"], 40), "n": rng.normal(size=40)}, rng.choice(["u", "v"], 40).astype(object)
+    if known:
+        y[::3] = None
+        model = po.NaiveBayes(unlabelled=(None,)).fit(X, y)
+    else:
+        model = po.expectation_maximization(po.NaiveBayes(), X, n_classes=2, random_state=0).parameters
+    assert model.factored_.schema == model.statistics_.schema
+    assert not model.statistics_.schema.columns[0].declared
+    again = pickle.loads(pickle.dumps(model))
+    assert again.factored_.schema == model.factored_.schema
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))

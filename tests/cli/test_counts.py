@@ -10,9 +10,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.cli.counts import _learned, _say_schema, whats_new
+from posteriori.cli.counts import _learned, _say_network, _say_schema, _some, whats_new
 from posteriori.cli.render import Out
 from posteriori.errors import counted
 from posteriori.table.schema import Column, Schema
@@ -384,3 +386,20 @@ def test_inspect_says_what_a_file_holds(run, data, model, tmp_path):
     assert [row.rstrip() for row in lines[at + 1 :]] == [row.rstrip() for row in str(po.load(risky).loss_).splitlines()]
     po.save(po.KMeans(2, random_state=0).fit([[0.0], [1.0]]), tmp_path / "k.posteriori")
     assert len(run("inspect", tmp_path / "k.posteriori").stdout.splitlines()) == 2
+
+
+@given(st.lists(st.text("abc", max_size=9), max_size=12))
+def test_some_values_are_the_first_eight_in_at_most_sixty_letters(texts):
+    whole = ", ".join(texts[:8]) + "…" * (len(texts) > 8)
+    assert _some(texts) == (whole if len(whole) <= 60 else whole[:59] + "…")
+
+
+@pytest.mark.parametrize(("length", "n"), [(2, 8), (2, 9), (7, 7), (14, 4), (15, 4), (30, 9)])
+def test_a_network_is_said_node_by_node_with_the_states_that_have_room(length, n):
+    states = tuple(f"{i}" * length for i in range(n))
+    net = po.BayesNet([("a", "b")], {"a": [1 / n] * n, "b": [[0.5, 0.5]] * n}, {"a": states, "b": ("u", "v")})
+    out = Out(file=io.StringIO(), width=200, highlight=False, markup=False, emoji=False)
+    _say_network(out, net)
+    lines = [row.rstrip() for row in out.file.getvalue().splitlines()]
+    head = ["2 nodes, 1 arrow", "", "node  arrows from  states"]
+    assert lines == [*head, f"a                  {_some(states)}", "b     a            u, v"]

@@ -34,3 +34,14 @@ def test_every_command_shows_an_example_and_its_exit_codes(run, command):
     assert f"posteriori {command}" in done.stdout
     assert "Exit codes" in done.stdout
     assert isinstance(app, typer.Typer)
+
+
+@pytest.mark.parametrize("value", [None, 1e-9, 0.5, 1.0, 1e300])
+def test_a_price_above_nothing_is_taken_as_it_is(value):
+    assert options._price(value) == value
+
+
+@pytest.mark.parametrize("value", [0.0, -0.1, float("inf"), float("nan")])
+def test_other_prices_are_refused_with_what_came(value):
+    with pytest.raises(typer.BadParameter, match=f"above 0. Got {value:g} instead"):
+        options._price(value)

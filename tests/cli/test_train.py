@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -280,3 +281,21 @@ def test_the_demo_leaves_its_files_where_it_is_told(run, tmp_path):
         "tumours.posteriori",
     }
     assert "otherwise if" in done.stdout
+
+
+@pytest.mark.parametrize("reject", [None, 0.2])
+@pytest.mark.parametrize("told", [False, True])
+def test_a_model_of_all_rows_holds_its_costs_and_needs_no_file(points, tmp_path, told, reject):
+    """λ as the file has it, the price below; without either, the model itself."""
+    costs = tmp_path / "costs.csv"
+    costs.write_text("decided\\truth,w,u,v\nu,3,0,1\nv,5,2,0\nw,0,7,9\n")
+    model = train.fit(
+        "naive", SimpleNamespace(table=po.read(points, target="kind")), str(costs) if told else None, reject, 0
+    )
+    costs.unlink()
+    assert isinstance(model, po.RiskClassifier) == (told or reject is not None)
+    if isinstance(model, po.RiskClassifier):
+        wanted = [[0, 1, 3], [2, 0, 5], [7, 9, 0]] if told else (1 - np.eye(3)).tolist()
+        assert model.loss_.matrix.tolist() == wanted + [[reject] * 3] * (reject is not None)
+        assert (model.loss is None) == (not told)
+        assert not isinstance(model.loss, str)

@@ -5,6 +5,7 @@ a row judged as by the model.
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -208,3 +209,30 @@ def test_as_many_rows_are_made_as_there_are_values_whatever_there_is_room_for(mo
     monkeypatch.setattr(Case, "copies", lambda self, rows: (made.extend(rows), own(self, rows))[1])
     assert np.exp(Sums(model, case)(changed)) == pytest.approx(np.exp(expected), abs=1e-9)
     assert [row for row in made if row] == [{0: 0.5, 1: "x"}, {0: 1.5}, {0: -1.0}]
+
+
+@pytest.mark.parametrize(
+    ("whole", "rest", "prior", "parts", "together"),
+    [
+        (1.0, [0.25, 1.5], 0.5, [0.75, -0.5], 0.25),
+        (np.inf, [0.0, 0.0], 0.0, [np.inf, np.inf], 0.0),  # ∞ − ∞: nothing is left to say
+        (np.inf, [np.inf, np.inf], 0.5, [0.0, 0.0], np.inf),
+        (-np.inf, [-np.inf, -np.inf], 0.5, [0.0, 0.0], -np.inf),
+        (-np.inf, [0.0, 1.0], 0.0, [-np.inf, -np.inf], 0.0),
+        (1.0, [-np.inf, 0.0], 0.0, [np.inf, 1.0], -np.inf),
+        (1.0, [np.inf, 0.0], 0.0, [-np.inf, 1.0], np.inf),
+        (1.0, [0.5, 0.5], np.inf, [0.5, 0.5], -np.inf),
+    ],
+)
+def test_what_columns_say_and_what_they_say_together(monkeypatch, whole, rest, prior, parts, together):
+    """parts = whole − rest, together = whole − prior − Σ parts, where infinities do not meet."""
+    given = iter([np.array([whole]), np.array(rest), np.array(prior)])
+    monkeypatch.setattr(way, "odds", lambda *_: next(given))
+    monkeypatch.setattr(way, "floor_of", lambda model: -np.inf)
+    monkeypatch.setattr(way, "log_posterior", lambda model, rows: np.zeros((1, 2)))
+    monkeypatch.setattr(way, "_without", lambda model, case: np.zeros((2, 2)))
+    monkeypatch.setattr(way, "_log_prior", lambda model: np.zeros(2))
+    found = way.weigh(object(), SimpleNamespace(sparse=False, copies=lambda changes: None), None, 1, 0)
+    assert found[:2] == ("absence", prior)
+    assert found[2].tolist() == parts
+    assert found[3] == together

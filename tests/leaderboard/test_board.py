@@ -158,3 +158,27 @@ def test_a_class_without_probability_costs_thirty_six_nats_and_no_infinity():
 def test_what_is_no_posterior_is_refused(p):
     with pytest.raises(BadValue):
         scores.over_classes(np.array(p), [0, 1], 2)
+
+
+def test_a_board_is_shown_without_the_fold_and_class_of_every_row():
+    rows = (Row("a", "", None, folds={"log_loss": (0.5,)}),)
+    long = Leaderboard(rows, "log_loss", 1, 9, fold=np.arange(9), truth=np.arange(9))
+    assert repr(long) == repr(Leaderboard(rows, "log_loss", 1, 9))
+    assert "array" not in repr(long)
+    short = Leaderboard(rows, "log_loss", 1, 9)
+    assert (short.fold.tolist(), short.truth.tolist()) == ([], [])
+
+
+@pytest.mark.parametrize("off", [0.0, 9e-4, -9e-4, 1.1e-3, -1.1e-3, np.nan])
+def test_a_posterior_may_be_off_by_a_thousandth(off):
+    p = np.array([[0.25, 0.75], [0.5, 0.5 + off]])
+    if abs(off) < 1e-3:
+        found = scores.over_classes(p, [2, 0], 3)
+        assert found.tolist() == [[0.75, 0.0, 0.25], [0.5 + off, 0.0, 0.5]]
+    else:
+        with pytest.raises(BadValue, match="row 1 of the test rows"):
+            scores.over_classes(p, [2, 0], 3)
+    with pytest.raises(BadValue, match="row 0 of the test rows"):
+        scores.over_classes(np.array([[-0.1, 1.1]]), [0, 1], 2)
+    with pytest.raises(BadValue, match=r"the shape \(2, 2\), where there are 3 classes"):
+        scores.over_classes(p, [0, 1, 2], 3)

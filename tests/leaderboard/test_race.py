@@ -9,6 +9,7 @@ import re
 import signal
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -240,3 +241,20 @@ def test_openmp_has_one_thread_in_a_child_and_for_a_small_table(monkeypatch, lit
         board = po.compare(*load_iris(return_X_y=True), {"counts": Counts()}, cv=2, time_limit=limit)
     (note,) = board["counts"].notes
     assert set(re.findall(r"\d", note.partition("]")[0])) == {threads}
+
+
+@pytest.mark.parametrize("f", [0, 1, 2])
+def test_progress_tells_folds_done_and_seconds_left_of_those_that_run(f):
+    """Σ seconds of a fold · folds that are left; unknown while the first fold runs; who has stopped is not counted."""
+    told = []
+    some = [(0.5, 2, "finished"), (3.0, 1, "finished"), (100.0, 1, "failed")]
+    runners = [SimpleNamespace(seconds=s, done=d, status=w, entry=SimpleNamespace(name=f"m{s:g}")) for s, d, w in some]
+    race = SimpleNamespace(progress=told.append, runners=runners, k=5)
+    Race._tell(race, runners[1], f)
+    (said,) = told
+    assert tuple(vars(said).values() if hasattr(said, "__dict__") else said) == (
+        3, 10, "m3", f, 0.5 * 3 + 3.0 * 4 if f else None
+    )  # fmt: skip
+    race.progress = None
+    Race._tell(race, runners[0], f)
+    assert len(told) == 1

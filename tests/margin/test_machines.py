@@ -34,15 +34,19 @@ from posteriori.margin.merge import Merged
 from posteriori.margin.smo import Solution
 
 
+def asked(tol=1e-3, max_iter=-1, max_seconds=None, cache_size=200.0, n_jobs=None):
+    return Settings(tol, max_iter, max_seconds, cache_size, n_jobs)
+
+
 @pytest.mark.parametrize(
     ("max_iter", "n", "steps"),
     [(0, 5, 0), (1, 5, 1), (7, 10**6, 7), (-1, 5, 10_000_000), (-1, 100_000, 10_000_000), (-1, 100_001, 10_000_100)],
 )
 def test_caps(max_iter, n, steps):
     stop = threading.Event()
-    limits = Settings(0.5, max_iter, None).limits(n, stop)
+    limits = asked(0.5, max_iter, None).limits(n, stop)
     assert (limits.tol, limits.steps, limits.seconds, limits.interrupted) == (0.5, steps, np.inf, stop)
-    assert Settings(max_seconds=0.25).limits(n, stop).seconds == 0.25
+    assert asked(max_seconds=0.25).limits(n, stop).seconds == 0.25
 
 
 def test_a_cap_of_no_steps_moves_nothing_and_says_so():
@@ -133,7 +137,7 @@ def test_rows_of_a_precomputed_matrix_are_its_rows_and_columns():
     ],
 )
 def test_what_is_small_enough_for_one_call(n, sizes, cache, seconds, wanted):
-    assert Settings(cache_size=cache, max_seconds=seconds).together(n, sizes) == wanted
+    assert asked(cache_size=cache, max_seconds=seconds).together(n, sizes) == wanted
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
@@ -180,9 +184,9 @@ def test_each_of_several_has_half_of_the_cache():
     def task(settings, stop):
         seen.append((settings.cache_size, settings.n_jobs))
 
-    side_by_side([task], Settings(cache_size=100.0, n_jobs=2))
-    side_by_side([task, task], Settings(cache_size=100.0, n_jobs=2))
-    side_by_side([task, task], Settings(cache_size=100.0, n_jobs=1))
+    side_by_side([task], asked(cache_size=100.0, n_jobs=2))
+    side_by_side([task, task], asked(cache_size=100.0, n_jobs=2))
+    side_by_side([task, task], asked(cache_size=100.0, n_jobs=1))
     assert seen == [(100.0, 2), (50.0, 1), (50.0, 1), (50.0, 1), (50.0, 1)]
 
 
@@ -237,8 +241,8 @@ def test_nobody_begins_after_an_error():
 @pytest.mark.parametrize("cache", [15.380859375, np.nextafter(15.380859375, 0)])
 def test_a_matrix_takes_at_most_half_of_the_cache(cache):
     """1000 rows of 1000 + 8 doubles are 8064000 bytes."""
-    assert Settings(cache_size=float(cache)).together(1000, [10]) == (cache == 15.380859375)
-    assert Settings(cache_size=float(cache)).together(10, [999, 1000]) == (cache == 15.380859375)
+    assert asked(cache_size=float(cache)).together(1000, [10]) == (cache == 15.380859375)
+    assert asked(cache_size=float(cache)).together(10, [999, 1000]) == (cache == 15.380859375)
 
 
 def test_the_worst_of_those_that_stopped_is_told():
@@ -247,10 +251,10 @@ def test_the_worst_of_those_that_stopped_is_told():
 
     some = [machine(9.0, 90, True), machine(0.25, 30, False), machine(0.5, 20, False)]
     with pytest.warns(ConvergenceWarning, match=r"Some stopped before .* tol=0.01: gap 0.5 after 30 steps"):
-        machines.warn_unfinished(some, Settings(tol=0.01), "Some")
+        machines.warn_unfinished(some, asked(tol=0.01), "Some")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        machines.warn_unfinished(some[:1], Settings(), "Some")
+        machines.warn_unfinished(some[:1], asked(), "Some")
 
 
 def test_a_machine_has_the_root_of_its_energy():
@@ -291,7 +295,7 @@ def test_a_machine_of_some_rows_by_its_conditions(C):
     bound = C * rng.uniform(0.5, 2, 40)
     kernel = po.SVC(kernel="rbf", gamma=0.5, tol=1e-8).fit(X, np.arange(50) % 2)._kernel
     K = np.exp(-0.5 * ((X[rows][:, None] - X[rows]) ** 2).sum(axis=2))
-    found = machines.train(kernel, X, rows, sign, bound, Settings(tol=1e-8), threading.Event())
+    found = machines.train(kernel, X, rows, sign, bound, asked(tol=1e-8), threading.Event())
     alpha, slack = sign * found.beta, sign * (K @ found.beta + found.b) - 1
     assert found.rows is rows
     assert found.beta.sum() == pytest.approx(0.0, abs=1e-9)

@@ -95,7 +95,7 @@ def test_multipliers_and_gradients_that_overflow_are_refused(monkeypatch, value)
 
         monkeypatch.setattr(smo, "_solve_with_shrinking", spoil)
         with pytest.raises(ModelError, match="the multipliers overflow"), np.errstate(all="ignore"):
-            solve(WholeGram(np.eye(2)), y, np.minimum(0, y), np.maximum(0, y))
+            solve(WholeGram(np.eye(2)), y, np.minimum(0, y), np.maximum(0, y), Limits(1e-3))
 
 
 def together(limits=None, C=1.0, gram=WholeGram):
@@ -281,8 +281,8 @@ def test_a_clock_counts_to_its_limits():
     stop.set()
     with pytest.raises(KeyboardInterrupt):
         clock.spent()
-    assert smo._Clock(Limits(seconds=-1.0)).spent()
-    assert not smo._Clock(Limits(seconds=60.0)).spent()
+    assert smo._Clock(Limits(0.1, seconds=-1.0)).spent()
+    assert not smo._Clock(Limits(0.1, seconds=60.0)).spent()
 
 
 @pytest.mark.parametrize(
@@ -384,6 +384,26 @@ def test_single_precision_ends_in_double_where_it_is_too_coarse(monkeypatch, who
         is_optimal(solve(gram, p, low, high, Limits(tol)), K, p, low, high, tol)
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("hard", [False, True])
+def test_a_hard_margin_is_left_to_the_interior_point_once_where_pairs_are_slow(monkeypatch, hard, many, narrow):
+    """After many pairs, or where the margin is narrow; a soft one never is."""
+    asked, rng = [], np.random.default_rng(0)
+    monkeypatch.setattr(smo, "MANY", 0 if many else 20_000)
+    monkeypatch.setattr(smo, "PATIENCE", 40)  # two pairs a call
+    monkeypatch.setattr(smo, "width", lambda left: 0.0 if narrow else 1.0)
+    monkeypatch.setattr(smo, "by_interior", lambda left, K: asked.append(K.shape))
+    y = np.where(np.arange(20) < 10, 1.0, -1.0)
+    X = rng.normal(size=(20, 2)) + 5 * y[:, None]
+    C = np.inf if hard else 1.0
+    low, high = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+    found = solve(WholeGram(X @ X.T), y, low, high, Limits(1e-6))
+    is_optimal(found, X @ X.T, y, low, high, 1e-6)
+    assert bool(asked) == (hard and (many or narrow))
+    assert all(q == k for q, k in asked)
+
+
 @pytest.mark.parametrize("whole", [0, 1000])
 def test_classes_that_overlap_have_no_hard_margin_either_way(monkeypatch, whole):
     small_blocks(monkeypatch, whole)
@@ -391,7 +411,7 @@ def test_classes_that_overlap_have_no_hard_margin_either_way(monkeypatch, whole)
     X = rng.normal(size=(60, 2))
     y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
     with pytest.raises(NotSeparable, match="no margin is wider"):
-        solve(WholeGram(X @ X.T), y, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0))
+        solve(WholeGram(X @ X.T), y, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0), Limits(1e-3))
     apart = X + 5 * y[:, None]
     found = solve(WholeGram(apart @ apart.T), y, np.where(y > 0, 0, -np.inf), np.where(y > 0, np.inf, 0), Limits(1e-8))
     assert (y * (apart @ apart.T @ found.beta + found.b)).min() == pytest.approx(1.0, abs=1e-7)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import pairwise_distances
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadValue, ModelError
@@ -216,3 +217,18 @@ def test_entries_of_told_distances_that_are_repeated_are_sums():
     assert found.nnz == 2
     assert found.toarray().tolist() == [[0.0, 3.0], [4.0, 0.0]]
     assert D.nnz == 3
+
+
+@pytest.mark.parametrize("Model", MODELS)
+@pytest.mark.parametrize("metric", ["cosine", "canberra", "braycurtis", "own"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_any_metric_of_any_number_of_rows(Model, metric, n):
+    """One row is enough to be a neighbour, whatever the distance."""
+    X = np.array([[1.0, 2.0], [3.0, 1.0], [0.5, 4.0]])[:n]
+    metric = (lambda a, b: abs(a - b).max()) if metric == "own" else metric
+    model = Model(1, metric=metric).fit(X, np.arange(n))
+    assert model.predict(X).tolist() == list(range(n))
+    distance, index = model.kneighbors(X, n)
+    wanted = pairwise_distances(X, X, metric=metric)
+    np.testing.assert_allclose(distance, np.sort(wanted, axis=1), atol=1e-12)
+    np.testing.assert_allclose(np.take_along_axis(wanted, index, axis=1), distance, atol=1e-12)

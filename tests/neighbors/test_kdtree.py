@@ -140,6 +140,8 @@ def test_nodes_are_the_tree():
             assert len(node.points) <= 10
         else:
             below[i] = np.concatenate([below[node.left], below[node.right]])
+            assert node.left == i + 1
+            assert node.points.shape == (0,)  # only a leaf has points
             assert (X[below[node.left], node.dim] < node.value).all()
             assert (X[below[node.right], node.dim] >= node.value).all()
             widths = node.hi - node.lo
@@ -259,3 +261,35 @@ def test_leaves_hold_from_one_point_to_a_million():
     for size in (0, 2**20 + 1):
         with pytest.raises(ValueError, match="leaf_size"):
             KDTree(points, leaf_size=size)
+
+
+@given(st.integers(0, 300), st.integers(2, 40), st.integers(1, 6))
+def test_a_row_that_is_skipped_is_any_row_there_is(seed, n, leaf_size):
+    """The first and the last too; beyond them is an error."""
+    X = np.random.default_rng(seed).integers(0, 5, (n, 2)).astype(float)
+    tree = KDTree(X, leaf_size=leaf_size)
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    np.fill_diagonal(D, np.inf)
+    index = tree.query(X, 1, return_distance=False, skip=np.arange(n))
+    assert index[:, 0].tolist() == D.argmin(axis=1).tolist()
+    for wrong in (-1, n):
+        with pytest.raises(BadValue, match=f"0 to {n - 1}"):
+            tree.query(X[:1], 1, skip=[wrong])
+    for node in tree.nodes:
+        if node.is_leaf:
+            assert (node.dim, node.left, node.right) == (-1, -1, -1)
+            assert np.isnan(node.value)
+
+
+@given(st.integers(0, 300), st.integers(3, 60), st.integers(1, 12))
+def test_the_share_of_leaves_that_are_seen_by_brute_force(seed, n, k):
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    tree, rows = KDTree(X, leaf_size=4), np.arange(0, n, 2)
+    leaves = [node for node in tree.nodes if node.is_leaf]
+    few, many = [], []  # a leaf whose corner is the neighbour may be either side of rounding
+    for r in rows:
+        far = np.sort(np.sqrt(((np.delete(X, r, axis=0) - X[r]) ** 2).sum(axis=1)))[min(k, n - 1) - 1]
+        gaps = [np.linalg.norm(np.maximum(np.maximum(leaf.lo - X[r], X[r] - leaf.hi), 0)) for leaf in leaves]
+        few.append(np.mean([g <= far * (1 - 1e-9) for g in gaps]))
+        many.append(np.mean([g <= far * (1 + 1e-9) for g in gaps]))
+    assert np.mean(few) - 1e-12 <= tree.seen(rows, k) <= np.mean(many) + 1e-12

@@ -356,3 +356,18 @@ def test_labels_that_do_not_mix_are_shown_where_they_came_from():
         po.KNeighborsClassifier(1).partial_fit(X, ["a", "b"], classes=[0, 1])
     with pytest.raises(BadValue, match=r"as labels: 0, 1 and 'a', 'b'$"):
         po.KNeighborsClassifier(1).fit(X, [0, 1]).partial_fit(X, ["a", "b"])
+
+
+@pytest.mark.parametrize("metric", ["gower", "vdm", "euclidean"])
+def test_a_schema_is_known_where_columns_have_values(metric):
+    if metric == "euclidean":
+        model = po.KNeighborsClassifier(1).fit([[0.0], [1.0]], ["u", "v"])
+        assert not hasattr(model, "schema_")
+        assert not hasattr(po.KNeighborsClassifier(1, metric="gower"), "schema_")  # nor before it has seen any
+        with pytest.raises(AttributeError, match="only 'gower' and 'vdm'"):
+            model.schema_  # noqa: B018
+    else:
+        X = {"c": ["x", "y", "x"], "d": ["p", "q", "r"]}
+        model = po.KNeighborsClassifier(1, metric=metric).fit(X, ["v", "u", "v"])
+        assert model.schema_.classes == ("u", "v")
+        assert {c.name: set(c.values) for c in model.schema_.columns} == {"c": {"x", "y"}, "d": {"p", "q", "r"}}

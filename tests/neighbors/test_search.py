@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances
 
 import posteriori as po
 from posteriori.errors import BadValue, ModelError
-from posteriori.neighbors.search import make_search
+from posteriori.neighbors.search import make_search, merged, smallest
 
 X, Y = load_iris(return_X_y=True)
 
@@ -179,3 +179,18 @@ def test_auto_looks_at_the_points_and_changes_no_answer(points, way):
     for other in found:
         for a, b in zip(made.query(Q, 12, None, None), other):
             assert np.array_equal(a, b)
+
+
+@given(st.integers(0, 300), st.integers(1, 5), st.integers(1, 9), st.data())
+def test_the_smallest_are_those_of_a_sort_by_value_and_column(seed, n, m, data):
+    """Few values, so that many are equal; and the nearest of two answers are those of both together."""
+    D = np.random.default_rng(seed).integers(0, 4, (n, m)).astype(float)
+    k, at = data.draw(st.integers(1, m)), data.draw(st.integers(0, m))
+    wanted = np.array([sorted(range(m), key=lambda j: (row[j], j))[:k] for row in D])
+    distance, index = smallest(D, k)
+    assert index.tolist() == wanted.tolist()
+    assert np.array_equal(distance, np.take_along_axis(D, wanted, axis=1))
+    parts = [(D[:, cut], np.broadcast_to(np.arange(m)[cut], D[:, cut].shape)) for cut in (slice(at, m), slice(0, at))]
+    both = merged(*parts, k)
+    assert both[1].tolist() == wanted.tolist()
+    assert np.array_equal(both[0], distance)

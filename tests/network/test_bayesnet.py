@@ -444,3 +444,13 @@ def test_what_is_excluded_is_a_set_of_states():
     assert hash(po.Not("a", "b")) == hash(po.Not("b", "a"))
     assert po.Not("a") != po.Not("b")
     assert po.Not("a") != "a"
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_the_probability_of_likelihoods_is_their_mean_or_more_than_a_number(scale):
+    """P(e) = Σ_a P(a) λ(a) for each of two nodes; beyond the largest number it is infinite, its logarithm is not."""
+    net = po.BayesNet([], {"a": [0.25, 0.75], "b": [0.5, 0.5]})
+    told = {n: {s: scale * (k + 1) for k, s in enumerate(net.states(n))} for n in "ab"}
+    wanted = np.log(1.75) + np.log(1.5) + 2 * np.log(scale)
+    assert net.log_probability(told) == pytest.approx(wanted)
+    assert net.probability(told) == (np.inf if scale > 1 else pytest.approx(np.exp(wanted)))

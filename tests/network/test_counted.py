@@ -137,3 +137,21 @@ def test_parents_in_any_order_have_the_counts_of_a_classifier():
         dag = po.Dag([*X.columns, "class"], [(p, "abc"[last]) for p in parents])
         told = po.BayesNet.from_counts(dag, model.statistics_)
         assert told == po.BayesNet.fit(dag, X.assign(**{"class": y}))
+
+
+@pytest.mark.parametrize("other", [1, "a", None, po.Dag("a")], ids=["number", "text", "none", "graph"])
+def test_a_network_adds_to_networks_alone(other):
+    net = po.BayesNet.fit(po.Dag("a"), {"a": [0, 1]})
+    with pytest.raises(TypeError):
+        net + other
+    with pytest.raises(TypeError):
+        other + net
+    assert 0 + net is net
+    assert sum([net, net]) == po.BayesNet.fit(po.Dag("a"), {"a": [0, 1] * 2})
+
+
+def test_the_last_row_is_not_forgotten():
+    net = po.BayesNet.fit(po.Dag("a"), {"a": [0, 1]})
+    assert net.forget({"a": [0]}).probability({"a": 1}) > 0.5
+    with pytest.raises(StatisticsError, match="the last row cannot be forgotten"):
+        net.forget({"a": [1, 0]})

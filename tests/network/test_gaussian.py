@@ -221,3 +221,29 @@ def test_a_table_over_the_budget_is_refused_by_its_nodes():
     assert rows.log_joint(codes, x, "a", max_memory=needed).shape == (4, 2)
     with pytest.raises(MemoryBudgetError, match="a table of 4 rows over"):
         rows.log_joint(codes, x, "a", max_memory=32.0 * 4 * 2 * 2)
+
+
+@given(seeds, st.lists(st.lists(st.sampled_from("abc"), unique=True, max_size=3), max_size=5))
+def test_likelihoods_are_added_where_one_scope_holds_another(seed, scopes):
+    """The sum over all states is that of the parts; no scope that is left lies within another; each row's best is 0."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for scope in scopes:
+        log = rng.normal(0, 5, (4, *(STATES[n] for n in scope)))
+        parts.append(Local(tuple(scope), log, (), np.zeros(0), np.zeros(0)))
+    found, common = united(parts)
+    axes = ("a", "b", "c")
+    total = sum((along(p.log_density, p.scope, axes) for p in parts), np.zeros((4, 2, 3, 2)))
+    again = sum((along(log, scope, axes) for scope, log in found), np.zeros((4, 2, 3, 2)))
+    np.testing.assert_allclose(again + common.reshape(-1, 1, 1, 1), total, atol=1e-12)
+    held = [set(scope) for scope, _ in found]
+    assert not any(a <= b for a, b in itertools.permutations(held, 2))
+    assert sorted(map(sorted, held)) == sorted(
+        sorted(s) for s in {frozenset(s) for s in scopes} if not any(set(s) < set(t) for t in scopes)
+    )
+    assert len(common) == (4 if parts else 1)
+    for p in parts:  # alone it is beside its own best
+        ((scope, log),), top = united([p])
+        assert scope == p.scope
+        np.testing.assert_allclose(log.reshape(4, -1).max(axis=1), 0.0)
+        np.testing.assert_allclose(top, p.log_density.reshape(4, -1).max(axis=1))

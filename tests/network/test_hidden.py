@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.errors import BadParameter, InvalidNetwork, ModelError, StatisticsError, TableError, UnknownColumn
+from posteriori import budget
+from posteriori.errors import (
+    BadParameter,
+    InvalidNetwork,
+    MemoryBudgetError,
+    ModelError,
+    StatisticsError,
+    TableError,
+    UnknownColumn,
+)
 from posteriori.network.hidden import (
     RESTARTS,
     Incomplete,
@@ -285,3 +294,16 @@ def test_a_network_to_begin_with_has_the_same_families():
     for other in (DAG, po.BayesNet(po.Dag("ab"), {"a": [0.5, 0.5], "b": [0.5, 0.5]})):
         with pytest.raises(BadParameter, match="start is a network of the same nodes"):
             given_tables(rows, other)
+
+
+@pytest.mark.parametrize(("edges", "node"), [([("a", "h")], "h"), ([("h", "a")], "a")])
+def test_a_table_that_does_not_fit_is_refused_by_its_node(monkeypatch, edges, node):
+    """Hidden or seen; with as many bytes as it takes it is none that is refused."""
+    for less in (0, 1):
+        monkeypatch.setattr(budget, "_half_of_the_machine", lambda less=less: 24.0 * 200_000 - less)
+        dag, told = po.Dag("ah", edges), {"h": 100_000}
+        if less:
+            with pytest.raises(MemoryBudgetError, match=f"table of '{node}' given '.', which holds 200,000 numbers"):
+                read_incomplete(dag, {"a": [0, 1, None]}, told, {}, None, None)
+        else:
+            assert len(read_incomplete(dag, {"a": [0, 1, None]}, told, {}, None, None)[0]["h"]) == 100_000

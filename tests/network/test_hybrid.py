@@ -629,3 +629,17 @@ def test_draws_have_the_moments_of_their_configuration():
     assert known["x"].mean() == pytest.approx(want["x"]["mean"], abs=0.05)
     assert known["x"].std() == pytest.approx(want["x"]["sd"], rel=0.05)
     assert net.sample(0).shape == (0, 4)
+
+
+def test_draws_of_numbers_beside_one_that_is_seen_have_their_correlation():
+    """x and z are drawn together given y: mean and covariance of the textbook, signs included."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=4000)
+    z = rng.normal(size=4000) + 3.0
+    cells = {"a": ["u", "v"] * 2000, "x": x, "z": z, "y": x + z + 0.1 * rng.normal(size=4000)}
+    net = po.HybridNet.fit(po.Dag("axyz", [("x", "y"), ("z", "y")]), cells)
+    drawn = net.sample(4000, {"y": 7.0}, random_state=0)
+    # x | y ~ N(½(7 − 3), ½), z = y − x but for a little noise
+    assert drawn["x"].mean() == pytest.approx(2.0, abs=0.1)
+    assert drawn["z"].mean() == pytest.approx(5.0, abs=0.1)
+    assert np.cov(drawn["x"], drawn["z"])[0] == pytest.approx([0.5, -0.5], abs=0.06)

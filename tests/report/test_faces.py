@@ -12,6 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 import posteriori as po
@@ -129,7 +131,11 @@ def test_a_margin_in_the_plane():
     y = np.array([0, 0, 1, 1])
     machine = po.SVC(kernel="linear", C=1e6).fit(X, y)
     ax = plot_margin(machine, X, y)
-    assert [len(c.get_offsets()) for c in ax.collections if len(c.get_offsets())][:2] == [2, 2]
+    drawn_rows = [c for c in ax.collections if len(c.get_offsets()) and c.get_label()[0] != "_"]
+    assert [c.get_label() for c in drawn_rows] == [*map(str, machine.classes_), "support vectors"]
+    for c, wanted in zip(drawn_rows, (*(X[np.asarray(y) == v] for v in machine.classes_), machine.support_vectors_)):
+        assert np.asarray(c.get_offsets()).tolist() == np.asarray(wanted).tolist()
+    assert ax.get_title() == f"margin {1 / machine.w_norm_[0]:.3g} either side"
     low, high = ax.get_xlim()
     assert low <= -0.5
     assert high >= 4.5
@@ -270,3 +276,58 @@ def test_texts_on_axes_have_room_beside_each_other(model):
         for a, b in pairwise(row)
     ]
     assert min(gaps) >= 18 + GAP_X - 1e-6
+
+
+def test_a_drawing_of_a_tree_grows_with_the_tree(model):
+    """In inches as in the units of its places, so that boxes of text do not meet; a small one is still to be seen."""
+    sizes = []
+    for depth in (0, 1, 4):
+        ax = faces.plot_tree(model, max_depth=depth)
+        (left, right), (low, top) = ax.get_xlim(), ax.get_ylim()
+        width, height = right + left, low + top
+        assert (left, top) == (-10, -14)
+        assert ax.figure.get_size_inches() == pytest.approx([max(width / 95, 3), max(height / 95, 1.5)])
+        sizes.append(ax.figure.get_size_inches())
+        _, edges, labels, _ = _tree_pieces(model, depth)
+        assert sorted(t.get_text() for t in ax.texts) == sorted(labels.values())
+        assert len(ax.lines) == len(edges)
+        for line in ax.lines:  # from a box down to a box
+            (_, y0), (_, y1) = line.get_xydata()
+            assert y1 > y0
+        for text in ax.texts:
+            x, y = text.get_position()
+            assert 0 <= x <= width
+            assert 0 <= y <= height
+    assert sizes[0] == pytest.approx([3, 1.5])
+    assert (sizes[2] > sizes[1]).all()
+    plt.close("all")
+
+
+@given(st.integers(0, 300), st.integers(1, 30), st.integers(1, 6))
+@settings(max_examples=12)
+def test_cuts_of_a_tree_in_the_plane_divide_the_cells(seed, n, leaf_size):
+    """Every cut is as long as its cell, which the cuts above have made; the ball is empty within."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    tree = po.KDTree(X, leaf_size=leaf_size)
+    ax = draw_tree(tree, plt.figure().subplots(), [[0.1, 0.2]], 1)
+    margin = 0.05 * np.maximum(np.ptp(X, axis=0), 1e-12)
+    wanted = []
+
+    def divide(at, lo, hi):
+        node = tree.nodes[at]
+        if not node.is_leaf:
+            d = node.dim
+            ends = np.array([lo, hi])
+            ends[:, d] = node.value
+            wanted.append((f"C{d}", *ends.ravel()))
+            divide(node.left, lo, [node.value if j == d else hi[j] for j in (0, 1)])
+            divide(node.right, [node.value if j == d else lo[j] for j in (0, 1)], hi)
+
+    divide(0, list(X.min(axis=0) - margin), list(X.max(axis=0) + margin))
+    cuts = [line for line in ax.lines if line.get_marker() in ("None", None, "")]
+    assert sorted((c.get_color(), *c.get_xydata().ravel()) for c in cuts) == sorted(wanted)
+    (ball,) = ax.patches
+    assert not ball.get_fill()
+    assert ax.get_aspect() == 1.0
+    assert not draw_tree(po.KDTree(X, "manhattan"), plt.figure().subplots(), [[0.1, 0.2]], 1).patches  # no ball
+    plt.close("all")

@@ -75,6 +75,8 @@ def test_many_classes_are_confused_together():
         count[k] for k in range(15) if e.classes[k] not in alone
     )
     assert str(15 - 11) in found[-1][0], other
+    assert told(sections._confusion(e), "confusion_rest") == [(str(len(alone)),)]
+    assert told(sections._confusion(evidence(K=12)[0]), "confusion_rest") == []
     assert sections._groups(np.arange(12), 12) == [[i] for i in range(12)]
     held = sections._groups(np.arange(14), 14)
     assert sorted(i for g in held for i in g) == list(range(14))

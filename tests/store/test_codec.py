@@ -372,3 +372,16 @@ def test_texts_end_one_after_another(ends, good):
         return
     with pytest.raises(ModelFileError, match="texts must end one after another"):
         reader.value(text)
+
+
+@pytest.mark.parametrize("half", [0xD83D, 0xDE42])
+@pytest.mark.parametrize("where", ["text", "list", "key", "tuple", "many"])
+def test_half_a_character_is_refused_wherever_it_stands(half, where):
+    def held(text):
+        return {"text": text, "list": [text], "key": {text: 1}, "tuple": {"a": ("x", text)}, "many": [text] * 999}[
+            where
+        ]
+
+    with pytest.raises(NotStorable, match="half a character"):
+        Writer().text(held(f"a{chr(half)}b"))
+    Writer().text(held(f"a{chr(0x1F642)}b"))

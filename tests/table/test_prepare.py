@@ -118,3 +118,42 @@ def test_what_is_kept_of_numbers_is_their_middle_mean_spread_and_ends():
     assert found[:, 1].tolist() == [0.0, 0.0, 1.0, 0.0, 0.0]
     assert found[:, 2].tolist() == [5.0, 5.0, 1.0, 5.0, 5.0]
     assert gaps.tolist() == [0, 1]
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.sampled_from([None, "a", "b", "c", "d"]), min_size=1, max_size=12),
+    st.sampled_from(["one-hot", "ordinal"]),
+)
+def test_only_values_that_rows_have_are_known(cells, view):
+    """Categories of a dtype that no cell has are no values: neither a corner, nor known to the schema."""
+    X = pd.DataFrame({"c": pd.Categorical(cells, categories=["d", "c", "b", "a", "never"])})
+    how = learned(X, {"c": "categorical"}, view)
+    there = set(cells) - {None}
+    (column,) = how.schema.columns
+    assert set(column.values) == there
+    assert len(column.values) == len(there)
+    seen = Seen()
+    asked = ["a", "b", "c", "d", "never", None]
+    found = points(how, pd.DataFrame({"c": asked}, dtype=object), seen)
+    assert seen.unseen == sum(v not in there for v in asked[:-1])
+    assert seen.missing == 1
+    if view == "one-hot":
+        assert found.shape == (6, len(there) + (None in cells))
+        assert found.sum(axis=1).tolist() == [float(v in there or (v is None and None in cells)) for v in asked]
+        assert (found.sum(axis=0) == 1.0).all()
+    else:
+        assert np.isnan(found[:, 0]).tolist() == [v not in there and not (v is None and None in cells) for v in asked]
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(-3, 9), st.integers(0, 4)), min_size=1, max_size=9))
+def test_of_a_range_of_integers_only_those_that_stand_in_it_are_known(cells):
+    X = np.array(cells)
+    frame = open_frame(X)
+    how = prepare(frame, Schema((Column("u", "categorical"), Column("v", "categorical"))))
+    for j, column in enumerate(how.schema.columns):
+        assert column.values == tuple(sorted(set(X[:, j].tolist())))
+    found = how(frame)
+    wanted = [X[:, j] == v for j in (0, 1) for v in sorted(set(X[:, j].tolist()))]
+    assert np.array_equal(found, np.column_stack(wanted).astype(float))

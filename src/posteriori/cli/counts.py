@@ -169,7 +169,16 @@ def _learned(model: Any, j: int, column: Column, dates: Any) -> str:
         return f"{number(float(low))} to {number(float(high))}" + (f", {how}" if how else "")
     if column.name in weekdays_in(dates):
         return ", ".join(str(weekday_text(v)) for v in column.values)
-    return cut(", ".join(shown(v) for v in column.values[:8]), 60) + ("…" if len(column.values) > 8 else "")
+    return _some([shown(v) for v in column.values])
+
+
+def _some(texts: Sequence[str]) -> str:
+    """The first eight, as far as a line has room for them.
+
+    >>> _some("abcdefghi")
+    'a, b, c, d, e, f, g, h…'
+    """
+    return cut(", ".join(texts[:8]) + ("…" if len(texts) > 8 else ""), 60)
 
 
 def _say_network(out: Any, net: Any) -> None:
@@ -180,8 +189,7 @@ def _say_network(out: Any, net: Any) -> None:
     rows = []
     for node in dag.nodes[:MOST_SHOWN]:
         states = ("a number",) if node in numbers else of_states.states(node) if net is not dag else ()
-        told = cut(", ".join(str(s) for s in states[:8]), 60) + ("…" if len(states) > 8 else "")
-        rows.append((node, ", ".join(dag.parents(node)), told))
+        rows.append((node, ", ".join(dag.parents(node)), _some([str(s) for s in states])))
     pairs(out, rows, ("node", "arrows from", "states"))
     if len(dag.nodes) > MOST_SHOWN:
         line(out, f"… and {len(dag.nodes) - MOST_SHOWN:,} more nodes", "dim")

@@ -245,8 +245,8 @@ def fit(name: str, source: Source, loss: str | None, reject: float | None, seed:
     task = Task(len(table), schema.kinds, schema.names, len(schema.classes), seed)
     model = lineup()[name].make(task).set_params(kinds=schema)
     if loss is not None or reject is not None:
-        model = RiskClassifier(model, loss=loss, reject=reject)
-        model.set_params(loss=None if loss is None else _loss(loss, schema.classes))
+        costs = None if loss is None else _loss(loss, schema.classes)
+        model = RiskClassifier(model, loss=costs, reject=reject)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said in the summary, or by the leaderboard
         return model.fit(table.X, table.y)

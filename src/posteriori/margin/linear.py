@@ -250,7 +250,7 @@ class Products:
         n, d = X.shape
         cells = np.full(d, n) if isinstance(X, np.ndarray) else np.bincount(X.indices, minlength=d)
         self.root = np.sqrt(np.append(np.maximum(cells, 1), n))
-        self.scale, self.rows = np.empty(0), np.inf  # the rows inside when the scale was last made
+        self.scale, self.rows = self.root, np.inf  # the rows inside when the scale was last made
 
     def direction(self, g: Floats, inside: Bools) -> Floats:
         """−H⁻¹g to a tenth of g, both in units of the scale."""

@@ -127,11 +127,11 @@ def _dense(K: Any) -> None:
 class Settings:
     """How to solve: tolerance, caps, cache."""
 
-    tol: float = 1e-3
-    max_iter: int = -1
-    max_seconds: float | None = None
-    cache_size: float = 200.0
-    n_jobs: int | None = None
+    tol: float
+    max_iter: int
+    max_seconds: float | None
+    cache_size: float
+    n_jobs: int | None
 
     def limits(self, n: int, interrupted: threading.Event) -> Limits:
         steps = self.max_iter if self.max_iter >= 0 else max(10_000_000, 100 * n)

@@ -26,6 +26,7 @@ in one call out of one matrix.
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -58,8 +59,8 @@ PATIENCE = 2**27  # kernel values that one call may visit: about a tenth of a se
 class Limits:
     """When to stop: at a gap of `tol`, or unfinished after `steps` pairs or `seconds`, or when `interrupted` is set."""
 
-    tol: float = 1e-3
-    steps: int = 10_000_000
+    tol: float
+    steps: int = sys.maxsize
     seconds: float = np.inf
     interrupted: threading.Event = field(default_factory=threading.Event)
 
@@ -150,18 +151,17 @@ class _Clock:
 
 
 def solve(
-    gram: Gram, p: Floats, low: Floats, high: Floats, limits: Limits | None = None, cache_megabytes: float = 200.0
+    gram: Gram, p: Floats, low: Floats, high: Floats, limits: Limits, cache_megabytes: float = np.inf
 ) -> Solution:
     """min ½βᵀKβ − pᵀβ with Σβ = 0 and low ≤ β ≤ high.
 
     >>> import numpy as np
     >>> from posteriori.margin.gram import WholeGram
     >>> X, y = np.array([[3., 3.], [4., 3.], [1., 1.]]), np.array([1., 1., -1.])
-    >>> found = solve(WholeGram(X @ X.T), y, np.minimum(0, y * np.inf), np.maximum(0, y * np.inf))
+    >>> found = solve(WholeGram(X @ X.T), y, np.minimum(0, y * np.inf), np.maximum(0, y * np.inf), Limits(1e-3))
     >>> (y * found.beta).tolist(), round(found.b, 12)
     ([0.25, 0.0, 0.25], -2.0)
     """
-    limits = limits or Limits()
     clock = _Clock(limits)
     problem = Problem(gram, p, low, high, np.zeros(len(p)), p.astype(np.float64))
     for again in range(ROUNDS):
