@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime
 import gzip
 import io
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -642,3 +645,23 @@ def test_inches_and_closed_quotes_are_no_fault(tmp_path):
     file = tmp_path / "inch.csv"
     file.write_text("size,b,class\n" + "".join(f'{i % 5}" x 3",{i % 3},{"xy"[i % 2]}\n' for i in range(40)))
     assert po.read(file, target="class").X["size"].iloc[1] == '1" x 3"'
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"), [([[1], [2, 3], None], "list<item: int64>"), ([{"u": 1}, {"u": 2}, None], "struct<u: int64>")]
+)
+def test_columns_of_lists_and_records_are_refused_by_name(tmp_path, cells, said):
+    pq.write_table(pa.table({"x": cells, "y": ["p", "q", "p"]}), tmp_path / "t.parquet")
+    with pytest.raises(
+        PosterioriError, match=re.escape(f"column 'x': argument must be a string or a number, not {said}")
+    ):
+        po.read(tmp_path / "t.parquet", "y")
+
+
+def test_bytes_are_categories(tmp_path):
+    pq.write_table(pa.table({"x": [b"a", b"b", b"a", None], "y": ["p", "q", "p", "q"]}), tmp_path / "t.parquet")
+    table = po.read(tmp_path / "t.parquet", "y")
+    assert table.schema.kinds == ("categorical",)
+    model = po.NaiveBayes(kinds=table.schema).fit(table.X, table.y)
+    assert model.statistics_.cells.table.tolist() == [[2, 0], [0, 1]]
+    assert model.predict(table.X[:3]).tolist() == ["p", "q", "p"]

@@ -177,7 +177,10 @@ def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None, untyped: 
     The distinct words decide, so that a column of few of them costs little however long it is.
     """
     if isinstance(cells, np.ndarray):
-        distinct = {v for v in cells.tolist() if not is_missing(v)}
+        try:
+            distinct = {v for v in cells.tolist() if not is_missing(v)}
+        except TypeError:  # lists, records, bytes: no words; the kind of the column says what becomes of them
+            return False
     else:
         distinct = set((cells if len(cells) <= FEW else cells.unique()).to_pylist()) - {None}
     if not distinct or not all(isinstance(v, str) for v in distinct):
