@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadParameter, BadValue, UnknownColumn, counted, did_you_mean, listed
+from ..errors import BadParameter, BadType, BadValue, UnknownColumn, counted, did_you_mean, listed
 from .arff import from_arff
 from .at_hand import DATABASES, FORMATS, at_hand
 from .dates import MAYBE, OPEN, YEAR_FIRST, as_dates, as_names, date_columns, date_form, plain_dates
@@ -133,6 +133,12 @@ def _understood(
     for j, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes)):
         if dtype.kind == "M":
             changed[j], dates[str(name)] = plain_dates(frame.iloc[:, j]), YEAR_FIRST
+        elif dtype.kind == "O" and isinstance(next(iter(frame.iloc[:, j].dropna()), None), bytes | bytearray):
+            one = f'"{name}"'
+            way_out = (
+                f"cast it to text, for instance by sql: SELECT * REPLACE (CAST({one} AS VARCHAR) AS {one}) FROM this"
+            )
+            raise BadType(f"column {name!r}: argument must be a string or a number, not bytes; {way_out}")
         elif (dtype.kind == "O" or pd.api.types.is_string_dtype(dtype)) and _looks_odd(
             opened.column(j), reading.gaps, decimal, untyped
         ):
@@ -179,7 +185,7 @@ def _looks_odd(cells: Any, gaps: tuple[str, ...], decimal: str | None, untyped: 
     if isinstance(cells, np.ndarray):
         try:
             distinct = {v for v in cells.tolist() if not is_missing(v)}
-        except TypeError:  # lists, records, bytes: no words; the kind of the column says what becomes of them
+        except TypeError:  # lists or records, which no kind of column takes
             return False
     else:
         distinct = set((cells if len(cells) <= FEW else cells.unique()).to_pylist()) - {None}
