@@ -36,6 +36,40 @@ def test_scikit_learn_contract(model):
     check_estimator(clone(model), on_skip=None)
 
 
+@pytest.mark.parametrize("lam", [1.0, 0.5, 0.0])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_without_back_off_tables_are_smoothed_by_lambda_alone(lam, missing):
+    """P(x_i|y,x_p) = (N + λ)/(N_p + S_iλ) row by row; 1/S_i where λ = 0 and no row has y and x_p."""
+    X, y = table(n=40, missing=missing, values=4)
+    for model in (TAN(backoff=None), KDB(k=1, backoff=None)):
+        model.set_params(smoothing=lam, kinds="categorical").fit(X, y)
+        parent = {i: p for p, i in model.structure_.edges}
+        whole = X[~np.isnan(X).any(axis=1)]
+        for x in whole[:15]:
+            p = (np.bincount(y) + lam) / (len(y) + 2 * lam)
+            for c, i in itertools.product(range(2), range(4)):
+                rows = X[y == c] if i not in parent else X[(y == c) & (X[:, parent[i]] == x[parent[i]])]
+                known = (~np.isnan(rows[:, i])).sum()
+                p[c] *= ((rows[:, i] == x[i]).sum() + lam) / (known + 4 * lam) if known + 4 * lam else 1 / 4
+            assert np.exp(model.predict_joint_log_proba(x[None])[0]) == pytest.approx(p, rel=1e-12, abs=1e-300)
+
+
+def test_super_parents_are_the_columns_with_a_value_that_is_frequent_enough():
+    X, y = np.array([[0, 0, 0]] * 29 + [[1, 0, 1], [0, 1, 2]]), [0, 1] * 15 + [0]
+    how = {"kinds": "categorical"}
+    naive = po.NaiveBayes(**how).fit(X, y).predict_joint_log_proba(X)
+    for lazy in (False, True):
+        every, some, none = (AODE(m, lazy=lazy, **how).fit(X, y) for m in (29, 30, 31))
+        assert (every.super_parents_, some.super_parents_) == (["x0", "x1", "x2"], ["x0", "x1"])
+        assert none.super_parents_ == []
+        assert none.predict_joint_log_proba(X) == pytest.approx(naive)
+        assert abs(some.predict_joint_log_proba(X) - naive).max() > 0.1
+    pairs = A2DE(29, **how).fit(X, y)
+    assert pairs.super_parents_ == [("x0", "x1"), ("x0", "x2"), ("x1", "x2")]
+    assert pairs.set_params(min_frequency=30).super_parents_ == []
+    assert pairs.predict_joint_log_proba(X) == pytest.approx(some.predict_joint_log_proba(X))
+
+
 WEKA_ROWS = ["xu0no", "xv0no", "yu1no", "xw1yes", "yw1yes", "y?1yes", "?v0yes", "xu1no", "yv0yes", "xw?no"]
 WEKA_ASKED = ["xu0", "yw1", "xv1", "y?0", "?w?"]
 WEKA_ANSWERS = [  # weka.classifiers.bayes.AODE -F 1, Weka 3.6.14, P(no) and P(yes)

@@ -96,6 +96,20 @@ class A2DE(AODE):
         return replace(found, joints=(*found.joints, triples))
 
     @property
+    def _frequent_pairs(self) -> tuple[Ints, Ints]:
+        """(cells of the pair counts that may be super-parents, the pair of columns of each)."""
+        pairs = self.statistics_.joints[0]
+        used = np.flatnonzero(reaches(pairs.counts.table.sum(axis=1), self.min_frequency))
+        return used, np.repeat(np.arange(len(pairs.full)), pairs.counts.sizes)[used]
+
+    @property
+    def super_parents_(self) -> list[Any]:
+        """The pairs of columns with values that are frequent enough together; without any AODE answers for every row."""
+        self._check_fitted()
+        scopes, names = self.statistics_.joints[0].scopes, self.schema_.names
+        return [(names[i], names[j]) for i, j in scopes[np.unique(self._frequent_pairs[1])]]
+
+    @property
     def _pairs(self) -> Pairs:
         return self._made("pairs", self._make_pairs)
 
@@ -103,8 +117,7 @@ class A2DE(AODE):
         statistics, lam = self.statistics_, float(self.smoothing)
         K, places = statistics.n_classes, Places(statistics.sizes)
         pairs, triples = statistics.joints
-        used = np.flatnonzero(reaches(pairs.counts.table.sum(axis=1), self.min_frequency))
-        scope = np.repeat(np.arange(len(pairs.full)), pairs.counts.sizes)[used]
+        used, scope = self._frequent_pairs
         cell = used - pairs.counts.offsets[scope] if pairs.cells is None else pairs.cells[used]
         refuse_over(
             self.max_memory,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array, Codes, Floats, Ints
+from ..arrays import Array, Bools, Codes, Floats, Ints
 from ..budget import refuse_over
 from ..errors import ModelError, NotLearned, StatisticsError
 from ..kernels.pairs import padded, sum_of_products
@@ -55,7 +55,7 @@ class AODE(SemiNaive):
     Parameters
     ----------
     min_frequency : float, default 30
-        m: how often the value of a super-parent must have occurred.
+        m: how often the value of a super-parent must have occurred. With fewer rows than that naive Bayes is left.
     lazy : bool, default False
         Keep the coded rows and count at prediction, for a row's own values only: slower, but memory does not grow with
         the number of values. The rows of the training table are then stored in the model.
@@ -149,6 +149,18 @@ class AODE(SemiNaive):
             "naive", lambda: Families.of(statistics, naive(len(statistics.sizes)), self.smoothing, self.prior)
         )
 
+    def _frequent(self, places: Places) -> tuple[Floats, Bools]:
+        """(w of every value, whether it may be a super-parent: frequent enough, and of a column that weighs something)."""
+        weight = self._weights_of(self.statistics_)[places.column]
+        return weight, reaches(self.statistics_.cells.table.sum(axis=1), self.min_frequency) & (weight > 0)
+
+    @property
+    def super_parents_(self) -> list[Any]:
+        """The columns with a value that is frequent enough; where there are none, naive Bayes answers for every row."""
+        self._check_fitted()
+        places = Places(self.statistics_.sizes)
+        return [self.schema_.names[j] for j in np.unique(places.column[self._frequent(places)[1]])]
+
     @property
     def _parents(self) -> Parents:
         return self._made("parents", self._make_parents)
@@ -157,8 +169,8 @@ class AODE(SemiNaive):
         """Rows of θ only for values that may be super-parents: no block that no row needs."""
         statistics, lam = self.statistics_, float(self.smoothing)
         places, K = Places(statistics.sizes), statistics.n_classes
-        weight = self._weights_of(statistics)[places.column]
-        used = np.flatnonzero(reaches(statistics.cells.table.sum(axis=1), self.min_frequency) & (weight > 0))
+        weight, frequent = self._frequent(places)
+        used = np.flatnonzero(frequent)
         refuse_over(
             self.max_memory,
             (len(used) * len(places) * padded(K) + 8 * min(BLOCK, len(used) * len(places) * K)) * 8,
@@ -351,9 +363,8 @@ def draw_lazily(model: AODE, n: int, rng: np.random.Generator) -> tuple[Array, A
     statistics, lam = model.statistics_, float(model.smoothing)
     store: Any = statistics.joints[0]
     where, K = Places(statistics.sizes), len(statistics.rows)
-    weight = model._weights_of(statistics)[where.column]
-    frequent = reaches(statistics.cells.table.sum(axis=1), model.min_frequency)
-    own = np.where((frequent & (weight > 0))[:, None], weight[:, None] * joint_of_cells(statistics, lam), 0.0)
+    weight, frequent = model._frequent(where)
+    own = np.where(frequent[:, None], weight[:, None] * joint_of_cells(statistics, lam), 0.0)
     if not own.sum() > 0:
         return model.naive_.draw(n, rng)
     drawn = rng.choice(own.size, n, p=(own / own.sum()).ravel())

@@ -49,8 +49,8 @@ class KDB(OneStructure):
         are taken only where they are better by more than one standard error over the folds.
     folds : int, default 10
         How many folds; the rows are dealt by what they say, so neither their order nor chance plays a part.
-    backoff : float, default 5.0
-        m, the rows that a back-off counts for.
+    backoff : float or None, default 5.0
+        m, the rows that a back-off counts for; None smooths every rung by λ alone, (N + λ)/(N_p + S_iλ).
     smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs, unlabelled, unlabelled_weight :
         As in `TAN`.
 
@@ -66,7 +66,7 @@ class KDB(OneStructure):
         "select": ["boolean"],
         "criterion": [StrOptions(set(CRITERIA))],
         "folds": [Interval(Integral, 2, None, closed="left")],
-        "backoff": AT_LEAST_0,
+        "backoff": [*AT_LEAST_0, None],
     }
 
     def __init__(
@@ -75,7 +75,7 @@ class KDB(OneStructure):
         select: bool = False,
         criterion: str = "log_loss",
         folds: int = 10,
-        backoff: float = 5.0,
+        backoff: float | None = 5.0,
         smoothing: float = 1.0,
         prior: Any = "smoothed",
         kinds: Any = None,

@@ -28,8 +28,9 @@ class TAN(OneStructure):
         The attribute from which the edges point away; by default the one that tells most of the class.
     min_information : float, default 0.0
         Edges of less CMI are left out, so that a forest remains.
-    backoff : float, default 5.0
-        m of P(x_i|y,x_p) = (N + m·P(x_i|y))/(N_p + m): how many rows the back-off to P(x_i|y) counts for.
+    backoff : float or None, default 5.0
+        m of P(x_i|y,x_p) = (N + m·P(x_i|y))/(N_p + m): how many rows the back-off to P(x_i|y) counts for. None smooths
+        by λ alone, as textbooks do: (N + λ)/(N_p + S_iλ).
     smoothing, prior, kinds, class_weight, n_jobs, unlabelled, unlabelled_weight :
         As in `NaiveBayes`.
     cuts : "mdl", "quantile", "width" or dict
@@ -50,14 +51,14 @@ class TAN(OneStructure):
         **SemiNaive._parameter_constraints,
         "root": [str, Integral, None],
         "min_information": [Interval(Real, None, None, closed="neither")],
-        "backoff": AT_LEAST_0,
+        "backoff": [*AT_LEAST_0, None],
     }
 
     def __init__(
         self,
         root: Any = None,
         min_information: float = 0.0,
-        backoff: float = 5.0,
+        backoff: float | None = 5.0,
         smoothing: float = 1.0,
         prior: Any = "smoothed",
         kinds: Any = None,
