@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import sys
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -162,7 +164,7 @@ def test_a_new_class_that_waits_is_known_at_once():
     model = po.NaiveBayes().fit(X, Y)
     model.predict(X)
     model.partial_fit(X[:1], ["maybe"])
-    assert "_waiting" in vars(model)
+    assert "_pending" in vars(model)
     assert model.classes_.tolist() == ["maybe", "no", "yes"]
     assert model.predict_proba(X).shape == (4, 3)
     assert model.class_count_.tolist() == [1, 2, 2]
@@ -205,7 +207,7 @@ def test_one_by_one_is_all_at_once(density, seed, asked, form):
         row, c = (X[i : i + 1], y[i : i + 1]) if i < 40 else (new, label)
         row = row if form == "frame" else row.iloc[0].to_dict() if form == "dict" else row.to_numpy(dtype=object)
         grown.partial_fit(row, c)
-        waited += "_waiting" in vars(grown)
+        waited += "_pending" in vars(grown)
         if i in asked:
             grown.predict_proba(X[:3])
     assert waited > 25
@@ -223,7 +225,7 @@ def test_drop_ins(name):
     whole, grown = getattr(po, name)().fit(X, y), getattr(po, name)().fit(X[:20], y[:20])
     for i in range(20, 60):
         grown.partial_fit(X[i : i + 1], y[i : i + 1])
-        assert "_waiting" in vars(grown)
+        assert "_pending" in vars(grown)
     assert np.array_equal(whole.class_count_, grown.class_count_)
     np.testing.assert_allclose(whole.predict_proba(X), grown.predict_proba(X), rtol=1e-9)
     with pytest.raises(ValueError, match="initial classes"):
@@ -270,11 +272,11 @@ def test_rows_are_counted_under_the_parameters_they_came_under():
 def test_a_row_that_cannot_be_learned_is_refused_at_once(spoilt):
     X, y = table(3)
     model = po.NaiveBayes(kinds=KINDS).fit(X, y).partial_fit(X[:1], y[:1])
-    before, rows = dict(vars(model)), list(vars(model)["_waiting"].rows)
+    before, rows = dict(vars(model)), list(vars(model)["_pending"].rows)
     with pytest.raises((PosterioriError, ValueError, TypeError)):
         model.partial_fit({**X.iloc[0].to_dict(), **spoilt}, y[:1])
     assert vars(model) == before
-    assert vars(model)["_waiting"].rows == rows
+    assert vars(model)["_pending"].rows == rows
     for bad in ([None], [np.nan], ["x", "y"], "x", None):
         with pytest.raises((PosterioriError, ValueError, TypeError)):
             model.partial_fit(X[:1], bad)
@@ -301,7 +303,7 @@ def test_many_rows_do_not_wait_for_ever(monkeypatch):
     model = po.NaiveBayes(kinds=KINDS).fit(X, y)
     for i in range(100):
         model.partial_fit(X[i % 40 : i % 40 + 1], y[i % 40 : i % 40 + 1])
-        assert len(vars(model)["_waiting"].rows if "_waiting" in vars(model) else ()) < 8
+        assert len(vars(model)["_pending"].rows if "_pending" in vars(model) else ()) < 8
     assert model.class_count_.sum() == 140
 
 
@@ -337,20 +339,20 @@ def test_semi_naive_one_by_one(name, seed, asked):
     at_once = copy.deepcopy(grown).partial_fit(X[20:], y[20:])
     for i in range(20, 40):
         grown.partial_fit(X[i : i + 1], y[i : i + 1])
-        assert "_waiting" in vars(grown)
+        assert "_pending" in vars(grown)
         if i in asked:
             grown.predict_proba(X[:3])
     assert grown.statistics_ == at_once.statistics_
     np.testing.assert_allclose(grown.predict_proba(X), at_once.predict_proba(X), rtol=1e-9)
     new = X[:1].assign(word="new")
     grown.partial_fit(new, y[:1])
-    assert "_waiting" not in vars(grown)
+    assert "_pending" not in vars(grown)
     assert "new" in grown.schema_["word"].values
 
 
 def a_room(**kinds):
     X, y = table(0)
-    return tables.table_room(po.NaiveBayes(kinds=KINDS | kinds).fit(X, y).statistics_, [])
+    return tables.pending_rows(po.NaiveBayes(kinds=KINDS | kinds).fit(X, y).statistics_, [])
 
 
 ROW = {"word": "a", "flag": True, "hits": 3, "size": 1.5, "note": "see"}
@@ -429,7 +431,7 @@ def test_a_label_waits_if_it_is_of_the_type_that_the_classes_have():
         assert words.label_of(one) == "x"
     for other in (["x", "y"], [], "x", [1], [None], np.array([["x"]])):
         assert words.label_of(other) is None
-    numbers = tables.table_room(po.NaiveBayes(kinds=KINDS).fit(X, np.arange(40) % 2).statistics_, [])
+    numbers = tables.pending_rows(po.NaiveBayes(kinds=KINDS).fit(X, np.arange(40) % 2).statistics_, [])
     for label, waits in ((1, True), (2**62 - 1, True), (2**62, False), (-(2**62), False), (1 - 2**62, True)):
         assert numbers.label_of([label]) == (label if waits else None)
     assert numbers.label_of([True]) is None
@@ -464,35 +466,94 @@ def test_columns_for_which_rows_may_wait():
     ]
     for cells in ([b"u", b"v"], [None, None]):  # values of a type that a row may write otherwise, or of none
         odd = po.NaiveBayes(kinds="categorical").fit({"odd": np.array(cells, dtype=object)}, ["x", "y"])
-        assert tables.table_room(odd.statistics_, []) is None
+        assert tables.pending_rows(odd.statistics_, []) is None
     cut = po.TAN(kinds={k: v for k, v in KINDS.items() if k != "note"}).fit(X.drop(columns="note"), y)
-    kinds = tables.table_room(cut.statistics_, []).kinds
+    kinds = tables.pending_rows(cut.statistics_, []).kinds
     assert [type(k) for k in kinds[:2]] == [dict, dict]  # a new value may be refused: tables grow
     assert kinds[3] == "numeric"
     many = po.NaiveBayes(kinds=KINDS).fit(X, y).statistics_
     many.words.table[0, 0] = 2**62
-    assert tables.table_room(many, []) is None
+    assert tables.pending_rows(many, []) is None
     many.words.table[0, 0] -= 1
-    assert tables.table_room(many, []) is not None
+    assert tables.pending_rows(many, []) is not None
 
 
 def test_rows_that_waited_are_a_table():
     room = a_room()
     for word, size in (("a", 1), ("b", None)):
         room.rows.append((tables.row_of(room, ROW | {"word": word, "size": size})[0], "x"))
-    frame = tables.table_of(room)
+    frame = tables.table_of(room, [row for row, _ in room.rows])
     assert frame.n == 2
     assert [c.dtype.kind for c in frame.columns] == list("OOffO")
     assert frame.columns[0].tolist() == ["a", "b"]
     np.testing.assert_array_equal(frame.columns[3], [1.0, np.nan])
-    assert room.labels.tolist() == ["x", "x"]
 
 
 def test_what_a_wide_table_lets_wait_is_less(monkeypatch):
     X, y = np.arange(40).reshape(2, 20) % 3, ["x", "y"]
     model = po.NaiveBayes(kinds="categorical").fit(X, y)
-    assert learning.Room(model.statistics_, 0, []).most == learning.FEWEST
-    assert learning.FEWEST < learning.Room(model.statistics_, 8 * 5000, []).most < learning.MOST
-    assert learning.Room(model.statistics_, 1 << 40, []).most == learning.MOST
+    assert learning.PendingRows(model.statistics_, 0, []).most == learning.FEWEST
+    assert learning.FEWEST < learning.PendingRows(model.statistics_, 8 * 5000, []).most < learning.MOST
+    assert learning.PendingRows(model.statistics_, 1 << 40, []).most == learning.MOST
     wide = po.NaiveBayes(kinds="categorical").fit(np.zeros((2, 3000), dtype=int), y)
-    assert 0 < tables.table_room(wide.statistics_, []).most < learning.FEWEST
+    assert 0 < tables.pending_rows(wide.statistics_, []).most < learning.FEWEST
+
+
+@pytest.mark.parametrize(
+    "make", [po.NaiveBayes, lambda: po.TAN(kinds="categorical"), po.GaussianNB], ids=["nb", "tan", "g"]
+)
+def test_no_row_is_lost_while_others_predict(make):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (400, 3)).astype(float), np.arange(400) % 2
+    model, stop, calls, wrong = make().fit(X[:40], y[:40]), threading.Event(), [0] * 8, []
+
+    def read(k):
+        while not stop.is_set():
+            total = model.predict_proba(X[:5]).sum(axis=1)
+            if not np.allclose(total, 1):
+                wrong.append(total)
+            calls[k] += 1
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    readers = [threading.Thread(target=read, args=(k,)) for k in range(8)]
+    try:
+        for reader in readers:
+            reader.start()
+        for i in range(40, 400):
+            model.partial_fit(X[i : i + 1], y[i : i + 1])
+            if i % 90 == 0:
+                model.partial_fit(X[:2], y[:2]).forget(X[:2], y[:2])
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+        for reader in readers:
+            reader.join()
+    assert min(calls) > 0
+    assert not wrong
+    whole = make().fit(X, y)
+    np.testing.assert_array_equal(model.class_count_, whole.class_count_)
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+
+
+def test_readers_leave_what_learning_reads_alone():
+    X, y = table(7)
+    model = po.NaiveBayes(kinds=KINDS).fit(X, y).partial_fit(X[:1], y[:1])
+    pending, before = vars(model)["_pending"], vars(model)["statistics_"]
+    assert model.class_count_.sum() == 41
+    assert vars(model)["_pending"] is pending
+    assert vars(model)["statistics_"] is before
+    assert len(pending.rows) == 1
+    model.partial_fit(X[1:2], y[1:2])
+    assert model.class_count_.sum() == 42
+    assert vars(model)["_pending"] is pending
+
+
+@pytest.mark.parametrize("label", [np.str_("x"), np.int64(1), np.bool_(True)])
+def test_labels_of_numpy_wait_as_those_of_python_do(label):
+    X, y = table(8)
+    other = {"x": "y", 1: 0, True: False}[label.item()]
+    model = po.NaiveBayes(kinds=KINDS).fit(X, np.where(np.arange(len(X)) % 2, label.item(), other))
+    model.partial_fit(X[:1], [label])
+    assert "_pending" in vars(model)
+    assert model.classes_.tolist() == sorted([label.item(), other])

@@ -101,7 +101,7 @@ def test_rows_wait_where_nothing_weighs_them_or_hides_them():
         ({"unlabelled": ()}, True),
     ):
         model = po.NaiveBayes(**how).fit(X, y)
-        assert (model._room([]) is not None) == waits
+        assert (model._new_pending([]) is not None) == waits
 
 
 def test_parameters_are_checked_before_a_hidden_class_is_sought():

@@ -8,6 +8,14 @@ Any chunks of rows give the same model, so rows that come one by one wait to be 
 for the statistics or they are many: `partial_fit` of one row takes a time that does not depend on what is known
 already. Only a row that cannot fail later may wait: every cell is of the type that its column has, every number finite
 and moderate, nothing weighed. All others are learned, or refused, at once.
+
+One thread may learn while others predict: who reads the statistics writes nothing that learning reads, so no row is lost.
+A prediction that meets a step of learning midway may be of before or after it; `copy.copy(model)`, which shares the counts,
+stays at one of them.
+
+Some of what rows decide is no count: where numbers are cut, who depends on whom, of how many rows a sample is. Rows that come
+later, or go, leave it as it is. So `forget` gives what `fit` on the rows that stay would give, or is refused and says what
+would stay; `keep=` lets it stay.
 """
 
 from __future__ import annotations
@@ -36,30 +44,42 @@ HIGH = 2.0**32  # counts that stay exact in a sum over the rows that wait
 ROOM = 1 << 62  # a count below it has room for them
 
 
-class Room:
-    """The rows that wait for one value of the statistics, with the parameters under which they came."""
+class PendingRows:
+    """Single rows, buffered until they are counted, and the parameters under which they came."""
 
-    __slots__ = ("base", "classes", "kinds", "label", "most", "parameters", "rows")
+    __slots__ = ("base", "classes", "counted", "kinds", "label", "most", "parameters", "rows")
 
     def __init__(self, base: Any, cells: int, parameters: list[tuple[str, Any]]) -> None:
         self.base, self.parameters = base, parameters
         self.classes = set(base.schema.classes)
         self.label = type(base.schema.classes[0])
         self.rows: list[tuple[Any, Any]] = []
+        self.counted = (0, base)  # how many of the rows, and the statistics with them
         self.most = min(max(FEWEST, cells // 8), MOST)
         self.kinds: list[Any] = []
 
     def label_of(self, y: Any) -> Any:
         """The one label of y if it is of the type that the classes have, else None."""
         y = y.tolist() if hasattr(y, "tolist") else y
-        if type(y) not in (list, tuple) or len(y) != 1 or type(y[0]) is not self.label:
+        if type(y) not in (list, tuple) or len(y) != 1:
             return None
-        return y[0] if self.label is not int or -ROOM < y[0] < ROOM else None
+        label = y[0].item() if isinstance(y[0], np.generic) else y[0]
+        if type(label) is not self.label:
+            return None
+        return label if self.label is not int or -ROOM < label < ROOM else None
 
-    @property
-    def labels(self) -> Array:
-        """The labels of the rows."""
-        return np.array([label for _, label in self.rows])
+    def total(self, model: Learner) -> Any:
+        """The statistics with all rows that came so far; any thread may ask."""
+        n, known = self.counted
+        new = self.rows[n:]
+        if new:
+            then = object.__new__(type(model))  # the model as it was when the rows came
+            then.__dict__.update(vars(model), statistics_=known, **dict(self.parameters))
+            then.__dict__.pop("_pending", None)
+            rows, labels = zip(*new)
+            known = known + then._read(then._table_of(self, list(rows)), np.array(labels), None, ())[0]
+            self.counted = n + len(new), known
+        return known
 
 
 def has_plain_classes(base: Any) -> bool:
@@ -77,13 +97,9 @@ class Learner(PosteriorClassifier):
     def statistics_(self) -> Any:
         """What was learned: one value with `+` and `-`."""
         state = self.__dict__
-        room: Room | None = state.get("_waiting")
-        if room is not None:
-            then = object.__new__(type(self))  # the model as it was when the rows came
-            then.__dict__.update(state, statistics_=room.base, **dict(room.parameters))
-            then.__dict__.pop("_waiting")
-            found, _ = then._read(self._rows_of(room), room.labels, None, ())
-            self.statistics_ = room.base + found
+        pending: PendingRows | None = state.get("_pending")
+        if pending is not None:
+            return pending.total(self)
         if "statistics_" not in state:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute 'statistics_': it has not been fitted"
@@ -93,7 +109,12 @@ class Learner(PosteriorClassifier):
     @statistics_.setter
     def statistics_(self, value: Any) -> None:
         self.__dict__["statistics_"] = value
-        self.__dict__.pop("_waiting", None)
+        self.__dict__.pop("_pending", None)
+
+    def _count_pending(self) -> None:
+        """Let no row wait any more: those who learn begin with it."""
+        if "_pending" in vars(self):
+            self.statistics_ = self.statistics_
 
     @abstractmethod
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
@@ -104,7 +125,7 @@ class Learner(PosteriorClassifier):
         """Learn from these rows alone."""
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
             del self.__dict__[name]
-        for name in ("_waiting", "_settled_by"):
+        for name in ("_pending", "_settled_by"):
             self.__dict__.pop(name, None)
         self._become(*self._first(X, y, sample_weight))
         return self
@@ -116,12 +137,13 @@ class Learner(PosteriorClassifier):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows too; new classes are welcome. `classes` declares classes that may come later."""
         self._refuse_inferred("partial_fit")
-        if classes is None and sample_weight is None and self._wait(X, y):
+        if classes is None and sample_weight is None and self._buffer(X, y):
             return self
         return self._learn_too(X, y, sample_weight, classes)
 
     @learning
     def _learn_too(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+        self._count_pending()
         self._refuse_balanced("give partial_fit a dict of weights instead")
         known = self.statistics_ if "statistics_" in vars(self) else None
         found, labels = self._read(X, y, sample_weight, self._declared(classes))
@@ -129,37 +151,39 @@ class Learner(PosteriorClassifier):
         self._become(found if known is None else known + found, labels)
         return self
 
-    def _wait(self, X: Any, y: Any) -> bool:
+    def _buffer(self, X: Any, y: Any) -> bool:
         """Whether X is one row that may wait to be counted, and does so from now on."""
         state = self.__dict__
         kept = state.get("_kept")
         if kept is None or "statistics_" not in state or not kept.holds(state):
             return False  # parameters are to be checked first
-        room: Room | None = state.get("_waiting") or self._room(kept.values)
-        if room is None:
+        pending: PendingRows | None = state.get("_pending") or self._new_pending(kept.values)
+        if pending is None:
             return False
-        label = room.label_of(y)
-        row = None if label is None else self._admit(room, X, label)
+        label = pending.label_of(y)
+        row = None if label is None else self._bufferable_row(pending, X, label)
         if row is None:
             return False
-        classes = self.classes_
-        if label not in room.classes:
-            classes = class_array(in_order({*classes.tolist(), label}), classes.dtype, np.asarray(y).dtype)
-        kept.things.clear()
-        state.update(_waiting=room, classes_=classes)
-        room.classes.add(label)
-        room.rows.append((row, label))
-        return len(room.rows) < room.most or self.statistics_ is not None
+        pending.rows.append((row, label))
+        state["_pending"] = pending
+        if label not in pending.classes:
+            pending.classes.add(label)
+            classes = self.classes_
+            state["classes_"] = class_array(in_order({*classes.tolist(), label}), classes.dtype, np.asarray(y).dtype)
+        if len(pending.rows) >= pending.most:
+            self._count_pending()
+        kept.things = {}  # last, and a new one: what a reader makes meanwhile of the rows before is not kept
+        return True
 
-    def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
+    def _new_pending(self, parameters: list[tuple[str, Any]]) -> PendingRows | None:
         """Where rows may wait, or None where every row is to be counted at once."""
         return None
 
-    def _admit(self, room: Room, X: Any, label: Any) -> Any:
+    def _bufferable_row(self, pending: PendingRows, X: Any, label: Any) -> Any:
         """The row of X as it may wait, or None where it has to be learned, or refused, at once."""
 
-    def _rows_of(self, room: Room) -> Any:
-        """The rows that wait, as a table."""
+    def _table_of(self, pending: PendingRows, rows: list[Any]) -> Any:
+        """Rows that wait, as a table."""
 
     def _refuse_new(self, classes: tuple[Any, ...]) -> None:
         """New classes are welcome."""
@@ -171,6 +195,7 @@ class Learner(PosteriorClassifier):
         Values and classes that no remaining row has vanish with them, unless they were declared.
         """
         self._check_fitted()
+        self._count_pending()
         self._refuse_inferred("forget")
         self._refuse_balanced("such rows cannot be forgotten alone")
         found, labels = self._read(X, y, sample_weight, ())
@@ -184,6 +209,7 @@ class Learner(PosteriorClassifier):
     def decay(self, factor: float) -> Self:
         """Let the past fade: every row learned so far counts `factor` times from now on."""
         self._check_fitted()
+        self._count_pending()
         self._refuse_inferred("decay")
         if not isinstance(factor, Real) or not 0 < factor <= 1:
             raise BadParameter(f"a decay factor lies in (0, 1]. Got {factor!r} instead.")
@@ -211,9 +237,10 @@ class Learner(PosteriorClassifier):
         return copy.copy(self) if isinstance(other, int) and other == 0 else NotImplemented
 
     def __getstate__(self) -> dict[str, Any]:
-        if "_waiting" in vars(self):
-            self.statistics_  # noqa: B018 a copy of the model shares no rows that wait
-        return super().__getstate__()
+        state = super().__getstate__()
+        if state.pop("_pending", None) is not None:
+            state["statistics_"] = self.statistics_  # a copy of the model shares no rows that wait
+        return state
 
     def _become(self, statistics: Any, labels: Array) -> None:
         """Know this, and nothing else."""
@@ -221,7 +248,7 @@ class Learner(PosteriorClassifier):
         self.classes_ = class_array(statistics.schema.classes, known.dtype, labels.dtype)
         self.statistics_ = statistics
         if "_kept" in vars(self):
-            self._kept.things.clear()
+            self._kept.things = {}
 
     def _declared(self, classes: Any) -> tuple[Any, ...]:
         """The classes that a call of partial_fit declares."""

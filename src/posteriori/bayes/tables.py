@@ -19,7 +19,7 @@ from ..table.rows import Rows, open_rows, read_rows, some_rows
 from ..table.schema import Schema
 from .classifier import BayesClassifier
 from .hidden import HiddenClass, choose_weight
-from .learning import HIGH, LARGE, ROOM, Learner, Room, has_plain_classes
+from .learning import HIGH, LARGE, ROOM, Learner, PendingRows, has_plain_classes
 
 NUMBERS, PLAIN = frozenset({float, int, bool}), frozenset({str, int, float, bool})  # of a row that may wait
 
@@ -158,19 +158,19 @@ class TableLearner(ReadsTables, Learner, BayesClassifier):
         self._seen = seen
         return found, rows.labels
 
-    def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
+    def _new_pending(self, parameters: list[tuple[str, Any]]) -> PendingRows | None:
         plain = self.class_weight is None and isinstance(self.unlabelled, tuple) and not self.unlabelled
-        return table_room(vars(self)["statistics_"], parameters) if plain else None
+        return pending_rows(vars(self)["statistics_"], parameters) if plain else None
 
-    def _admit(self, room: Room, X: Any, label: Any) -> Any:
-        found = row_of(room, X)
+    def _bufferable_row(self, pending: PendingRows, X: Any, label: Any) -> Any:
+        found = row_of(pending, X)
         if found is None:
             return None
         self._seen = Seen(found[1])
         return found[0]
 
-    def _rows_of(self, room: Room) -> Frame:
-        return table_of(room)
+    def _table_of(self, pending: PendingRows, rows: list[Any]) -> Frame:
+        return table_of(pending, rows)
 
     @property
     def schema_(self) -> Schema:
@@ -230,11 +230,11 @@ class TableLearner(ReadsTables, Learner, BayesClassifier):
         return 0.0
 
 
-def table_room(base: Any, parameters: list[tuple[str, Any]]) -> Room | None:
-    """A room for rows of a table, or None where some column could refuse a row later."""
+def pending_rows(base: Any, parameters: list[tuple[str, Any]]) -> PendingRows | None:
+    """Where rows of a table may wait, or None where some column could refuse a row later."""
     if not has_plain_classes(base) or base.words.table.max(initial=0) >= ROOM:
         return None
-    room = Room(base, len(base.cells.table), parameters)
+    pending = PendingRows(base, len(base.cells.table), parameters)
     cuts = base.cuts or (None,) * len(base.roles)
     for column, role, cut in zip(base.schema.columns, base.roles, cuts):
         kind: Any = role if role == "words" else column.kind
@@ -245,15 +245,17 @@ def table_room(base: Any, parameters: list[tuple[str, Any]]) -> Room | None:
             if kind not in (str, int, float, bool):
                 return None
             kind = column.place if column.kind == "binary" else kind
-        room.kinds.append(kind)
-    wide = len(room.kinds) * (len(base.rows) + 1)
-    room.most = max(1, min(room.most, (1 << 22) // wide))  # their own counts stay small, whatever values they bring
-    return room
+        pending.kinds.append(kind)
+    wide = len(pending.kinds) * (len(base.rows) + 1)
+    pending.most = max(
+        1, min(pending.most, (1 << 22) // wide)
+    )  # their own counts stay small, whatever values they bring
+    return pending
 
 
-def row_of(room: Room, X: Any) -> tuple[list[Any], int] | None:
+def row_of(pending: PendingRows, X: Any) -> tuple[list[Any], int] | None:
     """(the cells of the one row of X, how many are missing), or None where the row has to be learned at once."""
-    names = room.base.schema.names
+    names = pending.base.schema.names
     if type(X) is dict:
         if len(X) != len(names):
             return None
@@ -268,7 +270,7 @@ def row_of(room: Room, X: Any) -> tuple[list[Any], int] | None:
     else:
         return None
     missing = 0
-    for j, (cell, kind) in enumerate(zip(row, room.kinds)):
+    for j, (cell, kind) in enumerate(zip(row, pending.kinds)):
         found = type(cell)
         if found not in PLAIN and isinstance(cell, np.generic):
             cell = row[j] = cell.item()
@@ -290,11 +292,11 @@ def row_of(room: Room, X: Any) -> tuple[list[Any], int] | None:
     return row, missing
 
 
-def table_of(room: Room) -> Frame:
-    """The rows that wait, as columns."""
+def table_of(pending: PendingRows, rows: list[list[Any]]) -> Frame:
+    """Rows that wait, as columns."""
     columns = []
-    for cells, kind in zip(zip(*(row for row, _ in room.rows)), room.kinds):
+    for cells, kind in zip(zip(*rows), pending.kinds):
         column = np.empty(len(cells), dtype=np.float64 if kind == "numeric" or kind == "count" else object)
         column[:] = cells
         columns.append(column)
-    return Frame(len(room.rows), room.base.schema.names, columns=tuple(columns))
+    return Frame(len(rows), pending.base.schema.names, columns=tuple(columns))

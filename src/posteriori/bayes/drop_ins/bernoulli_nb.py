@@ -14,7 +14,7 @@ from ...errors import BadValue
 from ...kernels.naive import NOT_FINITE, column_sums, count_cells, count_sparse, log_joint_cells, posterior_cells
 from ...smoothing.theta import log_smoothed
 from ...statistics.counts import Counts
-from ..learning import Room
+from ..learning import PendingRows
 from .drop_in import LinearNB, LinearSum, dense_count, refuse_numbers
 
 
@@ -106,8 +106,8 @@ class BernoulliNB(LinearNB):
         cells = count_cells(bits, codes, 2 * np.arange(X.shape[1] + 1), n_classes, weights)
         return cells[1::2].astype(np.float64)
 
-    def _is_sure(self, X: Array, room: Room) -> bool:
-        return self.binarize is not None and super()._is_sure(X, room)
+    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
+        return self.binarize is not None and super()._is_sure(X, pending)
 
     def _check_shares(self, table: Floats, codes: Array, n_classes: int, weights: Floats | None) -> None:
         if self.binarize is None:

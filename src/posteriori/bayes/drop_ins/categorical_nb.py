@@ -21,7 +21,7 @@ from ...smoothing.theta import MOST_SMOOTHING, log_smoothed
 from ...statistics.counts import Counts, starts_of
 from ...table.frame import columns_of
 from ...table.points import checked_matrix
-from ..learning import Room
+from ..learning import PendingRows
 from .drop_in import DiscreteNB, plain
 
 CODES = tuple(np.dtype(t) for t in ("uint8", "uint16", "uint32", "int32", "int64"))
@@ -145,8 +145,8 @@ class CategoricalNB(DiscreteNB):
         rows: Array = table.scope(0).sum(axis=0)
         return rows
 
-    def _is_sure(self, X: Array, room: Room) -> bool:
-        sizes = room.base.table.sizes
+    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
+        sizes = pending.base.table.sizes
         return X.dtype in CODES and bool(X.min() >= 0 and (X[0] < 2 * sizes + SAMPLE).all())
 
     def _offsets(self, X: Array) -> Ints:

@@ -27,7 +27,7 @@ from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, poster
 from ...smoothing.theta import MOST_SMOOTHING
 from ...statistics.counts import Counts
 from ...table.points import checked_matrix, expects
-from ..learning import HIGH, MatrixLearner, Room, has_plain_classes
+from ..learning import HIGH, MatrixLearner, PendingRows, has_plain_classes
 
 
 class DropIn(MatrixLearner):
@@ -39,19 +39,19 @@ class DropIn(MatrixLearner):
         if new:
             raise UnknownValue(f"The target label(s) {new} in y do not exist in the initial classes {known}")
 
-    def _room(self, parameters: list[tuple[str, Any]]) -> Room | None:
+    def _new_pending(self, parameters: list[tuple[str, Any]]) -> PendingRows | None:
         base = vars(self)["statistics_"]
-        return Room(base, len(getattr(base.table, "table", ())), parameters) if has_plain_classes(base) else None
+        return PendingRows(base, len(getattr(base.table, "table", ())), parameters) if has_plain_classes(base) else None
 
-    def _admit(self, room: Room, X: Any, label: Any) -> Any:
-        if label not in room.classes or type(X) is not np.ndarray or len(X) != 1:
+    def _bufferable_row(self, pending: PendingRows, X: Any, label: Any) -> Any:
+        if label not in pending.classes or type(X) is not np.ndarray or len(X) != 1:
             return None
-        return X.copy() if plain(self, X, NUMBERS, False) and self._is_sure(X, room) else None
+        return X.copy() if plain(self, X, NUMBERS, False) and self._is_sure(X, pending) else None
 
-    def _rows_of(self, room: Room) -> Array:
-        return np.concatenate([row for row, _ in room.rows])
+    def _table_of(self, pending: PendingRows, rows: list[Array]) -> Array:
+        return np.concatenate(rows)
 
-    def _is_sure(self, X: Array, room: Room) -> bool:
+    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
         """Whether no later check could refuse this row."""
         return False
 
@@ -216,7 +216,7 @@ class DiscreteNB(DropIn):
         self._check_cells(X)
         return dense_count(X, codes, n_classes, weights)
 
-    def _is_sure(self, X: Array, room: Room) -> bool:
+    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
         return bool(X.dtype == np.float64 and X.min() >= 0 and X.max() < HIGH)
 
     def _check_seen(self, X: Any, seen: int) -> None:

@@ -18,7 +18,7 @@ from ...kernels.naive import NUMBERS, class_moments_seen, posterior, score_gauss
 from ...statistics.moments import Moments
 from ...table.points import checked_matrix
 from ..classifier import FAR
-from ..learning import LARGE, Room
+from ..learning import LARGE, PendingRows
 from .drop_in import DropIn, array_of, plain, refuse_numbers
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -110,7 +110,7 @@ class GaussianNB(DropIn):
             refuse_numbers(self, X)
         return Moments.of(n, mean, m2, low, high, weights is not None)
 
-    def _is_sure(self, X: Array, room: Room) -> bool:
+    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
         return bool(X.min() > -LARGE and X.max() < LARGE)
 
     def _prepare(self) -> tuple[Floats, Floats, Floats, bool]:

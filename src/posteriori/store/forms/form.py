@@ -179,7 +179,7 @@ def value(cls: type, check: Callable[[Any], None] = _any, /, **specs: Spec) -> F
 
 
 OUTPUT = {"_sklearn_output_config": dict_of(text, text)}  # what `set_output` has told
-REMADE = frozenset({"_kept", "_waiting"})  # attributes that follow from the others
+REMADE = frozenset({"_kept", "_pending"})  # attributes that follow from the others
 
 
 def estimator(
@@ -201,9 +201,9 @@ def estimator(
 
     def take(model: Any) -> Fields:
         model._check_parameters()
-        if "_waiting" in vars(model):
-            _ = model.statistics_  # rows that wait are counted
-        held = vars(model)
+        held = dict(vars(model))
+        if held.pop("_pending", None) is not None:
+            held["statistics_"] = model.statistics_  # with the rows that wait to be counted
         cached = {n for n in held if isinstance(getattr(cls, n, None), functools.cached_property)}
         if strange := sorted(set(held) - known - cached):
             raise NotStorable(
