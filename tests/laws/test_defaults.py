@@ -342,6 +342,7 @@ OF_CALLS = {
     "KDTree.query": dict(k=1, return_distance=True),
     "KDTree.query_radius": dict(return_distance=False),
     "KDTree.seen": dict(k=10),
+    "KDTree.trace": dict(k=1),
     "KMeans.plot": dict(columns=(0, 1)),
     "KNeighborsClassifier.kneighbors": dict(return_distance=True),
     "KNeighborsClassifier.kneighbors_graph": dict(mode="connectivity"),

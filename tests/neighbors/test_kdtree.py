@@ -44,6 +44,57 @@ def test_distances_are_brute_force(cloud, leaf_size, metric):
     np.testing.assert_allclose(np.take_along_axis(again, index, axis=1), wanted, rtol=1e-9, atol=0)
 
 
+@given(clouds(), st.sampled_from([1, 4, "auto"]), st.sampled_from(["euclidean", "manhattan", "chebyshev", "minkowski"]))
+def test_a_trace_visits_every_node_but_those_below_a_cut_and_ends_at_the_neighbours(cloud, leaf_size, metric):
+    X, Q, k = cloud
+    tree = KDTree(X, metric, p=3, leaf_size=leaf_size)
+    nodes = tree.nodes
+    for q in Q:
+        steps = tree.trace(q, k)
+        open_ones = {step.node for step in steps if not step.is_cut and not nodes[step.node].is_leaf}
+        below = [child for at in open_ones for child in (nodes[at].left, nodes[at].right)]
+        assert sorted(step.node for step in steps) == sorted([0, *below])
+        for step in steps:
+            inside = X[within(X, nodes, step.node)]
+            nearest = reference.nearest(inside, q[None], 1, metric, 3.0)[0][0, 0]
+            assert step.bound <= nearest * (1 + 1e-9)
+        found = sorted({row for step in steps for row in step.found})
+        wanted = tree.query(q[None], k)[0][0]
+        assert reference.nearest(X[found], q[None], k, metric, 3.0)[0][0] == pytest.approx(wanted, rel=1e-9, abs=0)
+
+
+def within(X, nodes, at):
+    """The rows whose points lie in the region of a node, by its leaves."""
+    low, high = nodes[at].region
+    inside = (np.greater_equal(X, low) & np.less(X, high)).all(axis=1)
+    rows, waiting = [], [at]
+    while waiting:
+        node = nodes[waiting.pop()]
+        rows += node.points.tolist()
+        waiting += [] if node.is_leaf else [node.left, node.right]
+    assert sorted(rows) == np.flatnonzero(inside).tolist()
+    return rows
+
+
+def test_regions_part_the_space():
+    """The six points of the textbooks: the cuts are at x = 7, then y = 4 and y = 2."""
+    tree = KDTree([[2, 3], [5, 4], [9, 6], [4, 7], [8, 1], [7, 2]], leaf_size=1)
+    region = [np.array(node.region).tolist() for node in tree.nodes]
+    inf = np.inf
+    assert region[0] == [[-inf, -inf], [inf, inf]]
+    assert (region[1], region[6]) == ([[-inf, -inf], [7, inf]], [[7, -inf], [inf, inf]])
+    assert (region[2], region[3]) == ([[-inf, -inf], [7, 4]], [[-inf, 4], [7, inf]])
+    assert [(s.node, s.found) for s in tree.trace([2, 4.5]) if not s.is_cut] == [
+        (0, ()), (1, ()), (3, ()), (4, (1,)), (2, (0,))
+    ]  # fmt: skip
+    with pytest.raises(BadValue, match="one query"):
+        tree.trace([[2, 4.5], [1, 1]])
+    with pytest.raises(ModelError, match="k=7"):
+        tree.trace([2, 4.5], k=7)
+    with pytest.raises(BadValue, match="3 columns"):
+        tree.trace([2, 4.5, 1])
+
+
 @pytest.mark.parametrize("far", [1e300, -1e300, 1e200, 1e-300])
 def test_one_point_far_from_its_query(far):
     tree = KDTree(np.array([[far, far]]))

@@ -97,6 +97,48 @@ def test_own_neighbors_leave_the_row_out(iris):
     assert mine.kneighbors_graph().sum() == 4 * 150
 
 
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: 1 / (1 + d)])
+@pytest.mark.parametrize("k", [1, 4])
+def test_without_a_table_the_training_rows_are_asked_as_scikit_learn_asks_them(k, weights):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((90, 3)), rng.integers(0, 3, 90)
+    mine, theirs = (kind.KNeighborsClassifier(k, weights=weights).fit(X, y) for kind in (po, sk))
+    np.testing.assert_allclose(mine.predict_proba(None), theirs.predict_proba(None), rtol=1e-9, atol=1e-12)
+    assert mine.predict(None).tolist() == theirs.predict(None).tolist()
+    assert mine.score(None, y) == theirs.score(None, y) < 0.6
+    mine, theirs = (kind.KNeighborsRegressor(k, weights=weights).fit(X, X @ X.T[:, :2]) for kind in (po, sk))
+    np.testing.assert_allclose(mine.predict(None), theirs.predict(None), rtol=1e-9)
+    assert mine.score(None, X @ X.T[:, :2]) == pytest.approx(theirs.score(None, X @ X.T[:, :2]))
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", "triangular", "gaussian"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("metric", ["euclidean", "gower", "precomputed", "sparse"])
+def test_a_training_row_is_asked_as_if_it_had_not_been_learned(metric, weighted, weights):
+    """Leaving each row out and fitting again: equal rows, rows that count more than once, up to the last neighbour."""
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 5, (25, 2)).astype(float), np.arange(25) % 2
+    X += rng.random(X.shape) * 1e-3 if metric == "gower" else 0  # its distances round by the table's ranges
+    w = rng.integers(1, 4, 25).astype(float) if weighted else None
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    told = metric in ("precomputed", "sparse")
+    Z = sparse.csr_matrix((D.ravel(), np.tile(np.arange(25), 25), np.arange(0, 626, 25))) if metric == "sparse" else D
+    Z = Z if told else X
+    for k in (1, 3, 23, 24):
+        how = {"weights": weights, "metric": "precomputed" if told else metric, "smoothing": 0.1}
+        model = po.KNeighborsClassifier(k, **how).fit(Z, y, w)
+        found = model.predict_proba(None)
+        for i in range(0, 25, 4):
+            rest = np.delete(np.arange(25), i)
+            again = po.KNeighborsClassifier(k, **how)
+            again.fit(D[np.ix_(rest, rest)] if told else X[rest], y[rest], None if w is None else w[rest])
+            asked = D[i : i + 1, rest] if told else X[i : i + 1]
+            if metric != "gower" or np.ptp(X[rest], axis=0).tolist() == np.ptp(X, axis=0).tolist():
+                np.testing.assert_allclose(found[i], again.predict_proba(asked)[0], rtol=1e-9)
+    with pytest.raises(ModelError, match="at most 24"):
+        po.KNeighborsClassifier(25, metric="precomputed" if told else metric).fit(Z, y).predict(None)
+
+
 @pytest.mark.parametrize("weights", ["uniform", "distance", "epanechnikov", lambda d: 1 / (1 + d)])
 def test_auto_k_is_exact_leave_one_out(weights):
     """Every point of the curve is what leaving each row out and fitting again gives."""

@@ -201,23 +201,25 @@ class Neighbors(Estimator):
         """(rows, weights) of the k neighbours; weights None where all weigh the same."""
         return self._voting(*self._ask(X), self._neighbors)
 
-    def _voting(self, k: int, rows: Any, near: Any) -> tuple[Ints, Array | None]:
+    def _voting(self, k: int, rows: Any, skip: Ints | None, near: Any) -> tuple[Ints, Array | None]:
         """(rows, weights) of the k neighbours that `near` finds."""
         if self._weight is not None:
-            distance, index = self._enough(rows, k, near=near)
+            distance, index = self._enough(rows, k, skip, near)
             return index, repeated_weights(distance, self._weight[index], self.weights, k)
-        more = int(needs_next(self.weights) and k < len(self._store))
-        distance, index = near(rows, k + more, None)
+        more = int(needs_next(self.weights) and k < len(self._store) - (skip is not None))
+        distance, index = near(rows, k + more, skip)
         if not more:
             return index, vote_weights(distance, self.weights)
         return index[:, :k], vote_weights(distance[:, :k], self.weights, distance[:, k:].astype(np.float64))
 
-    def _ask(self, X: Any) -> tuple[int, Any]:
-        """(k, the queries' rows) after a look at the parameters."""
+    def _ask(self, X: Any) -> tuple[int, Any, Ints | None]:
+        """(k, the queries' rows, the row that is no neighbour of each: itself, where the training rows are asked)."""
         check_is_fitted(self)
         self._made("ready", self._same_metric)
         k = int(self.n_neighbors_ if self.n_neighbors == "auto" else self.n_neighbors)
-        return k, self._store.rows if X is None else self._rows(self._open(X, False))
+        if X is None:
+            return k, self._store.rows, np.arange(len(self._store))
+        return k, self._rows(self._open(X, False)), None
 
     def _same_metric(self) -> None:
         """Refuse a metric that is another than the one by which the rows were kept."""
@@ -291,13 +293,13 @@ class Neighbors(Estimator):
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """(distance, row) of the nearest training rows; without X, those of each training row, the row itself left out."""
-        k, rows = self._ask(X)
+        k, rows, skip = self._ask(X)
         k = k if n_neighbors is None else n_neighbors
         if isinstance(k, bool) or not isinstance(k, Integral):
             raise BadParameter(f"n_neighbors does not take {type(k)} value, enter integer value")
         if k <= 0:
             raise ModelError(f"Expected n_neighbors > 0. Got {k}")
-        distance, index = self._neighbors(rows, int(k), None if X is not None else np.arange(len(self._store)))
+        distance, index = self._neighbors(rows, int(k), skip)
         return (distance, index) if return_distance else index
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array, Ints
+from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, ModelError
 from ..estimator import N_JOBS, check_declared
 from ..kernels import neighbors as kernel
@@ -29,6 +29,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "n_jobs": N_JOBS,
 }
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+ROUNDING = 1e-12  # of two lengths that are equal
 MOST_POINTS = 2**31 - 2**12  # rows are numbered in 32 bits inside the tree
 
 
@@ -71,7 +72,10 @@ _seen_before = lru_cache(maxsize=64, typed=True)(_declared)  # a check takes as 
 
 
 class Node(NamedTuple):
-    """One node: a cut (left: x[dim] < value) or, where dim is −1, a leaf with its points; lo and hi are the box."""
+    """One node: a cut (left: x[dim] < value) or, where dim is −1, a leaf with its points.
+
+    lo and hi are the box around its points, `region` the two corners of its part of space, which is all of it at the root.
+    """
 
     dim: int
     value: float
@@ -80,10 +84,27 @@ class Node(NamedTuple):
     lo: Array
     hi: Array
     points: Ints
+    region: tuple[Floats, Floats]
 
     @property
     def is_leaf(self) -> bool:
         return self.dim < 0
+
+
+class Step(NamedTuple):
+    """A look at a node: the least distance that a point in its box may have, the k-th least found before, and what came in.
+
+    Nothing below the node can come in where `bound` is beyond `reach`: it `is_cut` off.
+    """
+
+    node: int
+    bound: float
+    reach: float
+    found: tuple[int, ...]
+
+    @property
+    def is_cut(self) -> bool:
+        return self.bound > self.reach * (1 + ROUNDING)
 
 
 class Nodes(Sequence[Node]):
@@ -106,13 +127,30 @@ class Nodes(Sequence[Node]):
         f, scale = self._flat, self._scale
         dim, right = int(f.dim[i]), int(f.right[i])
         lo, hi = f.lo[i] / scale, f.hi[i] / scale
+        region = self._region(i)
         if dim >= 0:
-            return Node(dim, float(f.value[i]) / scale, i + 1, right, lo, hi, np.empty(0, dtype=np.int64))
+            return Node(dim, float(f.value[i]) / scale, i + 1, right, lo, hi, np.empty(0, dtype=np.int64), region)
         ids = f.ids[f.leaf_block[right] : f.leaf_block[right + 1]].ravel()[: f.leaf_count[right]]
-        return Node(-1, math.nan, -1, -1, lo, hi, np.sort(ids).astype(np.int64))
+        return Node(-1, math.nan, -1, -1, lo, hi, np.sort(ids).astype(np.int64), region)
+
+    def _region(self, i: int) -> tuple[Floats, Floats]:
+        """What the cuts above leave: in preorder what is on the left of a node stands before its right child."""
+        f, d, at = self._flat, self._flat.lo.shape[1], 0
+        low, high = np.full(d, -np.inf), np.full(d, np.inf)
+        while at != i:
+            dim, value, left = int(f.dim[at]), float(f.value[at]) / self._scale, i < f.right[at]
+            (high if left else low)[dim] = value
+            at = at + 1 if left else int(f.right[at])
+        return low, high
 
     def __iter__(self) -> Iterator[Node]:
         return (self[i] for i in range(len(self)))
+
+
+def _length(x: Floats, power: float) -> float:
+    """The L_p norm of one vector of any size."""
+    top = float(np.abs(x).max())
+    return top and top * float(np.linalg.norm(x / top, power))
 
 
 class KDTree:
@@ -248,6 +286,41 @@ class KDTree:
         """
         rows, radius = self._balls(Q, r)
         return kernel.count(self._flat, self.leaf_size, rows, radius, self.metric, self.p, self.n_jobs)
+
+    def trace(self, q: ArrayLike, k: int = 1) -> list[Step]:
+        """The steps of a search for the k nearest of one point: down the side of the cut where q lies, then back.
+
+        A subtree is cut off whose box is farther than the k-th neighbour so far. This is the search of the textbooks, by
+        the same rule as `query`, which looks at eight boxes at once; both find the same.
+
+        >>> tree = KDTree([[0.0], [1.0], [5.0], [9.0]], leaf_size=2)
+        >>> [(step.node, step.is_cut, step.found) for step in tree.trace([1.2])]
+        [(0, False, ()), (1, False, (1,)), (2, True, ())]
+        """
+        row = np.asarray(q)
+        row = row.reshape(1, -1) if row.ndim == 1 else row
+        if len(self.query(row, k)[0]) != 1:
+            raise BadValue(
+                f"a trace is of one query: give a row of {self.shape[1]} numbers. Got {len(row)} rows instead."
+            )
+        at_q, points, nodes = self._queries(row)[0].astype(np.float64), self.data, self.nodes
+        power = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf}.get(self.metric, self.p)
+        nearest: list[tuple[float, int]] = []
+        steps, waiting = list[Step](), [0]
+        while waiting:
+            at = waiting.pop()
+            node, reach = nodes[at], nearest[-1][0] if len(nearest) == k else np.inf
+            gap = np.maximum(np.maximum(node.lo - at_q, at_q - node.hi), 0.0)
+            step = Step(at, _length(gap, power), reach, ())
+            if not step.is_cut and node.is_leaf:
+                more = [(_length(points[r] - at_q, power), r) for r in node.points.tolist()]
+                nearest = sorted(nearest + more)[:k]
+                step = step._replace(found=tuple(r for _, r in nearest if r in node.points))
+            elif not step.is_cut:
+                near_last = (node.right, node.left) if at_q[node.dim] < node.value else (node.left, node.right)
+                waiting += near_last
+            steps.append(step)
+        return steps
 
     def plot(self, ax: Any = None, query: ArrayLike | None = None, k: int = 1) -> Any:
         """The classic figure of a tree in the plane: points, cuts and, for a query, its k neighbours."""

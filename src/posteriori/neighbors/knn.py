@@ -132,9 +132,9 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
         """ln P(y|x₋ⱼ) of every column of one row, under Gower: the distances to all rows less what the column adds."""
         if not isinstance(self._space, Mixed) or self._space.metric != "gower":
             return None
-        k, rows = self._ask(X)
+        k, rows, _ = self._ask(X)
         distances = gower_without(rows[0], self._store.rows, self._space.widths)[self._space.order]
-        index, w = self._voting(k, distances, Told().query)
+        index, w = self._voting(k, distances, None, Told().query)
         counted = votes(index, w, self._codes, len(self.classes_)) + self.smoothing
         with np.errstate(divide="ignore"):
             return np.log(share(counted, counted.sum(axis=1, keepdims=True), len(self.classes_)))[None]
@@ -152,7 +152,10 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
         return self._store.rows if as_they_came else None
 
     def predict_proba(self, X: Any) -> Floats:
-        """P(y=c|x) = (k_c + λ)/(k + Kλ), k_c and k weighted where the neighbours are."""
+        """P(y=c|x) = (k_c + λ)/(k + Kλ), k_c and k weighted where the neighbours are.
+
+        X=None asks for the training rows; a row is then no neighbour of itself. So in `predict` and `score`.
+        """
         index, w = self._weighted(X)
         K = len(self.classes_)
         counted = votes(index, w, self._codes, K) + self.smoothing
@@ -237,7 +240,7 @@ class KNeighborsRegressor(ScoresTables, RegressorMixin, Neighbors):  # type: ign
         return squared_curve(distance, index, self._targets, self.weights, self._weight, most)
 
     def predict(self, X: Any) -> Floats:
-        """The weighted mean of the neighbours' targets."""
+        """The weighted mean of the neighbours' targets; X=None asks for the training rows, none its own neighbour."""
         index, w = self._weighted(X)
         near = self._targets[index]
         if w is None:

@@ -151,18 +151,15 @@ def draw_tree(tree: KDTree, ax: Any, query: ArrayLike | None, k: int) -> Any:
     ax = ax if ax is not None else plt.figure(figsize=(5, 5)).subplots()
     nodes, points = tree.nodes, tree.data
     margin = 0.05 * np.maximum(nodes[0].hi - nodes[0].lo, 1e-12)
-    cells = [(0, nodes[0].lo - margin, nodes[0].hi + margin, 0)]
-    while cells:
-        at, lo, hi, depth = cells.pop()
-        node = nodes[at]
+    depth = [0] * len(nodes)
+    for at, node in enumerate(nodes):
         if node.is_leaf:
             continue
-        low, high = lo.copy(), hi.copy()
+        depth[node.left] = depth[node.right] = depth[at] + 1
+        low, high = (np.clip(end, nodes[0].lo - margin, nodes[0].hi + margin) for end in node.region)
         low[node.dim] = high[node.dim] = node.value
-        ax.plot([low[0], high[0]], [low[1], high[1]], color=f"C{node.dim}", lw=max(0.5, 2.5 - 0.4 * depth), zorder=1)
-        left_hi, right_lo = hi.copy(), lo.copy()
-        left_hi[node.dim] = right_lo[node.dim] = node.value
-        cells += [(node.left, lo, left_hi, depth + 1), (node.right, right_lo, hi, depth + 1)]
+        width = max(0.5, 2.5 - 0.4 * depth[at])
+        ax.plot([low[0], high[0]], [low[1], high[1]], color=f"C{node.dim}", lw=width, zorder=1)
     ax.plot(points[:, 0], points[:, 1], "o", color="0.2", ms=3, zorder=2)
     if query is not None:
         q = np.asarray(query, dtype=float).reshape(1, 2)
