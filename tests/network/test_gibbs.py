@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import t as student
 
 from posteriori.errors import BadValue, ImpossibleEvidence, NotErgodic
 from posteriori.network import gibbs as of_gibbs
@@ -28,6 +27,7 @@ from posteriori.network.gibbs import (
 )
 from posteriori.network.junction import JunctionTree
 from posteriori.network.numbers import Numbers, fixed_states, one_hot
+from posteriori.network.sampling import half_width
 from posteriori.network.weighting import likelihood_weighting
 
 from .making import ASIA, asia, enumerated, findings, random_network, seeds
@@ -144,7 +144,7 @@ def test_batch_means_become_marginals_with_their_errors():
     for v, at in ((0, slice(0, 2)), (1, slice(2, 5))):
         assert found.marginals[v] == pytest.approx(mean[at] / mean[at].sum())
         ess = np.minimum(mean * (1 - mean) / error**2, 10_000)
-        width = student.ppf(1 - 0.01 / (2 * 3), 99) * error[at]
+        width = half_width(mean[at], error[at], 99, 3)
         least = np.log(3 / 0.01) / min(400.0, ess.min())
         assert found.error[v] == pytest.approx(np.maximum(width, least))
         assert found.ess[v] == pytest.approx(ess[at])

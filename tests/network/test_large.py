@@ -193,6 +193,29 @@ def test_a_default_row_may_come_first():
     assert formats.parse(text.encode(), "x.bif").tables["b"].tolist() == [0.7, 0.3, 0.1, 0.9]
 
 
+@pytest.mark.parametrize("n", [2, 6, 8, 9, 10, 11, 14, 18, 20])
+def test_the_cells_of_a_lattice_are_near_the_least_known(n):
+    """A moral lattice, diagonal by diagonal: a table stands between what has gone and the rest, as wide as a diagonal."""
+    from posteriori.kernels import network as kernel
+
+    near: list[set[int]] = [set() for _ in range(n * n)]
+    for i, j in itertools.product(range(n), range(n)):
+        above = [n * i + j - n] * (i > 0) + [n * i + j - 1] * (j > 0)
+        for a, b in itertools.combinations([*above, n * i + j], 2):
+            near[a].add(b)
+            near[b].add(a)
+    order, _, cells, largest = kernel.elimination_order([sorted(x) for x in near], [2] * n**2)
+    assert sorted(order) == list(range(n * n))
+    assert len(largest) <= n + 3
+    least = 0.0
+    for v in sorted(range(n * n), key=lambda v: (v // n + v % n, v)):
+        least += 2.0 ** (len(near[v]) + 1)
+        for a in near[v]:
+            near[a] |= near[v] - {a}
+            near[a].discard(v)
+    assert cells <= 2 * least
+
+
 def test_the_best_of_several_triangulations_is_kept():
     """On random graphs with unequal sizes the cliques are never larger than by either greedy rule alone."""
     from posteriori.kernels import network as kernel

@@ -54,6 +54,32 @@ def test_an_alarm_like_network_is_within_the_stated_error(sampler, share):
     assert np.median([a.worst_error for a in answers]) < 0.25  # an error that says nothing would hold too
 
 
+def uniform(states):
+    return Numbers.of([states], [()], [np.ones(states)])
+
+
+def coins(n, p):
+    """Pairs of a coin and its copy, which is wrong once in a thousand times, so that no mean of conditionals knows more."""
+    copy = [0.999, 0.001, 0.001, 0.999]
+    parents = [() if v % 2 == 0 else (v - 1,) for v in range(n)]
+    return Numbers.of([2] * n, parents, [[1 - p, p] if v % 2 == 0 else copy for v in range(n)])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(pytest.param(uniform(k), id=f"{k} states") for k in (5, 30, 100, 1000)),
+        *(pytest.param(coins(60, p), id=f"coins of {p}") for p in (1e-6, 1e-4, 1e-3, 1e-2, 0.1)),
+    ],
+)
+def test_all_bars_hold_at_once_where_shares_are_small(model):
+    truth = exact(model, {})
+    held = [holds(likelihood_weighting(model, {}, draws=2000, random_state=seed), truth) for seed in range(60)]
+    assert np.mean(held) >= 0.975
+    held = [holds(gibbs(model, {}, draws=500, burn_in=50, random_state=seed), truth) for seed in range(10)]
+    assert all(held)
+
+
 def test_soft_and_negative_findings():
     model = random_network(np.random.default_rng(8), 6, zeros=0.2)
     for seed in range(8):

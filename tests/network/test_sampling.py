@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from posteriori.errors import BadParameter, BadValue
 from posteriori.network.sampling import Sampled, at_least, batch_error, effective, half_width, seeds, unseen
@@ -77,14 +78,32 @@ def test_streams_of_generators_go_on():
 def test_widths_and_effective_draws():
     from scipy.stats import t
 
-    wide = half_width(np.array([2.0]), 9.0, 4)
+    wide = half_width(np.array([0.5]), np.array([2.0]), 9.0, 4)
     assert wide == pytest.approx([2.0 * t.ppf(1 - 0.01 / 8, 9)])
-    assert half_width(np.array([1.0]), 1.0, 0) == pytest.approx([t.ppf(0.995, 1)])
+    assert half_width(np.array([0.5]), np.array([1.0]), 1.0, 0) == pytest.approx([t.ppf(0.995, 1)])
+    assert half_width(np.array([0.0, 1.0]), np.zeros(2), 9.0, 4).tolist() == [0.0, 0.0]
+    p, n = 0.01, 1000  # Wilson's upper end, by the textbook
+    z = t.ppf(1 - 0.01 / 8, 1e9)
+    upper = (p + z**2 / (2 * n) + z * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)) / (1 + z**2 / n)
+    for share in (p, 1 - p):
+        spread = np.array([np.sqrt(p * (1 - p) / n)])
+        assert half_width(np.array([share]), spread, 1e9, 4) == pytest.approx([upper - p])
     assert effective(np.array([0.2]), np.array([0.04]), 1000) == pytest.approx([100.0])
     assert effective(np.array([0.2]), np.array([1e-4]), 1000).tolist() == [1000.0]
     assert effective(np.array([0.2]), np.array([0.0]), 1000).tolist() == [1000.0]
     assert unseen(0.0, 0) == pytest.approx(np.log(100))
     assert unseen(50.0, 7) == pytest.approx(np.log(700) / 50)
+
+
+@pytest.mark.parametrize("draws", [50, 400, 20_000])
+@pytest.mark.parametrize("estimates", [1, 4, 30, 300, 1000])
+def test_bars_hold_whatever_the_share(draws, estimates):
+    """Σ_k Binomial(k; n, q) [|k/n − q| > bar] · estimates ≤ 1% and a grain, from q of 1e-6 up."""
+    seen = np.arange(draws + 1)
+    p = seen / draws
+    bar = np.maximum(half_width(p, np.sqrt(p * (1 - p) / draws), draws, estimates), unseen(draws, estimates))
+    for q in 10 ** np.linspace(-6, np.log10(0.5), 60):
+        assert binom.pmf(seen, draws, q)[np.abs(p - q) > bar].sum() * estimates <= 0.011
 
 
 def test_an_answer_by_name():

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import t as student
 
 from posteriori.errors import BadValue, ImpossibleEvidence, Unreliable
 from posteriori.network import weighting
 from posteriori.network.elimination import Term
 from posteriori.network.numbers import Numbers, one_hot
+from posteriori.network.sampling import half_width
 from posteriori.network.weighting import forward_sample, likelihood_weighting, proposal, unseen_share, weighted_sample
 
 from .making import random_network
@@ -113,7 +113,7 @@ def test_impossible_evidence():
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("cells", [1, 1 << 18])
 def test_marginals_and_errors_by_their_formulas(soft, cells, monkeypatch):
-    """p = Σ w [x = k] / Σ w; t·√(Σ w² ([x = k] − p)²) / Σ w, or what may lie where nothing was drawn."""
+    """p = Σ w [x = k] / Σ w; Wilson's with SE = √(Σ w² ([x = k] − p)²) / Σ w, or what may lie where nothing was drawn."""
     rng = np.random.default_rng(11)
     model = random_network(rng, 6, max_parents=2, max_states=4)
     vectors = evidence(model, rng, soft)
@@ -131,7 +131,7 @@ def test_marginals_and_errors_by_their_formulas(soft, cells, monkeypatch):
         for k in range(size):
             p = w[x[:, v] == k].sum() / w.sum()
             spread = math.sqrt((w**2 * ((x[:, v] == k) - p) ** 2).sum()) / w.sum()
-            width = student.ppf(1 - 0.01 / (2 * free), ess) * spread
+            width = half_width(np.array([p]), np.array([spread]), ess, free)[0]
             assert found.marginals[v][k] == pytest.approx(p)
             assert found.error[v][k] == pytest.approx(0.0 if v in hard else min(max(width, hidden), 1.0))
             assert found.ess[v][k] == pytest.approx(ess)

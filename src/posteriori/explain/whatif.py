@@ -305,8 +305,17 @@ def cut(text: Any, most: int = LONGEST) -> str:
     """
     said = text if isinstance(text, str) else shown(text)
     said = said if len(said) <= 4 * most else said[: 4 * most] + "…"  # a megabyte is not looked at whole
-    plain = "".join(c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in said)
-    return plain if len(plain) <= most else plain[: most - 1] + "…"
+    said = plain(said)
+    return said if len(said) <= most else said[: most - 1] + "…"
+
+
+def plain(text: str) -> str:
+    """The text with what no page or terminal can hold, or what would steer one, written out.
+
+    >>> plain("a\\tb\\ud800")
+    'a\\\\tb\\\\ud800'
+    """
+    return "".join(c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
 
 
 def _plain(c: str) -> bool:

@@ -144,7 +144,8 @@ def _summary(
     total = draws * len(means)
     free = sum(model.sizes[v] - 1 for block in blocks for v in block.nodes)
     ess = effective(mean, standard_error, total)
-    error = np.maximum(half_width(standard_error, means.shape[0] * means.shape[1] - 1, free), unseen(ess.min(), free))
+    degrees = means.shape[0] * means.shape[1] - 1
+    error = np.maximum(half_width(mean, standard_error, degrees, free), unseen(ess.min(), free))
     error = np.maximum(error, unseen_share(leaps[0], free, leaps[1]))
     ends = kernel.starts(model.sizes).tolist()
     for v, x in vectors.items():

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..budget import refuse_over
 from ..errors import BadValue, LossError, MemoryBudgetError, listed
 from .elimination import case_posteriors, eliminate, requisite
@@ -188,6 +188,8 @@ def exact_risk(
     """
     matrix = _checked(model, target, loss)
     _, seen = _requisite(model, target, observed)
+    if observed is not None and target in observed:  # it is seen: what is lost is what the right action costs
+        return float(eliminate(model, [target], {}, max_memory)[0] @ matrix.min(axis=0))
     refuse_over(
         max_memory,
         16.0 * model.sizes[target] * math.prod(float(model.sizes[v]) for v in seen),
@@ -217,7 +219,11 @@ def sampled_risk(
     matrix = _checked(model, target, loss)
     draws = at_least("draws", draws, 2)
     needed, seen = _requisite(model, target, observed)
-    cases, times = np.unique(forward_sample(model, draws, random_state)[:, seen], axis=0, return_counts=True)
+    shown = observed is not None and target in observed
+    drawn = forward_sample(model, draws, random_state)[:, [target] if shown else seen]
+    cases, times = np.unique(drawn, axis=0, return_counts=True)
+    if shown:
+        return _mean_and_error(matrix.min(axis=0)[cases[:, 0]], times)
     part, place = _part(model, needed, seen)
     known = np.full((len(cases), len(part)), -1, np.int32)
     known[:, [place[v] for v in seen]] = cases
@@ -225,9 +231,14 @@ def sampled_risk(
         posterior = JunctionTree(part, max_memory).batch(known, [place[target]])[0]
     except MemoryBudgetError:
         posterior = case_posteriors(part, known, place[target], max_memory)
-    least = (posterior @ matrix.T).min(axis=1)
-    mean = float(least @ times / draws)
-    return mean, math.sqrt(float((least - mean) ** 2 @ times) / (draws - 1) / draws)
+    return _mean_and_error((posterior @ matrix.T).min(axis=1), times)
+
+
+def _mean_and_error(values: Floats, times: Ints) -> tuple[float, float]:
+    """The mean of values that came so many times, and its standard error."""
+    n = int(times.sum())
+    mean = float(values @ times / n)
+    return mean, math.sqrt(float((values - mean) ** 2 @ times) / (n - 1) / n)
 
 
 def _part(model: Numbers, needed: Sequence[int], seen: Sequence[int]) -> tuple[Numbers, dict[int, int]]:

@@ -16,7 +16,7 @@ from ..em import Ascent
 from ..errors import BadValue, FormatError, PosterioriError, UnknownColumn, listed
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag, Names
-from ..structure.graph import UndirectedGraph, find
+from ..structure.graph import UndirectedGraph, find, refuse_halves
 from . import formats, learn
 from .counted import Counted, statistics_of
 from .formats.text import Description
@@ -40,6 +40,7 @@ class Net(Counted):
     ) -> None:
         self._dag = graph_of(edges, tables)
         self._name = name
+        refuse_halves([name], "the network's name")
         given = as_states(states)
         self._states = {n: node_states(n, given.pop(n, None), tables[n], self._dag) for n in self._dag.nodes}
         if given:

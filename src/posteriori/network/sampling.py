@@ -136,14 +136,20 @@ def at_least(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def half_width(standard_error: Floats, degrees: float, estimates: int) -> Floats:
-    """t·SE for `estimates` intervals that hold together with 99% confidence (Bonferroni).
+def half_width(mean: Floats, standard_error: Floats, degrees: float, estimates: int) -> Floats:
+    """t·SE, and at least the longer arm of Wilson's interval, for `estimates` shares that hold together with 99%.
 
-    >>> half_width(np.array([1.0]), 1e6, 1).round(2).tolist()
-    [2.58]
+    Wilson holds a truth q where |p − q| ≤ t·√(q(1 − q)/n), n = p(1 − p)/SE² the draws that p is worth: no wider than t·SE
+    where many draws showed the state, wider where few did, of which the SE knows too little. All hold: Bonferroni.
+
+    >>> half_width(np.array([0.5, 1e-3]), np.array([0.005, 1e-3 / 3]), 1e6, 1).round(4).tolist()
+    [0.0129, 0.0015]
     """
-    tail = (1 - CONFIDENCE) / (2 * max(estimates, 1))
-    width: Floats = -stdtrit(degrees, tail) * standard_error
+    t = -stdtrit(degrees, (1 - CONFIDENCE) / (2 * max(estimates, 1)))
+    both = mean * (1 - mean)
+    worth = t**2 * np.divide(standard_error**2, both, out=np.zeros_like(both), where=both > 0)  # t²/n
+    arm = (worth * np.abs(0.5 - mean) + t * np.hypot(standard_error, worth / (2 * t))) / (1 + worth)
+    width: Floats = np.maximum(arm, t * standard_error)
     return width
 
 

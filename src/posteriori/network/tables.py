@@ -15,6 +15,7 @@ from ..arrays import Floats
 from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, InvalidNetwork, did_you_mean, listed
 from ..structure.dag import Dag
+from ..structure.graph import refuse_halves
 from .numbers import row_sums
 from .says import code_of
 
@@ -261,4 +262,5 @@ def node_states(node: str, given: Sequence[Hashable] | None, table: Any, dag: Da
         raise InvalidNetwork(f"node {node!r} has no states")
     if len(set(found)) < len(found):
         raise InvalidNetwork(f"node {node!r} lists a state twice: {listed(found)}")
+    refuse_halves(found, f"a state of {node!r},")
     return found

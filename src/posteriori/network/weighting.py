@@ -63,9 +63,9 @@ def likelihood_weighting(
 ) -> Sampled:
     """Marginals given the evidence from weighted cases, with error and effective sample size.
 
-    The error is t·√(Σ w²([x=k] − p)²) / Σ w, and never less than what may lie where nothing was drawn; the ESS is
-    (Σ w)² / Σ w². Refused when no case met the evidence, which is impossible or too rare for so many draws, and when cases
-    that were not drawn could outweigh those that were (`Unreliable`).
+    The error is Wilson's of SE = √(Σ w²([x=k] − p)²) / Σ w (`half_width`), and never less than what may lie where nothing
+    was drawn; the ESS is (Σ w)² / Σ w². Refused when no case met the evidence, which is impossible or too rare for so many
+    draws, and when cases that were not drawn could outweigh those that were (`Unreliable`).
 
     >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> answer = likelihood_weighting(rain, {1: [0, 1]}, random_state=0)
@@ -93,7 +93,7 @@ def likelihood_weighting(
         p = np.bincount(x[:, v], w, size) / w_sum
         # Σ w²([x=k] − p)² = (1 − 2p) Σ_{x=k} w² + p² Σ w²
         squares = np.bincount(x[:, v], w**2, size) * (1 - 2 * p) + p**2 * float((w**2).sum())
-        width = half_width(np.sqrt(np.maximum(squares, 0.0)) / w_sum, ess, free)
+        width = half_width(p, np.sqrt(np.maximum(squares, 0.0)) / w_sum, ess, free)
         marginals.append(p)
         error.append(np.zeros(size) if v in hard else np.minimum(np.maximum(width, hidden), 1.0))
     log_probability = top + float(np.log(w_sum / draws)) + log_scale(vectors)

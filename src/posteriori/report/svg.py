@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..explain.whatif import plain
 from .layered import layered
 
 FONT, LINE, MARGIN = 12, 16, 6
@@ -111,13 +112,17 @@ def draw_node(
         place = f'x="{x:.1f}" text-anchor="middle"' if share is None else f'x="{left + 8:.1f}"'
         weight = ' font-weight="600"' if shares and i == 0 else ""
         parts.append(
-            f'<text {place} y="{at:.1f}" dominant-baseline="central" fill="{INK}"{weight}>{html.escape(line)}</text>'
+            f'<text {place} y="{at:.1f}" dominant-baseline="central" fill="{INK}"{weight}>{_said(line)}</text>'
         )
     return (
-        f'<g class="node"><title>{html.escape(name)}</title><rect x="{left:.1f}" y="{y - height / 2:.1f}" '
+        f'<g class="node"><title>{_said(name)}</title><rect x="{left:.1f}" y="{y - height / 2:.1f}" '
         f'width="{width:.1f}" height="{height:.1f}" rx="6" fill="{PAPER}" stroke="{BOX}" '
         f'stroke-width="{2.6 if strong else 1}"/>{"".join(parts)}</g>'
     )
+
+
+def _said(text: str) -> str:
+    return html.escape(plain(text))
 
 
 def _legend(lines: Sequence[tuple[str, str, bool]], top: float) -> tuple[str, float]:
@@ -131,7 +136,7 @@ def _legend(lines: Sequence[tuple[str, str, bool]], top: float) -> tuple[str, fl
         dash = ' stroke-dasharray="5 4"' if dashed else ""
         parts.append(
             f'<path d="M{x:.1f},{y:.1f} h24" stroke="{colour}" stroke-width="2.4"{dash}/>'
-            f'<text x="{x + 30:.1f}" y="{y:.1f}" dominant-baseline="central" fill="{INK}">{html.escape(text)}</text>'
+            f'<text x="{x + 30:.1f}" y="{y:.1f}" dominant-baseline="central" fill="{INK}">{_said(text)}</text>'
         )
     return f'<g class="legend">{"".join(parts)}</g>', y + LINE / 2
 
@@ -148,7 +153,7 @@ def draw_edge(
         middle = (y0 + y1) / 2  # leave and arrive upright
         path += f" C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}"
     return (
-        f'<g class="edge"><title>{html.escape(tip)}</title>'
+        f'<g class="edge"><title>{_said(tip)}</title>'
         f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{stroke:.2f}"{dash}/>{head}</g>'
     )
 

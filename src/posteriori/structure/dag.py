@@ -19,6 +19,7 @@ from .graph import (
     find,
     find_all,
     networkx,
+    refuse_halves,
 )
 
 Names = str | Iterable[str]
@@ -294,6 +295,7 @@ def _numbered(names: tuple[str, ...]) -> dict[str, int]:
         if name in index:
             raise InvalidNetwork(f"node {name!r} is listed twice")
         index[name] = len(index)
+    refuse_halves(names, "the node")
     return index
 
 

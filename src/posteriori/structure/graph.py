@@ -11,6 +11,13 @@ from ..kernels import network as kernel
 from . import separation
 
 
+def refuse_halves(names: Iterable[object], whose: str) -> None:
+    """Refuse half a character (a lone surrogate), which no file, page or terminal can hold."""
+    for name in names:
+        if isinstance(name, str) and not name.isascii() and any("\ud800" <= c <= "\udfff" for c in name):
+            raise InvalidNetwork(f"{whose} {name!r} holds half a character (a lone surrogate): rename it")
+
+
 def find(index: dict[str, int], name: str) -> int:
     """The number of a node; an unknown name is an error that names the nearest."""
     try:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import gzip
 import pathlib
 import random
+import re
 import tracemalloc
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.errors import FormatError
+from posteriori.errors import FormatError, InvalidNetwork
 from posteriori.network import formats
+from posteriori.network.bayesnet import BayesNet
 from posteriori.network.formats import text as formats_text
 from posteriori.network.formats.text import LONGEST_NAME, MAX_BYTES, Description
+from posteriori.network.hybrid import HybridNet
 from posteriori.network.net import Net
+from posteriori.structure.dag import Dag
 
 SUFFIXES = (".bif", ".xmlbif", ".net", ".uai")
 
@@ -477,3 +482,40 @@ def test_the_same_network_gives_the_same_bytes(tmp_path: pathlib.Path, monkeypat
 
 def test_bounds_that_the_page_names() -> None:
     assert (formats_text.MAX_BYTES, formats_text.MAX_STATES, formats_text.MAX_CELLS) == (64 * 2**20, 65_536, 2**23)
+
+
+@pytest.mark.parametrize("where", ["node", "state", "network"])
+@pytest.mark.parametrize("letter", [chr(n) for n in (0x1B, 0xD7FF, 0xD800, 0xDFFF, 0xE000)])
+def test_half_a_character_is_refused_by_name(where, letter, tmp_path):
+    """On both sides of the surrogates: every other letter can be written, read, drawn and printed."""
+    node, state, name = (f"a{letter}" if w == where else "a" for w in ("node", "state", "network"))
+
+    def made():
+        tables = {node: [0.5, 0.5], "b": [[0.9, 0.1], [0.2, 0.8]]}
+        return BayesNet([(node, "b")], tables, {node: [state, "n"]}, name)
+
+    if "\ud800" <= letter <= "\udfff":
+        with pytest.raises(InvalidNetwork, match=re.escape(f"{f'a{letter}'!a} holds half a character")) as told:
+            made()
+        assert str(told.value).encode()
+        return
+    net = made()
+    for suffix in (".bif", ".net", ".bif.gz", *([".xmlbif"] if letter != "\x1b" else [])):
+        net.write(tmp_path / f"x{suffix}")
+        assert BayesNet.read(tmp_path / f"x{suffix}") == net
+    for evidence in (None, {}):
+        net.plot(evidence).save(tmp_path / "x.svg")
+        ElementTree.parse(tmp_path / "x.svg")
+    for told in (net._repr_html_(), net.query(node)._repr_html_(), str(net.cpt(node)), repr(net), repr(net.dag)):
+        assert told.encode()
+
+
+def test_half_a_character_is_no_node_of_a_graph_or_of_a_hybrid_network():
+    for make in (
+        lambda: Dag(["\udc80"]),
+        lambda: HybridNet([], {"a": [1.0]}, {"\udc80": (0, [], 1)}),
+        lambda: HybridNet([], {"a": [1.0]}, {}, {"a": ["\udc80"]}),
+        lambda: BayesNet.fit(["ab"], {"a": ["\udc80", "x"], "b": [1, 2]}),
+    ):
+        with pytest.raises(InvalidNetwork, match=r"'\\udc80' holds half a character"):
+            make()

@@ -11,11 +11,12 @@
 namespace posteriori {
 namespace {
 
-enum class Rule { fill, weight, weighted_fill };
+enum class Rule { fill, weight, weighted_fill, rank };
 
 constexpr double kMostBits = 62;          // no machine holds a table of more cells: 2^62
 constexpr std::size_t kHub = 256;         // neighbours of a node that is not scanned for a neighbour's sake
-constexpr double kLarge = 1 << 22;        // cells from which on other ties are tried: fewer cost less than the tries
+constexpr double kMiddle = 1 << 12;       // cells of one table from which on orders by breadth are tried,
+constexpr double kLarge = 1 << 22;        // and of all, other ties: fewer cost less than the tries
 constexpr std::size_t kMostNodes = 4000;  // of a graph that is tried again
 constexpr int kTries = 24;
 
@@ -113,7 +114,7 @@ private:
         if (weight_[v] > bits_) return;
         if (!known_[v]) missing_[v] = fill(v), known_[v] = 1;
         const bool none = missing_[v] < 1e-9;
-        const double first = none ? (rule_ == Rule::weight ? -1.0 : 0.0) : (rule_ == Rule::weight ? weight_[v] : missing_[v]);
+        const double first = rule_ == Rule::rank ? rank_[v] : none ? (rule_ == Rule::weight ? -1.0 : 0.0) : (rule_ == Rule::weight ? weight_[v] : missing_[v]);
         heap_.emplace(first, weight_[v], rank_[v], v, version_[v]);
     }
 
@@ -236,6 +237,35 @@ private:
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> heap_;
 };
 
+// Breadth first, part by part, each from an end of it, the neighbours of a node by their number of neighbours (Cuthill and
+// McKee): between what has gone and the rest stands a level or so, as of a lattice, whose width no greedy rule sees.
+std::vector<int> by_breadth(const Lists& near, int sweeps) {
+    auto fewer = [&](int a, int b) { return std::make_pair(near[a].size(), a) < std::make_pair(near[b].size(), b); };
+    std::vector<int> order;
+    std::vector<char> seen(near.size(), 0);
+    for (std::size_t v = 0; v < near.size(); ++v) {
+        if (seen[v]) continue;
+        const auto first = static_cast<std::ptrdiff_t>(order.size());
+        int from = static_cast<int>(v);
+        for (int sweep = 0; sweep < sweeps; ++sweep) {  // from the far end of the sweep before
+            for (auto u = order.begin() + first; u != order.end(); ++u) seen[*u] = 0;
+            order.resize(static_cast<std::size_t>(first));
+            order.push_back(from);
+            seen[from] = 1;
+            auto level = order.size(), end = order.size();
+            for (auto i = static_cast<std::size_t>(first); i < order.size(); ++i) {
+                if (i == end) level = i, end = order.size();
+                const auto fresh = static_cast<std::ptrdiff_t>(order.size());
+                for (int u : near[order[i]])
+                    if (!seen[u]) seen[u] = 1, order.push_back(u);
+                std::sort(order.begin() + fresh, order.end(), fewer);
+            }
+            from = *std::min_element(order.begin() + static_cast<std::ptrdiff_t>(std::min(level, order.size() - 1)), order.end(), fewer);
+        }
+    }
+    return order;
+}
+
 }  // namespace
 
 Elimination best_elimination(const Lists& adjacency, const std::vector<int>& sizes, double budget) {
@@ -253,7 +283,16 @@ Elimination best_elimination(const Lists& adjacency, const std::vector<int>& siz
     };
     play(Rule::fill);
     play(Rule::weight);
-    if (best.cells < kLarge || best.cells > std::min(budget, std::exp2(kMostBits)) * 4096 || sizes.size() > kMostNodes) return best;
+    if (best.most < kMiddle || sizes.size() > kMostNodes) return best;
+    for (int sweeps : {3, 4})
+        for (bool back : {false, true}) {
+            auto order = by_breadth(adjacency, sweeps);
+            if (back) std::reverse(order.begin(), order.end());
+            for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<int>(i);
+            play(Rule::rank);
+        }
+    std::iota(rank.begin(), rank.end(), 0);
+    if (best.cells < kLarge || best.cells > std::min(budget, std::exp2(kMostBits)) * 4096) return best;
     play(Rule::weighted_fill);
     Xoshiro random(1);
     for (int i = 0; i < kTries; ++i) {  // ties are many, and fall one way or another

@@ -25,7 +25,7 @@ struct CliqueTree {
 };
 
 // The best of several greedy orders: least fill-in and least weight (nodes that add no edge always go first) and, where
-// these leave large tables, weighted fill-in and other ties. Orders of more than `budget` cells are not looked for: where
+// these leave large tables, orders by breadth, weighted fill-in and other ties. Orders of more than `budget` cells are not looked for: where
 // there is none below, `order` is empty, and the cells are those of an order by least weight.
 Elimination best_elimination(const Lists& adjacency, const std::vector<int>& sizes,
                              double budget = std::numeric_limits<double>::infinity());
