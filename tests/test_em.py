@@ -86,6 +86,51 @@ def test_close_says_when_a_climb_has_ended():
     assert found.trace[-1] - found.trace[-2] < 0.5 <= found.trace[-2] - found.trace[-3]
 
 
+HEADS, THROWS = np.array([5, 9, 8, 4, 7]), 10
+
+
+def coins(theta):
+    """(responsibilities of two coins, ℓ)."""
+    joint = 0.5 * np.power(theta, HEADS[:, None]) * np.power(1 - np.array(theta), THROWS - HEADS[:, None])
+    return joint / joint.sum(axis=1, keepdims=True), float(np.log(joint.sum(axis=1)).sum())
+
+
+def q(r, theta):
+    """Σ over rows and coins of r ln P(heads, coin | θ)."""
+    heads = HEADS[:, None] * np.log(theta) + (THROWS - HEADS[:, None]) * np.log(1 - np.array(theta))
+    return float((r * (heads + np.log(0.5))).sum())
+
+
+@pytest.mark.parametrize("starts", [[(0.6, 0.5)], [(0.6, 0.5), (0.9, 0.2), (0.3, 0.4)]])
+def test_the_expected_log_likelihood_is_that_of_all_assignments(starts):
+    """Q(θ'|θ) = Σ_z P(z|X, θ) ln P(X, z|θ') over all 2⁵ ways to take the coins; M raises it, and ℓ by at least as much."""
+    seen = []
+
+    def maximise(r):
+        seen.append((r * HEADS[:, None]).sum(axis=0) / (THROWS * r.sum(axis=0)))
+        return seen[-1]
+
+    found = ascend(starts, coins, maximise, expected=q, tol=1e-9)
+    assert len(found.expected) == found.turns - 1 >= TRIAL
+    pairs = np.array(found.expected)
+    assert (pairs[:, 1] >= pairs[:, 0] - 1e-12).all()
+    assert (np.diff(found.trace) >= np.diff(pairs, axis=1)[:, 0] - 1e-12).all()
+    assert ascend(starts, coins, maximise, tol=1e-9) == Ascent(None, found.trace, found.converged)
+    if len(starts) == 1:
+        before = starts[0]
+        for after, (own, raised) in zip(seen, found.expected):
+            r = coins(before)[0]
+            both = np.zeros(2)
+            for z in itertools.product((0, 1), repeat=len(HEADS)):
+                at = np.arange(len(HEADS)), np.array(z)
+                chance = r[at].prod()
+                for k, theta in enumerate((before, after)):
+                    p = np.array(theta)[np.array(z)]
+                    both[k] += chance * (np.log(0.5) + HEADS * np.log(p) + (THROWS - HEADS) * np.log(1 - p)).sum()
+            assert (own, raised) == pytest.approx(tuple(both), rel=1e-12)
+            before = after
+
+
 def wobble(theta):
     """ℓ that falls every third turn, and M that goes on all the same."""
     return theta, -abs(theta - 10) - (3 if theta % 3 == 2 else 0)

@@ -5,9 +5,10 @@ Symbols: θ parameters, S expected statistics, ℓ the objective, log P(data | �
     E   S, ℓ(θ) = expect(θ)         what the data would have counted, had nothing been hidden, as θ sees it
     M   θ' = maximise(S)            counting: the θ that is best for these statistics
 
-ℓ(θ') ≥ ℓ(θ): every turn climbs, to a top that need not be the highest. So several starts each make a few turns, and the
-best of them goes on (Biernacki, Celeux and Govaert, 2003). Where M does not maximise ℓ (an average of models, a floor, a
-structure learned anew, a part of the rows) a turn may fall: it is marked, and the best θ is kept.
+M maximises Q(θ'|θ) = E ln P(data, hidden | θ') over what is hidden as θ sees it, and ℓ(θ') − ℓ(θ) ≥ Q(θ'|θ) − Q(θ|θ) ≥ 0:
+every turn climbs, to a top that need not be the highest. So several starts each make a few turns, and the best of them
+goes on (Biernacki, Celeux and Govaert, 2003). Where M does not maximise Q (an average of models, a floor, a structure
+learned anew, a part of the rows) a turn may fall: it is marked, and the best θ is kept.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Ascent(Generic[Parameters]):
 
     `converged` says that the last turn gained next to nothing; else the turns ran out, or Ctrl-C came (`interrupted`).
     `marks` are the turns, from 1 on, of which something is to be said, with what; θ is that of the turn `best`.
+    `expected`, where it was asked for, has Q(θ|θ) and Q(θ'|θ) of every M-step.
     """
 
     parameters: Parameters = field(repr=False, compare=False)
@@ -42,6 +44,7 @@ class Ascent(Generic[Parameters]):
     interrupted: bool = False
     marks: tuple[tuple[int, str], ...] = ()
     at: int = -1
+    expected: tuple[tuple[float, float], ...] = ()
 
     @property
     def model(self) -> Parameters:
@@ -74,12 +77,13 @@ def ascend(
     progress: Callable[[int, float], Any] | None = None,
     close: Callable[[float, float], bool] | None = None,
     climbs: bool = True,
+    expected: Callable[[Expected, Parameters], float] | None = None,
 ) -> Ascent[Parameters]:
     """Climb from the best of the starts until a turn gains less than tol·|ℓ|; Ctrl-C keeps the best so far.
 
     `progress` is told the turn and ℓ, which is what is logged or drawn. `close(ℓ before, ℓ)` says when a climb has ended,
     where tol·|ℓ| is not the measure. Where M need not maximise ℓ (`climbs` is false) turns that fall are marked and gone
-    on from, and the best θ is kept.
+    on from, and the best θ is kept. `expected(S, θ')` is Q(θ'|θ) of the θ that S was expected with; it is for the record.
 
     >>> rows = [1.0, 1.2, 5.0, 5.2]                                 # two groups; θ their means, S sums and sizes
     >>> def expect(means):
@@ -100,7 +104,7 @@ def ascend(
     try:
         for most in (TRIAL, max_iter) if len(begun) > 1 else (max_iter,):
             for start in begun:
-                for here in _turns(start, expect, maximise, ended, min(most, max_iter), climbs):
+                for here in _turns(start, expect, maximise, ended, min(most, max_iter), climbs, expected):
                     if progress is not None:
                         progress(here.turns, here.trace[-1])
                 best = _better(best, here)
@@ -129,12 +133,21 @@ def _turns(
     ended: Callable[[float, float], bool],
     most: int,
     climbs: bool,
+    expected: Callable[[Expected, Parameters], float] | None,
 ) -> Iterator[Ascent[Parameters]]:
     """Turn after turn, to `most` of them; θ is told together with its own ℓ, so that the last one told is whole."""
     theta, trace, done, marks = here.parameters, here.trace, here.converged, here.marks
-    kept, at = theta, here.at
+    kept, at, record = theta, here.at, here.expected
+
+    def best(statistics: Expected) -> Parameters:
+        nonlocal record
+        found = maximise(statistics)
+        if expected is not None:
+            record = (*record, (expected(statistics, theta), expected(statistics, found)))
+        return found
+
     if trace and not done and len(trace) < most:  # to go on from a θ that was seen already
-        theta = maximise(expect(theta)[0])
+        theta = best(expect(theta)[0])
     elif trace:
         yield here
         return
@@ -153,10 +166,10 @@ def _turns(
         tired = not climbs and len(trace) - at > PATIENCE
         if tired and not done:
             marks = (*marks, (len(trace), f"no better in {PATIENCE} turns"))
-        yield Ascent(kept, trace, done, False, marks, at)
+        yield Ascent(kept, trace, done, False, marks, at, record)
         if done or tired or len(trace) == most:  # no M-step that nobody sees
             return
-        theta = maximise(statistics)
+        theta = best(statistics)
 
 
 class Hidden(Protocol):
@@ -176,6 +189,9 @@ class Hidden(Protocol):
 
     def maximise(self, shares: Any) -> Any:
         """The model that counting by these responsibilities gives."""
+
+    def expected(self, shares: Any, model: Any) -> float:
+        """Q of a model, these being the responsibilities."""
 
     def sweep(self, state: Any, batch_size: int, decay: float) -> Any:
         """One pass over the rows by batches: see `expectation_maximization`."""
@@ -203,6 +219,7 @@ def expectation_maximization(
     decay: float = 0.7,
     random_state: Any = None,
     progress: Callable[[int, float], Any] | None = None,
+    expected: bool = False,
 ) -> Ascent[Any]:
     """A counting classifier learned from rows whose class is hidden: E infers the classes, M counts.
 
@@ -231,6 +248,9 @@ def expectation_maximization(
         Moulines, 2009); a turn is one pass. `decay` lies in (½, 1]. Where X is an iterator of tables, of pairs of a table
         and its labels, or of triples with the weights of the rows too, the first is learned as a whole, every other by
         one such step, and none is kept; the trace then has the mean of ln P over each table before it was learned.
+
+    expected : bool
+        Record Q(θ|θ) and Q(θ'|θ) of every M-step too, with the log prior that ℓ has; not by batches.
 
     >>> from posteriori import NaiveBayes
     >>> X = {"a": ["x", "x", "y", "y", "x", "y"] * 4, "b": ["u", "u", "v", "v", "u", "v"] * 4}
@@ -267,6 +287,7 @@ def expectation_maximization(
             max_iter=max_iter,
             random_state=random_state,
             progress=progress,
+            expected=expected,
         )
         return _follow(see(first, labels, weights, n_classes, bool(hard)), begun, X, float(decay), progress)
     data: Hidden = see(X, y, sample_weight, n_classes, bool(hard))
@@ -277,7 +298,8 @@ def expectation_maximization(
     close = close_by(tol * data.weight)
     how: dict[str, Any] = {"max_iter": max_iter, "progress": progress, "close": close}
     if batch_size is None:
-        found = ascend(starts, data.expect, data.maximise, climbs=data.climbs, **how)
+        judge = data.expected if expected else None
+        found = ascend(starts, data.expect, data.maximise, climbs=data.climbs, expected=judge, **how)
         return replace(found, parameters=data.finish(found.parameters))
     states = [(theta, None, 0) for theta in starts]  # the model, its running statistics, the steps made
     found = ascend(

@@ -207,6 +207,59 @@ def test_no_class_is_so_narrow_that_a_turn_falls(seed, hard, density, labels):
     assert not found.marks
 
 
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.5]), st.booleans(), st.booleans())
+@settings(max_examples=20)
+def test_counting_raises_what_it_expects(seed, smoothing, hard, weighted):
+    """Q(θ'|θ) ≥ Q(θ|θ) and ℓ(θ') − ℓ(θ) ≥ Q(θ'|θ) − Q(θ|θ), with the prior that both have."""
+    rng = np.random.default_rng(seed)
+    X, w = bits(rng, 60)[0], rng.integers(1, 4, 60) if weighted else None
+    model = po.NaiveBayes(kinds="categorical", smoothing=smoothing)
+    how = {"sample_weight": w, "n_classes": 3, "hard": hard, "random_state": seed, "n_init": 2}
+    found = po.expectation_maximization(model, X, expected=True, **how)
+    plain = po.expectation_maximization(model, X, **how)
+    assert (found.trace, plain.expected) == (plain.trace, ())
+    assert len(found.expected) == found.turns - 1
+    own, raised = np.array(found.expected).reshape(-1, 2).T
+    slack = 1e-9 * abs(found.objective)
+    assert (raised >= own - slack).all()
+    assert (np.diff(found.trace) >= raised - own - slack).all()
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 1.0])
+def test_what_a_turn_expects_by_hand(smoothing):
+    """Σ over all classes of all rows: P(z|X, θ_t) ln P(X, z|θ), and ln of the prior: λ pseudo-counts of every cell."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (6, 2)), np.array([0, 1, -1, -1, -1, -1])
+    start = rng.dirichlet([1, 1], 6)
+    model = po.NaiveBayes(kinds="categorical", smoothing=smoothing, unlabelled=-1, unlabelled_weight=1)
+    found = po.expectation_maximization(model, X, y, start=start, max_iter=3, tol=0, expected=True)
+    models = [
+        po.expectation_maximization(model, X, y, start=start, max_iter=n, tol=0).model
+        for n in range(1, found.turns + 1)
+    ]
+
+    def prior(theta):
+        cells = [theta.tables_["class"]["P"].to_numpy(), *(theta.tables_[n].to_numpy().ravel() for n in ("x0", "x1"))]
+        return smoothing * sum(np.log(c).sum() for c in cells) if smoothing else 0.0
+
+    pairs = []
+    for before, after in itertools.pairwise(models):
+        r, pair = before.predict_proba(X), []
+        r[:2] = np.eye(2)
+        for theta in (before, after):
+            joint = theta.predict_joint_log_proba(X)
+            total = 0.0
+            for z in itertools.product((0, 1), repeat=6):
+                at = np.arange(6), np.array(z)
+                if r[at].prod() > 0:
+                    total += r[at].prod() * joint[at].sum()
+            pair.append(total + prior(theta))
+        pairs.append(pair)
+    assert np.diff(np.array(found.expected), axis=1) == pytest.approx(np.diff(pairs, axis=1), rel=1e-9)
+    assert np.array(found.expected) == pytest.approx(np.array(pairs) + (found.expected[0][0] - pairs[0][0]), rel=1e-9)
+    assert smoothing or found.expected[0][0] == pytest.approx(pairs[0][0])
+
+
 def test_one_turn_by_hand():
     """An EM step of naive Bayes in plain NumPy: λ-smoothed tables, normal columns, missing cells, weights."""
     rng = np.random.default_rng(5)

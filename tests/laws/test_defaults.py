@@ -358,7 +358,7 @@ OF_CALLS = {
     "calibration_error": dict(classwise=False, bins=15),
     "compare": dict(seed=0),
     "cross_validate": dict(folds=5, smoothing=1.0, random_state=0),
-    "expectation_maximization": dict(hard=False, tol=1e-6, max_iter=200, decay=0.7),
+    "expectation_maximization": dict(hard=False, tol=1e-6, max_iter=200, decay=0.7, expected=False),
     "learn_structure": dict(
         score="bic",
         method="hill-climb",

@@ -53,6 +53,37 @@ def test_a_component_on_one_point_begins_anew_where_there_is_no_floor(kind: str)
     assert model.restarts_
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_expected_log_likelihood_is_that_of_the_responsibilities(kind: str, weighted: bool) -> None:
+    """Q(θ'|θ) = mean of Σ_k r_k (ln π'_k + ln N'_k), θ and θ' by fits of one turn and of two."""
+    rng = np.random.default_rng(3)
+    X, w = rng.normal(size=(40, 2)) * [1, 30] + rng.integers(0, 2, (40, 1)) * [3, 50], None
+    if weighted:
+        w = rng.random(40) + 0.1
+    how = {"covariance_type": kind, "reg_covar": 0, "random_state": 0, "tol": 0, "verbose": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        turns = [po.GaussianMixture(2, max_iter=n, **how).fit(X, sample_weight=w) for n in (1, 2, 3)]
+    own = [turns[0].predict_proba(X) * (np.log(m.predict_proba(X)) + m.score_samples(X)[:, None]) for m in turns[:2]]
+    wanted = [np.average(q.sum(axis=1), weights=w) for q in own]
+    assert turns[2].expected_[:1] == turns[1].expected_
+    assert turns[2].expected_[1] == pytest.approx(wanted, rel=1e-9)
+    assert po.GaussianMixture(2, random_state=0).fit(X).expected_ == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_a_turn_raises_what_it_expects_and_the_likelihood_at_least_as_much(kind: str, gaps: float) -> None:
+    X = np.hstack([rows(), rows(1)])
+    X[np.random.default_rng(0).random(X.shape) < gaps] = np.nan
+    model = po.GaussianMixture(3, covariance_type=kind, reg_covar=0, random_state=0, tol=1e-6, max_iter=500, verbose=2)
+    own, raised = np.array(model.fit(X).expected_).T
+    assert len(own) == model.n_iter_ - 1
+    assert (raised >= own - 1e-12).all()
+    assert (np.diff(model.lower_bounds_) >= raised - own - 1e-12).all()
+
+
 def test_the_last_step_collapses_nothing() -> None:
     """What would collapse in the M-step after the last turn stays as it was seen."""
     X = np.vstack([rows(), np.full((2, 2), 60.0)])

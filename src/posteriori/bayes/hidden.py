@@ -114,6 +114,11 @@ class HiddenClass:
         model._become(model._counted(self.data, self.schema, self.codes, shares), self.labels)
         return model
 
+    def expected(self, shares: Floats, model: Any) -> float:
+        """Q(θ|θ_t) = Σ w r ln P(y, x) of these shares w·r under θ, with the log prior that ℓ has."""
+        joint = np.where(shares > 0, model._scored(self.data), 0.0)
+        return float((shares * joint).sum()) + float(model._log_prior_of_theta())
+
     def climb(self, who: str) -> Ascent[Any]:
         """What `fit` does: from the rows with labels, until a turn gains less than TOL a row."""
         found = ascend(

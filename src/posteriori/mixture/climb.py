@@ -11,6 +11,7 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array, Floats
@@ -94,6 +95,23 @@ class Climb:
         """The best θ for the sums; collapsed components begin anew."""
         self.turn += 1
         return self.revived(*self._best(expected), expected[0])
+
+    def expected(self, before: tuple[Normals, Sums], theta: Normals) -> float:
+        """Q(θ|θ_t), a mean as ℓ is, from the sums of θ_t: Σ_k N (ln π + ln|U| − d/2 ln 2π) − ½ tr UᵀMU, M around μ."""
+        sums, d = before[1], self.X.shape[1]
+        shift, n = theta.means - sums.pivots, sums.n
+        if self.is_matrix:
+            cross = sums.first[:, :, None] * shift[:, None, :]
+            around = (
+                sums.second - cross - cross.swapaxes(1, 2) + n[:, None, None] * shift[:, :, None] * shift[:, None, :]
+            )
+            spread = (theta.factors * (around @ theta.factors)).sum(axis=(1, 2))
+            roots = np.log(np.diagonal(theta.factors, axis1=1, axis2=2)).sum(axis=1)
+        else:
+            around = sums.second - 2 * shift * sums.first + n[:, None] * shift**2
+            spread, roots = (theta.factors**2 * around).sum(axis=1), np.log(theta.factors).sum(axis=1)
+        level = roots + np.log(self.unit).sum() - 0.5 * d * np.log(2 * np.pi)
+        return float((xlogy(n, theta.weights) + n * level - 0.5 * spread).sum()) / self.total
 
     def _best(self, expected: tuple[Normals, Sums]) -> tuple[Floats, Floats, Floats]:
         """(π, μ, Σ); where a mean moved far, its covariance from sums around where it moved to."""

@@ -49,7 +49,8 @@ class GaussianMixture(Density):
     Rows may have weights and missing cells (NaN): a row is as likely as the cells it has, and what it lacks is expected,
     with its spread. A component that collapses begins anew and is named in a warning (`restarts_`); where there are fewer
     different rows than components, several stand at one place, as wide as the floor. Ctrl-C keeps the best.
-    The floor may make a turn fall (`marks_`): the best since the last restart is kept.
+    The floor may make a turn fall (`marks_`): the best since the last restart is kept. `lower_bounds_` has ℓ of every turn
+    and, with `verbose=2`, `expected_` Q(θ|θ) and Q(θ'|θ) of every M-step between them, all as means over the rows.
 
     Parameters
     ----------
@@ -252,6 +253,10 @@ class GaussianMixture(Density):
             assert turn.expected is not None
             return Turn(climb.maximise(turn.expected))
 
+        def judge(turn: Turn, after: Turn) -> float:
+            assert turn.expected is not None
+            return climb.expected(turn.expected, after.theta)
+
         def told(turn: int, value: float) -> None:
             if turn % self.verbose_interval == 0:
                 self._say(1, f"  Iteration {turn}" + (f"\t ll {value:.5f}" if self.verbose > 1 else ""))
@@ -261,7 +266,9 @@ class GaussianMixture(Density):
         def close(a: float, b: float) -> bool:
             return abs(b - a) < self.tol
 
-        found = ascend([Turn(start)], expect, maximise, max_iter=self.max_iter, progress=told, close=close)
+        judged = judge if self.verbose > 1 else None
+        how: dict[str, Any] = {"max_iter": self.max_iter, "progress": told, "close": close, "expected": judged}
+        found = ascend([Turn(start)], expect, maximise, **how)
         self._say(1, f"Initialization {'converged' if found.converged else 'did not converge'}.")
         if best is not None and best[2] < found.turns - 1:
             return replace(found, parameters=best[0], at=best[2])
@@ -352,6 +359,7 @@ class GaussianMixture(Density):
         self.n_iter_ = 0 if found is None else found.turns
         self.lower_bound_ = -np.inf if found is None else found.objective
         self.lower_bounds_ = [] if found is None else list(found.trace)
+        self.expected_ = [] if found is None else list(found.expected)
         if found is not None and not self.converged_ and not found.interrupted:
             warnings.warn(
                 "Best performing initialization did not converge. Try different init parameters, or increase max_iter, "

@@ -119,6 +119,7 @@ FORMS = {
                 "n_iter_": natural(),
                 "lower_bound_": real,
                 "lower_bounds_": list_of(real),
+                "expected_": list_of(pair_of(real, real)),
                 "bic_curve_": dict_of(natural(), real),
             },
         ),
