@@ -551,8 +551,8 @@ def test_readers_leave_what_learning_reads_alone():
 
 @pytest.mark.parametrize("label", [np.str_("x"), np.int64(1), np.bool_(True)])
 def test_labels_of_numpy_wait_as_those_of_python_do(label):
-    X, y = table(8)
-    other = {"x": "y", 1: 0, True: False}[label.item()]
+    X, _ = table(8)
+    other = {np.str_: "y", np.int64: 0, np.bool_: False}[type(label)]
     model = po.NaiveBayes(kinds=KINDS).fit(X, np.where(np.arange(len(X)) % 2, label.item(), other))
     model.partial_fit(X[:1], [label])
     assert "_pending" in vars(model)

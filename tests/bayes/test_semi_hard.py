@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import posteriori as po
+from posteriori.bayes.learning import KEEP
 from posteriori.errors import StatisticsError, UnknownColumn
 
 SPODE, TAN, AODE, A2DE, KDB = po.SPODE, po.TAN, po.AODE, po.A2DE, po.KDB
@@ -52,7 +53,7 @@ def test_no_column_has_values(model, d):
 def test_a_parent_whose_values_are_forgotten(model):
     e = np.where(np.arange(40) < 20, "p", None)
     X = FULL.assign(e=e)
-    model.fit(X, Y).forget(X[:20], Y[:20])
+    model.fit(X, Y).forget(X[:20], Y[:20], keep=KEEP)
     assert (model.predict(X[20:]) == Y[20:]).all()
     assert pd.DataFrame(model.sample(3, random_state=0)[0])["e"].isna().all()
 
@@ -109,7 +110,7 @@ def test_lazy_set_after_learning_changes_nothing(lazy):
     X, y, _ = mixed()
     kept, model = AODE(lazy=lazy).fit(X, y), AODE(lazy=lazy).fit(X, y).set_params(lazy=not lazy)
     np.testing.assert_array_equal(model.predict_proba(X), kept.predict_proba(X))
-    model.partial_fit(X, y).forget(X, y)
+    model.partial_fit(X, y).forget(X, y, keep=KEEP)
     assert model.statistics_ == kept.statistics_
     assert model.edges_
     assert len(model.sample(3, random_state=0)[1]) == 3

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import posteriori as po
+from posteriori.bayes.learning import KEEP
 from posteriori.errors import MemoryBudgetError, NotLearned
 from posteriori.report.dependence import HIGH, picture
 from posteriori.statistics.cuts import CodedTable
@@ -120,10 +121,10 @@ def test_rows_whose_pairs_were_never_counted_are_not_forgotten(seed, which):
         together = list(itertools.combinations(range(3), 3 if which == 4 else 2))
     met = all(((X[:, list(f)] == row[:, list(f)]).all(axis=1) & (y == own)).any() for f in together)
     if met:
-        model.forget(row, own)
+        model.forget(row, own, keep=KEEP)
         return
     with pytest.raises(NotLearned):
-        model.forget(row, own)
+        model.forget(row, own, keep=KEEP)
     assert model.statistics_ is before
     assert np.array_equal(model.predict_joint_log_proba(X), answers)
 
@@ -165,7 +166,7 @@ def test_counts_without_their_empty_cells_give_the_same_model(model, missing, mo
         first = clone(fixed).fit(X[:50], y[:50]) if not isinstance(model, KDB) else None
         parts = first + clone(fixed).fit(X[50:], y[50:]) if first is not None else wide
         assert parts.statistics_ == wide.statistics_
-    again = clone(model).fit(X, y).partial_fit(X[:9], y[:9]).forget(X[:9], y[:9])
+    again = clone(model).fit(X, y).partial_fit(X[:9], y[:9]).forget(X[:9], y[:9], keep=KEEP)
     assert again.statistics_ == wide.statistics_
 
 

@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
+from posteriori.bayes.learning import KEEP
 from posteriori.errors import MemoryBudgetError, ModelError, NotLearned, PosterioriError, StatisticsError
 from posteriori.forest import tree as tree_room
 from posteriori.table.schema import Schema
@@ -74,7 +75,7 @@ def test_learning_more_and_forgetting_it_again_changes_nothing(table, at):
     assert set(model.classes_) == set(y)
     assert_allclose(model.class_count_.sum(), len(y))
     assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
-    model.forget(X[at:], y[at:])
+    model.forget(X[at:], y[at:], keep=KEEP)
     for a, b in zip(table_of(model), before):
         assert_array_equal(a, b)
     assert model.classes_.tolist() == classes
@@ -180,7 +181,7 @@ def test_what_is_learned_later_finds_its_way():
         [0, 3, 0],
     ]
     with pytest.raises(NotLearned):
-        model.forget({"a": ["z"] * 2}, [2, 2])
+        model.forget({"a": ["z"] * 2}, [2, 2], keep=KEEP)
     assert model.classes_.tolist() == [0, 1, 2]
 
 

@@ -317,6 +317,7 @@ DEFAULTS = {
 # functions and methods: those that are a number, a name, a truth value or nothing at all, where each is written
 OF_CALLS = {
     "A2DE.explain": dict(fixed=(), changes=3),
+    "A2DE.forget": dict(keep=()),
     "A2DE.sample": dict(n=1),
     "BayesNet": dict(name="unknown"),
     "BayesNet.d_separated": dict(given=()),

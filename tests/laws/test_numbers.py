@@ -69,7 +69,7 @@ SAID = [  # where the number is, what it is, where that is said, and how
     ("network.structural.MOST_WAYS", 256, "structural_em", "can be completed in more than 256 ways"),
     ("statistics.histogram.LIMIT", 65_536, "docs/semi_naive.md", "exact up to 65,536 distinct values"),
     ("statistics.sample.LIMIT", 2_000, "docs/naive_bayes.md", "a sample of up to 2,000 distinct rows"),
-    ("store.file.FORMAT", 2, "docs/model_files.md", "`format` (2)"),
+    ("store.file.FORMAT", 3, "docs/model_files.md", "`format` (3)"),
     ("store.sql.curves.MOST", 256, "docs/model_files.md", "more than 256 kernels count"),
     ("store.sql.query.MOST", 16_000_000, "sql", "query of more than 16 million letters is refused"),
     ("structure.scores.MOST_ESS", 1e100, "learn_structure", "(with `ess`, 1e-100 to 1e100)"),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
+from posteriori.bayes.learning import KEEP
 from posteriori.store.file import from_bytes, to_bytes
 
 MODELS = [
@@ -53,7 +54,7 @@ def test_saving_and_loading_changes_nothing(make, table):
         each.partial_fit(X[:half], y[:half])
     assert saved(twin) == saved(model)
     for each in (model, twin):
-        each.forget(X[:half], y[:half])
+        each.forget(X[:half], y[:half], keep=KEEP)
     assert saved(twin) == saved(model)
     assert saved(twin + twin) == saved(model + model)
     assert saved(twin.decay(0.5)) == saved(model.decay(0.5))

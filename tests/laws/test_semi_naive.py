@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
+from posteriori.bayes.learning import KEEP
 from posteriori.errors import StatisticsError
 
 SPODE, TAN, AODE, A2DE, KDB = po.SPODE, po.TAN, po.AODE, po.A2DE, po.KDB
@@ -58,7 +59,7 @@ def test_forgetting_restores_values_classes_and_counts(model):
     X, y = table()
     X[100:, 3] = "only late"
     y[110:] = "z"
-    same(clone(model).fit(X, y).forget(X[100:], y[100:]), clone(model).fit(X[:100], y[:100]), X[:100])
+    same(clone(model).fit(X, y).forget(X[100:], y[100:], keep=KEEP), clone(model).fit(X[:100], y[:100]), X[:100])
 
 
 @pytest.mark.parametrize("model", MODELS, ids=ids)
@@ -93,7 +94,7 @@ def test_kdb_counts_add_under_one_structure(k):
     X, y = table(missing=0)
     whole, later = kdb_parts(X, y, k=k)
     later.partial_fit(X, y)
-    later.partial_fit(X, y).forget(X, y)  # the structure of the first batch stays
+    later.partial_fit(X, y).forget(X, y, keep=KEEP)  # the structure of the first batch stays
     same(later, whole, X)
     twice = whole + later
     heavy = KDB(k=k, kinds="categorical").fit(X, y, sample_weight=np.full(len(y), 2.0))
@@ -159,7 +160,7 @@ def test_rows_that_come_and_go_one_by_one_though_few_columns_have_few_pairs(mode
             grown.partial_fit(X[r : r + 1], y[r : r + 1])
         same(grown, whole, X)
     for r in range(29, 14, -1):
-        whole.forget(X[r : r + 1], y[r : r + 1])
+        whole.forget(X[r : r + 1], y[r : r + 1], keep=KEEP)
     if not isinstance(model, KDB):
         same(whole, half, X)
     assert whole.class_count_.sum() == 15

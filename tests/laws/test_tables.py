@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
+from posteriori.bayes.learning import KEEP
 
 ROWS = "\n".join(f"{i % 3},{i % 2},{(7 * i) % 11}" for i in range(66))
 TABLE = po.read(io.StringIO(f"a,b,y\n{ROWS}\n"), target="y", kinds={"a": "numeric", "b": "numeric", "y": "categorical"})
@@ -50,7 +51,7 @@ def test_a_table_is_its_columns_and_its_labels(model: Any) -> None:
         model.fit(TABLE, TABLE.y[::-1]).predict(TABLE), model.fit(TABLE.X, TABLE.y[::-1]).predict(TABLE.X)
     )
     if hasattr(model, "forget"):
-        again = model.fit(TABLE).partial_fit(TABLE).forget(TABLE)
+        again = model.fit(TABLE).partial_fit(TABLE).forget(TABLE, keep=KEEP)
         assert np.array_equal(again.predict(TABLE), expected)
 
 

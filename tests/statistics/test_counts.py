@@ -15,11 +15,11 @@ from posteriori.statistics.counts import LARGEST, Counts, subtract
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=6))
 def test_whole_counts_subtract_exactly_or_not_at_all(pairs):
     a, b = np.array(pairs).T
-    left = subtract(a, b)
     if (a < b).any():
-        assert left is None
+        with pytest.raises(NotLearned):
+            subtract(a, b)
     else:
-        assert left.tolist() == (a - b).tolist()
+        assert subtract(a, b).tolist() == (a - b).tolist()
 
 
 @given(st.floats(1e-3, 1e6), st.sampled_from([1e-8, 1e-6, 1e-5]))
@@ -28,7 +28,20 @@ def test_only_rounding_is_wiped_out(n, share):
     assert subtract(whole, whole * (1 - 1e-12)).tolist() == [0.0]
     assert subtract(whole, whole * (1 + 1e-12)).tolist() == [0.0]
     assert_allclose(subtract(whole, whole * (1 - share)), whole * share, rtol=1e-6)
-    assert subtract(whole, whole * (1 + share)) is None
+    with pytest.raises(NotLearned):
+        subtract(whole, whole * (1 + share))
+
+
+@given(st.floats(1e-3, 1e6), st.floats(1e-6, 1e6))
+def test_what_stays_is_a_row_or_rounding_or_nobody_can_tell(n, least):
+    """The lightest row is more than rounding, or what is within rounding is refused; what is gone whole is gone."""
+    whole, rounded = np.array([n, 1.0]), np.array([n * (1 - 1e-12), 0.0])
+    assert subtract(whole, whole, least).tolist() == [0.0, 0.0]
+    if n * 1e-9 <= least / 2:
+        assert subtract(whole, rounded, least).tolist() == [0.0, 1.0]
+    else:
+        with pytest.raises(StatisticsError, match="its digits are lost"):
+            subtract(whole, rounded, least)
 
 
 def test_counts_over_other_values_do_not_add():
@@ -83,5 +96,5 @@ def test_a_count_is_whole_as_long_as_64_bits_hold_it():
             join()
     weights = Counts(np.array([[float(LARGEST)]]), np.array([0, 1]))
     assert (weights + weights).table.tolist() == [[2.0 * LARGEST]]
-    with pytest.raises(NotLearned, match="a count would become negative"):
+    with pytest.raises(NotLearned, match="a count would fall below zero"):
         one - (one + one)

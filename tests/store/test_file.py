@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
+from posteriori.bayes.learning import KEEP
 from posteriori.errors import ModelError, ModelFileError, NotStorable, WriteError
 from posteriori.store.file import describe, from_bytes, summary, to_bytes
 from posteriori.store.forms import PUBLIC
@@ -71,7 +72,7 @@ def test_a_loaded_model_goes_on_as_if_never_saved(name):
         each.partial_fit(rows, labels)
     assert twin.statistics_ == model.statistics_
     for each in (model, twin):
-        each.forget(rows, labels)
+        each.forget(rows, labels, keep=KEEP)
     assert written(twin) == written(model)
     assert written(model + twin) == written(twin + model)
     assert (model + twin).statistics_ == (model + model).statistics_
@@ -84,7 +85,7 @@ def test_a_loaded_drop_in_goes_on_as_if_never_saved(name):
     rows = (P if model.n_features_in_ == 3 else C)[:20]
     rows = pd.DataFrame(rows, columns=list("abc")) if hasattr(model, "feature_names_in_") else rows
     for each in (model, twin):
-        each.partial_fit(rows, y[:20]).forget(rows[:10], y[:10])
+        each.partial_fit(rows, y[:20]).forget(rows[:10], y[:10], keep=KEEP)
     assert written(twin) == written(model)
     assert written(model + twin) == written(model + model)
 
@@ -188,7 +189,7 @@ DATA = pathlib.Path(__file__).parent / "data"
 
 
 @pytest.mark.parametrize("name", ["naive", "tan", "forest", "risk"])
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [1, 2, 3])
 def test_files_of_all_formats_are_read(name, number):
     model = po.load(DATA / f"{name}-{number}.posteriori")
     with warnings.catch_warnings():
@@ -199,16 +200,16 @@ def test_files_of_all_formats_are_read(name, number):
     assert len(written(model)) > 0  # what was written before can be written now
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_network_of_any_format_is_read(number):
     assert po.load(DATA / f"asia-{number}.posteriori") == po.networks.asia()
 
 
 def test_another_format_says_what_to_do(monkeypatch):
-    monkeypatch.setattr("posteriori.store.file.FORMAT", 3)
+    monkeypatch.setattr("posteriori.store.file.FORMAT", 4)
     newer = written(po.NaiveBayes())
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=r"format 3 of posteriori .*; this one reads up to 2: install"):
+    with pytest.raises(ModelFileError, match=r"format 4 of posteriori .*; this one reads up to 3: install"):
         from_bytes(newer)
     monkeypatch.setattr("posteriori.store.file.FORMAT", 0)
     with pytest.raises(ModelFileError, match="no format 0"):

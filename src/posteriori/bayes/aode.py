@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Bools, Codes, Floats, Ints
 from ..budget import refuse_over
-from ..errors import ModelError, NotLearned, StatisticsError
+from ..errors import ModelError, StatisticsError
 from ..kernels.pairs import padded, sum_of_products
 from ..smoothing.theta import log_share, share
 from ..statistics.counts import subtract
@@ -285,15 +285,16 @@ class RowStore:
     def __add__(self, other: RowStore) -> RowStore:
         return RowStore.of(np.concatenate([self.rows, other.rows]), np.concatenate([self.weight, other.weight]))
 
-    def __sub__(self, other: RowStore) -> RowStore:
+    def less(self, other: RowStore, lightest: float = np.inf) -> RowStore:
+        """These rows without others, none of which weighs less than `lightest`."""
         both, back = np.unique(np.concatenate([self.rows, other.rows]), axis=0, return_inverse=True)
         mine, theirs = np.split(back.ravel(), [len(self.rows)])
         a, b = (np.zeros(len(both), dtype=np.result_type(self.weight, other.weight)) for _ in range(2))
         a[mine], b[theirs] = self.weight, other.weight
-        left = subtract(a, b)
-        if left is None:
-            raise NotLearned("these rows were not all learned: nothing was changed")
+        left = subtract(a, b, lightest)
         return RowStore(both[left != 0], left[left != 0])
+
+    __sub__ = less
 
     def scaled(self, factor: float) -> RowStore:
         """Every row counts `factor` times."""

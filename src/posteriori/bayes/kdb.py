@@ -130,6 +130,10 @@ class KDB(OneStructure):
         kept_levels = levels if self.structure_ == structure else levels.take(_rungs(self.structure_), table.sizes)
         return replace(found, joints=(kept_levels,))
 
+    @property
+    def _structure_stays(self) -> bool:
+        return self.select or self.k != 0
+
     def _settled(self, rows: Rows, known: Ints) -> Any:
         """Order and parents are learned anew every turn, by all rows; a choice by folds is made by labels, and stays."""
         chosen = self.select or isinstance(self.k, str)
@@ -182,7 +186,7 @@ class KDB(OneStructure):
         """The counts of the rows that are not in a fold, without tables that are mostly empty."""
         left = np.ones(table.n) if weights is None else weights.copy()
         left[fold[0]] -= 1.0 if fold[1] is None else fold[1]
-        rows = np.flatnonzero(left > 1e-9)
+        rows = np.flatnonzero(left > 1e-9 * (1.0 if weights is None else weights))
         w = None if weights is None else left[rows]
         return count_joint(table.take(rows), _rungs(found), y[rows], K, w, self.n_jobs, wide)
 

@@ -13,24 +13,26 @@ One thread may learn while others predict: who reads the statistics writes nothi
 A prediction that meets a step of learning midway may be of before or after it; `copy.copy(model)`, which shares the counts,
 stays at one of them.
 
-Some of what rows decide is no count: where numbers are cut, who depends on whom, of how many rows a sample is. Rows that come
-later, or go, leave it as it is. So `forget` gives what `fit` on the rows that stay would give, or is refused and says what
-would stay; `keep=` lets it stay.
+Some of what rows decide is no count: where numbers are cut, who depends on whom. Rows that come later, or go, leave it as
+it is. So `forget` gives what `fit` on the rows that stay would give, or is refused and says what would stay; `keep=` lets
+it stay.
 """
 
 from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Collection
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..errors import BadParameter, ModelError, StatisticsError, TableError, UnknownColumn, listed
+from ..errors import BadParameter, ModelError, StatisticsError, TableError, UnknownColumn, did_you_mean, listed
 from ..estimator import learning
 from ..kernels.naive import class_rows
+from ..statistics.counts import lightest
 from ..statistics.statistics import ByClass
 from ..table.frame import labelled
 from ..table.labels import as_classes, encode_labels, recoded
@@ -38,6 +40,7 @@ from ..table.schema import Schema, in_order
 from ..table.weights import check_weights
 from .classifier import BayesClassifier, PosteriorClassifier
 
+KEEP = {"cuts", "histograms", "questions", "sample", "structure"}  # what rows decide beside counts
 FEWEST, MOST = 1024, 65_536  # rows that may wait, by the size of what they are added to
 LARGE = 1e100  # numbers whose squares, and the sums of them, stay finite
 HIGH = 2.0**32  # counts that stay exact in a sum over the rows that wait
@@ -189,11 +192,16 @@ class Learner(PosteriorClassifier):
         """New classes are welcome."""
 
     @learning
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows out again, exactly; refused whole where they were not learned.
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None, keep: str | Collection[str] = ()) -> Self:
+        """Take rows out again: what is left is what `fit` on the other rows gives; refused where they were not learned.
 
-        Values and classes that no remaining row has vanish with them, unless they were declared.
+        Values and classes that no remaining row has vanish with them, unless they were declared. What rows decided that is
+        no count ("cuts", "histograms", "questions", "sample", "structure") would stay: then it is named and nothing is
+        changed, unless `keep` names it too.
         """
+        kept = {keep} if isinstance(keep, str) else set(keep)
+        for name in kept - KEEP:
+            raise BadParameter(f"keep is of {listed(sorted(KEEP))}{did_you_mean(name, KEEP)} Got {name!r} instead.")
         self._check_fitted()
         self._count_pending()
         self._refuse_inferred("forget")
@@ -202,8 +210,20 @@ class Learner(PosteriorClassifier):
         left = self.statistics_ - found
         if not (left.rows > 0).any():
             raise StatisticsError("the last row cannot be forgotten: a model of no rows has no posterior")
+        stays = {name: what for name, what in self._stays(left).items() if name not in kept}
+        if stays:
+            raise StatisticsError(
+                f"rows that are to go had a say in {' and in '.join(stays.values())}, which cannot be taken back: fit "
+                f"again without them, or let it stay by keep={list(stays) if len(stays) > 1 else repr(*stays)}; nothing "
+                "was changed"
+            )
         self._become(left, labels)
         return self
+
+    def _stays(self, left: Any) -> dict[str, str]:
+        """What rows decided that is no count, beside the statistics that are left: what it is called → what it is."""
+        found: dict[str, str] = getattr(left, "stale", {})
+        return found
 
     @learning
     def decay(self, factor: float) -> Self:
@@ -308,7 +328,8 @@ class MatrixLearner(Learner, BayesClassifier):
         classes, codes = recoded(labels, codes, declared, declared)
         table = self._collect(X, codes, len(classes), weights)
         rows = self._rows(table, codes, len(classes), weights)
-        return ByClass(Schema((), classes, frozenset(declared)), rows, table, self._least()), labels
+        schema = Schema((), classes, frozenset(declared))
+        return ByClass(schema, rows, table, self._least(), lightest=lightest(weights)), labels
 
     def _rows(self, table: Any, codes: Array, n_classes: int, weights: Floats | None) -> Array:
         """N_y: rows of each class, or their weight."""

@@ -157,6 +157,20 @@ class SemiNaive(TableLearner):
             )
         return tuple(_told(c.name, self.cuts[c.name]) if c.kind in MEASURED else None for c in schema.columns)
 
+    def _stays(self, left: Statistics) -> dict[str, str]:
+        found, told = super()._stays(left), {} if isinstance(self.cuts, str) else self.cuts
+        learned = [name for name, cuts in self.cuts_.items() if not np.array_equal(cuts, told.get(name, [np.nan]))]
+        if learned:
+            found["cuts"] = f"where {listed(learned)} {'is' if len(learned) == 1 else 'are'} cut"
+        if self._structure_stays:
+            found["structure"] = "who depends on whom"
+        return found
+
+    @property
+    def _structure_stays(self) -> bool:
+        """Whether the first rows have chosen who depends on whom, once and for all."""
+        return False
+
     @property
     def cuts_(self) -> dict[str, Floats]:
         """Where every numeric column is cut; fit another model with `cuts=` these to add the two."""

@@ -211,6 +211,10 @@ class SPODE(OneStructure):
             self._choose(table, found, found.joints[0], y, weights)
         return found
 
+    @property
+    def _structure_stays(self) -> bool:
+        return self.super_parent is None
+
     def _settled(self, rows: Rows, known: Ints) -> Any:
         if self.super_parent is None and not len(known):
             raise ModelError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ def run_update(
     quiet: bool,
     encoding: str | None,
     sql: str | None = None,
+    keep: list[str] | None = None,
 ) -> None:
     """Learn the rows of a file too, or take them out again; the model file changes at the end or not at all."""
     model = open_model(model_file)
@@ -49,7 +51,7 @@ def run_update(
     with batches(data, before, named, encoding, quiet, sql) as rows:
         for batch in rows:
             interrupt.check()
-            step = counting.forget if forget else counting.partial_fit
+            step = partial(counting.forget, keep=keep or ()) if forget else counting.partial_fit
             if len(batch):
                 step(batch.columns, own_type(batch.labels))
             n, gone = n + len(batch), np.append(gone, batch.gone)

@@ -247,10 +247,11 @@ def forget(
     target: o.OwnTarget = None,
     encoding: o.Encoding = None,
     sql: o.Sql = None,
+    keep: o.Keep = None,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
 ) -> None:
-    """Take rows out of a model again, exactly.
+    """Take rows out of a model again, exactly; refused where what they decided would stay, unless --keep tells so.
 
     \b
     Example:
@@ -258,7 +259,7 @@ def forget(
     """
     from .counts import run_update
 
-    run_update(model, data, target, output, True, quiet, encoding, sql)
+    run_update(model, data, target, output, True, quiet, encoding, sql, keep)
 
 
 @app.command(epilog=CODES)

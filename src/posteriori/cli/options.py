@@ -42,4 +42,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but erro
 Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback where something goes wrong.")]
 ModelFile = Annotated[str, typer.Argument(help="A model file that `posteriori train` wrote.", metavar="MODEL")]
 NewModel = Annotated[str | None, typer.Option("--output", "-o", help="Write here, not over the model file.")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep", help="Lets stay what cannot be taken back: cuts, structure, questions, … (may be repeated)."
+    ),
+]
 OwnTarget = Annotated[str | None, typer.Option("--target", "-t", help="The column of classes, if not the model's own.")]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..errors import NotLearned, StatisticsError
+from ..errors import StatisticsError
 from ..kernels.trees import Codes, Trees
 from ..statistics.counts import subtract
 from ..statistics.cuts import Cuts
@@ -34,6 +34,7 @@ class TreeCounts:
     schema: Schema
     tree: Trees  # its counts are `table`
     decayed: bool = False
+    lightest: float = 1.0  # the least that a row weighs
 
     @property
     def cuts(self) -> Cuts:
@@ -93,14 +94,16 @@ class TreeCounts:
         schema = self.schema + replace(other.schema, columns=self.schema.columns)
         table = self._among(schema) + other._among(schema)
         return replace(
-            self, schema=schema, tree=replace(self.tree, counts=table), decayed=self.decayed or other.decayed
+            self,
+            schema=schema,
+            tree=replace(self.tree, counts=table),
+            decayed=self.decayed or other.decayed,
+            lightest=min(self.lightest, other.lightest),
         )
 
     def __sub__(self, other: TreeCounts) -> TreeCounts:
         refuse_unlearned(self, other)
-        table = subtract(self.table, other._among(self.schema))
-        if table is None:
-            raise NotLearned("more rows at a node of the tree than were learned; nothing was changed")
+        table = subtract(self.table, other._among(self.schema), self.lightest)
         keep, classes = classes_left(self.schema, table[0])
         schema = replace(self.schema, classes=classes)
         return replace(self, schema=schema, tree=replace(self.tree, counts=np.ascontiguousarray(table[:, keep])))

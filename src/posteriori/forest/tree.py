@@ -18,6 +18,7 @@ from ..budget import refuse_over
 from ..estimator import MAX_MEMORY, N_JOBS
 from ..kernels.trees import Codes, Trees, grow_trees
 from ..smoothing.theta import MOST_SMOOTHING, backoff
+from ..statistics.counts import lightest
 from ..statistics.cuts import CodedTable
 from ..table.encode import Seen, team_map
 from ..table.rows import Rows, read_rows
@@ -135,7 +136,10 @@ class BayesTree(ReadsTables, Learner):
             codes = known.coding.code(rows.frame, seen, self.n_jobs)
             found = known.counted(codes, rows.schema, rows.codes, rows.weights)
         self._seen = seen
-        return found, rows.labels
+        return replace(found, lightest=lightest(rows.weights)), rows.labels
+
+    def _stays(self, left: TreeCounts) -> dict[str, str]:
+        return {"questions": "what the tree asks and how its leaves back off"}
 
     def _grow(self, rows: Rows, seen: Seen) -> TreeCounts:
         self._refuse_text(rows.schema)

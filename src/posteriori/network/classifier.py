@@ -158,6 +158,10 @@ class BayesNetClassifier(GaussianNumbers):
     def _pairs_counted(self) -> bool:
         return self._fresh and isinstance(self.structure, str) and self.structure != "hill-climb"
 
+    @property
+    def _structure_stays(self) -> bool:
+        return not isinstance(self.structure, Dag)
+
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         if self._fresh:
             self._parents = self._chosen(table, found, y, weights)

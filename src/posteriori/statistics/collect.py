@@ -19,7 +19,7 @@ from ..kernels.densities import add_hashes, histograms
 from ..table.encode import Coded, Seen, numbers, seen_columns, words_of
 from ..table.frame import Frame
 from ..table.schema import MEASURED, Column, Schema
-from .counts import Counts, starts_of
+from .counts import Counts, lightest, starts_of
 from .cuts import CodedTable, Cuts, local_codes, translated, with_bins
 from .histogram import Histogram, most_cells
 from .joint import collect_pairs
@@ -110,7 +110,16 @@ def collect(
         else None
     )
     return Statistics(
-        united, roles, rows, cells, _joined(words, events, n_classes), moments, kept, False, (), cuts, chosen
+        united,
+        roles,
+        rows,
+        cells,
+        _joined(words, events, n_classes),
+        moments,
+        kept,
+        cuts=cuts,
+        sample=chosen,
+        lightest=lightest(weights),
     )
 
 
@@ -148,7 +157,9 @@ def collect_codes(
     nothing = Moments.zero(n_classes, 0)
     words = Counts.zero([], n_classes)
     roles = ("cells",) * len(columns)
-    return translated(coded, schema), Statistics(schema, roles, rows, counts, words, nothing, (), cuts=cuts)
+    return translated(coded, schema), Statistics(
+        schema, roles, rows, counts, words, nothing, (), cuts=cuts, lightest=lightest(weights)
+    )
 
 
 def with_values_of(

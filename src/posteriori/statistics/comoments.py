@@ -185,8 +185,11 @@ class FamilyMoments:
     def __add__(self, other: FamilyMoments) -> FamilyMoments:
         return self._each(other, lambda a, b: a + b)
 
-    def __sub__(self, other: FamilyMoments) -> FamilyMoments:
+    def less(self, other: FamilyMoments, lightest: float = np.inf) -> FamilyMoments:
+        """These co-moments without others, which know themselves how far they may be off."""
         return self._each(other, lambda a, b: a - b)
+
+    __sub__ = less
 
     def _each(self, other: FamilyMoments, what: Callable[[CoMoments, CoMoments], CoMoments]) -> FamilyMoments:
         if self.scopes != other.scopes:

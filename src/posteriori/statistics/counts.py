@@ -74,12 +74,12 @@ class Counts:
             out[at] = _sum(out[at], table)
         return Counts(out, self.offsets)
 
-    def __sub__(self, other: Counts) -> Counts:
+    def less(self, other: Counts, lightest: float = np.inf) -> Counts:
+        """These counts without others, of rows of which none weighs less than `lightest`."""
         self._check(other)
-        left = subtract(self.table, other.table)
-        if left is None:
-            raise NotLearned("these rows were not all learned: a count would become negative; nothing was changed")
-        return Counts(left, self.offsets)
+        return Counts(subtract(self.table, other.table, lightest), self.offsets)
+
+    __sub__ = less
 
     def scaled(self, factor: float) -> Counts:
         """Every count times `factor` (decay); the result is float64."""
@@ -135,9 +135,25 @@ def _sum(a: Array, b: Array) -> Array:
     return a + b
 
 
-def subtract(a: Array, b: Array) -> Array | None:
-    """a − b where no entry falls below zero, else None; what is left of rounding in weighted counts is zero."""
+def subtract(a: Array, b: Array, lightest: float = np.inf) -> Array:
+    """a − b, refused where an entry falls below zero.
+
+    What is left of weights within `ROUNDING` of an entry is no row if the lightest row weighs more; else nobody can tell.
+    """
     left = a - b
     if left.dtype.kind == "f":
-        left = np.where(np.abs(left) <= ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, left)
-    return None if left.size and left.min() < 0 else left
+        error = ROUNDING * np.maximum(np.abs(a), np.abs(b))
+        lost = (np.abs(left) <= error) & (left != 0)
+        if (error[lost] > lightest / 2).any():
+            raise StatisticsError(
+                "what stays weighs too little beside what goes: its digits are lost in the sums; fit again"
+            )
+        left[lost] = 0.0
+    if left.size and left.min() < 0:
+        raise NotLearned("these rows were not all learned: a count would fall below zero; nothing was changed")
+    return left
+
+
+def lightest(weights: Array | None) -> float:
+    """The least weight of a row that weighs something; 1 where rows are counted."""
+    return 1.0 if weights is None else float(weights[weights > 0].min(initial=np.inf))

@@ -6,6 +6,9 @@ Every float64 has a key: the unsigned integer that sorts as the float does. At l
 holds the 2^ℓ keys that agree but for their last ℓ bits. The level of a set of values is the least one with at most
 `most_cells(K, d)` cells, fewer where many columns and classes share the memory: it depends on the set alone, never on its
 order or its parts, so `+` is associative and commutative.
+
+What densities read is the `view`, which has fewer cells, by the same rule. So after rows are taken away, which leave the
+level as it was, the view is still that of the rows that stay (`sure`), as long as these have more cells than it needs.
 """
 
 from __future__ import annotations
@@ -19,10 +22,12 @@ from numpy.typing import NDArray
 from ..arrays import Array, Bools, Floats
 from ..errors import NotLearned, StatisticsError
 from ..kernels import densities as kernels
+from .counts import subtract
 
 LIMIT = 65_536  # cells that a column by itself may have
-SHARED, FEWEST = 16_384, 1_024  # and one among the columns of a table
+SHARED, FEWEST = 16_384, 2_048  # and one among the columns of a table
 NUMBERS = 1 << 21  # cells × classes × columns of a table, as long as no column has fewer cells than FEWEST
+VIEW = 4_096  # cells that are read, or half of what there may be
 _SIGN = np.uint64(1 << 63)
 
 Keys = NDArray[np.uint64]
@@ -116,37 +121,40 @@ class Histogram:
 
     def __add__(self, other: Histogram) -> Histogram:
         """N of both together, at the level that their union needs."""
-        return self._merged(other, 1)
+        keys, total, at, counts, level = self._beside(other)
+        total[at] += counts
+        columns = max(self.columns, other.columns)
+        most = most_cells(self.n_classes, columns)
+        if len(keys) > most:
+            level = _level(keys, level, most)
+            keys, total = _summed(_coarse(keys, level), total)
+        return Histogram(_floats(keys), total, level, columns)
 
-    def __sub__(self, other: Histogram) -> Histogram:
-        """N without the rows of `other`, which must have been learned; a level once coarse stays so."""
+    def less(self, other: Histogram, lightest: float = np.inf) -> Histogram:
+        """N without the rows of `other`, none of which weighs less than `lightest`; a level once coarse stays so."""
         if other.level > self.level:
             raise NotLearned("cannot subtract a histogram that is coarser than the one it should be part of")
-        return self._merged(other, -1)
+        keys, total, at, counts, level = self._beside(other)
+        total[at] = subtract(total[at], counts, lightest)
+        kept = total.any(axis=1)
+        return Histogram(_floats(keys[kept]), total[kept], level if kept.any() else 0, self.columns)
 
-    def _merged(self, other: Histogram, sign: int) -> Histogram:
+    __sub__ = less
+
+    def _beside(self, other: Histogram) -> tuple[Keys, Array, Array, Array, int]:
+        """(keys of the cells of both, my counts of them, where those of the other are, its counts, the level)."""
         if self.n_classes != other.n_classes:
             raise StatisticsError(
                 f"histograms of {self.n_classes} and {other.n_classes} classes do not add; use take_classes first"
             )
-        level, columns = max(self.level, other.level), max(self.columns, other.columns)
+        level = max(self.level, other.level)
         (keys, table), (new, counts) = self._at(level), other._at(level)
         at = np.searchsorted(keys, new)
         strange = (keys[np.minimum(at, len(keys) - 1)] != new) if len(keys) else np.ones(len(new), dtype=bool)
         if strange.any():
             keys, table = np.insert(keys, at[strange], new[strange]), np.insert(table, at[strange], 0, axis=0)
             at = np.searchsorted(keys, new)
-        total = table.astype(np.result_type(table, counts))
-        total[at] += sign * counts
-        if sign < 0:
-            total = _forgotten(total)
-            kept = total.any(axis=1)
-            return Histogram(_floats(keys[kept]), total[kept], level if kept.any() else 0, columns)
-        most = most_cells(self.n_classes, columns)
-        if len(keys) > most:
-            level = _level(keys, level, most)
-            keys, total = _summed(_coarse(keys, level), total)
-        return Histogram(_floats(keys), total, level, columns)
+        return keys, table.astype(np.result_type(table, counts)), at, counts, level
 
     def _at(self, level: int) -> tuple[Keys, Array]:
         """Keys and counts in the cells of a level."""
@@ -176,6 +184,20 @@ class Histogram:
         level = _level(keys, self.level, most)
         cells, table = _summed(_coarse(keys, level), self.table)
         return replace(self, values=_floats(cells), table=table, level=level)
+
+    @property
+    def _read(self) -> int:
+        return min(VIEW, most_cells(self.n_classes, self.columns) // 2)
+
+    @property
+    def view(self) -> Histogram:
+        """The same rows in as few cells as densities read."""
+        return self.coarser(self._read)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the view is what these rows alone would give; else rows that are gone have made it coarse."""
+        return self.exact or len(self.values) > self._read
 
     def take_classes(self, codes: Any, n_classes: int) -> Histogram:
         """The same counts under other class codes: old class c becomes `codes[c]` of `n_classes`."""
@@ -234,11 +256,3 @@ def _summed(keys: Keys, counts: Array) -> tuple[Keys, Array]:
         return keys, counts
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     return keys[first], np.add.reduceat(counts, first)
-
-
-def _forgotten(table: Array) -> Array:
-    """A difference of counts, checked: rounding is cleaned from weights, a true negative is an error."""
-    slack = 0.0 if table.dtype.kind == "i" else 1e-9 * max(1.0, float(np.abs(table).max(initial=0.0)))
-    if table.min(initial=0) < -slack:
-        raise NotLearned("cannot forget values that were never learned: a count would fall below zero")
-    return table if table.dtype.kind == "i" else np.where(np.abs(table) <= slack, 0.0, table)

@@ -119,8 +119,11 @@ class Joint:
     def __add__(self, other: Joint) -> Joint:
         return self._each(other, lambda a, b: a + b)
 
-    def __sub__(self, other: Joint) -> Joint:
-        return self._each(other, lambda a, b: a - b)
+    def less(self, other: Joint, lightest: float = np.inf) -> Joint:
+        """These counts without others, of rows of which none weighs less than `lightest`."""
+        return self._each(other, lambda a, b: a.less(b, lightest))
+
+    __sub__ = less
 
     def _each(self, other: Joint, what: Callable[[Counts, Counts], Counts]) -> Joint:
         """The sum or difference; of wide scopes over the cells that either has."""

@@ -5,8 +5,9 @@ N[x, y] rows (or weight) of class y that are x.
 
 h(x) = mix(Σ_j mix(cell_j ⊕ salt_j)), the salt made from the column's name: the same in every process, in any order of the
 columns. At level ℓ the sample holds the distinct rows with h(x) < 2^(64−ℓ), a share 2^−ℓ of them that has nothing to do
-with what they say. The level of a set of rows is the least with at most `most_rows(d)` rows in the sample, so `+` is
-associative and commutative; a level once coarse stays so.
+with what they say. The level of a set of rows is the least with at most `most_kept(d)` rows in the sample, so `+` is
+associative and commutative; a level once coarse stays so. What is looked at is the `view`: the `most_rows(d)` rows of least
+hash. It is that of the rows that stay (`sure`) as long as so many are left: half of all rows may go.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Floats
 from ..errors import NotLearned, StatisticsError
+from .counts import subtract
 
-LIMIT = 2_000  # distinct rows
+LIMIT = 2_000  # distinct rows that are looked at
+RESERVE = 4  # times as many are kept, of which at least half are there where rows were left out
 CELLS = 1 << 20  # rows × columns, where there are so many columns that memory counts
 Cells = NDArray[np.uint64]
 
@@ -34,8 +37,13 @@ _MISSING = np.array([np.nan]).view(np.uint64)[0]
 
 
 def most_rows(d: int) -> int:
-    """How many distinct rows of d columns a sample may have."""
+    """How many distinct rows of d columns are looked at."""
     return min(LIMIT, max(CELLS // max(d, 1), LIMIT // 20))
+
+
+def most_kept(d: int) -> int:
+    """How many distinct rows of d columns a sample may have."""
+    return max(min(RESERVE * LIMIT, RESERVE * CELLS // max(d, 1)), most_rows(d))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,32 +103,40 @@ class Sample:
 
     def __add__(self, other: Sample) -> Sample:
         """The sample of both, at the level that their union needs."""
-        _same_shape(self, other)
-        return self._merged(other, 1, max(self.level, other.level))
+        hashes, cells, a, b = self._beside(other)
+        some, level = _least(hashes, cells.shape[1], max(self.level, other.level))
+        return Sample(hashes[some], cells[some], (a + b)[some], level)
 
-    def __sub__(self, other: Sample) -> Sample:
-        """Without the rows of `other`, which must have been learned; a level once coarse stays so."""
-        _same_shape(self, other)
+    def less(self, other: Sample, lightest: float = np.inf) -> Sample:
+        """Without the rows of `other`, none of which weighs less than `lightest`; a level once coarse stays so."""
         if other.level > self.level:
             raise NotLearned("cannot subtract a sample that is coarser than the one it should be part of")
-        return self._merged(other, -1, self.level)
+        hashes, cells, a, b = self._beside(other)
+        some = _within(hashes, self.level)
+        return Sample(hashes[some], cells[some], a[some], self.level)._with(subtract(a[some], b[some], lightest))
 
-    def _merged(self, other: Sample, sign: int, level: int) -> Sample:
-        hashes = np.concatenate([self.hashes, other.hashes])
-        if sign > 0:
-            some, level = _least(hashes, self.cells.shape[1], level)
-        else:
-            some = _within(hashes, level)
-        found, first, back = np.unique(hashes[some], return_index=True, return_inverse=True)
-        counts = np.concatenate([self.table, sign * other.table])[some]
-        table = np.zeros((len(found), self.n_classes), dtype=counts.dtype)
-        np.add.at(table, back, counts)
-        slack = 0.0 if table.dtype.kind == "i" else 1e-9 * max(1.0, float(np.abs(counts).max(initial=0.0)))
-        if table.min(initial=0) < -slack:
-            raise NotLearned("these rows were not all learned: such a row is not there; nothing was changed")
-        kept = (table > slack).any(axis=1)
-        cells = np.concatenate([self.cells, other.cells])[some][first]
-        return Sample(found[kept], cells[kept], np.where(table > slack, table, 0)[kept], level)
+    __sub__ = less
+
+    def _beside(self, other: Sample) -> tuple[Cells, Cells, Array, Array]:
+        """(the hashes of all rows, their cells, my counts of them, those of the other)."""
+        if self.cells.shape[1] != other.cells.shape[1] or self.n_classes != other.n_classes:
+            raise StatisticsError("samples of other columns or classes do not add")
+        hashes, first = np.unique(np.concatenate([self.hashes, other.hashes]), return_index=True)
+        a, b = (np.zeros((len(hashes), self.n_classes), dtype=one.table.dtype) for one in (self, other))
+        a[np.searchsorted(hashes, self.hashes)] = self.table
+        b[np.searchsorted(hashes, other.hashes)] = other.table
+        return hashes, np.concatenate([self.cells, other.cells])[first], a, b
+
+    @property
+    def view(self) -> Sample:
+        """The rows that a choice looks at."""
+        most = most_rows(self.cells.shape[1])
+        return Sample(self.hashes[:most], self.cells[:most], self.table[:most], self.level)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the view is what these rows alone would give; else rows that were due have been left out before."""
+        return self.level == 0 or len(self.hashes) >= most_rows(self.cells.shape[1])
 
     def scaled(self, factor: float) -> Sample:
         """N·factor: what decay leaves of the past."""
@@ -201,8 +217,8 @@ def _within(hashes: Cells, level: int) -> NDArray[np.intp]:
 
 
 def _least(hashes: Cells, d: int, level: int = 0) -> tuple[NDArray[np.intp], int]:
-    """(the rows in the sample, the least level not below `level` with at most `most_rows(d)` distinct ones)."""
-    most = most_rows(d)
+    """(the rows in the sample, the least level not below `level` with few enough distinct ones)."""
+    most = most_kept(d)
     for part in (8 * most, len(hashes) + 1):  # a part tells most of the level
         some = _within(hashes, level)
         found = np.unique(hashes[some][:: max(1, len(some) // part)])
@@ -210,8 +226,3 @@ def _least(hashes: Cells, d: int, level: int = 0) -> tuple[NDArray[np.intp], int
             level += 1
             found = found[_within(found, level)]
     return _within(hashes, level), level
-
-
-def _same_shape(a: Sample, b: Sample) -> None:
-    if a.cells.shape[1] != b.cells.shape[1] or a.n_classes != b.n_classes:
-        raise StatisticsError("samples of other columns or classes do not add")

@@ -57,6 +57,7 @@ class Statistics:
     joints: tuple[Any, ...] = ()  # Joint or RowStore
     cuts: Cuts = ()
     sample: Sample | None = None
+    lightest: float = 1.0  # the least that a row weighs
 
     def where(self, role: str) -> list[int]:
         """The columns of which this is kept."""
@@ -107,6 +108,7 @@ class Statistics:
             tuple(x + y.moved(other.schema, schema) for x, y in zip(a.joints, other.joints)),
             self.cuts,
             a.sample + sample if a.sample is not None and sample is not None else None,
+            min(self.lightest, other.lightest),
         )
 
     def __sub__(self, other: Statistics) -> Statistics:
@@ -115,21 +117,21 @@ class Statistics:
         self._check(other)
         self._refuse_strangers(other)
         b = other.spread(self.schema)
-        rows = subtract(self.rows, b.rows)
-        if rows is None:
-            raise NotLearned("more rows of a class than were learned; nothing was changed")
-        histograms = tuple(h - g for h, g in zip(self.histograms, b.histograms))
+        least = self.lightest
+        rows = subtract(self.rows, b.rows, least)
+        histograms = tuple(h.less(g, least) for h, g in zip(self.histograms, b.histograms))
         left = Statistics(
             self.schema,
             self.roles,
             rows,
-            self.cells - b.cells,
-            self.words - b.words,
+            self.cells.less(b.cells, least),
+            self.words.less(b.words, least),
             self._moments_less(b, histograms),
             histograms,
-            joints=tuple(x - y for x, y in zip(self.joints, b.joints)),
+            joints=tuple(x.less(y, least) for x, y in zip(self.joints, b.joints)),
             cuts=self.cuts,
-            sample=self.sample - b.sample if self.sample is not None and b.sample is not None else None,
+            sample=self.sample.less(b.sample, least) if self.sample is not None and b.sample is not None else None,
+            lightest=least,
         )
         return left.pruned()
 
@@ -145,6 +147,15 @@ class Statistics:
         parts = {k: found.columns([i]) for i, k in enumerate(others)}
         parts |= {k: Moments.of(*known[j].moments(), weighted) for k, j in enumerate(where) if j in known}
         return Moments.beside([parts[k] for k in range(len(where))])
+
+    @property
+    def stale(self) -> dict[str, str]:
+        """What rows that are gone have decided for those that stay, and is no count: what it is called → what it is."""
+        names = [self.schema.names[j] for j, h in zip(self.where("histogram"), self.histograms) if not h.sure]
+        found = {"histograms": f"how finely the numbers of {listed(names)} were counted"} if names else {}
+        if self.sample is not None and not self.sample.sure:
+            found["sample"] = "which rows were kept to choose densities by"
+        return found
 
     def ordered(self, names: tuple[str, ...]) -> Statistics:
         """The same statistics with the columns in the order of `names`."""
@@ -314,26 +325,27 @@ class ByClass:
     table: Any
     least: Ints | None = None
     decayed: bool = False
+    lightest: float = 1.0  # the least that a row weighs
 
     def __add__(self, other: ByClass) -> ByClass:
         schema = self.schema + other.schema
         a, b = self._among(schema), other._among(schema)
         mine, theirs = same_sizes(a.table, b.table)
         least = self.least if other.least is None or self.least is None else np.maximum(self.least, other.least)
-        return ByClass(schema, a.rows + b.rows, mine + theirs, least, self.decayed or other.decayed)
+        lightest = min(self.lightest, other.lightest)
+        return ByClass(schema, a.rows + b.rows, mine + theirs, least, self.decayed or other.decayed, lightest)
 
     def __sub__(self, other: ByClass) -> ByClass:
         refuse_unlearned(self, other)
         less = other._among(self.schema)
-        rows = subtract(self.rows, less.rows)
-        if rows is None:
-            raise NotLearned("more rows of a class than were learned; nothing was changed")
+        rows = subtract(self.rows, less.rows, self.lightest)
         mine, theirs = same_sizes(self.table, less.table)
-        left, (keep, classes) = mine - theirs, classes_left(self.schema, rows)
+        left = mine.less(theirs, self.lightest) if isinstance(mine, Counts) else mine - theirs
+        keep, classes = classes_left(self.schema, rows)
         if not keep.all():
             schema = replace(self.schema, classes=classes)
-            return ByClass(schema, rows[keep], left.taken(np.flatnonzero(keep)), self.least)._trimmed()
-        return ByClass(self.schema, rows, left, self.least)._trimmed()
+            return replace(self, schema=schema, rows=rows[keep], table=left.taken(np.flatnonzero(keep)))._trimmed()
+        return replace(self, rows=rows, table=left)._trimmed()
 
     def scaled(self, factor: float) -> ByClass:
         """Every row counts `factor` times (decay)."""

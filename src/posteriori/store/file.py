@@ -14,7 +14,7 @@ from .codec import Reader, Writer
 from .container import Budget, arrays_of, entries_of, pack, parse, split
 from .forms import PUBLIC
 
-FORMAT = 2  # 1: no array is narrower in the file than in the model, and kDB members are tables
+FORMAT = 3  # 2: no lightest row; 1: nor is an array narrower in the file than in the model, and kDB members are tables
 SUFFIX = ".posteriori"
 Path = str | os.PathLike[str]
 
@@ -168,7 +168,7 @@ def summary(model: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if hasattr(model, "get_params"):
         found["fitted"] = any(n.endswith("_") for n in state) or "_store" in state
-    statistics = state.get("statistics_", state.get("_statistics"))
+    statistics = getattr(model, "statistics_", state.get("_statistics"))  # with the rows that wait to be counted
     if statistics is not None:
         rows = float(statistics.rows.sum(dtype=float))
         found["rows"] = int(rows) if rows.is_integer() else rows

@@ -48,7 +48,6 @@ START, MOVE, LEAVE = 0.5, 2.0, 1.25  # standard errors
 ERRORS = np.array([LEAVE if m == "none" else MOVE for m in CANDIDATES])
 ROUNDS = 3
 FOLDED = 10_000.0
-FINE = 4_096  # cells of a histogram; a finer one is made coarser before it is asked
 WORST = 700.0  # nats: a row that is impossible
 NUMBERS = 1 << 24  # that a choice holds at once; fewer rows are used where columns and classes are many
 BINS = 10
@@ -67,8 +66,8 @@ def choose(
     n_jobs: int | None = None,
 ) -> list[str]:
     """The density of each of the columns `where`, of role "numbers"."""
-    sample = statistics.sample
-    assert sample is not None
+    assert statistics.sample is not None
+    sample = statistics.sample.view
     most = max(NUMBERS // (len(CANDIDATES) * len(where) * statistics.n_classes), 100)
     rows, y = np.nonzero(sample.table[:most])
     if not len(rows):
@@ -80,7 +79,7 @@ def choose(
     left = statistics.rows - _own(y, out, statistics.n_classes)
     log_share = np.log((left + 1) / (left + 1).sum(axis=1, keepdims=True))
     x = np.ascontiguousarray(sample.cells[rows][:, [place[j] for j in where]].T).view(np.float64)
-    columns = packed(statistics, where, smoothing, floor, ddof, FINE)
+    columns = packed(statistics, where, smoothing, floor, ddof)
     turn = turns(sample.cells[rows], [place[j] for j in where]) if statistics.rows.sum() < FOLDED else np.zeros(len(y))
     parts = kernels.left_out(columns, x, y, out, turn, log_share, FOLDED, WORST, n_jobs)
     first, second = CANDIDATES.index("binned"), CANDIDATES.index("mixed")

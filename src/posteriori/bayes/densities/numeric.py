@@ -313,9 +313,8 @@ class Curves:
 
     def _refuse_too_wide(self) -> None:
         """Kernels are as wide as the column's variance says, which must fit into a float."""
-        kept = {j: k for k, j in enumerate(self.statistics.where("histogram"))}
-        for j, shape, name in zip(self.where, self.shapes, self.names):
-            histogram = self.statistics.histograms[kept[j]]
+        found = views(self.statistics, self.where)
+        for histogram, shape, name in zip(found, self.shapes, self.names):
             if shape in ("kernel", "mixed") and len(histogram.values):
                 reach = float(histogram.values[-1]) - float(histogram.values[0])
                 if not math.isfinite(reach * reach * max(float(histogram.table.sum()), 1.0)):
@@ -324,7 +323,7 @@ class Curves:
     def column(self, k: int) -> Column:
         """The k-th column alone, in NumPy: what its curve is specified by."""
         (smoothing, floor, ddof), j, stats = self.how, self.where[k], self.statistics
-        histogram = stats.histograms[stats.where("histogram").index(j)]
+        (histogram,) = views(stats, [j])
         if self.shapes[k] == "kernel":
             return KernelDensity(j, self.names[k], histogram, floor)
         if self.shapes[k] == "binned":
@@ -362,13 +361,15 @@ class Curves:
         return self.curves.information(prior)
 
 
-def packed(
-    statistics: Statistics, where: list[int], smoothing: float, floor: float, ddof: int, most: int | None = None
-) -> Any:
-    """The histograms of some columns end to end, each in at most so many cells, and their moments, as the kernels read."""
+def views(statistics: Statistics, where: list[int]) -> list[Histogram]:
+    """The histograms of some columns, as densities read them."""
     kept = {j: k for k, j in enumerate(statistics.where("histogram"))}
-    found = [statistics.histograms[kept[j]] for j in where]
-    found = found if most is None else [h.coarser(most) for h in found]
+    return [statistics.histograms[kept[j]].view for j in where]
+
+
+def packed(statistics: Statistics, where: list[int], smoothing: float, floor: float, ddof: int) -> Any:
+    """The histograms of some columns end to end, and their moments, as the kernels read them."""
+    found = views(statistics, where)
     offsets = starts_of([len(h.values) for h in found])
     values = np.concatenate([h.values for h in found])
     centres = values if all(h.exact for h in found) else np.concatenate([h.centres for h in found])

@@ -35,6 +35,7 @@ from .form import (
     small,
     tuple_of,
     value,
+    weight,
 )
 from .form import nothing as none
 
@@ -266,7 +267,18 @@ FORMS = {
             counts=numbers("fd", 2),
             bits=numbers("LQ", 1),
         ),
-        coded(value(TreeCounts, _counts, coding=of("Coding"), schema=of("Schema"), tree=of("Trees"), decayed=flag)),
+        coded(
+            value(
+                TreeCounts,
+                _counts,
+                new="lightest",
+                coding=of("Coding"),
+                schema=of("Schema"),
+                tree=of("Trees"),
+                decayed=flag,
+                lightest=weight,
+            )
+        ),
         value(
             Members,
             _members,

@@ -41,6 +41,7 @@ text = Spec("a text", _plain(str))
 flag = Spec("true or false", _plain(bool, np.bool_))
 whole = Spec("a whole number", lambda v: type(v) is int and -(1 << 63) <= v < 1 << 63)
 real = Spec("a number", lambda v: whole.test(v) or type(v) in (float, np.float64, np.float32))
+weight = Spec("a number above 0", lambda v: type(v) is float and v > 0)
 finite = Spec("a finite number", lambda v: real.test(v) and bool(np.isfinite(v)))
 array = Spec("an array", _plain(np.ndarray))
 
@@ -165,14 +166,17 @@ def _any(made: Any) -> None:
     """Nothing but what the fields say must hold."""
 
 
-def value(cls: type, check: Callable[[Any], None] = _any, /, **specs: Spec) -> Form:
-    """The form of a frozen value, whose fields are its constructor's arguments."""
+def value(cls: type, check: Callable[[Any], None] = _any, /, new: str = "", **specs: Spec) -> Form:
+    """The form of a frozen value, whose fields are its constructor's arguments; files of before have no `new` one."""
 
     def take(held: Any) -> Fields:
         return {name: getattr(held, name) for name in specs}
 
     def build(fields: Fields) -> Any:
-        need(set(fields) == set(specs), f"a {cls.__name__} must have the fields {list(specs)}; got {list(fields)}")
+        need(
+            set(fields) | {new} == {*specs, new},
+            f"a {cls.__name__} must have the fields {list(specs)}; got {list(fields)}",
+        )
         return cls(**fields)
 
     return Form(cls.__name__, cls, specs, take, build, check)

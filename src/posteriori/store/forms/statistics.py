@@ -16,7 +16,7 @@ from ...statistics.joint import Joint, cells_of
 from ...statistics.moments import Moments, Span
 from ...statistics.sample import Sample
 from ...statistics.statistics import ROLES, ByClass, Statistics
-from .form import counts, flag, floats, ints, natural, need, numbers, of, tuple_of, value, word
+from .form import counts, flag, floats, ints, natural, need, numbers, of, tuple_of, value, weight, word
 from .form import nothing as none
 
 
@@ -214,6 +214,7 @@ FORMS = {
         value(
             Statistics,
             _statistics,
+            new="lightest",
             schema=of("Schema"),
             roles=tuple_of(word(*ROLES)),
             rows=counts(1),
@@ -225,15 +226,18 @@ FORMS = {
             joints=tuple_of(of("Joint", "RowStore", "FamilyMoments")),
             cuts=tuple_of(floats(1) | none),
             sample=of("Sample") | none,
+            lightest=weight,
         ),
         value(
             ByClass,
             _by_class,
+            new="lightest",
             schema=of("Schema"),
             rows=counts(1),
             table=of("Counts", "Moments", "CoMoments"),
             least=ints(1, 0) | none,
             decayed=flag,
+            lightest=weight,
         ),
     )
 }
