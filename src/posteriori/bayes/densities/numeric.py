@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Floats, Ints
+from ...budget import refuse_over
 from ...errors import BadValue
 from ...kernels import densities as kernels
 from ...kernels import naive
@@ -370,6 +371,9 @@ def packed(
     kept = {j: k for k, j in enumerate(statistics.where("histogram"))}
     found = [statistics.histograms[kept[j]] for j in where]
     found = found if most is None else [h.coarser(most) for h in found]
+    cells, classes = sum(len(h.values) for h in found), statistics.n_classes
+    what = f"densities of {len(where)} columns, {cells} cells, for {classes} classes"
+    refuse_over(None, 40.0 * cells * classes, what, 'choose density="gaussian", fewer columns or classes')
     offsets = starts_of([len(h.values) for h in found])
     values = np.concatenate([h.values for h in found])
     centres = values if all(h.exact for h in found) else np.concatenate([h.centres for h in found])
