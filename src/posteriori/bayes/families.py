@@ -54,7 +54,7 @@ class Rung:
             return np.log(backoff(n, m, base, self.weight))
 
     def log_sum(self, inner: Floats, log_below: Floats) -> Floats:
-        """ln Σ_x θ[v, x] e^inner[row, x] of every context v of one parent, (rows, contexts, K): over the cells that are there.
+        """ln Σ_x θ[v, x] e^inner[row, x] of every context v of one parent, (rows, contexts, K), over the cells there are.
 
         Σ_x θ e^inner = (Σ_x N e^inner + m·Σ_x base e^inner)/(N_v + m).
         """
