@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
-from posteriori.budget import human, memory_budget, refuse_over
+from posteriori.budget import _limits, human, memory_budget, refuse_over
 from posteriori.errors import BadParameter, MemoryBudgetError
 
 
@@ -36,3 +39,27 @@ def test_a_budget_may_be_any_number():
 )  # fmt: skip
 def test_sizes_as_people_read_them(size, said):
     assert human(size) == said
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "least"),
+    [
+        ("0::/a/b\n", {"a/b/memory.max": "max\n", "a/memory.max": "500\n", "memory.max": "900\n"}, 500),
+        ("0::/a/b\n", {"memory.max": "900\n"}, 900),  # a container sees its own group as the root
+        ("4:cpu,memory:/x/y\n0::/\n", {"memory/x/memory.limit_in_bytes": "700\n"}, 700),
+        ("4:cpuset:/x\n0::/\n", {"memory/x/memory.limit_in_bytes": "700\n"}, float("inf")),
+        ("", {"memory.max": "900\n"}, float("inf")),
+    ],
+)
+def test_control_groups_and_those_above_them_are_limits(tmp_path, groups, files, least):
+    files = {f"sys/fs/cgroup/{name}": text for name, text in files.items()} | {"proc/self/cgroup": groups}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert min(list(_limits(tmp_path))[1:], default=float("inf")) == least
+
+
+def test_a_limit_of_the_process_is_a_limit():
+    code = "from posteriori.budget import memory_budget; print(memory_budget())"
+    shell = f"ulimit -v 3000000; exec {sys.executable} -c '{code}'"
+    assert float(subprocess.run(["bash", "-c", shell], check=True, capture_output=True).stdout) == 1_500_000 * 1024

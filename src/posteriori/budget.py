@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 
 from .arrays import is_number
 from .errors import BadParameter, MemoryBudgetError
@@ -24,12 +26,32 @@ def _half_of_the_machine() -> float:
         total = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
         return 4.0 * 2**30
+    return min(total, *_limits(Path("/"))) / 2
+
+
+def _limits(root: Path) -> Iterator[float]:
+    """What `ulimit -v` and the control groups of this process and those above them allow, of version 1 and 2."""
     try:
-        with open("/sys/fs/cgroup/memory.max") as limit:
-            total = min(total, float(limit.read()))
-    except (OSError, ValueError):
-        pass
-    return total / 2
+        import resource
+
+        told = resource.getrlimit(resource.RLIMIT_AS)[0]
+        yield float("inf" if told == resource.RLIM_INFINITY else told)
+    except ImportError:  # no such limits on this system
+        yield float("inf")
+    try:
+        groups = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for number, kinds, path in (line.split(":", 2) for line in groups if line.count(":") >= 2):
+        if number != "0" and "memory" not in kinds.split(","):
+            continue
+        mount, name = ("memory", "memory.limit_in_bytes") if number != "0" else ("", "memory.max")
+        own = PurePosixPath(path.lstrip("/"))
+        for group in (own, *own.parents):
+            try:
+                yield float((root / "sys/fs/cgroup" / mount / group / name).read_text())
+            except (OSError, ValueError):  # no such file, or "max"
+                continue
 
 
 def refuse_over(
@@ -47,6 +69,11 @@ def refuse_over(
         raise MemoryBudgetError(
             f"{what} would take {human(peak)}, over the budget of {human(budget)}; {way_out}, or raise max_memory (bytes)"
         )
+
+
+def refuse_answer(rows: int, columns: int, tables: int = 2, what: str = "classes") -> None:
+    """Refuse an answer that has numbers for each row and class: the table itself, and those that it is made of."""
+    refuse_over(None, 8.0 * rows * columns * tables, f"{rows} rows × {columns} {what}", "ask for fewer rows at once")
 
 
 def human(size: float) -> str:

@@ -47,13 +47,14 @@ def foretold(x, y, n_classes, smoothing=1.0, folded=choice.FOLDED, turn=0.5):
     return kernels.left_out(columns, x[None], y, np.ones(n), np.full(n, turn), share, folded, choice.WORST)[0]
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 1.0, 3.0])
 @pytest.mark.parametrize("seed", range(8))
-def test_a_normal_without_the_row_is_one_fitted_without_it(seed):
+def test_a_normal_without_the_row_is_one_fitted_without_it(seed, smoothing):
     x, y = column(seed, missing=0.0)
-    found = foretold(x, y, 3)[2]
+    found = foretold(x, y, 3, smoothing)[2]
     for i in range(len(x)):
         rest = np.arange(len(x)) != i
-        refit = Gaussian([0], ["x"], moments_of(x[rest], y[rest], 3), 0.01, 0)
+        refit = Gaussian([0], ["x"], moments_of(x[rest], y[rest], 3), 0.01, 0, smoothing)
         wanted = odds(refit.parts(Frame(1, ["x"], matrix=x[[i], None]))[0, 0], -np.log(3))
         np.testing.assert_allclose(found[i], wanted, rtol=1e-7, atol=1e-7)
 

@@ -86,15 +86,16 @@ def test_the_joint_is_counted_by_hand(seed, smoothing, weight, wide):
 
 @given(
     seeds,
+    st.sampled_from([(1.0, 5.0), (0.5, None), (0.0, None), (0.0, 0.0)]),
     st.sampled_from([0, 1 << 20]),
     st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=3),
 )
-def test_missing_cells_are_summed_out_of_a_tree(seed, wide, holes):
+def test_missing_cells_are_summed_out_of_a_tree(seed, how, wide, holes):
     model, X, y = learned(seed % 20, po.TAN)
     structure = model.structure_
     assert any(structure.parents)
-    found = Families.of(model.statistics_, structure, 1.0, "empirical", 5.0, wide=wide)
-    theta, prior = by_hand(X, y, structure, 1.0, 5.0), np.bincount(y) / len(y)
+    found = Families.of(model.statistics_, structure, how[0], "empirical", how[1], wide=wide)
+    theta, prior = by_hand(X, y, structure, *how), np.bincount(y) / len(y)
     whole = np.random.default_rng(seed).integers(0, SIZES, (len(holes), 4)).tolist()
     rows = [[None if gap else v for v, gap in zip(r, gaps)] for r, gaps in zip(whole, holes)]
     for row, got in zip(rows, found.log_joint(table(rows))):

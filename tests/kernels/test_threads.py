@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import posteriori as po
 from posteriori.kernels import n_threads, naive
+from posteriori.table.encode import team_map
 
 
 def work(n_jobs: int | None = 2) -> list[np.ndarray]:
@@ -93,3 +97,20 @@ def test_threads_for_a_call() -> None:
     assert n_threads(None, 10) == 1
     assert n_threads(3, 10**9) == 3
     assert n_threads(-1, 10**9) == n_threads(None, 10**9) >= 1
+
+
+@pytest.mark.parametrize("team", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_kernels_between_their_tasks(n_jobs: int, team: int) -> None:
+    """On the thread that was called, and on others of Python's that work for it; it would take half a minute."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 6, (100_000, 60)), rng.integers(0, 20, 100_000)
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background ignores Ctrl-C
+    alarm, start = threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)), time.perf_counter()
+    try:
+        alarm.start()
+        with pytest.raises(KeyboardInterrupt):
+            team_map(lambda _: po.SPODE(kinds="categorical", n_jobs=n_jobs).fit(X, y), range(team), 1 << 20, 2)
+    finally:
+        signal.signal(signal.SIGINT, heard)
+    assert time.perf_counter() - start < 15

@@ -11,9 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.naive_bayes import GaussianNB
 
 import posteriori as po
 from posteriori import budget
+from posteriori.decision.on_points import OnPoints
 from posteriori.errors import BadValue, MemoryBudgetError
 from posteriori.forest.boosted import grow_rounds
 from posteriori.forest.growing import Growing, NotMade
@@ -49,6 +51,10 @@ def categorical(model):
 def asked(model):
     """It makes its tables at the first question."""
     return copy.deepcopy(model).predict(X)
+
+
+def one(model):
+    return copy.deepcopy(model).predict(X[:1] + 0.5)
 
 
 def network():
@@ -102,6 +108,11 @@ HELD = TREES.column, TREES.child, TREES.cut, TREES.counts, TREES.bits
 TREE = 1.1 * sum(held.nbytes for held in HELD)  # two trees: one, twice while it is joined to others
 MEMBER = 2 * D * S + D * 4 * 13**3 * K
 
+ANSWERS, CURVES = po.NaiveBayes(density="gaussian").fit(X, Y), po.NaiveBayes(density="kernel").fit(X + 0.5, Y)
+CHOICE, NEAREST = po.NaiveBayes().fit(X + 0.5, Y), po.KNeighborsClassifier().fit(X, Y)
+MIXTURE, MACHINES = po.GaussianMixture(2, covariance_type="diag").fit(X), po.SVC(probability=True).fit(X, Y)
+POINTS = OnPoints(GaussianNB()).fit(WORDS, Y)
+
 CASES = {  # what is called, and the bytes that it needs
     "exact, bic": (lambda: po.learn_structure(WORDS, method="exact", score="bic"), 8 * (2**D * 3 + N + 1)),
     "exact, k2": (lambda: po.learn_structure(WORDS, method="exact", score="k2"), 8 * (2**D * 4 + 2 * (N + 1))),
@@ -138,6 +149,17 @@ CASES = {  # what is called, and the bytes that it needs
     "members of a pool": (lambda: Growing._members(growing(n_members=2), Draws(), 0), 2 * MEMBER),
     "lines of a pool": (lambda: Growing._refuse_work(growing(), 10), 8 * (40 * N + 600 * K + 4 * N * K)),
     "members": (opened, 12 * MEMBERS.room),
+    "posteriors": (lambda: asked(ANSWERS), 16 * N * K),
+    "neighbours": (lambda: NEAREST.predict_proba(X), 16 * N * K),
+    "components": (lambda: MIXTURE.predict(X), 16 * N * 2),
+    "points": (lambda: POINTS.predict_proba(X), 16 * N * K),
+    "pairs of machines": (lambda: MACHINES.predict_proba(X), 24 * N * K * K),
+    "risks": (lambda: po.risk(np.full((N, K), 1 / K)), 8 * N * K),
+    "covariances": (lambda: po.GaussianBayes().fit(X, Y), 56 * K * D**2),
+    "mixture": (lambda: po.GaussianMixture(3, random_state=0).fit(X + 0.1), 128 * 3 * D**2),
+    "histograms": (lambda: po.NaiveBayes(density="kernel").fit(X + 0.5, Y), 24 * D * S * K),
+    "curves": (lambda: one(CURVES), 40 * D * S * K),
+    "the choice of densities": (lambda: one(CHOICE), 9 * 5 * D * np.count_nonzero(CHOICE.statistics_.sample.table) * K),
 }  # fmt: skip
 
 

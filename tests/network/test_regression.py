@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import posteriori as po
-from posteriori.bayes.densities.gaussian import ROWS
 from posteriori.errors import BadValue, InvalidNetwork, TableError, UnknownColumn
 from posteriori.network import regression as reg
 from posteriori.network.learn import Smoothing, rows_of
@@ -167,7 +166,8 @@ def test_places_are_those_of_a_table(sizes):
 
 @given(seeds, st.sampled_from([0.0, 2.0]))
 def test_few_rows_are_no_narrower_than_the_rows_of_all(seed, smoothing):
-    """σ²_d ≥ ν s²/(n_d + ν): s² what the slopes leave within, and a share of how far configurations lie from the line."""
+    """σ²_d = RSS_d/n_d, and ≥ λs²/(n_d + λ), s² what the slopes leave within; one row alone leaves nothing, and is as
+    wide as a share of what the line of all leaves with where configurations lie beside it."""
     rng = np.random.default_rng(seed)
     d = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2])  # one row alone leaves nothing
     c = rng.normal(size=9)
@@ -180,8 +180,8 @@ def test_few_rows_are_no_narrower_than_the_rows_of_all(seed, smoothing):
     line = (whole[:, 0] @ whole[:, 1]) / (whole[:, 0] @ whole[:, 0])
     rest = moments.mean[:, 1] - line * moments.mean[:, 0]
     between = moments.n @ (rest - moments.n @ rest / 9) ** 2 / 9
-    usual = left.sum() / 9 + reg.FLOOR * between
-    want = np.maximum(left / moments.n, ROWS * usual / (moments.n + ROWS))
+    own = np.where(moments.n == 1, reg.FLOOR * (left.sum() / 9 + between), left / moments.n)
+    want = np.maximum(own, smoothing * left.sum() / 9 / (moments.n + smoothing))
     assert found.variance == pytest.approx(want, rel=1e-6)
 
 
@@ -201,11 +201,11 @@ def test_what_one_value_in_each_configuration_leaves():
     apart = np.array([[0.0], [0.0], [10.0], [10.0]])
     found = reg.learned(moments_of(apart, d, 2), 0.0, column_of(apart[:, 0]))
     assert found.alpha.tolist() == [0.0, 10.0]
-    assert found.variance == pytest.approx(reg.FLOOR * 25.0 * ROWS / (2 + ROWS))
+    assert found.variance == pytest.approx(reg.FLOOR * 25.0)
     alike = np.full((4, 1), 3.0)
     wide = np.array([1.0, 3.0, 3.0, 3.0, 3.0, 5.0])  # the column has more rows than the family
     found = reg.learned(moments_of(alike, d, 2), 0.0, column_of(wide))
-    assert found.variance == pytest.approx(wide.var() * ROWS / (2 + ROWS))
+    assert found.variance == pytest.approx(reg.FLOOR * wide.var())
 
 
 @given(seeds)

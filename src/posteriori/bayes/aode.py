@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Bools, Codes, Floats, Ints
+from ..blas import one_thread
 from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
 from ..kernels.pairs import padded, sum_of_products
@@ -32,6 +34,7 @@ from .semi import AT_LEAST_0, SemiNaive
 from .spode import BLOCK, Places, blocks, conditional_table, reaches, set_own, symmetric_counts
 
 ROWS = 1 << 15  # rows scored at a time
+STORED = 1 << 12  # rows of a lazy model that are compared at a time
 IMPLIED = 1 << 24  # pairs of values looked at together for subsumption
 
 
@@ -185,7 +188,8 @@ class AODE(SemiNaive):
 
     def _score(self, table: CodedTable) -> Floats:
         if self._stored:
-            return lazy_log_joint(self, table)
+            with one_thread(0):  # a row has many small products
+                return lazy_log_joint(self, table)
         theta, row, weight, used = self._parents
         if not len(used):  # no value is frequent enough
             return self.naive_.log_joint(table)
@@ -277,8 +281,14 @@ class RowStore:
     @classmethod
     def of(cls, rows: Array, weight: Array) -> RowStore:
         """Equal rows put together, rows without weight left out."""
-        distinct, back = np.unique(rows, axis=0, return_inverse=True)
-        total = np.bincount(back.ravel(), weight, minlength=len(distinct))
+        order = np.arange(len(rows))
+        for column in rows.T[::-1]:  # from the last on, each by its digits
+            order = order[np.argsort(column.astype(narrowest(int(column.max(initial=0)) + 1))[order], kind="stable")]
+        distinct = rows[order]
+        new = np.ones(len(rows), dtype=bool)
+        new[1:] = (distinct[1:] != distinct[:-1]).any(axis=1)
+        distinct = distinct[new]
+        total = np.bincount(np.cumsum(new) - 1, weight[order], minlength=len(distinct))
         total = total.astype(np.int64) if weight.dtype.kind == "i" else total
         return cls(distinct[total != 0], total[total != 0])
 
@@ -339,19 +349,26 @@ def lazy_log_joint(model: AODE, table: CodedTable) -> Floats:
     sizes, K = np.asarray(statistics.sizes), len(statistics.rows)
     codes = np.stack([c.astype(narrowest(int(sizes.max(initial=0)) + 1)) for c in table.columns()], axis=1)
     weight = model._weights_of(statistics)
-    by_class = [np.flatnonzero(store.rows[:, -1] == c) for c in range(K)]
-    rows = store.rows[:, :-1]
-    known = (rows < sizes).astype(np.float64)
+    order = np.argsort(store.rows[:, -1], kind="stable")
+    ends = [*np.searchsorted(store.rows[order, -1], range(K)).tolist(), len(order)]
+    parts = []
+    for c, (first, end) in enumerate(pairwise(ends)):
+        for begin in range(first, end, STORED):
+            some = order[begin : min(begin + STORED, end)]
+            parts.append((c, store.rows[some, :-1], store.weight[some, None]))
+    whole = bool((store.rows[:, :-1] < sizes).all())
     own = statistics.cells
     below = own.totals().sum(axis=1) + K * sizes * lam
     out = np.empty((len(codes), K))
     for r, x in enumerate(codes):
         seen = np.flatnonzero(x < sizes)
-        hits = (rows[:, seen] == x[seen]).astype(np.float64)
         pairs, totals = np.zeros((K, len(seen), len(seen))), np.zeros((K, len(seen), len(seen)))
-        for c, at in enumerate(by_class):
-            left = (hits[at] * store.weight[at, None]).T
-            pairs[c], totals[c] = left @ hits[at], left @ known[at][:, seen]
+        for c, rows, w in parts:
+            there = rows[:, seen]
+            hits = (there == x[seen]).astype(np.float64)
+            left = (hits * w).T
+            pairs[c] += left @ hits
+            totals[c] += left.sum(axis=1)[:, None] if whole else left @ (there < sizes[seen]).astype(np.float64)
         single = own.table[own.offsets[:-1][seen] + x[seen]]
         out[r] = _average(model, pairs, totals, single, seen, sizes, lam, below[seen], weight[seen])
         if np.isnan(out[r, 0]):

@@ -13,10 +13,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats
+from ..budget import refuse_answer
 from ..errors import ImpossibleEvidence
 from ..estimator import Estimator, Explains
 from ..kernels.naive import normalise, posterior
-from ..table.frame import ScoresTables
+from ..table.frame import ScoresTables, count_rows
 
 SMOOTH = "smooth the model (a positive smoothing or alpha, a class prior without zeros) or leave the row out"
 FAR = (
@@ -36,7 +37,7 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
 
     def predict_proba(self, X: Any) -> Floats:
         """P(y|x) of each row and class."""
-        self._check_fitted()
+        self._check_room(X)
         answer, impossible = self._posterior(X)
         if impossible >= 0:
             self._refuse_impossible(impossible)
@@ -62,6 +63,11 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
         raise ImpossibleEvidence(
             f"row {row} has probability zero under every class, so it has no posterior; {self._way_out()}"
         )
+
+    def _check_room(self, X: Any) -> None:
+        """Fitted, and an answer with a number for each row and class fits into memory."""
+        self._check_fitted()
+        refuse_answer(count_rows(X), len(self.classes_))
 
     def _check_fitted(self) -> None:
         if "classes_" not in self.__dict__:
@@ -89,12 +95,12 @@ class BayesClassifier(PosteriorClassifier):
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """log P(y, x) of each row and class."""
-        self._check_fitted()
+        self._check_room(X)
         return self._log_joint(X)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log P(y|x) = log P(y, x) − log P(x), exact where P(y|x) is too small for a float."""
-        self._check_fitted()
+        self._check_room(X)
         log_joint = self._log_joint(X)
         evidence = normalise(log_joint)[1]
         if (evidence == -np.inf).any():
@@ -103,7 +109,7 @@ class BayesClassifier(PosteriorClassifier):
 
     def predict(self, X: Any) -> Array:
         """The class of greatest P(y|x); the first of equals."""
-        self._check_fitted()
+        self._check_room(X)
         log_joint = self._log_joint(X)
         best = log_joint.argmax(axis=1)
         impossible = np.take_along_axis(log_joint, best[:, None], axis=1)[:, 0] == -np.inf
@@ -114,5 +120,5 @@ class BayesClassifier(PosteriorClassifier):
 
     def score_samples(self, X: Any) -> Floats:
         """The evidence log P(x) = log Σ_y P(y, x) of each row; −inf where no class allows the row."""
-        self._check_fitted()
+        self._check_room(X)
         return normalise(self._log_joint(X))[1]

@@ -151,12 +151,13 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
         rows = read_rows(X, y, sample_weight, who=who, kinds=self.kinds, class_weight=self.class_weight)
         schema, frame = rows.schema, dense(rows.frame) if rows.frame.sparse is not None else rows.frame
         self._refuse_text(schema)
+        self._refuse_large(frame.n, len(schema.classes))
         self._scale(frame, schema, rows.weights)
         task, table = self._task(frame, self._numbers(frame), schema, rows.codes, rows.weights)
         self.statistics_ = task.statistics
         self.classes_ = class_array(schema.classes, rows.labels.dtype)
         self._named(rows)
-        self._refuse_large(task.design)
+        self._refuse_large(frame.n, len(schema.classes), task.design.size)
         with one_thread(0):  # folds, then rows, are shared out by threads of our own
             self.pull_, self.penalty_ = self._choose(frame, schema, task, table)
             found = self._fit(task, self.pull_, self.penalty_, self.tol, self.max_iter)
@@ -205,10 +206,11 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
             numbers[:, q] = np.where(np.isnan(z), 0.0, np.clip(z, -CLIP, CLIP))
         return numbers
 
-    def _refuse_large(self, design: ByValue) -> None:
-        n, K, size = design.n, len(self.classes_), design.size
+    def _refuse_large(self, n: int, K: int, size: int = 0) -> None:
+        """Refuse a fit of so many rows and weights; before they are counted by the rows alone."""
         matrices = K * size**2 if K * size**2 <= NUMBERS else 0
-        numbers = 8 * n * K + 40 * size * K + 2 * n * len(self._where) + 3 * matrices
+        columns = len(self._where) if size else 0
+        numbers = 8 * n * K + 40 * size * K + 2 * n * columns + 3 * matrices
         refuse_over(self.max_memory, 8.0 * numbers, "fitting the weights")
 
     def _fit(
@@ -347,13 +349,13 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
 
     def predict_log_proba(self, X: Any) -> Floats:
         """ln P(y|x), exact where P(y|x) is too small for a float."""
-        self._check_fitted()
+        self._check_room(X)
         scores = self._scores(X)
         return np.asarray(scores - normalise(scores, self.n_jobs)[1][:, None])
 
     def predict(self, X: Any) -> Array:
         """The class of greatest P(y|x); the first of equals."""
-        self._check_fitted()
+        self._check_room(X)
         answer: Array = self.classes_[self._scores(X).argmax(axis=1)]
         return answer
 

@@ -128,7 +128,7 @@ class Factored:
             columns = [where[k] for k in some]
             names = [self.schema.names[j] for j in columns]
             if kind == "gaussian":
-                self.densities.append(Gaussian(columns, names, part, floor, ddof, self.inferred))
+                self.densities.append(Gaussian(columns, names, part, floor, ddof, smoothing, self.inferred))
             else:
                 self.densities.append(Poisson(columns, names, part, smoothing))
 

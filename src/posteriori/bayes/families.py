@@ -37,6 +37,7 @@ class Rung:
     counts: Array
     size: int
     weight: float
+    contexts: int = 0  # how many there may be
     flat: bool = False  # the base is 1/S whatever the rung below says
 
     @cached_property
@@ -51,6 +52,22 @@ class Rung:
         n, m = _looked_up(self.cells, self.counts, context * self.size + x), _looked_up(*self._totals, context)
         with np.errstate(divide="ignore"):
             return np.log(backoff(n, m, base, self.weight))
+
+    def log_sum(self, inner: Floats, log_below: Floats) -> Floats:
+        """ln Σ_x θ[v, x] e^inner[row, x] of every context v of one parent, (rows, contexts, K), over the cells there are.
+
+        Σ_x θ e^inner = (Σ_x N e^inner + m·Σ_x base e^inner)/(N_v + m).
+        """
+        rest = np.logaddexp.reduce(inner + (-math.log(self.size) if self.flat else log_below), axis=1)
+        out = np.repeat(rest[:, None], self.contexts, axis=1)
+        where, total = self._totals
+        if len(where):
+            first = np.unique(self.cells // self.size, return_index=True)[1]
+            with np.errstate(divide="ignore"):
+                terms = np.log(self.counts) + inner[:, self.cells % self.size]
+                own = np.logaddexp(np.logaddexp.reduceat(terms, first, axis=1), rest[:, None] + np.log(self.weight))
+                out[:, where] = np.where(total + self.weight > 0, own - np.log(total + self.weight), out[:, where])
+        return out
 
 
 def _looked_up(keys: Ints, table: Array, wanted: Ints) -> Floats:
@@ -105,7 +122,7 @@ class Families:
                 dims = [sizes[i] for i in scope]
                 if math.prod(dims) > wide or isinstance(ladder[-1], Rung):
                     own = sizes[j] * smoothing if weight is None else weight
-                    ladder.append(Rung(cells, counts, sizes[j], own, flat=weight is None))
+                    ladder.append(Rung(cells, counts, sizes[j], own, math.prod(dims[:-1]), weight is None))
                 elif weight is None:
                     ladder.append(log_theta(counts.reshape(*dims, K), smoothing))
                 else:
@@ -174,10 +191,15 @@ class Families:
             for j, size in enumerate(self.sizes):
                 broken |= table.column(j) >= size
             rows = np.flatnonzero(broken)
-            widest = max(self.sizes) ** 2 * len(self.log_prior) + len(self.sizes)
+            widest = (max(map(self._summands, range(len(self.sizes)))) + max(self.sizes)) * len(self.log_prior)
             for part in np.array_split(rows, max(1, len(rows) * widest // BLOCK)):
                 out[part] = self._summed_out(table.take(part))
         return out
+
+    def _summands(self, j: int) -> int:
+        """What a row without x_j and its parent is summed over."""
+        last = self.levels[j][-1]
+        return len(last.cells) if isinstance(last, Rung) else math.prod(last.shape[:-1])
 
     def ladder(self, table: CodedTable, j: int) -> list[Floats]:
         """ln θ of x_j with none of its parents, the first, the first two, … in every row; 0 where x_j is missing.
@@ -215,29 +237,48 @@ class Families:
     def _summed_out(self, table: CodedTable) -> Floats:
         """Messages from the leaves to the roots: m_j[v] = ln Σ_x θ_j[v, x] Π over children of their m[x].
 
-        The sum runs over the value that the row has, or over all values where it has none.
+        The sum runs over the value that the row has, or over all values where it has none; and only that v of the parent
+        is asked that the row has, or all where it has none.
         """
-        parents, K = self.structure.parents, len(self.log_prior)
+        parents, K, rows = self.structure.parents, len(self.log_prior), table.n
         inner: dict[int, Floats] = {}  # j → Σ of the messages of its children, [row, x_j, y]
-        out = np.broadcast_to(self.log_prior, (table.n, K)).copy()
+        out = np.broadcast_to(self.log_prior, (rows, K)).copy()
         for j in reversed(self.structure.order):
-            theta = self.tables[j] if parents[j] else self.tables[j][None]
-            codes = table.column(j)
-            known = np.flatnonzero(codes < self.sizes[j])
-            blank = np.flatnonzero(codes >= self.sizes[j])
-            message = np.zeros((table.n, len(theta), K))
-            message[known] = theta[:, codes[known]].transpose(1, 0, 2)
+            size, code = self.sizes[j], table.column(j).astype(np.int64)
+            wide = self.sizes[parents[j][0]] if parents[j] else 1
+            above = table.column(parents[j][0]).astype(np.int64) if parents[j] else np.zeros(rows, np.int64)
+            seen, up = code < size, above < wide
+            message = np.zeros((rows, wide, K))
+            both, lone = np.flatnonzero(seen & up), np.flatnonzero(seen & ~up)
+            message[both, above[both]] = self._log_theta(j, above[both], code[both])
+            message[lone] = self._log_theta(j, np.arange(wide)[None], code[lone][:, None])
             if j in inner:
-                message[known] += inner[j][known, codes[known]][:, None]
-                terms = theta[None] + inner[j][blank][:, None]
-                message[blank] = np.logaddexp.reduce(terms, axis=2)
-                del inner[j]
+                mine = inner.pop(j)
+                message[seen] += mine[seen, code[seen]][:, None]
+                below, none = np.flatnonzero(~seen & up), np.flatnonzero(~seen & ~up)
+                terms = self._log_theta(j, above[below][:, None], np.arange(size)[None]) + mine[below]
+                message[below, above[below]] = np.logaddexp.reduce(terms, axis=1)
+                rung = self.levels[j][-1]
+                if isinstance(rung, Rung):
+                    message[none] = rung.log_sum(mine[none], self.levels[j][0])
+                else:
+                    message[none] = np.logaddexp.reduce(rung.reshape(wide, size, K)[None] + mine[none][:, None], axis=2)
             if parents[j]:
                 p = parents[j][0]
                 inner[p] = inner[p] + message if p in inner else message
             else:
                 out += message[:, 0]
         return out
+
+    def _log_theta(self, j: int, v: Ints, x: Ints) -> Floats:
+        """ln θ_j[v, x] of an attribute with one parent or none, for values of both that broadcast."""
+        base, last = self.levels[j][0], self.levels[j][-1]
+        if last is base:
+            return np.asarray(base[np.broadcast_arrays(v, x)[1]])
+        if not isinstance(last, Rung):
+            return np.asarray(last[v, x])
+        v, x = np.broadcast_arrays(v, x)
+        return last.log_theta(v.ravel(), x.ravel(), base[x.ravel()]).reshape(*v.shape, base.shape[1])
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """(codes [n, d], class codes): y ~ P(y), then every attribute given its parents."""

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
 from ..blas import one_thread
+from ..budget import refuse_over
 from ..errors import SingularCovariance
 from ..statistics.comoments import CoMoments, comoments
 from ..table.points import checked_matrix
@@ -156,6 +157,8 @@ class GaussianBayes(MatrixLearner):
         return np.asarray(checked_matrix(self, X, reset=reset, dtype=FLOATS))
 
     def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> CoMoments:
+        what = f"covariances of {X.shape[1]} columns for {n_classes} classes"
+        refuse_over(None, 56.0 * n_classes * X.shape[1] ** 2, what, "give fewer columns, or NaiveBayes")
         total = CoMoments.zero(n_classes, X.shape[1])
         with one_thread(X.size * X.shape[1]):
             for begin in range(0, len(X), BLOCK):

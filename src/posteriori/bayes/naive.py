@@ -39,7 +39,8 @@ class NaiveBayes(TableLearner):
     Parameters
     ----------
     smoothing : float, default 1.0
-        λ of P(x_j=a|y) = (N_yja + λ)/(N_yj + S_jλ). 0 is maximum likelihood.
+        λ of P(x_j=a|y) = (N_yja + λ)/(N_yj + S_jλ), and of the least variance λs²/(n + λ) of a Gaussian, s² the
+        column's within its classes: what λ rows of it leave among n equal ones. 0 is maximum likelihood.
     prior : "smoothed", "empirical", "uniform", an array or a dict by class
         (N_y + λ)/(N + Kλ), N_y/N, 1/K, or told, in the order of `classes_`.
     kinds : str, dict or Schema, optional
@@ -54,7 +55,8 @@ class NaiveBayes(TableLearner):
     class_weight : dict or "balanced", optional
         Weights of the classes, multiplied into the weights of their rows.
     variance_floor : float, default 0.01
-        The variance of a Gaussian whose class has one value only, as a share of the column's variance over all rows.
+        The least variance of a Gaussian whose class has one value only, as a share of the column's variance over all
+        rows; with 0 and no smoothing such a class is a point.
     ddof : 0 or 1
         Variances are M2/n (maximum likelihood) or M2/(n−1).
     n_jobs : int, optional
@@ -81,7 +83,7 @@ class NaiveBayes(TableLearner):
         "density": [str, Mapping, None],
         "unseen": [StrOptions({"missing", "mass"})],
         "class_weight": [StrOptions({"balanced"}), Mapping, None],
-        "variance_floor": [Interval(Real, 0, None, closed="neither")],
+        "variance_floor": [Interval(Real, 0, None, closed="left")],
         "ddof": [Options(Integral, {0, 1})],
         "n_jobs": N_JOBS,
         **UNLABELLED,

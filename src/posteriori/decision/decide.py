@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Bools, Floats, Ints
+from ..budget import refuse_answer
 from ..errors import BadValue, LossError, listed
 from ..table.labels import match_labels
 from ..table.weights import check_weights
@@ -31,6 +32,7 @@ def risk(posterior: Any, loss: Any = None, *, classes: Any = None) -> Floats:
     array([0.3, 7. ])
     """
     rows, loss = meet(posterior, loss, classes)
+    refuse_answer(len(np.atleast_2d(rows)), len(loss.matrix), 1, "actions")
     return np.asarray(rows @ loss.matrix.T)
 
 
@@ -61,8 +63,9 @@ def bayes_risk(posterior: Any, loss: Any = None, *, classes: Any = None, sample_
     >>> bayes_risk([[0.9, 0.1], [0.5, 0.5]])
     0.3
     """
-    least = np.atleast_2d(risk(posterior, loss, classes=classes)).min(axis=1)
-    return _mean(least, sample_weight)
+    rows, loss = meet(posterior, loss, classes)
+    least = [(part @ loss.matrix.T).min(axis=1) for part in _parts(np.atleast_2d(rows), loss)]
+    return _mean(np.concatenate(least), sample_weight)
 
 
 def mean_loss(
@@ -110,6 +113,7 @@ def loss_scorer(loss: Any, *, classes: Any = None, reject_label: Any = None) -> 
 
 
 BLOCK = 4096  # rows that are weighed again at a time, so that they stay in the cache
+RISKS = 1 << 24  # numbers, rows × actions, that are there at a time
 TIE = 4.0  # units in the last place by which equal risks may differ
 
 
@@ -119,7 +123,18 @@ def best_action(posterior: Floats, loss: Loss) -> Ints:
     Where one action is clearly best the product says so. Rows that are near a tie are weighed again in twice the precision,
     cell by cell, so that their decision depends neither on rounding nor on the rows beside them.
     """
-    rows, table = np.atleast_2d(posterior), loss.matrix
+    rows = np.atleast_2d(posterior)
+    return np.concatenate([_best_of(part, loss) for part in _parts(rows, loss)])
+
+
+def _parts(rows: Floats, loss: Loss) -> list[Floats]:
+    """The rows in parts whose risks take little memory."""
+    step = max(RISKS // len(loss.matrix), 1)
+    return [rows[begin : begin + step] for begin in range(0, max(len(rows), 1), step)]
+
+
+def _best_of(rows: Floats, loss: Loss) -> Ints:
+    table = loss.matrix
     risks = rows @ table.T
     best: Ints = risks.argmin(axis=1)
     rounding = 4 * (table.shape[1] + TIE) * np.finfo(float).eps * np.abs(table).max()
@@ -231,7 +246,7 @@ def _checked(posterior: Any) -> Floats:
         raise BadValue(f"a posterior has one row for each x and one column for each class; got the shape {rows.shape}")
     table = np.atleast_2d(rows)
     sums = table.sum(axis=1)
-    wrong = ~(np.abs(sums - 1) <= 1e-3) | (table < 0).any(axis=1)  # a NaN makes its row's sum NaN, which is wrong too
+    wrong = ~(np.abs(sums - 1) <= 1e-3) | (table.min(axis=1) < 0)  # a NaN makes its row's sum NaN, which is wrong too
     if wrong.any():
         i = int(wrong.argmax())
         raise BadValue(

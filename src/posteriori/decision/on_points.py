@@ -17,9 +17,10 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats, Ints
+from ..budget import refuse_answer
 from ..estimator import RANDOM_STATE, Estimator, Explains, learning
 from ..table.encode import Seen
-from ..table.frame import Frame, ScoresTables
+from ..table.frame import Frame, ScoresTables, count_rows
 from ..table.prepare import VIEWS, Prepare, prepare
 from ..table.rows import open_rows, read_rows, some_rows
 from ..table.schema import MEASURED, Schema
@@ -168,6 +169,7 @@ class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Esti
     def predict_proba(self, X: Any) -> Floats:
         """P(y|x) by the classifier of points."""
         points = self._points(X)
+        refuse_answer(count_rows(points), len(self.classes_))
         return np.asarray(self.estimator_.predict_proba(points))
 
     def predict_log_proba(self, X: Any) -> Floats:

@@ -10,10 +10,20 @@ import functools
 import importlib
 import importlib.util
 import os
+import threading
 from numbers import Integral
 from types import ModuleType
 
 from ..errors import BadParameter
+
+ASKED = threading.local()  # `ended`: an event after which this thread's kernels are to end
+
+
+def ask() -> None:
+    """What kernels ask now and then on the thread that called them; KeyboardInterrupt ends them."""
+    ended: threading.Event | None = getattr(ASKED, "ended", None)
+    if ended is not None and ended.is_set():
+        raise KeyboardInterrupt
 
 
 @functools.cache
@@ -27,6 +37,7 @@ def native() -> ModuleType:
     module = importlib.import_module(f"posteriori.kernels.{built[0]}")
     if len(built) > 1 and os.environ.get("POSTERIORI_ISA") != "base" and module.supports_avx2():
         module = importlib.import_module("posteriori.kernels._avx2")
+    module.ask(ask)
     return module
 
 

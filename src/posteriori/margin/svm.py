@@ -13,9 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Floats, Ints
+from ..budget import refuse_answer
 from ..errors import ModelError, NotSeparable, TableError
 from ..estimator import Explains, learning
-from ..table.frame import ScoresTables
+from ..table.frame import ScoresTables, count_rows
 from ..table.labels import encode_labels
 from .gram import KernelFunction
 from .kernel_functions import make_kernel
@@ -287,6 +288,9 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
     @available_if(_gives_posteriors)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """P(y | x): Platt's sigmoid of f; of several classes, coupled pairs ("ovo") or normalised sigmoids ("ovr")."""
+        check_is_fitted(self)
+        pairs = len(self.classes_) if self._expansion.paired else 1
+        refuse_answer(count_rows(X), len(self.classes_) * pairs, 3, "pairs of classes" if pairs > 1 else "classes")
         decisions = self._machine_decisions(X)
         if self._platt is None:
             raise ModelError("fit again with probability=True: this model was fitted without posteriors")

@@ -15,6 +15,7 @@ from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import Array, Floats
+from ..budget import refuse_answer, refuse_over
 from ..errors import BadValue, SingularCovariance
 from ..kernels.mixture import mixture_log_joint, mixture_sums
 from ..kernels.naive import normalise
@@ -73,6 +74,13 @@ class Climb:
             self.whole, self._at = np.ascontiguousarray(X[at]), at
         self.restarts: list[Restart] = []
         self.turn = 0
+
+    def refuse_large(self, K: int) -> None:
+        """Refuse K components whose covariances do not fit: a turn has some sixteen of their size, its sums in parts."""
+        refuse_answer(len(self.X), K, what="components")
+        if self.is_matrix:
+            what = f"{K} covariances of {self.X.shape[1]} columns"
+            refuse_over(None, 128.0 * K * self.X.shape[1] ** 2, what, 'use covariance_type="diag", or fewer columns')
 
     def sums(self, theta: Normals, pivots: Floats, shares: Floats | None = None) -> Sums:
         """One pass over the rows; `shares` are P(k | x) where they are known."""
@@ -223,6 +231,7 @@ class Climb:
 
 def log_joint(theta: Normals, X: Array, unit: Floats, n_jobs: int | None) -> Floats:
     """log π_k + log N(x; k), a row with missing cells by the cells it has."""
+    refuse_answer(len(X), len(theta.means), what="components")
     if theta.factors.ndim == 3 and has_gaps(X):
         at, broken = Broken.of(X, unit)
         out = np.empty((len(X), len(theta.means)))

@@ -205,6 +205,7 @@ class GaussianMixture(Density):
     def _best(self, climb: Climb, K: int, random: np.random.RandomState, before: Normals | None = None) -> Found:
         """(θ, the climb that led there, restarts) of the best start."""
         best: Found | None = None
+        climb.refuse_large(K)
         for number in range(1 if before is not None else self.n_init):
             self._say(1, f"Initialization {number}")
             climb.restarts, climb.turn = [], 0

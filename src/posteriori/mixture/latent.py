@@ -82,7 +82,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
         "max_classes": [Interval(Integral, 1, None, closed="left")],
         "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="both")],
         "kinds": [str, Mapping, Schema, None],
-        "variance_floor": [Interval(Real, 0, None, closed="neither")],
+        "variance_floor": [Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "start": ["array-like", None],
         "tol": [Interval(Real, 0, None, closed="left")],

@@ -11,13 +11,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..arrays import Array, Floats, Ints
+from ..budget import refuse_answer
 from ..errors import BadValue, listed
 from ..estimator import Explains, learning
 from ..smoothing.theta import MOST_SMOOTHING, share
-from ..table.frame import Frame, ScoresTables, labelled
+from ..table.frame import Frame, ScoresTables, count_rows, labelled
 from ..table.labels import encode_labels, read_targets
 from ..table.schema import Schema
 from .base import Neighbors
@@ -156,8 +157,10 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
 
         X=None asks for the training rows; a row is then no neighbour of itself. So in `predict` and `score`.
         """
-        index, w = self._weighted(X)
+        check_is_fitted(self)
         K = len(self.classes_)
+        refuse_answer(len(self._codes) if X is None else count_rows(X), K)
+        index, w = self._weighted(X)
         counted = votes(index, w, self._codes, K) + self.smoothing
         return share(counted, counted.sum(axis=1, keepdims=True), K)
 

@@ -4,7 +4,7 @@ Symbols: v a node, D its discrete parents (q configurations d), C its continuous
 co-moments of a configuration, RSS_d what the best line leaves of v there; f the price of a parameter. The score is
 
     v discrete     Σ N ln θ − f·q(r − 1), as `structure.scores` has it; its parents are discrete
-    v continuous   −½ Σ_d [n_d ln 2πσ²_d + RSS_d/σ²_d] − f·q(k + 2), σ²_d as `regression.learned` has it
+    v continuous   −½ Σ_d [n_d ln 2πσ²_d + RSS_d/σ²_d] − f·q(k + 2), σ²_d as `regression.learned` has it with λ = 1
 
 The co-moments of all numbers in the configurations of a set D are made once, and serve every child and every C: with u one
 more parent, RSS' = RSS − S_uv²/S_uu, both what C leaves (the Schur complement). A missing cell leaves the row out where
@@ -115,8 +115,9 @@ class MixedScored:
         rest = np.concatenate([beyond[:, :1], beyond[:, :1] - slope * beyond[:, 1:]], axis=1)
         within = left.sum(axis=0) / rows
         between = n @ (rest - n @ rest / rows) ** 2 / rows
-        least = (within + FLOOR * between) * (ROWS / (n + ROWS))[:, None]
-        variance = np.maximum(np.maximum(left / n[:, None], least), max(LEAST * whole[v, v] / rows, TINY))
+        least, rounding = within * (ROWS / (n + ROWS))[:, None], max(LEAST * whole[v, v] / rows, TINY)
+        own = np.where(left <= rounding * n[:, None], FLOOR * (within + between), left / n[:, None])
+        variance = np.maximum(np.maximum(own, least), rounding)
         fit = -0.5 * (n @ np.log(2 * np.pi * variance) + (left / variance).sum(axis=0))
         return np.asarray(fit - rows * math.log(self.scale[v]) - self.price * q * (k + 2))
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..bayes.densities.gaussian import ROUNDING, no_narrower, shared_spread, usual_spread
+from ..bayes.densities.gaussian import ROUNDING, no_narrower, spreads, usual_spread
 from ..errors import BadValue, InvalidNetwork, TableError, UnknownColumn, did_you_mean, listed
 from ..statistics.comoments import CoMoments, FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.moments import Moments
@@ -29,7 +29,7 @@ from ..table.schema import MEASURED, Column
 from .learn import Smoothing, read_codes, rows_of, with_families
 from .tables import States
 
-FLOOR = 0.01  # of what parts the configurations: the width of a node that has one value in each
+FLOOR = 0.01  # of the variance of all: the least width of a configuration that has one value
 LEAST = 1e-12  # of a node's variance: what rounding leaves where its parents tell it to the last digit
 
 
@@ -57,9 +57,10 @@ def learned(moments: CoMoments, smoothing: float, column: Moments) -> Regression
     """β_d = S_cc⁻¹ S_cx, α_d = x̄_d − β_d·c̄_d, σ²_d = RSS_d/n_d, and no narrower than a Gaussian column of any model is.
 
     Slopes are those of S_d with λ rows of the spread within all configurations. RSS_d is what they leave of S_xx, and
-    σ²_d ≥ ν s²/(n_d + ν), s² the spread left within the configurations (see `bayes.densities.gaussian`), or where the rows
-    that have the whole family are all alike, that of the `column`, of all its rows. A configuration without rows has the
-    line of all rows; a family without any has the column's mean and spread.
+    σ²_d ≥ λs²/(n_d + λ), s² the spread left within the configurations; where nothing is left of a configuration, a share
+    of what is left of all rows (see `bayes.densities.gaussian`), or where the rows that have the whole family are all
+    alike, of the `column`, of all its rows. A configuration without rows has the line of all rows; a family without any
+    has the column's mean and spread.
 
     >>> seen = CoMoments(np.array([3.0]), np.array([[1.0, 2.0]]), np.array([[[2.0, 4.0], [4.0, 11.0]]]))
     >>> found = learned(seen, 0.0, Moments(np.array([[3.0]]), np.array([[2.0]]), np.array([[11.0]])))
@@ -67,7 +68,7 @@ def learned(moments: CoMoments, smoothing: float, column: Moments) -> Regression
     [[-0.0], [[2.0]], [1.0]]
     """
     rows, (q, k) = moments.n.sum(), (len(moments.n), moments.mean.shape[1] - 1)
-    usual, constant = usual_spread(column, FLOOR)
+    usual, share, constant = usual_spread(column, FLOOR)
     if rows <= 0:
         return Regression(np.full(q, column.pooled().mean[0]), np.zeros((q, k)), np.full(q, usual))
     within, (whole_mean, whole) = moments.c.sum(axis=0), pooled(moments)
@@ -79,12 +80,14 @@ def learned(moments: CoMoments, smoothing: float, column: Moments) -> Regression
     left = residual(c, beta)
     line = slopes(whole[None])[0]
     rest = moments.mean[:, -1] - moments.mean[:, :-1] @ line  # where each configuration lies beside the line of all
-    spread, alike = usual_spread(_of_one(moments.n, moments.mean[:, -1], moments.c[:, -1, -1]), FLOOR)
+    spread, least, alike = usual_spread(_of_one(moments.n, moments.mean[:, -1], moments.c[:, -1, -1]), FLOOR)
     if k:
-        spread = shared_spread(_of_one(moments.n, rest, np.where(empty, 0.0, left)), FLOOR)
-    spread = np.where(alike | constant, usual, spread)
-    variance = no_narrower((left / n)[:, None], moments.n[:, None], spread, constant)[:, 0]
-    variance = np.maximum(variance, LEAST * whole[-1, -1] / rows)
+        spread, apart = spreads(_of_one(moments.n, rest, np.where(empty, 0.0, left)))
+        least = FLOOR * apart
+    spread, least = np.where(alike | constant, (usual, share), (spread, least))
+    rounding = LEAST * whole[-1, -1] / rows
+    variance = np.where(constant | (left / n <= rounding), least, left / n)
+    variance = np.maximum(no_narrower(variance, moments.n, smoothing, spread), rounding)
     return Regression(mean[:, -1] - np.einsum("dk,dk->d", beta, mean[:, :-1]), beta, variance)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..budget import refuse_over
+from ..budget import memory_budget, refuse_over
 from ..errors import BadValue, CountOverflow
 from ..kernels import naive as kernels
 from ..kernels.densities import add_hashes, histograms
@@ -75,6 +75,7 @@ def collect(
     else:
         rows = kernels.class_rows(y, n_classes, weights)
     n, mean, m2, low, high, met = kernels.class_moments_seen(x_moved, y, n_classes, weights, n_jobs)
+    _refuse_histograms(x_shaped, n_classes, most, n_jobs)
     drawings = histograms(x_shaped, y, n_classes, most, weights, n_jobs) if shaped else []
     salted, hashes = (
         np.array([salt[j] for j in drawn], np.uint64),
@@ -218,6 +219,14 @@ def _refuse_wide(frame: Frame, coded: Coded, where: list[int], n_classes: int) -
         f"counting {int(coded.offsets[-1])} values for {n_classes} classes",
         f"column {frame.name(where[widest])!r} alone has {len(coded.values[widest])} values: leave it out",
     )
+
+
+def _refuse_histograms(x: Array, n_classes: int, most: int, n_jobs: int | None) -> None:
+    """Refuse tables that do not fit; only where they might not are their cells counted first, all rows in one class."""
+    if 24.0 * min(len(x), most) * n_classes * x.shape[1] > memory_budget():
+        cells = sum(len(keys) for keys, *_ in histograms(x, np.zeros(len(x), np.uint8), 1, most, None, n_jobs))
+        what = f"histograms of {x.shape[1]} columns, {cells} cells, for {n_classes} classes"
+        refuse_over(None, 24.0 * cells * n_classes, what, 'choose density="gaussian", fewer columns or classes')
 
 
 def in_schema(table: Array, places: Ints, columns: Sequence[Column]) -> Counts:

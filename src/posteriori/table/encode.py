@@ -6,6 +6,7 @@ cell. Statistics and tables are matched to it by value, so nothing ever depends 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 from ..arrays import Array, Bools, Ints
 from ..budget import refuse_over
 from ..errors import BadType, BadValue
-from ..kernels import n_threads
+from ..kernels import ASKED, ask, n_threads
 from .frame import Frame
 from .labels import narrowest
 from .schema import Column, Value, in_order, is_missing
@@ -70,12 +71,23 @@ class Coded:
 
 
 def team_map(work: Callable[[Any], T], items: Sequence[Any], cells: int, n_jobs: int | None) -> list[T]:
-    """What `work` makes of each column, in threads where there are many cells."""
+    """What `work` makes of each column, in threads where there are many cells; Ctrl-C ends all of them."""
     workers = n_threads(n_jobs, cells) if cells > 1 << 17 else 1
     if workers < 2 or len(items) < 2:
         return [work(item) for item in items]
+    ended = threading.Event()
+
+    def own(item: Any) -> T:
+        ASKED.ended = ended
+        ask()
+        return work(item)
+
     with ThreadPoolExecutor(workers) as team:
-        return list(team.map(work, items))
+        try:
+            return list(team.map(own, items))
+        except BaseException:
+            ended.set()
+            raise
 
 
 def code_columns(frame: Frame, where: Sequence[int], n_jobs: int | None = None) -> Coded:
@@ -102,7 +114,11 @@ def _code_integers(matrix: Array) -> Coded | None:
     if high - low >= WIDEST_RANGE - 1 or (high - low) * matrix.shape[1] > 4 * matrix.size + 65_536:
         return None
     dtype = narrowest(high - low + 2)
-    codes = matrix if low == 0 and matrix.dtype == dtype else _above(matrix, low).astype(dtype)
+    codes = matrix
+    if low != 0 or matrix.dtype != dtype:
+        codes, step = np.empty_like(matrix, dtype=dtype, subok=False), max(1 << 20, matrix.shape[1]) // matrix.shape[1]
+        for begin in range(0, len(matrix), step):
+            codes[begin : begin + step] = _above(matrix[begin : begin + step], low)
     return Coded((range(low, high + 1),) * matrix.shape[1], codes, 0)
 
 

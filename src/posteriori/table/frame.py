@@ -136,6 +136,23 @@ def columns_of(X: Any) -> Any:
     return X.X if isinstance(X, Table) else X
 
 
+def count_rows(X: Any) -> int:
+    """How many rows a table has, where that is known without reading it; else 0.
+
+    >>> [count_rows(X) for X in ({"a": [1, 2, 3]}, [[1.0], [2.0]], np.zeros((5, 2)), {"a": "red"}, None)]
+    [3, 2, 5, 0, 0]
+    """
+    X = columns_of(X)
+    if isinstance(X, Mapping):
+        X = next(iter(X.values()), ())
+    if isinstance(X, Frame):
+        return X.n
+    shape = getattr(X, "shape", None)
+    if shape is None:
+        return len(X) if isinstance(X, list | tuple) else 0
+    return int(shape[0]) if shape else 0
+
+
 def open_frame(X: Any) -> Frame:
     """See a table as a `Frame`.
 

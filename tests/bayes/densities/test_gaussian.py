@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import norm, poisson
 
 import posteriori as po
-from posteriori.bayes.densities.gaussian import Gaussian, Poisson, shared_spread, usual_spread
+from posteriori.bayes.densities.gaussian import Gaussian, Poisson, spreads, usual_spread
 from posteriori.errors import BadValue
 from posteriori.kernels import naive
 from posteriori.statistics.moments import Moments
@@ -72,15 +75,17 @@ def moments(x, y, n_classes):
 
 
 @pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize(("smoothing", "floor"), [(0.0, 0.0), (0.0, 0.01), (1.0, 0.0), (1.0, 0.01), (2.5, 0.3)])
 @pytest.mark.parametrize("inferred", [False, True])
-def test_widths_are_the_formulas(inferred, ddof):
-    """σ² = max(M2/n, ν s²/(n + ν)), s² within the classes and a share of what parts them; where classes are inferred
-    (M2 + ν s²/K^(2/d))/(n + ν), s² of the whole column. A class without rows has the column's own."""
+def test_widths_are_the_formulas(inferred, ddof, smoothing, floor):
+    """σ² = max(M2/n, λ s²/(n + λ)), s² within the classes, and no less than a share of the column's where a class has one
+    value; where classes are inferred (M2 + ν s²/K^(2/d))/(n + ν), s² of the whole column. A class without rows has the
+    column's own."""
     rng = np.random.default_rng(ddof)
     y = np.repeat([0, 1, 2], [7, 4, 2])
     x = rng.normal(size=(13, 2)) * [1.0, 30.0] + 5 * y[:, None]
     x[y == 2] = [3.0, 4.0]  # of one value
-    found = Gaussian([0, 1], ["a", "b"], moments(x, y, 4), 0.01, ddof, inferred)
+    found = Gaussian([0, 1], ["a", "b"], moments(x, y, 4), floor, ddof, smoothing, inferred)
     n = np.array([7, 4, 2, 0])[:, None]
     means = np.array([x[y == k].mean(axis=0) if k < 3 else x.mean(axis=0) for k in range(4)])
     m2 = np.array([((x[y == k] - means[k]) ** 2).sum(axis=0) for k in range(4)])
@@ -90,10 +95,10 @@ def test_widths_are_the_formulas(inferred, ddof):
         wanted = (m2 + usual) / np.maximum(n + 1 - ddof, 1)
         prior = -0.5 * (np.log(wanted) + usual / wanted).sum()
     else:
-        within = m2.sum(axis=0) / 13
-        usual = within + 0.01 * (x.var(axis=0) - within)
         own = np.where(n > 0, m2 / np.maximum(n - ddof, 1), x.var(axis=0, ddof=ddof))
-        wanted, prior = np.maximum(own, usual / (n + 1)), 0.0
+        own[2] = floor * x.var(axis=0)
+        borrowed = m2.sum(axis=0) / 13 * smoothing / np.maximum(n + smoothing, 1e-9)
+        wanted, prior = np.maximum(np.maximum(own, borrowed), np.finfo(float).tiny), 0.0
     assert found.variance == pytest.approx(wanted)
     assert found.log_prior == pytest.approx(prior)
 
@@ -102,8 +107,9 @@ def test_widths_are_the_formulas(inferred, ddof):
 @pytest.mark.parametrize("inferred", [False, True])
 def test_a_constant_column_is_as_wide_as_its_size_in_every_class(value, inferred):
     x, y = np.full((6, 1), value), np.array([0, 0, 0, 0, 1, 1])
-    found = Gaussian([0], ["a"], moments(x, y, 2), 0.02, 0, inferred)
-    assert found.variance == pytest.approx(np.full((2, 1), 0.02 * max(value**2, 1.0)))
+    for floor, smoothing in itertools.product((0.02, 0.0), (0.0, 1.0)):
+        found = Gaussian([0], ["a"], moments(x, y, 2), floor, 0, smoothing, inferred)
+        assert found.variance == pytest.approx(np.full((2, 1), (floor or 1.0) * max(value**2, 1.0)))
 
 
 @pytest.mark.parametrize("n", [1, 9])
@@ -129,23 +135,54 @@ def test_where_all_counts_were_zero_the_rate_is_half_a_count_in_one_row_more(n):
 )
 def test_a_spread_of_the_last_digits_is_none(values, constant):
     x = np.array([[values[0]], [values[1]]] * 3)
-    spread, found = usual_spread(moments(x, np.array([0, 1] * 3), 2), 0.01)
+    spread, least, found = usual_spread(moments(x, np.array([0, 1] * 3), 2), 0.01)
     assert found.tolist() == [constant]
     if constant:
-        assert spread == pytest.approx([0.01 * max(values[0] ** 2, 1.0)])
+        assert spread == least == pytest.approx([0.01 * max(values[0] ** 2, 1.0)])
 
 
-def test_what_all_classes_have_within_and_a_share_of_what_parts_them():
+@pytest.mark.parametrize("seed", range(6))
+def test_without_smoothing_a_normal_is_maximum_likelihood_however_few_its_rows(seed):
+    """Fifty digits: log P(y, x) of every row, by n, whatever the floor is, where each class has a spread of its own."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], [2, 3 + seed, 40 - seed])
+    x = np.where(y == 0, 1 + 0.2 * rng.random(45), rng.normal(0, 100, 45) * 10.0 ** rng.integers(-3, 3))
+    model = po.NaiveBayes(smoothing=0, density="gaussian", variance_floor=[0.01, 0.0][seed % 2]).fit(x[:, None], y)
+    found = model.predict_log_proba(x[:, None])
+    with mpmath.workdps(50):
+        logs = []
+        for k in range(3):
+            own = [mpmath.mpf(v) for v in x[y == k]]
+            mean = sum(own) / len(own)
+            var = sum((v - mean) ** 2 for v in own) / len(own)
+            front = mpmath.log(mpmath.mpf(len(own)) / len(y)) - mpmath.log(2 * mpmath.pi * var) / 2
+            logs.append([front - (mpmath.mpf(v) - mean) ** 2 / var / 2 for v in x])
+        for i in range(len(x)):
+            total = mpmath.log(sum(mpmath.exp(own[i]) for own in logs))
+            for k in range(3):
+                assert found[i, k] == pytest.approx(float(logs[k][i] - total), rel=1e-9, abs=1e-9)
+
+
+def test_a_class_of_one_value_is_as_wide_as_the_floor_says_and_a_point_at_none():
+    x, y = np.array([[1.0], [1.0], [1.2], [7.0], [9.0]]), np.array(list("aabcc"))
+    sd = po.NaiveBayes(smoothing=0, density="gaussian").fit(x, y).tables_["x0"].loc["sd"].to_numpy()
+    assert sd == pytest.approx([np.sqrt(0.01 * x.var()), np.sqrt(0.01 * x.var()), 1.0])
+    point = po.NaiveBayes(smoothing=0, density="gaussian", variance_floor=0).fit(x, y)
+    assert point.predict([[1.0], [1.2], [8.5]]).tolist() == ["a", "b", "c"]
+    assert point.predict_proba([[1.1]]) == pytest.approx(np.array([[0.0, 0.0, 1.0]]))
+
+
+def test_the_spread_within_the_classes_and_over_all_rows():
     x, y = np.array([[0.0, 5.0], [2.0, 5.0], [10.0, 7.0], [14.0, 7.0]]), np.array([0, 0, 1, 1])
-    found = shared_spread(moments(x, y, 3), 0.1)
-    within = np.array([(1 + 1 + 4 + 4) / 4, 0.0])
-    assert found == pytest.approx(within + 0.1 * (x.var(axis=0) - within))
+    within, whole = spreads(moments(x, y, 3))
+    assert within == pytest.approx([(1 + 1 + 4 + 4) / 4, 0.0])
+    assert whole == pytest.approx(x.var(axis=0))
 
 
 @pytest.mark.parametrize("inferred", [False, True])
 def test_cells_are_normal_and_gaps_say_nothing(inferred):
     x = np.array([[0.0, 5.0], [2.0, 6.0], [10.0, 7.0], [14.0, 7.5]])
-    found = Gaussian([0, 1], ["a", "b"], moments(x, np.array([0, 0, 1, 1]), 2), 0.01, 0, inferred)
+    found = Gaussian([0, 1], ["a", "b"], moments(x, np.array([0, 0, 1, 1]), 2), 0.01, 0, inferred=inferred)
     asked, seen, start = np.array([[1.0, 6.5], [np.nan, 7.0], [12.0, np.nan]]), Seen(), np.array([1.0, -1.0])
     expected = np.nan_to_num(norm.logpdf(asked[:, :, None], found.mean.T, np.sqrt(found.variance.T)))
     frame = open_frame({"a": asked[:, 0], "b": asked[:, 1]})

@@ -46,7 +46,7 @@ def test_kernels_around_the_values_of_the_class(seed):
     got = found._log_density(at)
     for k in (0, 1):
         own = x[y == k]
-        h = silverman(own, float(found.normal.variance[k, 0]))
+        h = silverman(own, float(found.variance[k]))
         assert found.width[k] == pytest.approx(h)
         share = 1 / (len(own) + 1)
         kernels = norm.pdf(at[:, None], own[None], h).mean(axis=1)
@@ -262,7 +262,7 @@ def test_information_of_three_is_the_integral():
 
 def test_a_column_left_out():
     _, stats, x, _y = mixed_with(3)
-    found = LeftOut(0, "x", stats.moments, 0.01, 0)
+    found = LeftOut(0, "x", stats.moments, 1.0, 0.01, 0)
     assert found.parts(open_frame({"x": x})).tolist() == [[[0.0] * 3]] * len(x)
     assert found.information(np.ones(3) / 3).tolist() == [0.0]
     drawn = found.draw(np.repeat([0, 1, 2], 2000), np.random.default_rng(0))[0]
@@ -303,7 +303,7 @@ def test_what_a_mixed_column_tells_and_one_without_numbers():
     none = Mixed(0, "x", empty.histograms[0], empty.moments, empty.rows, 1.0, 0.01, 0)
     assert none.information(np.array([0.5, 0.5])).tolist() == [0.0]
     assert np.isnan(none.draw(np.array([0, 1]), np.random.default_rng(0))[0]).all()
-    out = LeftOut(0, "x", stats.moments, 0.01, 0).tables(stats.schema)["x"]
+    out = LeftOut(0, "x", stats.moments, 1.0, 0.01, 0).tables(stats.schema)["x"]
     assert out["mean"] == pytest.approx([x.mean()] * 3)
     assert out["sd"] == pytest.approx([x.std()] * 3)
 

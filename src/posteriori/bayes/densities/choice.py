@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Array, Floats, Ints
+from ...budget import refuse_over
 from ...kernels import densities as kernels
 from ...smoothing.theta import log_prior, share
 from ...statistics.cuts import Cuts, column_numbers, quantile_cuts, value_cuts
@@ -72,6 +73,9 @@ def choose(
     rows, y = np.nonzero(sample.table[:most])
     if not len(rows):
         return [CANDIDATES[0]] * len(where)
+    held = 9.0 * len(CANDIDATES) * len(where) * len(rows) * statistics.n_classes
+    what = f"choosing densities of {len(where)} columns for {statistics.n_classes} classes"
+    refuse_over(None, held, what, "say which density they have")
     weights = sample.table[rows, y].astype(np.float64)
     out = np.minimum(weights, 1.0)  # what is taken away: one row, or what decay has left of it
     place = {j: k for k, j in enumerate(statistics.sampled)}

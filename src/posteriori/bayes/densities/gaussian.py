@@ -1,14 +1,14 @@
 """Numeric columns: p(x_j|y) = exp(−(x_j − μ)²/2σ²)/√(2πσ²), μ and σ² by maximum likelihood.
 
-No class is narrower than the spread s² of the column within its classes allows, as ν rows of it would leave it among n
-equal ones: σ² = max(M2/n, ν s²/(n + ν)). So a class with few values, or with equal ones, borrows its width from the others;
-there is no cliff, and many rows may be as narrow as they are. Where the values of every class are alike, s² is the share
-`floor` of what parts the classes. That happens here, when predicting; what is stored are n, mean and M2, so that nothing
-depends on how rows came in.
+Smoothing lets no class be narrower than λ rows of the spread s² of the column within its classes would leave it among n
+equal ones: σ² = max(M2/n, λ s²/(n + λ)). So a class with few values borrows its width from the others, and many rows may be
+as narrow as they are; λ = 0 is maximum likelihood. A class of one value has no spread of its own (M2/n is 0, but for
+rounding): it is no narrower than the share `floor` of the column's variance over all rows; with 0 it may be a point. That
+happens here, when predicting; what is stored are n, mean and M2, so that nothing depends on how rows came in.
 
-Where EM infers the classes (`inferred`), σ² = (M2 + ν s²)/(n + ν) instead, s² the column's variance over all rows/K^(2/d),
-as wide as K classes are that share the room of d columns (Fraley and Raftery, 2007): the best one under a prior that is
-worth ν rows, so that every turn climbs, and no class shrinks around a value that some rows share.
+Where EM infers the classes (`inferred`), σ² = (M2 + ν s²)/(n + ν) instead, ν one row, s² the column's variance over all
+rows/K^(2/d), as wide as K classes are that share the room of d columns (Fraley and Raftery, 2007): the best one under a
+prior that is worth ν rows, so that every turn climbs, and no class shrinks around a value that some rows share.
 
 Count columns that do not compete: P(x|y) = r^x e^(−r)/x!, r the mean of the class. Smoothing adds λ rows with the column's
 mean over all classes: r = (Σx + λ·x̄)/(n + λ), so that no rate is zero; where all counts were zero, x̄ is ½/(n + 1).
@@ -25,6 +25,7 @@ from ...arrays import Array, Bools, Floats
 from ...errors import BadValue
 from ...kernels import naive as kernels
 from ...kernels.densities import normal_information
+from ...smoothing.theta import share
 from ...statistics.collect import refuse_bad_counts
 from ...statistics.moments import Moments
 from ...table.encode import Seen, numbers
@@ -32,7 +33,7 @@ from ...table.frame import Frame
 from ...table.schema import Schema
 from .base import drawn_counts, mutual_information
 
-ROWS = 1.0  # ν, how many rows of the usual spread every class has at least
+ROWS = 1.0  # ν, how many rows of the usual spread an inferred class has at least
 ROUNDING = 1e-14  # a spread below this share of the mean is the rounding of one value
 LEAST = 1e-290  # a variance below this one has lost digits, and its share `floor` is none
 TINY = float(np.finfo(float).tiny)
@@ -48,13 +49,14 @@ class Gaussian:
         moments: Moments,
         floor: float,
         ddof: float,
+        smoothing: float = ROWS,
         inferred: bool = False,
     ) -> None:
         self.where, self.names, self.whole = where, names, None
         pooled = moments.pooled()
         self.mean = np.ascontiguousarray(np.where(moments.n > 0, moments.mean, pooled.mean))
         if inferred:
-            spread, constant = usual_spread(moments, floor)
+            spread, _, constant = usual_spread(moments, floor)
             part = len(moments.n) ** (-2.0 / max(len(where), 1))
             self.whole = np.maximum(np.where(constant, spread, pooled.variance() * part), TINY)
             room = np.maximum(moments.n + ROWS - ddof, ROWS)
@@ -62,7 +64,10 @@ class Gaussian:
             self.variance = np.ascontiguousarray(np.maximum(variance, TINY))
             return
         variance = np.where(moments.n > 0, moments.variance(ddof), pooled.variance(ddof))
-        self.variance = np.ascontiguousarray(no_narrower(variance, moments.n, *usual_spread(moments, floor)))
+        alike = variance <= np.maximum((ROUNDING * self.mean) ** 2, LEAST)
+        spread, least, constant = usual_spread(moments, floor)
+        variance = np.where(alike | constant, least, variance)
+        self.variance = np.ascontiguousarray(no_narrower(variance, moments.n, smoothing, spread))
 
     @property
     def log_prior(self) -> float:
@@ -103,29 +108,27 @@ class Gaussian:
         return normal_information(self.mean, self.variance, prior)
 
 
-def no_narrower(variance: Floats, n: Floats, spread: Floats, constant: Bools) -> Floats:
-    """max(σ², ν s²/(n + ν)), and s² itself where a column is constant."""
-    least = np.where(constant, spread, spread * (ROWS / (n + ROWS)))
-    return np.maximum(np.where(constant, 0.0, variance), np.maximum(least, TINY))
+def no_narrower(variance: Floats, n: Floats, smoothing: float, spread: Floats) -> Floats:
+    """max(σ², λ s²/(n + λ))."""
+    return np.maximum(variance, np.maximum(spread * share(smoothing, n + smoothing), TINY))
 
 
-def usual_spread(moments: Moments, floor: float) -> tuple[Floats, Bools]:
-    """(s² of each column, whether the column is constant but for rounding).
+def usual_spread(moments: Moments, floor: float) -> tuple[Floats, Floats, Bools]:
+    """(s², the width of a class of one value, whether the column is constant but for rounding), of each column.
 
     A constant column tells nothing, and gets a width of its own size; one that spans less than 1e-145 counts as constant.
     """
-    pooled = moments.pooled()
-    constant = pooled.variance()[0] <= np.maximum((ROUNDING * pooled.mean[0]) ** 2, LEAST)
-    size = np.maximum(pooled.mean[0] ** 2, 1.0)
-    return np.where(constant, floor * size, shared_spread(moments, floor)), constant
+    pooled, (within, whole) = moments.pooled(), spreads(moments)
+    constant = whole <= np.maximum((ROUNDING * pooled.mean[0]) ** 2, LEAST)
+    size = (floor or 1.0) * np.maximum(pooled.mean[0] ** 2, 1.0)
+    return np.where(constant, size, within), np.where(constant, size, floor * whole), constant
 
 
-def shared_spread(moments: Moments, floor: float) -> Floats:
-    """s² of each column: the variance within the classes, and the share `floor` of the variance between them."""
+def spreads(moments: Moments) -> tuple[Floats, Floats]:
+    """The variance of each column within the classes, and over all rows."""
     pooled = moments.pooled()
-    whole, rows = pooled.variance()[0], np.maximum(pooled.n[0], TINY)
-    within = np.minimum(moments.m2.sum(axis=0) / rows, whole)
-    return np.asarray(within + floor * (whole - within))
+    whole = pooled.variance()[0]
+    return np.minimum(moments.m2.sum(axis=0) / np.maximum(pooled.n[0], TINY), whole), whole
 
 
 def refuse_infinite(x: Array, names: list[str]) -> None:

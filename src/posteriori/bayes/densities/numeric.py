@@ -1,8 +1,9 @@
 """Numeric columns without a shape: kernels around the values that training had, bins, both with a normal, or nothing.
 
 All read the histogram N[v, y] of the column. `kernel`: p(x|y) = [Σ_v N[v, y] φ((x − v)/h_y)/h_y + ν p₀(x)]/(n_y + ν), the
-width h_y by Silverman's rule from the same σ² as a Gaussian's, ν rows from the normal p₀ of the column over all classes:
-far from every value all classes agree, so that no value that is new to a class rules it out by thousands of nats.
+width h_y by Silverman's rule from σ² = max(M2/n, ν s²/(n + ν)), s² the variance within the classes and the share `floor`
+of what parts them, ν rows from the normal p₀ of the column over all classes: far from every value all classes agree, so
+that no value that is new to a class rules it out by thousands of nats.
 `binned`: the column is cut and the bins are counted like categories. `mixed`: each density m of these and the normal says
 P_m(y|x_j) ∝ P_m(x_j|y) P(y), with P(y) = (N_y + 1)/(N + K); their mean, divided by P(y), is what the column adds:
 p(x_j|y) = p(x_j) · mean_m P_m(y|x_j)/P(y), p(x_j) that of the kernels. Where one density is sure of what it has not seen,
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Floats, Ints
+from ...budget import refuse_over
 from ...errors import BadValue
 from ...kernels import densities as kernels
 from ...kernels import naive
@@ -35,7 +37,7 @@ from ...table.encode import Seen, numbers
 from ...table.frame import Frame
 from ...table.schema import Schema
 from .base import gauss_points, mutual_information
-from .gaussian import ROWS, Gaussian, refuse_infinite, usual_spread
+from .gaussian import ROWS, Gaussian, no_narrower, refuse_infinite, usual_spread
 
 ROUNDING = 1e-9  # of a sum of shares: in which order rows came must not move a quarter by a whole value
 TRIES, AT_ONCE = 50, 100_000  # when values are drawn
@@ -65,9 +67,9 @@ class KernelDensity:
         self.centres = [histogram.centres[v] for v in live]
         self.weights = [p[v] for p, v in zip(shares, live)]
         moments = self._moments(total)
-        self.normal = Gaussian([where], [name], moments, floor, 0.0)
         pooled = moments.pooled()
-        spread, constant = usual_spread(moments, floor)
+        spread, least, constant = usual_spread(moments, floor)
+        self.variance = no_narrower(moments.variance(), moments.n, ROWS, spread + least - floor * spread)[:, 0]
         self.base = float(pooled.mean[0, 0]), float(max(pooled.variance()[0, 0], spread[0]))
         self.share = ROWS / (total + ROWS)  # of the base in each class
         self.width = np.array([self._silverman(c) for c in range(len(total))])
@@ -91,7 +93,7 @@ class KernelDensity:
             return 1.0
         v, p = self.centres[c], self.weights[c]
         n = 1 / float(p @ p)  # effective number of values: free of the scale of the weights
-        variance = float(self.normal.variance[c, 0])
+        variance = float(self.variance[c])
         low, high = (quantile(v, p, q) for q in (0.25, 0.75))
         middle = ((high - low) / 1.34) ** 2
         spread = min(variance, (n * middle + ROWS * variance) / (n + ROWS))
@@ -200,7 +202,7 @@ class Mixed:
         self.where, self.name = [where], name
         self.binned = Binned(where, name, histogram, smoothing)
         self.kernel = KernelDensity(where, name, histogram, floor)
-        self.normal = Gaussian([where], [name], moments, floor, ddof)
+        self.normal = Gaussian([where], [name], moments, floor, ddof, smoothing)
         self.log_share = log_prior(rows, "smoothed", 1.0)
 
     def parts(self, frame: Frame) -> Floats:
@@ -252,9 +254,9 @@ class Mixed:
 class LeftOut:
     """A column that says nothing of the class: p(x_j|y) = p(x_j), a normal whose density is left out of every class."""
 
-    def __init__(self, where: int, name: str, moments: Moments, floor: float, ddof: int) -> None:
+    def __init__(self, where: int, name: str, moments: Moments, smoothing: float, floor: float, ddof: int) -> None:
         self.where, self.name = [where], name
-        self.normal = Gaussian([where], [name], moments.pooled(), floor, ddof)
+        self.normal = Gaussian([where], [name], moments.pooled(), floor, ddof, smoothing)
         self.n_classes = len(moments.n)
 
     def parts(self, frame: Frame, n_jobs: int | None = None) -> Floats:
@@ -330,7 +332,7 @@ class Curves:
             return Binned(j, self.names[k], histogram, smoothing)
         moments = stats.moments.columns([stats.where("moments").index(j)])
         if self.shapes[k] == "none":
-            return LeftOut(j, self.names[k], moments, floor, ddof)
+            return LeftOut(j, self.names[k], moments, *self.how)
         return Mixed(j, self.names[k], histogram, moments, stats.rows, smoothing, floor, ddof)
 
     def add_to(self, start: Floats, frame: Frame, seen: Seen, n_jobs: int | None) -> Floats:
@@ -370,6 +372,9 @@ def views(statistics: Statistics, where: list[int]) -> list[Histogram]:
 def packed(statistics: Statistics, where: list[int], smoothing: float, floor: float, ddof: int) -> Any:
     """The histograms of some columns end to end, and their moments, as the kernels read them."""
     found = views(statistics, where)
+    cells, classes = sum(len(h.values) for h in found), statistics.n_classes
+    what = f"densities of {len(where)} columns, {cells} cells, for {classes} classes"
+    refuse_over(None, 40.0 * cells * classes, what, 'choose density="gaussian", fewer columns or classes')
     offsets = starts_of([len(h.values) for h in found])
     values = np.concatenate([h.values for h in found])
     centres = values if all(h.exact for h in found) else np.concatenate([h.centres for h in found])

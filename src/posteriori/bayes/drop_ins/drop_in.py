@@ -115,6 +115,7 @@ def refuse_numbers(model: Any, X: Any) -> None:
 
 FLOATS = (np.dtype(np.float64),)
 CSR = (sparse.csr_matrix, sparse.csr_array)
+INDICATOR = 1 << 22  # numbers of a class's indicator that are there at once
 SMALLEST = 1e-10  # the α that force_alpha=False falls back to
 
 
@@ -235,8 +236,9 @@ def dense_count(X: Array, codes: Array, n_classes: int, weights: Floats | None) 
     """Σ_r w_r x_rj by class, shape (d, K): the product with the indicator of the class, a block of rows at a time."""
     table = np.zeros((X.shape[1], n_classes))
     with one_thread(X.size * n_classes):
-        for begin in range(0, len(X), 1 << 15):
-            rows = slice(begin, begin + (1 << 15))
+        step = min(1 << 15, max(INDICATOR // n_classes, 1))
+        for begin in range(0, len(X), step):
+            rows = slice(begin, begin + step)
             indicator = np.zeros((len(codes[rows]), n_classes))
             indicator[np.arange(len(indicator)), codes[rows]] = 1.0 if weights is None else weights[rows]
             table += X[rows].T.astype(np.float64, copy=False) @ indicator

@@ -7,6 +7,20 @@
 
 namespace posteriori {
 
+// Asked now and then, between two tasks, on the thread that called; may throw to end the work, as Ctrl-C does.
+extern void (*ask_between_tasks)();
+
+// While one lives, nobody is asked on its thread: the work looks at signals itself, and says how it ends.
+class Unasked {
+    const int by;
+
+public:
+    explicit Unasked(bool really = true);
+    ~Unasked();
+    Unasked(const Unasked&) = delete;
+    Unasked& operator=(const Unasked&) = delete;
+};
+
 // The work of parallel_for behind one pointer, so that <thread> and its machinery are compiled once.
 void run_tasks(std::size_t tasks, int threads, void (*work)(void*, std::size_t), void* context);
 

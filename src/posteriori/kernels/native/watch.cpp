@@ -26,7 +26,7 @@ bool Often::operator()() {
     return true;
 }
 
-Watch::Watch(Poll poll) : poll(poll), caller(thread_name()) {}
+Watch::Watch(Poll poll) : alone(static_cast<bool>(poll)), poll(poll), caller(thread_name()) {}
 
 void Watch::operator()() {
     if (ended.load(std::memory_order_relaxed)) throw Ended{};

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "threads.hpp"
+
 namespace posteriori {
 
 // True at most every fifth of a second.
@@ -21,6 +23,7 @@ using Poll = std::function<void()>;
 // Lets the caller look, at most every fifth of a second and only on the thread that called. Once it has thrown, the other
 // threads' looks throw too.
 class Watch {
+    const Unasked alone;
     const Poll poll;
     const std::uintptr_t caller;
     Often often;

@@ -11,6 +11,9 @@
 
 namespace nb = nanobind;
 
+// Throws what a signal's handler raised, KeyboardInterrupt, or what the thread's own owner has called off.
+void look_at_signals();
+
 inline void need(bool fits, const char* what) {
     if (!fits) throw nb::value_error(what);
 }

@@ -100,6 +100,7 @@ nb::tuple climbed(Walk& walk) {
     posteriori::Climbed found;
     try {
         nb::gil_scoped_release release;
+        const posteriori::Unasked ends_itself;
         posteriori::Often often;
         walk.task.tell = [&](const posteriori::Step* step) { return (walk.tell.is_none() && !often()) || goes_on(walk.tell, step); };
         found = posteriori::climb(walk.task, walk.start);
@@ -125,11 +126,6 @@ posteriori::Ask asking(const nb::object& ask) {
             throw posteriori::Ended{};
         }
     };
-}
-
-void look_at_signals() {
-    nb::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 template <typename C> void bind_codes(nb::module_& m) {

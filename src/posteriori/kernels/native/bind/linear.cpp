@@ -81,10 +81,7 @@ void ridge_folds(InC<double, 2> points, InC<std::uint32_t, 1> y, Doubles weights
     for (std::size_t r = 0; r < n; ++r) need(y.data()[r] < K, "no such class");
     const RidgeTask task{points.data(), f, C, y.data(), weights.data(), offset.data(), charge.data(), metric.data(), steps, tol};
     NoGil release;
-    Watch watch([] {
-        nb::gil_scoped_acquire hold;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    });
+    Watch watch(look_at_signals);
     parallel_for(M, threads, [&](std::size_t m) {
         const std::int64_t *at = ends.data() + m, count = at[1] - at[0];
         loss.data()[m] = ridge_descend(task, rows.data() + at[0], static_cast<std::size_t>(count), B.data() + m * C * (f + 1), watch);

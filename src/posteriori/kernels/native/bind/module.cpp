@@ -2,6 +2,16 @@
 #include <nanobind/nanobind.h>
 
 #include "bind.hpp"
+#include "threads.hpp"
+
+static PyObject* called_off = nullptr;  // asked on any thread of Python's; signals come to the first alone
+
+void look_at_signals() {
+    if (!PyGILState_GetThisThreadState()) return;  // a thread that Python has never met
+    nb::gil_scoped_acquire hold;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (called_off) nb::borrow(called_off)();
+}
 
 NB_MODULE(POSTERIORI_MODULE, m) {
     m.def("supports_avx2", [] {
@@ -13,6 +23,8 @@ NB_MODULE(POSTERIORI_MODULE, m) {
 #endif
     });
     nb::set_leak_warnings(false);  // a model may live as long as the interpreter
+    posteriori::ask_between_tasks = look_at_signals;
+    m.def("ask", [](const nb::object& call) { called_off = nb::object(call).release().ptr(); }, nb::arg("call"));
     bind_naive(m);
     bind_sparse(m);
     bind_labels(m);

@@ -20,12 +20,6 @@ template <typename T, typename A> nb::object array(std::vector<T, A>&& data, std
     return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
 }
 
-// Python's signal handlers, looked at from inside a long search: KeyboardInterrupt ends it.
-void poll() {
-    nb::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
 template <typename T> void need_points(const InC<T, 2>& X) {
     need(X.shape(0) > 0 && X.shape(1) > 0, "there are no points");
     need(X.shape(0) < kdtree::nobody && X.shape(1) < kdtree::nobody, "points are numbered in 31 bits");
@@ -105,7 +99,7 @@ void tree_nearest(I32 dim, InC<T, 1> value, I32 right, I32 leaf_block, I32 leaf_
                   OutC<T, 2> distance, OutC<std::int64_t, 2> index) {
     const auto tree = view(dim, value, right, leaf_block, leaf_count, blocks, ids, wide_box, wide_child, centre, unit, leaf_size);
     need_query<T>(blocks.shape(1), Q, skip, distance, index);
-    const Ask ask{metric_of(metric), p, threads, poll};
+    const Ask ask{metric_of(metric), p, threads, look_at_signals};
     nb::gil_scoped_release free;
     kdtree::nearest(tree, Q.data(), std::int64_t(Q.shape(0)), int(distance.shape(1)),
                     skip.shape(0) ? skip.data() : nullptr, ask, distance.data(), index.data());
@@ -120,7 +114,7 @@ nb::tuple tree_within(I32 dim, InC<T, 1> value, I32 right, I32 leaf_block, I32 l
     const std::size_t m = Q.shape(0);
     need(Q.shape(1) == blocks.shape(1) && m < kdtree::nobody, "queries and points differ in their columns");
     need(radius.shape(0) == m, "every query has a radius");
-    const Ask ask{metric_of(metric), p, threads, poll};
+    const Ask ask{metric_of(metric), p, threads, look_at_signals};
     std::vector<std::int64_t> start(m + 1);
     std::vector<std::int32_t> id;
     std::vector<T> distance;
@@ -167,7 +161,7 @@ void brute_nearest(InC<T, 2> X, InC<float, 3> blocks, InC<float, 2> half, InC<do
     nb::gil_scoped_release free;
     brute::nearest(X.data(), std::int64_t(X.shape(0)), int(X.shape(1)), blocks.data(), half.data(), centre.data(), unit,
                    largest, Q.data(), std::int64_t(Q.shape(0)), int(distance.shape(1)),
-                   skip.shape(0) ? skip.data() : nullptr, Ask{Metric::euclidean, 2, threads, poll}, distance.data(),
+                   skip.shape(0) ? skip.data() : nullptr, Ask{Metric::euclidean, 2, threads, look_at_signals}, distance.data(),
                    index.data());
 }
 

@@ -35,7 +35,7 @@ template <typename C> void bind_codes(nb::module_& m) {
                         posteriori::draw_bag(rows.n, weights ? running.data() : nullptr, seeds.data()[t], bag.data());
                         own = bag.data();
                     }
-                    grown[t] = posteriori::grow_tree<C>(rows, y.data(), K, own, how, seeds.data()[t]);
+                    grown[t] = posteriori::grow_tree<C>(rows, y.data(), K, own, how, seeds.data()[t], watch);
                     std::vector<double> counts;
                     counts.swap(grown[t].counts);
                     if (bagged)

@@ -59,11 +59,11 @@ inline std::vector<double> running_sums(const Numbers& weights, std::size_t n) {
     return running;
 }
 
-// Ctrl-C ends the work between two trees; `tell`, where it is a function, hears now and then how many are done.
+// Ctrl-C ends the work; `tell`, where it is a function, hears now and then how many are done.
 inline auto ending(const nb::object& tell, const std::atomic<std::size_t>& done) {
     return [&tell, &done] {
+        look_at_signals();
         nb::gil_scoped_acquire hold;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
         if (!tell.is_none()) tell(done.load());
     };
 }

@@ -35,26 +35,32 @@ Moment merged(const Moment& a, const Moment& b) {
     return {n, a.mean + gap * share, a.m2 + b.m2 + gap * gap * (a.n * share)};
 }
 
-// s² of a column: the variance within the classes (`within` is their M2) and a share of that between them.
+// s² of a column, the variance within the classes (`within` is their M2), and the share `floor` of the whole.
 Spread usual_spread(const Moment& pooled, double within, double floor) {
     const double whole = variance_of(pooled, 0.0);
     within = std::min(within / std::max(pooled.n, TINY), whole);
     const double rounding = ROUNDING * pooled.mean;
     const bool constant = whole <= std::max(rounding * rounding, LEAST);
     const double size = std::max(pooled.mean * pooled.mean, 1.0);
-    return {pooled, constant ? floor * size : within + floor * (whole - within), constant};
+    const double flat = (floor > 0.0 ? floor : 1.0) * size;
+    return {pooled, constant ? flat : within, constant ? flat : floor * whole, constant};
 }
 
-Normals::Normals(const Moment* m, std::size_t K, double floor, double ddof) : mean(K), variance(K) {
+double Spread::variance_of(const Moment& m, double rows, double ddof, double smoothing) const {
+    const double own = posteriori::variance_of(m, ddof), rounding = ROUNDING * m.mean;
+    const double borrowed = smoothing > 0.0 ? spread * (smoothing / (rows + smoothing)) : 0.0;
+    const bool alike = constant || own <= std::max(rounding * rounding, LEAST);
+    return std::max(alike ? least : own, std::max(borrowed, TINY));
+}
+
+Normals::Normals(const Moment* m, std::size_t K, double floor, double ddof, double smoothing) : mean(K), variance(K) {
     Moment pooled{0.0, 0.0, 0.0};
     double within = 0.0;
     for (std::size_t c = 0; c < K; ++c) pooled = merged(pooled, m[c]), within += m[c].m2;
     const Spread usual = usual_spread(pooled, within, floor);
     for (std::size_t c = 0; c < K; ++c) {
-        mean[c] = m[c].n > 0.0 ? m[c].mean : pooled.mean;
-        const double least = usual.constant ? usual.spread : usual.spread * (ROWS / (m[c].n + ROWS));
-        const double own = usual.constant ? 0.0 : variance_of(m[c].n > 0.0 ? m[c] : pooled, ddof);
-        variance[c] = std::max(own, std::max(least, TINY));
+        const Moment& own = m[c].n > 0.0 ? m[c] : pooled;
+        mean[c] = own.mean, variance[c] = usual.variance_of(own, m[c].n, ddof, smoothing);
     }
 }
 
@@ -136,17 +142,18 @@ Kernels::Kernels(const Histo& h, double floor) {
         for (std::size_t i = 0; i < own.v.size(); ++i) spread += (own.v[i] - mean) * (own.v[i] - mean) * own.w[i];
         moments[c] = {own.total, mean, own.total * spread};
     }
-    const Normals normal(moments.data(), K, floor, 0.0);
     Moment pooled{0.0, 0.0, 0.0};
     double within = 0.0;
     for (const auto& m : moments) pooled = merged(pooled, m), within += m.m2;
     const Spread usual = usual_spread(pooled, within, floor);
+    const double lent = usual.spread + usual.least - floor * usual.spread;  // s², with a share of what parts the classes
     mean = pooled.mean, variance = std::max(variance_of(pooled, 0.0), usual.spread);
     for (std::size_t c = 0; c < K; ++c) {
         Class& own = classes[c];
         double squares = 0.0;
         for (const double w : own.w) squares += w * w;
-        const double n = 1.0 / squares, s2 = normal.variance[c];
+        const double n = 1.0 / squares;
+        const double s2 = std::max(variance_of(moments[c], 0.0), std::max(lent * (ROWS / (own.total + ROWS)), TINY));
         const double quarters = (quantile(own.v, own.w, 0.75) - quantile(own.v, own.w, 0.25)) / 1.34;
         const double spread = std::min(s2, (n * quarters * quarters + ROWS * s2) / (n + ROWS));
         own.h = usual.constant ? std::sqrt(variance) : std::max(0.9 * std::sqrt(spread) * std::pow(n, -0.2), 1e-150);

@@ -201,7 +201,7 @@ Curve::Curve(Shape shape, const Histo& h, const Moment* moments, const double* l
     if (shape_ == Shape::none) return;
     if (shape_ != Shape::kernel) bins_ = Bins(h.values, h.exact, without_zeros(h.table, h.V, K_), K_, how.smoothing);
     if (shape_ != Shape::binned) kernels_ = Kernels(h, how.floor);
-    if (shape_ == Shape::mixed) normals_ = Normals(moments, K_, how.floor, how.ddof);
+    if (shape_ == Shape::mixed) normals_ = Normals(moments, K_, how.floor, how.ddof, how.smoothing);
     const double least = h.values[0], most = h.centres[h.V - 1], reach = most - least + 8.0 * kernels_.widest();
     std::vector<double> ends;
     if (shape_ != Shape::binned) {

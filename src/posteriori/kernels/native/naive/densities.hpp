@@ -121,14 +121,15 @@ struct Kernels {
 struct Normals {
     std::vector<double> mean, variance;
     Normals() = default;
-    Normals(const Moment* m, std::size_t K, double floor, double ddof);
+    Normals(const Moment* m, std::size_t K, double floor, double ddof, double smoothing);
     void log_density(double x, double* out) const;
     void log_densities(const double* x, double* out) const;  // (K, BATCH)
 };
 struct Spread {
     Moment pooled;
-    double spread;
+    double spread, least;  // s², and the width of a class of one value
     bool constant;
+    double variance_of(const Moment& m, double rows, double ddof, double smoothing) const;  // of a class of so many rows
 };
 Moment merged(const Moment& a, const Moment& b);
 Spread usual_spread(const Moment& pooled, double within, double floor);

@@ -227,10 +227,7 @@ class Block {
             for (std::size_t r = 0; r < BLOCK; ++r) {
                 const Moment &m = k == own[r] ? less[r] : moments[k], &pooled = usual[r].pooled;
                 const Moment& wider = m.n > 0.0 ? m : pooled;
-                const double gap = value[r] - wider.mean, spread = usual[r].spread;
-                const bool constant = usual[r].constant;
-                double s2 = constant || !(wider.n > how.ddof) ? 0.0 : wider.m2 / (wider.n - how.ddof);
-                s2 = std::max(s2, std::max(constant ? spread : spread * (ROWS / (m.n + ROWS)), TINY));
+                const double gap = value[r] - wider.mean, s2 = usual[r].variance_of(wider, m.n, how.ddof, how.smoothing);
                 variance[k * BLOCK + r] = s2, normal[k * BLOCK + r] = gap * gap / s2 + LOG_2PI;
             }
         for (std::size_t k = 0; k < K; ++k) logs(variance + k * BLOCK, variance + k * BLOCK);

@@ -16,6 +16,8 @@ namespace posteriori {
 
 namespace {
 
+constexpr std::size_t LOOK = 1 << 20;  // rows of columns between two looks at signals
+
 struct Split {
     double value = 0;
     int column = -1;
@@ -28,6 +30,7 @@ template <typename C> class Grower {
     const Growth how;
     const int K;
     Xoshiro random;
+    std::size_t seen_rows = 0;  // since signals were last looked at
     CountTree tree;
     std::vector<std::int32_t> rows, scratch;  // rows of a node lie side by side,
     std::vector<std::uint32_t> classes, class_scratch;
@@ -71,7 +74,7 @@ template <typename C> class Grower {
         sorted.resize(rows.size()), scratch.resize(rows.size()), class_scratch.resize(rows.size()), mass_scratch.resize(rows.size());
     }
 
-    CountTree grow() {
+    CountTree grow(Watch& watch) {
         struct Job {
             std::int32_t node, from, to, depth;
         };
@@ -80,7 +83,7 @@ template <typename C> class Grower {
             const Job job = jobs.back();
             jobs.pop_back();
             if (job.depth >= how.max_depth || job.to - job.from < 2) continue;
-            const Split split = best(job.node, job.from, job.to);
+            const Split split = best(job.node, job.from, job.to, watch);
             if (split.column < 0) continue;
             const std::int32_t middle = part(split, job.node, job.from, job.to);
             const std::int32_t child = add(job.from, middle);
@@ -101,7 +104,7 @@ template <typename C> class Grower {
         return static_cast<std::int32_t>(tree.column.size()) - 1;
     }
 
-    Split best(std::int32_t node, std::int32_t from, std::int32_t to) {
+    Split best(std::int32_t node, std::int32_t from, std::int32_t to, Watch& watch) {
         const double* counts = tree.counts.data() + static_cast<std::size_t>(node) * K;
         double n = 0, most = 0;
         for (int c = 0; c < K; ++c) n += counts[c], most = std::max(most, counts[c]);
@@ -116,6 +119,7 @@ template <typename C> class Grower {
         int tried = 0;
         for (int k = 0; k < d && (tried < wanted || found.column < 0); ++k) {
             if (found.column >= 0 && found.value >= enough) break;  // no column has a better one
+            if ((seen_rows += static_cast<std::size_t>(to - from)) > LOOK) seen_rows = 0, watch();
             if (how.tried > 0) std::swap(columns[k], columns[k + static_cast<int>(random.next() % (d - k))]);
             tried += look(columns[k], counts, n, base, from, to, found);
         }
@@ -319,11 +323,11 @@ template <typename C> class Grower {
 }  // namespace
 
 template <typename C>
-CountTree grow_tree(const CodedRows<C>& data, const std::uint32_t* y, int K, const double* weights, const Growth& how, std::uint64_t seed) {
+CountTree grow_tree(const CodedRows<C>& data, const std::uint32_t* y, int K, const double* weights, const Growth& how, std::uint64_t seed, Watch& watch) {
     static const Table logs;
     bool whole = true;
     for (std::size_t r = 0; weights && r < data.n && whole; ++r) whole = weights[r] == std::floor(weights[r]) && weights[r] < 1e15;
-    return Grower<C>(data, y, K, weights, how, seed, whole, logs.of).grow();
+    return Grower<C>(data, y, K, weights, how, seed, whole, logs.of).grow(watch);
 }
 
 void draw_bag(std::size_t n, const double* running, std::uint64_t seed, double* counts) {
@@ -339,7 +343,7 @@ void draw_bag(std::size_t n, const double* running, std::uint64_t seed, double* 
     }
 }
 
-template CountTree grow_tree<std::uint8_t>(const CodedRows<std::uint8_t>&, const std::uint32_t*, int, const double*, const Growth&, std::uint64_t);
-template CountTree grow_tree<std::uint16_t>(const CodedRows<std::uint16_t>&, const std::uint32_t*, int, const double*, const Growth&, std::uint64_t);
+template CountTree grow_tree<std::uint8_t>(const CodedRows<std::uint8_t>&, const std::uint32_t*, int, const double*, const Growth&, std::uint64_t, Watch&);
+template CountTree grow_tree<std::uint16_t>(const CodedRows<std::uint16_t>&, const std::uint32_t*, int, const double*, const Growth&, std::uint64_t, Watch&);
 
 }  // namespace posteriori

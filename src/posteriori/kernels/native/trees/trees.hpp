@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "watch.hpp"
+
 namespace posteriori {
 
 enum class Criterion { entropy, ratio, gini };
@@ -41,7 +43,7 @@ struct CountTree {
 
 template <typename C>
 CountTree grow_tree(const CodedRows<C>& rows, const std::uint32_t* y, int K, const double* weights, const Growth& how,
-                    std::uint64_t seed);
+                    std::uint64_t seed, Watch& watch);
 
 // How often each of n rows is drawn, n times with replacement: in proportion to weights whose running sums are given, or all
 // alike.
