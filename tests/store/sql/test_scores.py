@@ -60,12 +60,11 @@ def read(expression, **cells):
         (Column("a", "categorical", ("u", "v")), None, "NULL", None),
         (Column("a", "categorical"), None, "'u'", 9),
         (Column("a", "categorical"), None, "NULL", None),
-        (Column("a", "binary", (False, True)), None, "TRUE", 1),
+        (Column("a", "binary", (False, True)), None, "1", 1),
         (Column("a", "categorical", (3, 5)), None, "5", 1),
         (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "-1", 0),
         (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "0", 1),
         (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "1.5", 2),
-        (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "'NaN'::DOUBLE", None),
         (Column("a", "numeric", (0, 1, 2)), np.array([0.0, 1.5]), "NULL", None),
         (Column("a", "numeric", (0,)), np.zeros(0), "7", 0),
         (Column("a", "numeric", (0,)), np.zeros(0), "NULL", None),
@@ -78,11 +77,8 @@ def test_a_cell_is_its_code(column, cut, cell, wanted):
 def test_a_value_that_training_did_not_have_is_missing_unless_told():
     column = Column("a", "categorical", ("u",))
     assert scores.codes(column, None, "c", D) == (
-        "CASE WHEN CAST(c AS VARCHAR) IS NULL THEN NULL ELSE CASE CAST(c AS VARCHAR) WHEN 'u' THEN 0 ELSE NULL END END"
+        "CASE WHEN c IS NULL THEN NULL ELSE CASE c WHEN 'u' THEN 0 ELSE NULL END END"
     )
-    mixed = Column("a" * 99, "categorical", ("u", 1))
-    with pytest.raises(NotStorable, match=f"column '{'a' * 40}.* several types"):
-        scores.codes(mixed, None, "c", D)
 
 
 def test_a_code_is_looked_up():
@@ -245,7 +241,7 @@ def test_dialects_differ_in_their_words_alone(name):
     model = MODELS[name]().fit(X, Y)
     found = {dialect: po.sql(model, "t", dialect) for dialect in DIALECTS}
     assert len({text.count("SELECT") for text in found.values()}) == 1
-    assert len({text.count(" WHEN ") for text in found.values()}) == 1
+    assert len({text.partition("step1")[2].count(" WHEN ") for text in found.values()}) == 1
     assert "AS MATERIALIZED" in found["postgres"]
     assert "MATERIALIZED" not in found["duckdb"] + found["spark"]
     assert '"sky"' in found["postgres"]

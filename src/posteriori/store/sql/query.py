@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,7 +13,8 @@ from ...decision.classifier import RiskClassifier
 from ...decision.loss import Loss, as_loss
 from ...errors import BadParameter, NotStorable, UnknownColumn, did_you_mean, listed
 from ...table.dates import PARTS
-from ...table.schema import MEASURED, Schema
+from ...table.schema import Schema
+from .cells import cell_of, moment
 from .curves import exp_of
 from .dialects import DIALECTS, LOW, Dialect
 from .scores import scores_of
@@ -70,12 +70,12 @@ def sql(
     model._check_fitted()
     names, classes = model.schema_.names, model.classes_.tolist()
     told = _with_parts(names) if dates is None else _texts(dates, "dates", "a list of columns")
-    cells = _cells(names, told, d)
-    there = [n for n in names if n in told or cells[n] == d.column(n)]
+    parts = _parts(names, told)
+    there = [n for n in names if n not in parts or n in told]
     _refuse_alike(there, d)
-    if isinstance(model.kinds, Schema):
-        cells = _without_told(cells, model.kinds, d)
-    scores = scores_of(model, list(cells.values()), d)
+    reading = model.kinds.reading if isinstance(model.kinds, Schema) else None
+    cells = [_part(*parts[c.name], d) if c.name in parts else cell_of(c, reading, d) for c in model.schema_.columns]
+    scores = scores_of(model, [f"c{j}" for j in range(len(names))], d)
     kept = there if keep is None else _texts(keep, "keep", "a list of columns")
     source = ".".join(
         map(d.column, [table] if isinstance(table, str) else _texts(table, "table", "a name, or its parts"))
@@ -83,8 +83,8 @@ def sql(
     ks, xs, ls, ps = (
         [f"{c}{i}" for i in range(n)] for c, n in zip("kxlp", (len(kept), len(names), *[len(classes)] * 2))
     )
-    read = [f"{d.column(c)} AS {k}" for c, k in zip(kept, ks)] + [f"{e} AS {x}" for e, x in zip(scores.read, xs)]
-    steps = [read]
+    steps = [[f"{d.column(c)} AS {k}" for c, k in zip(kept, ks)] + [f"{e} AS c{j}" for j, e in enumerate(cells)]]
+    steps += [[*ks, *(f"{e} AS {x}" for e, x in zip(scores.read, xs))]]
     steps += [["*", *(f"{e} AS {name}" for name, e in step.items())] for step in scores.steps if step]
     steps += [[*ks, *(f"{e} AS {l}" for e, l in zip(scores.joint, ls))]]
     steps += _posterior(ks, ls, ps, d)
@@ -105,27 +105,21 @@ def _with_parts(names: Sequence[str]) -> list[str]:
     return [name for name in names if name in stems]
 
 
-def _cells(names: Sequence[str], dates: list[str], d: Dialect) -> dict[str, str]:
-    """How each column of the model is read: as it is, as the days of a date, or as a part of one."""
-    found = {}
+def _parts(names: Sequence[str], dates: list[str]) -> dict[str, tuple[str, str]]:
+    """The columns of the model that are read from dates, each with the date and what of it: "days", or a part."""
+    found = {name: (name, "days") for name in names if name in dates}
     for name in names:
         stem, _, part = name.rpartition(".")
-        if name in dates:
-            found[name] = d.part_of(d.column(name), "days")
-        else:
-            found[name] = d.part_of(d.column(stem), part) if stem in dates and part in PARTS else d.column(name)
+        if stem in dates and part in PARTS:
+            found.setdefault(name, (stem, part))
     for date in dates:
         if not any(name == date or name.rpartition(".")[0] == date for name in names):
             raise UnknownColumn(f"the model has no column {date!r}, nor a part of that date{did_you_mean(date, names)}")
     return found
 
 
-def _without_told(cells: dict[str, str], schema: Schema, d: Dialect) -> dict[str, str]:
-    """The cells, those missing that hold a number which the model's own file was told to have for missing ones."""
-    told = [d.number(n) for n in schema.reading.told_numbers.values() if math.isfinite(n)]
-    numbers = [c.name for c in schema.columns if told and c.kind in MEASURED and cells.get(c.name) == d.column(c.name)]
-    gaps = f"IN ({', '.join(told)}) THEN NULL"
-    return cells | {n: f"CASE WHEN {d.measured(cells[n])} {gaps} ELSE {cells[n]} END" for n in numbers}
+def _part(date: str, part: str, d: Dialect) -> str:
+    return f"CAST({d.part_of(moment(date, d), part)} AS {d.double})"
 
 
 def _texts(names: Any, what: str, wanted: str) -> list[str]:

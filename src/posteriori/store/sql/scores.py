@@ -23,6 +23,7 @@ from ...errors import NotStorable
 from ...smoothing.theta import log_theta
 from ...statistics.cuts import Cuts
 from ...table.schema import Column
+from .cells import need
 from .curves import WAY_OUT, Step, greatest, halved, in_pieces, log_sum
 from .dialects import LOW, Dialect
 
@@ -49,17 +50,16 @@ def scores_of(model: Any, cells: list[str], dialect: Dialect) -> Scores:
 # Cells
 
 
-def codes(column: Column, cut: Any, name: str, d: Dialect, strange: str = "NULL") -> str:
+def codes(column: Column, cut: Any, cell: str, d: Dialect, strange: str = "NULL") -> str:
     """The code of a cell: by its value, or by its bin; `strange` for a value that training did not have."""
-    what = f"column {column.name!r:.50}"
     if cut is not None:
-        number = d.measured(name)
-        bins = "".join(f" WHEN {number} < {d.number(t)} THEN {k}" for k, t in enumerate(cut.tolist()))
-        return f"CASE WHEN {number} IS NULL THEN NULL{bins} ELSE {len(cut)} END"
+        bins = "".join(f" WHEN {cell} < {d.number(t)} THEN {k}" for k, t in enumerate(cut.tolist()))
+        return f"CASE WHEN {cell} IS NULL THEN NULL{bins} ELSE {len(cut)} END"
     if not column.values:
-        return f"CASE WHEN {name} IS NULL THEN NULL ELSE {strange} END"
-    cell = d.cast(name, column.values, what)
-    some = "".join(f" WHEN {d.literal(v, what)} THEN {k}" for k, v in enumerate(column.values))
+        return f"CASE WHEN {cell} IS NULL THEN NULL ELSE {strange} END"
+    real, what = need(column) == "number", f"column {column.name!r:.50}"
+    values = [d.number(v) if real else d.literal(v, what) for v in column.values]  # type: ignore[arg-type]
+    some = "".join(f" WHEN {v} THEN {k}" for k, v in enumerate(values))
     return f"CASE WHEN {cell} IS NULL THEN NULL ELSE CASE {cell}{some} ELSE {strange} END END"
 
 
@@ -138,31 +138,31 @@ def _gaussian(density: Gaussian, k: int, column: Column, name: str, x: str, d: D
         z = f"({x} - {d.number(mean)}) / {d.number(np.sqrt(variance))}"
         far = f"LEAST({d.number(1e149)}, GREATEST({d.number(-1e149)}, {z}))"
         said.append(_guarded(x, f"{d.number(-0.5 * np.log(2 * np.pi * variance))} - 0.5 * ({far}) * ({far})", d))
-    return Said(d.measured(name), said)
+    return Said(name, said)
 
 
 def _curves(density: Curves, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     held: Any = density.column(k)
     K = density.statistics.n_classes
     if isinstance(held, LeftOut):
-        return Said(d.measured(name), [_guarded(x, "0", d)] * K)
+        return Said(name, [_guarded(x, "0", d)] * K)
     if not isinstance(held, Binned):
         pieces, steps = in_pieces(density, k, x, d)
-        return Said(d.measured(name), [_guarded(x, term, d) for term in pieces], steps)
+        return Said(name, [_guarded(x, term, d) for term in pieces], steps)
     ends = [d.number(t) for t in held.cuts]
     said = [_guarded(x, halved(x, ends, [d.number(v) for v in held.log_theta[:, y]]), d) for y in range(K)]
-    return Said(d.measured(name), said)
+    return Said(name, said)
 
 
 def _events(density: Events, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
-    return Said(d.measured(name), [_guarded(x, _times(x, v, d), d, 0.0) for v in density.log_theta[k]])
+    return Said(name, [_guarded(x, _times(x, v, d), d, 0.0) for v in density.log_theta[k]])
 
 
 def _poisson(density: Poisson, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     with np.errstate(divide="ignore"):
         logs = np.log(density.rate[:, k])
     said = [_guarded(x, f"{_times(x, v, d)} - {d.number(rate)}", d, 0.0) for v, rate in zip(logs, density.rate[:, k])]
-    return Said(d.measured(name), said)
+    return Said(name, said)
 
 
 def _times(x: str, log_p: float, d: Dialect) -> str:
