@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,11 +14,10 @@ from ...decision.classifier import RiskClassifier
 from ...decision.loss import Loss, as_loss
 from ...errors import BadParameter, NotStorable, UnknownColumn, did_you_mean, listed
 from ...table.dates import PARTS
-from ...table.schema import Schema
+from ...table.schema import Column, Schema
 from .cells import cell_of, moment
-from .curves import exp_of
-from .dialects import DIALECTS, LOW, Dialect
-from .scores import scores_of
+from .dialects import DIALECTS, Dialect
+from .scores import Scores, scores_of
 
 MOST = 16_000_000  # letters of a query
 KNOWN = (NaiveBayes, TAN, SPODE, AODE)
@@ -84,10 +84,10 @@ def sql(
         [f"{c}{i}" for i in range(n)] for c, n in zip("kxlp", (len(kept), len(names), *[len(classes)] * 2))
     )
     steps = [[f"{d.column(c)} AS {k}" for c, k in zip(kept, ks)] + [f"{e} AS c{j}" for j, e in enumerate(cells)]]
-    steps += [[*ks, *(f"{e} AS {x}" for e, x in zip(scores.read, xs))]]
+    steps += [[*ks, f"{_odd(model.schema_.columns, d)} AS odd", *(f"{e} AS {x}" for e, x in zip(scores.read, xs))]]
     steps += [["*", *(f"{e} AS {name}" for name, e in step.items())] for step in scores.steps if step]
-    steps += [[*ks, *(f"{e} AS {l}" for e, l in zip(scores.joint, ls))]]
-    steps += _posterior(ks, ls, ps, d)
+    steps += [[*ks, "odd", *(f"{e} AS {l}" for e, l in zip(scores.joint, ls))]]
+    steps += _posterior(ks, ls, ps, scores, d)
     shown = _named(kept, [f"P({c})" for c in classes], loss is not None)
     columns = [*ks, *ps, *_decision(ls, ps, classes, loss, reject_label, d)]
     steps += [[f"{c} AS {d.column(n)}" for c, n in zip(columns, shown)]]
@@ -131,14 +131,28 @@ def _texts(names: Any, what: str, wanted: str) -> list[str]:
     return found
 
 
-def _posterior(ks: list[str], ls: list[str], ps: list[str], d: Dialect) -> list[list[str]]:
+def _odd(columns: Sequence[Column], d: Dialect) -> str:
+    """Whether a cell is one that the model refuses: an infinite number, or a negative count."""
+    most = d.number(sys.float_info.max)
+    least = {"numeric": f"-{most}", "count": d.number(0.0)}
+    some = [f"c{j} > {most} OR c{j} < {least[c.kind]}" for j, c in enumerate(columns) if c.kind in least]
+    return f"CASE WHEN {' OR '.join(some)} THEN 1 ELSE 0 END" if some else "0"
+
+
+def _posterior(ks: list[str], ls: list[str], ps: list[str], scores: Scores, d: Dialect) -> list[list[str]]:
     """exp(l − top)/Σ, NULL where no class allows the row."""
     top = f"GREATEST({', '.join(ls)})" if len(ls) > 1 else ls[0]
-    impossible = d.number(LOW / 10)
-    shares = [f"CASE WHEN top IS NULL THEN NULL ELSE {exp_of(f'{l} - top', d)} END AS e{i}" for i, l in enumerate(ls)]
+    impossible = d.number(scores.least)
+    little, unit, zero = map(
+        d.number, (-700 / scores.unit, scores.unit, 0.0)
+    )  # exp of less is an underflow in PostgreSQL
+    shares = [
+        f"CASE WHEN top IS NULL THEN NULL WHEN {l} - top < {little} THEN {zero} ELSE exp(({l} - top) * {unit}) END AS e{i}"
+        for i, l in enumerate(ls)
+    ]
     total = " + ".join(f"e{i}" for i in range(len(ls)))
     return [
-        [*ks, *ls, f"CASE WHEN {top} < {impossible} THEN NULL ELSE {top} END AS top"],
+        [*ks, *ls, f"CASE WHEN odd = 1 OR {top} < {impossible} THEN NULL ELSE {top} END AS top"],
         [*ks, *ls, "top", *shares],
         [*ks, *ls, "top", *(f"e{i} / ({total}) AS {p}" for i, p in enumerate(ps))],
     ]
@@ -151,7 +165,7 @@ def _decision(ls: list[str], ps: list[str], classes: list[Any], loss: Any, label
     priced: Loss = as_loss(loss, classes).over(classes, absent=True)
     risks = []
     for row in priced.matrix:
-        terms = [f"{d.number(v)} * {p}" for v, p in zip(row, ps) if v]
+        terms = [f"{d.number(v)} * {p if abs(v) > 1e-15 else f'GREATEST({p}, 1e-150)'}" for v, p in zip(row, ps) if v]
         risks.append(f"({' + '.join(terms) or d.number(0.0)})")
     least = f"LEAST({', '.join(risks)})" if len(risks) > 1 else risks[0]
     known = f"CASE WHEN top IS NULL THEN NULL ELSE {least} END"

@@ -24,7 +24,7 @@ from ...smoothing.theta import log_theta
 from ...statistics.cuts import Cuts
 from ...table.schema import Column
 from .cells import need
-from .curves import WAY_OUT, Step, greatest, halved, in_pieces, log_sum
+from .curves import FAR, FINITE, TINY, WAY_OUT, Step, greatest, halved, in_pieces, log_sum, normal
 from .dialects import LOW, Dialect
 
 
@@ -36,6 +36,8 @@ class Scores:
     joint: list[str]
     steps: list[Step] = field(default_factory=list)
     why: str = "its tables have too many cells; merge rare values, or cut numbers into fewer bins"  # it may be too long
+    unit: float = 1.0  # `joint` is ln P(y, x)/unit
+    least: float = LOW / 10  # of `joint`: below, the model refuses the row
 
 
 def scores_of(model: Any, cells: list[str], dialect: Dialect) -> Scores:
@@ -79,13 +81,22 @@ def _log_sum(terms: list[str], d: Dialect) -> str:
     return log_sum(terms, greatest(terms), d)
 
 
-# Naive Bayes
+# Naive Bayes. The model squares numbers up to the end of float64, and takes what is beyond for ln 0. Here all is divided by
+# UNIT, so that a sum of thousands of terms is no overflow (an error in PostgreSQL), and ln 0 in it makes it least of all.
+
+UNIT = 4096.0
+NONE = -5e304  # ln 0 / UNIT
+MOST_COUNT = 2.5e305  # ln x! of more is no number
+
+
+def _part(log_p: float, d: Dialect) -> str:
+    return d.number(max(log_p / UNIT, NONE))
 
 
 def _naive(model: NaiveBayes, names: list[str], d: Dialect) -> Scores:
     found, schema = model.factored_, model.schema_
     read, K = [""] * len(names), len(found.log_prior)
-    terms: list[list[str]] = [[d.number(p)] for p in found.log_prior]
+    terms: list[list[str]] = [[_part(p, d)] for p in found.log_prior]
     steps: list[Step] = []
     sizes: dict[str, int] = {}
     for density in found.densities:
@@ -97,12 +108,13 @@ def _naive(model: NaiveBayes, names: list[str], d: Dialect) -> Scores:
                 )
             said = how(density, k, schema.columns[j], names[j], f"x{j}", d)
             read[j], steps = said.cell, _beside(steps, said.steps)
-            sizes[schema.names[j]] = sum(map(len, said.terms))
+            sizes[schema.names[j]] = sum(map(len, (*said.terms, *(e for step in said.steps for e in step.values()))))
             for y in range(K):
                 terms[y].append(said.terms[y])
     longest = max(sizes, key=sizes.__getitem__, default="")
     why = f"most of it for column {longest!r:.50}; {WAY_OUT}"
-    return Scores(read, [summed(t) for t in terms], steps, why)
+    most = 2.0 if any(isinstance(density, Curves) for density in found.densities) else 1.0  # Gaussians sum z², not ½z²
+    return Scores(read, [summed(t) for t in terms], steps, why, UNIT, most * -0.5 * FAR * FAR / UNIT)
 
 
 def _beside(steps: Sequence[Step], more: Sequence[Step]) -> list[Step]:
@@ -120,24 +132,29 @@ class Said(NamedTuple):
 
 
 def _categories(density: Categories, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
-    table = np.vstack([density.rows_of(k, density.log_theta), density.log_unseen[k]])
+    table = np.vstack([density.rows_of(k, density.log_theta), density.log_unseen[k]]) / UNIT
+    table = np.maximum(table, NONE)
     cut = density.cuts[density.where[k]] if density.cuts else None
     cell = codes(column, cut, name, d, strange=str(len(column.values)))
     return Said(cell, [looked_up(x, table[:, y], d) for y in range(table.shape[1])])
 
 
-def _guarded(x: str, term: str, d: Dialect, least: float = -1e308) -> str:
-    """What a number adds: nothing where it is missing, ln 0 where the model would refuse it."""
-    fits = f"{x} >= {d.number(least)} AND {x} <= {d.number(1e308)}"
-    return f"CASE WHEN {x} IS NULL THEN 0 WHEN {fits} THEN {term} ELSE {d.number(LOW)} END"
+def _guarded(x: str, term: str, d: Dialect, most: float = np.inf) -> str:
+    """What a number adds: nothing where it is missing, ln 0 where it is more than the model can square or multiply."""
+    beyond = f" WHEN {x} > {d.number(most)} THEN {d.number(NONE)}" if most < np.inf else ""
+    return f"CASE WHEN {x} IS NULL THEN 0{beyond} ELSE {term} END"
+
+
+def _scaled(term: str, d: Dialect) -> str:
+    """A name of ln p(x|y), divided by UNIT."""
+    return f"CASE WHEN {term} < {d.number(FINITE)} THEN {d.number(NONE)} ELSE {term} * {d.number(1 / UNIT)} END"
 
 
 def _gaussian(density: Gaussian, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     said = []
-    for mean, variance in zip(density.mean[:, k], density.variance[:, k]):
-        z = f"({x} - {d.number(mean)}) / {d.number(np.sqrt(variance))}"
-        far = f"LEAST({d.number(1e149)}, GREATEST({d.number(-1e149)}, {z}))"
-        said.append(_guarded(x, f"{d.number(-0.5 * np.log(2 * np.pi * variance))} - 0.5 * ({far}) * ({far})", d))
+    for mean, variance in zip(density.mean[:, k].tolist(), density.variance[:, k].tolist()):
+        term = normal(x, mean, float(np.sqrt(variance)), -0.5 * np.log(2 * np.pi * variance), d, UNIT, NONE)
+        said.append(_guarded(x, term, d))
     return Said(name, said)
 
 
@@ -145,31 +162,33 @@ def _curves(density: Curves, k: int, column: Column, name: str, x: str, d: Diale
     held: Any = density.column(k)
     K = density.statistics.n_classes
     if isinstance(held, LeftOut):
-        return Said(name, [_guarded(x, "0", d)] * K)
+        return Said(name, ["0"] * K)
     if not isinstance(held, Binned):
         pieces, steps = in_pieces(density, k, x, d)
-        return Said(name, [_guarded(x, term, d) for term in pieces], steps)
+        last = {f"{x}_s_{y}": term for y, term in enumerate(pieces)}
+        return Said(name, [_guarded(x, _scaled(term, d), d) for term in last], [*steps, last])
     ends = [d.number(t) for t in held.cuts]
-    said = [_guarded(x, halved(x, ends, [d.number(v) for v in held.log_theta[:, y]]), d) for y in range(K)]
+    said = [_guarded(x, halved(x, ends, [_part(v, d) for v in held.log_theta[:, y]]), d) for y in range(K)]
     return Said(name, said)
 
 
 def _events(density: Events, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
-    return Said(name, [_guarded(x, _times(x, v, d), d, 0.0) for v in density.log_theta[k]])
+    return Said(name, [_guarded(x, _times(x, v, d), d) for v in density.log_theta[k]])
 
 
 def _poisson(density: Poisson, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     with np.errstate(divide="ignore"):
         logs = np.log(density.rate[:, k])
-    said = [_guarded(x, f"{_times(x, v, d)} - {d.number(rate)}", d, 0.0) for v, rate in zip(logs, density.rate[:, k])]
-    return Said(name, said)
+    said = [f"{_times(x, v, d)} - {d.number(rate / UNIT)}" for v, rate in zip(logs, density.rate[:, k])]
+    return Said(name, [_guarded(x, term, d, MOST_COUNT) for term in said])
 
 
 def _times(x: str, log_p: float, d: Dialect) -> str:
-    """x·ln p, with 0·ln 0 = 0."""
+    """x·ln p/UNIT, with 0·ln 0 = 0."""
     if np.isneginf(log_p):
-        return f"CASE WHEN {x} = 0 THEN 0 ELSE {d.number(LOW)} END"
-    return f"{x} * {d.number(log_p)}"
+        return f"CASE WHEN {x} = 0 THEN 0 ELSE {d.number(NONE)} END"
+    product = f"GREATEST({x} * {_part(log_p, d)}, {d.number(NONE)})"
+    return f"CASE WHEN {x} < {d.number(TINY)} THEN {d.number(0.0)} ELSE {product} END"
 
 
 _DENSITIES: dict[type, Callable[..., Said]] = {
