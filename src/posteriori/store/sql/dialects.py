@@ -25,6 +25,7 @@ class Dialect:
     text: str  # the type of texts
     time: str  # the type of dates with a time, without a zone
     whole_type: str  # the type of numbers with more digits than float64 has
+    divided: str  # the sign of a division of whole numbers
     folds: bool  # whether names that differ in case alone are one
 
     def column(self, name: str) -> str:
@@ -56,6 +57,38 @@ class Dialect:
         if self.name == "spark":
             return f"element_at(from_json('[{listed}]', 'array<double>'), {place})"
         return f"CAST(string_split('{listed}', ',') AS DOUBLE[])[{place}]"
+
+    def div(self, i: str, n: int) -> str:
+        """A whole number divided by another, without the rest."""
+        return f"({i} {self.divided} {n})"
+
+    def item(self, place: str) -> str:
+        """An item of a list that is a column, `name[from 1 on]`."""
+        return f"element_at({place[:-1].replace('[', ', ', 1)})" if self.name == "spark" else place
+
+    def each(self, text: str, i: str, n: int) -> str:
+        """The list of what an expression is for i = 0 … n − 1."""
+        return {
+            "duckdb": f"[{text} for {i} in range({n})]",
+            "postgres": f"ARRAY(SELECT {text} FROM generate_series(0, {n - 1}) AS s({i}) ORDER BY {i})",
+            "spark": f"transform(sequence(0, {n - 1}), {i} -> {text})",
+        }[self.name]
+
+    def log_sums(self, name: str, n: int, size: int) -> str:
+        """The list of ln Σ exp over each `size` items of a list that is a column, n times."""
+        if self.name == "postgres":
+            group = f"(o - 1) / {size}"
+            items = f"unnest({name}) WITH ORDINALITY AS u(e, o)"
+            part = f"SELECT {group} AS g, e, max(e) OVER (PARTITION BY {group}) AS m FROM {items}"
+            total = "m + ln(sum(CASE WHEN e - m < -700 THEN 0 ELSE exp(e - m) END))"
+            return f"ARRAY(SELECT {total} FROM ({part}) AS q GROUP BY g, m ORDER BY g)"
+        if self.name == "duckdb":
+            part = f"{name}[g * {size} + 1:g * {size} + {size}]"
+            total = f"list_max({part}) + ln(list_sum([exp(e - list_max({part})) for e in {part}]))"
+        else:
+            part = f"slice({name}, g * {size} + 1, {size})"
+            total = f"array_max({part}) + ln(aggregate({part}, 0D, (s, e) -> s + exp(e - array_max({part}))))"
+        return self.each(total, "g", n)
 
     def literal(self, value: Any, what: str) -> str:
         """A value of a column or a class."""
@@ -203,7 +236,7 @@ def _plain(value: str, what: str) -> str:
 
 
 DIALECTS = {
-    "duckdb": Dialect("duckdb", '"', "DOUBLE", "VARCHAR", "timestamp", "DECIMAL(38, 18)", True),
-    "postgres": Dialect("postgres", '"', "float8", "text", "timestamp", "numeric", False),
-    "spark": Dialect("spark", "`", "DOUBLE", "STRING", "TIMESTAMP_NTZ", "DECIMAL(38, 18)", True),
+    "duckdb": Dialect("duckdb", '"', "DOUBLE", "VARCHAR", "timestamp", "DECIMAL(38, 18)", "//", True),
+    "postgres": Dialect("postgres", '"', "float8", "text", "timestamp", "numeric", "/", False),
+    "spark": Dialect("spark", "`", "DOUBLE", "STRING", "TIMESTAMP_NTZ", "DECIMAL(38, 18)", "DIV", True),
 }

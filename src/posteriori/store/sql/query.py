@@ -20,6 +20,7 @@ from .dialects import DIALECTS, Dialect
 from .scores import Scores, scores_of
 
 MOST = 16_000_000  # letters of a query
+WIDEST = 1600  # columns of a row in PostgreSQL
 KNOWN = (NaiveBayes, TAN, SPODE, AODE)
 
 
@@ -89,8 +90,14 @@ def sql(
     steps += [[*ks, "odd", *(f"{e} AS {l}" for e, l in zip(scores.joint, ls))]]
     steps += _posterior(ks, ls, ps, scores, d)
     shown = _named(kept, [f"P({c})" for c in classes], loss is not None)
-    columns = [*ks, *ps, *_decision(ls, ps, classes, loss, reject_label, d)]
+    columns = [*ks, *ps, _first(ls, "top", _labels(classes, d))]
+    if loss is not None:
+        priced: Loss = as_loss(loss, classes).over(classes, absent=True)
+        steps += _decision(ps, priced, d)
+        actions = _labels(priced.labels(reject_label).tolist(), d)
+        columns = [*ks, *ps, _first([f"r{k}" for k in range(len(actions))], "least", actions), "least"]
     steps += [[f"{c} AS {d.column(n)}" for c, n in zip(columns, shown)]]
+    _refuse_too_wide(steps, d)
     query = _chained(steps, source, d)
     if len(query) > MOST:
         raise NotStorable(
@@ -150,34 +157,38 @@ def _posterior(ks: list[str], ls: list[str], ps: list[str], scores: Scores, d: D
         f"CASE WHEN top IS NULL THEN NULL WHEN {l} - top < {little} THEN {zero} ELSE exp(({l} - top) * {unit}) END AS e{i}"
         for i, l in enumerate(ls)
     ]
-    total = " + ".join(f"e{i}" for i in range(len(ls)))
     return [
         [*ks, *ls, f"CASE WHEN odd = 1 OR {top} < {impossible} THEN NULL ELSE {top} END AS top"],
         [*ks, *ls, "top", *shares],
-        [*ks, *ls, "top", *(f"e{i} / ({total}) AS {p}" for i, p in enumerate(ps))],
+        [
+            *ks,
+            *ls,
+            "top",
+            *(f"e{i}" for i in range(len(ls))),
+            f"{' + '.join(f'e{i}' for i in range(len(ls)))} AS total",
+        ],
+        [*ks, *ls, "top", *(f"e{i} / total AS {p}" for i, p in enumerate(ps))],
     ]
 
 
-def _decision(ls: list[str], ps: list[str], classes: list[Any], loss: Any, label: Any, d: Dialect) -> list[str]:
-    """The action of least risk, the first of equals, and what it risks; without a loss the likeliest class."""
-    if loss is None:
-        return [_first(ls, _labels(classes, d), ">=")]
-    priced: Loss = as_loss(loss, classes).over(classes, absent=True)
-    risks = []
-    for row in priced.matrix:
-        terms = [f"{d.number(v)} * {p if abs(v) > 1e-15 else f'GREATEST({p}, 1e-150)'}" for v, p in zip(row, ps) if v]
-        risks.append(f"({' + '.join(terms) or d.number(0.0)})")
-    least = f"LEAST({', '.join(risks)})" if len(risks) > 1 else risks[0]
-    known = f"CASE WHEN top IS NULL THEN NULL ELSE {least} END"
-    return [_first(risks, _labels(priced.labels(label).tolist(), d), "<="), known]
+def _decision(ps: list[str], priced: Loss, d: Dialect) -> list[list[str]]:
+    """R(a|x) of each action, and the least of them."""
+    tiny = d.number(1e-150)  # of P(y|x), whose product with a little λ PostgreSQL would call an underflow
+    rs = [f"r{k}" for k in range(len(priced.matrix))]
+    sums = [
+        " + ".join(f"{d.number(v)} * {p if abs(v) > 1e-15 else f'GREATEST({p}, {tiny})'}" for v, p in zip(row, ps) if v)
+        for row in priced.matrix
+    ]
+    least = f"LEAST({', '.join(rs)})" if len(rs) > 1 else rs[0]
+    return [
+        ["*", *(f"{total or d.number(0.0)} AS {r}" for r, total in zip(rs, sums))],
+        ["*", f"CASE WHEN top IS NULL THEN NULL ELSE {least} END AS least"],
+    ]
 
 
-def _first(terms: list[str], labels: list[str], beats: str) -> str:
-    """The label of the first term that no other beats."""
-    some = "".join(
-        f" WHEN {' AND '.join([f'{t} {beats} {o}' for o in terms[k + 1 :]] or ['TRUE'])} THEN {labels[k]}"
-        for k, t in enumerate(terms)
-    )
+def _first(terms: list[str], best: str, labels: list[str]) -> str:
+    """The label of the first term that is the best."""
+    some = "".join(f" WHEN {t} = {best} THEN {label}" for t, label in zip(terms, labels))
     return f"CASE WHEN top IS NULL THEN NULL{some} END"
 
 
@@ -207,6 +218,19 @@ def _chained(steps: list[list[str]], source: str, d: Dialect) -> str:
     )  # else it writes every step into the next, again and again
     parts = [f"step{i} {how} ({text})" for i, text in enumerate(texts[:-1])]
     return "WITH " + ",\n".join(parts) + "\n" + texts[-1]
+
+
+def _refuse_too_wide(steps: list[list[str]], d: Dialect) -> None:
+    """PostgreSQL has no rows of more columns."""
+    width = most = 0
+    for columns in steps:
+        width = len(columns) + (width - 1 if columns[0] == "*" else 0)
+        most = max(most, width)
+    if d.name == "postgres" and most > WIDEST:
+        raise NotStorable(
+            f"a step of the query would have {most:,} columns, and rows of PostgreSQL have {WIDEST:,}: "
+            "keep fewer columns (keep=[]), or use a model of fewer classes or columns"
+        )
 
 
 def _dialect(name: Any) -> Dialect:

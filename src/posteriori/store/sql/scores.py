@@ -69,8 +69,7 @@ def looked_up(code: str, numbers: Array, d: Dialect, missing: str = "0") -> str:
     """The number of a code."""
     if not len(numbers):
         return missing
-    some = "".join(f" WHEN {k} THEN {d.number(v)}" for k, v in enumerate(numbers))
-    return f"CASE {code}{some} ELSE {missing} END"
+    return f"COALESCE({d.nth(numbers, f'{code} + 1')}, {missing})"
 
 
 def summed(terms: Sequence[str]) -> str:
@@ -209,42 +208,50 @@ def _coded(model: Any, cells: list[str], d: Dialect) -> list[str]:
 
 
 def _tree(model: Any, cells: list[str], d: Dialect) -> Scores:
-    """Messages from the leaves to the roots, as `Families` sends them: a cell that is missing is summed out."""
+    """Σ_j ln θ_j[x_π, x_j, y] over the cells whose parent is there; of a leaf that is missing ln Σ_x θ_j[x_π, x, y].
+
+    Of any other missing cell a list, b_j[x_π, y] = ln Σ_x θ_j[x_π, x, y]·Π_c (what child c says of x), made where it is.
+    """
     found: Families = model.families_
     parents, K = found.structure.parents, len(found.log_prior)
-    scores = Scores(_coded(model, cells, d), [])
-    inner: dict[tuple[int, int, int], list[str]] = {}  # (column, its value, class) → what its children say
-    roots: list[list[str]] = [[d.number(p)] for p in found.log_prior]
-    for j in reversed(found.structure.order):
-        table = _logs(found.tables[j] if parents[j] else found.tables[j][None])
-        step: dict[str, str] = {}
-        for v in range(len(table)):
-            for y in range(K):
-                name, children = f"m{j}_{v}_{y}", [inner.get((j, x, y), []) for x in range(table.shape[1])]
-                step[name] = _message(f"x{j}", table[v, :, y], children, d)
-                if parents[j]:
-                    inner.setdefault((parents[j][0], v, y), []).append(name)
-                else:
-                    roots[y].append(name)
-        scores.steps.append(step)
-    scores.joint = [summed(terms) for terms in roots]
-    return scores
-
-
-def _message(x: str, theta: Array, children: list[list[str]], d: Dialect) -> str:
-    """ln Σ_x θ[x]·Π of what the children say of x: of the value that is there, or over all of them."""
-    if not len(theta):
-        return "0"
-    each = [" + ".join([d.number(t), *names]) for t, names in zip(theta, children)]
-    some = "".join(f" WHEN {k} THEN {term}" for k, term in enumerate(each))
-    blank = _log_sum([f"({t})" for t in each], d) if any(children) else d.number(float(np.logaddexp.reduce(theta)))
-    return f"CASE {x}{some} ELSE {blank} END"
+    tables = {j: _logs(t if parents[j] else t[None]) for j, t in enumerate(found.tables)}
+    tables = {j: t for j, t in tables.items() if t.size}
+    children: dict[int, list[int]] = {}
+    for j in tables:
+        for p in parents[j]:
+            children.setdefault(p, []).append(j)
+    full = {j: np.concatenate([t, np.logaddexp.reduce(t, axis=1)[:, None]], axis=1) for j, t in tables.items()}
+    width = {j: t.shape[1] for j, t in full.items()}
+    code = {j: f"COALESCE(x{j}, {width[j] - 1})" for j in tables}
+    place = {f"i{j}": (f"x{parents[j][0]} * {width[j]} + " if parents[j] else "") + f"{code[j]} + 1" for j in tables}
+    steps = [place]
+    for j in [j for j in reversed(found.structure.order) if j in children and j in tables]:
+        V, S = tables[j].shape[:2]
+        said = [d.nth(tables[j].transpose(0, 2, 1).ravel(), "i + 1")]
+        for c in children[j]:
+            at = f"(i % {S} * {width[c]} + {code[c]}) * {K} + {d.div('i', S)} % {K} + 1"
+            known = d.nth(full[c].ravel(), at)
+            below = f"b{c}[i % {S} * {K} + {d.div('i', S)} % {K} + 1]"
+            said.append(f"CASE WHEN x{c} IS NULL THEN {d.item(below)} ELSE {known} END" if c in children else known)
+        steps.append({f"a{j}": f"CASE WHEN x{j} IS NULL THEN {d.each(' + '.join(said), 'i', V * S * K)} END"})
+        steps.append({f"b{j}": f"CASE WHEN x{j} IS NULL THEN {d.log_sums(f'a{j}', V * K, S)} END"})
+    joint = []
+    for y in range(K):
+        terms = [d.number(found.log_prior[y])]
+        for j, t in full.items():
+            term = d.nth(t[:, :, y].ravel(), f"i{j}")
+            if j in children:
+                at = f"x{parents[j][0]} * {K} + {y + 1}" if parents[j] else str(y + 1)
+                term = f"CASE WHEN x{j} IS NULL THEN {d.item(f'b{j}[{at}]')} ELSE {term} END"
+            terms.append(f"COALESCE({term}, 0)" if parents[j] else term)
+        joint.append(" + ".join(terms))
+    return Scores(_coded(model, cells, d), joint, steps)
 
 
 def _logs(table: Any) -> Floats:
     if isinstance(table, Rung):
         raise NotStorable("a family has so many combinations of values that no query holds its table")
-    return np.asarray(np.where(np.isneginf(table), LOW, table))
+    return np.asarray(np.maximum(table, LOW))
 
 
 # Averaged one-dependence estimators
@@ -266,20 +273,24 @@ def _averaged(model: AODE, cells: list[str], d: Dialect) -> Scores:
         own = np.log(weight[places.column][used, None] * joint_of_cells(statistics, lam)[used])
     rows = {i: [r for r, a in enumerate(used) if places.column[a] == i] for i in range(n)}
     rows = {i: mine for i, mine in rows.items() if mine}
-    step: dict[str, str] = {}
+    sizes = [places.first[j + 1] - places.first[j] for j in range(n)]
+    step = {f"i{j}": f"COALESCE(x{j}, {sizes[j]}) + 1" for j in range(n)}
+    last: Step = {}
     for i, mine in rows.items():
+        values = [int(places.value[used[r]]) for r in mine]
+        some = "".join(f" WHEN {v} THEN {k}" for k, v in enumerate(values))
+        step[f"r{i}"] = f"CASE x{i}{some} END"
+        step[f"w{i}"] = (
+            f"CASE WHEN x{i} IN ({', '.join(map(str, values))}) THEN {d.number(weight[i])} ELSE {d.number(0.0)} END"
+        )
         for y in range(K):
-            some = ""
-            for r in mine:
-                terms = [d.number(own[r, y])]
-                for j in range(n):
-                    if j != i:
-                        at = slice(places.first[j], places.first[j + 1])
-                        terms.append(looked_up(f"x{j}", theta[r, at, y], d))
-                some += f" WHEN {places.value[used[r]]} THEN {summed(terms)}"
-            step[f"s{i}_{y}"] = f"CASE x{i}{some} ELSE {d.number(2 * LOW)} END"
-        known = ", ".join(str(places.value[used[r]]) for r in mine)
-        step[f"w{i}"] = f"CASE WHEN x{i} IN ({known}) THEN {d.number(weight[i])} ELSE {d.number(0.0)} END"
+            terms = [d.nth(own[mine, y], f"r{i} + 1")]
+            for j in range(n):
+                if j != i:  # a cell that is missing says nothing
+                    part = theta[mine, places.first[j] : places.first[j + 1], y]
+                    part = np.hstack([part, np.zeros((len(mine), 1))])
+                    terms.append(d.nth(part.ravel(), f"r{i} * {sizes[j] + 1} + i{j}"))
+            last[f"s{i}_{y}"] = f"CASE WHEN r{i} IS NULL THEN {d.number(2 * LOW)} ELSE {summed(terms)} END"
     base = log_theta(statistics.cells, lam)
     prior = model.naive_.log_prior
     alone = [
@@ -297,4 +308,4 @@ def _averaged(model: AODE, cells: list[str], d: Dialect) -> Scores:
         f"ELSE {alone[y]} END"
         for y in range(K)
     ]
-    return Scores(_coded(model, cells, d), joint, [step])
+    return Scores(_coded(model, cells, d), joint, [step, last])
