@@ -140,51 +140,6 @@ def test_texts_that_no_database_holds_are_named(text, said):
             dialect.literal(text, "a")
 
 
-DAY = datetime.date(2024, 1, 1)
-DUCK_NUMBER = "CASE WHEN isnan(CAST(c AS DOUBLE)) THEN NULL ELSE CAST(c AS DOUBLE) END"
-POSTGRES_NUMBER = "CASE WHEN CAST(c AS float8) = CAST('NaN' AS float8) THEN NULL ELSE CAST(c AS float8) END"
-
-
-@pytest.mark.parametrize(
-    ("values", "duck", "postgres", "spark"),
-    [
-        (("a", "b"), "CAST(c AS VARCHAR)", "CAST(c AS text)", "CAST(c AS STRING)"),
-        ((np.str_("a"),), "CAST(c AS VARCHAR)", "CAST(c AS text)", "CAST(c AS STRING)"),
-        ((True, False), *["CAST(c AS BOOLEAN)"] * 3),
-        ((np.bool_(True),), *["CAST(c AS BOOLEAN)"] * 3),
-        ((1, 2), *["c"] * 3),
-        ((np.int64(1), 2), *["c"] * 3),
-        ((1.5, 2.5), DUCK_NUMBER, POSTGRES_NUMBER, DUCK_NUMBER),
-        ((1, 2.5), DUCK_NUMBER, POSTGRES_NUMBER, DUCK_NUMBER),
-        ((DAY,), *["c"] * 3),
-    ],
-)
-def test_a_column_in_the_type_of_its_values(values, duck, postgres, spark):
-    assert [d.cast("c", values, "a") for d in DIALECTS.values()] == [duck, postgres, spark]
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        (("a", 1), "int, str"),
-        ((True, 1), "bool, int"),
-        ((True, 1.5), "bool, float"),
-        ((1, 2.5, "a"), "float, int, str"),
-        ((DAY, "a"), "date, str"),
-    ],
-)
-def test_a_column_of_several_types_is_named(values, said):
-    for dialect in DIALECTS.values():
-        with pytest.raises(NotStorable, match=rf"column 'a' has values of several types \({said}\)"):
-            dialect.cast("c", values, "column 'a'")
-
-
-def test_a_number_that_is_missing_is_null():
-    assert [d.measured("c") for d in DIALECTS.values()] == [DUCK_NUMBER, POSTGRES_NUMBER, DUCK_NUMBER]
-    for cell, wanted in (("1.5", 1.5), ("'NaN'::DOUBLE", None), ("NULL", None), ("7", 7.0)):
-        assert duckdb.sql(f"SELECT {DUCKDB.measured('c')} FROM (SELECT {cell} AS c)").fetchall() == [(wanted,)]
-
-
 @pytest.mark.parametrize(
     ("part", "duck", "postgres", "spark"),
     [

@@ -17,7 +17,9 @@ import posteriori as po
 from posteriori.table.dates import PARTS, date_part
 
 from ...programs import found
+from .test_cells import LAW, MOMENTS, PADDED, ZONES, check, dated, model_of, moments, rows_of
 from .test_query import MODELS, NASTY, table
+from .test_scores import EXTREMES, far_out, says_the_same
 
 pytestmark = pytest.mark.needs("initdb", "postgresql")
 TYPES = {"i": "bigint", "f": "float8", "b": "boolean", "M": "timestamp"}
@@ -128,3 +130,25 @@ def test_dates_are_read_in_postgres(postgres):
     model = po.NaiveBayes(kinds=kinds).fit(full, rng.integers(0, 2, 80))
     found = postgres.ask(postgres.holds(rows) + po.sql(model, "t", "postgres", dates=["sold"]) + ";")
     np.testing.assert_allclose(found[["P(0)", "P(1)"]].to_numpy(), model.predict_proba(full), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("values", "kind", "cells", "said"), [*LAW, *PADDED])
+def test_a_column_says_what_its_type_can_say_or_is_named(postgres, values, kind, cells, said):
+    check(postgres.ask, AssertionError, model_of(values), "a.b", kind, cells, rows_of(said), "postgres")
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize(("kind", "cells", "said"), MOMENTS)
+def test_dates_are_those_of_utc_whatever_the_session_says(postgres, kind, cells, said, zone):
+    before = f"SET TimeZone = '{zone}'; SET DateStyle = 'German';"
+    check(postgres.ask, AssertionError, dated(), "sold", kind, cells, moments(said), "postgres", before, dates=["sold"])
+
+
+@pytest.mark.parametrize(("name", "how"), EXTREMES)
+def test_cells_far_out_are_answered_or_refused_as_by_the_model(postgres, name, how):
+    model, rows = far_out(name, how)
+    stored = rows.map(lambda x: f"{x!r}").replace("nan", None)  # as words, which are numbers that nobody rounds
+    made = "CREATE TEMP TABLE t AS SELECT CAST(a AS float8) AS a, CAST(b AS float8) AS b FROM u;\n"
+    text = postgres.holds(stored).replace("TABLE t", "TABLE u").replace("INTO t", "INTO u") + made
+    says_the_same(postgres.ask(text + po.sql(model, "t", "postgres") + ";"), model, rows)

@@ -16,11 +16,19 @@ from ...arrays import Array, Floats
 from ...bayes.densities import Curves
 from ...bayes.densities.numeric import Mixed
 from ...errors import NotStorable
-from .dialects import LOW, Dialect
+from .dialects import Dialect
 
 Step = dict[str, str]  # the columns that a step of the query adds, and their expressions
 LITTLE = 1e-13  # of the sum of all kernels: what is left out together
-FAR = 1e149  # widths from a kernel beyond which exp(−½z²) is 0 in every database
+FAR = 1.3407e154  # z beyond which z² is none of float64: the model says ln 0
+NEVER, FINITE = (
+    -1.5e308,
+    -1.4e308,
+)  # ln 0 here, and what is less than every other number: differences of two are numbers
+TINY, FLAT = (
+    1e-150,
+    1e-200,
+)  # z and coefficients that add nothing, and whose products PostgreSQL would call an underflow
 MOST = 256  # kernels of a class that a formula holds
 WAY_OUT = "model.set_params(density='gaussian') or 'binned' has a shorter query, and needs no rows again"
 
@@ -88,14 +96,16 @@ def in_pieces(density: Curves, k: int, x: str, d: Dialect) -> tuple[list[str], l
     if not len(middle):
         return said, [first, *steps]
     first[f"{x}_p"] = halved(x, [d.number(e) for e in edges[1:-1]], [str(p + 1) for p in range(len(middle))])
-    t = f"({x} - {d.nth(middle, f'{x}_p')}) * {d.nth(np.nan_to_num(scale), f'{x}_p')}"
-    steps[0][f"{x}_t"] = f"CASE WHEN {x}_a = 0 THEN {t} ELSE {d.number(0.0)} END"
+    gap, small = f"({x} - {d.nth(middle, f'{x}_p')})", 1e-30 / np.nanmax(scale, initial=1e-100)
+    t = f"{gap} * {d.nth(np.nan_to_num(scale), f'{x}_p')}"
+    steps[0][f"{x}_t"] = f"CASE WHEN {x}_a = 0 AND abs({gap}) > {d.number(small)} THEN {t} ELSE {d.number(0.0)} END"
     terms = [_horner(c[:, :, y], f"{x}_p", f"{x}_t", d) for y in range(K)]
     return [f"CASE WHEN {x}_a > 0 THEN {far} ELSE {near} END" for far, near in zip(said, terms)], [first, *steps]
 
 
 def _horner(c: Floats, piece: str, t: str, d: Dialect) -> str:
     """Σ_k c[piece, k] t^k."""
+    c = np.where(abs(c) < FLAT, 0.0, c)
     text = d.nth(c[:, -1], piece)
     for k in range(c.shape[1] - 2, -1, -1):
         text = f"({text}) * {t} + {d.nth(c[:, k], piece)}"
@@ -134,6 +144,8 @@ def _region(kernel: Kernels, low: float, high: float, name: str) -> Region:
         if np.isfinite(low) and np.isfinite(high):  # between two ends every kernel that counts at one, or lies between
             at = np.flatnonzero(keep | ((v >= low) & (v <= high)))
             keep[at.min() : at.max() + 1] = True
+        if not np.isfinite([low, high]).all():  # so far out that the square of (x − mean) alone is beyond all floats
+            keep[v.argmin() if np.isinf(low) else v.argmax()] = True
         if keep.sum() > MOST:
             raise NotStorable(
                 f"column {name!r:.50}: where its density is no polynomial {keep.sum()} kernels count, and a query holds "
@@ -146,18 +158,21 @@ def _region(kernel: Kernels, low: float, high: float, name: str) -> Region:
 def _formula(held: Any, kernel: Kernels, regions: list[Region], x: str, d: Dialect) -> tuple[list[str], list[Step]]:
     """(the name of ln p(x|y) of each class, steps): ln of kernels and p₀, mixed with bins and normals where they are."""
     K, where = len(kernel.own), f"{x}_a"
+
+    def of_all(mean: float, variance: float) -> str:  # squares the distance before it divides
+        sd = float(np.sqrt(variance))
+        return normal(x, mean, sd, -0.5 * np.log(2 * np.pi * variance), d, most=1.0)
+
     terms: Step = {}
     names: list[list[str]] = []
-    base = _normal(x, kernel.mean, kernel.variance, -0.5 * np.log(2 * np.pi * kernel.variance), d)
+    base = of_all(kernel.mean, kernel.variance)
     for y in range(K):
         h, own, log_far = kernel.own[y].tolist()
         names.append([f"{x}_f_{y}"])
         terms[f"{x}_f_{y}"] = _in(where, [f"{base} + {d.number(log_far)}"] * len(regions), d)
         for i in range(max(len(r.near[y]) for r in regions)):
             each = [
-                _normal(x, r.near[y][i][0], h * h, own + r.near[y][i][1], d, h)
-                if i < len(r.near[y])
-                else d.number(2 * LOW)
+                normal(x, r.near[y][i][0], h, own + r.near[y][i][1], d) if i < len(r.near[y]) else d.number(NEVER)
                 for r in regions
             ]
             names[y].append(f"{x}_n_{y}_{i}")
@@ -172,17 +187,17 @@ def _formula(held: Any, kernel: Kernels, regions: list[Region], x: str, d: Diale
         return list(ks), [terms, tops, ks]
     share = held.log_share
     normals = {
-        f"{x}_g_{y}": _in(where, [_normal(x, float(m), float(v), -0.5 * np.log(2 * np.pi * v), d)] * len(regions), d)
+        f"{x}_g_{y}": _in(where, [of_all(float(m), float(v))] * len(regions), d)
         for y, (m, v) in enumerate(zip(held.normal.mean[:, 0], held.normal.variance[:, 0]))
     }
     bins = [_odds(held.binned.log_theta[_bin_of(r, held.binned.cuts)], share) for r in regions]
-    binned = {f"{x}_b_{y}": _in(where, [d.number(b[y]) for b in bins], d) for y in range(K)}
+    binned = {f"{x}_b_{y}": _in(where, [d.number(max(b[y], NEVER)) for b in bins], d) for y in range(K)}
     shares = [d.number(s) for s in share]
     both = {"k": [f"({n} + {s})" for n, s in zip(ks, shares)], "g": [f"({n} + {s})" for n, s in zip(normals, shares)]}
     most = {f"{x}_{c}_top": greatest(both[c]) for c in both}
     total = {f"{x}_{c}_all": log_sum(both[c], f"{x}_{c}_top", d) for c in both}
     odds = {
-        f"{x}_{c}_{y}_odds": f"CASE WHEN {x}_{c}_all < {d.number(LOW / 10)} THEN 0 ELSE {x}_{c}_{y} - {x}_{c}_all END"
+        f"{x}_{c}_{y}_odds": f"CASE WHEN {x}_{c}_all < {d.number(FINITE)} THEN 0 ELSE {x}_{c}_{y} - {x}_{c}_all END"
         for c in both
         for y in range(K)
     }
@@ -204,12 +219,22 @@ def _in(where: str, each: list[str], d: Dialect) -> str:
     return f"CASE {where}{some} ELSE {d.number(0.0)} END"
 
 
-def _normal(x: str, mean: float, variance: float, log_top: float, d: Dialect, width: float | None = None) -> str:
-    """log_top − ½(x − mean)²/variance; ln 0 where that is beyond all floats."""
-    width = float(np.sqrt(variance)) if width is None else width
-    z, far = f"(({x} - {d.number(mean)}) / {d.number(width)})", float(min(width * FAR, 1e308))
-    near = f"abs({x} - {d.number(mean)}) < {d.number(far)}"
-    return f"CASE WHEN {near} THEN {d.number(log_top)} - 0.5 * {z} * {z} ELSE {d.number(LOW)} END"
+def normal(
+    x: str,
+    mean: float,
+    sd: float,
+    log_top: float,
+    d: Dialect,
+    unit: float = 1.0,
+    none: float = NEVER,
+    most: float = np.inf,
+) -> str:
+    """[log_top − ½z²]/unit, z = (x − mean)/sd; `none` where z² is beyond float64, and no square of what is too little."""
+    far = min(FAR * min(sd, most), 1e308)
+    ends = [d.number(float(np.clip(end, -1.7e308, 1.7e308))) for end in (mean - far, mean + far)]
+    z = f"(GREATEST(abs({x} - {d.number(mean)}), {d.number(max(TINY * sd, 1e-307))}) / {d.number(sd)})"
+    quadratic = f"{d.number(log_top / unit)} - {d.number(0.5 / unit)} * {z} * {z}"
+    return f"CASE WHEN {x} BETWEEN {ends[0]} AND {ends[1]} THEN {quadratic} ELSE {d.number(none)} END"
 
 
 def _bin_of(region: Region, cuts: Array) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,12 +14,13 @@ from ...decision.classifier import RiskClassifier
 from ...decision.loss import Loss, as_loss
 from ...errors import BadParameter, NotStorable, UnknownColumn, did_you_mean, listed
 from ...table.dates import PARTS
-from ...table.schema import MEASURED, Schema
-from .curves import exp_of
-from .dialects import DIALECTS, LOW, Dialect
-from .scores import scores_of
+from ...table.schema import Column, Schema
+from .cells import cell_of, moment
+from .dialects import DIALECTS, Dialect
+from .scores import Scores, scores_of
 
 MOST = 16_000_000  # letters of a query
+WIDEST = 1600  # columns of a row in PostgreSQL
 KNOWN = (NaiveBayes, TAN, SPODE, AODE)
 
 
@@ -70,12 +71,12 @@ def sql(
     model._check_fitted()
     names, classes = model.schema_.names, model.classes_.tolist()
     told = _with_parts(names) if dates is None else _texts(dates, "dates", "a list of columns")
-    cells = _cells(names, told, d)
-    there = [n for n in names if n in told or cells[n] == d.column(n)]
+    parts = _parts(names, told)
+    there = [n for n in names if n not in parts or n in told]
     _refuse_alike(there, d)
-    if isinstance(model.kinds, Schema):
-        cells = _without_told(cells, model.kinds, d)
-    scores = scores_of(model, list(cells.values()), d)
+    reading = model.kinds.reading if isinstance(model.kinds, Schema) else None
+    cells = [_part(*parts[c.name], d) if c.name in parts else cell_of(c, reading, d) for c in model.schema_.columns]
+    scores = scores_of(model, [f"c{j}" for j in range(len(names))], d)
     kept = there if keep is None else _texts(keep, "keep", "a list of columns")
     source = ".".join(
         map(d.column, [table] if isinstance(table, str) else _texts(table, "table", "a name, or its parts"))
@@ -83,14 +84,20 @@ def sql(
     ks, xs, ls, ps = (
         [f"{c}{i}" for i in range(n)] for c, n in zip("kxlp", (len(kept), len(names), *[len(classes)] * 2))
     )
-    read = [f"{d.column(c)} AS {k}" for c, k in zip(kept, ks)] + [f"{e} AS {x}" for e, x in zip(scores.read, xs)]
-    steps = [read]
+    steps = [[f"{d.column(c)} AS {k}" for c, k in zip(kept, ks)] + [f"{e} AS c{j}" for j, e in enumerate(cells)]]
+    steps += [[*ks, f"{_odd(model.schema_.columns, d)} AS odd", *(f"{e} AS {x}" for e, x in zip(scores.read, xs))]]
     steps += [["*", *(f"{e} AS {name}" for name, e in step.items())] for step in scores.steps if step]
-    steps += [[*ks, *(f"{e} AS {l}" for e, l in zip(scores.joint, ls))]]
-    steps += _posterior(ks, ls, ps, d)
+    steps += [[*ks, "odd", *(f"{e} AS {l}" for e, l in zip(scores.joint, ls))]]
+    steps += _posterior(ks, ls, ps, scores, d)
     shown = _named(kept, [f"P({c})" for c in classes], loss is not None)
-    columns = [*ks, *ps, *_decision(ls, ps, classes, loss, reject_label, d)]
+    columns = [*ks, *ps, _first(ls, "top", _labels(classes, d))]
+    if loss is not None:
+        priced: Loss = as_loss(loss, classes).over(classes, absent=True)
+        steps += _decision(ps, priced, d)
+        actions = _labels(priced.labels(reject_label).tolist(), d)
+        columns = [*ks, *ps, _first([f"r{k}" for k in range(len(actions))], "least", actions), "least"]
     steps += [[f"{c} AS {d.column(n)}" for c, n in zip(columns, shown)]]
+    _refuse_too_wide(steps, d)
     query = _chained(steps, source, d)
     if len(query) > MOST:
         raise NotStorable(
@@ -105,27 +112,21 @@ def _with_parts(names: Sequence[str]) -> list[str]:
     return [name for name in names if name in stems]
 
 
-def _cells(names: Sequence[str], dates: list[str], d: Dialect) -> dict[str, str]:
-    """How each column of the model is read: as it is, as the days of a date, or as a part of one."""
-    found = {}
+def _parts(names: Sequence[str], dates: list[str]) -> dict[str, tuple[str, str]]:
+    """The columns of the model that are read from dates, each with the date and what of it: "days", or a part."""
+    found = {name: (name, "days") for name in names if name in dates}
     for name in names:
         stem, _, part = name.rpartition(".")
-        if name in dates:
-            found[name] = d.part_of(d.column(name), "days")
-        else:
-            found[name] = d.part_of(d.column(stem), part) if stem in dates and part in PARTS else d.column(name)
+        if stem in dates and part in PARTS:
+            found.setdefault(name, (stem, part))
     for date in dates:
         if not any(name == date or name.rpartition(".")[0] == date for name in names):
             raise UnknownColumn(f"the model has no column {date!r}, nor a part of that date{did_you_mean(date, names)}")
     return found
 
 
-def _without_told(cells: dict[str, str], schema: Schema, d: Dialect) -> dict[str, str]:
-    """The cells, those missing that hold a number which the model's own file was told to have for missing ones."""
-    told = [d.number(n) for n in schema.reading.told_numbers.values() if math.isfinite(n)]
-    numbers = [c.name for c in schema.columns if told and c.kind in MEASURED and cells.get(c.name) == d.column(c.name)]
-    gaps = f"IN ({', '.join(told)}) THEN NULL"
-    return cells | {n: f"CASE WHEN {d.measured(cells[n])} {gaps} ELSE {cells[n]} END" for n in numbers}
+def _part(date: str, part: str, d: Dialect) -> str:
+    return f"CAST({d.part_of(moment(date, d), part)} AS {d.double})"
 
 
 def _texts(names: Any, what: str, wanted: str) -> list[str]:
@@ -137,39 +138,57 @@ def _texts(names: Any, what: str, wanted: str) -> list[str]:
     return found
 
 
-def _posterior(ks: list[str], ls: list[str], ps: list[str], d: Dialect) -> list[list[str]]:
+def _odd(columns: Sequence[Column], d: Dialect) -> str:
+    """Whether a cell is one that the model refuses: an infinite number, or a negative count."""
+    most = d.number(sys.float_info.max)
+    least = {"numeric": f"-{most}", "count": d.number(0.0)}
+    some = [f"c{j} > {most} OR c{j} < {least[c.kind]}" for j, c in enumerate(columns) if c.kind in least]
+    return f"CASE WHEN {' OR '.join(some)} THEN 1 ELSE 0 END" if some else "0"
+
+
+def _posterior(ks: list[str], ls: list[str], ps: list[str], scores: Scores, d: Dialect) -> list[list[str]]:
     """exp(l − top)/Σ, NULL where no class allows the row."""
     top = f"GREATEST({', '.join(ls)})" if len(ls) > 1 else ls[0]
-    impossible = d.number(LOW / 10)
-    shares = [f"CASE WHEN top IS NULL THEN NULL ELSE {exp_of(f'{l} - top', d)} END AS e{i}" for i, l in enumerate(ls)]
-    total = " + ".join(f"e{i}" for i in range(len(ls)))
+    impossible = d.number(scores.least)
+    little, unit, zero = map(
+        d.number, (-700 / scores.unit, scores.unit, 0.0)
+    )  # exp of less is an underflow in PostgreSQL
+    shares = [
+        f"CASE WHEN top IS NULL THEN NULL WHEN {l} - top < {little} THEN {zero} ELSE exp(({l} - top) * {unit}) END AS e{i}"
+        for i, l in enumerate(ls)
+    ]
     return [
-        [*ks, *ls, f"CASE WHEN {top} < {impossible} THEN NULL ELSE {top} END AS top"],
+        [*ks, *ls, f"CASE WHEN odd = 1 OR {top} < {impossible} THEN NULL ELSE {top} END AS top"],
         [*ks, *ls, "top", *shares],
-        [*ks, *ls, "top", *(f"e{i} / ({total}) AS {p}" for i, p in enumerate(ps))],
+        [
+            *ks,
+            *ls,
+            "top",
+            *(f"e{i}" for i in range(len(ls))),
+            f"{' + '.join(f'e{i}' for i in range(len(ls)))} AS total",
+        ],
+        [*ks, *ls, "top", *(f"e{i} / total AS {p}" for i, p in enumerate(ps))],
     ]
 
 
-def _decision(ls: list[str], ps: list[str], classes: list[Any], loss: Any, label: Any, d: Dialect) -> list[str]:
-    """The action of least risk, the first of equals, and what it risks; without a loss the likeliest class."""
-    if loss is None:
-        return [_first(ls, _labels(classes, d), ">=")]
-    priced: Loss = as_loss(loss, classes).over(classes, absent=True)
-    risks = []
-    for row in priced.matrix:
-        terms = [f"{d.number(v)} * {p}" for v, p in zip(row, ps) if v]
-        risks.append(f"({' + '.join(terms) or d.number(0.0)})")
-    least = f"LEAST({', '.join(risks)})" if len(risks) > 1 else risks[0]
-    known = f"CASE WHEN top IS NULL THEN NULL ELSE {least} END"
-    return [_first(risks, _labels(priced.labels(label).tolist(), d), "<="), known]
+def _decision(ps: list[str], priced: Loss, d: Dialect) -> list[list[str]]:
+    """R(a|x) of each action, and the least of them."""
+    tiny = d.number(1e-150)  # of P(y|x), whose product with a little λ PostgreSQL would call an underflow
+    rs = [f"r{k}" for k in range(len(priced.matrix))]
+    sums = [
+        " + ".join(f"{d.number(v)} * {p if abs(v) > 1e-15 else f'GREATEST({p}, {tiny})'}" for v, p in zip(row, ps) if v)
+        for row in priced.matrix
+    ]
+    least = f"LEAST({', '.join(rs)})" if len(rs) > 1 else rs[0]
+    return [
+        ["*", *(f"{total or d.number(0.0)} AS {r}" for r, total in zip(rs, sums))],
+        ["*", f"CASE WHEN top IS NULL THEN NULL ELSE {least} END AS least"],
+    ]
 
 
-def _first(terms: list[str], labels: list[str], beats: str) -> str:
-    """The label of the first term that no other beats."""
-    some = "".join(
-        f" WHEN {' AND '.join([f'{t} {beats} {o}' for o in terms[k + 1 :]] or ['TRUE'])} THEN {labels[k]}"
-        for k, t in enumerate(terms)
-    )
+def _first(terms: list[str], best: str, labels: list[str]) -> str:
+    """The label of the first term that is the best."""
+    some = "".join(f" WHEN {t} = {best} THEN {label}" for t, label in zip(terms, labels))
     return f"CASE WHEN top IS NULL THEN NULL{some} END"
 
 
@@ -199,6 +218,19 @@ def _chained(steps: list[list[str]], source: str, d: Dialect) -> str:
     )  # else it writes every step into the next, again and again
     parts = [f"step{i} {how} ({text})" for i, text in enumerate(texts[:-1])]
     return "WITH " + ",\n".join(parts) + "\n" + texts[-1]
+
+
+def _refuse_too_wide(steps: list[list[str]], d: Dialect) -> None:
+    """PostgreSQL has no rows of more columns."""
+    width = most = 0
+    for columns in steps:
+        width = len(columns) + (width - 1 if columns[0] == "*" else 0)
+        most = max(most, width)
+    if d.name == "postgres" and most > WIDEST:
+        raise NotStorable(
+            f"a step of the query would have {most:,} columns, and rows of PostgreSQL have {WIDEST:,}: "
+            "keep fewer columns (keep=[]), or use a model of fewer classes or columns"
+        )
 
 
 def _dialect(name: Any) -> Dialect:

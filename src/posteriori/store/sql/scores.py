@@ -23,7 +23,8 @@ from ...errors import NotStorable
 from ...smoothing.theta import log_theta
 from ...statistics.cuts import Cuts
 from ...table.schema import Column
-from .curves import WAY_OUT, Step, greatest, halved, in_pieces, log_sum
+from .cells import need
+from .curves import FAR, FINITE, TINY, WAY_OUT, Step, greatest, halved, in_pieces, log_sum, normal
 from .dialects import LOW, Dialect
 
 
@@ -35,6 +36,8 @@ class Scores:
     joint: list[str]
     steps: list[Step] = field(default_factory=list)
     why: str = "its tables have too many cells; merge rare values, or cut numbers into fewer bins"  # it may be too long
+    unit: float = 1.0  # `joint` is ln P(y, x)/unit
+    least: float = LOW / 10  # of `joint`: below, the model refuses the row
 
 
 def scores_of(model: Any, cells: list[str], dialect: Dialect) -> Scores:
@@ -49,17 +52,16 @@ def scores_of(model: Any, cells: list[str], dialect: Dialect) -> Scores:
 # Cells
 
 
-def codes(column: Column, cut: Any, name: str, d: Dialect, strange: str = "NULL") -> str:
+def codes(column: Column, cut: Any, cell: str, d: Dialect, strange: str = "NULL") -> str:
     """The code of a cell: by its value, or by its bin; `strange` for a value that training did not have."""
-    what = f"column {column.name!r:.50}"
     if cut is not None:
-        number = d.measured(name)
-        bins = "".join(f" WHEN {number} < {d.number(t)} THEN {k}" for k, t in enumerate(cut.tolist()))
-        return f"CASE WHEN {number} IS NULL THEN NULL{bins} ELSE {len(cut)} END"
+        bins = "".join(f" WHEN {cell} < {d.number(t)} THEN {k}" for k, t in enumerate(cut.tolist()))
+        return f"CASE WHEN {cell} IS NULL THEN NULL{bins} ELSE {len(cut)} END"
     if not column.values:
-        return f"CASE WHEN {name} IS NULL THEN NULL ELSE {strange} END"
-    cell = d.cast(name, column.values, what)
-    some = "".join(f" WHEN {d.literal(v, what)} THEN {k}" for k, v in enumerate(column.values))
+        return f"CASE WHEN {cell} IS NULL THEN NULL ELSE {strange} END"
+    real, what = need(column) == "number", f"column {column.name!r:.50}"
+    values = [d.number(v) if real else d.literal(v, what) for v in column.values]  # type: ignore[arg-type]
+    some = "".join(f" WHEN {v} THEN {k}" for k, v in enumerate(values))
     return f"CASE WHEN {cell} IS NULL THEN NULL ELSE CASE {cell}{some} ELSE {strange} END END"
 
 
@@ -67,8 +69,7 @@ def looked_up(code: str, numbers: Array, d: Dialect, missing: str = "0") -> str:
     """The number of a code."""
     if not len(numbers):
         return missing
-    some = "".join(f" WHEN {k} THEN {d.number(v)}" for k, v in enumerate(numbers))
-    return f"CASE {code}{some} ELSE {missing} END"
+    return f"COALESCE({d.nth(numbers, f'{code} + 1')}, {missing})"
 
 
 def summed(terms: Sequence[str]) -> str:
@@ -79,13 +80,22 @@ def _log_sum(terms: list[str], d: Dialect) -> str:
     return log_sum(terms, greatest(terms), d)
 
 
-# Naive Bayes
+# Naive Bayes. The model squares numbers up to the end of float64, and takes what is beyond for ln 0. Here all is divided by
+# UNIT, so that a sum of thousands of terms is no overflow (an error in PostgreSQL), and ln 0 in it makes it least of all.
+
+UNIT = 4096.0
+NONE = -5e304  # ln 0 / UNIT
+MOST_COUNT = 2.5e305  # ln x! of more is no number
+
+
+def _part(log_p: float, d: Dialect) -> str:
+    return d.number(max(log_p / UNIT, NONE))
 
 
 def _naive(model: NaiveBayes, names: list[str], d: Dialect) -> Scores:
     found, schema = model.factored_, model.schema_
     read, K = [""] * len(names), len(found.log_prior)
-    terms: list[list[str]] = [[d.number(p)] for p in found.log_prior]
+    terms: list[list[str]] = [[_part(p, d)] for p in found.log_prior]
     steps: list[Step] = []
     sizes: dict[str, int] = {}
     for density in found.densities:
@@ -97,12 +107,13 @@ def _naive(model: NaiveBayes, names: list[str], d: Dialect) -> Scores:
                 )
             said = how(density, k, schema.columns[j], names[j], f"x{j}", d)
             read[j], steps = said.cell, _beside(steps, said.steps)
-            sizes[schema.names[j]] = sum(map(len, said.terms))
+            sizes[schema.names[j]] = sum(map(len, (*said.terms, *(e for step in said.steps for e in step.values()))))
             for y in range(K):
                 terms[y].append(said.terms[y])
     longest = max(sizes, key=sizes.__getitem__, default="")
     why = f"most of it for column {longest!r:.50}; {WAY_OUT}"
-    return Scores(read, [summed(t) for t in terms], steps, why)
+    most = 2.0 if any(isinstance(density, Curves) for density in found.densities) else 1.0  # Gaussians sum z², not ½z²
+    return Scores(read, [summed(t) for t in terms], steps, why, UNIT, most * -0.5 * FAR * FAR / UNIT)
 
 
 def _beside(steps: Sequence[Step], more: Sequence[Step]) -> list[Step]:
@@ -120,56 +131,63 @@ class Said(NamedTuple):
 
 
 def _categories(density: Categories, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
-    table = np.vstack([density.rows_of(k, density.log_theta), density.log_unseen[k]])
+    table = np.vstack([density.rows_of(k, density.log_theta), density.log_unseen[k]]) / UNIT
+    table = np.maximum(table, NONE)
     cut = density.cuts[density.where[k]] if density.cuts else None
     cell = codes(column, cut, name, d, strange=str(len(column.values)))
     return Said(cell, [looked_up(x, table[:, y], d) for y in range(table.shape[1])])
 
 
-def _guarded(x: str, term: str, d: Dialect, least: float = -1e308) -> str:
-    """What a number adds: nothing where it is missing, ln 0 where the model would refuse it."""
-    fits = f"{x} >= {d.number(least)} AND {x} <= {d.number(1e308)}"
-    return f"CASE WHEN {x} IS NULL THEN 0 WHEN {fits} THEN {term} ELSE {d.number(LOW)} END"
+def _guarded(x: str, term: str, d: Dialect, most: float = np.inf) -> str:
+    """What a number adds: nothing where it is missing, ln 0 where it is more than the model can square or multiply."""
+    beyond = f" WHEN {x} > {d.number(most)} THEN {d.number(NONE)}" if most < np.inf else ""
+    return f"CASE WHEN {x} IS NULL THEN 0{beyond} ELSE {term} END"
+
+
+def _scaled(term: str, d: Dialect) -> str:
+    """A name of ln p(x|y), divided by UNIT."""
+    return f"CASE WHEN {term} < {d.number(FINITE)} THEN {d.number(NONE)} ELSE {term} * {d.number(1 / UNIT)} END"
 
 
 def _gaussian(density: Gaussian, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     said = []
-    for mean, variance in zip(density.mean[:, k], density.variance[:, k]):
-        z = f"({x} - {d.number(mean)}) / {d.number(np.sqrt(variance))}"
-        far = f"LEAST({d.number(1e149)}, GREATEST({d.number(-1e149)}, {z}))"
-        said.append(_guarded(x, f"{d.number(-0.5 * np.log(2 * np.pi * variance))} - 0.5 * ({far}) * ({far})", d))
-    return Said(d.measured(name), said)
+    for mean, variance in zip(density.mean[:, k].tolist(), density.variance[:, k].tolist()):
+        term = normal(x, mean, float(np.sqrt(variance)), -0.5 * np.log(2 * np.pi * variance), d, UNIT, NONE)
+        said.append(_guarded(x, term, d))
+    return Said(name, said)
 
 
 def _curves(density: Curves, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     held: Any = density.column(k)
     K = density.statistics.n_classes
     if isinstance(held, LeftOut):
-        return Said(d.measured(name), [_guarded(x, "0", d)] * K)
+        return Said(name, ["0"] * K)
     if not isinstance(held, Binned):
         pieces, steps = in_pieces(density, k, x, d)
-        return Said(d.measured(name), [_guarded(x, term, d) for term in pieces], steps)
+        last = {f"{x}_s_{y}": term for y, term in enumerate(pieces)}
+        return Said(name, [_guarded(x, _scaled(term, d), d) for term in last], [*steps, last])
     ends = [d.number(t) for t in held.cuts]
-    said = [_guarded(x, halved(x, ends, [d.number(v) for v in held.log_theta[:, y]]), d) for y in range(K)]
-    return Said(d.measured(name), said)
+    said = [_guarded(x, halved(x, ends, [_part(v, d) for v in held.log_theta[:, y]]), d) for y in range(K)]
+    return Said(name, said)
 
 
 def _events(density: Events, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
-    return Said(d.measured(name), [_guarded(x, _times(x, v, d), d, 0.0) for v in density.log_theta[k]])
+    return Said(name, [_guarded(x, _times(x, v, d), d) for v in density.log_theta[k]])
 
 
 def _poisson(density: Poisson, k: int, column: Column, name: str, x: str, d: Dialect) -> Said:
     with np.errstate(divide="ignore"):
         logs = np.log(density.rate[:, k])
-    said = [_guarded(x, f"{_times(x, v, d)} - {d.number(rate)}", d, 0.0) for v, rate in zip(logs, density.rate[:, k])]
-    return Said(d.measured(name), said)
+    said = [f"{_times(x, v, d)} - {d.number(rate / UNIT)}" for v, rate in zip(logs, density.rate[:, k])]
+    return Said(name, [_guarded(x, term, d, MOST_COUNT) for term in said])
 
 
 def _times(x: str, log_p: float, d: Dialect) -> str:
-    """x·ln p, with 0·ln 0 = 0."""
+    """x·ln p/UNIT, with 0·ln 0 = 0."""
     if np.isneginf(log_p):
-        return f"CASE WHEN {x} = 0 THEN 0 ELSE {d.number(LOW)} END"
-    return f"{x} * {d.number(log_p)}"
+        return f"CASE WHEN {x} = 0 THEN 0 ELSE {d.number(NONE)} END"
+    product = f"GREATEST({x} * {_part(log_p, d)}, {d.number(NONE)})"
+    return f"CASE WHEN {x} < {d.number(TINY)} THEN {d.number(0.0)} ELSE {product} END"
 
 
 _DENSITIES: dict[type, Callable[..., Said]] = {
@@ -190,42 +208,50 @@ def _coded(model: Any, cells: list[str], d: Dialect) -> list[str]:
 
 
 def _tree(model: Any, cells: list[str], d: Dialect) -> Scores:
-    """Messages from the leaves to the roots, as `Families` sends them: a cell that is missing is summed out."""
+    """Σ_j ln θ_j[x_π, x_j, y] over the cells whose parent is there; of a leaf that is missing ln Σ_x θ_j[x_π, x, y].
+
+    Of any other missing cell a list, b_j[x_π, y] = ln Σ_x θ_j[x_π, x, y]·Π_c (what child c says of x), made where it is.
+    """
     found: Families = model.families_
     parents, K = found.structure.parents, len(found.log_prior)
-    scores = Scores(_coded(model, cells, d), [])
-    inner: dict[tuple[int, int, int], list[str]] = {}  # (column, its value, class) → what its children say
-    roots: list[list[str]] = [[d.number(p)] for p in found.log_prior]
-    for j in reversed(found.structure.order):
-        table = _logs(found.tables[j] if parents[j] else found.tables[j][None])
-        step: dict[str, str] = {}
-        for v in range(len(table)):
-            for y in range(K):
-                name, children = f"m{j}_{v}_{y}", [inner.get((j, x, y), []) for x in range(table.shape[1])]
-                step[name] = _message(f"x{j}", table[v, :, y], children, d)
-                if parents[j]:
-                    inner.setdefault((parents[j][0], v, y), []).append(name)
-                else:
-                    roots[y].append(name)
-        scores.steps.append(step)
-    scores.joint = [summed(terms) for terms in roots]
-    return scores
-
-
-def _message(x: str, theta: Array, children: list[list[str]], d: Dialect) -> str:
-    """ln Σ_x θ[x]·Π of what the children say of x: of the value that is there, or over all of them."""
-    if not len(theta):
-        return "0"
-    each = [" + ".join([d.number(t), *names]) for t, names in zip(theta, children)]
-    some = "".join(f" WHEN {k} THEN {term}" for k, term in enumerate(each))
-    blank = _log_sum([f"({t})" for t in each], d) if any(children) else d.number(float(np.logaddexp.reduce(theta)))
-    return f"CASE {x}{some} ELSE {blank} END"
+    tables = {j: _logs(t if parents[j] else t[None]) for j, t in enumerate(found.tables)}
+    tables = {j: t for j, t in tables.items() if t.size}
+    children: dict[int, list[int]] = {}
+    for j in tables:
+        for p in parents[j]:
+            children.setdefault(p, []).append(j)
+    full = {j: np.concatenate([t, np.logaddexp.reduce(t, axis=1)[:, None]], axis=1) for j, t in tables.items()}
+    width = {j: t.shape[1] for j, t in full.items()}
+    code = {j: f"COALESCE(x{j}, {width[j] - 1})" for j in tables}
+    place = {f"i{j}": (f"x{parents[j][0]} * {width[j]} + " if parents[j] else "") + f"{code[j]} + 1" for j in tables}
+    steps = [place]
+    for j in [j for j in reversed(found.structure.order) if j in children and j in tables]:
+        V, S = tables[j].shape[:2]
+        said = [d.nth(tables[j].transpose(0, 2, 1).ravel(), "i + 1")]
+        for c in children[j]:
+            at = f"(i % {S} * {width[c]} + {code[c]}) * {K} + {d.div('i', S)} % {K} + 1"
+            known = d.nth(full[c].ravel(), at)
+            below = f"b{c}[i % {S} * {K} + {d.div('i', S)} % {K} + 1]"
+            said.append(f"CASE WHEN x{c} IS NULL THEN {d.item(below)} ELSE {known} END" if c in children else known)
+        steps.append({f"a{j}": f"CASE WHEN x{j} IS NULL THEN {d.each(' + '.join(said), 'i', V * S * K)} END"})
+        steps.append({f"b{j}": f"CASE WHEN x{j} IS NULL THEN {d.log_sums(f'a{j}', V * K, S)} END"})
+    joint = []
+    for y in range(K):
+        terms = [d.number(found.log_prior[y])]
+        for j, t in full.items():
+            term = d.nth(t[:, :, y].ravel(), f"i{j}")
+            if j in children:
+                at = f"x{parents[j][0]} * {K} + {y + 1}" if parents[j] else str(y + 1)
+                term = f"CASE WHEN x{j} IS NULL THEN {d.item(f'b{j}[{at}]')} ELSE {term} END"
+            terms.append(f"COALESCE({term}, 0)" if parents[j] else term)
+        joint.append(" + ".join(terms))
+    return Scores(_coded(model, cells, d), joint, steps)
 
 
 def _logs(table: Any) -> Floats:
     if isinstance(table, Rung):
         raise NotStorable("a family has so many combinations of values that no query holds its table")
-    return np.asarray(np.where(np.isneginf(table), LOW, table))
+    return np.asarray(np.maximum(table, LOW))
 
 
 # Averaged one-dependence estimators
@@ -247,20 +273,24 @@ def _averaged(model: AODE, cells: list[str], d: Dialect) -> Scores:
         own = np.log(weight[places.column][used, None] * joint_of_cells(statistics, lam)[used])
     rows = {i: [r for r, a in enumerate(used) if places.column[a] == i] for i in range(n)}
     rows = {i: mine for i, mine in rows.items() if mine}
-    step: dict[str, str] = {}
+    sizes = [places.first[j + 1] - places.first[j] for j in range(n)]
+    step = {f"i{j}": f"COALESCE(x{j}, {sizes[j]}) + 1" for j in range(n)}
+    last: Step = {}
     for i, mine in rows.items():
+        values = [int(places.value[used[r]]) for r in mine]
+        some = "".join(f" WHEN {v} THEN {k}" for k, v in enumerate(values))
+        step[f"r{i}"] = f"CASE x{i}{some} END"
+        step[f"w{i}"] = (
+            f"CASE WHEN x{i} IN ({', '.join(map(str, values))}) THEN {d.number(weight[i])} ELSE {d.number(0.0)} END"
+        )
         for y in range(K):
-            some = ""
-            for r in mine:
-                terms = [d.number(own[r, y])]
-                for j in range(n):
-                    if j != i:
-                        at = slice(places.first[j], places.first[j + 1])
-                        terms.append(looked_up(f"x{j}", theta[r, at, y], d))
-                some += f" WHEN {places.value[used[r]]} THEN {summed(terms)}"
-            step[f"s{i}_{y}"] = f"CASE x{i}{some} ELSE {d.number(2 * LOW)} END"
-        known = ", ".join(str(places.value[used[r]]) for r in mine)
-        step[f"w{i}"] = f"CASE WHEN x{i} IN ({known}) THEN {d.number(weight[i])} ELSE {d.number(0.0)} END"
+            terms = [d.nth(own[mine, y], f"r{i} + 1")]
+            for j in range(n):
+                if j != i:  # a cell that is missing says nothing
+                    part = theta[mine, places.first[j] : places.first[j + 1], y]
+                    part = np.hstack([part, np.zeros((len(mine), 1))])
+                    terms.append(d.nth(part.ravel(), f"r{i} * {sizes[j] + 1} + i{j}"))
+            last[f"s{i}_{y}"] = f"CASE WHEN r{i} IS NULL THEN {d.number(2 * LOW)} ELSE {summed(terms)} END"
     base = log_theta(statistics.cells, lam)
     prior = model.naive_.log_prior
     alone = [
@@ -278,4 +308,4 @@ def _averaged(model: AODE, cells: list[str], d: Dialect) -> Scores:
         f"ELSE {alone[y]} END"
         for y in range(K)
     ]
-    return Scores(_coded(model, cells, d), joint, [step])
+    return Scores(_coded(model, cells, d), joint, [step, last])
