@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, InvalidNetwork, TableError, UnknownColumn
-from posteriori.structure.rules import Rules
+from posteriori.structure.rules import Rules, Watch
 from posteriori.structure.scores import SCORES, Scored
 from posteriori.structure.search import _chow_liu, _merged, _observed, _start, coded
 from posteriori.structure.separation import reversed_rows, topological
 
 NAMES = "abcde"
+WATCH = Watch(None, None)
 
 
 def table(seed: int, n: int = 120) -> dict[str, np.ndarray]:
@@ -440,7 +441,7 @@ def test_a_column_may_have_4096_values():
 
 def test_where_a_climb_begins():
     rules, (_, judge) = Rules.of(NAMES), coded(table(2), "bic", 1.0, None, None)
-    assert _start(rules, judge, None) == ([], True)
-    assert _start(rules, judge, po.Dag(NAMES, [("b", "a"), ("a", "e")])) == ([(1, 0), (0, 4)], True)
-    arrows, strict = _start(rules, judge, "chow-liu")
-    assert (arrows, strict) == (_chow_liu(judge), False)
+    assert _start(rules, judge, None, WATCH) == ([], True)
+    assert _start(rules, judge, po.Dag(NAMES, [("b", "a"), ("a", "e")]), WATCH) == ([(1, 0), (0, 4)], True)
+    arrows, strict = _start(rules, judge, "chow-liu", WATCH)
+    assert (arrows, strict) == (_chow_liu(judge, WATCH), False)

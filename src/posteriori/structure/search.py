@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,7 @@ from .structures import tree
 
 METHODS = ("hill-climb", "exact", "chow-liu", "k2", "pc", "mmhc")
 MOST_VALUES = 1 << 12
+GRACE = 0.5  # seconds that a climb has among the pairs found before Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,9 @@ class Learned:
     """A structure that was found, and the way to it; `finished` is False where time or Ctrl-C ended the search.
 
     Of "pc" also the partially directed graph that the tests tell, which `dag` extends, and `conflicts`: what the tests said
-    that no graph can have, in words. Where there are some, `cpdag` is that of `dag`.
+    that no graph can have, in words. Where there are some, `cpdag` is that of `dag`. Of an unfinished "pc" pairs that were
+    found independent, or that no test has met, are not joined; the others have only the directions that they were told to
+    have, in `dag` one by their place, and the score is nan.
     """
 
     dag: Dag
@@ -101,15 +105,15 @@ def learn_structure(
         hint = did_you_mean(method, METHODS) or "."
         raise BadParameter(f"method is one of {listed(METHODS)}{hint} Got {method!r} instead.")
     steps_of = check_steps(tabu, restarts)
-    names, scored = coded(data, score, ess, sample_weight, n_jobs)
-    rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
-    judge = Independence(scored, test, alpha)
     graph: Arrowheads | None = None
     worth: float | None = None
     steps: Sequence[Step] = ()
     with watched(progress, time_limit) as watch:
+        names, scored = coded(data, score, ess, sample_weight, n_jobs)
+        rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
+        judge = Independence(scored, test, alpha)
         if method == "chow-liu":
-            arrows = rules.start(_chow_liu(scored), False)
+            arrows = rules.start(_chow_liu(scored, watch), False)
         elif method == "k2":
             arrows, steps = by_order(scored, rules, _order(rules, order), watch)
         elif method == "exact":
@@ -117,17 +121,23 @@ def learn_structure(
         elif method == "pc":
             arrows, graph = pc(judge, rules, watch)
         else:
+            seed, rest = int(generator(random_state).integers(1 << 62)), watch
             if method == "mmhc":
-                rules = replace(rules, forbidden=rules.forbidden | ~neighbours(judge, rules, watch))
-            begin = rules.start(*_start(rules, scored, start))
-            seed = int(generator(random_state).integers(1 << 62))
-            arrows, steps, worth = climb(scored, rules, begin, watch, *steps_of, seed)
+                first = Watch(watch.show, watch.left() / 2)
+                rules = replace(rules, forbidden=rules.forbidden | ~neighbours(judge, rules, first))
+                if not first.finished:  # by the clock, or else by Ctrl-C
+                    rest = Watch(watch.show, min(watch.left(), GRACE) if first.left() else watch.left())
+                    watch.finished = False
+            begin = rules.start(*_start(rules, scored, start, rest))
+            arrows, steps, worth = climb(scored, rules, begin, rest, *steps_of, seed)
+            watch.finished &= rest.finished
     dag = Dag(names, rules.named(arrows))
-    worth = scored.whole(dag.numbered_parents) if worth is None else worth
+    if worth is None:  # pairs that tests have not parted yet would be families without end
+        worth = scored.whole(dag.numbered_parents) if graph is None or watch.finished else math.nan
     found = Learned(dag, worth, tuple(steps), watch.finished)
     if graph is None:
         return found
-    cpdag = dag.equivalence_class() if graph.conflicts else graph.named()
+    cpdag = dag.equivalence_class() if graph.conflicts and watch.finished else graph.named()
     return replace(found, cpdag=cpdag, conflicts=tuple(graph.conflicts))
 
 
@@ -143,7 +153,7 @@ def _exactly(scored: Scored, rules: Rules, watch: Watch) -> list[Arrow]:
     return climbed if found is None else found
 
 
-def _start(rules: Rules, scored: Scored, start: Any) -> tuple[list[Arrow], bool]:
+def _start(rules: Rules, scored: Scored, start: Any, watch: Watch) -> tuple[list[Arrow], bool]:
     """Arrows, and whether they are to hold as they are."""
     if start is None:
         return [], True
@@ -152,7 +162,7 @@ def _start(rules: Rules, scored: Scored, start: Any) -> tuple[list[Arrow], bool]
         return [(find(index, a), find(index, b)) for a, b in start.edges], True
     if not (isinstance(start, str) and start == "chow-liu"):
         raise BadParameter(f"start is a Dag, 'chow-liu' or None. Got {start!r} instead.")
-    return _chow_liu(scored), False
+    return _chow_liu(scored, watch), False
 
 
 def _order(rules: Rules, order: Any) -> list[int]:
@@ -168,17 +178,21 @@ def _order(rules: Rules, order: Any) -> list[int]:
     return found
 
 
-def _chow_liu(scored: Scored) -> list[Arrow]:
-    """The tree of greatest Σ I(X_u; X_v), directed away from its first node."""
+def _chow_liu(scored: Scored, watch: Watch) -> list[Arrow]:
+    """The tree of greatest Σ I(X_u; X_v), directed away from its first node; ended early, a forest of the pairs met."""
     d = scored.d
     plain = Scored(scored.codes, scored.sizes, "loglik", weights=scored.weights, n_jobs=scored.n_jobs)
-    weight = np.zeros((d, d))
-    for v in range(d):
-        others = [u for u in range(d) if u != v]
-        found = plain.toggles(v, [], others)
-        weight[others, v] = found[1:] - found[0]
-    weight = np.round((weight + weight.T) / (2 * scored.m), 10)
-    parents = tree(weight, list(range(d))).parents
+    weight, met = np.zeros((d, d)), np.zeros(d)
+    with watch.until_interrupted():
+        for v in range(d):
+            if watch.over():
+                break
+            others = [u for u in range(d) if u != v]
+            found = plain.toggles(v, [], others)
+            weight[others, v], met[v] = found[1:] - found[0], 1.0
+    asked = met + met[:, None]
+    weight = np.round((weight + weight.T) / (np.maximum(asked, 1.0) * scored.m), 10)
+    parents = tree(np.where(asked > 0, weight, -np.inf), list(range(d))).parents
     return [(u, v) for v, some in enumerate(parents) for u in some]
 
 
