@@ -17,6 +17,8 @@ at most 16 nodes a third too), and all are taken if together they gain. When tha
 are turned by chance (always the same) and another order is tried, until five in a row were in vain. Of at most 10 nodes
 the search then begins anew from no arrows, in twelve orders by chance (always the same). The trace shows a move
 as its deletions and additions, of which single ones may lose. Scores of numbers are dear: there steps alone are taken.
+Of more than 16 nodes the moves end when they have asked for four times as many scores as the climb before them, and a few
+seconds' more (by work, not by the clock). `tabu` and `restarts` go on from where all this has ended, each with as many again.
 
 Exactly, by dynamic programming over sets of nodes (Silander and Myllymäki): the last node of an order has parents among the
 others, so
@@ -50,6 +52,7 @@ MOVES = ("add", "delete", "turn")
 EQUAL = 1e-10  # a row
 MOST_STEPS = 500_000
 ORDERS = 6  # in vain, the first of them that of the climb
+ROWS_MOVED = 2e9  # by scores that moving nodes ask for, beside four times what the climb has asked for
 MOST_NODES = 30
 
 
@@ -128,6 +131,7 @@ def climb(
         "restarts": restarts,
         "orders": ORDERS if isinstance(scored, Scored) else 0,
         "seed": seed,
+        "moves": int(ROWS_MOVED / max(scored.codes.shape[1], 1)) if isinstance(scored, Scored) else 0,
         "tell": tell if watch.listens else None,
     }
     if isinstance(scored, Scored):
