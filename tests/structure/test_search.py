@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,9 +12,10 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, InvalidNetwork, TableError, UnknownColumn
+from posteriori.structure import rules as module
 from posteriori.structure.rules import Rules, Watch
 from posteriori.structure.scores import SCORES, Scored
-from posteriori.structure.search import _chow_liu, _merged, _observed, _start, coded
+from posteriori.structure.search import METHODS, _chow_liu, _merged, _observed, _start, coded
 from posteriori.structure.separation import reversed_rows, topological
 
 NAMES = "abcde"
@@ -397,6 +401,27 @@ def test_ctrl_c_keeps_what_every_search_has_found(method, more, after):
     found = po.learn_structure(data, method=method, progress=show, **more)
     assert found.finished == (len(lines) < after)
     assert set(found.dag.nodes) == set(data)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 4, 9, 30, 10**9])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_search_ends_with_what_is_there_when_the_time_is_over(method, limit, monkeypatch):
+    """By a clock that a look makes a second later; whatever is given was found by then."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 3, 400)
+    data = {name: np.where(rng.random(400) < 0.4, rng.integers(0, 3, 400), first) for name in "abcdefg"}
+    order = {"order": list(data)} if method == "k2" else {}
+    whole, clock = po.learn_structure(data, method=method, **order), itertools.count()
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    found = po.learn_structure(data, method=method, time_limit=limit, **order)
+    assert next(clock) <= limit + 60
+    assert found.finished if limit == 10**9 else not found.finished or limit > 4
+    if found.finished:
+        assert found.edges == whole.edges
+    elif method != "pc":
+        assert found.score <= whole.score + 1e-9
+    if limit == 0 and method != "exact":
+        assert found.edges == ()
 
 
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e9])

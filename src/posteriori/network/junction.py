@@ -119,6 +119,11 @@ class JunctionTree:
         )
 
     @property
+    def bytes(self) -> float:
+        """What the tables of the tree take."""
+        return float(self._plan.bytes)
+
+    @property
     def cliques(self) -> list[list[int]]:
         """The nodes of every clique, parents before children."""
         cliques: list[list[int]] = self._plan.cliques()

@@ -17,8 +17,9 @@ at most 16 nodes a third too), and all are taken if together they gain. When tha
 are turned by chance (always the same) and another order is tried, until five in a row were in vain. Of at most 10 nodes
 the search then begins anew from no arrows, in twelve orders by chance (always the same). The trace shows a move
 as its deletions and additions, of which single ones may lose. Scores of numbers are dear: there steps alone are taken.
-Of more than 16 nodes the moves end when they have asked for four times as many scores as the climb before them, and a few
-seconds' more (by work, not by the clock). `tabu` and `restarts` go on from where all this has ended, each with as many again.
+Of more than 16 nodes the moves end when they have asked for four times as many scores as the climb before them, and
+a few seconds' more (by work, not by the clock). `tabu` and `restarts` go on from where all this ended, each
+with as many again.
 
 Exactly, by dynamic programming over sets of nodes (Silander and Myllymäki): the last node of an order has parents among the
 others, so
@@ -187,7 +188,9 @@ def by_order(scored: Scored, rules: Rules, order: Sequence[int], watch: Watch) -
     return [(u, v) for v in range(d) for u in parents[v]], steps
 
 
-def exact(scored: Scored, rules: Rules, seconds: float = math.inf) -> list[Arrow] | None:
+def exact(
+    scored: Scored, rules: Rules, seconds: float = math.inf, max_memory: float | None = None
+) -> list[Arrow] | None:
     """The arrows of a structure of greatest score, by child; of equal ones one of few parents. None if time runs out."""
     d = scored.d
     if d > MOST_NODES:
@@ -202,7 +205,7 @@ def exact(scored: Scored, rules: Rules, seconds: float = math.inf) -> list[Arrow
     arities = sorted(set(scored.sizes)) if scored.score in ("k2", "fnml") else []
     cells = _cells(scored, arities)
     peak = 8.0 * 2**d * (len(cells) + 1 + 1) + cells.nbytes * (_products(scored.sizes) if scored.score == "bdeu" else 1)
-    refuse_over(None, peak, f"method 'exact' on {d} columns", "use 'hill-climb' or fewer columns")
+    refuse_over(max_memory, peak, f"method 'exact' on {d} columns", "use 'hill-climb' or fewer columns")
     rows = np.ones(scored.codes.shape[1]) if scored.weights is None else scored.weights
     some = rows > 0
     # columns that tell most first: cells are of one row sooner, and what is left differs less

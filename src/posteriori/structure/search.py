@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
+from ..budget import refuse_over
 from ..errors import BadParameter, InvalidNetwork, TableError, did_you_mean, listed
 from ..estimator import generator
 from ..table.encode import code_columns
@@ -26,6 +27,9 @@ from .structures import tree
 
 METHODS = ("hill-climb", "exact", "chow-liu", "k2", "pc", "mmhc")
 MOST_VALUES = 1 << 12
+PAIR = dict(
+    zip(METHODS, (600, 50, 150, 50, 200, 600))
+)  # bytes for each pair of columns: scores, tests and sets that part
 GRACE = 0.5  # seconds that a climb has among the pairs found before Ctrl-C
 
 
@@ -73,6 +77,7 @@ def learn_structure(
     sample_weight: Any = None,
     time_limit: float | None = None,
     progress: Progress = False,
+    max_memory: float | None = None,
     n_jobs: int | None = None,
 ) -> Learned:
     """The structure of categorical columns that a search by `score` finds.
@@ -95,6 +100,7 @@ def learn_structure(
     test, alpha : of "pc" and "mmhc": "g2" with the level of the test, or "mi" with the nats of information that are none
     time_limit : seconds; then, or on Ctrl-C, the best so far is returned with `finished` False
     progress : True for a line in the terminal, or a function that is given each line
+    max_memory : bytes that the search may take, half of the machine's unless told; what would take more is refused before
 
     >>> rain = [0, 0, 0, 0, 1, 1, 1, 1] * 8
     >>> found = learn_structure({"rain": rain, "wet": rain, "coin": [0, 1] * 32})
@@ -109,7 +115,8 @@ def learn_structure(
     worth: float | None = None
     steps: Sequence[Step] = ()
     with watched(progress, time_limit) as watch:
-        names, scored = coded(data, score, ess, sample_weight, n_jobs)
+        names, scored = coded(data, score, ess, sample_weight, n_jobs, max_memory=max_memory)
+        refuse_over(max_memory, PAIR[method] * scored.d**2 + scored.bytes, *_said(scored.codes.shape[1], scored.d))
         rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
         judge = Independence(scored, test, alpha)
         if method == "chow-liu":
@@ -117,7 +124,7 @@ def learn_structure(
         elif method == "k2":
             arrows, steps = by_order(scored, rules, _order(rules, order), watch)
         elif method == "exact":
-            arrows = _exactly(scored, rules, watch)
+            arrows = _exactly(scored, rules, watch, max_memory)
         elif method == "pc":
             arrows, graph = pc(judge, rules, watch)
         else:
@@ -141,14 +148,14 @@ def learn_structure(
     return replace(found, cpdag=cpdag, conflicts=tuple(graph.conflicts))
 
 
-def _exactly(scored: Scored, rules: Rules, watch: Watch) -> list[Arrow]:
+def _exactly(scored: Scored, rules: Rules, watch: Watch, max_memory: float | None) -> list[Arrow]:
     """The optimum; where Ctrl-C or the time limit comes first, what a climb, which goes before, has found."""
     first = Watch(None, watch.left())
     climbed = climb(scored, rules, rules.start((), True), first)[0]
     found: list[Arrow] | None = None
     if first.finished:
         with watch.until_interrupted():
-            found = exact(scored, rules, watch.left())
+            found = exact(scored, rules, watch.left(), max_memory)
     watch.finished &= found is not None
     return climbed if found is None else found
 
@@ -197,13 +204,22 @@ def _chow_liu(scored: Scored, watch: Watch) -> list[Arrow]:
 
 
 def coded(
-    data: Any, score: str, ess: float, sample_weight: Any, n_jobs: int | None, merge: bool = True
+    data: Any,
+    score: str,
+    ess: float,
+    sample_weight: Any,
+    n_jobs: int | None,
+    merge: bool = True,
+    max_memory: float | None = None,
 ) -> tuple[list[str], Scored]:
     """The names of the columns and their codes; equal rows are merged where there can only be few."""
     frame = open_frame(data)
     names = [str(frame.name(j)) for j in range(frame.d)]
     if frame.d == 0 or frame.n == 0:
         raise TableError(f"a structure is learned from rows and columns; got {frame.n} rows of {frame.d} columns")
+    refuse_over(
+        max_memory, 2.0 * frame.n * frame.d, *_said(frame.n, frame.d)
+    )  # a byte a cell, by column and as a whole
     table = code_columns(frame, range(frame.d), n_jobs)
     found = [(table.column(j), len(values)) for j, values in enumerate(table.values)]
     if frame.matrix is not None:  # coded as a whole, by the range of all its numbers
@@ -220,6 +236,10 @@ def coded(
     if merge:
         codes, weights = _merged(codes, sizes, weights)
     return names, Scored(codes, sizes, score, ess, weights, n_jobs)
+
+
+def _said(n: int, d: int) -> tuple[str, str]:
+    return f"learning a structure of {d:,} columns from {n:,} rows", "give fewer columns or rows"
 
 
 def _observed(column: Array, size: int) -> tuple[Array, int]:

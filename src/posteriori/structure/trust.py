@@ -165,7 +165,8 @@ def arc_confidence(
     """
     if not is_whole(n, 1):
         raise BadParameter(f"n is a number of samples from 1 up. Got {n!r} instead.")
-    names, table = coded(data, "loglik", 1.0, options.pop("sample_weight", None), options.get("n_jobs"))
+    how = options.pop("sample_weight", None), options.get("n_jobs")
+    names, table = coded(data, "loglik", 1.0, *how, max_memory=options.get("max_memory"))
     columns = _columns(names, table.codes, table.sizes)
     share = np.full(table.codes.shape[1], 1.0) if table.weights is None else table.weights
     rng = generator(random_state)
@@ -226,7 +227,9 @@ def cross_validate(
     if not is_number(smoothing, 0) or smoothing in (0, np.inf):
         raise BadParameter(f"smoothing is a number above 0. Got {smoothing!r} instead.")
     smoothing = float(smoothing)
-    names, table = coded(data, "loglik", 1.0, None, options.get("n_jobs"), merge=False)
+    names, table = coded(
+        data, "loglik", 1.0, None, options.get("n_jobs"), merge=False, max_memory=options.get("max_memory")
+    )
     rows = table.codes.shape[1]
     if not is_whole(folds, 2, rows):
         raise BadParameter(f"folds is a whole number from 2 to the {rows} rows. Got {folds!r} instead.")
