@@ -326,3 +326,26 @@ def test_ended_early_neighbours_are_what_one_of_two_has_said(calls):
     near = neighbours(judge, Rules.of("abcd"), watch)
     told = [(0, 1), (1, 2), (2, 3)][:calls]
     assert (np.argwhere(np.triu(near)).tolist(), watch.finished) == ([list(p) for p in told], False)
+
+
+@pytest.mark.parametrize("method", ["pc", "mmhc"])
+@pytest.mark.parametrize("holes", [False, True])
+def test_columns_that_follow_from_others_are_named(method, holes):
+    rng = np.random.default_rng(0)
+    a, free = rng.integers(0, 3, 300), rng.integers(0, 2, 300)
+    noisy = np.where(rng.random(300) < 0.2, rng.integers(0, 3, 300), a)
+    a = np.where(rng.random(300) < 0.1, None, a.astype(object)) if holes else a
+    renamed = [None if v is None else "xyz"[v] for v in a]
+    data = {"a": a, "b": renamed, "c": [v == 1 if v is not None else None for v in a], "noisy": noisy, "free": free}
+    with pytest.warns(UserWarning, match=r"^'a', 'b' say the same; 'c' is a function of 'a', 'b': given") as met:
+        po.learn_structure({**data, "one": [7] * 300}, method=method)
+    assert len(met) == 1
+    assert met[0].filename == __file__
+    six = {f"c{j}": noisy for j in range(6)}
+    with pytest.warns(UserWarning, match="^'c0', 'c1', 'c2', 'c3', 'c4', 'c5' say the same: "):
+        po.learn_structure(six, method=method)
+    with pytest.warns(UserWarning, match=r"(.* is a function of 'k'; ){10}…: "):
+        po.learn_structure(
+            {"k": np.arange(300), **{f"r{j}": rng.integers(0, 2, 300) for j in range(12)}}, method=method
+        )
+    po.learn_structure({"noisy": noisy, "free": free}, method=method)  # no warning

@@ -137,6 +137,11 @@ class Scored:
             self._regrets[r] = log_regret(round(self.m), r)
         return self._regrets[r]
 
+    @property
+    def by_likelihood(self) -> Scored:
+        """The same with the likelihood alone as its score."""
+        return replace(self, score="loglik")
+
     def taking(self, columns: Sequence[int]) -> Scored:
         """The same with its columns in another order."""
         return replace(self, codes=self.codes[list(columns)], sizes=tuple(self.sizes[j] for j in columns))

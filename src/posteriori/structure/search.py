@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,8 @@ from .structures import tree
 
 METHODS = ("hill-climb", "exact", "chow-liu", "k2", "pc", "mmhc")
 MOST_VALUES = 1 << 12
+MOST_SAID = 10  # relations that a warning names
+ROUNDING = 1e-9  # of a likelihood, a row
 PAIR = dict(
     zip(METHODS, (600, 50, 150, 50, 200, 600))
 )  # bytes for each pair of columns: scores, tests and sets that part
@@ -97,7 +100,8 @@ def learn_structure(
     max_parents : most parents of a node
     tabu : how many steps without gain the climb may take, none of them to one of as many graphs seen last
     restarts : how many times the climb begins anew, some random steps away from the best
-    test, alpha : of "pc" and "mmhc": "g2" with the level of the test, or "mi" with the nats of information that are none
+    test, alpha : of "pc" and "mmhc": "g2" with the level of the test, or "mi" with the nats of information that are none.
+        Columns that are functions of others are named by a warning: tests cannot place them
     time_limit : seconds; then, or on Ctrl-C, the best so far is returned with `finished` False
     progress : True for a line in the terminal, or a function that is given each line
     max_memory : bytes that the search may take, half of the machine's unless told; what would take more is refused before
@@ -119,6 +123,8 @@ def learn_structure(
         refuse_over(max_memory, PAIR[method] * scored.d**2 + scored.bytes, *_said(scored.codes.shape[1], scored.d))
         rules = Rules.of(names, required, forbidden, tiers, parent_of_all, max_parents)
         judge = Independence(scored, test, alpha)
+        if method in ("pc", "mmhc"):
+            _name_functions(names, scored, watch)
         if method == "chow-liu":
             arrows = rules.start(_chow_liu(scored, watch), False)
         elif method == "k2":
@@ -146,6 +152,31 @@ def learn_structure(
         return found
     cpdag = dag.equivalence_class() if graph.conflicts and watch.finished else graph.named()
     return replace(found, cpdag=cpdag, conflicts=tuple(graph.conflicts))
+
+
+def _name_functions(names: Sequence[str], scored: Scored, watch: Watch) -> None:
+    """Warn of columns that are functions of others: to a test that is given those they depend on nothing."""
+    plain, d, least = scored.by_likelihood, scored.d, -ROUNDING * scored.m
+    told = np.zeros((d, d), dtype=bool)  # [u, v]: v is a function of u
+    with watch.until_interrupted():
+        for v in range(d):
+            if watch.over():
+                return
+            others = [u for u in range(d) if u != v]
+            alone, *given = plain.toggles(v, [], others)
+            told[others, v] = (np.array(given) >= least) & (alone < least)
+    same = {frozenset([v, *np.flatnonzero(told[v] & told[:, v]).tolist()]) for v in range(d)}
+    said = [
+        f"{listed([names[v] for v in sorted(some)])} say the same" for some in sorted(same, key=min) if len(some) > 1
+    ]
+    above = [(v, np.flatnonzero(told[:, v] & ~told[v]).tolist()) for v in range(d)]
+    said += [f"{names[v]!r} is a function of {listed([names[u] for u in some])}" for v, some in above if some]
+    if said:
+        warnings.warn(
+            f"{'; '.join(said[:MOST_SAID])}{'; …' * (len(said) > MOST_SAID)}: given one column, what follows from it "
+            "depends on nothing more, so that tests miss its arrows; leave such columns out, or search by score",
+            stacklevel=3,
+        )
 
 
 def _exactly(scored: Scored, rules: Rules, watch: Watch, max_memory: float | None) -> list[Arrow]:
@@ -187,8 +218,7 @@ def _order(rules: Rules, order: Any) -> list[int]:
 
 def _chow_liu(scored: Scored, watch: Watch) -> list[Arrow]:
     """The tree of greatest Σ I(X_u; X_v), directed away from its first node; ended early, a forest of the pairs met."""
-    d = scored.d
-    plain = Scored(scored.codes, scored.sizes, "loglik", weights=scored.weights, n_jobs=scored.n_jobs)
+    d, plain = scored.d, scored.by_likelihood
     weight, met = np.zeros((d, d)), np.zeros(d)
     with watch.until_interrupted():
         for v in range(d):
