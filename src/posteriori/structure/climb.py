@@ -165,6 +165,24 @@ def climb(
     return found, named, math.fsum(own)
 
 
+def climb_each(
+    scored: Scored | FamilyScores, rules: Rules, starts: Sequence[Sequence[Arrow]], watch: Watch, *how: int
+) -> tuple[list[Arrow], list[Step], float]:
+    """The best of the climbs from each of these starts, the first of equals; each has its part of the time."""
+    whole, best = True, None
+    for left, start in zip(range(len(starts), 0, -1), starts):
+        part = watch.part(left)
+        found = climb(scored, rules, start, part, *how)
+        if best is None or found[2] > best[2] + EQUAL * max(scored.m, 1.0):
+            best = found
+        whole &= part.finished
+        if not part.finished and part.left():  # by Ctrl-C
+            break
+    watch.finished &= whole
+    assert best is not None
+    return best
+
+
 def by_order(scored: Scored, rules: Rules, order: Sequence[int], watch: Watch) -> tuple[list[Arrow], list[Step]]:
     """Cooper and Herskovits: each node in turn takes the best parent among those before it while that gains."""
     d, least, names = scored.d, EQUAL * max(scored.m, 1.0), rules.names

@@ -142,6 +142,12 @@ class Watch:
             self.finished = False
         return not self.finished
 
+    def part(self, of: int) -> Watch:
+        """A watch for one of so many parts of the time that is left."""
+        found = Watch(self.show if self.listens else None, None if self._end is None else self.left() / of)
+        found.finished = self.finished
+        return found
+
     @contextmanager
     def until_interrupted(self) -> Iterator[None]:
         """Work that Ctrl-C ends, keeping what it has done so far; it then counts as not finished."""

@@ -18,7 +18,7 @@ from ..table.encode import code_columns
 from ..table.frame import open_frame
 from ..table.labels import narrowest
 from ..table.weights import check_weights
-from .climb import Step, by_order, check_steps, climb, exact
+from .climb import Step, by_order, check_steps, climb, climb_each, exact
 from .dag import Dag
 from .graph import PartialDag, find, find_all
 from .independence import Arrowheads, Independence, neighbours, pc
@@ -64,7 +64,7 @@ def learn_structure(
     score: str = "bic",
     method: str = "hill-climb",
     *,
-    start: Dag | str | None = None,
+    start: Dag | str | Sequence[Dag | str | None] | None = None,
     required: Iterable[tuple[str, str]] = (),
     forbidden: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Iterable[str]] | None = None,
@@ -93,7 +93,8 @@ def learn_structure(
     method : "hill-climb"; "exact", the best there is, for 20 columns in seconds (if ended early, what a climb finds);
         "k2", along an `order` of the nodes; "chow-liu", the tree of greatest mutual information; "pc", by tests of
         independence; "mmhc", a climb among the pairs that tests leave
-    start : where the climb begins: a `Dag`, "chow-liu", or None for no arrow but the required ones
+    start : where the climb begins: a `Dag`, "chow-liu", or None for no arrow but the required ones; or a list of them, of
+        which the best climb is taken
     required, forbidden : arrows (parent, child) that are kept, or never made
     tiers : lists of nodes, the earliest first: no arrow leads from a later list into an earlier one
     parent_of_all : a node, such as the class, that has an arrow to every other
@@ -118,6 +119,7 @@ def learn_structure(
     graph: Arrowheads | None = None
     worth: float | None = None
     steps: Sequence[Step] = ()
+    whole = True
     with watched(progress, time_limit) as watch:
         names, scored = coded(data, score, ess, sample_weight, n_jobs, max_memory=max_memory)
         refuse_over(max_memory, PAIR[method] * scored.d**2 + scored.bytes, *_said(scored.codes.shape[1], scored.d))
@@ -136,18 +138,19 @@ def learn_structure(
         else:
             seed, rest = int(generator(random_state).integers(1 << 62)), watch
             if method == "mmhc":
-                first = Watch(watch.show, watch.left() / 2)
+                first = watch.part(2)
                 rules = replace(rules, forbidden=rules.forbidden | ~neighbours(judge, rules, first))
-                if not first.finished:  # by the clock, or else by Ctrl-C
-                    rest = Watch(watch.show, min(watch.left(), GRACE) if first.left() else watch.left())
-                    watch.finished = False
-            begin = rules.start(*_start(rules, scored, start, rest))
-            arrows, steps, worth = climb(scored, rules, begin, rest, *steps_of, seed)
-            watch.finished &= rest.finished
+                whole = first.finished
+                if not first.finished and first.left():  # by Ctrl-C
+                    rest = Watch(watch.show, min(watch.left(), GRACE))
+            starts = start if isinstance(start, list) and start else [start]
+            begun = [rules.start(*_start(rules, scored, one, rest)) for one in starts]
+            arrows, steps, worth = climb_each(scored, rules, begun, rest, *steps_of, seed)
+            whole &= rest.finished
     dag = Dag(names, rules.named(arrows))
     if worth is None:  # pairs that tests have not parted yet would be families without end
         worth = scored.whole(dag.numbered_parents) if graph is None or watch.finished else math.nan
-    found = Learned(dag, worth, tuple(steps), watch.finished)
+    found = Learned(dag, worth, tuple(steps), watch.finished and whole)
     if graph is None:
         return found
     cpdag = dag.equivalence_class() if graph.conflicts and watch.finished else graph.named()
