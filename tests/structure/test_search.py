@@ -244,6 +244,44 @@ def test_equal_rows_are_merged():
     assert found.score == pytest.approx(judge.whole(parents_of(found.dag)), rel=1e-12)
 
 
+@given(seed=st.integers(0, 10_000), score=st.sampled_from(SCORES))
+def test_the_score_of_a_given_structure_is_that_of_the_search(seed, score):
+    data = table(seed)
+    found = po.learn_structure(data, score, ess=2.0, max_parents=2)
+    assert po.score_structure(found.dag, data, score, ess=2.0) == pytest.approx(found.score, rel=1e-12)
+    some = po.Dag("ba", [("b", "a")])  # in another order, of some of the columns
+    want = scored({k: data[k] for k in "ab"}, score).whole([[1], []])
+    assert po.score_structure(some, data, score) == pytest.approx(want, rel=1e-12)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_a_structure_scores_as_the_network_that_is_counted_under_it(seed):
+    """LL(B|D), |B| and s(B|D) by two ways: from the counts, and row by row under tables without smoothing."""
+    data = {k: [int(v or 0) for v in column] for k, column in table(seed).items()}
+    dag = po.learn_structure(data, "aic", max_parents=2).dag
+    net = po.BayesNet.fit(dag, data, smoothing=0)
+    fit, m = net.log_likelihood(data), len(data["a"])
+    assert po.score_structure(dag, data, "loglik") == pytest.approx(fit, rel=1e-9)
+    assert po.score_structure(dag, data, "aic") == pytest.approx(fit - net.n_parameters, rel=1e-9)
+    assert po.score_structure(dag, data, "mdl") == pytest.approx(net.bic(data), rel=1e-9)
+    assert net.bic(data) == pytest.approx(fit - np.log(m) / 2 * net.n_parameters, rel=1e-12)
+
+
+def test_four_rows_do_not_pay_for_an_arrow():
+    """The figures of the docs by hand: s = ½ ln 4 · |B| − LL."""
+    four = {"rain": [0, 0, 0, 1], "wet": [0, 1, 1, 1]}
+    half = 3 * np.log(3 / 4) + np.log(1 / 4)
+    for arrows, fit, free in (([], 2 * half, 2), ([("rain", "wet")], half + 2 * np.log(2 / 3) + np.log(1 / 3), 3)):
+        dag = po.Dag(four, arrows)
+        assert po.score_structure(dag, four, "mdl") == pytest.approx(fit - np.log(4) / 2 * free)
+        assert po.score_structure(dag, four, "loglik") == pytest.approx(fit)
+        assert po.BayesNet.fit(dag, four, smoothing=0).n_parameters == free
+    with pytest.raises(UnknownColumn, match="no column for 'wett'; did you mean 'wet'"):
+        po.score_structure(po.Dag(["rain", "wett"]), four)
+    with pytest.raises(BadParameter, match="dag is a Dag"):
+        po.score_structure(po.networks.asia(), four)
+
+
 def test_two_rows_and_columns_of_one_value():
     assert po.learn_structure({"a": [0, 1], "b": [0, 1]}).finished
     for method in ("hill-climb", "chow-liu"):

@@ -265,7 +265,7 @@ def completed(
                 part = some[begin : begin + BLOCK // len(ways)]
                 full = np.repeat(distinct[part], len(ways), axis=0)
                 full[:, open_] = np.tile(ways, (len(part), 1))
-                logs = _log_joint(model, full).reshape(len(part), -1)
+                logs = model.log_joint(full).reshape(len(part), -1)
                 share = np.exp(logs - logsumexp(logs, axis=1, keepdims=True)) * mass[part, None]
                 rows.append(full[share.ravel() > 0])
                 shares.append(share[share > 0])
@@ -300,15 +300,3 @@ def _merged(rows: Codes, shares: Floats, watch: Watch) -> tuple[Codes, Floats]:
 def _go_on(watch: Watch) -> None:
     if watch.over():
         raise KeyboardInterrupt
-
-
-def _log_joint(model: Numbers, cases: Codes) -> Floats:
-    """ln P of rows without a missing cell."""
-    out = np.zeros(len(cases))
-    with np.errstate(divide="ignore"):
-        for v, (parents, table) in enumerate(zip(model.parents, model.tables)):
-            at = np.zeros(len(cases), np.int64)
-            for u in (*parents, v):
-                at = at * model.sizes[u] + cases[:, u]
-            out += np.log(table)[at]
-    return out

@@ -59,7 +59,7 @@ MOST_NODES = 30
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a search: what was done to the arrow parent → child, what it brought, and the score after it."""
+    """One step of a search: what was done to the arrow parent → child, what it brought, and the score after it, in nats."""
 
     move: str
     parent: str

@@ -1,4 +1,4 @@
-"""How good a structure is: fit, less the length of its description. Larger is better.
+"""How good a structure is: fit, less the length of its description. In nats; larger is better.
 
 Symbols: m rows, N[π, x] rows with the parents of a node in configuration π and the node at x; r values of the node, q
 configurations of its parents, |B| = Σ q(r − 1) parameters. A score is a sum over families, LL(B|D) − f·|B| or a posterior:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..budget import refuse_over
-from ..errors import BadParameter, InvalidNetwork, TableError, did_you_mean, listed
+from ..errors import BadParameter, InvalidNetwork, TableError, UnknownColumn, did_you_mean, listed
 from ..estimator import generator
 from ..table.encode import code_columns
 from ..table.frame import open_frame
@@ -38,7 +38,9 @@ GRACE = 0.5  # seconds that a climb has among the pairs found before Ctrl-C
 
 @dataclass(frozen=True)
 class Learned:
-    """A structure that was found, and the way to it; `finished` is False where time or Ctrl-C ended the search.
+    """A structure that was found, its score in nats (larger is better), and the way to it.
+
+    `finished` is False where time or Ctrl-C ended the search.
 
     Of "pc" also the partially directed graph that the tests tell, which `dag` extends, and `conflicts`: what the tests said
     that no graph can have, in words. Where there are some, `cpdag` is that of `dag`. Of an unfinished "pc" pairs that were
@@ -89,7 +91,7 @@ def learn_structure(
     ----------
     data : table, its columns the nodes; a missing cell is one more value of a parent, and leaves the row out of the family
         in which it is the child
-    score : "bic" ("mdl"), "aic", "loglik", "bdeu" (with `ess`, 1e-100 to 1e100), "k2" or "fnml"; larger is better
+    score : "bic" ("mdl"), "aic", "loglik", "bdeu" (with `ess`, 1e-100 to 1e100), "k2" or "fnml"; in nats, larger is better
     method : "hill-climb"; "exact", the best there is, for 20 columns in seconds (if ended early, what a climb finds);
         "k2", along an `order` of the nodes; "chow-liu", the tree of greatest mutual information; "pc", by tests of
         independence; "mmhc", a climb among the pairs that tests leave
@@ -155,6 +157,41 @@ def learn_structure(
         return found
     cpdag = dag.equivalence_class() if graph.conflicts and watch.finished else graph.named()
     return replace(found, cpdag=cpdag, conflicts=tuple(graph.conflicts))
+
+
+def score_structure(
+    dag: Dag,
+    data: Any,
+    score: str = "bic",
+    *,
+    ess: float = 1.0,
+    sample_weight: Any = None,
+    max_memory: float | None = None,
+    n_jobs: int | None = None,
+) -> float:
+    """The score of a given structure on these rows, in nats: larger is better. It is what `learn_structure` makes great.
+
+        LL(B|D) − f·|B|,  LL = Σ N ln N[π, x]/N[π],  f = 0 ("loglik"), 1 ("aic"), ½ ln m ("bic", "mdl")
+
+    or the logarithm of a posterior ("bdeu" with `ess`, "k2") or of a normalised likelihood ("fnml"). Textbooks' s(B|D), to
+    be small, is minus this. Columns that are no nodes are left out; a column has the values that occur, and a missing cell
+    is one more value of a parent, and leaves the row out of the family in which it is the child.
+
+    >>> four = {"rain": [0, 0, 0, 1], "wet": [0, 1, 1, 1]}
+    >>> [round(score_structure(Dag(four, arrows), four, "mdl"), 2) for arrows in ([], [("rain", "wet")])]
+    [-5.88, -6.24]
+    """
+    if not isinstance(dag, Dag):
+        raise BadParameter(f"dag is a Dag (of a network, `net.dag`). Got {dag!r:.200} instead.")
+    frame = open_frame(data)
+    place = {str(frame.name(j)): j for j in range(frame.d)}
+    missing = [node for node in dag.nodes if node not in place]
+    if missing:
+        near = did_you_mean(missing[0], place) or "."
+        raise UnknownColumn(f"no column for {listed(missing)}{near} columns: {listed(place)}")
+    columns = {node: frame.column(place[node]) for node in dag.nodes}
+    _, scored = coded(columns, score, ess, sample_weight, n_jobs, max_memory=max_memory)
+    return scored.whole(dag.numbered_parents)
 
 
 def _name_functions(names: Sequence[str], scored: Scored, watch: Watch) -> None:

@@ -198,7 +198,7 @@ class HeldOut:
 
     @property
     def mean(self) -> float:
-        """The mean of the folds; larger is better."""
+        """The mean of the folds, in nats a row; larger is better."""
         return float(np.mean(self.folds))
 
 
