@@ -282,6 +282,22 @@ def test_four_rows_do_not_pay_for_an_arrow():
         po.score_structure(po.networks.asia(), four)
 
 
+def test_of_several_starts_the_best_climb_is_taken():
+    """A XOR is seen from naive Bayes; of equals the first; rules hold from each."""
+    a, b, z = np.random.default_rng(0).integers(0, 2, (3, 400))
+    data = {"a": a, "b": b, "z": z, "y": a ^ b}
+    naive = po.Dag(data, [("y", v) for v in "abz"])
+    none, led = po.learn_structure(data), po.learn_structure(data, start=naive)
+    assert none.edges == ()
+    assert {frozenset(e) for e in led.edges} >= {frozenset("ab")}
+    for starts in ([None, naive], [naive, None]):
+        assert po.learn_structure(data, start=starts) == led
+    assert po.learn_structure(data, start=[None, naive, "chow-liu"]).score >= led.score > none.score
+    assert po.learn_structure(data, start=[None, None]) == none
+    held = po.learn_structure(data, start=[None, naive], forbidden=[("y", v) for v in "abz"])
+    assert not {("y", v) for v in "abz"} & set(held.edges)
+
+
 def test_two_rows_and_columns_of_one_value():
     assert po.learn_structure({"a": [0, 1], "b": [0, 1]}).finished
     for method in ("hill-climb", "chow-liu"):

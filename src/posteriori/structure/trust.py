@@ -176,8 +176,9 @@ def arc_confidence(
         try:
             while done < n and not (done and watch.over()):
                 weights = rng.multinomial(max(round(table.m), 1), share / share.sum())
-                one = learn_structure(columns, sample_weight=weights, **options)
-                if not one.finished:  # Ctrl-C came while it searched: it is no whole sample
+                limit = watch.left() if done and time_limit is not None else None
+                one = learn_structure(columns, sample_weight=weights, time_limit=limit, **options)
+                if not one.finished:  # time or Ctrl-C came while it searched: it is no whole sample
                     raise KeyboardInterrupt
                 for arrow in one.edges:
                     found[arrow] = found.get(arrow, 0) + 1
