@@ -49,6 +49,7 @@ _HOME: dict[str, str] = {
     "compare_structures": "structure.trust",
     "cross_validate": "structure.trust",
     "learn_structure": "structure.search",
+    "score_structure": "structure.search",
     "structural_em": "network.structural",
     "Not": "network.says",
     "networks": "network.networks:",

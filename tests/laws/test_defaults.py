@@ -373,6 +373,7 @@ OF_CALLS = {
         progress=False,
     ),
     "reliability": dict(bins=15),
+    "score_structure": dict(score="bic", ess=1.0),
     "sql": dict(dialect="duckdb"),
     "structural_em": dict(score="bic", required=(), forbidden=(), smoothing=1.0, draws=20, max_iter=20),
     "write_report": dict(with_rows=False, warnings=(), notes=(), seed=0),

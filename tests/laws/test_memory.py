@@ -36,6 +36,8 @@ ROOM = 4  # classes of a table of θ: three and one that is padding
 X = np.random.default_rng(0).permuted(np.arange(N * D).reshape(D, N) % S, axis=1).T
 Y = np.arange(N) % K
 WORDS = {f"x{j}": column.astype(str) for j, column in enumerate(X.T)}
+WIDE = {f"x{j}": np.random.default_rng(j).integers(0, S, N).astype(str) for j in range(13)}  # no merging
+SCORED = N * (3 * D + D * (S + 1) / 4 + 32 + 2 * 8)  # codes, bits, rows, logarithms
 SPARSE = scipy.sparse.csr_matrix(X.astype(np.float32))
 CODES = Codes(np.ascontiguousarray(X.T, dtype=np.uint8), (S,) * D, (True,) * D)
 MANY = np.arange(1100)
@@ -114,9 +116,15 @@ MIXTURE, MACHINES = po.GaussianMixture(2, covariance_type="diag").fit(X), po.SVC
 POINTS = OnPoints(GaussianNB()).fit(WORDS, Y)
 
 CASES = {  # what is called, and the bytes that it needs
-    "exact, bic": (lambda: po.learn_structure(WORDS, method="exact", score="bic"), 8 * (2**D * 3 + N + 1)),
-    "exact, k2": (lambda: po.learn_structure(WORDS, method="exact", score="k2"), 8 * (2**D * 4 + 2 * (N + 1))),
-    "exact, bdeu": (lambda: po.learn_structure(WORDS, method="exact", score="bdeu"), 8 * (2**D * 3 + (N + 1) * (D + 1))),
+    "exact, bic": (lambda: po.learn_structure(WIDE, method="exact", score="bic"), 8 * (2**13 * 3 + N + 1)),
+    "exact, k2": (lambda: po.learn_structure(WIDE, method="exact", score="k2"), 8 * (2**13 * 4 + 2 * (N + 1))),
+    "exact, bdeu": (lambda: po.learn_structure(WIDE, method="exact", score="bdeu"), 8 * (2**13 * 3 + (N + 1) * 14)),
+    "climb": (lambda: po.learn_structure(WORDS), 600 * D**2 + SCORED),
+    "mmhc": (lambda: po.learn_structure(WORDS, method="mmhc"), 600 * D**2 + SCORED),
+    "pc": (lambda: po.learn_structure(WORDS, method="pc"), 200 * D**2 + SCORED),
+    "tree of columns": (lambda: po.learn_structure(WORDS, method="chow-liu"), 150 * D**2 + SCORED),
+    "along an order": (lambda: po.learn_structure(WORDS, method="k2", order=[*WORDS]), 50 * D**2 + SCORED),
+    "fnml": (lambda: po.learn_structure(WORDS, "fnml"), 600 * D**2 + SCORED + 8 * N),
     "SPODE": (lambda: categorical(po.SPODE()), 2 * 8 * (D * S) ** 2 * ROOM),
     "AODE": (lambda: asked(AODE), 8 * (D * S) ** 2 * (ROOM + 8 * K)),
     "A2DE": (lambda: asked(A2DE), 8 * PAIRS * S**2 * D * S * ROOM),

@@ -160,7 +160,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 SEARCHED = {
     "data": {"rain": ["no", "yes", "no", "no"] * 5, "wet": ["no", "yes", "yes", "no"] * 5, "c": ["a", "b"] * 10},
     "score": "bic", "random_state": 0, "time_limit": None, "progress": False, "required": (), "forbidden": (),
-    "tiers": None, "max_parents": None, "sample_weight": None, "n_jobs": 1,
+    "tiers": None, "max_parents": None, "sample_weight": None, "n_jobs": 1, "max_memory": None,
 }  # fmt: skip
 CHAIN = po.Dag(["rain", "wet", "c"], [("rain", "wet"), ("wet", "c")])
 FUNCTIONS |= {
@@ -181,6 +181,10 @@ FUNCTIONS |= {
         po.learn_structure,
         {"data": SEARCHED["data"], "method": "k2", "order": ["rain", "wet", "c"]},
     ),
+    "score_structure": (
+        po.score_structure,
+        {k: SEARCHED[k] for k in ("data", "score", "sample_weight", "n_jobs", "max_memory")} | {"dag": CHAIN, "ess": 1.0},
+    ),
     "arc_confidence": (
         po.arc_confidence,
         {k: SEARCHED[k] for k in ("data", "score", "random_state", "time_limit", "progress")} | {"n": 2},
@@ -192,7 +196,7 @@ FUNCTIONS |= {
     "compare_structures": (po.compare_structures, {"found": CHAIN, "true": CHAIN}),
     "structural_em": (
         po.structural_em,
-        {k: v for k, v in SEARCHED.items() if k != "time_limit"}
+        SEARCHED
         | {
             "start": None,
             "hidden": None,

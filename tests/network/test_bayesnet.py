@@ -454,3 +454,24 @@ def test_the_probability_of_likelihoods_is_their_mean_or_more_than_a_number(scal
     wanted = np.log(1.75) + np.log(1.5) + 2 * np.log(scale)
     assert net.log_probability(told) == pytest.approx(wanted)
     assert net.probability(told) == (np.inf if scale > 1 else pytest.approx(np.exp(wanted)))
+
+
+def test_the_likelihood_of_a_table_is_that_of_its_rows():
+    """By one question a row, missing cells and a missing column too; an impossible row is −∞."""
+    net = po.networks.asia()
+    rows = net.sample(60, random_state=0).drop(columns="xray").astype(object)
+    rows = rows.mask(np.random.default_rng(0).random(rows.shape) < 0.2, None)
+    rows.loc[:1] = None
+    said = [{n: v for n, v in row.items() if v is not None} for row in rows.to_dict("records")]
+    want = sum(net.log_probability(row) for row in said)
+    assert net.log_likelihood(rows) == pytest.approx(want, rel=1e-12)
+    assert net.bic(rows) == pytest.approx(want - np.log(60) / 2 * 18, rel=1e-12)
+    whole = net.sample(300, random_state=1)
+    assert net.log_likelihood(whole, n_jobs=1) == net.log_likelihood(whole, n_jobs=2)
+    never = {"tub": ["yes"], "either": ["no"]}
+    assert net.log_likelihood(never) == net.log_likelihood(
+        {**never, **{n: ["no"] for n in net.nodes if n not in never}}
+    )
+    assert net.log_likelihood(never) == -np.inf
+    with pytest.raises(MemoryBudgetError):
+        net.log_likelihood(never, max_memory=10)

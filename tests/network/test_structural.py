@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.errors import BadParameter, BadValue, UnknownColumn
+from posteriori.errors import BadParameter, BadValue, MemoryBudgetError, UnknownColumn
 from posteriori.network import structural
+from posteriori.network.junction import JunctionTree
 from posteriori.network.numbers import Numbers
 from posteriori.network.structural import completed
+from posteriori.structure import rules
 
 
 def random_model(rng: np.random.Generator) -> Numbers:
@@ -235,3 +238,49 @@ def test_turns_are_counted_and_end_where_they_are_told():
     assert (len(two.trace), two.converged) == (2, False)
     assert told == [(1, one.trace[0])]
     assert two.trace[0] == one.trace[0] < two.score
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3, 8, 20, 45, 80, 10**9])
+def test_it_ends_with_what_is_there_when_the_time_is_over(limit, monkeypatch):
+    """By a clock that a look makes a second later: the trace is the beginning of the whole one, or of another start."""
+    _, holes = holed(po.networks.asia(), 300, 0.2, 3)
+    whole = po.structural_em(holes, random_state=0)
+    clock = itertools.count()
+    monkeypatch.setattr(rules, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    found = po.structural_em(holes, random_state=0, time_limit=limit)
+    assert next(clock) <= limit + 100
+    assert set(found.net.nodes) == set(holes)
+    assert (found.finished, found.converged) == ((True, True) if limit == 10**9 else (False, False))
+    if found.finished:
+        assert (found.trace, found.dag) == (whole.trace, whole.dag)
+    assert np.isnan(found.score) if limit < 2 else limit < 20 or found.score < 0
+
+
+@pytest.mark.parametrize("at", [0, 1, 2, 5])
+def test_a_key_press_inside_em_ends_it(at, monkeypatch):
+    """Not the turns of EM alone: what they had reached is given, as unfinished."""
+    _, holes = holed(po.networks.asia(), 300, 0.2, 0)
+    calls, inner = itertools.count(), JunctionTree.expected
+
+    def expected(*given):
+        if next(calls) == at:
+            raise KeyboardInterrupt
+        return inner(*given)
+
+    monkeypatch.setattr(JunctionTree, "expected", expected)
+    found = po.structural_em(holes)
+    assert (next(calls), found.converged, found.finished, len(found.trace)) == (at + 1, False, False, 1)
+    assert np.isnan(found.score) == (at == 0)
+
+
+def test_memory_is_refused_before(monkeypatch):
+    _, holes = holed(po.networks.asia(), 300, 0.2, 0)
+    with pytest.raises(MemoryBudgetError, match="learning a structure of 8 columns from 300 rows would take"):
+        po.structural_em(holes, max_memory=9000)
+    dag = po.learn_structure(holes).dag
+    with pytest.raises(MemoryBudgetError, match="300 rows of 8 nodes would take"):
+        po.structural_em(holes, start=dag, max_memory=16 * 300 * 8 - 1)
+    model, cases = Numbers((2, 3), ((), ()), (np.ones(2) / 2, np.ones(3) / 3)), np.array([[-1, -1], [0, -1]], np.int32)
+    completed(model, cases, None, max_memory=(6 + 3) * 80)
+    with pytest.raises(MemoryBudgetError, match="2 rows of 2 nodes, completed in 9 ways would take"):
+        completed(model, cases, None, max_memory=(6 + 3) * 80 - 1)

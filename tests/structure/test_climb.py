@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, InvalidNetwork, MemoryBudgetError, TableError
+from posteriori.kernels.families import climb_asking
 from posteriori.structure import climb as module
 from posteriori.structure.climb import EQUAL, MOST_STEPS, by_order, check_steps, climb
 from posteriori.structure.rules import Rules, Watch
@@ -337,3 +338,31 @@ def test_a_time_limit_gives_what_a_climb_has_found(score, monkeypatch):
     found = po.learn_structure(data, score, "exact", time_limit=60)
     assert not found.finished
     assert found.edges == po.learn_structure(data, score).edges
+
+
+def test_moving_nodes_asks_for_no_more_than_is_allowed():
+    """Of 24 nodes: four times what the climb asked for and `moves`, and what was begun; more of it is never worse."""
+    rng = np.random.default_rng(1)
+    codes = [rng.integers(0, 2, 300)]
+    for j in range(1, 24):
+        codes.append((codes[int(rng.integers(j))] + codes[int(rng.integers(j))] + (rng.random(300) < 0.2)) % 2)
+    scored = Scored(np.array(codes, np.uint8), (2,) * 24, "bic")
+    none = np.zeros((24, 24), dtype=bool)
+    how = {"required": none, "forbidden": np.eye(24, dtype=bool), "most": 24, "least": 1e-8, "symmetric": True}
+
+    def found(**more):
+        asked = 0
+
+        def ask(v, some, others):
+            nonlocal asked
+            asked += 1 + len(others)
+            return scored.toggles(v, some, others).tolist()
+
+        own = climb_asking(ask, [[]] * 24, **how, **more)[1]
+        return asked, sum(own)
+
+    climbed, plain = found()
+    asked, totals = zip(*(found(orders=6, moves=moves) for moves in (0, 500, 1 << 40)))
+    assert asked[0] <= 5 * climbed + 24 * 24
+    assert asked[0] <= asked[1] <= asked[2]
+    assert plain <= totals[0] <= totals[1] <= totals[2]

@@ -111,10 +111,10 @@ def test_conflicts_have_names():
         )
 
     rules = Rules.of(names)
-    graph = oriented(skeleton(judge, rules, QUIET), rules)
+    graph = oriented(skeleton(judge, rules, QUIET), rules, QUIET)
     assert len(graph.conflicts) == 1
     assert "was asked for, but" in graph.conflicts[0]
-    dag = po.Dag(names, [(names[u], names[v]) for u, v in extended(graph)])
+    dag = po.Dag(names, [(names[u], names[v]) for u, v in extended(graph, QUIET)])
     assert {frozenset(e) for e in dag.edges} == {frozenset("ab"), frozenset("bc"), frozenset("cd")}
 
 
@@ -197,7 +197,7 @@ def pattern(lines: str, arrows: str, names: str = "abcd") -> Arrowheads:
 def test_what_follows_from_arrows(lines, arrows, follows):
     """Meek's four rules: no new V-structure and no cycle."""
     graph = pattern(lines, arrows)
-    _follow(graph)
+    _follow(graph, QUIET)
     assert sorted("abcd"[u] + "abcd"[v] for u, v in graph.arrows()) == sorted(follows.split())
     left = {frozenset(e) for e in lines.split()} - {frozenset(e) for e in follows.split()}
     assert {frozenset("abcd"[v] for v in e) for e in graph.lines()} == left
@@ -206,14 +206,14 @@ def test_what_follows_from_arrows(lines, arrows, follows):
 
 def test_a_pattern_without_a_dag_is_named_by_the_node_that_ends_it():
     square = pattern("ab bc cd ad", "")  # no chord: some V-structure has to be
-    arrows = extended(square)
+    arrows = extended(square, QUIET)
     assert square.conflicts == ["no DAG has these arrows and V-structures only: a was made a sink"]
     assert arrows == [(1, 0), (3, 0), (2, 1), (2, 3)] or len(arrows) == 4
     ring = pattern("", "ab bc ca", "abc")
-    assert {frozenset(e) for e in extended(ring)} == {frozenset(e) for e in ((0, 1), (1, 2), (0, 2))}
+    assert {frozenset(e) for e in extended(ring, QUIET)} == {frozenset(e) for e in ((0, 1), (1, 2), (0, 2))}
     assert len(ring.conflicts) == 1
     chain = pattern("ab bc", "", "abc")
-    assert extended(chain) == [(1, 0), (2, 1)]
+    assert extended(chain, QUIET) == [(1, 0), (2, 1)]
     assert chain.conflicts == []
 
 
@@ -228,7 +228,7 @@ def test_the_best_of_the_sets_that_separate_is_kept():
     found = skeleton(judge, rules, QUIET)
     assert found.by == {(0, 1): (0.5, (3,))}
     assert np.argwhere(~found.joined).tolist() == sorted([[0, 1], [1, 0], *([v, v] for v in range(5))])
-    graph = oriented(found, rules)
+    graph = oriented(found, rules, QUIET)
     assert graph.conflicts == []
     assert {(0, 2), (1, 2), (0, 4), (1, 4)} <= set(graph.arrows())  # 3 separates, 2 and 4 do not
     assert (0, 3) not in graph.arrows()
@@ -248,7 +248,7 @@ def test_a_required_pair_is_never_parted_and_each_size_is_told():
     assert np.argwhere(found.joined).tolist() == [[0, 1], [1, 0]]
     assert asked == [(0, (), (2,))]  # a and b are required, b and c barred
     assert said == ["0 nodes given: 1 pairs joined"]
-    assert oriented(found, rules).arrows() == [(0, 1)]
+    assert oriented(found, rules, QUIET).arrows() == [(0, 1)]
     skeleton(judge, Rules.of("ab", forbidden=[("a", "b"), ("b", "a")]), Watch(said.append, None))
     assert len(said) == 1  # nothing was joined, nothing is told
     late = Watch(None, 0.0)
@@ -267,7 +267,85 @@ def test_parents_and_children_are_those_that_nothing_explains():
         known = tuple(sorted("tabcd"[v] for v in given))
         return np.array([told[n].get(known, -1.0 if known else first[n]) for n in names])
 
-    assert _max_min(judge, 0, [1, 2, 3, 4]) == [1, 2]
-    assert _max_min(judge, 0, []) == []
+    assert _max_min(judge, 0, [1, 2, 3, 4], QUIET) == [1, 2]
+    assert _max_min(judge, 0, [], QUIET) == []
     assert [*_subsets([1, 2, 3], 2)] == [(), (1,), (2,), (3,), (1, 2), (1, 3), (2, 3)]
     assert [*_subsets([1], 3)] == [(), (1,)]
+
+
+@pytest.mark.parametrize("calls", range(6))
+@pytest.mark.parametrize("by_clock", [False, True])
+def test_ended_inside_the_first_level_nothing_untested_is_joined(calls, by_clock, monkeypatch):
+    """a – b and c – d depend; the tests of the others are ended after so many calls, each of a row of pairs."""
+    names, pairs, met = tuple("abcdef"), [{0, 1}, {2, 3}], set()
+    watch = Watch(None, 1.0)
+
+    def judge(x, given, candidates):
+        if len(met) == calls:
+            if not by_clock:
+                raise KeyboardInterrupt
+            monkeypatch.setattr(watch, "_end", 0.0)  # this call still counts
+        met.add(x)
+        return np.array([-1.0 if {x, z} in pairs else 0.5 for z in candidates])
+
+    arrows, graph = pc(judge, Rules.of(names, required=[("f", "e")]), watch)
+    assert {frozenset(e) for e in arrows} == {frozenset({5, 4}), *(frozenset(p) for p in pairs if min(p) in met)}
+    assert (watch.finished, graph.conflicts) == (calls > 3, [])
+    assert (5, 4) in arrows
+
+
+def test_ended_early_pairs_parted_stay_parted_and_the_rules_alone_direct():
+    """Of a chain a – b – c the second level parts a and c; then it ends, and no V-structure is made."""
+    said = {frozenset("ad"): (), frozenset("bd"): (), frozenset("cd"): (), frozenset("ac"): ("b",)}
+
+    def judge(x, given, candidates):
+        if x == 1 and given:
+            raise KeyboardInterrupt
+        known = tuple("abcd"[g] for g in given)
+        return np.array([0.5 if said.get(frozenset(("abcd"[x], "abcd"[z]))) == known else -1.0 for z in candidates])
+
+    watch = Watch(None, None)
+    arrows, graph = pc(judge, Rules.of("abcd", forbidden=[("b", "a")]), watch)
+    assert (sorted(map(sorted, arrows)), watch.finished) == ([[0, 1], [1, 2]], False)
+    assert (graph.arrows(), graph.lines()) == ([(0, 1)], [(1, 2)])
+    found = po.learn_structure({k: [0, 1] * 40 for k in "abc"}, method="pc", time_limit=0)
+    assert (found.edges, found.finished, np.isnan(found.score)) == ((), False, True)
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2, 3])
+def test_ended_early_neighbours_are_what_one_of_two_has_said(calls):
+    asked = []
+
+    def judge(t, given, candidates):
+        if len({*asked, t}) > calls:
+            raise KeyboardInterrupt
+        asked.append(t)
+        return np.array([-1.0 if {t, x} in ({0, 1}, {1, 2}, {2, 3}) else 0.5 for x in candidates])
+
+    watch = Watch(None, None)
+    near = neighbours(judge, Rules.of("abcd"), watch)
+    told = [(0, 1), (1, 2), (2, 3)][:calls]
+    assert (np.argwhere(np.triu(near)).tolist(), watch.finished) == ([list(p) for p in told], False)
+
+
+@pytest.mark.parametrize("method", ["pc", "mmhc"])
+@pytest.mark.parametrize("holes", [False, True])
+def test_columns_that_follow_from_others_are_named(method, holes):
+    rng = np.random.default_rng(0)
+    a, free = rng.integers(0, 3, 300), rng.integers(0, 2, 300)
+    noisy = np.where(rng.random(300) < 0.2, rng.integers(0, 3, 300), a)
+    a = np.where(rng.random(300) < 0.1, None, a.astype(object)) if holes else a
+    renamed = [None if v is None else "xyz"[v] for v in a]
+    data = {"a": a, "b": renamed, "c": [v == 1 if v is not None else None for v in a], "noisy": noisy, "free": free}
+    with pytest.warns(UserWarning, match=r"^'a', 'b' say the same; 'c' is a function of 'a', 'b': given") as met:
+        po.learn_structure({**data, "one": [7] * 300}, method=method)
+    assert len(met) == 1
+    assert met[0].filename == __file__
+    six = {f"c{j}": noisy for j in range(6)}
+    with pytest.warns(UserWarning, match="^'c0', 'c1', 'c2', 'c3', 'c4', 'c5' say the same: "):
+        po.learn_structure(six, method=method)
+    with pytest.warns(UserWarning, match=r"(.* is a function of 'k'; ){10}…: "):
+        po.learn_structure(
+            {"k": np.arange(300), **{f"r{j}": rng.integers(0, 2, 300) for j in range(12)}}, method=method
+        )
+    po.learn_structure({"noisy": noisy, "free": free}, method=method)  # no warning

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,12 +12,14 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, InvalidNetwork, TableError, UnknownColumn
-from posteriori.structure.rules import Rules
+from posteriori.structure import rules as module
+from posteriori.structure.rules import Rules, Watch
 from posteriori.structure.scores import SCORES, Scored
-from posteriori.structure.search import _chow_liu, _merged, _observed, _start, coded
+from posteriori.structure.search import METHODS, _chow_liu, _merged, _observed, _start, coded
 from posteriori.structure.separation import reversed_rows, topological
 
 NAMES = "abcde"
+WATCH = Watch(None, None)
 
 
 def table(seed: int, n: int = 120) -> dict[str, np.ndarray]:
@@ -239,6 +244,60 @@ def test_equal_rows_are_merged():
     assert found.score == pytest.approx(judge.whole(parents_of(found.dag)), rel=1e-12)
 
 
+@given(seed=st.integers(0, 10_000), score=st.sampled_from(SCORES))
+def test_the_score_of_a_given_structure_is_that_of_the_search(seed, score):
+    data = table(seed)
+    found = po.learn_structure(data, score, ess=2.0, max_parents=2)
+    assert po.score_structure(found.dag, data, score, ess=2.0) == pytest.approx(found.score, rel=1e-12)
+    some = po.Dag("ba", [("b", "a")])  # in another order, of some of the columns
+    want = scored({k: data[k] for k in "ab"}, score).whole([[1], []])
+    assert po.score_structure(some, data, score) == pytest.approx(want, rel=1e-12)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_a_structure_scores_as_the_network_that_is_counted_under_it(seed):
+    """LL(B|D), |B| and s(B|D) by two ways: from the counts, and row by row under tables without smoothing."""
+    data = {k: [int(v or 0) for v in column] for k, column in table(seed).items()}
+    dag = po.learn_structure(data, "aic", max_parents=2).dag
+    net = po.BayesNet.fit(dag, data, smoothing=0)
+    fit, m = net.log_likelihood(data), len(data["a"])
+    assert po.score_structure(dag, data, "loglik") == pytest.approx(fit, rel=1e-9)
+    assert po.score_structure(dag, data, "aic") == pytest.approx(fit - net.n_parameters, rel=1e-9)
+    assert po.score_structure(dag, data, "mdl") == pytest.approx(net.bic(data), rel=1e-9)
+    assert net.bic(data) == pytest.approx(fit - np.log(m) / 2 * net.n_parameters, rel=1e-12)
+
+
+def test_four_rows_do_not_pay_for_an_arrow():
+    """The figures of the docs by hand: s = ½ ln 4 · |B| − LL."""
+    four = {"rain": [0, 0, 0, 1], "wet": [0, 1, 1, 1]}
+    half = 3 * np.log(3 / 4) + np.log(1 / 4)
+    for arrows, fit, free in (([], 2 * half, 2), ([("rain", "wet")], half + 2 * np.log(2 / 3) + np.log(1 / 3), 3)):
+        dag = po.Dag(four, arrows)
+        assert po.score_structure(dag, four, "mdl") == pytest.approx(fit - np.log(4) / 2 * free)
+        assert po.score_structure(dag, four, "loglik") == pytest.approx(fit)
+        assert po.BayesNet.fit(dag, four, smoothing=0).n_parameters == free
+    with pytest.raises(UnknownColumn, match="no column for 'wett'; did you mean 'wet'"):
+        po.score_structure(po.Dag(["rain", "wett"]), four)
+    with pytest.raises(BadParameter, match="dag is a Dag"):
+        po.score_structure(po.networks.asia(), four)
+
+
+def test_of_several_starts_the_best_climb_is_taken():
+    """A XOR is seen from naive Bayes; of equals the first; rules hold from each."""
+    a, b, z = np.random.default_rng(0).integers(0, 2, (3, 400))
+    data = {"a": a, "b": b, "z": z, "y": a ^ b}
+    naive = po.Dag(data, [("y", v) for v in "abz"])
+    none, led = po.learn_structure(data), po.learn_structure(data, start=naive)
+    assert none.edges == ()
+    assert {frozenset(e) for e in led.edges} >= {frozenset("ab")}
+    for starts in ([None, naive], [naive, None]):
+        assert po.learn_structure(data, start=starts) == led
+    assert po.learn_structure(data, start=[None, naive, "chow-liu"]).score >= led.score > none.score
+    assert po.learn_structure(data, start=[None, None]) == none
+    held = po.learn_structure(data, start=[None, naive], forbidden=[("y", v) for v in "abz"])
+    assert not {("y", v) for v in "abz"} & set(held.edges)
+
+
 def test_two_rows_and_columns_of_one_value():
     assert po.learn_structure({"a": [0, 1], "b": [0, 1]}).finished
     for method in ("hill-climb", "chow-liu"):
@@ -352,6 +411,21 @@ def test_a_start_or_requirement_beyond_max_parents_is_named():
         po.learn_structure(data, start=po.Dag(NAMES, [("a", "b")]), max_parents=0)
 
 
+@pytest.mark.parametrize("seed", [0, 3, 4, 8, 11])
+@pytest.mark.parametrize("score", ["bic", "bdeu"])
+def test_more_search_never_gives_less(seed, score):
+    """Of 6 to 29 columns, more than are searched from many orders; the default's result is where the others begin."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, 3, 300)]
+    for j in range(1, int(rng.integers(6, 30))):
+        told = columns[int(rng.integers(0, j))] + columns[int(rng.integers(0, j))]
+        columns.append((told + rng.choice(3, 300, p=[0.7, 0.2, 0.1])) % 3)
+    data = {f"c{j}": column for j, column in enumerate(columns)}
+    plain = po.learn_structure(data, score).score
+    for more in ({"tabu": 10}, {"restarts": 2, "random_state": 0}, {"tabu": 40, "restarts": 1, "random_state": 1}):
+        assert po.learn_structure(data, score, **more).score >= plain
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_tabu_walk_ends(seed):
     """It ends below its best, from where any step gains: to turn arrows there and climb again would go on for ever."""
@@ -381,6 +455,27 @@ def test_ctrl_c_keeps_what_every_search_has_found(method, more, after):
     found = po.learn_structure(data, method=method, progress=show, **more)
     assert found.finished == (len(lines) < after)
     assert set(found.dag.nodes) == set(data)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 4, 9, 30, 10**9])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_search_ends_with_what_is_there_when_the_time_is_over(method, limit, monkeypatch):
+    """By a clock that a look makes a second later; whatever is given was found by then."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 3, 400)
+    data = {name: np.where(rng.random(400) < 0.4, rng.integers(0, 3, 400), first) for name in "abcdefg"}
+    order = {"order": list(data)} if method == "k2" else {}
+    whole, clock = po.learn_structure(data, method=method, **order), itertools.count()
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    found = po.learn_structure(data, method=method, time_limit=limit, **order)
+    assert next(clock) <= limit + 60
+    assert found.finished if limit == 10**9 else not found.finished or limit > 4
+    if found.finished:
+        assert found.edges == whole.edges
+    elif method != "pc":
+        assert found.score <= whole.score + 1e-9
+    if limit == 0 and method != "exact":
+        assert found.edges == ()
 
 
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e9])
@@ -440,7 +535,7 @@ def test_a_column_may_have_4096_values():
 
 def test_where_a_climb_begins():
     rules, (_, judge) = Rules.of(NAMES), coded(table(2), "bic", 1.0, None, None)
-    assert _start(rules, judge, None) == ([], True)
-    assert _start(rules, judge, po.Dag(NAMES, [("b", "a"), ("a", "e")])) == ([(1, 0), (0, 4)], True)
-    arrows, strict = _start(rules, judge, "chow-liu")
-    assert (arrows, strict) == (_chow_liu(judge), False)
+    assert _start(rules, judge, None, WATCH) == ([], True)
+    assert _start(rules, judge, po.Dag(NAMES, [("b", "a"), ("a", "e")]), WATCH) == ([(1, 0), (0, 4)], True)
+    arrows, strict = _start(rules, judge, "chow-liu", WATCH)
+    assert (arrows, strict) == (_chow_liu(judge, WATCH), False)

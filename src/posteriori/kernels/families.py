@@ -114,17 +114,19 @@ def walk(
     restarts: int = 0,
     orders: int = 0,
     seed: int = 0,
+    moves: int = 1 << 62,
     tell: Callable[..., bool] | None = None,
 ) -> tuple[Any, ...]:
     """How a network is climbed, whatever the scores: from the parents in `start`, by these rules.
 
     `required[u, v]` and `forbidden[u, v]` are arrows, `most` the parents of a node, and scores that differ by no more than
     `least` are equal; `symmetric` says that on no other parents u → v is worth as much as v → u. Where no step gains, nodes
-    are moved in their order, until so many `orders` in a row were in vain. `tell(move, u, v, gain, score)` hears of each
-    step and `tell()` between them; where one is not true, or on Ctrl-C without it, the search ends.
+    are moved in their order, until so many `orders` in a row were in vain, or, of more than 16 nodes, until that has asked
+    for `moves` scores and four times those of the climb before. `tell(move, u, v, gain, score)` hears of each step and
+    `tell()` between them; where one is not true, or on Ctrl-C without it, the search ends.
     """
     rules = np.ascontiguousarray(required), np.ascontiguousarray(forbidden)
-    steps = tabu, restarts, orders, seed, tell
+    steps = tabu, restarts, orders, seed, moves, tell
     return [sorted(some) for some in start], *rules, most, float(least), symmetric, *steps
 
 

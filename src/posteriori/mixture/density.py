@@ -98,16 +98,16 @@ class Density(DensityMixin, Estimator):  # type: ignore[misc]
         return np.asarray(normalise(self._log_joint(X))[1].astype(self.means_.dtype))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean of log P(x)."""
+        """The mean of ln P(x) over the rows, in nats: larger is better."""
         return float(self.score_samples(X).mean())
 
     def bic(self, X: Any) -> float:
-        """−2 Σ log P(x) + (free parameters) · ln n."""
+        """−2 Σ ln P(x) + (free parameters) · ln n: smaller is better, as in scikit-learn."""
         evidence = normalise(self._log_joint(X))[1]
         return float(-2 * evidence.sum() + self._n_parameters() * np.log(len(evidence)))
 
     def aic(self, X: Any) -> float:
-        """−2 Σ log P(x) + 2 · (free parameters)."""
+        """−2 Σ ln P(x) + 2 · (free parameters): smaller is better, as in scikit-learn."""
         return float(-2 * normalise(self._log_joint(X))[1].sum() + 2 * self._n_parameters())
 
     def _n_parameters(self) -> int:

@@ -221,7 +221,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
         return self._model().score_samples(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The mean of ln P(x) over the rows."""
+        """The mean of ln P(x) over the rows, in nats: larger is better."""
         found = self.score_samples(X)
         weights = weights_or_ones(sample_weight, len(found))
         return float((weights * found).sum() / weights.sum())
@@ -232,13 +232,13 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
         return _free(self._model())
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
-        """p ln n − 2ℓ: less is better."""
+        """p ln n − 2ℓ: smaller is better, as in scikit-learn."""
         n = open_frame(X).n
         weights = None if sample_weight is None else check_weights(sample_weight, n)
         return _criterion(self._model(), X, weights, np.log(float(n if weights is None else weights.sum())))
 
     def aic(self, X: Any, sample_weight: Any = None) -> float:
-        """2p − 2ℓ: less is better."""
+        """2p − 2ℓ: smaller is better, as in scikit-learn."""
         weights = None if sample_weight is None else check_weights(sample_weight, open_frame(X).n)
         return _criterion(self._model(), X, weights, 2.0)
 

@@ -159,6 +159,28 @@ class BayesNet(Net):
         codes = read_cases(cases, self._index, self._states, frozenset([target]))
         return self._engine.batch(codes, [node], n_jobs, max_memory)[0]
 
+    def log_likelihood(self, cases: Any, n_jobs: int | None = None, max_memory: float | None = None) -> float:
+        """LL(B|D) = Σ_rows ln P(what the row states), in nats: at most 0, larger is better, −∞ where a row is impossible.
+
+        Missing cells and missing columns are summed out.
+
+        >>> net = BayesNet([("rain", "wet")], {"rain": [0.8, 0.2], "wet": [[0.9, 0.1], [0.2, 0.8]]})
+        >>> rows = {"rain": ["0", "1", "0"], "wet": ["0", "1", None]}
+        >>> round(net.log_likelihood(rows), 4), round(math.log(0.8 * 0.9) + math.log(0.2 * 0.8) + math.log(0.8), 4)
+        (-2.3842, -2.3842)
+        """
+        codes = read_cases(cases, self._index, self._states)
+        return float(self._engine.log_probabilities(codes, n_jobs, max_memory).sum())
+
+    def bic(self, cases: Any, n_jobs: int | None = None, max_memory: float | None = None) -> float:
+        """LL(B|D) − ½ ln m · |B|, in nats: larger is better. Textbooks' s(B|D), to be small, is minus this.
+
+        |B| is `n_parameters`; `po.score_structure` says the same of a structure, whose tables are then counted.
+        """
+        codes = read_cases(cases, self._index, self._states)
+        fit = float(self._engine.log_probabilities(codes, n_jobs, max_memory).sum())
+        return fit - 0.5 * math.log(len(codes)) * self.n_parameters
+
     def predict(self, cases: Any, target: str, n_jobs: int | None = None, max_memory: float | None = None) -> Array:
         """The most probable state of the target for each row.
 

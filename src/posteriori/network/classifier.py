@@ -52,9 +52,10 @@ class BayesNetClassifier(GaussianNumbers):
     Parameters
     ----------
     structure : "hill-climb", "tan", "kdb" or a `Dag`
-        Found by greedy search over all arrows, the class a node like any other; Chow and Liu's tree, or up to k parents,
-        under the class; or told: the one node of the `Dag` that is no column is the class, and columns that are no node
-        are not used. Chosen by `fit` or the first `partial_fit`; then it stays, and only counts change.
+        Found by greedy search over all arrows, the class a node like any other, from no arrow and from naive Bayes (which
+        sees two columns that tell the class only together); Chow and Liu's tree, or up to k parents, under the class; or
+        told: the one node of the `Dag` that is no column is the class, and columns that are no node are not used. Chosen
+        by `fit` or the first `partial_fit`; then it stays, and only counts change.
     criterion : "bic", "mdl", "aic", "loglik", "bdeu", "k2" or "fnml"
         The score that the search makes great. (`score` is a method of every classifier.)
     k : int, default 2
@@ -183,14 +184,16 @@ class BayesNetClassifier(GaussianNumbers):
         return (*((*ps, d) for ps in parents), ())
 
     def _climbed(self, table: CodedTable, schema: Schema, y: Array, weights: Floats | None) -> Parents:
-        """What greedy search finds; a column of one value tells nothing and stays alone."""
+        """What greedy search finds, from no arrow or naive Bayes; a column of one value tells nothing and stays alone."""
         names, columns = [*schema.names, self._class_node], dict[str, Any]()
         for j, size in enumerate(table.sizes):
             codes = np.asarray(table.column(j))
             if size > 1:
                 columns[names[j]] = np.ma.masked_array(codes, codes >= size)
         columns[self._class_node] = y
-        how: dict[str, Any] = {"max_parents": self.max_parents, "sample_weight": weights, "n_jobs": self.n_jobs}
+        how: dict[str, Any] = {"max_parents": self.max_parents, "sample_weight": weights, "max_memory": self.max_memory}
+        naive = Dag(columns, [(self._class_node, name) for name in columns if name != self._class_node])
+        how |= {"start": [None, naive][: 1 if self.max_parents == 0 else 2], "n_jobs": self.n_jobs}
         dag = learn_structure(columns, self.criterion, **how, **(self.search or {})).dag
         place = {name: j for j, name in enumerate(names)}
         return tuple(tuple(sorted(place[p] for p in dag.parents(n))) if n in columns else () for n in names)

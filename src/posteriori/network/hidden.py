@@ -27,6 +27,7 @@ from ..statistics.collect import collect_codes
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import count_joint
 from ..structure.dag import Dag
+from ..structure.rules import Watch
 from .junction import JunctionTree
 from .learn import Smoothing, families, read_codes
 from .numbers import Numbers
@@ -34,6 +35,7 @@ from .sampling import RandomState, seeds
 from .tables import States, refuse_table
 
 MOST = 1 << 20  # states of a hidden node
+BLOCK = 1 << 28  # bytes of trees between two looks at the clock
 RESTARTS = 10  # starts where a node is hidden: its states have no names, and a climb may take two of them for one
 
 
@@ -77,17 +79,25 @@ def climb(
     max_iter: int,
     progress: Callable[[int, float], Any] | None,
     max_memory: float | None,
+    watch: Watch | None = None,
 ) -> Ascent[list[Floats]]:
-    """The tables that EM ends at."""
+    """The tables that EM ends at; where the time of `watch` is over it ends as by Ctrl-C."""
     tree = JunctionTree(rows.numbers(starts[0]), max_memory)
     threads = kernels.n_threads(rows.n_jobs, max(2, len(rows.cases)) * 200_000)
+    block = max(16, min(2048, int(BLOCK / tree.bytes)))  # cases
 
     def expect(tables: list[Floats]) -> tuple[list[Floats], float]:
         tree.refill(rows.numbers(tables))
-        found, log_p = tree.expected(rows.cases, rows.weights, rows.offsets, threads)
+        found, value = np.zeros(int(rows.offsets[-1])), 0.0
+        for begin in range(0, len(rows.cases), block):
+            if watch is not None and watch.over():
+                raise KeyboardInterrupt
+            some = slice(begin, begin + block)
+            more, log_p = tree.expected(rows.cases[some], rows.weights[some], rows.offsets, threads)
+            found += more
+            value += float(rows.weights[some] @ log_p)
         parts = np.split(found, rows.offsets[1:-1])
         counts = [n + e.reshape(n.shape) for n, e in zip(rows.fixed, parts)]
-        value = float(rows.weights @ log_p)
         for n, theta in zip(rows.complete, tables):
             value += float(xlogy(n + how.pseudo_count(n.size), theta).sum())
         return counts, value

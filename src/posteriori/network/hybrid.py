@@ -266,11 +266,11 @@ class HybridNet(Counted):
         return labelled(self.discrete.states(target), self.predict_proba(cases, target, max_memory).argmax(axis=1))
 
     def log_likelihood(self, cases: Any) -> float:
-        """Σ ln P(what the row says) over the rows; missing cells are summed out."""
+        """Σ ln P(what the row says) over the rows, in nats: larger is better; missing cells are summed out."""
         return float(self._rows.log_joint(*self._read(cases), None).sum())
 
     def bic(self, cases: Any) -> float:
-        """ln P(rows) − ½ ln m · |B|, more is better."""
+        """ln P(rows) − ½ ln m · |B|, in nats: larger is better."""
         codes, x = self._read(cases)
         return float(self._rows.log_joint(codes, x, None).sum()) - 0.5 * math.log(len(codes)) * self.n_parameters
 

@@ -119,6 +119,11 @@ class JunctionTree:
         )
 
     @property
+    def bytes(self) -> float:
+        """What the tables of the tree take."""
+        return float(self._plan.bytes)
+
+    @property
     def cliques(self) -> list[list[int]]:
         """The nodes of every clique, parents before children."""
         cliques: list[list[int]] = self._plan.cliques()
@@ -286,6 +291,9 @@ def _cut(model: Numbers, held: Mapping[int, int]) -> Numbers:
     return Numbers(sizes, tuple(parents), tuple(tables), model.names)
 
 
+CASES = 2048  # at a time: Ctrl-C comes in between
+
+
 class Engine:
     """The numbers of a network, the states of its nodes by name, and the tree that was compiled last."""
 
@@ -339,6 +347,21 @@ class Engine:
             case = codes[error.row or 0]
             found = {n: self._states[n][c] for n, c in zip(self._numbers.names, case, strict=True) if c >= 0}
             raise self._conflict(error, found, f"row {error.row} of the cases") from None
+
+    def log_probabilities(self, codes: Codes, n_jobs: int | None, max_memory: float | None) -> Floats:
+        """ln P(what the case states) of each row of codes, −∞ where it is impossible; of whole rows no tree is needed."""
+        whole, out = (codes >= 0).all(axis=1), np.zeros(len(codes))
+        out[whole] = self._numbers.log_joint(codes[whole])
+        if not whole.all():
+            cases, back = np.unique(codes[~whole], axis=0, return_inverse=True)
+            offsets = kernel.starts(map(len, self._numbers.tables))
+            threads = kernels.n_threads(n_jobs, len(cases) * 200_000)
+            with self._lock:
+                tree = self._whole(max_memory)
+                parts = [cases[k : k + CASES] for k in range(0, len(cases), CASES)]
+                found = [tree.expected(part, np.zeros(len(part)), offsets, threads)[1] for part in parts]
+            out[~whole] = np.concatenate(found)[back.ravel()]
+        return out
 
     @contextlib.contextmanager
     def named(self, evidence: Evidence | None) -> Iterator[None]:

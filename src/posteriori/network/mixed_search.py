@@ -29,7 +29,7 @@ from ..errors import BadParameter, listed
 from ..estimator import generator
 from ..statistics.comoments import CoMoments, comoments
 from ..statistics.cuts import CodedTable
-from ..structure.climb import check_steps, climb
+from ..structure.climb import check_steps, climb_each
 from ..structure.rules import Progress, Rules, watched
 from ..structure.scores import Scored, price_of
 from ..structure.structures import by_information, kdb, tree
@@ -193,7 +193,8 @@ class MixedTable:
         rules = Rules(tuple(names[v] for v in self.nodes), np.zeros((found.d, found.d), dtype=bool), forbidden, most)
         seed = int(generator(random_state).integers(1 << 62))
         with watched(progress, time_limit) as watch:
-            arrows, _, _ = climb(found, rules, (), watch, *steps, seed)
+            naive = [(found.first - 1, v) for v in range(found.d) if v != found.first - 1]
+            arrows, _, _ = climb_each(found, rules, [(), naive][: 1 + min(most, 1)], watch, *steps, seed)
         return self._parents(arrows)
 
     def under_class(self, k: int | None) -> Parents:

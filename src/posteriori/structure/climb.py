@@ -17,6 +17,9 @@ at most 16 nodes a third too), and all are taken if together they gain. When tha
 are turned by chance (always the same) and another order is tried, until five in a row were in vain. Of at most 10 nodes
 the search then begins anew from no arrows, in twelve orders by chance (always the same). The trace shows a move
 as its deletions and additions, of which single ones may lose. Scores of numbers are dear: there steps alone are taken.
+Of more than 16 nodes the moves end when they have asked for four times as many scores as the climb before them, and
+a few seconds' more (by work, not by the clock). `tabu` and `restarts` go on from where all this ended, each
+with as many again.
 
 Exactly, by dynamic programming over sets of nodes (Silander and Myllymäki): the last node of an order has parents among the
 others, so
@@ -50,12 +53,13 @@ MOVES = ("add", "delete", "turn")
 EQUAL = 1e-10  # a row
 MOST_STEPS = 500_000
 ORDERS = 6  # in vain, the first of them that of the climb
+ROWS_MOVED = 2e9  # by scores that moving nodes ask for, beside four times what the climb has asked for
 MOST_NODES = 30
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a search: what was done to the arrow parent → child, what it brought, and the score after it."""
+    """One step of a search: what was done to the arrow parent → child, what it brought, and the score after it, in nats."""
 
     move: str
     parent: str
@@ -128,6 +132,7 @@ def climb(
         "restarts": restarts,
         "orders": ORDERS if isinstance(scored, Scored) else 0,
         "seed": seed,
+        "moves": int(ROWS_MOVED / max(scored.codes.shape[1], 1)) if isinstance(scored, Scored) else 0,
         "tell": tell if watch.listens else None,
     }
     if isinstance(scored, Scored):
@@ -160,6 +165,24 @@ def climb(
     return found, named, math.fsum(own)
 
 
+def climb_each(
+    scored: Scored | FamilyScores, rules: Rules, starts: Sequence[Sequence[Arrow]], watch: Watch, *how: int
+) -> tuple[list[Arrow], list[Step], float]:
+    """The best of the climbs from each of these starts, the first of equals; each has its part of the time."""
+    whole, best = True, None
+    for left, start in zip(range(len(starts), 0, -1), starts):
+        part = watch.part(left)
+        found = climb(scored, rules, start, part, *how)
+        if best is None or found[2] > best[2] + EQUAL * max(scored.m, 1.0):
+            best = found
+        whole &= part.finished
+        if not part.finished and part.left():  # by Ctrl-C
+            break
+    watch.finished &= whole
+    assert best is not None
+    return best
+
+
 def by_order(scored: Scored, rules: Rules, order: Sequence[int], watch: Watch) -> tuple[list[Arrow], list[Step]]:
     """Cooper and Herskovits: each node in turn takes the best parent among those before it while that gains."""
     d, least, names = scored.d, EQUAL * max(scored.m, 1.0), rules.names
@@ -183,7 +206,9 @@ def by_order(scored: Scored, rules: Rules, order: Sequence[int], watch: Watch) -
     return [(u, v) for v in range(d) for u in parents[v]], steps
 
 
-def exact(scored: Scored, rules: Rules, seconds: float = math.inf) -> list[Arrow] | None:
+def exact(
+    scored: Scored, rules: Rules, seconds: float = math.inf, max_memory: float | None = None
+) -> list[Arrow] | None:
     """The arrows of a structure of greatest score, by child; of equal ones one of few parents. None if time runs out."""
     d = scored.d
     if d > MOST_NODES:
@@ -198,7 +223,7 @@ def exact(scored: Scored, rules: Rules, seconds: float = math.inf) -> list[Arrow
     arities = sorted(set(scored.sizes)) if scored.score in ("k2", "fnml") else []
     cells = _cells(scored, arities)
     peak = 8.0 * 2**d * (len(cells) + 1 + 1) + cells.nbytes * (_products(scored.sizes) if scored.score == "bdeu" else 1)
-    refuse_over(None, peak, f"method 'exact' on {d} columns", "use 'hill-climb' or fewer columns")
+    refuse_over(max_memory, peak, f"method 'exact' on {d} columns", "use 'hill-climb' or fewer columns")
     rows = np.ones(scored.codes.shape[1]) if scored.weights is None else scored.weights
     some = rows > 0
     # columns that tell most first: cells are of one row sooner, and what is left differs less

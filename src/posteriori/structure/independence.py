@@ -79,37 +79,50 @@ class Separated:
     joined: Bools
     by: dict[tuple[int, int], tuple[float, tuple[int, ...]]] = field(default_factory=dict)
 
+    def part(self) -> None:
+        """Pairs that some set separates are joined no more."""
+        for u, v in self.by:
+            self.joined[u, v] = self.joined[v, u] = False
+
 
 def skeleton(judge: Judge, rules: Rules, watch: Watch) -> Separated:
     """PC-stable: sets of 0, 1, 2 … neighbours; all tests of a size are made before any pair is parted.
 
     Of the sets of one size that separate a pair, the one that does so best is kept, so that the order of the columns does
-    not matter (but for exact ties, where the first is).
+    not matter (but for exact ties, where the first is). Ended early, pairs found independent are parted all the same, and
+    pairs that no test has met are not joined.
     """
     kept = rules.required | rules.required.T
     found = Separated(~(rules.forbidden & rules.forbidden.T) | kept)
     np.fill_diagonal(found.joined, False)
-    d, size = len(rules.names), 0
+    met, size = kept.copy(), 0
     with watch.until_interrupted():
-        while size <= int(found.joined.sum(axis=0).max(initial=0)) - 1:
-            now = found.joined.copy()
-            for x in range(d):
-                near = np.flatnonzero(now[x]).tolist()
-                for given in itertools.combinations(near, size):
-                    free = [z for z in near if z not in given and not kept[x, z] and (size or z > x)]
-                    if not free:
-                        continue
-                    if watch.over():
-                        return found
-                    for z, value in zip(free, judge(x, given, free).tolist()):
-                        pair = (min(x, z), max(x, z))
-                        if value > 0 and (pair not in found.by or value > found.by[pair][0] + 1e-12):
-                            found.by[pair] = value, given
-            for u, v in found.by:
-                found.joined[u, v] = found.joined[v, u] = False
+        while size <= int(found.joined.sum(axis=0).max(initial=0)) - 1 and not watch.over():
+            _part(judge, found, kept, met, size, watch)
             watch.show(f"{size} nodes given: {int(found.joined.sum()) // 2} pairs joined")
             size += 1
+    found.part()
+    if not watch.finished:
+        found.joined &= met | met.T
     return found
+
+
+def _part(judge: Judge, found: Separated, kept: Bools, met: Bools, size: int, watch: Watch) -> None:
+    """The tests of one size, and then the pairs that they part."""
+    for x in range(len(kept)):
+        near = np.flatnonzero(found.joined[x]).tolist()
+        for given in itertools.combinations(near, size):
+            free = [z for z in near if z not in given and not kept[x, z] and (size or z > x)]
+            if not free:
+                continue
+            if watch.over():
+                return
+            for z, value in zip(free, judge(x, given, free).tolist()):
+                pair = (min(x, z), max(x, z))
+                if value > 0 and (pair not in found.by or value > found.by[pair][0] + 1e-12):
+                    found.by[pair] = value, given
+            met[x, free] = True
+    found.part()
 
 
 @dataclass(eq=False)
@@ -128,11 +141,11 @@ class Arrowheads:
 
     def arrows(self) -> list[Arrow]:
         """The directed edges."""
-        return [(int(u), int(v)) for u, v in np.argwhere(self.into & ~self.into.T)]
+        return [(u, v) for u, v in np.argwhere(self.into & ~self.into.T).tolist()]
 
     def lines(self) -> list[Arrow]:
         """The undirected edges, each once."""
-        return [(int(u), int(v)) for u, v in np.argwhere(np.triu(self.into & self.into.T))]
+        return [(u, v) for u, v in np.argwhere(np.triu(self.into & self.into.T)).tolist()]
 
     def named(self) -> PartialDag:
         """The graph by names."""
@@ -142,35 +155,46 @@ class Arrowheads:
         return PartialDag(self.names, arrows, lines)
 
 
-def oriented(found: Separated, rules: Rules) -> Arrowheads:
-    """The rules' own directions, V-structures, the surest first, and what follows; contradictions are named."""
+def oriented(found: Separated, rules: Rules, watch: Watch) -> Arrowheads:
+    """The rules' own directions, V-structures, the surest first, and what follows; contradictions are named.
+
+    Where the work was ended early the rules' own directions alone: a pair that is still joined may be parted later.
+    """
     graph, names = Arrowheads(found.joined.copy(), rules.names), rules.names
     for u, v in np.argwhere(found.joined & (rules.required | rules.forbidden.T)).tolist():
         graph.direct(u, v)
-    claims = []
-    for (x, z), (value, given) in found.by.items():
-        for m in np.flatnonzero(found.joined[x] & found.joined[z]).tolist():
-            if m not in given:
-                claims.append((-value, x, m, z))
-    for _, x, m, z in sorted(claims):
-        if graph.into[x, m] and graph.into[z, m]:
-            graph.direct(x, m)
-            graph.direct(z, m)
-        else:
-            other = x if not graph.into[x, m] else z
-            graph.conflicts.append(
-                f"{names[x]} → {names[m]} ← {names[z]} was asked for, but {names[m]} → {names[other]} stands already"
-            )
-    _follow(graph)
-    return graph
+    told = graph.into.copy()
+    with watch.until_interrupted():
+        claims = []
+        for (x, z), (value, given) in found.by.items():
+            if watch.over():
+                break
+            for m in np.flatnonzero(found.joined[x] & found.joined[z]).tolist():
+                if m not in given:
+                    claims.append((-value, x, m, z))
+        for _, x, m, z in sorted(claims) if not watch.over() else ():
+            if graph.into[x, m] and graph.into[z, m]:
+                graph.direct(x, m)
+                graph.direct(z, m)
+            else:
+                other = x if not graph.into[x, m] else z
+                graph.conflicts.append(
+                    f"{names[x]} → {names[m]} ← {names[z]} was asked for, but {names[m]} → {names[other]} stands already"
+                )
+        _follow(graph, watch)
+    if watch.finished:
+        return graph
+    return Arrowheads(told, names)
 
 
-def _follow(graph: Arrowheads) -> None:
+def _follow(graph: Arrowheads, watch: Watch) -> None:
     """Meek's rules, till nothing follows: no new V-structure, no cycle."""
     changed = True
-    while changed:
+    while changed and not watch.over():
         changed = False
         for a, b in [line for edge in graph.lines() for line in (edge, edge[::-1])]:
+            if watch.over():
+                return
             if graph.into[a, b] and graph.into[b, a] and _compelled(graph, a, b):
                 changed = graph.direct(a, b) or changed
 
@@ -190,18 +214,25 @@ def _compelled(graph: Arrowheads, a: int, b: int) -> bool:
     return any((line[a] & one_way[:, c] & ~edge[:, b]).any() for c in around)
 
 
-def extended(graph: Arrowheads) -> list[Arrow]:
-    """A DAG with the pattern's arrows and no other V-structure (Dor and Tarsi); where there is none, that is named."""
+def extended(graph: Arrowheads, watch: Watch) -> list[Arrow]:
+    """A DAG with the pattern's arrows and no other V-structure (Dor and Tarsi); where there is none, that is named.
+
+    Ended early, a DAG of the pairs that are joined, with the pattern's arrows.
+    """
     into, arrows = graph.into.copy(), []
-    left = list(range(len(into)))
+    left, ahead = list(range(len(into))), (into & ~into.T).sum(axis=1)
     while left:
-        sink = next((v for v in left if _is_sink(into, v)), None)
+        sink = None
+        with watch.until_interrupted():
+            sink = None if watch.over() else next((v for v in left if _is_sink(into, v)), None)
         if sink is None:
-            sink = min(left, key=lambda v: (int((into[v] & ~into[:, v]).sum()), v))
-            graph.conflicts.append(
-                f"no DAG has these arrows and V-structures only: {graph.names[sink]} was made a sink"
-            )
-        arrows += [(u, sink) for u in left if into[u, sink] or into[sink, u]]
+            sink = left[int(np.argmin(ahead[left]))]
+            if watch.finished or ahead[sink]:
+                graph.conflicts.append(
+                    f"no DAG has these arrows and V-structures only: {graph.names[sink]} was made a sink"
+                )
+        arrows += [(u, sink) for u in np.flatnonzero(into[sink] | into[:, sink]).tolist()]
+        ahead -= into[:, sink] & ~into[sink]
         into[sink], into[:, sink] = False, False
         left.remove(sink)
     return sorted(arrows, key=lambda arrow: arrow[::-1])
@@ -210,28 +241,37 @@ def extended(graph: Arrowheads) -> list[Arrow]:
 def _is_sink(into: Bools, v: int) -> bool:
     if (into[v] & ~into[:, v]).any():
         return False
-    edge = into | into.T
-    lines, near = np.flatnonzero(into[v] & into[:, v]), np.flatnonzero(edge[v])
-    return all(edge[u, w] for u in lines for w in near if u != w)
+    lines, near = np.flatnonzero(into[v] & into[:, v]), np.flatnonzero(into[v] | into[:, v])
+    joined = into[np.ix_(lines, near)] | into[np.ix_(near, lines)].T | (lines[:, None] == near)
+    return bool(joined.all())
 
 
 def neighbours(judge: Judge, rules: Rules, watch: Watch) -> Bools:
-    """Max-min parents and children of every node, joined where each has the other."""
+    """Max-min parents and children of every node, joined where each has the other.
+
+    Ended early, what a node that was not come to would say is left out: pairs of two such nodes are not joined.
+    """
     d = len(rules.names)
-    chosen = np.zeros((d, d), dtype=bool)
+    chosen, met = np.ones((d, d), dtype=bool), np.zeros(d, dtype=bool)
     barred = rules.forbidden & rules.forbidden.T
     with watch.until_interrupted():
         for t in range(d):
-            for x in _max_min(judge, t, np.flatnonzero(~barred[t]).tolist()):
-                chosen[t, x] = True
-            watch.show(f"{rules.names[t]}: {int(chosen[t].sum())} parents and children")
-            if watch.over():
+            found = _max_min(judge, t, np.flatnonzero(~barred[t]).tolist(), watch)
+            if found is None:
                 break
-    return (chosen & chosen.T) | rules.required | rules.required.T
+            chosen[t], met[t] = False, True
+            chosen[t, found] = True
+            watch.show(f"{rules.names[t]}: {len(found)} parents and children")
+    return (chosen & chosen.T & (met | met[:, None])) | rules.required | rules.required.T
 
 
-def _max_min(judge: Judge, t: int, pool: list[int]) -> list[int]:
-    """Add the node whose weakest tie to t is the strongest, while it has one; then leave out whom the others explain."""
+def _max_min(judge: Judge, t: int, pool: list[int], watch: Watch) -> list[int] | None:
+    """Add the node whose weakest tie to t is the strongest, while it has one; then leave out whom the others explain.
+
+    None where the time is over.
+    """
+    if watch.over():
+        return None
     weakest = dict(zip(pool, judge(t, (), pool).tolist())) if pool else {}
     taken: list[int] = []
     while True:
@@ -241,14 +281,19 @@ def _max_min(judge: Judge, t: int, pool: list[int]) -> list[int]:
         best = min(free, key=lambda x: (weakest[x], x))
         free.remove(best)
         for given in _subsets(taken, MOST_GIVEN - 1):
+            if watch.over():
+                return None
             rest = [x for x in free if weakest[x] <= 0]
             for x, value in zip(rest, judge(t, (*given, best), rest).tolist() if rest else ()):
                 weakest[x] = max(weakest[x], value)
         taken.append(best)
     for x in list(taken):
-        others = [z for z in taken if z != x]
-        if any(judge(t, given, [x])[0] > 0 for given in _subsets(others, MOST_GIVEN)):
-            taken.remove(x)
+        for given in _subsets([z for z in taken if z != x], MOST_GIVEN):
+            if watch.over():
+                return None
+            if judge(t, given, [x])[0] > 0:
+                taken.remove(x)
+                break
     return taken
 
 
@@ -258,5 +303,5 @@ def _subsets(items: Sequence[int], most: int) -> Iterable[tuple[int, ...]]:
 
 def pc(judge: Judge, rules: Rules, watch: Watch) -> tuple[list[Arrow], Arrowheads]:
     """A DAG by tests, and the pattern that it extends."""
-    graph = oriented(skeleton(judge, rules, watch), rules)
-    return extended(graph), graph
+    graph = oriented(skeleton(judge, rules, watch), rules, watch)
+    return extended(graph, watch), graph

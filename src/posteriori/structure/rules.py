@@ -71,18 +71,21 @@ class Rules:
 
     def start(self, arrows: Iterable[Arrow], strict: bool) -> list[Arrow]:
         """What is required, then these arrows as far as they are allowed; `strict` names a cycle or too many parents."""
-        found = [(int(u), int(v)) for u, v in np.argwhere(self.required)]
-        for u, v in arrows:
-            if self.forbidden[u, v] or self.required[v, u] or (u, v) in found:
-                continue
+        found = {(int(u), int(v)): None for u, v in np.argwhere(self.required)}
+        may = [(u, v) for u, v in arrows if not self.forbidden[u, v] and not self.required[v, u]]
+        try:
+            self.fits(self.named(whole := list(found | dict.fromkeys(may))))
+            return whole
+        except InvalidNetwork:
+            if strict:
+                raise
+        for arrow in may:
             try:
-                self.fits(self.named([*found, (u, v)]))
+                self.fits(self.named([*found, arrow]))
+                found[arrow] = None
             except InvalidNetwork:
-                if strict:
-                    raise
                 continue
-            found.append((u, v))
-        return found
+        return list(found)
 
     def named(self, arrows: Iterable[Arrow]) -> list[tuple[str, str]]:
         """Arrows by name."""
@@ -138,6 +141,12 @@ class Watch:
         if self._end is not None and time.monotonic() > self._end:
             self.finished = False
         return not self.finished
+
+    def part(self, of: int) -> Watch:
+        """A watch for one of so many parts of the time that is left."""
+        found = Watch(self.show if self.listens else None, None if self._end is None else self.left() / of)
+        found.finished = self.finished
+        return found
 
     @contextmanager
     def until_interrupted(self) -> Iterator[None]:

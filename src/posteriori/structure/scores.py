@@ -1,4 +1,4 @@
-"""How good a structure is: fit, less the length of its description. Larger is better.
+"""How good a structure is: fit, less the length of its description. In nats; larger is better.
 
 Symbols: m rows, N[π, x] rows with the parents of a node in configuration π and the node at x; r values of the node, q
 configurations of its parents, |B| = Σ q(r − 1) parameters. A score is a sum over families, LL(B|D) − f·|B| or a posterior:
@@ -30,7 +30,7 @@ import numpy as np
 
 from ..arrays import Array, Floats
 from ..errors import BadParameter, BadValue, did_you_mean, listed
-from ..kernels.families import toggle_scores, value_bitmaps
+from ..kernels.families import NARROW, toggle_scores, value_bitmaps
 
 SCORES = ("loglik", "aic", "bic", "mdl", "bdeu", "k2", "fnml")
 EQUIVALENT = ("loglik", "aic", "bic", "mdl", "bdeu")  # structures of one equivalence class score alike
@@ -120,6 +120,13 @@ class Scored:
         """The rows of each value, a bit each."""
         return None if self.weights is not None else value_bitmaps(self.codes, self.states, self.n_jobs)
 
+    @property
+    def bytes(self) -> float:
+        """What a search takes for the table: codes thrice, N ln N and regrets, a bit a value twice, rows in lists."""
+        n, logs = self.codes.shape[1], 2 + len(set(self.sizes)) * (self.score == "fnml")
+        bits = 0 if self.weights is not None else sum(s + 1 for s in self.sizes if s < NARROW) * n / 4
+        return float(3 * self.codes.nbytes + bits + 32 * n + 8 * logs * min(self.m, MOST_COUNTS))
+
     @cached_property
     def _regrets(self) -> dict[int, Floats]:
         return {}
@@ -129,6 +136,11 @@ class Scored:
         if r not in self._regrets:
             self._regrets[r] = log_regret(round(self.m), r)
         return self._regrets[r]
+
+    @property
+    def by_likelihood(self) -> Scored:
+        """The same with the likelihood alone as its score."""
+        return replace(self, score="loglik")
 
     def taking(self, columns: Sequence[int]) -> Scored:
         """The same with its columns in another order."""

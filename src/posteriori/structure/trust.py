@@ -165,7 +165,8 @@ def arc_confidence(
     """
     if not is_whole(n, 1):
         raise BadParameter(f"n is a number of samples from 1 up. Got {n!r} instead.")
-    names, table = coded(data, "loglik", 1.0, options.pop("sample_weight", None), options.get("n_jobs"))
+    how = options.pop("sample_weight", None), options.get("n_jobs")
+    names, table = coded(data, "loglik", 1.0, *how, max_memory=options.get("max_memory"))
     columns = _columns(names, table.codes, table.sizes)
     share = np.full(table.codes.shape[1], 1.0) if table.weights is None else table.weights
     rng = generator(random_state)
@@ -175,8 +176,9 @@ def arc_confidence(
         try:
             while done < n and not (done and watch.over()):
                 weights = rng.multinomial(max(round(table.m), 1), share / share.sum())
-                one = learn_structure(columns, sample_weight=weights, **options)
-                if not one.finished:  # Ctrl-C came while it searched: it is no whole sample
+                limit = watch.left() if done and time_limit is not None else None
+                one = learn_structure(columns, sample_weight=weights, time_limit=limit, **options)
+                if not one.finished:  # time or Ctrl-C came while it searched: it is no whole sample
                     raise KeyboardInterrupt
                 for arrow in one.edges:
                     found[arrow] = found.get(arrow, 0) + 1
@@ -197,7 +199,7 @@ class HeldOut:
 
     @property
     def mean(self) -> float:
-        """The mean of the folds; larger is better."""
+        """The mean of the folds, in nats a row; larger is better."""
         return float(np.mean(self.folds))
 
 
@@ -226,7 +228,9 @@ def cross_validate(
     if not is_number(smoothing, 0) or smoothing in (0, np.inf):
         raise BadParameter(f"smoothing is a number above 0. Got {smoothing!r} instead.")
     smoothing = float(smoothing)
-    names, table = coded(data, "loglik", 1.0, None, options.get("n_jobs"), merge=False)
+    names, table = coded(
+        data, "loglik", 1.0, None, options.get("n_jobs"), merge=False, max_memory=options.get("max_memory")
+    )
     rows = table.codes.shape[1]
     if not is_whole(folds, 2, rows):
         raise BadParameter(f"folds is a whole number from 2 to the {rows} rows. Got {folds!r} instead.")

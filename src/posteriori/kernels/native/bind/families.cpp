@@ -65,6 +65,7 @@ bool goes_on(const nb::object& tell, const posteriori::Step* step) {
 }
 
 using Pairs = InC<bool, 2>;
+constexpr std::size_t kRowsAtOnce = std::size_t{1} << 27;  // that a search reads between two looks at the clock
 
 // What `kernels.families.walk` gives.
 struct Walk {
@@ -73,7 +74,7 @@ struct Walk {
     nb::object tell;
 
     explicit Walk(const nb::tuple& told) {
-        need(told.size() == 11, "a walk has 11 parts");
+        need(told.size() == 12, "a walk has 12 parts");
         start = nb::cast<std::vector<Columns>>(told[0]);
         const std::size_t d = start.size();
         task.d = static_cast<int>(d);
@@ -84,7 +85,7 @@ struct Walk {
         }
         task.most = nb::cast<int>(told[3]), task.least = nb::cast<double>(told[4]), task.symmetric = nb::cast<bool>(told[5]);
         task.tabu = nb::cast<int>(told[6]), task.restarts = nb::cast<int>(told[7]), task.orders = nb::cast<int>(told[8]);
-        task.seed = nb::cast<std::uint64_t>(told[9]), tell = nb::borrow(told[10]);
+        task.seed = nb::cast<std::uint64_t>(told[9]), task.moves = nb::cast<std::uint64_t>(told[10]), tell = nb::borrow(told[11]);
         need(task.most >= 0 && task.least >= 0, "most and least are 0 or more");
         for (const int steps : {task.tabu, task.restarts, task.orders})
             need(steps >= 0 && steps <= 500'000, "tabu, restarts and orders are 0 to 500,000");
@@ -184,7 +185,13 @@ template <typename C> void bind_codes(nb::module_& m) {
             walk.task.ask = [&](int child, const Columns& parents, const Columns& candidates, bool own, double* out) {
                 const std::size_t work = data.n * (candidates.size() + 1) / (data.bits ? 4 : 1), grain = 200'000;
                 const int useful = work < 2 * grain ? 1 : static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work / grain));
-                posteriori::toggle_scores(data, child, parents, candidates, how[static_cast<std::size_t>(child)], out, useful, own);
+                const std::size_t most = 1 + kRowsAtOnce / (data.n + 1);
+                for (std::size_t begin = 0; begin == 0 || begin < candidates.size(); begin += most) {
+                    if (begin && !walk.task.tell(nullptr)) throw posteriori::Ended{};
+                    const Columns some(candidates.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       candidates.begin() + static_cast<std::ptrdiff_t>(std::min(begin + most, candidates.size())));
+                    posteriori::toggle_scores(data, child, parents, some, how[static_cast<std::size_t>(child)], out + begin, useful, own && !begin);
+                }
             };
             return climbed(walk);
         },

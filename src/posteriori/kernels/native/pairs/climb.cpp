@@ -55,16 +55,18 @@ void Families::learn(int v, const Nodes& parents, Family& family, const Nodes& c
     const bool own = std::isnan(family.own);
     if (missing.empty() && !own) return;
     std::vector<double> out(missing.size() + 1);
+    asked += out.size();
     task.ask(v, parents, missing, own, out.data());
     if (own) family.own = out[0];
     for (std::size_t k = 0; k < missing.size(); ++k) family.toggled[posteriori::at(missing[k])] = theirs[k]->own = out[k + 1];
 }
 
-void Families::learn_pairs() {
+void Families::learn_pairs(const std::function<void()>& go_on) {
     const auto may = [&](int u, int v) { return !task.forbidden[posteriori::at(u * task.d + v)]; };
     for (int v = 0; v < task.d; ++v) {
         Family& family = at(v, {});
         Nodes others;
+        go_on();
         for (int u = task.symmetric ? v + 1 : 0; u < task.d; ++u)
             if (u != v && (may(u, v) || (task.symmetric && may(v, u)))) others.push_back(u);
         learn(v, {}, family, others);
@@ -274,18 +276,20 @@ void Climber::scatter(std::uint64_t& state) {
                 families.learn(v, graph.parents[at(v)], *now[at(v)], {u});
                 take({Move::del, u, v, worth(u, v), 0.0});
             }
-    if (reorder(next_random(state))) greedy(task.tabu);
+    if (reorder(next_random(state))) greedy(0);
 }
 
 // Where no step gains, nodes elsewhere in the order may; in another order of another network of the class too.
-void Climber::settle() {
-    greedy(task.tabu);
+void Climber::settle(int tabu) {
+    greedy(tabu);
+    if (!allowed) allowed = task.moves + kMoves * families.asked;
+    until = families.asked + allowed;
     std::uint64_t state = 1;
-    for (int k = 0; k < task.orders;) {
+    for (int k = 0; k < task.orders && !spent();) {
         const double before = best_score;
         back();  // a tabu walk ends below its best
         if (k && task.symmetric) wander(state);
-        if (reorder(k ? next_random(state) : 0)) greedy(task.tabu);
+        if (reorder(k ? next_random(state) : 0)) greedy(tabu);
         k = best_score > before + task.least ? 0 : k + 1;
     }
 }
@@ -297,16 +301,17 @@ Climbed Climber::run() {
     try {
         best_score = score;
         go_on();
-        families.learn_pairs();
-        settle();
+        families.learn_pairs([this] { go_on(); });
+        settle(0);
         std::uint64_t chance = 1;
         for (int k = 0; task.orders && task.d <= kFewer && k < kScattered; ++k) {
             const double before = best_score;
             scatter(chance);
-            if (best_score > before + task.least) settle();
+            if (best_score > before + task.least) settle(0);
         }
+        if (task.tabu) settle(task.tabu);  // from the best without it, which is never lost
         std::uint64_t state = task.seed;
-        for (int k = 0; k < task.restarts; ++k) shake(std::max(3, task.d / 2), state), settle();
+        for (int k = 0; k < task.restarts; ++k) shake(std::max(3, task.d / 2), state), settle(task.tabu);
     } catch (const Ended&) {
         finished = false;
     }

@@ -40,6 +40,7 @@ struct ClimbTask {
     bool symmetric;                                 // without other parents u → v is worth as much as v → u
     int tabu, restarts;
     int orders;  // that are tried without gain where no step gains, before the search ends
+    std::uint64_t moves;  // scores that moving nodes may ask for each time, and kMoves times those of the first climb
     std::uint64_t seed;
     Ask ask;
     std::function<bool(const Step*)> tell;  // of each step, and null in between; whether to go on
@@ -55,6 +56,7 @@ struct Climbed {
 // From a network that keeps the rules to the best one met, and the steps to it.
 Climbed climb(const ClimbTask& task, const std::vector<Nodes>& start);
 
+constexpr std::uint64_t kMoves = 4;
 constexpr int kFew = 16;  // nodes, of which all are tried as parents, and three moves are judged together
 constexpr int kFewer = 10, kScattered = 12;  // nodes, of which so many orders by chance are begun from no arrows
 
@@ -81,11 +83,12 @@ class Families {
     std::vector<std::unordered_map<Nodes, Family, HashNodes>> seen;
 
   public:
+    std::uint64_t asked = 0;
     explicit Families(const ClimbTask& task) : task(task), seen(static_cast<std::size_t>(task.d)) {}
     Family& at(int v, const Nodes& parents);
     // Its scores for `candidates`, those not known yet asked for at once.
     void learn(int v, const Nodes& parents, Family& family, const Nodes& candidates);
-    void learn_pairs();
+    void learn_pairs(const std::function<void()>& go_on);
 };
 
 // A graph without cycles, and which of its nodes lead to which.
@@ -118,6 +121,8 @@ class Climber {
     double score = 0.0, best_score = 0.0;
     std::vector<Nodes> best;
     std::size_t best_steps = 0;
+    std::uint64_t allowed = 0, until = 0;  // scores: for moves each time; as many may be asked for now
+    bool spent() const { return task.d > kFew && families.asked > until; }
 
     bool required(int u, int v) const { return task.required[static_cast<std::size_t>(u * task.d + v)]; }
     bool forbidden(int u, int v) const { return task.forbidden[static_cast<std::size_t>(u * task.d + v)]; }
@@ -133,7 +138,7 @@ class Climber {
     std::vector<Step> choices();  // every step that may be taken, additions first, then by parent, then by child
     void greedy(int tabu);
     void shake(int n, std::uint64_t& state);
-    void settle();
+    void settle(int tabu);
     bool reorder(std::uint64_t shuffle);
     void wander(std::uint64_t& state);
     void scatter(std::uint64_t& state);

@@ -105,7 +105,7 @@ class Reorder {
         Choice mine = now[at(x)];
         for (std::size_t p = from; p-- > 0;) {
             const int w = order[p];
-            if (required(w, x)) break;
+            if (required(w, x) || climber.spent()) break;
             before[at(w)] = 0;
             if (!adds(x, w, now[at(w)])) continue;
             before[at(x)] = 1;
@@ -127,7 +127,7 @@ class Reorder {
         Choice mine = now[at(x)];
         for (std::size_t p = from + 1; p < order.size(); ++p) {
             const int w = order[p];
-            if (required(x, w)) break;
+            if (required(x, w) || climber.spent()) break;
             const Nodes& theirs = now[at(w)].parents;
             if (std::binary_search(theirs.begin(), theirs.end(), x)) change(plan, w, improved(w, toggled(theirs, x)), others);
             before[at(w)] = 1;
@@ -157,6 +157,8 @@ class Reorder {
     // `start`. If not, everything is as before.
     bool moved(int x, double start, double gain, int depth) {
         for (const bool up : {true, false}) {
+            climber.go_on();
+            if (climber.spent()) return false;
             const auto from = static_cast<std::size_t>(std::find(order.begin(), order.end(), x) - order.begin());
             std::fill(before.begin(), before.end(), 0);
             for (std::size_t p = 0; p < from; ++p) before[at(order[p])] = 1;

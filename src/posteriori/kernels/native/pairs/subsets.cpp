@@ -57,12 +57,13 @@ struct Tables {
 };
 
 // Numbers of the values of columns j + 1, j + 2, … together, for each row: rows that agree in them are one from there on.
-std::vector<std::vector<std::uint32_t>> suffixes(const Exact& task) {
+std::vector<std::vector<std::uint32_t>> suffixes(const Exact& task, Watch& watch) {
     const std::size_t d = task.sizes.size();
     std::vector<std::vector<std::uint32_t>> of(d, std::vector<std::uint32_t>(task.n, 0));
     for (std::size_t j = d - 1; j-- > 0;) {
         std::unordered_map<std::uint64_t, std::uint32_t> number;
         for (std::size_t i = 0; i < task.n; ++i) {
+            if (!(i & 0xffff)) watch();
             const std::uint64_t key = std::uint64_t{of[j + 1][i]} << 16 | task.codes[(j + 1) * task.n + i];
             of[j][i] = number.emplace(key, static_cast<std::uint32_t>(number.size())).first->second;
         }
@@ -206,6 +207,7 @@ class Walk {
         for (int j = 0; j < prefix; ++j)
             if (part >> j & 1) {
                 configurations *= task.sizes[static_cast<std::size_t>(j)];
+                watch();
                 divide(levels[level], static_cast<std::size_t>(j), configurations, &levels[level + 1]);
                 ++level;
             }
@@ -216,10 +218,10 @@ class Walk {
 
     void visit(std::size_t level, Set set, int next, double configurations) {
         if (size_of(set) == largest) return;
-        watch();
         const int d = static_cast<int>(task.sizes.size());
         for (int j = next; j < d; ++j) {
             const Set wider = set | Set{1} << j;
+            watch();
             const bool deeper = j + 1 < d && size_of(wider) < largest;
             const double more = configurations * task.sizes[static_cast<std::size_t>(j)];
             divide(levels[level], static_cast<std::size_t>(j), more, deeper ? &levels[level + 1] : nullptr);
@@ -237,7 +239,7 @@ struct Choice {
 };
 
 // The sets of parents of v that beat all their subsets, the best first.
-std::vector<Choice> choices(const Exact& task, const std::vector<std::vector<double>>& sums, int v, int most) {
+std::vector<Choice> choices(const Exact& task, const std::vector<std::vector<double>>& sums, int v, int most, Watch& watch) {
     const int d = static_cast<int>(task.sizes.size());
     const Set low = (Set{1} << v) - 1, own = Set{1} << v;
     const std::size_t many = std::size_t{1} << (d - 1);
@@ -247,6 +249,7 @@ std::vector<Choice> choices(const Exact& task, const std::vector<std::vector<dou
     std::vector<double> best(many, kNever);
     std::vector<Choice> found;
     for (std::size_t k = 0; k < many; ++k) {
+        if (!(k & 0xffff)) watch();
         const Set packed = static_cast<Set>(k), set = (packed & low) | (packed & ~low) << 1;
         if (size_of(set) > most) continue;
         double top = kNever, q = 1.0;
@@ -306,7 +309,7 @@ double best_network(const Exact& task, std::vector<Set>& parents, int threads, P
     }
     std::vector<std::vector<double>> sums(task.cells.size(), std::vector<double>(all, 0.0));
     {
-        const auto suffix = suffixes(task);
+        const auto suffix = suffixes(task, watch);
         std::mutex guard;
         std::vector<std::unique_ptr<Walk>> idle;  // a walk keeps what it has worked out for the next part
         parallel_for(std::size_t{1} << prefix, threads, [&](std::size_t part) {
@@ -324,8 +327,7 @@ double best_network(const Exact& task, std::vector<Set>& parents, int threads, P
     }
     std::vector<std::vector<Choice>> lists(static_cast<std::size_t>(d));
     parallel_for(static_cast<std::size_t>(d), threads, [&](std::size_t v) {
-        watch();
-        lists[v] = choices(task, sums, static_cast<int>(v), most);
+        lists[v] = choices(task, sums, static_cast<int>(v), most, watch);
     });
     sums.clear(), sums.shrink_to_fit();
     const auto choice = [&](std::size_t v, Set allowed) -> const Choice* {
