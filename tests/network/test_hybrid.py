@@ -7,6 +7,7 @@ import itertools
 import math
 import pickle
 
+import mpmath as mp
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -114,6 +115,58 @@ def test_every_answer_is_that_of_enumeration(seed):
     for n in net.continuous:
         if n in evidence:
             assert marginals[n] == {"mean": evidence[n], "sd": 0.0}
+
+
+def exact_normal(a: list, B: np.ndarray, v: list, seen: dict) -> tuple[dict, mp.mpf]:
+    """({hidden: (mean, sd)}, ln p(seen)) of x = a + Bx + sqrt(v) ε in 800 digits."""
+    n, s = len(a), sorted(seen)
+    A = (mp.eye(n) - mp.matrix(B.tolist())) ** -1
+    mean, cov = A * mp.matrix(a), A * mp.diag(v) * A.T
+    S, gap = mp.matrix([[cov[i, j] for j in s] for i in s]), mp.matrix([seen[i] - mean[i] for i in s])
+    inverse, found = S**-1, {}
+    for i in set(range(n)) - set(s):
+        c = mp.matrix([[cov[i, j] for j in s]])
+        found[i] = mean[i] + (c * inverse * gap)[0], mp.sqrt(cov[i, i] - (c * inverse * c.T)[0])
+    return found, -(len(s) * mp.log(2 * mp.pi) + mp.log(mp.det(S)) + (gap.T * inverse * gap)[0]) / 2
+
+
+@given(st.integers(0, 10_000), st.sampled_from([3, 20, 120]))
+def test_variances_of_any_size_keep_their_digits(seed, powers):
+    rng, n = np.random.default_rng(seed), 4
+    v, a = 10.0 ** rng.uniform(-powers, powers, n), rng.normal(size=n)
+    B = np.tril(rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-2, 2, (n, n)) * (rng.random((n, n)) < 0.7), -1)
+    names = [f"x{i}" for i in range(n)]
+    dag = po.Dag([*names, "d"], [(names[j], names[i]) for i, j in np.argwhere(B)])
+    net = po.HybridNet(dag, {"d": [1.0]}, {f"x{i}": (a[i], B[i][B[i] != 0], v[i]) for i in range(n)})
+    drawn = net.sample(1, random_state=seed).iloc[0]
+    told = {i: float(drawn[names[i]]) for i in range(n) if rng.random() < 0.5} or {3: 1.0}
+    evidence = {names[i]: x for i, x in told.items()}
+    marginals, density = net.marginals(evidence), net.log_density(evidence)
+    with mp.workdps(800):
+        seen = {i: mp.mpf(x) for i, x in told.items()}
+        wanted, log = exact_normal([*map(mp.mpf, a)], B, [*map(mp.mpf, v)], seen)
+        others = []  # where an ulp or so of a number that was told makes a difference, no float says better
+        for i in range(n):
+            moved = {j: x * (1 + (i == j) * mp.mpf(8e-16)) for j, x in seen.items()}
+            others += [exact_normal([*map(mp.mpf, a)], B, [*map(mp.mpf, v)], moved)]
+            moved = [mp.mpf(x) * (1 + (i == j) * mp.mpf(8e-16)) for j, x in enumerate(a)]
+            others += [exact_normal(moved, B, [*map(mp.mpf, v)], seen)]
+        for i, (mean, sd) in wanted.items():
+            assert abs(marginals[names[i]]["sd"] / sd - 1) < 1e-13
+            room = sum(abs(other[i][0] - mean) for other, _ in others)
+            assert abs(marginals[names[i]]["mean"] - mean) <= 1e-13 * (abs(mean) + sd) + 10 * room
+        room = sum(abs(other - log) for _, other in others)
+        assert abs(density - log) <= 1e-12 * (1 + abs(log)) + 10 * room
+
+
+def test_numbers_beyond_all_floats_are_refused_or_impossible():
+    net = po.HybridNet([("d", "x"), ("x", "y")], {"d": [0.5, 0.5]}, {"x": ([0, 1e200], [], 1), "y": (0, 1e200, 1)})
+    assert net.marginals({"y": 1e200})["x"] == {"mean": 1.0, "sd": 1e-200}
+    assert net.log_density({"x": -1e200}) == -math.inf
+    with pytest.raises(ImpossibleEvidence, match="density is 0"):
+        net.query("d", {"x": -1e200})
+    with pytest.raises(BadValue, match="the normal of 'x', 'y' is beyond all floats"):
+        net.marginals()
 
 
 def test_a_hidden_number_is_integrated_out_as_a_grid_does():

@@ -231,9 +231,12 @@ class HybridNet(Counted):
             near = self._gaussians.around(node, self._known(said), _row(seen))
             at = near.hidden.index(node)
             weight = self._posterior(near.scope, said, parts)[0].values.ravel() if near.scope else np.ones(1)
-            mean = float(weight @ near.mean[0, :, at])
-            spread = float(weight @ (near.covariance[0, :, at, at] + (near.mean[0, :, at] - mean) ** 2))
-            found[node] = {"mean": mean, "sd": math.sqrt(max(spread, 0.0))}
+            means, roots = (part[0, :, at] for part in near.normal())
+            some = means[weight.argmax()]
+            mean = some + weight @ (means - some)  # equal means lie 0 apart, and their mean is theirs
+            apart = np.sqrt(weight)[:, None] * np.concatenate([roots, (means - mean)[:, None]], axis=1)
+            unit = np.abs(apart).max() or 1.0  # squares of large numbers are none
+            found[node] = {"mean": float(mean), "sd": float(unit * np.linalg.norm(apart / unit))}
         return {n: found[n] for n in self.nodes}
 
     def log_density(self, evidence: Evidence) -> float:
@@ -300,7 +303,8 @@ class HybridNet(Counted):
             if part.hidden:
                 d = self._configuration(states, part.scope)
                 noise = random.standard_normal((n, len(part.hidden)))
-                X = part.mean[0, d] + np.einsum("rij,rj->ri", np.linalg.cholesky(part.covariance[0])[d], noise)
+                mean, root = part.normal()
+                X = mean[0, d] + np.einsum("rij,rj->ri", root[0, d], noise)
                 drawn |= {v: X[:, i] for i, v in enumerate(part.hidden)}
         for node in self._gaussians.nodes:  # after its parents
             if node not in drawn:
@@ -357,6 +361,10 @@ class HybridNet(Counted):
         states: dict[str, Any] = dict(net._states)
         edges, told = list(net.edges), dict(said)
         for scope, log in united(parts)[0]:
+            if log.max() == -math.inf:
+                raise ImpossibleEvidence(
+                    "the numbers seen are so far from all that could be that their density is 0", ()
+                )
             if scope:
                 node = f"seen {len(told)} {' '.join(net.nodes)}"  # no node is named so
                 like = np.exp(log - log.max()).ravel()

@@ -41,12 +41,6 @@ class Regression:
     beta: Floats
     variance: Floats
 
-    def log_density(self, x: Floats, c: Floats, d: Array) -> Floats:
-        """ln N(x; α_d + β_d·c, σ²_d) of each row."""
-        with np.errstate(over="ignore"):  # a number beyond all others has density 0
-            gap = x - self.alpha[d] - np.einsum("...k,...k->...", self.beta[d], c)
-            return np.asarray(-0.5 * (np.log(2 * np.pi * self.variance[d]) + gap * gap / self.variance[d]))
-
     def draw(self, c: Floats, d: Array, random: np.random.Generator) -> Floats:
         """One x for each row."""
         noise = random.standard_normal(len(d)) * np.sqrt(self.variance[d])
