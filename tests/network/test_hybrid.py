@@ -417,6 +417,18 @@ def test_parts_in_any_way_are_the_whole(seed, parts, weighted, missing):
         close(sum(nets[::-1]), whole)
 
 
+@pytest.mark.parametrize("far", [1e3, 1e7])
+def test_rows_far_from_zero_are_forgotten(far):
+    rng = np.random.default_rng(0)
+    x = rng.normal(far, 1, 1000)
+    rows = pd.DataFrame({"d": rng.integers(0, 2, 1000), "x": x, "y": 2 * x + rng.normal(size=1000)})
+    edges = [("d", "x"), ("d", "y"), ("x", "y")]
+    left, fresh = po.HybridNet.fit(edges, rows).forget(rows[:500]), po.HybridNet.fit(edges, rows[500:])
+    evidence = {"x": far + 1, "y": 2 * far}
+    assert left.log_density(evidence) == pytest.approx(fresh.log_density(evidence), rel=1e-6)
+    assert left.marginals({"x": far})["y"] == pytest.approx(fresh.marginals({"x": far})["y"], rel=1e-8)
+
+
 def test_another_smoothing_needs_no_rows():
     table = mixed_rows(5, 100)
     net = po.HybridNet.fit(DAG, table)
