@@ -169,6 +169,50 @@ def test_numbers_beyond_all_floats_are_refused_or_impossible():
         net.marginals()
 
 
+@given(st.integers(0, 10_000))
+def test_the_most_probable_is_that_of_enumeration(seed):
+    net, rng = random_net(seed), np.random.default_rng(seed)
+    evidence = some_evidence(net, rng)
+    D, every = by_enumeration(net, evidence)
+    hidden = [n for n in net.continuous if n not in evidence]
+    peaks = {
+        states: log + (multivariate_normal(mean, cov).logpdf(mean) if hidden else 0.0)
+        for states, (log, mean, cov) in every.items()
+    }
+    best, found = max(peaks, key=peaks.get), net.most_probable(evidence)
+    assert list(found) == list(net.nodes)
+    assert tuple(found[n] for n in D) == best
+    for n, mean in zip(hidden, every[best][1], strict=True):
+        assert found[n] == pytest.approx(mean, abs=1e-8)
+    assert all(found[n] == x for n, x in evidence.items())
+    some = D[: 1 + seed % len(D)]
+    table = net.query(some, evidence)
+    assert table[net.most_probable(evidence, some)] == table.values.max()
+
+
+@given(st.integers(0, 10_000))
+def test_what_is_made_is_the_truncated_product(seed):
+    """P(x | do(v = a)) is the product of all lines but that of v, so it is P(x | v = a) where v has no parents."""
+    net, rng = random_net(seed), np.random.default_rng(seed)
+    case, node = net.sample(1, random_state=seed).iloc[0], net.nodes[seed % len(net.nodes)]
+    made = net.do({node: case[node]})
+    assert made.parents(node) == () and set(made.edges) == {(a, b) for a, b in net.edges if b != node}
+    others = {n: case[n] for n in net.nodes if n != node and rng.random() < 0.5}
+    below = {n for n in net.nodes if net.dag.d_separated(n, node) or n in net.dag.ancestors(node)}
+    before, after = net.marginals(), made.marginals()
+    for n in below - {node}:
+        assert after[n] == pytest.approx(before[n], rel=1e-9, abs=1e-9)
+    assert made.log_density({**others, node: case[node]}) == pytest.approx(made.log_density(others), rel=1e-9)
+    if not net.parents(node):
+        seen, done = net.marginals({**others, node: case[node]}), made.marginals(others)
+        assert all(seen[n] == pytest.approx(done[n], rel=1e-8, abs=1e-8) for n in net.nodes)
+    if node in net.continuous:
+        assert made.log_density({node: case[node] + 1}) == -math.inf
+        assert set(made.sample(3, random_state=0)[node]) == {case[node]}
+        by_chance = net.do({node: {"mean": 2.0, "sd": 0.5}}).marginals()
+        assert by_chance[node] == pytest.approx({"mean": 2.0, "sd": 0.5})
+
+
 def test_a_hidden_number_is_integrated_out_as_a_grid_does():
     net = po.HybridNet(
         [("a", "x"), ("x", "y"), ("b", "y")],

@@ -86,7 +86,8 @@ def seen_of(alpha: Floats, beta: Floats, sd: Floats, c: Floats, b: Floats, s: Fl
         c, s = c + slope * mine, v
         b[..., :j] += slope[..., None] * line
     z = (x - c) / s
-    return np.asarray(-0.5 * (np.log(2 * np.pi) + z * z) - np.log(s))
+    density = -0.5 * (np.log(2 * np.pi) + z * z) - np.log(s)
+    return np.where(s > 0, density, np.where(x == c, 0.0, -np.inf))  # what was made has a probability, and no density
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,26 +252,72 @@ class HybridRows:
                 told = {self.nodes[i]: codes[rows, i].astype(np.int64) for i in known}
                 numbers = {self.gaussians.nodes[j]: x[rows, j] for j in seen}
                 likelihoods, common[rows] = united(self.gaussians.groups(told, numbers))
-                out[rows] = self._summed_out(self._factors(told, likelihoods, target), target, max_memory)
+                out[rows] = self._eliminated(self._factors(told, likelihoods, target), target, max_memory)
         return out, common
+
+    def most_probable(
+        self,
+        known: Mapping[str, Codes],
+        soft: Mapping[str, Floats],
+        seen: AbstractSet[str],
+        parts: Sequence[Local],
+        max_memory: float | None,
+    ) -> dict[str, int] | None:
+        """The states of argmax p(states, numbers at their best, what was seen); None where nothing is possible.
+
+        ln N(h; μ, Σ) is at its best −Σ ln σ_i − ½ h ln 2π, σ_i of the lines.
+        """
+        factors: list[Logs] = []
+        with np.errstate(divide="ignore"):
+            for part in parts:
+                width = _log_width(part.sd).sum(axis=-1).reshape(part.log_density.shape)
+                factors.append((part.scope, part.log_density - width))
+            near = {*seen, *chain.from_iterable(part.hidden for part in parts)}
+            for node in self.gaussians.nodes:
+                if node not in near:
+                    axes, place = self._places(self.gaussians.given[node][0], known)
+                    factors.append((axes, -_log_width(np.sqrt(self.gaussians.regressions[node].variance))[place]))
+            for node in self.nodes:
+                if node not in known:
+                    factors.append(((node,), np.log(soft.get(node, np.ones(self.sizes[node])))[None]))
+        trail: list[tuple[str, tuple[str, ...], Codes]] = []
+        total = self._eliminated(self._factors(known, factors, None), None, max_memory, trail)
+        if total[0] == -np.inf:
+            return None
+        found = {n: int(code[0]) for n, code in known.items()}
+        for node, axes, best in reversed(trail):
+            found[node] = int(best[(0, *(found[a] for a in axes))])
+        return found
 
     def _factors(self, known: Mapping[str, Codes], likelihoods: Sequence[Logs], target: str | None) -> list[Logs]:
         """The likelihoods of the numbers and the tables that matter: no node without a known one below it does."""
         found = list(likelihoods)
         asked = {*known, *(() if target is None else (target,)), *(n for scope, _ in found for n in scope)}
         for node in set[str]().union(*(self.above[n] for n in asked)):
-            axes = tuple(n for n in self.families[node] if n not in known)
-            place = np.zeros((1,) * (1 + len(axes)), np.int64)
-            for n in self.families[node]:
-                shape = [self.sizes[n] if a == n else 1 for a in axes]
-                place = place * self.sizes[n] + (known[n] if n in known else np.arange(self.sizes[n])).reshape(
-                    -1, *shape
-                )
+            axes, place = self._places(self.families[node], known)
             found.append((axes, self.logs[node][place]))
         return found
 
-    def _summed_out(self, factors: list[Logs], target: str | None, max_memory: float | None) -> Floats:
-        """The factors added up, and every node but the target summed out, the one that makes the least table first."""
+    def _places(self, family: Sequence[str], known: Mapping[str, Codes]) -> tuple[tuple[str, ...], Ints]:
+        """The nodes of a family that are not known, and where the table of the family has each of their configurations."""
+        axes = tuple(n for n in family if n not in known)
+        place = np.zeros((1,) * (1 + len(axes)), np.int64)
+        for n in family:
+            shape = [self.sizes[n] if a == n else 1 for a in axes]
+            place = place * self.sizes[n] + (known[n] if n in known else np.arange(self.sizes[n])).reshape(-1, *shape)
+        return axes, place
+
+    def _eliminated(
+        self,
+        factors: list[Logs],
+        target: str | None,
+        max_memory: float | None,
+        trail: list[tuple[str, tuple[str, ...], Codes]] | None = None,
+    ) -> Floats:
+        """The factors added up, and every node but the target summed out, the one that makes the least table first.
+
+        With a trail the greatest is taken instead, and the trail says where it was.
+        """
         todo = {n for scope, _ in factors for n in scope} - {target}
         while todo:
             joined = {n: set[str]().union(*(scope for scope, _ in factors if n in scope)) for n in todo}
@@ -280,9 +327,17 @@ class HybridRows:
             peak = 32.0 * rows * math.prod(self.sizes[n] for n in axes)
             refuse_over(max_memory, peak, f"a table of {rows} rows over {listed(axes)}", "observe some of those nodes")
             factors = [f for f in factors if node not in f[0]]
-            factors.append((axes[:-1], log_sum(_added(mine, axes))[..., 0]))
+            table = _added(mine, axes)
+            factors.append((axes[:-1], log_sum(table)[..., 0] if trail is None else table.max(axis=-1)))
+            if trail is not None:
+                trail.append((node, axes[:-1], table.argmax(axis=-1)))
             todo.remove(node)
         return _added(factors, () if target is None else (target,))
+
+
+def _log_width(sd: Floats) -> Floats:
+    """ln σ; of a number that was made, which has a probability and no density, 0."""
+    return np.where(sd > 0, np.log(sd), 0.0)
 
 
 def _alike(holes: Codes) -> Iterator[Ints]:

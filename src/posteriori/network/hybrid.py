@@ -153,11 +153,6 @@ class HybridNet(Counted):
         return self.discrete._states
 
     @property
-    def nodes(self) -> tuple[str, ...]:
-        """All nodes, discrete and continuous."""
-        return self.dag.nodes
-
-    @property
     def continuous(self) -> tuple[str, ...]:
         """The continuous nodes, each after its parents."""
         return self._gaussians.nodes
@@ -174,6 +169,26 @@ class HybridNet(Counted):
         above, beside = self._gaussians.given[node]
         table = {"α": fit.alpha, **{f"β {p}": fit.beta[:, j] for j, p in enumerate(beside)}, "σ": np.sqrt(fit.variance)}
         return pd.DataFrame(table, index=configuration_index(above, self._states))
+
+    def do(self, interventions: Mapping[str, Any]) -> Self:
+        """The network in which some nodes were set from outside, as `BayesNet.do`: P(x | do(node = state or number)).
+
+        Chance decides by {state: probability}, or of a continuous node by {"mean": …, "sd": …}.
+
+        >>> net = HybridNet([("a", "x"), ("x", "y")], {"a": [0.5, 0.5]}, {"x": ([0, 4], [], 1), "y": (0, 2, 1)})
+        >>> made = net.do({"x": 3})
+        >>> round(net.query("a", {"x": 3})["1"], 3), made.query("a")["1"], made.marginals()["y"]
+        (0.982, 0.5, {'mean': 6.0, 'sd': 1.0})
+        """
+        left = self._cut(interventions)
+        lines: dict[str, Any] = {n: self._line(n) for n in self.continuous}
+        part = self.discrete.do({n: what for n, what in interventions.items() if n not in lines})
+        for node in lines.keys() & interventions.keys():
+            what = interventions[node]
+            spread = isinstance(what, Mapping) and set(what) == {"mean", "sd"}
+            mean, sd = (number_of(node, x) for x in ((what["mean"], what["sd"]) if spread else (what, 0.0)))
+            lines[node] = mean, [], sd * sd
+        return type(self)(left, part._given_tables(), lines, self._states)
 
     def __eq__(self, other: object) -> bool:
         """Same nodes and parents in the same order, same states, every digit the same."""
@@ -238,6 +253,38 @@ class HybridNet(Counted):
             unit = np.abs(apart).max() or 1.0  # squares of large numbers are none
             found[node] = {"mean": float(mean), "sd": float(unit * np.linalg.norm(apart / unit))}
         return {n: found[n] for n in self.nodes}
+
+    def most_probable(
+        self,
+        evidence: Evidence | None = None,
+        nodes: str | Sequence[str] | None = None,
+        max_memory: float | None = None,
+    ) -> dict[str, Any]:
+        """argmax_x p(x, e), a state or a number for every node; or, of some discrete nodes, argmax P(x_nodes, e).
+
+        p is a density where x has numbers: in each configuration of the states it is highest at their means, and the
+        narrower they are there, the higher it is. Of some nodes the others are summed and integrated out.
+
+        >>> net = HybridNet([("a", "x"), ("x", "y")], {"a": [0.5, 0.5]}, {"x": ([0, 4], [], 1), "y": (0, 2, 1)})
+        >>> net.most_probable({"x": 3}), net.most_probable({"y": 3}, "a")
+        ({'a': '1', 'x': 3.0, 'y': 6.0}, {'a': '0'})
+        """
+        asked = self.nodes if nodes is None else tuple(self.nodes[v] for v in find_all(self.dag.index, nodes))
+        if set(asked) != set(self.nodes):
+            table = self.query(asked, evidence)
+            at = np.unravel_index(int(table.values.argmax()), table.values.shape)
+            return {n: self._states[n][code] for n, code in zip(asked, at, strict=True)}
+        said, seen = self._split_evidence(evidence)
+        told, vectors = self._known(said), findings(said, self.discrete.dag.index, self._states)
+        parts = self._gaussians.groups(told, _row(seen))
+        soft = {self.discrete.nodes[v]: vector for v, vector in vectors.items()}
+        found = self._rows.most_probable(told, soft, seen.keys(), parts, max_memory)
+        if found is None:
+            self._posterior((), said, parts)  # which says why
+            raise ImpossibleEvidence("the evidence has probability zero", ())
+        states = {n: self._states[n][code] for n, code in found.items()}
+        numbers = self.marginals({**states, **seen})
+        return {n: states[n] if n in states else numbers[n]["mean"] for n in asked}
 
     def log_density(self, evidence: Evidence) -> float:
         """ln P(e): the density of the numbers times the probability of the states; −inf where it is impossible."""
@@ -338,12 +385,7 @@ class HybridNet(Counted):
             if node not in self._gaussians.regressions:
                 said[node] = finding
                 continue
-            try:
-                seen[node] = float(finding)
-            except (TypeError, ValueError, OverflowError):
-                raise BadValue(f"{node!r} is continuous: its finding is a number, got {finding!r}") from None
-            if not math.isfinite(seen[node]):
-                raise BadValue(f"{node!r} is continuous: its finding is a finite number, got {finding!r}")
+            seen[node] = number_of(node, finding)
         return said, seen
 
     def _known(self, said: Mapping[str, Any]) -> dict[str, Codes]:
@@ -357,8 +399,7 @@ class HybridNet(Counted):
     def _with(self, parts: Sequence[Local], said: Mapping[str, Any]) -> tuple[BayesNet, dict[str, Any]]:
         """The discrete network with a child "seen" of each scope, and the evidence that they were seen."""
         net = self.discrete
-        tables: dict[str, Any] = {n: net._tables[n].reshape(-1, len(net.states(n))) for n in net.nodes}
-        states: dict[str, Any] = dict(net._states)
+        tables, states = net._given_tables(), dict[str, Any](net._states)
         edges, told = list(net.edges), dict(said)
         for scope, log in united(parts)[0]:
             if log.max() == -math.inf:
@@ -411,6 +452,17 @@ class HybridNet(Counted):
         if not told:
             return np.full((frame.n, len(self.discrete.nodes)), -1, dtype=np.int32), x
         return read_cases(told, self.discrete.dag.index, self._states, frozenset([skip])), x
+
+
+def number_of(node: str, finding: Any) -> float:
+    """A finding on a continuous node."""
+    try:
+        x = float(finding)
+    except (TypeError, ValueError, OverflowError):
+        raise BadValue(f"{node!r} is continuous: its finding is a number, got {finding!r}") from None
+    if not math.isfinite(x):
+        raise BadValue(f"{node!r} is continuous: its finding is a finite number, got {finding!r}")
+    return x
 
 
 def _row(seen: Mapping[str, float]) -> dict[str, Floats]:
