@@ -131,25 +131,33 @@ class BayesNet(Net):
         nodes: str | Sequence[str] | None = None,
         n_jobs: int | None = None,
         max_memory: float | None = None,
+        impossible: str = "raise",
     ) -> dict[str, Floats]:
         """P(x_i | case) for each row and each of the nodes (all unless told): {node: array of shape (rows, states)}.
 
-        Missing cells and missing columns are unknown; a node that a row states has that state with probability 1.
+        Missing cells and missing columns are unknown; a node that a row states has that state with probability 1. A row of
+        probability zero is refused, with what contradicts what; impossible="prior" gives such rows P(x_i) and counts them.
 
         >>> import posteriori as po
         >>> po.networks.asia().case_marginals({"xray": ["yes", None]}, ["lung"])["lung"].round(4).tolist()
         [[0.4887, 0.5113], [0.055, 0.945]]
         """
         asked = list(range(len(self.nodes))) if nodes is None else find_all(self._index, nodes)
-        found = self._engine.batch(read_cases(cases, self._index, self._states), asked, n_jobs, max_memory)
+        found = self._engine.batch(read_cases(cases, self._index, self._states), asked, n_jobs, max_memory, impossible)
         return {self.nodes[v]: p for v, p in zip(asked, found, strict=True)}
 
     def predict_proba(
-        self, cases: Any, target: str, n_jobs: int | None = None, max_memory: float | None = None
+        self,
+        cases: Any,
+        target: str,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+        impossible: str = "raise",
     ) -> Floats:
         """P(target | case) for each row, one column a state of the target, in the order of `states(target)`.
 
         Missing cells and missing columns are unknown; a column of the target itself is not looked at.
+        `impossible` as in `case_marginals`.
 
         >>> import posteriori as po
         >>> po.networks.asia().predict_proba({"xray": ["yes", None]}, "lung").round(4).tolist()
@@ -157,16 +165,24 @@ class BayesNet(Net):
         """
         node = find(self._index, target)
         codes = read_cases(cases, self._index, self._states, frozenset([target]))
-        return self._engine.batch(codes, [node], n_jobs, max_memory)[0]
+        return self._engine.batch(codes, [node], n_jobs, max_memory, impossible)[0]
 
-    def predict(self, cases: Any, target: str, n_jobs: int | None = None, max_memory: float | None = None) -> Array:
+    def predict(
+        self,
+        cases: Any,
+        target: str,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+        impossible: str = "raise",
+    ) -> Array:
         """The most probable state of the target for each row.
 
         >>> import posteriori as po
         >>> po.networks.asia().predict({"xray": ["yes", "no"], "dysp": [None, "yes"]}, "bronc").tolist()
         ['yes', 'yes']
         """
-        return labelled(self.states(target), self.predict_proba(cases, target, n_jobs, max_memory).argmax(axis=1))
+        found = self.predict_proba(cases, target, n_jobs, max_memory, impossible)
+        return labelled(self.states(target), found.argmax(axis=1))
 
     # Sampled answers
 

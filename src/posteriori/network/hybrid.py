@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..arrays import Array, Codes, Floats
-from ..errors import BadValue, ImpossibleEvidence, InvalidNetwork, UnknownColumn, did_you_mean, listed
+from ..errors import BadValue, ImpossibleEvidence, InvalidNetwork, UnknownColumn, answered, did_you_mean, listed
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.graph import find, find_all
@@ -300,20 +300,29 @@ class HybridNet(Counted):
     def _rows(self) -> HybridRows:
         return HybridRows(self.discrete, self._gaussians)
 
-    def predict_proba(self, cases: Any, target: str, max_memory: float | None = None) -> Floats:
-        """P(target | case) for each row, one column a state; missing cells and missing columns are summed out."""
+    def predict_proba(
+        self, cases: Any, target: str, max_memory: float | None = None, impossible: str = "raise"
+    ) -> Floats:
+        """P(target | case) for each row, one column a state; missing cells and missing columns are summed out.
+
+        A row of probability zero is refused; impossible="prior" gives such rows P(target), and counts them.
+        """
         self.discrete.states(target)
         logs, _ = self._rows.beside_common(*self._read(cases, skip=target), target, max_memory)
         top = logs.max(axis=1, keepdims=True)
-        if not np.isfinite(top).all():
-            row = int(np.argmin(np.isfinite(top[:, 0])))
-            raise ImpossibleEvidence(f"row {row} of the cases has probability zero", (), row)
+        if (never := ~np.isfinite(top[:, 0])).any():
+            if not answered(never, impossible):
+                row = int(never.argmax())
+                raise ImpossibleEvidence(f"row {row} of the cases has probability zero", (), row)
+            with np.errstate(divide="ignore"):
+                logs[never], top[never] = np.log(self.query(target).values), 0.0
         shares = np.exp(logs - top)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def predict(self, cases: Any, target: str, max_memory: float | None = None) -> Array:
+    def predict(self, cases: Any, target: str, max_memory: float | None = None, impossible: str = "raise") -> Array:
         """The most probable state of the target for each row."""
-        return labelled(self.discrete.states(target), self.predict_proba(cases, target, max_memory).argmax(axis=1))
+        found = self.predict_proba(cases, target, max_memory, impossible)
+        return labelled(self.discrete.states(target), found.argmax(axis=1))
 
     def log_likelihood(self, cases: Any) -> float:
         """Σ ln P(what the row says) over the rows; missing cells are summed out."""
