@@ -201,7 +201,7 @@ def test_batch_means_become_marginals_with_their_errors():
 
 
 @pytest.mark.parametrize(("burn_in", "thin"), [(0, 1), (0, 3), (70, 1), (70, 2)])
-def test_every_leap_is_counted(burn_in, thin, monkeypatch):
+def test_every_leap_of_the_kept_sweeps_is_counted(burn_in, thin, monkeypatch):
     """Where the proposal is P(x | e), every leap is worth one draw of it."""
     told = []
     monkeypatch.setattr(of_gibbs, "unseen_share", lambda *leaps: told.append(leaps) or 0.0)
@@ -213,7 +213,7 @@ def test_every_leap_is_counted(burn_in, thin, monkeypatch):
     ((fresh, free, tried),) = told
     assert free == 3
     assert fresh == pytest.approx(tried)
-    assert tried == 3 * ((burn_in + 200 * thin) // 10 + (200 if burn_in else 0))
+    assert tried == 3 * (200 * thin // 10)  # those before have shown the kept sweeps nothing
 
 
 def test_a_finding_that_leaves_nothing_is_named():

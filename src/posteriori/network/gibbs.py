@@ -42,7 +42,6 @@ from .weighting import proposal, unseen_share, weighted_sample
 
 BATCHES = 50
 LEAP, ALONE = 10, 2  # sweeps between leaps; where nodes are drawn alone, and leaps alone can cross
-FIRST_LEAPS = 200  # of each chain, before its burn-in
 MOST_WORK = 1 << 17  # groups × arrows looked at for blocks: about a second
 TRIALS = 1024  # cases drawn to find a possible one, where no block is safe
 Support = tuple[tuple[int, ...], Bools]  # nodes without a hard finding, and the cells that are possible
@@ -113,7 +112,7 @@ def gibbs(
         kernels.n_threads(n_jobs, work),
         keep,
     )
-    tried = chains * ((burn_in + length * BATCHES * thin) // leap + (FIRST_LEAPS if burn_in else 0)) if leap else 0
+    tried = chains * (length * BATCHES * thin // leap) if leap else 0
     found = _summary(model, blocks, vectors, means, (float(fresh.sum()), tried), choice, length * BATCHES)
     return replace(found, chain=kept) if keep else found
 

@@ -128,6 +128,7 @@ double gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::ui
 
     for (int i = 0; !pure && schedule.burn_in > 0 && i < kFirstLeaps; ++i) leaper.leap(random, choice, place);
     for (std::int64_t i = 0; i < schedule.burn_in; ++i) sweep(nullptr);
+    leaper.fresh = 0;  // of what came before, the kept sweeps saw no more than where it ended
     for (std::int64_t batch = 0; batch < schedule.batches; ++batch) {
         double* sums = out + batch * plan.width;
         std::fill(sums, sums + plan.width, 0.0);

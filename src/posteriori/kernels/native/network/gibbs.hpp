@@ -38,7 +38,7 @@ struct GibbsSchedule {
 // One chain: `choice` is the joint state of each block and `place` the cell of each factor, both at the start and at the
 // end. Writes `batches` rows of mean conditional probabilities P(x_block | rest), summed onto each node (of the pure walk:
 // how often each state was drawn), and the states of all nodes after each kept sweep where `kept` is not null. Returns
-// Σ w/W over the leaps: how many fresh draws they were worth.
+// Σ w/W over the leaps of the kept sweeps: how many fresh draws they were worth.
 double gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::uint64_t seed, std::int64_t* choice,
                    std::int64_t* place, double* out, std::int32_t* kept);
 
