@@ -36,6 +36,10 @@ class BayesNet(Net):
         Where a table does not name them: else "0", "1", …
     name : str
 
+    Exact answers take time by the largest table that the best elimination order makes, exponential in the treewidth: exact
+    inference is NP-hard (Cooper, 1990). What would not fit into memory is refused before; `gibbs` and
+    `likelihood_weighting` then answer with an error bar.
+
     Evidence is a mapping from node to finding: a state, `po.Not(state, …)`, or a likelihood {state: number} of every state.
 
     >>> net = BayesNet(
