@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
@@ -753,3 +753,51 @@ def test_draws_of_numbers_beside_one_that_is_seen_have_their_correlation():
     assert drawn["x"].mean() == pytest.approx(2.0, abs=0.1)
     assert drawn["z"].mean() == pytest.approx(5.0, abs=0.1)
     assert np.cov(drawn["x"], drawn["z"])[0] == pytest.approx([0.5, -0.5], abs=0.06)
+
+
+def test_em_is_counting_where_nothing_is_missing_and_complete_cases_where_the_last_number_is():
+    """Of x → y with cells of y missing, the rows that have it say all there is about y given x."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"d": rng.choice(["u", "v"], 200), "x": rng.normal(3, 2, 200)})
+    rows["y"] = 1 + 2 * rows["x"] + (rows["d"] == "u") * 3 + rng.normal(size=200)
+    edges = [("d", "x"), ("d", "y"), ("x", "y")]
+    assert po.HybridNet.fit_em(edges, rows) == po.HybridNet.fit(edges, rows)
+    gone = rows.assign(y=rows["y"].mask(rng.random(200) < 0.4))
+    found = po.HybridNet.fit_em(edges, gone, smoothing=0, tol=1e-13, max_iter=500)
+    whole, seen = po.HybridNet.fit(edges, rows, smoothing=0), po.HybridNet.fit(edges, gone.dropna(), smoothing=0)
+    assert found.regression("x").to_numpy() == pytest.approx(whole.regression("x").to_numpy(), rel=1e-9)
+    assert found.regression("y").to_numpy() == pytest.approx(seen.regression("y").to_numpy(), rel=1e-5)
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10_000), st.booleans())
+def test_em_ends_where_nothing_better_is_near(seed, weighted):
+    """ℓ is the likelihood that `log_likelihood` tells by another way, never falls, and a step to any side is lower."""
+    rng, truth = np.random.default_rng(seed), random_net(seed, 2, 3)
+    rows = truth.sample(150, random_state=seed)
+    rows = rows.mask(rng.random(rows.shape) < 0.2)
+    weight = rng.integers(1, 3, 150).astype(float) if weighted else None
+    found = po.HybridNet.fit_em(
+        truth.dag, rows, None, 0.0, sample_weight=weight, tol=1e-12, max_iter=60, random_state=0
+    )
+    many = rows.loc[rows.index.repeat(weight.astype(int))] if weighted else rows
+    assert found.log_likelihood(many) == pytest.approx(found.ascent.objective, rel=1e-9)
+    trace = np.array(found.ascent.trace)
+    assert (np.diff(trace[:20]) >= -1e-3 * abs(trace[1:20])).all()  # a floor of a width may cost a little
+    assert trace[-1] >= trace[0] - 1e-9 * abs(trace[0])
+    assert found.log_likelihood(many) >= truth.log_likelihood(many) - 3 * truth.n_parameters
+
+
+def test_hidden_classes_of_numbers_are_the_mixture_they_came_from():
+    rng = np.random.default_rng(0)
+    z = rng.random(600) < 0.3
+    rows = {"x": np.where(z, rng.normal(4, 1, 600), rng.normal(0, 0.5, 600)), "y": rng.normal(np.where(z, -2, 2), 1)}
+    rows["x"][::7] = np.nan
+    found = po.HybridNet.fit_em([("k", "x"), ("k", "y")], rows, {"k": 2}, smoothing=0, random_state=0)
+    table = found.regression("x").sort_values("α")
+    assert table["α"].to_numpy() == pytest.approx([0, 4], abs=0.2)
+    assert table["σ"].to_numpy() == pytest.approx([0.5, 1], abs=0.15)
+    assert found.cpt("k").to_numpy().min() == pytest.approx(0.3, abs=0.05)
+    assert found.ascent.converged
+    with pytest.raises(TableError, match="every cell of 'x' is missing"):
+        po.HybridNet.fit_em([("k", "x")], {"x": [np.nan, np.nan]}, {"k": 2}, continuous=["x"])

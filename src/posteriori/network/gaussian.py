@@ -242,7 +242,7 @@ class HybridRows:
         if target is not None:
             holes[:, self.nodes.index(target)] = True
         d = len(self.nodes)
-        for some in _alike(holes):
+        for some in alike(holes):
             known = [i for i in range(d) if not holes[some[0], i]]
             seen = [j for j in range(x.shape[1]) if not holes[some[0], d + j]]
             names = {self.nodes[i] for i in known}, {self.gaussians.nodes[j] for j in seen}
@@ -340,7 +340,7 @@ def _log_width(sd: Floats) -> Floats:
     return np.where(sd > 0, np.log(sd), 0.0)
 
 
-def _alike(holes: Codes) -> Iterator[Ints]:
+def alike(holes: Codes) -> Iterator[Ints]:
     """The rows with the same holes, group by group."""
     if not len(holes):
         return

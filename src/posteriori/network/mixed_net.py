@@ -12,24 +12,29 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Floats
-from ..em import Ascent
-from ..errors import BadValue, InvalidNetwork, listed
+from ..em import Ascent, ascend
+from ..errors import BadValue, InvalidNetwork, TableError, listed
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.graph import find
+from ..table.weights import check_weights
 from .bayesnet import BayesNet
 from .counted import Counted
 from .gaussian import Gaussians
-from .learn import Smoothing, listed_states, states_of, tables_of
+from .hidden import started
+from .learn import Smoothing, listed_states, rows_of, states_of, tables_of
+from .mixed_hidden import Expected, IncompleteMixed, read_states
 from .regression import (
     Regression,
     as_regression,
     continuous_nodes,
     count_mixed,
     discrete_part,
+    numbers_at,
     regressions_of,
     split,
 )
+from .sampling import seeds
 from .tables import States, as_dag, as_states, configuration_index
 
 
@@ -100,6 +105,76 @@ class MixedNet(Counted):
         closed = {**told, **as_states(states)}
         found = count_mixed(graph, data, numeric, closed, sample_weight, n_jobs, max_memory)
         return cls._learned(graph, found, states_of(found, closed), how)
+
+    @classmethod
+    def fit_em(
+        cls,
+        dag: Dag | Iterable[tuple[str, str]],
+        data: Any,
+        hidden: Mapping[str, Any] | None = None,
+        smoothing: float = 1.0,
+        continuous: Iterable[str] | None = None,
+        states: Mapping[str, Sequence[Hashable]] | None = None,
+        sample_weight: Any = None,
+        *,
+        ess: float | None = None,
+        restarts: int | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 200,
+        random_state: Any = None,
+        progress: Any = None,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+    ) -> Self:
+        """Tables and lines from rows with missing cells, and of discrete nodes that no row shows, as `BayesNet.fit_em`.
+
+        A row is taken apart into the configurations of the states that it lacks, its missing numbers are expected in each.
+        Lines have a least width, so that a turn may fall: the best is kept. With nothing missing this is `fit`.
+
+        >>> import posteriori as po
+        >>> rows = {"x": [0.0, 0.2, 0.1, 5.0, 5.1, 5.3] * 9}
+        >>> net = po.HybridNet.fit_em([("kind", "x")], rows, {"kind": 2}, smoothing=0, random_state=0)
+        >>> sorted(net.regression("x")["α"].round(2)), net.ascent.converged
+        ([0.1, 5.13], True)
+        """
+        graph, how, unseen = as_dag(dag), Smoothing(smoothing, ess), {} if hidden is None else hidden
+        numeric = continuous_nodes(graph, data, continuous)
+        part = discrete_part(graph, numeric)
+        told = {n: s for n, s in listed_states(data).items() if n in part.index}
+        closed = {**told, **as_states(states)}
+        found, codes, weights = read_states(part, data, unseen, closed, sample_weight, n_jobs)
+        order = [n for n in graph.topological_order() if n in numeric]
+        x = numbers_at(rows_of(data), order)
+        for node in (n for n, column in zip(order, x.T, strict=True) if np.isnan(column).all()):
+            raise TableError(f"every cell of {node!r} is missing")
+        if not (codes < 0).any() and not np.isnan(x).any():
+            return cls.fit(graph, data, smoothing, continuous, states, sample_weight, ess=ess, n_jobs=n_jobs)
+        if weights is not None:
+            x = x[check_weights(sample_weight, len(x)) > 0]
+        rows = IncompleteMixed(graph, part, found, codes, x, weights, max_memory)
+
+        def made(expected: Expected) -> Any:
+            tables, moments = expected
+            return cls(graph, {n: how.theta(t) for n, t in tables.items()}, rows.lines(moments, how), found)
+
+        n, rng = started(restarts, unseen), np.random.default_rng(int(seeds(random_state, 1)[0]))
+        ascent: Ascent[Any] = ascend(
+            [made(rows.started(rng)) for _ in range(n)],
+            lambda net: rows.expect(net, how),
+            made,
+            tol=tol,
+            max_iter=max_iter,
+            progress=progress,
+            climbs=False,
+        )
+        net: Self = ascent.parameters
+        net._ascent = ascent
+        return net
+
+    @property
+    def ascent(self) -> Ascent[Any] | None:
+        """How `fit_em` went: ℓ after every turn, and whether it converged; None where there was nothing to expect."""
+        return self._ascent
 
     @classmethod
     def _learned(cls, dag: Dag, counts: Statistics, states: States, how: Smoothing) -> Self:
@@ -188,8 +263,8 @@ class MixedNet(Counted):
         return fit.alpha, fit.beta, fit.variance
 
     def __repr__(self) -> str:
-        found = len(self._gaussians.nodes)
-        return f"{type(self).__name__}({len(self.nodes) - found} discrete and {found} continuous nodes, {len(self.dag.edges)} edges)"
+        k = len(self._gaussians.nodes)
+        return f"HybridNet({len(self.nodes) - k} discrete and {k} continuous nodes, {len(self.dag.edges)} edges)"
 
     @property
     def n_parameters(self) -> int:
