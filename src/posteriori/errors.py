@@ -29,6 +29,7 @@ PosterioriError
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -176,6 +177,17 @@ def counted(n: float, noun: str) -> str:
     """
     number = f"{n:,.0f}" if float(n).is_integer() else f"{n:,.6g}"
     return f"{number} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+def answered(never: Any, impossible: str) -> bool:
+    """Whether rows of probability zero get the prior, which is counted aloud; by the policy "raise" they do not."""
+    if impossible not in ("raise", "prior"):
+        raise BadParameter(f"impossible is 'raise' or 'prior'. Got {impossible!r} instead.")
+    if impossible == "prior" and never.any():
+        n, first = int(never.sum()), int(never.argmax())
+        told = f"{counted(n, 'row')} of {len(never):,} ({'' if n == 1 else 'the first is '}row {first})"
+        warnings.warn(f"{told} had probability zero and got the prior", stacklevel=4)
+    return impossible == "prior"
 
 
 def listed(names: Iterable[object], most: int = 12) -> str:

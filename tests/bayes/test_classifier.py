@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import posteriori as po
-from posteriori.errors import ImpossibleEvidence, PosterioriError
+from posteriori.errors import BadParameter, ImpossibleEvidence, PosterioriError
 
 X = [["a", "p"], ["a", "q"], ["b", "q"], ["b", "q"]]
 Y = [0, 0, 1, 1]
@@ -19,6 +19,21 @@ def test_the_impossible_row_is_named(ask):
     model = po.NaiveBayes(smoothing=0, kinds="categorical").fit(X, Y)
     with pytest.raises(PosterioriError, match=r"\brow 1\b"):
         getattr(model, ask)([["a", "p"], ["b", "p"], ["b", "q"]])
+
+
+@pytest.mark.parametrize("prior", ["empirical", "uniform"])
+def test_impossible_rows_get_the_prior_where_that_is_wanted_and_are_counted(prior):
+    model = po.NaiveBayes(smoothing=0, kinds="categorical", prior=prior).fit(X[:3], Y[:3])
+    rows, wanted = [["b", "p"], ["b", "q"], ["b", "p"]], [0.5, 0.5] if prior == "uniform" else [2 / 3, 1 / 3]
+    with pytest.warns(UserWarning, match=r"2 rows of 3 \(the first is row 0\)"):
+        found = model.predict_proba(rows, impossible="prior")
+    np.testing.assert_allclose(found, [wanted, [0, 1], wanted])
+    with pytest.warns(UserWarning, match="2 rows of 3"):
+        assert model.predict(rows, impossible="prior").tolist() == [0, 1, 0]
+    with pytest.warns(UserWarning, match="2 rows of 3"):
+        np.testing.assert_allclose(np.exp(model.predict_log_proba(rows, impossible="prior")), found)
+    with pytest.raises(BadParameter, match="'raise' or 'prior'"):
+        model.predict_proba(rows, impossible="ignore")
 
 
 def test_logs_are_the_logs():

@@ -334,6 +334,7 @@ def _network(rng: np.random.Generator) -> None:
         np.arange(2, dtype=np.uint64),
         (5, 1, 2, 3, 2),
         1,
+        keep=True,
     )
 
 

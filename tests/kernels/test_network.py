@@ -157,7 +157,8 @@ def test_draw_cases(seed, n):
     np.testing.assert_allclose(log_weight, expected_weight, rtol=1e-12, atol=1e-12)
 
 
-def test_gibbs_sweeps():
+@pytest.mark.parametrize("pure", [False, True])
+def test_gibbs_sweeps(pure):
     sizes = [2, 3]
     tables = [((0,), np.array([0.4, 0.6])), ((0, 1), np.array([0.2, 0.3, 0.5, 0.6, 0.3, 0.1]))]
     one = np.arange(2, dtype=np.int32)[:, None], np.arange(3, dtype=np.int32)[:, None]
@@ -166,7 +167,7 @@ def test_gibbs_sweeps():
         (np.array([1], np.int32), np.array([1], np.int32), np.array([[0], [1], [2]], np.int64), one[1]),
     ]
     choice, place = np.zeros((1, 2), np.int64), np.array([[0, 2]], np.int64)
-    means, _ = kernel.gibbs_chains(
+    means, _, kept = kernel.gibbs_chains(
         sizes,
         np.full(2, -1, np.int32),
         tables,
@@ -175,12 +176,18 @@ def test_gibbs_sweeps():
         choice,
         place,
         np.array([9], np.uint64),
-        (0, 1, 1, 40, 10**6),
+        (0, 1, 1, 40, 0 if pure else 10**6),
         1,
+        keep=True,
     )
     chain, cells = [0, 0], [0, 2]
     flat = np.concatenate([table for _, table in tables])
-    expected = reference.gibbs_sweeps(flat, blocks, chain, cells, [0, 2, 5], reference.Xoshiro(9), 40)
+    expected = reference.gibbs_sweeps(flat, blocks, chain, cells, [0, 2, 5], reference.Xoshiro(9), 40, pure)
+    assert kept.shape == (1, 40, 2)
+    assert kept[0, -1].tolist() == choice[0].tolist()
+    if pure:
+        shares = [np.bincount(kept[0, :, v], minlength=s) / 40 for v, s in enumerate(sizes)]
+        np.testing.assert_allclose(means[0, 0], np.concatenate(shares), rtol=1e-12)
     np.testing.assert_allclose(means[0, 0], expected, rtol=1e-12)
     assert choice[0].tolist() == chain
     assert place[0].tolist() == cells

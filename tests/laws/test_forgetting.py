@@ -17,7 +17,7 @@ import posteriori as po
 from posteriori.errors import NotLearned, PosterioriError, SingularCovariance, StatisticsError
 
 RUNS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "fuzz" else 150
-CLOSE = 1e-3  # of a log-probability, or of its size: what a variance known to 1e-7 and a mean to 1e-5 sd leave
+CLOSE = 1e-3  # of a log-probability, or of its size: what a variance known to 1e-6 and a mean to 1e-5 sd leave
 MODELS = {
     "GaussianNB": po.GaussianNB,
     "NaiveBayes(density='gaussian')": lambda: po.NaiveBayes(density="gaussian"),

@@ -26,6 +26,8 @@ from posteriori.errors import (
     UnknownColumn,
     UnknownValue,
 )
+from posteriori.network.elimination import case_posteriors
+from posteriori.network.says import read_cases
 
 ASIA = po.networks.asia()
 EITHER = {("yes", "yes"): [1, 0], ("yes", "no"): [1, 0], ("no", "yes"): [1, 0], ("no", "no"): [0, 1]}
@@ -294,6 +296,30 @@ def test_unknown_cells_are_no_evidence() -> None:
     nothing = ASIA.marginals()
     for empty in (None, float("nan"), pd.NA, np.nan):
         assert ASIA.marginals({"xray": empty}) == nothing
+
+
+def test_impossible_rows_get_the_prior_where_that_is_wanted_and_are_counted() -> None:
+    net = po.networks.asia()
+    cases = {"lung": ["yes", "yes", None], "either": ["yes", "no", "no"], "smoke": [None, None, "no"]}
+    prior, told = [*net.marginals()["bronc"].values()], "1 row of 3 \\(row 1\\)"
+    with pytest.warns(UserWarning, match=told):
+        found = net.predict_proba(cases, "bronc", impossible="prior")
+    assert found[1] == pytest.approx(prior)
+    codes = read_cases(cases, net.dag.index, net._states)
+    with pytest.warns(UserWarning, match=told):  # row by row, of a network too large for a tree
+        alone = case_posteriors(net._model, codes, net.nodes.index("tub"), impossible="prior")
+    assert alone[1] == pytest.approx([*net.marginals()["tub"].values()])
+    assert found[2] == pytest.approx([*net.marginals({"lung": None, "either": "no", "smoke": "no"})["bronc"].values()])
+    hybrid = po.HybridNet([("a", "x")], {"a": [0.3, 0.7]}, {"x": ([0, 1], [], 1)})
+    with pytest.warns(UserWarning, match=told):
+        found = hybrid.predict_proba({"x": [0.5, 1e200, None]}, "a", impossible="prior")
+    assert found.tolist() == pytest.approx(np.array([[0.3, 0.7]] * 3))
+    with pytest.raises(ImpossibleEvidence, match="row 1"):
+        hybrid.predict_proba({"x": [0.5, 1e200, None]}, "a")
+    rows = {"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]}
+    model = po.BayesNetClassifier("tan", smoothing=0, kinds="categorical").fit(rows, ["x", "x", "x", "y"])
+    with pytest.warns(UserWarning, match="1 row of 2"):
+        assert model.predict_proba({"a": [0, 0], "b": [1, 0]}, impossible="prior").tolist() == [[0.75, 0.25], [1, 0]]
 
 
 def test_impossible_evidence_names_a_minimal_set() -> None:

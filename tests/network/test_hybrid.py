@@ -7,12 +7,13 @@ import itertools
 import math
 import pickle
 
+import mpmath as mp
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, norm
@@ -114,6 +115,103 @@ def test_every_answer_is_that_of_enumeration(seed):
     for n in net.continuous:
         if n in evidence:
             assert marginals[n] == {"mean": evidence[n], "sd": 0.0}
+
+
+def exact_normal(a: list, B: np.ndarray, v: list, seen: dict) -> tuple[dict, mp.mpf]:
+    """({hidden: (mean, sd)}, ln p(seen)) of x = a + Bx + sqrt(v) ε in 800 digits."""
+    n, s = len(a), sorted(seen)
+    A = (mp.eye(n) - mp.matrix(B.tolist())) ** -1
+    mean, cov = A * mp.matrix(a), A * mp.diag(v) * A.T
+    S, gap = mp.matrix([[cov[i, j] for j in s] for i in s]), mp.matrix([seen[i] - mean[i] for i in s])
+    inverse, found = S**-1, {}
+    for i in set(range(n)) - set(s):
+        c = mp.matrix([[cov[i, j] for j in s]])
+        found[i] = mean[i] + (c * inverse * gap)[0], mp.sqrt(cov[i, i] - (c * inverse * c.T)[0])
+    return found, -(len(s) * mp.log(2 * mp.pi) + mp.log(mp.det(S)) + (gap.T * inverse * gap)[0]) / 2
+
+
+@given(st.integers(0, 10_000), st.sampled_from([3, 20, 120]))
+def test_variances_of_any_size_keep_their_digits(seed, powers):
+    rng, n = np.random.default_rng(seed), 4
+    v, a = 10.0 ** rng.uniform(-powers, powers, n), rng.normal(size=n)
+    B = np.tril(rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-2, 2, (n, n)) * (rng.random((n, n)) < 0.7), -1)
+    names = [f"x{i}" for i in range(n)]
+    dag = po.Dag([*names, "d"], [(names[j], names[i]) for i, j in np.argwhere(B)])
+    net = po.HybridNet(dag, {"d": [1.0]}, {f"x{i}": (a[i], B[i][B[i] != 0], v[i]) for i in range(n)})
+    drawn = net.sample(1, random_state=seed).iloc[0]
+    told = {i: float(drawn[names[i]]) for i in range(n) if rng.random() < 0.5} or {3: 1.0}
+    evidence = {names[i]: x for i, x in told.items()}
+    marginals, density = net.marginals(evidence), net.log_density(evidence)
+    with mp.workdps(800):
+        seen = {i: mp.mpf(x) for i, x in told.items()}
+        wanted, log = exact_normal([*map(mp.mpf, a)], B, [*map(mp.mpf, v)], seen)
+        others = []  # where an ulp or so of a number that was told makes a difference, no float says better
+        for i in range(n):
+            moved = {j: x * (1 + (i == j) * mp.mpf(8e-16)) for j, x in seen.items()}
+            others += [exact_normal([*map(mp.mpf, a)], B, [*map(mp.mpf, v)], moved)]
+            moved = [mp.mpf(x) * (1 + (i == j) * mp.mpf(8e-16)) for j, x in enumerate(a)]
+            others += [exact_normal(moved, B, [*map(mp.mpf, v)], seen)]
+        for i, (mean, sd) in wanted.items():
+            assert abs(marginals[names[i]]["sd"] / sd - 1) < 1e-13
+            room = sum(abs(other[i][0] - mean) for other, _ in others)
+            assert abs(marginals[names[i]]["mean"] - mean) <= 1e-13 * (abs(mean) + sd) + 10 * room
+        room = sum(abs(other - log) for _, other in others)
+        assert abs(density - log) <= 1e-12 * (1 + abs(log)) + 10 * room
+
+
+def test_numbers_beyond_all_floats_are_refused_or_impossible():
+    net = po.HybridNet([("d", "x"), ("x", "y")], {"d": [0.5, 0.5]}, {"x": ([0, 1e200], [], 1), "y": (0, 1e200, 1)})
+    assert net.marginals({"y": 1e200})["x"] == {"mean": 1.0, "sd": 1e-200}
+    assert net.log_density({"x": -1e200}) == -math.inf
+    with pytest.raises(ImpossibleEvidence, match="density is 0"):
+        net.query("d", {"x": -1e200})
+    with pytest.raises(BadValue, match="the normal of 'x', 'y' is beyond all floats"):
+        net.marginals()
+
+
+@given(st.integers(0, 10_000))
+def test_the_most_probable_is_that_of_enumeration(seed):
+    net, rng = random_net(seed), np.random.default_rng(seed)
+    evidence = some_evidence(net, rng)
+    D, every = by_enumeration(net, evidence)
+    hidden = [n for n in net.continuous if n not in evidence]
+    peaks = {
+        states: log + (multivariate_normal(mean, cov).logpdf(mean) if hidden else 0.0)
+        for states, (log, mean, cov) in every.items()
+    }
+    best, found = max(peaks, key=peaks.get), net.most_probable(evidence)
+    assert list(found) == list(net.nodes)
+    assert tuple(found[n] for n in D) == best
+    for n, mean in zip(hidden, every[best][1], strict=True):
+        assert found[n] == pytest.approx(mean, abs=1e-8)
+    assert all(found[n] == x for n, x in evidence.items())
+    some = D[: 1 + seed % len(D)]
+    table = net.query(some, evidence)
+    assert table[net.most_probable(evidence, some)] == table.values.max()
+
+
+@given(st.integers(0, 10_000))
+def test_what_is_made_is_the_truncated_product(seed):
+    """P(x | do(v = a)) is the product of all lines but that of v, so it is P(x | v = a) where v has no parents."""
+    net, rng = random_net(seed), np.random.default_rng(seed)
+    case, node = net.sample(1, random_state=seed).iloc[0], net.nodes[seed % len(net.nodes)]
+    made = net.do({node: case[node]})
+    assert made.parents(node) == ()
+    assert set(made.edges) == {(a, b) for a, b in net.edges if b != node}
+    others = {n: case[n] for n in net.nodes if n != node and rng.random() < 0.5}
+    below = {n for n in net.nodes if net.dag.d_separated(n, node) or n in net.dag.ancestors(node)}
+    before, after = net.marginals(), made.marginals()
+    for n in below - {node}:
+        assert after[n] == pytest.approx(before[n], rel=1e-9, abs=1e-9)
+    assert made.log_density({**others, node: case[node]}) == pytest.approx(made.log_density(others), rel=1e-9)
+    if not net.parents(node):
+        seen, done = net.marginals({**others, node: case[node]}), made.marginals(others)
+        assert all(seen[n] == pytest.approx(done[n], rel=1e-8, abs=1e-8) for n in net.nodes)
+    if node in net.continuous:
+        assert made.log_density({node: case[node] + 1}) == -math.inf
+        assert set(made.sample(3, random_state=0)[node]) == {case[node]}
+        by_chance = net.do({node: {"mean": 2.0, "sd": 0.5}}).marginals()
+        assert by_chance[node] == pytest.approx({"mean": 2.0, "sd": 0.5})
 
 
 def test_a_hidden_number_is_integrated_out_as_a_grid_does():
@@ -362,6 +460,18 @@ def test_parts_in_any_way_are_the_whole(seed, parts, weighted, missing):
             return
         close(sum(nets), whole)
         close(sum(nets[::-1]), whole)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e7])
+def test_rows_far_from_zero_are_forgotten(far):
+    rng = np.random.default_rng(0)
+    x = rng.normal(far, 1, 1000)
+    rows = pd.DataFrame({"d": rng.integers(0, 2, 1000), "x": x, "y": 2 * x + rng.normal(size=1000)})
+    edges = [("d", "x"), ("d", "y"), ("x", "y")]
+    left, fresh = po.HybridNet.fit(edges, rows).forget(rows[:500]), po.HybridNet.fit(edges, rows[500:])
+    evidence = {"x": far + 1, "y": 2 * far}
+    assert left.log_density(evidence) == pytest.approx(fresh.log_density(evidence), rel=1e-6)
+    assert left.marginals({"x": far})["y"] == pytest.approx(fresh.marginals({"x": far})["y"], rel=1e-8)
 
 
 def test_another_smoothing_needs_no_rows():
@@ -643,3 +753,51 @@ def test_draws_of_numbers_beside_one_that_is_seen_have_their_correlation():
     assert drawn["x"].mean() == pytest.approx(2.0, abs=0.1)
     assert drawn["z"].mean() == pytest.approx(5.0, abs=0.1)
     assert np.cov(drawn["x"], drawn["z"])[0] == pytest.approx([0.5, -0.5], abs=0.06)
+
+
+def test_em_is_counting_where_nothing_is_missing_and_complete_cases_where_the_last_number_is():
+    """Of x → y with cells of y missing, the rows that have it say all there is about y given x."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"d": rng.choice(["u", "v"], 200), "x": rng.normal(3, 2, 200)})
+    rows["y"] = 1 + 2 * rows["x"] + (rows["d"] == "u") * 3 + rng.normal(size=200)
+    edges = [("d", "x"), ("d", "y"), ("x", "y")]
+    assert po.HybridNet.fit_em(edges, rows) == po.HybridNet.fit(edges, rows)
+    gone = rows.assign(y=rows["y"].mask(rng.random(200) < 0.4))
+    found = po.HybridNet.fit_em(edges, gone, smoothing=0, tol=1e-13, max_iter=500)
+    whole, seen = po.HybridNet.fit(edges, rows, smoothing=0), po.HybridNet.fit(edges, gone.dropna(), smoothing=0)
+    assert found.regression("x").to_numpy() == pytest.approx(whole.regression("x").to_numpy(), rel=1e-9)
+    assert found.regression("y").to_numpy() == pytest.approx(seen.regression("y").to_numpy(), rel=1e-5)
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10_000), st.booleans())
+def test_em_ends_where_nothing_better_is_near(seed, weighted):
+    """ℓ is the likelihood that `log_likelihood` tells by another way, never falls, and a step to any side is lower."""
+    rng, truth = np.random.default_rng(seed), random_net(seed, 2, 3)
+    rows = truth.sample(150, random_state=seed)
+    rows = rows.mask(rng.random(rows.shape) < 0.2)
+    weight = rng.integers(1, 3, 150).astype(float) if weighted else None
+    found = po.HybridNet.fit_em(
+        truth.dag, rows, None, 0.0, sample_weight=weight, tol=1e-12, max_iter=60, random_state=0
+    )
+    many = rows.loc[rows.index.repeat(weight.astype(int))] if weighted else rows
+    assert found.log_likelihood(many) == pytest.approx(found.ascent.objective, rel=1e-9)
+    trace = np.array(found.ascent.trace)
+    assert (np.diff(trace[:20]) >= -1e-3 * abs(trace[1:20])).all()  # a floor of a width may cost a little
+    assert trace[-1] >= trace[0] - 1e-9 * abs(trace[0])
+    assert found.log_likelihood(many) >= truth.log_likelihood(many) - 3 * truth.n_parameters
+
+
+def test_hidden_classes_of_numbers_are_the_mixture_they_came_from():
+    rng = np.random.default_rng(0)
+    z = rng.random(600) < 0.3
+    rows = {"x": np.where(z, rng.normal(4, 1, 600), rng.normal(0, 0.5, 600)), "y": rng.normal(np.where(z, -2, 2), 1)}
+    rows["x"][::7] = np.nan
+    found = po.HybridNet.fit_em([("k", "x"), ("k", "y")], rows, {"k": 2}, smoothing=0, random_state=0)
+    table = found.regression("x").sort_values("α")
+    assert table["α"].to_numpy() == pytest.approx([0, 4], abs=0.2)
+    assert table["σ"].to_numpy() == pytest.approx([0.5, 1], abs=0.15)
+    assert found.cpt("k").to_numpy().min() == pytest.approx(0.3, abs=0.05)
+    assert found.ascent.converged
+    with pytest.raises(TableError, match="every cell of 'x' is missing"):
+        po.HybridNet.fit_em([("k", "x")], {"x": [np.nan, np.nan]}, {"k": 2}, continuous=["x"])

@@ -12,6 +12,9 @@ PRIOR = {
     "cancer": {"Pollution": 0.9, "Smoker": 0.3, "Cancer": 0.01163, "Xray": 0.208141, "Dyspnoea": 0.3040705},
     "earthquake": {"Burglary": 0.01, "Earthquake": 0.02, "Alarm": 0.0161142, "JohnCalls": 0.06369707,
                    "MaryCalls": 0.021118798},
+    "burglary": {"Burglary": 0.001, "Earthquake": 0.002, "Alarm": 0.002516442, "JohnCalls": 0.0521389757,
+                 "MaryCalls": 0.01173634498},
+    "monty_hall": {"prize": 1 / 3, "chosen": 1 / 3, "opened": 1 / 3},
     "sprinkler": {"cloudy": 0.5, "sprinkler": 0.3, "rain": 0.5, "wet": 0.6471},
 }  # fmt: skip
 
@@ -22,6 +25,19 @@ def test_probabilities_of_the_first_states(name):
     assert net.name == name
     found = net.marginals()
     assert {node: found[node][net.states(node)[0]] for node in net.nodes} == pytest.approx(PRIOR[name], abs=1e-9)
+
+
+def test_figures_of_the_textbooks():
+    both = networks.burglary().marginals({"JohnCalls": "True", "MaryCalls": "True"})
+    assert both["Burglary"]["True"] == pytest.approx(0.28417, abs=5e-6)
+    hall = networks.monty_hall()
+    for chosen, opened in (("1", "2"), ("1", "3"), ("3", "1")):
+        found = hall.marginals({"chosen": chosen, "opened": opened})["prize"]
+        assert sorted(found.values()) == pytest.approx([0, 1 / 3, 2 / 3])
+        assert found[chosen] == pytest.approx(1 / 3)
+    assert hall.bayes_risk("prize", observed=["chosen", "opened"]) == pytest.approx(1 / 3)
+    assert hall.bayes_risk("prize", observed=["prize"]) == 0
+    assert hall.sampled_bayes_risk("prize", observed=["prize"], draws=100, random_state=0)[0] == 0
 
 
 def test_every_cell_by_its_findings():

@@ -179,12 +179,12 @@ def test_estimates_are_told_by_name() -> None:
         ASIA.gibbs(draws=0)
 
 
-def test_gibbs_refuses_what_would_trap_it() -> None:
+def test_the_pure_walk_refuses_what_would_trap_it() -> None:
     n = 14  # fourteen coins whose parity is known: every state differs from every other in two places or more
     nodes = [f"c{i}" for i in range(n)]
     tables: dict[str, object] = {v: [0.5, 0.5] for v in nodes}
     tables["odd"] = np.eye(2)[np.indices([2] * n).sum(axis=0) % 2]
     parity = po.BayesNet([(v, "odd") for v in nodes], tables)
     with pytest.raises(NotErgodic, match="'c0'"):
-        parity.gibbs({"odd": "1"})
+        parity.gibbs({"odd": "1"}, pure=True)
     assert parity.marginals({"odd": "1", "c0": "1"})["c1"]["0"] == pytest.approx(0.5)

@@ -80,6 +80,16 @@ def test_all_bars_hold_at_once_where_shares_are_small(model):
     assert all(held)
 
 
+def test_bars_hold_where_few_leaps_cross_between_a_cause_and_none():
+    """A walk that stays with the cause of 98 % sees nothing vary: what its leaps before it may have crossed is no proof."""
+    hit = [0.99, 0.01, 0.1, 0.9]
+    model = Numbers.of([2] * 9, [(), *[(0,)] * 8], [[1 - 1e-6, 1e-6], *[hit] * 8])
+    evidence = {v: np.array([0.0, 1.0]) for v in range(1, 5)}
+    truth = exact(model, evidence)
+    held = [holds(gibbs(model, evidence, draws=500, burn_in=100, random_state=seed), truth) for seed in range(80)]
+    assert np.mean(held) >= 0.975
+
+
 def test_soft_and_negative_findings():
     model = random_network(np.random.default_rng(8), 6, zeros=0.2)
     for seed in range(8):

@@ -10,6 +10,7 @@ from defusedxml import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
+import posteriori as po
 from posteriori.report.layered import GAP_X, layered, spread
 from posteriori.report.svg import (
     BOX,
@@ -115,6 +116,17 @@ def test_svg_is_well_formed_and_escapes_names() -> None:
     plain = draw_graph(nodes, [("<a>", "类别")], directed=False, emphasis=["<a>"])
     assert "polygon" not in plain
     assert 'stroke-width="2.6"' in plain
+
+
+def test_lines_without_a_direction_have_no_arrow_head() -> None:
+    moral = po.networks.asia().moral_graph().plot()
+    assert "polygon" not in str(moral)
+    assert "asia – tub" in str(moral)
+    pattern = po.networks.asia().dag.equivalence_class()
+    titles = [t.text for t in ElementTree.fromstring(str(pattern.plot())).iter(f"{SVG}title")]
+    assert {f"{a} → {b}" for a, b in pattern.directed} | {f"{a} – {b}" for a, b in pattern.undirected} < set(titles)
+    assert str(pattern.plot()).count("<polygon") == len(pattern.directed)
+    assert pattern._repr_html_() == pattern.plot()._repr_html_()
 
 
 def test_heavier_edges_are_thicker() -> None:

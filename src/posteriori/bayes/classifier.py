@@ -6,17 +6,18 @@ Symbols: x row, y class; log_joint[r, y] = log P(y, x_r).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import Array, Floats
+from ..arrays import Array, Bools, Floats
 from ..budget import refuse_answer
-from ..errors import ImpossibleEvidence
+from ..errors import ImpossibleEvidence, answered
 from ..estimator import Estimator, Explains
 from ..kernels.naive import normalise, posterior
+from ..smoothing.theta import log_prior
 from ..table.frame import ScoresTables, count_rows
 
 SMOOTH = "smooth the model (a positive smoothing or alpha, a class prior without zeros) or leave the row out"
@@ -30,27 +31,33 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
     """A classifier by P(y|x) alone; a model gives `_posterior` and the rest follows."""
 
     classes_: Array
+    class_count_: Any
 
     @abstractmethod
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         """(P(y|x) of each row and class, first row that no class allows or −1); checks X."""
 
-    def predict_proba(self, X: Any) -> Floats:
-        """P(y|x) of each row and class."""
+    def predict_proba(self, X: Any, impossible: str = "raise") -> Floats:
+        """P(y|x) of each row and class.
+
+        A row that no class allows is refused by its number, and the table with it; impossible="prior" gives such rows P(y),
+        and warns of how many there were.
+        """
         self._check_room(X)
-        answer, impossible = self._posterior(X)
-        if impossible >= 0:
-            self._refuse_impossible(impossible)
+        answer, first = self._posterior(X)
+        if first >= 0:
+            never = ~(answer.sum(axis=1) > 0)
+            answer[never] = self._instead(never, impossible)
         return answer
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Any, impossible: str = "raise") -> Floats:
         """log P(y|x); −inf where it is zero."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X, impossible))
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, impossible: str = "raise") -> Array:
         """The class of greatest P(y|x); the first of equals."""
-        best = self.predict_proba(X).argmax(axis=1)
+        best = self.predict_proba(X, impossible).argmax(axis=1)
         answer: Array = self.classes_[best]
         return answer
 
@@ -58,11 +65,22 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
         """What to do about a row that no class allows."""
         return SMOOTH
 
-    def _refuse_impossible(self, row: int) -> NoReturn:
-        """A row that no class allows has no posterior: say which, rather than answer NaN."""
-        raise ImpossibleEvidence(
-            f"row {row} has probability zero under every class, so it has no posterior; {self._way_out()}"
-        )
+    def _instead(self, never: Bools, impossible: str) -> Floats:
+        """P(y) for rows that no class allows, counted aloud; refused unless that is wanted: they have no posterior."""
+        if not answered(never, impossible):
+            raise ImpossibleEvidence(
+                f"row {int(never.argmax())} has probability zero under every class, so it has no posterior; "
+                f'{self._way_out()}, or give such rows the prior: impossible="prior"'
+            )
+        return self._class_shares()
+
+    def _class_shares(self) -> Floats:
+        """P(y), of a row that tells nothing."""
+        for name in ("class_prior_", "class_log_prior_"):
+            if (found := getattr(self, name, None)) is not None:
+                return np.exp(found) if "log" in name else np.asarray(found, dtype=np.float64)
+        prior, smoothing = getattr(self, "prior", "empirical"), getattr(self, "smoothing", 0.0)
+        return np.exp(log_prior(self.class_count_, prior, smoothing, self.classes_.tolist()))
 
     def _check_room(self, X: Any) -> None:
         """Fitted, and an answer with a number for each row and class fits into memory."""
@@ -98,23 +116,24 @@ class BayesClassifier(PosteriorClassifier):
         self._check_room(X)
         return self._log_joint(X)
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Any, impossible: str = "raise") -> Floats:
         """log P(y|x) = log P(y, x) − log P(x), exact where P(y|x) is too small for a float."""
         self._check_room(X)
         log_joint = self._log_joint(X)
         evidence = normalise(log_joint)[1]
-        if (evidence == -np.inf).any():
-            self._refuse_impossible(int(np.argmax(evidence == -np.inf)))
+        if (never := evidence == -np.inf).any():
+            with np.errstate(divide="ignore"):
+                log_joint[never], evidence[never] = np.log(self._instead(never, impossible)), 0.0
         return log_joint - evidence[:, None]
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, impossible: str = "raise") -> Array:
         """The class of greatest P(y|x); the first of equals."""
         self._check_room(X)
         log_joint = self._log_joint(X)
         best = log_joint.argmax(axis=1)
-        impossible = np.take_along_axis(log_joint, best[:, None], axis=1)[:, 0] == -np.inf
-        if impossible.any():
-            self._refuse_impossible(int(np.argmax(impossible)))
+        never = np.take_along_axis(log_joint, best[:, None], axis=1)[:, 0] == -np.inf
+        if never.any():
+            best[never] = self._instead(never, impossible).argmax()
         answer: Array = self.classes_[best]
         return answer
 

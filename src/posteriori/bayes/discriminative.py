@@ -347,13 +347,13 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
     def _posterior(self, X: Any) -> tuple[Floats, int]:
         return posterior(self._scores(X), self.n_jobs)
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Any, impossible: str = "raise") -> Floats:
         """ln P(y|x), exact where P(y|x) is too small for a float."""
         self._check_room(X)
         scores = self._scores(X)
         return np.asarray(scores - normalise(scores, self.n_jobs)[1][:, None])
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, impossible: str = "raise") -> Array:
         """The class of greatest P(y|x); the first of equals."""
         self._check_room(X)
         answer: Array = self.classes_[self._scores(X).argmax(axis=1)]

@@ -183,17 +183,22 @@ def gibbs_chains(
     seeds: NDArray[np.uint64],
     schedule: tuple[int, int, int, int, int],
     threads: int,
-) -> tuple[Floats, Floats]:
+    keep: bool = False,
+) -> tuple[Floats, Floats, Codes]:
     """Mean conditional probabilities of every node, by chain and batch (chains, batches, Σ_v r_v), and Σ w/W by chain.
+
+    And the states after each kept sweep (chains, sweeps, nodes), or after none.
 
     `fixed` holds the states of the hard findings. The proposal of the leaps comes with the log of the largest weight W that
     a case can have. A block is (nodes, factors, offsets (states, factors), values (states, nodes)), its states in
     lexicographic order; in joint state j it adds offsets[j, i] to the place of factor i. `choice` (chains, blocks) and
     `place` (chains, factors) are where the chains begin, and afterwards where they ended. The schedule is (burn-in,
-    thinning, batches, kept sweeps a batch, sweeps between leaps).
+    thinning, batches, kept sweeps a batch, sweeps between leaps); without leaps, 0, it is the pure walk, which counts the
+    states that it draws.
     """
     burn_in, thin, batches, length, leap = schedule
     out, fresh = np.empty((len(seeds), batches, sum(sizes))), np.empty(len(seeds))
+    kept = np.empty((len(seeds), batches * length if keep else 0, len(sizes)), np.int32)
     scope_offsets, scopes, offsets, flat = _tables(factors)
     drawn, log_bound = proposal
     native().gibbs(
@@ -221,9 +226,10 @@ def gibbs_chains(
         leap,
         out,
         fresh,
+        kept,
         threads,
     )
-    return out, fresh
+    return out, fresh, kept
 
 
 def draw_cases(

@@ -10,7 +10,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats, Ints
-from ..errors import BadParameter, BadType, ImpossibleEvidence, ModelError
+from ..errors import BadParameter, BadType, ImpossibleEvidence, ModelError, answered
 from ..estimator import Estimator
 from ..kernels.naive import normalise
 from ..table.points import Border, read_points
@@ -85,12 +85,14 @@ class Density(DensityMixin, Estimator):  # type: ignore[misc]
         """The likeliest component of each row; the first of equals."""
         return np.asarray(self._log_joint(X).argmax(axis=1))
 
-    def predict_proba(self, X: Any) -> Floats:
-        """P(k | x) of each row and component."""
+    def predict_proba(self, X: Any, impossible: str = "raise") -> Floats:
+        """P(k | x) of each row and component; of rows too far from all of them π_k, counted, where impossible="prior"."""
         shares, evidence = normalise(self._log_joint(X))
-        if (evidence == -np.inf).any():
-            row = int(np.argmax(evidence == -np.inf))
-            raise ImpossibleEvidence(f"row {row} is so far away that no component has a density there above zero")
+        if (never := evidence == -np.inf).any():
+            if not answered(never, impossible):
+                row = int(never.argmax())
+                raise ImpossibleEvidence(f"row {row} is so far away that no component has a density there above zero")
+            shares[never] = self.weights_
         return np.asarray(shares)
 
     def score_samples(self, X: Any) -> Array:

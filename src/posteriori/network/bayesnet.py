@@ -36,6 +36,10 @@ class BayesNet(Net):
         Where a table does not name them: else "0", "1", …
     name : str
 
+    Exact answers take time by the largest table that the best elimination order makes, exponential in the treewidth: exact
+    inference is NP-hard (Cooper, 1990). What would not fit into memory is refused before; `gibbs` and
+    `likelihood_weighting` then answer with an error bar.
+
     Evidence is a mapping from node to finding: a state, `po.Not(state, …)`, or a likelihood {state: number} of every state.
 
     >>> net = BayesNet(
@@ -131,25 +135,33 @@ class BayesNet(Net):
         nodes: str | Sequence[str] | None = None,
         n_jobs: int | None = None,
         max_memory: float | None = None,
+        impossible: str = "raise",
     ) -> dict[str, Floats]:
         """P(x_i | case) for each row and each of the nodes (all unless told): {node: array of shape (rows, states)}.
 
-        Missing cells and missing columns are unknown; a node that a row states has that state with probability 1.
+        Missing cells and missing columns are unknown; a node that a row states has that state with probability 1. A row of
+        probability zero is refused, with what contradicts what; impossible="prior" gives such rows P(x_i) and counts them.
 
         >>> import posteriori as po
         >>> po.networks.asia().case_marginals({"xray": ["yes", None]}, ["lung"])["lung"].round(4).tolist()
         [[0.4887, 0.5113], [0.055, 0.945]]
         """
         asked = list(range(len(self.nodes))) if nodes is None else find_all(self._index, nodes)
-        found = self._engine.batch(read_cases(cases, self._index, self._states), asked, n_jobs, max_memory)
+        found = self._engine.batch(read_cases(cases, self._index, self._states), asked, n_jobs, max_memory, impossible)
         return {self.nodes[v]: p for v, p in zip(asked, found, strict=True)}
 
     def predict_proba(
-        self, cases: Any, target: str, n_jobs: int | None = None, max_memory: float | None = None
+        self,
+        cases: Any,
+        target: str,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+        impossible: str = "raise",
     ) -> Floats:
         """P(target | case) for each row, one column a state of the target, in the order of `states(target)`.
 
         Missing cells and missing columns are unknown; a column of the target itself is not looked at.
+        `impossible` as in `case_marginals`.
 
         >>> import posteriori as po
         >>> po.networks.asia().predict_proba({"xray": ["yes", None]}, "lung").round(4).tolist()
@@ -157,7 +169,7 @@ class BayesNet(Net):
         """
         node = find(self._index, target)
         codes = read_cases(cases, self._index, self._states, frozenset([target]))
-        return self._engine.batch(codes, [node], n_jobs, max_memory)[0]
+        return self._engine.batch(codes, [node], n_jobs, max_memory, impossible)[0]
 
     def log_likelihood(self, cases: Any, n_jobs: int | None = None, max_memory: float | None = None) -> float:
         """LL(B|D) = Σ_rows ln P(what the row states), in nats: at most 0, larger is better, −∞ where a row is impossible.
@@ -181,14 +193,22 @@ class BayesNet(Net):
         fit = float(self._engine.log_probabilities(codes, n_jobs, max_memory).sum())
         return fit - 0.5 * math.log(len(codes)) * self.n_parameters
 
-    def predict(self, cases: Any, target: str, n_jobs: int | None = None, max_memory: float | None = None) -> Array:
+    def predict(
+        self,
+        cases: Any,
+        target: str,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+        impossible: str = "raise",
+    ) -> Array:
         """The most probable state of the target for each row.
 
         >>> import posteriori as po
         >>> po.networks.asia().predict({"xray": ["yes", "no"], "dysp": [None, "yes"]}, "bronc").tolist()
         ['yes', 'yes']
         """
-        return labelled(self.states(target), self.predict_proba(cases, target, n_jobs, max_memory).argmax(axis=1))
+        found = self.predict_proba(cases, target, n_jobs, max_memory, impossible)
+        return labelled(self.states(target), found.argmax(axis=1))
 
     # Sampled answers
 
@@ -223,21 +243,32 @@ class BayesNet(Net):
         chains: int = 4,
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        keep: bool = False,
+        pure: bool = False,
     ) -> Estimate:
         """P(x_i | e) of every node by Gibbs sampling, with its stated error, effective sample size and R̂.
 
         A random walk in the states that agree with the evidence; each step redraws a node (or a block, where zeros in the
-        tables would trap it) from its distribution given all the others, and depends only on the last step.
+        tables would trap it) from its distribution given all the others, and depends only on the last step. That is the
+        pure walk, whose answer is the share of sweeps in each state, n_k/T. Unless `pure` is told, two things are added
+        that change no answer and shorten its error: Rao-Blackwell, the mean of P(x_i | all others) in the place of the
+        state drawn from it, and leaps, whole cases proposed every tenth sweep and taken by the rule of Metropolis, which
+        cross between likely places that are far apart (and say how much no chain may have seen: the pure walk cannot).
 
         Parameters
         ----------
         draws, burn_in, thin : sweeps kept by each chain, left out at its start, and gone over for each one kept
         chains : independent walks, the streams of `random_state`
+        keep : whether `chain` of the answer has the walk itself, the states after each kept sweep
+        pure : without Rao-Blackwell and leaps
 
         >>> import posteriori as po
         >>> net = po.networks.asia()
         >>> found, exact = net.gibbs({"xray": "yes"}, random_state=0), net.marginals({"xray": "yes"})
         >>> abs(found.marginals["lung"]["yes"] - exact["lung"]["yes"]) <= found.error["lung"]["yes"]
+        True
+        >>> walk = net.gibbs({"xray": "yes"}, draws=500, chains=1, random_state=0, keep=True, pure=True)
+        >>> bool(walk.marginals["lung"]["yes"] == (walk.chain["lung"] == "yes").mean())
         True
         """
         with self._engine.named(evidence):
@@ -250,6 +281,8 @@ class BayesNet(Net):
                 chains=chains,
                 random_state=random_state,
                 n_jobs=n_jobs,
+                keep=keep,
+                pure=pure,
             )
         return found.named(self._states)
 

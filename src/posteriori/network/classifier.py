@@ -203,6 +203,9 @@ class BayesNetClassifier(GaussianNumbers):
         """The attributes that P(y|x) hangs on where all are known."""
         return list(self.dag_.markov_blanket(self.class_node_))
 
+    def _class_shares(self) -> Floats:
+        return self.net_.query(self.class_node_).values
+
     @property
     def net_(self) -> BayesNet | HybridNet:
         """The network, to ask and to draw from; the states of a number that was cut are its bins."""

@@ -9,11 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InvalidNetwork, StatisticsError, UnknownColumn, listed
+from ..errors import BadValue, InvalidNetwork, StatisticsError, UnknownColumn, listed
 from ..statistics.counts import Counts
 from ..statistics.joint import Joint
 from ..statistics.statistics import Statistics
-from ..structure.dag import Dag
+from ..structure.dag import Dag, Names
+from ..structure.graph import UndirectedGraph, find_all
 from ..table.schema import Column, Schema, in_order
 from .learn import ALL, Smoothing, families, of_counts, states_of
 from .tables import States, flat_table, infer_states
@@ -38,6 +39,53 @@ class Counted:
     @abstractmethod
     def _remade(self, counts: Statistics, states: States, how: Smoothing) -> Self:
         """The network of the same structure from other counts."""
+
+    # The graph's answers
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The names of the variables."""
+        return self.dag.nodes
+
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """The arrows (parent, child)."""
+        return self.dag.edges
+
+    def parents(self, node: str) -> tuple[str, ...]:
+        """π_i, in the order of the axes of the node's table."""
+        return self.dag.parents(node)
+
+    def children(self, node: str) -> tuple[str, ...]:
+        """The nodes that depend directly on this one."""
+        return self.dag.children(node)
+
+    def d_separated(self, a: Names, b: Names, given: Names = ()) -> bool:
+        """Whether a and b are independent given `given`, whatever the tables; see `Dag.connecting_path` for why not.
+
+        >>> import posteriori as po
+        >>> net = po.networks.asia()
+        >>> net.d_separated("asia", "smoke"), net.d_separated("asia", "smoke", given=["dysp"])
+        (True, False)
+        """
+        return self.dag.d_separated(a, b, given)
+
+    def moral_graph(self) -> UndirectedGraph:
+        """Parents married, arrows dropped."""
+        return self.dag.moral_graph()
+
+    def markov_blanket(self, node: str) -> tuple[str, ...]:
+        """What makes a node independent of all the rest: parents, children, the children's other parents."""
+        return self.dag.markov_blanket(node)
+
+    def _cut(self, interventions: Mapping[str, Any]) -> Dag:
+        """The structure without the arrows into nodes that were set from outside."""
+        if not isinstance(interventions, Mapping):
+            raise BadValue(f"do takes a mapping from node to state, got {type(interventions).__name__}")
+        find_all(self.dag.index, list(interventions))
+        return Dag(self.nodes, [(a, b) for a, b in self.edges if b not in interventions])
+
+    # What was counted
 
     @property
     def statistics(self) -> Statistics | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import Codes, Floats
 from ..budget import memory_budget, refuse_over
-from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
+from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError, answered
 from ..kernels import network as kernel
 from ..structure.separation import closure
 from .numbers import Likelihoods, Numbers, hard_states, impossible, log_scale, one_hot, scaled, vectors_of
@@ -102,14 +102,16 @@ def posterior(
         return found[0]
 
 
-def case_posteriors(model: Numbers, cases: Codes, target: int, max_memory: float | None = None) -> Floats:
+def case_posteriors(
+    model: Numbers, cases: Codes, target: int, max_memory: float | None = None, impossible: str = "raise"
+) -> Floats:
     """P(x_target | case) for each row of codes, −1 where missing: row by row, from the part of the network that it needs.
 
     >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> case_posteriors(rain, np.array([[-1, 1], [0, 1]], np.int32), 0).round(4).tolist()
     [[0.3636, 0.6364], [1.0, 0.0]]
     """
-    out = np.zeros((len(cases), model.sizes[target]))
+    out, never = np.zeros((len(cases), model.sizes[target])), np.zeros(len(cases), bool)
     known = cases >= 0
     patterns, which = np.unique(known, axis=0, return_inverse=True)
     for i, pattern in enumerate(patterns):
@@ -124,11 +126,13 @@ def case_posteriors(model: Numbers, cases: Codes, target: int, max_memory: float
         for j, codes in enumerate(distinct):
             vectors = {v: one_hot(model.sizes[v], code) for v, code in zip(seen, codes, strict=True)}
             found = _eliminated(model, [target], vectors, max_memory, needed)
-            if found is None:
+            if found is None and impossible == "raise":
                 row = int(rows[np.flatnonzero(place.ravel() == j)[0]])
                 raise ImpossibleEvidence(f"case {row} has probability zero", seen, row)
-            tables[j] = found[0]
+            never[rows[place.ravel() == j]] = found is None
+            tables[j] = eliminate(model, [target], {}, max_memory)[0] if found is None else found[0]
         out[rows] = tables[place.ravel()]
+    answered(never, impossible)
     return out
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..arrays import Codes, Floats, Ints
 from ..budget import refuse_over
-from ..errors import listed
+from ..errors import BadValue, listed
 from ..smoothing.theta import log_sum
 from .bayesnet import BayesNet
 from .regression import Regression
@@ -33,29 +33,61 @@ Logs = tuple[tuple[str, ...], Floats]  # the nodes of the axes after the rows
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """Some continuous nodes given each configuration of `scope`: ln P(what was seen of them), and the rest given it."""
+    """Some continuous nodes given each configuration of `scope`: ln P(what was seen of them), and the rest h given it.
+
+    h_i = α_i + Σ_{j<i} B_ij h_j + σ_i ε_i, in each row and configuration: a line for each hidden node.
+    """
 
     scope: tuple[str, ...]
     log_density: Floats  # (rows, one axis for each node of the scope)
     hidden: tuple[str, ...]
-    mean: Floats  # (rows, configurations, hidden)
-    covariance: Floats  # (rows, configurations, hidden, hidden)
+    alpha: Floats  # (rows, configurations, hidden)
+    beta: Floats  # (rows, configurations, hidden, hidden)
+    sd: Floats  # (rows, configurations, hidden)
+
+    def normal(self) -> tuple[Floats, Floats]:
+        """μ and a root L of the covariance L Lᵀ of the hidden nodes, lower triangular; nothing is subtracted."""
+        mean, root = self.alpha.copy(), np.zeros_like(self.beta)
+        with np.errstate(all="ignore"):
+            for i in range(len(self.hidden)):
+                before = self.beta[..., i, :i]
+                mean[..., i] += (before * mean[..., :i]).sum(axis=-1)
+                root[..., i, :] = (before[..., None] * root[..., :i, :]).sum(axis=-2)
+                root[..., i, i] = self.sd[..., i]
+        refuse_beyond(self.hidden, mean, root)
+        return mean, root
 
 
-def conditioned(mean: Floats, covariance: Floats, seen: Sequence[int], x: Floats) -> tuple[Floats, Floats, Floats]:
-    """ln N(x; μ_s, Σ_ss), then μ_h + Σ_hs Σ_ss⁻¹ (x − μ_s) and Σ_hh − Σ_hs Σ_ss⁻¹ Σ_sh; of many normals at once."""
-    hidden = [i for i in range(mean.shape[-1]) if i not in set(seen)]
-    scale = np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1))[..., seen]
-    gap = ((x - mean[..., seen]) / scale)[..., None]
-    cross = covariance[..., hidden, :][..., seen] / scale[..., None, :]
-    factor = np.linalg.cholesky(covariance[..., seen, :][..., seen] / scale[..., :, None] / scale[..., None, :])
-    z = np.linalg.solve(factor, gap)
-    w = np.linalg.solve(factor, np.swapaxes(cross, -1, -2))
-    log_det = 2 * (np.log(scale) + np.log(np.diagonal(factor, axis1=-2, axis2=-1))).sum(axis=-1)
-    with np.errstate(over="ignore"):  # a number beyond all others has density 0
-        density = -0.5 * (len(seen) * np.log(2 * np.pi) + log_det + (z * z).sum(axis=(-2, -1)))
-    there = mean[..., hidden] + np.einsum("...sh,...s->...h", w, z[..., 0])
-    return density, there, covariance[..., hidden, :][..., hidden] - np.einsum("...sh,...sg->...hg", w, w)
+def refuse_beyond(nodes: Sequence[str], *numbers: Floats) -> None:
+    if not all(np.isfinite(part).all() for part in numbers):
+        raise BadValue(f"the normal of {listed(nodes)} is beyond all floats: measure them in larger units")
+
+
+def seen_of(alpha: Floats, beta: Floats, sd: Floats, c: Floats, b: Floats, s: Floats, x: Floats) -> Floats:
+    """ln p(y = x) of y = c + b·h + s ε, where h are the lines α, B, σ, which become those given y (in place).
+
+    Every arrow h_j → y is turned, the last first, where v² = s² + b_j² σ_j² and the gain k = b_j σ_j²/v²:
+
+        h_j | y:  α_j s²/v² + k (x − c),  B_j s²/v² − k b,  σ_j s/v        y:  c + b_j α_j,  b + b_j B_j,  v
+
+    so that variances are multiplied and added, never subtracted: a square-root form, right for variances of any size.
+    """
+    b = b.copy()
+    for j in reversed(range(alpha.shape[-1])):
+        slope = b[..., j].copy()
+        if not slope.any():
+            continue
+        v = np.hypot(s, slope * sd[..., j])
+        kept, gain = (s / v) ** 2, (slope * sd[..., j] / v) * (sd[..., j] / v)
+        mine, line = alpha[..., j].copy(), beta[..., j, :j].copy()
+        alpha[..., j] = mine * kept + gain * (x - c)
+        beta[..., j, :j] = line * kept[..., None] - gain[..., None] * b[..., :j]
+        sd[..., j] *= s / v
+        c, s = c + slope * mine, v
+        b[..., :j] += slope[..., None] * line
+    z = (x - c) / s
+    density = -0.5 * (np.log(2 * np.pi) + z * z) - np.log(s)
+    return np.where(s > 0, density, np.where(x == c, 0.0, -np.inf))  # what was made has a probability, and no density
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,44 +156,28 @@ class Gaussians:
         for node in members:
             for p in self.given[node][0]:
                 place[node] = place[node] * self.sizes[p] + code[p]
-        if m == 1 and members[0] in seen:  # a normal of one number
-            node = members[0]
-            beside = (
-                np.stack([seen[p] for p in self.given[node][1]], axis=-1) if self.given[node][1] else np.zeros((1, 0))
-            )
-            density = self.regressions[node].log_density(seen[node][:, None], beside[:, None], place[node])
-            nothing = np.zeros((rows, q, 0))
-            return Local(scope, _wide(density, rows, shape), (), nothing, nothing[..., None])
-        mean, spread = self._normal(members, place, seen, (rows, q))
-        at = [i for i, n in enumerate(members) if n in seen]
-        x = np.stack([seen[members[i]] for i in at], axis=-1)[:, None] if at else np.zeros((rows, 1, 0))
-        density, mean, spread = conditioned(mean, spread, at, x)
-        return Local(scope, _wide(density, rows, shape), tuple(n for n in members if n not in seen), mean, spread)
-
-    def _normal(
-        self, members: list[str], place: Mapping[str, Ints], seen: Mapping[str, Floats], shape: tuple[int, int]
-    ) -> tuple[Floats, Floats]:
-        """Mean and covariance of these nodes, of each row and configuration."""
-        at, m = {n: i for i, n in enumerate(members)}, len(members)
-        mean, spread = np.zeros((*shape, m)), np.zeros((*shape, m, m))
-        for i, node in enumerate(members):
-            fit, d = self.regressions[node], place[node]
-            beta = fit.beta[d]
-            mean[..., i] = fit.alpha[d]
-            spread[..., i, i] = fit.variance[d]
-            inside = [(j, at[p]) for j, p in enumerate(self.given[node][1]) if p in at]
-            for j, parent in enumerate(self.given[node][1]):
-                mean[..., i] += beta[..., j] * (mean[..., at[parent]] if parent in at else seen[parent][:, None])
-            for j, k in inside:
-                spread[..., i, :i] += beta[..., j, None] * spread[..., k, :i]
-            spread[..., :i, i] = spread[..., i, :i]
-            for j, k in inside:
-                spread[..., i, i] += beta[..., j] * spread[..., i, k]
-        return mean, spread
-
-
-def _wide(density: Floats, rows: int, shape: tuple[int, ...]) -> Floats:
-    return np.broadcast_to(density, (rows, math.prod(shape))).reshape(rows, *shape)
+        hidden = [n for n in members if n not in seen]
+        at, whole = {n: i for i, n in enumerate(hidden)}, (rows, q, len(hidden))
+        alpha, sd, beta = np.zeros(whole), np.ones(whole), np.zeros((*whole, len(hidden)))
+        density, told = np.zeros((rows, q)), []
+        with np.errstate(all="ignore"):  # a number beyond all others has density 0
+            for node in members:
+                fit, d = self.regressions[node], place[node]
+                c, b = np.broadcast_to(fit.alpha[d], (rows, q)).copy(), np.zeros(whole)
+                for slope, parent in zip(np.moveaxis(fit.beta[d], -1, 0), self.given[node][1], strict=True):
+                    if parent in at:
+                        b[..., at[parent]] = slope
+                    else:
+                        c += slope * seen[parent][:, None]
+                if node in at:
+                    alpha[..., at[node]], beta[..., at[node], :] = c, b
+                    sd[..., at[node]] = np.sqrt(fit.variance[d])
+                else:
+                    told.append((c, b, np.sqrt(fit.variance[d]), seen[node][:, None]))
+            for c, b, s, x in told:
+                density += seen_of(alpha, beta, sd, c, b, s, x)
+        refuse_beyond(members, alpha, beta, sd, np.where(density == -np.inf, 0.0, density))
+        return Local(scope, density.reshape(rows, *shape), tuple(hidden), alpha, beta, sd)
 
 
 def along(log: Floats, scope: Sequence[str], axes: Sequence[str]) -> Floats:
@@ -226,7 +242,7 @@ class HybridRows:
         if target is not None:
             holes[:, self.nodes.index(target)] = True
         d = len(self.nodes)
-        for some in _alike(holes):
+        for some in alike(holes):
             known = [i for i in range(d) if not holes[some[0], i]]
             seen = [j for j in range(x.shape[1]) if not holes[some[0], d + j]]
             names = {self.nodes[i] for i in known}, {self.gaussians.nodes[j] for j in seen}
@@ -236,26 +252,72 @@ class HybridRows:
                 told = {self.nodes[i]: codes[rows, i].astype(np.int64) for i in known}
                 numbers = {self.gaussians.nodes[j]: x[rows, j] for j in seen}
                 likelihoods, common[rows] = united(self.gaussians.groups(told, numbers))
-                out[rows] = self._summed_out(self._factors(told, likelihoods, target), target, max_memory)
+                out[rows] = self._eliminated(self._factors(told, likelihoods, target), target, max_memory)
         return out, common
+
+    def most_probable(
+        self,
+        known: Mapping[str, Codes],
+        soft: Mapping[str, Floats],
+        seen: AbstractSet[str],
+        parts: Sequence[Local],
+        max_memory: float | None,
+    ) -> dict[str, int] | None:
+        """The states of argmax p(states, numbers at their best, what was seen); None where nothing is possible.
+
+        ln N(h; μ, Σ) is at its best −Σ ln σ_i − ½ h ln 2π, σ_i of the lines.
+        """
+        factors: list[Logs] = []
+        with np.errstate(divide="ignore"):
+            for part in parts:
+                width = _log_width(part.sd).sum(axis=-1).reshape(part.log_density.shape)
+                factors.append((part.scope, part.log_density - width))
+            near = {*seen, *chain.from_iterable(part.hidden for part in parts)}
+            for node in self.gaussians.nodes:
+                if node not in near:
+                    axes, place = self._places(self.gaussians.given[node][0], known)
+                    factors.append((axes, -_log_width(np.sqrt(self.gaussians.regressions[node].variance))[place]))
+            for node in self.nodes:
+                if node not in known:
+                    factors.append(((node,), np.log(soft.get(node, np.ones(self.sizes[node])))[None]))
+        trail: list[tuple[str, tuple[str, ...], Codes]] = []
+        total = self._eliminated(self._factors(known, factors, None), None, max_memory, trail)
+        if total[0] == -np.inf:
+            return None
+        found = {n: int(code[0]) for n, code in known.items()}
+        for node, axes, best in reversed(trail):
+            found[node] = int(best[(0, *(found[a] for a in axes))])
+        return found
 
     def _factors(self, known: Mapping[str, Codes], likelihoods: Sequence[Logs], target: str | None) -> list[Logs]:
         """The likelihoods of the numbers and the tables that matter: no node without a known one below it does."""
         found = list(likelihoods)
         asked = {*known, *(() if target is None else (target,)), *(n for scope, _ in found for n in scope)}
         for node in set[str]().union(*(self.above[n] for n in asked)):
-            axes = tuple(n for n in self.families[node] if n not in known)
-            place = np.zeros((1,) * (1 + len(axes)), np.int64)
-            for n in self.families[node]:
-                shape = [self.sizes[n] if a == n else 1 for a in axes]
-                place = place * self.sizes[n] + (known[n] if n in known else np.arange(self.sizes[n])).reshape(
-                    -1, *shape
-                )
+            axes, place = self._places(self.families[node], known)
             found.append((axes, self.logs[node][place]))
         return found
 
-    def _summed_out(self, factors: list[Logs], target: str | None, max_memory: float | None) -> Floats:
-        """The factors added up, and every node but the target summed out, the one that makes the least table first."""
+    def _places(self, family: Sequence[str], known: Mapping[str, Codes]) -> tuple[tuple[str, ...], Ints]:
+        """The nodes of a family that are not known, and where the table of the family has each of their configurations."""
+        axes = tuple(n for n in family if n not in known)
+        place = np.zeros((1,) * (1 + len(axes)), np.int64)
+        for n in family:
+            shape = [self.sizes[n] if a == n else 1 for a in axes]
+            place = place * self.sizes[n] + (known[n] if n in known else np.arange(self.sizes[n])).reshape(-1, *shape)
+        return axes, place
+
+    def _eliminated(
+        self,
+        factors: list[Logs],
+        target: str | None,
+        max_memory: float | None,
+        trail: list[tuple[str, tuple[str, ...], Codes]] | None = None,
+    ) -> Floats:
+        """The factors added up, and every node but the target summed out, the one that makes the least table first.
+
+        With a trail the greatest is taken instead, and the trail says where it was.
+        """
         todo = {n for scope, _ in factors for n in scope} - {target}
         while todo:
             joined = {n: set[str]().union(*(scope for scope, _ in factors if n in scope)) for n in todo}
@@ -265,12 +327,20 @@ class HybridRows:
             peak = 32.0 * rows * math.prod(self.sizes[n] for n in axes)
             refuse_over(max_memory, peak, f"a table of {rows} rows over {listed(axes)}", "observe some of those nodes")
             factors = [f for f in factors if node not in f[0]]
-            factors.append((axes[:-1], log_sum(_added(mine, axes))[..., 0]))
+            table = _added(mine, axes)
+            factors.append((axes[:-1], log_sum(table)[..., 0] if trail is None else table.max(axis=-1)))
+            if trail is not None:
+                trail.append((node, axes[:-1], table.argmax(axis=-1)))
             todo.remove(node)
         return _added(factors, () if target is None else (target,))
 
 
-def _alike(holes: Codes) -> Iterator[Ints]:
+def _log_width(sd: Floats) -> Floats:
+    """ln σ; of a number that was made, which has a probability and no density, 0."""
+    return np.where(sd > 0, np.log(sd), 0.0)
+
+
+def alike(holes: Codes) -> Iterator[Ints]:
     """The rows with the same holes, group by group."""
     if not len(holes):
         return

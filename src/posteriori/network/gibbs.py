@@ -7,21 +7,23 @@ Symbols: x the state of all nodes, B a block of nodes drawn together, e the find
 one sweep all blocks; each step depends only on the last, and the walk converges to P(x | e). The estimate of P(x_v | e) is
 the mean of P(x_v | x_rest, e) over the kept sweeps, which varies less than the mean of the states. Tables that are nearly
 0/1 make it slow: every tenth sweep a leap to a case of `proposal` is tried, by the rule of Metropolis, which leaves
-P(x | e) as it is. What the leaps are worth also tells how much of P(x | e) no chain may have seen.
+P(x | e) as it is. What the leaps are worth also tells how much of P(x | e) no chain may have seen. The pure walk does
+without both: it draws a node after the other, and counts the states it was in.
 
-Zeros in the tables could trap the walk: blocks are made as large as it takes (`ergodic_blocks`), or the question is refused
-with NotErgodic. A state s_B is safe when Π_{v∈B} θ_v(s_v | pa(v)) λ_v(s_v) > 0 whatever the parents outside B are. If every
-block has a safe state, and the blocks can be ordered with parents before children, the chain that draws one block at a
-time reaches every possible state from every other: from x, set the blocks to their safe states, children first. When B is
-set, the tables inside B are positive because s_B is safe, and those of its children because they are already safe: no step
-leaves the support, and each can be taken back.
+Zeros in the tables could trap the walk: blocks are made as large as it takes (`ergodic_blocks`). Where they would be too
+large, nodes are drawn alone and leaps are tried more often: they reach every possible state by themselves. The pure walk is
+refused there (NotErgodic). A state s_B is safe when Π_{v∈B} θ_v(s_v | pa(v)) λ_v(s_v) > 0 whatever the parents outside B
+are. If every block has a safe state, and the blocks can be ordered with parents before children, the chain that draws one
+block at a time reaches every possible state from every other: from x, set the blocks to their safe states, children first.
+When B is set, the tables inside B are positive because s_B is safe, those of its children because they are already safe:
+no step leaves the support, and each can be taken back.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -30,16 +32,18 @@ from scipy.sparse.csgraph import connected_components
 
 from .. import kernels
 from ..arrays import Bools, Codes, Floats, Ints
+from ..budget import refuse_over
 from ..errors import ImpossibleEvidence, NotErgodic
 from ..kernels import network as kernel
 from .elimination import evidence_terms
 from .numbers import Likelihoods, Numbers, fixed_states, scaled, vectors_of
 from .sampling import RandomState, Sampled, at_least, batch_error, effective, half_width, seeds, unseen
-from .weighting import proposal, unseen_share
+from .weighting import proposal, unseen_share, weighted_sample
 
 BATCHES = 50
-LEAP = 10  # sweeps between leaps
-FIRST_LEAPS = 200  # of each chain, before its burn-in
+LEAP, ALONE = 10, 2  # sweeps between leaps; where nodes are drawn alone, and leaps alone can cross
+MOST_WORK = 1 << 17  # groups × arrows looked at for blocks: about a second
+TRIALS = 1024  # cases drawn to find a possible one, where no block is safe
 Support = tuple[tuple[int, ...], Bools]  # nodes without a hard finding, and the cells that are possible
 
 
@@ -53,8 +57,13 @@ def gibbs(
     chains: int = 4,
     random_state: RandomState = None,
     n_jobs: int | None = None,
+    keep: bool = False,
+    pure: bool = False,
 ) -> Sampled:
     """Marginals given the evidence from `chains` walks of `draws` kept sweeps each, with error, ESS and R̂.
+
+    The mean of P(x_v | x_rest, e) over the sweeps (Rao-Blackwell), with leaps; `pure`: the share of sweeps in each state,
+    without. `keep`: the states after each kept sweep too, (chains, sweeps, nodes).
 
     >>> rain = Numbers.of([2, 2], [(), (0,)], [[0.8, 0.2], [[0.9, 0.1], [0.3, 0.7]]])
     >>> answer = gibbs(rain, {1: [0, 1]}, random_state=0)
@@ -68,17 +77,29 @@ def gibbs(
         raise ImpossibleEvidence(
             "a finding excludes every state of its node", [v for v, x in vectors.items() if not x.any()]
         )
-    blocks = ergodic_blocks(model, vectors)
     fixed = fixed_states(model, vectors)
+    leap = 0 if pure else LEAP
+    try:
+        blocks = ergodic_blocks(model, vectors)
+        states = np.tile(_safe_state(blocks, fixed), (chains, 1))
+    except NotErgodic:
+        cases, log_weight = weighted_sample(model, vectors, TRIALS, random_state, n_jobs)
+        possible = np.flatnonzero(log_weight > -np.inf)
+        if pure or not len(possible):
+            raise
+        blocks, leap, states = lone_blocks(model, vectors), ALONE, np.resize(cases[possible], (chains, len(model)))
     soft = [v for v in vectors if fixed[v] < 0]
     tables = [*model.tables, *(vectors[v] for v in soft)]
-    choice, place = _safe_start(model, blocks, fixed, soft, tables)
-    choice, place = np.tile(choice, (chains, 1)), np.tile(place, (chains, 1))
+    choice, place = _start(model, blocks, states, soft, tables)
     length = draws // BATCHES
+    if keep:
+        refuse_over(
+            None, 4.0 * chains * length * BATCHES * len(model), "the states after every sweep", "keep fewer draws"
+        )
     work = chains * (burn_in + draws * thin) * len(model) * 10
     leaps = proposal(model, vectors)
     scopes = [*((*ps, v) for v, ps in enumerate(model.parents)), *((v,) for v in soft)]
-    means, fresh = kernel.gibbs_chains(
+    means, fresh, kept = kernel.gibbs_chains(
         model.sizes,
         fixed,
         list(zip(scopes, tables, strict=True)),
@@ -87,11 +108,13 @@ def gibbs(
         choice,
         place,
         seeds(random_state, chains),
-        (burn_in, thin, BATCHES, length, LEAP),
+        (burn_in, thin, BATCHES, length, leap),
         kernels.n_threads(n_jobs, work),
+        keep,
     )
-    tried = chains * ((burn_in + length * BATCHES * thin) // LEAP + (FIRST_LEAPS if burn_in else 0))
-    return _summary(model, blocks, vectors, means, (float(fresh.sum()), tried), choice, length * BATCHES)
+    tried = chains * (length * BATCHES * thin // leap) if leap else 0
+    found = _summary(model, blocks, vectors, means, (float(fresh.sum()), tried), choice, length * BATCHES)
+    return replace(found, chain=kept) if keep else found
 
 
 def _steps(model: Numbers, blocks: list[Block], scopes: list[tuple[int, ...]]) -> list[kernel.GibbsStep]:
@@ -114,21 +137,27 @@ def _steps(model: Numbers, blocks: list[Block], scopes: list[tuple[int, ...]]) -
     return steps
 
 
-def _safe_start(
-    model: Numbers, blocks: list[Block], fixed: Codes, soft: list[int], tables: list[Floats]
-) -> tuple[Ints, Ints]:
-    """The safe state of every block, which is possible, and the cell of every factor in that state."""
-    state = fixed.astype(np.int64)
+def _safe_state(blocks: list[Block], fixed: Codes) -> Codes:
+    """All blocks in their safe states, which is possible."""
+    state = fixed.copy()
     for block in blocks:
         state[list(block.nodes)] = block.states[block.safe]
-    place = kernel.starts(len(t) for t in tables)[:-1]
+    return state
+
+
+def _start(
+    model: Numbers, blocks: list[Block], states: Codes, soft: list[int], tables: list[Floats]
+) -> tuple[Ints, Ints]:
+    """The joint state of every block (chains, blocks) and the cell of every factor in these states (chains, nodes)."""
+    place = np.tile(kernel.starts(len(t) for t in tables)[:-1], (len(states), 1))
     for v in range(len(model)):
         step = 1
         for u in reversed((*model.parents[v], v)):
-            place[v] += step * state[u]
+            place[:, v] += step * states[:, u]
             step *= model.sizes[u]
-    place[len(model) :] += state[soft]
-    return np.array([block.safe for block in blocks], np.int64), place
+    place[:, len(model) :] += states[:, soft]
+    choice = [(b.states == states[:, None, list(b.nodes)]).all(axis=2).argmax(axis=1) for b in blocks]
+    return np.array(choice, np.int64).reshape(len(blocks), len(states)).T.copy(), place
 
 
 def _summary(
@@ -146,7 +175,8 @@ def _summary(
     ess = effective(mean, standard_error, total)
     degrees = means.shape[0] * means.shape[1] - 1
     error = np.maximum(half_width(mean, standard_error, degrees, free), unseen(ess.min(), free))
-    error = np.maximum(error, unseen_share(leaps[0], free, leaps[1]))
+    if leaps[1]:
+        error = np.maximum(error, unseen_share(leaps[0], free, leaps[1]))
     ends = kernel.starts(model.sizes).tolist()
     for v, x in vectors.items():
         if np.count_nonzero(x) == 1:  # known, not sampled
@@ -181,10 +211,10 @@ def ergodic_blocks(model: Numbers, vectors: Mapping[int, Floats], max_states: in
     >>> [b.states.tolist() for b in ergodic_blocks(coins, {2: np.array([0.0, 1.0])})]
     [[[0, 1], [1, 0]]]
     """
-    supports = [_support(model, v, vectors) for v in range(len(model))]
-    _shrink(supports, model)
+    supports = _supports(model, vectors)
     label = np.arange(len(model))
     known: dict[tuple[int, ...], Block | None] = {}
+    spent, edges = 0, sum(map(len, model.parents))
     while True:
         label = _condensed(label, supports)
         groups = _groups(label)
@@ -194,8 +224,31 @@ def ergodic_blocks(model: Numbers, vectors: Mapping[int, Floats], max_states: in
         lost = [group for group in groups if known[group] is None]
         if not lost:
             break
+        spent += len(lost) * edges
+        if spent > MOST_WORK:
+            raise NotErgodic(
+                f"zeros in the tables tie {len(lost)} groups of nodes to others, {model.called(lost[0])} first: blocks to "
+                f"draw them in would take too long to find. Ask exactly or by likelihood weighting"
+            )
         label = _joined(label, lost, supports, model, max_states)
     return [block for group in groups if (block := known[group]) is not None and block.nodes]
+
+
+def lone_blocks(model: Numbers, vectors: Mapping[int, Floats]) -> list[Block]:
+    """Each node that is not known by itself, with the states that it can have: none is safe, leaps must reach the rest."""
+    found = []
+    for v, (scope, cells) in enumerate(_supports(model, vectors)):
+        if v in scope:
+            others = tuple(a for a, u in enumerate(scope) if u != v)
+            states = np.flatnonzero(cells.any(axis=others)).astype(np.int32)
+            found.append(Block((v,), states[:, None], -1))
+    return found
+
+
+def _supports(model: Numbers, vectors: Mapping[int, Floats]) -> list[Support]:
+    supports = [_support(model, v, vectors) for v in range(len(model))]
+    _shrink(supports, model)
+    return supports
 
 
 def _groups(label: Ints) -> list[tuple[int, ...]]:

@@ -166,9 +166,7 @@ def first_tables(
     Every cell is above zero: what begins at zero stays there. A family with a hidden node was never counted; half of each
     of its rows is chance, half how often the node's states came at all.
     """
-    if restarts is not None and not is_whole(restarts, 1):
-        raise BadParameter(f"restarts is a whole number from 1 up, or None. Got {restarts!r} instead.")
-    n = int(restarts) if restarts is not None else RESTARTS if hidden else 1
+    n = started(restarts, hidden)
     counted = rows.theta(rows.fixed, Smoothing(1.0))
     if n == 1 and not hidden:
         return [counted]
@@ -182,6 +180,13 @@ def first_tables(
             start.append((table + chance) / 2 if unseen & set(family) or not hidden else table)
         starts.append(start)
     return starts
+
+
+def started(restarts: int | None, hidden: Mapping[str, Any]) -> int:
+    """How many starts."""
+    if restarts is not None and not is_whole(restarts, 1):
+        raise BadParameter(f"restarts is a whole number from 1 up, or None. Got {restarts!r} instead.")
+    return int(restarts) if restarts is not None else RESTARTS if hidden else 1
 
 
 def given_tables(rows: Incomplete, start: Any) -> list[Floats]:

@@ -10,42 +10,33 @@ the rest is a question to a `BayesNet`. Exact; its price grows with the largest 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from ..arrays import Array, Codes, Floats
-from ..errors import BadValue, ImpossibleEvidence, InvalidNetwork, UnknownColumn, did_you_mean, listed
-from ..statistics.statistics import Statistics
+from ..errors import BadValue, ImpossibleEvidence, UnknownColumn, answered, did_you_mean, listed
 from ..structure.dag import Dag
 from ..structure.graph import find, find_all
 from .bayesnet import BayesNet
-from .counted import Counted
-from .gaussian import Gaussians, HybridRows, Local, along, united
+from .gaussian import HybridRows, Local, along, united
 from .junction import Evidence
-from .learn import Smoothing, listed_states, rows_of, states_of, tables_of
+from .learn import rows_of
+from .mixed_net import MixedNet, number_of
 from .numbers import hard_states
 from .regression import (
-    Regression,
-    as_regression,
     configuration_of,
-    continuous_nodes,
-    count_mixed,
-    discrete_part,
     numbers_at,
-    regressions_of,
-    split,
 )
 from .sampling import RandomState, seeds
 from .says import Factor, findings, labelled, read_cases, unknown
-from .tables import States, as_dag, as_states, configuration_index
 
 
-class HybridNet(Counted):
+class HybridNet(MixedNet):
     """A conditional-Gaussian network: discrete nodes with tables, continuous ones linear in their continuous parents.
 
     Parameters
@@ -61,144 +52,6 @@ class HybridNet(Counted):
     >>> round(net.query("sick", {"heat": 38.0})["yes"], 4)
     0.9811
     """
-
-    def __init__(
-        self,
-        edges: Dag | Iterable[tuple[str, str]],
-        tables: Mapping[str, Any],
-        regressions: Mapping[str, Any],
-        states: Mapping[str, Sequence[Hashable]] | None = None,
-    ) -> None:
-        if not isinstance(regressions, Mapping) or not isinstance(tables, Mapping):
-            raise InvalidNetwork("tables and regressions are mappings from node to numbers")
-        self._dag = edges if isinstance(edges, Dag) else Dag(dict.fromkeys([*tables, *regressions]), edges)
-        twice = [n for n in tables if n in regressions]
-        lacking = [n for n in self.dag.nodes if n not in tables and n not in regressions]
-        if twice or lacking:
-            raise InvalidNetwork(f"{listed(twice or lacking)} needs a table or a regression, one of the two")
-        self.discrete = BayesNet(discrete_part(self.dag, regressions), tables, states)
-        sizes = {n: len(self.discrete.states(n)) for n in self.discrete.nodes}
-        nodes = tuple(n for n in self.dag.topological_order() if n in regressions)
-        given = {n: split(self.dag.parents(n), regressions) for n in nodes}
-        fits = {
-            n: as_regression(n, regressions[n], math.prod(sizes[p] for p in above), len(beside))
-            for n, (above, beside) in given.items()
-        }
-        self._gaussians = Gaussians(nodes, given, fits, sizes)
-
-    @classmethod
-    def fit(
-        cls,
-        dag: Dag | Iterable[tuple[str, str]],
-        data: Any,
-        smoothing: float = 1.0,
-        continuous: Iterable[str] | None = None,
-        states: Mapping[str, Sequence[Hashable]] | None = None,
-        sample_weight: Any = None,
-        *,
-        ess: float | None = None,
-        backoff: float | None = None,
-        n_jobs: int | None = None,
-        max_memory: float | None = None,
-    ) -> Self:
-        """Count the discrete families, regress the continuous ones on their co-moments; counts and moments are kept.
-
-        Parameters
-        ----------
-        dag : the structure, or its arrows
-        data : pandas, polars, Arrow, a dict of columns, or what `po.read` gives, with a column for each node
-        smoothing : λ, added to every count; the slopes of a configuration borrow λ rows from all
-        continuous : the continuous nodes; unless told, the columns of floats, or what a read table calls numbers
-        states, sample_weight, ess, backoff : as in `BayesNet.fit`
-
-        A row with missing cells counts for the families that it has whole.
-
-        >>> data = {"a": ["u", "u", "v", "v"], "x": [0.0, 1.0, 4.0, 7.0]}
-        >>> HybridNet.fit([("a", "x")], data, smoothing=0).regression("x")["α"].tolist()
-        [0.5, 5.5]
-        """
-        graph, how = as_dag(dag), Smoothing(smoothing, ess, backoff)
-        numeric = continuous_nodes(graph, data, continuous)
-        told = {n: s for n, s in listed_states(data).items() if n in graph.index and n not in numeric}
-        closed = {**told, **as_states(states)}
-        found = count_mixed(graph, data, numeric, closed, sample_weight, n_jobs, max_memory)
-        return cls._learned(graph, found, states_of(found, closed), how)
-
-    @classmethod
-    def _learned(cls, dag: Dag, counts: Statistics, states: States, how: Smoothing) -> Self:
-        lines = regressions_of(counts, states, how)
-        part = discrete_part(dag, lines)
-        own = {n: states[n] for n in part.nodes}
-        given = {n: (line.alpha, line.beta, line.variance) for n, line in lines.items()}
-        net = cls(dag, tables_of(part, counts, own, how), given, own)
-        net._statistics, net._how = counts, how
-        return net
-
-    def _count(self, data: Any, sample_weight: Any, n_jobs: int | None) -> Statistics:
-        numeric = [self._counted().schema.names[j] for j in self._counted().where("moments")]
-        return count_mixed(self.dag, data, numeric, self._closed(), sample_weight, n_jobs)
-
-    def _remade(self, counts: Statistics, states: States, how: Smoothing) -> Self:
-        return self._learned(self.dag, counts, states, how)
-
-    # What it is
-
-    @property
-    def dag(self) -> Dag:
-        """The graph alone."""
-        return self._dag
-
-    @property
-    def _states(self) -> States:  # type: ignore[override]
-        return self.discrete._states
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """All nodes, discrete and continuous."""
-        return self.dag.nodes
-
-    @property
-    def continuous(self) -> tuple[str, ...]:
-        """The continuous nodes, each after its parents."""
-        return self._gaussians.nodes
-
-    def cpt(self, node: str) -> Any:
-        """P(node | parents) of a discrete node, a pandas table."""
-        return self.discrete.cpt(node)
-
-    def regression(self, node: str) -> Any:
-        """α, β of each continuous parent and σ in every configuration of the discrete parents: a pandas table."""
-        import pandas as pd
-
-        fit = self._fit_of(node)
-        above, beside = self._gaussians.given[node]
-        table = {"α": fit.alpha, **{f"β {p}": fit.beta[:, j] for j, p in enumerate(beside)}, "σ": np.sqrt(fit.variance)}
-        return pd.DataFrame(table, index=configuration_index(above, self._states))
-
-    def __eq__(self, other: object) -> bool:
-        """Same nodes and parents in the same order, same states, every digit the same."""
-        if not isinstance(other, HybridNet):
-            return NotImplemented
-        mine, theirs = self._gaussians, other._gaussians
-        return (
-            self.discrete == other.discrete
-            and self.nodes == other.nodes
-            and mine.given == theirs.given
-            and all(np.array_equal(a, b) for n in mine.nodes for a, b in zip(self._line(n), other._line(n)))
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.nodes, frozenset(self.dag.edges)))
-
-    def _line(self, node: str) -> tuple[Floats, Floats, Floats]:
-        fit = self._gaussians.regressions[node]
-        return fit.alpha, fit.beta, fit.variance
-
-    def __repr__(self) -> str:
-        found = len(self._gaussians.nodes)
-        return (
-            f"HybridNet({len(self.nodes) - found} discrete and {found} continuous nodes, {len(self.dag.edges)} edges)"
-        )
 
     # Exact answers
 
@@ -231,10 +84,45 @@ class HybridNet(Counted):
             near = self._gaussians.around(node, self._known(said), _row(seen))
             at = near.hidden.index(node)
             weight = self._posterior(near.scope, said, parts)[0].values.ravel() if near.scope else np.ones(1)
-            mean = float(weight @ near.mean[0, :, at])
-            spread = float(weight @ (near.covariance[0, :, at, at] + (near.mean[0, :, at] - mean) ** 2))
-            found[node] = {"mean": mean, "sd": math.sqrt(max(spread, 0.0))}
+            means, roots = (part[0, :, at] for part in near.normal())
+            some = means[weight.argmax()]
+            mean = some + weight @ (means - some)  # equal means lie 0 apart, and their mean is theirs
+            apart = np.sqrt(weight)[:, None] * np.concatenate([roots, (means - mean)[:, None]], axis=1)
+            unit = np.abs(apart).max() or 1.0  # squares of large numbers are none
+            found[node] = {"mean": float(mean), "sd": float(unit * np.linalg.norm(apart / unit))}
         return {n: found[n] for n in self.nodes}
+
+    def most_probable(
+        self,
+        evidence: Evidence | None = None,
+        nodes: str | Sequence[str] | None = None,
+        max_memory: float | None = None,
+    ) -> dict[str, Any]:
+        """argmax_x p(x, e), a state or a number for every node; or, of some discrete nodes, argmax P(x_nodes, e).
+
+        p is a density where x has numbers: in each configuration of the states it is highest at their means, and the
+        narrower they are there, the higher it is. Of some nodes the others are summed and integrated out.
+
+        >>> net = HybridNet([("a", "x"), ("x", "y")], {"a": [0.5, 0.5]}, {"x": ([0, 4], [], 1), "y": (0, 2, 1)})
+        >>> net.most_probable({"x": 3}), net.most_probable({"y": 3}, "a")
+        ({'a': '1', 'x': 3.0, 'y': 6.0}, {'a': '0'})
+        """
+        asked = self.nodes if nodes is None else tuple(self.nodes[v] for v in find_all(self.dag.index, nodes))
+        if set(asked) != set(self.nodes):
+            table = self.query(asked, evidence)
+            at = np.unravel_index(int(table.values.argmax()), table.values.shape)
+            return {n: self._states[n][code] for n, code in zip(asked, at, strict=True)}
+        said, seen = self._split_evidence(evidence)
+        told, vectors = self._known(said), findings(said, self.discrete.dag.index, self._states)
+        parts = self._gaussians.groups(told, _row(seen))
+        soft = {self.discrete.nodes[v]: vector for v, vector in vectors.items()}
+        found = self._rows.most_probable(told, soft, seen.keys(), parts, max_memory)
+        if found is None:
+            self._posterior((), said, parts)  # which says why
+            raise ImpossibleEvidence("the evidence has probability zero", ())
+        states = {n: self._states[n][code] for n, code in found.items()}
+        numbers = self.marginals({**states, **seen})
+        return {n: states[n] if n in states else numbers[n]["mean"] for n in asked}
 
     def log_density(self, evidence: Evidence) -> float:
         """ln P(e): the density of the numbers times the probability of the states; −inf where it is impossible."""
@@ -250,20 +138,29 @@ class HybridNet(Counted):
     def _rows(self) -> HybridRows:
         return HybridRows(self.discrete, self._gaussians)
 
-    def predict_proba(self, cases: Any, target: str, max_memory: float | None = None) -> Floats:
-        """P(target | case) for each row, one column a state; missing cells and missing columns are summed out."""
+    def predict_proba(
+        self, cases: Any, target: str, max_memory: float | None = None, impossible: str = "raise"
+    ) -> Floats:
+        """P(target | case) for each row, one column a state; missing cells and missing columns are summed out.
+
+        A row of probability zero is refused; impossible="prior" gives such rows P(target), and counts them.
+        """
         self.discrete.states(target)
         logs, _ = self._rows.beside_common(*self._read(cases, skip=target), target, max_memory)
         top = logs.max(axis=1, keepdims=True)
-        if not np.isfinite(top).all():
-            row = int(np.argmin(np.isfinite(top[:, 0])))
-            raise ImpossibleEvidence(f"row {row} of the cases has probability zero", (), row)
+        if (never := ~np.isfinite(top[:, 0])).any():
+            if not answered(never, impossible):
+                row = int(never.argmax())
+                raise ImpossibleEvidence(f"row {row} of the cases has probability zero", (), row)
+            with np.errstate(divide="ignore"):
+                logs[never], top[never] = np.log(self.query(target).values), 0.0
         shares = np.exp(logs - top)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def predict(self, cases: Any, target: str, max_memory: float | None = None) -> Array:
+    def predict(self, cases: Any, target: str, max_memory: float | None = None, impossible: str = "raise") -> Array:
         """The most probable state of the target for each row."""
-        return labelled(self.discrete.states(target), self.predict_proba(cases, target, max_memory).argmax(axis=1))
+        found = self.predict_proba(cases, target, max_memory, impossible)
+        return labelled(self.discrete.states(target), found.argmax(axis=1))
 
     def log_likelihood(self, cases: Any) -> float:
         """Σ ln P(what the row says) over the rows, in nats: larger is better; missing cells are summed out."""
@@ -273,13 +170,6 @@ class HybridNet(Counted):
         """ln P(rows) − ½ ln m · |B|, in nats: larger is better."""
         codes, x = self._read(cases)
         return float(self._rows.log_joint(codes, x, None).sum()) - 0.5 * math.log(len(codes)) * self.n_parameters
-
-    @property
-    def n_parameters(self) -> int:
-        """|B|, the free parameters: q(r − 1) of a discrete node, q(k + 2) of a continuous one with k such parents."""
-        return self.discrete.n_parameters + sum(
-            f.beta.size + 2 * len(f.alpha) for f in self._gaussians.regressions.values()
-        )
 
     def sample(self, n: int, evidence: Evidence | None = None, random_state: RandomState = None) -> Any:
         """n independent cases of P(x | e) as a pandas table.
@@ -300,7 +190,8 @@ class HybridNet(Counted):
             if part.hidden:
                 d = self._configuration(states, part.scope)
                 noise = random.standard_normal((n, len(part.hidden)))
-                X = part.mean[0, d] + np.einsum("rij,rj->ri", np.linalg.cholesky(part.covariance[0])[d], noise)
+                mean, root = part.normal()
+                X = mean[0, d] + np.einsum("rij,rj->ri", root[0, d], noise)
                 drawn |= {v: X[:, i] for i, v in enumerate(part.hidden)}
         for node in self._gaussians.nodes:  # after its parents
             if node not in drawn:
@@ -316,12 +207,6 @@ class HybridNet(Counted):
 
     # Between names and numbers
 
-    def _fit_of(self, node: str) -> Regression:
-        find(self.dag.index, node)
-        if node not in self._gaussians.regressions:
-            raise BadValue(f"{node!r} is discrete: `cpt` gives its table")
-        return self._gaussians.regressions[node]
-
     def _split_evidence(self, evidence: Evidence | None) -> tuple[dict[str, Any], dict[str, float]]:
         """Findings on discrete nodes; numbers on continuous ones."""
         if evidence is not None and not isinstance(evidence, Mapping):
@@ -334,12 +219,7 @@ class HybridNet(Counted):
             if node not in self._gaussians.regressions:
                 said[node] = finding
                 continue
-            try:
-                seen[node] = float(finding)
-            except (TypeError, ValueError, OverflowError):
-                raise BadValue(f"{node!r} is continuous: its finding is a number, got {finding!r}") from None
-            if not math.isfinite(seen[node]):
-                raise BadValue(f"{node!r} is continuous: its finding is a finite number, got {finding!r}")
+            seen[node] = number_of(node, finding)
         return said, seen
 
     def _known(self, said: Mapping[str, Any]) -> dict[str, Codes]:
@@ -353,10 +233,13 @@ class HybridNet(Counted):
     def _with(self, parts: Sequence[Local], said: Mapping[str, Any]) -> tuple[BayesNet, dict[str, Any]]:
         """The discrete network with a child "seen" of each scope, and the evidence that they were seen."""
         net = self.discrete
-        tables: dict[str, Any] = {n: net._tables[n].reshape(-1, len(net.states(n))) for n in net.nodes}
-        states: dict[str, Any] = dict(net._states)
+        tables, states = net._given_tables(), dict[str, Any](net._states)
         edges, told = list(net.edges), dict(said)
         for scope, log in united(parts)[0]:
+            if log.max() == -math.inf:
+                raise ImpossibleEvidence(
+                    "the numbers seen are so far from all that could be that their density is 0", ()
+                )
             if scope:
                 node = f"seen {len(told)} {' '.join(net.nodes)}"  # no node is named so
                 like = np.exp(log - log.max()).ravel()

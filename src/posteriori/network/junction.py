@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from .. import kernels
 from ..arrays import Codes, Floats, Ints
 from ..budget import memory_budget, refuse_over
-from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError
+from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError, answered
 from ..kernels import network as kernel
 from .elimination import Term, at, case_posteriors, eliminate, map_states
 from .numbers import Likelihoods, Numbers, hard_states, impossible, one_hot, packed, vectors_of
@@ -219,10 +219,12 @@ class JunctionTree:
         """argmax over x_nodes of P(x_nodes, e), the others summed out (MAP of a subset), and log of that maximum."""
         return map_states(self.model, nodes, self._findings, self.max_memory)
 
-    def batch(self, cases: Codes, targets: Sequence[int], n_jobs: int | None = None) -> list[Floats]:
+    def batch(
+        self, cases: Codes, targets: Sequence[int], n_jobs: int | None = None, impossible: str = "raise"
+    ) -> list[Floats]:
         """P(x_t | case) for each target t: an array (n, r_t) each. Cases are codes (n, d), −1 where missing.
 
-        A target that a case states has that state with probability 1.
+        A target that a case states has that state with probability 1. An impossible case is refused, or gets the prior.
         """
         cases = np.ascontiguousarray(cases, dtype=np.int32)
         sizes = np.asarray(self.model.sizes, np.int32)
@@ -236,7 +238,10 @@ class JunctionTree:
         ends = kernel.starts(int(sizes[t]) for t in chosen)
         threads = kernels.n_threads(n_jobs, max(2, len(cases)) * 200_000)
         out, possible = kernel.junction_batch(self._plan, cases, chosen, int(ends[-1]), self._fitting(threads))
-        if not possible.all():
+        if not possible.all() and answered(~possible, impossible):
+            nothing = np.full((1, len(sizes)), -1, np.int32)
+            out[~possible] = kernel.junction_batch(self._plan, nothing, chosen, int(ends[-1]), self._fitting(1))[0]
+        elif not possible.all():
             row = int(np.flatnonzero(~possible)[0])
             found = {v: np.eye(sizes[v])[code] for v, code in enumerate(cases[row]) if code >= 0}
             error = self._impossible(found)
@@ -335,14 +340,21 @@ class Engine:
             tree.max_memory = max_memory
         return tree
 
-    def batch(self, codes: Codes, targets: Sequence[int], n_jobs: int | None, max_memory: float | None) -> list[Floats]:
+    def batch(
+        self,
+        codes: Codes,
+        targets: Sequence[int],
+        n_jobs: int | None,
+        max_memory: float | None,
+        impossible: str = "raise",
+    ) -> list[Floats]:
         """P(x_t | case) of each target for each row of codes."""
         try:
             with self._lock:
                 try:
-                    return self._whole(max_memory).batch(codes, targets, n_jobs)
+                    return self._whole(max_memory).batch(codes, targets, n_jobs, impossible)
                 except MemoryBudgetError:
-                    return [case_posteriors(self._numbers, codes, t, max_memory) for t in targets]
+                    return [case_posteriors(self._numbers, codes, t, max_memory, impossible) for t in targets]
         except ImpossibleEvidence as error:
             case = codes[error.row or 0]
             found = {n: self._states[n][c] for n, c in zip(self._numbers.names, case, strict=True) if c >= 0}

@@ -13,10 +13,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..em import Ascent
-from ..errors import BadValue, FormatError, PosterioriError, UnknownColumn, listed
+from ..errors import FormatError, PosterioriError, UnknownColumn, listed
 from ..statistics.statistics import Statistics
-from ..structure.dag import Dag, Names
-from ..structure.graph import UndirectedGraph, find, refuse_halves
+from ..structure.dag import Dag
+from ..structure.graph import find, refuse_halves
 from . import formats, learn
 from .counted import Counted, statistics_of
 from .formats.text import Description
@@ -59,24 +59,6 @@ class Net(Counted):
     def dag(self) -> Dag:
         """G, the graph alone."""
         return self._dag
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The names of the variables."""
-        return self._dag.nodes
-
-    @property
-    def edges(self) -> tuple[tuple[str, str], ...]:
-        """The arrows (parent, child)."""
-        return self._dag.edges
-
-    def parents(self, node: str) -> tuple[str, ...]:
-        """π_i, in the order of the axes of the node's table."""
-        return self._dag.parents(node)
-
-    def children(self, node: str) -> tuple[str, ...]:
-        """The nodes that depend directly on this one."""
-        return self._dag.children(node)
 
     def states(self, node: str) -> tuple[Hashable, ...]:
         """The values a node can take."""
@@ -153,35 +135,16 @@ class Net(Counted):
         >>> round(seen["smoke"]["yes"], 3), round(done["smoke"]["yes"], 3)  # found, it tells of its cause; made, not
         (0.667, 0.5)
         """
-        if not isinstance(interventions, Mapping):
-            raise BadValue(f"do takes a mapping from node to state, got {type(interventions).__name__}")
-        tables: dict[str, Any] = {n: t.reshape(-1, len(self._states[n])) for n, t in self._tables.items()}
+        left, tables = self._cut(interventions), self._given_tables()
         for node, what in interventions.items():
             states = self.states(node)
             told = what if isinstance(what, Mapping) else {what: 1.0}
             tables[node] = {states[code_of(s, states, node)]: p for s, p in told.items()}
-        edges = [(a, b) for a, b in self.edges if b not in interventions]
-        return type(self)(Dag(self.nodes, edges), tables, self._states, self._name)
+        return type(self)(left, tables, self._states, self._name)
 
-    # The graph's answers
-
-    def d_separated(self, a: Names, b: Names, given: Names = ()) -> bool:
-        """Whether a and b are independent given `given`, whatever the tables; see `Dag.connecting_path` for why not.
-
-        >>> import posteriori as po
-        >>> net = po.networks.asia()
-        >>> net.d_separated("asia", "smoke"), net.d_separated("asia", "smoke", given=["dysp"])
-        (True, False)
-        """
-        return self._dag.d_separated(a, b, given)
-
-    def moral_graph(self) -> UndirectedGraph:
-        """Parents married, arrows dropped."""
-        return self._dag.moral_graph()
-
-    def markov_blanket(self, node: str) -> tuple[str, ...]:
-        """What makes a node independent of all the rest: parents, children, the children's other parents."""
-        return self._dag.markov_blanket(node)
+    def _given_tables(self) -> dict[str, Any]:
+        """The tables as a constructor takes them."""
+        return {n: t.reshape(-1, len(self._states[n])) for n, t in self._tables.items()}
 
     # Files
 

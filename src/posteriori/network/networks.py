@@ -1,10 +1,12 @@
-"""Classic small networks, typed in from their publications: asia, cancer, earthquake, sprinkler."""
+"""Classic small networks, typed in from their publications: asia, burglary, cancer, earthquake, monty_hall, sprinkler."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from .bayesnet import BayesNet
 
-__all__ = ["asia", "cancer", "earthquake", "sprinkler"]
+__all__ = ["asia", "burglary", "cancer", "earthquake", "monty_hall", "sprinkler"]
 
 YES_NO = ("yes", "no")
 TRUE_FALSE = ("True", "False")
@@ -39,6 +41,24 @@ def asia() -> BayesNet:
         ("either", "dysp"),
     ]
     return BayesNet(edges, tables, states=dict.fromkeys(tables, YES_NO), name="asia")
+
+
+def burglary() -> BayesNet:
+    """A burglar alarm, as `earthquake` with rarer causes: P(burglary | both neighbours call) = .284.
+
+    Russell and Norvig (2010), "Artificial Intelligence: A Modern Approach", section 14.2.
+
+    >>> round(burglary().marginals({"JohnCalls": "True", "MaryCalls": "True"})["Burglary"]["True"], 5)
+    0.28417
+    """
+    net = earthquake()
+    tables: dict[str, Any] = {n: net.cpt(n).to_numpy() for n in net.nodes}
+    return BayesNet(
+        net.edges,
+        tables | {"Burglary": [0.001, 0.999], "Earthquake": [0.002, 0.998]},
+        states=dict.fromkeys(tables, TRUE_FALSE),
+        name="burglary",
+    )
 
 
 def cancer() -> BayesNet:
@@ -78,6 +98,21 @@ def earthquake() -> BayesNet:
     }
     edges = [("Burglary", "Alarm"), ("Earthquake", "Alarm"), ("Alarm", "JohnCalls"), ("Alarm", "MaryCalls")]
     return BayesNet(edges, tables, states=dict.fromkeys(tables, TRUE_FALSE), name="earthquake")
+
+
+def monty_hall() -> BayesNet:
+    """Three doors, a prize behind one; the host opens a door not chosen that hides none. Who changes wins by 2/3.
+
+    Selvin (1975), "A problem in probability", The American Statistician 29.
+
+    >>> {door: round(p, 4) for door, p in monty_hall().marginals({"chosen": "1", "opened": "3"})["prize"].items()}
+    {'1': 0.3333, '2': 0.6667, '3': 0.0}
+    """
+    doors, third = ("1", "2", "3"), [1 / 3] * 3
+    opened = [[[float(d not in (p, c)) / (1 + (p == c)) for d in doors] for c in doors] for p in doors]
+    tables = {"prize": third, "chosen": third, "opened": opened}
+    edges = [("prize", "opened"), ("chosen", "opened")]
+    return BayesNet(edges, tables, states=dict.fromkeys(tables, doors), name="monty_hall")
 
 
 def sprinkler() -> BayesNet:

@@ -41,12 +41,6 @@ class Regression:
     beta: Floats
     variance: Floats
 
-    def log_density(self, x: Floats, c: Floats, d: Array) -> Floats:
-        """ln N(x; α_d + β_d·c, σ²_d) of each row."""
-        with np.errstate(over="ignore"):  # a number beyond all others has density 0
-            gap = x - self.alpha[d] - np.einsum("...k,...k->...", self.beta[d], c)
-            return np.asarray(-0.5 * (np.log(2 * np.pi * self.variance[d]) + gap * gap / self.variance[d]))
-
     def draw(self, c: Floats, d: Array, random: np.random.Generator) -> Floats:
         """One x for each row."""
         noise = random.standard_normal(len(d)) * np.sqrt(self.variance[d])
@@ -134,10 +128,11 @@ def as_regression(node: str, given: object, q: int, k: int) -> Regression:
             f"{node!r} needs (α, β, σ²) of shapes ({q},), ({q}, {k}) and ({q},): {q} configurations of its discrete "
             f"parents, {k} continuous ones"
         ) from None
-    if not (
-        np.isfinite(alpha).all() and np.isfinite(beta).all() and np.isfinite(variance).all() and (variance > 0).all()
-    ):
-        raise InvalidNetwork(f"the numbers of {node!r} are finite, its variances above 0")
+    least = 0.0 if q == 1 and not k else np.nextafter(0.0, 1.0)
+    if not all(np.isfinite(part).all() for part in (alpha, beta, variance)) or (variance < least).any():
+        raise InvalidNetwork(
+            f"the numbers of {node!r} are finite, its variances above 0 (or 0, where it has no parent)"
+        )
     return Regression(alpha.copy(), beta.copy(), variance.copy())
 
 

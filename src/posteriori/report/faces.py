@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..forest.tree import BayesTree
     from ..margin.svm import SVC
     from ..neighbors.kdtree import KDTree
+    from ..structure.graph import PartialDag, UndirectedGraph
     from ..structure.trust import ArcConfidence, Comparison
 
 MOST_DRAWN = 150  # nodes of a network; a larger network's notebook face is a sentence, its drawing is plot()
@@ -125,6 +126,12 @@ def network_drawing(net: Any, evidence: Mapping[str, Any] | None = None) -> Draw
         bars[node] = [None, *shown.values()]
     known = [n for n, finding in evidence.items() if not unknown(finding)]
     return Drawing(draw_graph(net.nodes, net.edges, labels=labels, emphasis=known, bars=bars))
+
+
+def graph_drawing(graph: UndirectedGraph | PartialDag) -> Drawing:
+    """A graph whose lines have no direction, or some of them: those are drawn without arrow heads."""
+    arrows: tuple[tuple[str, str], ...] = getattr(graph, "directed", ())
+    return Drawing(draw_graph(graph.nodes, graph.edges, directed=set(arrows)))
 
 
 def network_html(net: Any) -> str:

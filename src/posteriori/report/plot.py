@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..decision.calibrate import reliability as measured
 from ..decision.curve import risk_coverage as curve_of
 from ..errors import MissingExtra, ModelError
 from ..explain.whatif import what_if
+from ..structure.graph import UndirectedGraph
 from ..table.labels import match_labels
 from .charts import tick_text, ticks
 from .layered import layered
@@ -100,7 +102,9 @@ def structure(model: Any, *, ax: Any = None) -> Any:
         return plot_dependence(model, ax)
     net = getattr(model, "net_", getattr(model, "network_", model))
     if hasattr(net, "nodes") and hasattr(net, "edges"):
-        return _graph([str(n) for n in net.nodes], [(str(a), str(b)) for a, b in net.edges], ax)
+        edges = [(str(a), str(b)) for a, b in net.edges]
+        lines = edges if isinstance(net, UndirectedGraph) else getattr(net, "undirected", ())
+        return _graph([str(n) for n in net.nodes], edges, ax, set(lines))
     if hasattr(model, "schema_"):
         names = list(model.schema_.names)
         target = model.schema_.target or "class"
@@ -110,7 +114,7 @@ def structure(model: Any, *, ax: Any = None) -> Any:
     raise ModelError(f"{type(model).__name__} has no structure to draw")
 
 
-def _graph(nodes: list[str], edges: list[tuple[str, str]], ax: Any) -> Any:
+def _graph(nodes: list[str], edges: list[tuple[str, str]], ax: Any, lines: Container[tuple[str, str]] = ()) -> Any:
     place = {n: i for i, n in enumerate(nodes)}
     shown = [cut(n, 20) for n in nodes]
     widths = [7.5 * len(n) + 16 for n in shown]
@@ -118,7 +122,8 @@ def _graph(nodes: list[str], edges: list[tuple[str, str]], ax: Any) -> Any:
     ax = _axes(ax, max(found.width / 90, 3), max(found.height / 90, 1.5))
     for a, b in edges:
         (x0, y0), (x1, y1) = found.centres[place[a]], found.centres[place[b]]
-        ax.annotate("", (x1, y1 - 12), (x0, y0 + 12), arrowprops={"arrowstyle": "-|>", "color": SOFT, "lw": 1})
+        style = "-" if (a, b) in lines else "-|>"
+        ax.annotate("", (x1, y1 - 12), (x0, y0 + 12), arrowprops={"arrowstyle": style, "color": SOFT, "lw": 1})
     for n, (x, y) in zip(shown, found.centres):
         ax.text(x, y, _text(n), ha="center", va="center", bbox={"boxstyle": "round", "fc": "white", "ec": SOFT})
     ax.set(xlim=(-10, found.width + 10), ylim=(found.height + 14, -14))

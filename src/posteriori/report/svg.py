@@ -8,7 +8,7 @@ import math
 import os
 import pathlib
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..explain.whatif import plain
@@ -25,7 +25,7 @@ def draw_graph(
     edges: Iterable[tuple[str, str]],
     edge_weights: Mapping[tuple[str, str], float] | None = None,
     labels: Mapping[str, str] | None = None,
-    directed: bool = True,
+    directed: bool | Container[tuple[str, str]] = True,
     emphasis: Iterable[str] = (),
     bars: Mapping[str, Sequence[float | None]] | None = None,
     styles: Mapping[tuple[str, str], tuple[str, bool]] | None = None,
@@ -38,7 +38,7 @@ def draw_graph(
     nodes, edges : names, and pairs of names (from, to)
     edge_weights : the width of each edge grows with its weight, and its tooltip tells the weight
     labels : what to write into a node instead of its name; several lines with line breaks
-    directed : arrow heads, or none
+    directed : arrow heads, or none; or those of the edges that have one
     emphasis : nodes drawn with a strong border (a class, a target, evidence)
     bars : for each line of a node's label a share from 0 to 1, drawn as a bar behind it, or None
     styles : the colour of an edge and whether it is dashed
@@ -62,8 +62,9 @@ def draw_graph(
         stroke = 1.2 if weight is None or not heaviest else 0.6 + 3.4 * abs(weight) / heaviest
         a, b = index[pair[0]], index[pair[1]]
         clipped = _clipped(route, (widths[a], heights[a]), (widths[b], heights[b]))
-        tip = f"{pair[0]} {'→' if directed else '–'} {pair[1]}" + ("" if weight is None else f": {weight:.4g}")
-        body.append(draw_edge(clipped, stroke, tip, directed, *(styles or {}).get(pair, (EDGE, False))))
+        arrow = directed if isinstance(directed, bool) else pair in directed
+        tip = f"{pair[0]} {'→' if arrow else '–'} {pair[1]}" + ("" if weight is None else f": {weight:.4g}")
+        body.append(draw_edge(clipped, stroke, tip, arrow, *(styles or {}).get(pair, (EDGE, False))))
     for i, name in enumerate(nodes):
         shares = (bars or {}).get(name, ())
         body.append(draw_node(name, texts[i], layout.centres[i], widths[i], heights[i], name in strong, shares))

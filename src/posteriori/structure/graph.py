@@ -84,14 +84,41 @@ class UndirectedGraph:
         graph.add_edges_from(self.edges)
         return graph
 
+    def plot(self) -> Any:
+        """A layered drawing as SVG, lines without arrow heads."""
+        from ..report.faces import graph_drawing
+
+        return graph_drawing(self)
+
+    def _repr_html_(self) -> str:
+        return str(self.plot()._repr_html_())
+
 
 @dataclass(frozen=True)
 class PartialDag:
-    """An equivalence class: `directed` edges point the same way in every DAG of it, `undirected` ones do not."""
+    """An equivalence class: `directed` edges point the same way in every DAG of it, `undirected` ones do not.
+
+    >>> str(PartialDag(("a", "b", "c"), (("a", "b"),), (("b", "c"),)).plot()).count("<polygon")  # arrow heads
+    1
+    """
 
     nodes: tuple[str, ...]
     directed: tuple[tuple[str, str], ...]
     undirected: tuple[tuple[str, str], ...]
+
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """All of them."""
+        return (*self.directed, *self.undirected)
+
+    def plot(self) -> Any:
+        """A layered drawing as SVG; undirected edges have no arrow head."""
+        from ..report.faces import graph_drawing
+
+        return graph_drawing(self)
+
+    def _repr_html_(self) -> str:
+        return str(self.plot()._repr_html_())
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from posteriori.errors import FormatError, InvalidNetwork
 from posteriori.network import formats
 from posteriori.network.bayesnet import BayesNet
+from posteriori.network.formats import bif
 from posteriori.network.formats import text as formats_text
 from posteriori.network.formats.text import LONGEST_NAME, MAX_BYTES, Description
 from posteriori.network.hybrid import HybridNet
@@ -55,6 +56,9 @@ XML = """<?xml version="1.0"?>
 UAI = "c two coins\nBAYES\n2 # nodes\n2 3\n2\n1 0\n2 0 1\n\n2\n 0.25 0.75\n\n6\n 0.1 0.2 0.7\n 0.5 0.5 0\n"
 
 
+TABLE = {n: random.Random(n).choices("uvw", k=60) for n in "abcd"}
+
+
 @pytest.mark.parametrize(("text", "suffix"), [(BIF, ".bif"), (NET, ".net"), (XML, ".xml"), (UAI, ".uai")])
 def test_a_file_as_others_write_it(text: str, suffix: str) -> None:
     found = formats.parse(text.encode(), "file" + suffix)
@@ -63,6 +67,32 @@ def test_a_file_as_others_write_it(text: str, suffix: str) -> None:
     assert found.parents == {a: (), b: (a,)}
     assert found.tables[a].tolist() == [0.25, 0.75]
     assert found.tables[b].tolist() == [0.1, 0.2, 0.7, 0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_plain_bif_is_read_in_one_look_as_token_by_token(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same tables, or the same refusal in the same place, also of a text in which something was changed."""
+    random_ = random.Random(seed)
+    text = formats.render(BayesNet.fit([("a", "b"), ("c", "b"), ("b", "d")], TABLE)._description(), ".bif").decode()
+    for _ in range(seed // 4):
+        at, odd = (
+            random_.randrange(len(text)),
+            random_.choice(["", ",", " ", "}", "0", '"', "_", "/", ";", "(", "-", "x", "|"]),
+        )
+        text = text[:at] + odd + text[at + random_.randrange(2) :]
+
+    def told() -> object:
+        try:
+            found = formats.parse(text.encode(), "x.bif")
+        except FormatError as error:
+            return str(error)
+        return found.name, found.states, found.parents, {n: t.tolist() for n, t in found.tables.items()}
+
+    quick = told()
+    never = re.compile(r"(?!)")
+    for name in ("VARIABLE", "FAMILY", "ROW"):
+        monkeypatch.setattr(bif, name, never)
+    assert told() == quick
 
 
 def test_a_bif_table_lists_the_node_slowest_and_default_fills_rows() -> None:
@@ -257,11 +287,11 @@ HOSTILE = {
     "deep.bif": b"{" * 500_000,
     "states.bif": b"variable a { type discrete [ 1000000000 ] { a, b }; }",
     "digits.bif": b"variable a { type discrete [ " + b"9" * 100_000 + b" ] { a }; }",
-    "cells.bif": b"".join(b"variable v%d { type discrete [2] { a, b }; }\n" % i for i in range(40))
+    "cells.bif": b"".join(b"variable v%d { type discrete [2] { a, b }; }\n" % i for i in range(200))
     + b"probability ( v0 | " + b", ".join(b"v%d" % i for i in range(1, 40)) + b" ) { default 0.5 0.5; }",
     "cells.uai": b"BAYES 40 " + b"2 " * 40 + b"40 40 " + b" ".join(b"%d" % i for i in range(40)),
     "cells.xml": b"<BIF><NETWORK>"
-    + b"".join(b"<VARIABLE><NAME>v%d</NAME><OUTCOME>a</OUTCOME><OUTCOME>b</OUTCOME></VARIABLE>" % i for i in range(40))
+    + b"".join(b"<VARIABLE><NAME>v%d</NAME><OUTCOME>a</OUTCOME><OUTCOME>b</OUTCOME></VARIABLE>" % i for i in range(200))
     + b"<DEFINITION><FOR>v0</FOR>"
     + b"".join(b"<GIVEN>v%d</GIVEN>" % i for i in range(1, 40))
     + b"<TABLE>0.5</TABLE></DEFINITION></NETWORK></BIF>",

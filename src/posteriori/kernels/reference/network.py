@@ -203,17 +203,23 @@ def gibbs_sweeps(
     marginal: Sequence[int],
     random: Xoshiro,
     sweeps: int,
+    pure: bool = False,
 ) -> Floats:
-    """Mean conditional probabilities over sweeps of one chain, without leaps; choice and place are moved along."""
+    """Mean conditional probabilities over sweeps of one chain, without leaps; choice and place are moved along.
+
+    Of the pure walk how often each state was drawn.
+    """
     sums = np.zeros(marginal[-1])
     for _ in range(sweeps):
         for b, (nodes, factors, offsets, values) in enumerate(blocks):
             base = np.array([place[f] for f in factors]) - offsets[choice[b]]
             weights = tables[base + offsets].prod(axis=1)
-            for j, w in enumerate(weights / weights.sum()):
+            for j, w in enumerate(weights / weights.sum() if not pure else ()):
                 for v, k in zip(nodes, values[j]):
                     sums[marginal[v] + k] += w
             choice[b] = random.pick(weights.tolist(), float(sum(weights.tolist())))
+            for v, k in zip(nodes, values[choice[b]] if pure else ()):
+                sums[marginal[v] + k] += 1
             for i, f in enumerate(factors):
                 place[f] = int(base[i] + offsets[choice[b], i])
     return sums / sweeps

@@ -14,7 +14,8 @@ import numpy as np
 
 from ...arrays import Floats
 from ...errors import did_you_mean, listed
-from .text import MAX_STATES, Description, Scanner, quoted, written
+from . import text as limits
+from .text import LONGEST_NAME, MAX_STATES, Description, Scanner, quoted, written
 
 # possessive repeats: no memory for ways back, and what is never closed is found out in one look
 PATTERN = (
@@ -23,6 +24,12 @@ PATTERN = (
     r"|(?P<mark>[{}()\[\]|,;])"
     r'|(?P<word>(?!/\*)[^\s{}()\[\]|,;"]+)'
 )
+VARIABLE = re.compile(
+    r'variable\s+([^\s{}()\[\]|,;"/]+)\s*\{\s*type\s+discrete\s*\[\s*([0-9]{1,5})\s*\]\s*\{([^{}()\[\]|;"/]+)\}\s*;?\s*\}'
+)
+FAMILY = re.compile(r'\(\s*([^\s{}()\[\]|,;"/]+)\s*(?:\|([^{}()\[\]|;"/]+))?\)')
+ROW = re.compile(r"\s*(?:\(([^()]+)\)|table)([^();]+);")
+ODD = re.compile(r'["/\[\]|{]|\b(?:property|default)\b')  # what rows of plain names and numbers do not have
 BARE = re.compile(r'(?!//|/\*)[^\s{}()\[\]|,;"]+')
 
 
@@ -34,8 +41,10 @@ def parse(text: str, source: str) -> Description:
         if scan.found("network"):
             found.name = scan.word("the name of the network")
             _properties(scan)
-        elif scan.found("variable"):
-            _variable(scan, found)
+        elif scan.token == "variable":
+            if not _plain_variable(scan, found):
+                scan.advance()
+                _variable(scan, found)
         elif scan.found("probability"):
             _probability(scan, found)
         else:
@@ -59,6 +68,20 @@ def _properties(scan: Scanner) -> None:
     while not scan.found("}"):
         if not _property(scan):
             scan.expected("'property' or '}'")
+
+
+def _plain_variable(scan: Scanner, found: Description) -> bool:
+    """A variable of plain words in one look; False leaves it to be read token by token, which says what is wrong."""
+    match = VARIABLE.match(scan.text, scan.start) if scan.kind == "word" else None
+    if match is None:
+        return False
+    name, states = match.group(1), [s.strip() for s in match.group(3).split(",")]
+    plain = all(s and len(s) <= LONGEST_NAME and BARE.fullmatch(s) for s in (name, *states))
+    if not plain or len(states) != int(match.group(2)):
+        return False
+    scan.jump(match.end())
+    found.add_variable(name, states, scan.fail)
+    return True
 
 
 def _variable(scan: Scanner, found: Description) -> None:
@@ -93,14 +116,15 @@ def _states(scan: Scanner, name: str, size: int) -> list[str]:
 
 
 def _probability(scan: Scanner, found: Description) -> None:
-    scan.expect("(")
-    child = scan.word("the name of a variable")
-    parents = scan.parents(child)
+    child, parents = _family(scan)
     shape = found.add_family(child, parents, scan.fail)
     table = np.full((math.prod(shape[:-1]), shape[-1]), np.nan)
     codes = [{state: code for code, state in enumerate(found.states[p])} for p in parents]
     default: list[float] | None = None
     scan.expect("{")
+    end = _plain_rows(scan, codes, table)
+    if end:
+        scan.jump(end)
     while not scan.found("}"):
         if _property(scan):
             continue
@@ -121,6 +145,51 @@ def _probability(scan: Scanner, found: Description) -> None:
     elif len(gaps):
         scan.fail(f"the table of {child!r} has no row for {_configuration(found, child, int(gaps[0]))}")
     found.add_table(child, table, scan.fail)
+
+
+def _family(scan: Scanner) -> tuple[str, list[str]]:
+    """( child | parents )"""
+    match = FAMILY.match(scan.text, scan.start)
+    parents = [p.strip() for p in (match.group(2) or "").split(",")] if match else []
+    if match and len(parents) <= limits.MAX_PARENTS:
+        names = [match.group(1), *(parents if match.group(2) else ())]
+        if all(len(n) <= LONGEST_NAME and BARE.fullmatch(n) for n in names):
+            scan.jump(match.end())
+            return names[0], names[1:]
+    scan.expect("(")
+    child = scan.word("the name of a variable")
+    return child, scan.parents(child)
+
+
+def _plain_rows(scan: Scanner, codes: list[dict[str, int]], table: Floats) -> int:
+    """Fill a table whose every row is named, in plain words, once; where it ends. 0 leaves it to be read token by token.
+
+    So nearly every table is written: this reads a row where tokens read a number, and judges nothing.
+    """
+    end = scan.text.find("}", scan.start)
+    body, (q, r) = scan.text[scan.start : max(end, scan.start)], table.shape
+    rows = ROW.findall(body)
+    if len(rows) != q or ODD.search(body) or "".join(ROW.split(body)[::3]).strip():
+        return 0
+    text = ",".join(numbers for _, numbers in rows)
+    try:
+        values = np.array([float(x) for x in text.split(",")])
+        places = [_place(key, codes) for key, _ in rows]
+    except (ValueError, KeyError):
+        return 0
+    whole = all(numbers.count(",") == r - 1 for _, numbers in rows) and len(set(places)) == q and "_" not in text
+    if not whole or not ((values >= 0) & (values < math.inf)).all():
+        return 0
+    table[places] = values.reshape(q, r)
+    return end
+
+
+def _place(key: str, codes: list[dict[str, int]]) -> int:
+    """The row of the parents' states; `table` names none."""
+    row = 0
+    for state, states in zip(key.split(",") if key else (), codes, strict=True):
+        row = row * len(states) + states[state.strip()]
+    return row
 
 
 def _row(scan: Scanner, found: Description, child: str, codes: list[dict[str, int]], table: Floats) -> None:

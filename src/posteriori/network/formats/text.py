@@ -122,11 +122,15 @@ class Scanner:
 
     def __init__(self, text: str, source: str, pattern: str) -> None:
         self.text, self.source = text, source
-        self._tokens = self._scan(re.compile(pattern))
+        self._pattern = re.compile(pattern)
+        self.jump(0)
+
+    def jump(self, at: int) -> None:
+        """Go on with the token that begins there."""
+        self._tokens = self._scan(self._pattern, at)
         self.kind, self.token, self.start = next(self._tokens)
 
-    def _scan(self, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
-        at = 0
+    def _scan(self, pattern: re.Pattern[str], at: int) -> Iterator[tuple[str, str, int]]:
         while at < len(self.text):
             match = pattern.match(self.text, at)
             if match is None:

@@ -127,7 +127,7 @@ void gibbs(Ints sizes, Ints fixed, InC<double, 1> tables, Longs table_offsets, L
            double log_bound, Longs node_offsets, Ints nodes, Longs factor_offsets, Ints factors, Longs states, Longs places,
            Ints values, OutC<std::int64_t, 2> choice, OutC<std::int64_t, 2> place, InC<std::uint64_t, 1> seeds,
            std::int64_t burn_in, std::int64_t thin, std::int64_t batch_length, std::int64_t leap, OutC<double, 3> out,
-           OutC<double, 1> fresh, int threads) {
+           OutC<double, 1> fresh, OutC<std::int32_t, 3> kept, int threads) {
     const std::size_t n = sizes.shape(0), chains = seeds.shape(0), count = states.shape(0);
     const Tables parts(factor_scope_offsets, factor_scopes, table_offsets, tables, sizes);
     const Tables drawn(scope_offsets, scopes, proposal_offsets, proposal_tables, sizes);
@@ -144,12 +144,15 @@ void gibbs(Ints sizes, Ints fixed, InC<double, 1> tables, Longs table_offsets, L
     for (char one : known) need(one, "a leap leaves a node out");
     plan.fixed.assign(fixed.data(), fixed.data() + n);
     plan.log_bound = log_bound;
-    need(burn_in >= 0 && thin > 0 && batch_length > 0 && leap > 0, "no such schedule");
+    need(burn_in >= 0 && thin > 0 && batch_length > 0 && leap >= 0, "no such schedule");
     const auto block_nodes = lists_of(node_offsets, nodes, n), block_factors = lists_of(factor_offsets, factors, plan.factors.size());
     need(block_nodes.size() == count && block_factors.size() == count && choice.shape(0) == chains && choice.shape(1) == count &&
              place.shape(0) == chains && place.shape(1) == plan.factors.size() && out.shape(0) == chains && fresh.shape(0) == chains,
          "blocks or chains differ in number");
     plan.width = static_cast<std::int64_t>(out.shape(2));
+    const std::size_t sweeps = kept.shape(1);
+    need(kept.shape(0) == chains && kept.shape(2) == n && (!sweeps || sweeps == out.shape(1) * static_cast<std::size_t>(batch_length)),
+         "no room for every kept sweep");
     std::int64_t begin = 0;
     for (std::size_t v = 0; v < n; begin += parts.sizes[v++]) plan.marginal.push_back(begin);
     need(plan.width == begin, "out does not have the states of all nodes");
@@ -168,7 +171,8 @@ void gibbs(Ints sizes, Ints fixed, InC<double, 1> tables, Longs table_offsets, L
     parallel_for(seeds.shape(0), threads, [&](std::size_t chain) {
         fresh.data()[chain] =
             gibbs_chain(plan, schedule, seeds.data()[chain], choice.data() + chain * choice.shape(1),
-                        place.data() + chain * place.shape(1), out.data() + chain * out.shape(1) * out.shape(2));
+                        place.data() + chain * place.shape(1), out.data() + chain * out.shape(1) * out.shape(2),
+                        sweeps ? kept.data() + chain * sweeps * n : nullptr);
     });
 }
 
@@ -216,7 +220,7 @@ void bind_sampling(nb::module_& m) {
           nb::arg("places").noconvert(), nb::arg("values").noconvert(), nb::arg("choice").noconvert(),
           nb::arg("place").noconvert(), nb::arg("seeds").noconvert(), nb::arg("burn_in"), nb::arg("thin"),
           nb::arg("batch_length"), nb::arg("leap"), nb::arg("out").noconvert(), nb::arg("fresh").noconvert(),
-          nb::arg("threads"), Release());
+          nb::arg("kept").noconvert(), nb::arg("threads"), Release());
     m.def("draw_cases", &draw_cases_of, nb::arg("sizes").noconvert(), nb::arg("counted"), nb::arg("order").noconvert(),
           nb::arg("owners").noconvert(), nb::arg("scope_offsets").noconvert(), nb::arg("scopes").noconvert(),
           nb::arg("offsets").noconvert(), nb::arg("tables").noconvert(), nb::arg("seeds").noconvert(), nb::arg("chunk"),

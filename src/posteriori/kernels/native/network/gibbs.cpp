@@ -89,7 +89,7 @@ private:
 }  // namespace
 
 double gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::uint64_t seed, std::int64_t* choice,
-                   std::int64_t* place, double* out) {
+                   std::int64_t* place, double* out, std::int32_t* kept) {
     std::size_t most_states = 1, most_factors = 1;
     for (const GibbsBlock& block : plan.blocks) {
         most_states = std::max<std::size_t>(most_states, block.states);
@@ -99,13 +99,14 @@ double gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::ui
     std::vector<std::int64_t> base(most_factors);
     Xoshiro random(seed);
 
+    const bool pure = schedule.leap == 0;
     auto step = [&](std::size_t b, double* sums) {
         const GibbsBlock& block = plan.blocks[b];
         const std::size_t count = block.factors.size();
         const std::int64_t* now = block.offset + choice[b] * count;
         for (std::size_t i = 0; i < count; ++i) base[i] = place[block.factors[i]] - now[i];
         const double total = weigh(block, plan.tables, base.data(), weight.data());
-        if (sums) {
+        if (sums && !pure) {
             const double share = 1 / total;
             const std::int32_t* value = block.value;
             for (std::int64_t j = 0; j < block.states; ++j)
@@ -114,22 +115,33 @@ double gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::ui
         choice[b] = random.pick([&](std::int64_t j) { return weight[j]; }, block.states, total);
         const std::int64_t* next = block.offset + choice[b] * count;
         for (std::size_t i = 0; i < count; ++i) place[block.factors[i]] = base[i] + next[i];
+        if (!sums || !pure) return;
+        const std::int32_t* drawn = block.value + choice[b] * static_cast<std::int64_t>(block.nodes.size());
+        for (int v : block.nodes) sums[plan.marginal[v] + *drawn++] += 1;
     };
     std::int64_t sweeps = 0;
     Leaper leaper(plan);
     auto sweep = [&](double* sums) {
-        if (++sweeps % schedule.leap == 0) leaper.leap(random, choice, place);
+        if (!pure && ++sweeps % schedule.leap == 0) leaper.leap(random, choice, place);
         for (std::size_t b = 0; b < plan.blocks.size(); ++b) step(b, sums);
     };
 
-    for (int i = 0; schedule.burn_in > 0 && i < kFirstLeaps; ++i) leaper.leap(random, choice, place);
+    for (int i = 0; !pure && schedule.burn_in > 0 && i < kFirstLeaps; ++i) leaper.leap(random, choice, place);
     for (std::int64_t i = 0; i < schedule.burn_in; ++i) sweep(nullptr);
+    leaper.fresh = 0;  // of what came before, the kept sweeps saw no more than where it ended
     for (std::int64_t batch = 0; batch < schedule.batches; ++batch) {
         double* sums = out + batch * plan.width;
         std::fill(sums, sums + plan.width, 0.0);
         for (std::int64_t i = 0; i < schedule.batch_length; ++i) {
             for (std::int64_t skip = 1; skip < schedule.thin; ++skip) sweep(nullptr);
             sweep(sums);
+            if (!kept) continue;
+            std::copy(plan.fixed.begin(), plan.fixed.end(), kept);
+            for (std::size_t b = 0; b < plan.blocks.size(); ++b) {
+                const std::int32_t* value = plan.blocks[b].value + choice[b] * static_cast<std::int64_t>(plan.blocks[b].nodes.size());
+                for (int v : plan.blocks[b].nodes) kept[v] = *value++;
+            }
+            kept += plan.fixed.size();
         }
         for (std::int64_t i = 0; i < plan.width; ++i) sums[i] /= static_cast<double>(schedule.batch_length);
     }

@@ -28,7 +28,7 @@ struct GibbsPlan {
 };
 
 struct GibbsSchedule {
-    std::int64_t burn_in, thin, batches, batch_length, leap;  // a leap is tried every `leap` sweeps
+    std::int64_t burn_in, thin, batches, batch_length, leap;  // a leap is tried every `leap` sweeps; 0: the pure walk
 };
 
 // A leap proposes a case x' of q, and is taken with probability min(1, w(x')/w(x)), w = P(x, e)/q(x) (Metropolis): it keeps
@@ -36,9 +36,10 @@ struct GibbsSchedule {
 // P(e)/W or more a fresh draw of P(x | e).
 //
 // One chain: `choice` is the joint state of each block and `place` the cell of each factor, both at the start and at the
-// end. Writes `batches` rows of mean conditional probabilities P(x_block | rest), summed onto each node. Returns Σ w/W over
-// the leaps: how many fresh draws they were worth.
+// end. Writes `batches` rows of mean conditional probabilities P(x_block | rest), summed onto each node (of the pure walk:
+// how often each state was drawn), and the states of all nodes after each kept sweep where `kept` is not null. Returns
+// Σ w/W over the leaps of the kept sweeps: how many fresh draws they were worth.
 double gibbs_chain(const GibbsPlan& plan, const GibbsSchedule& schedule, std::uint64_t seed, std::int64_t* choice,
-                   std::int64_t* place, double* out);
+                   std::int64_t* place, double* out, std::int32_t* kept);
 
 }  // namespace posteriori
