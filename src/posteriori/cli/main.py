@@ -61,7 +61,7 @@ def train(
     data: o.Data,
     target: o.Target,
     output: Annotated[str | None, typer.Option("--output", "-o", help="The model file (DATA.posteriori).")] = None,
-    model: Annotated[
+    name: Annotated[
         str | None,
         typer.Option(
             "--model",
@@ -98,7 +98,7 @@ def train(
     from .train import run_train
 
     run_train(
-        data, target, output, model, kind, missing, bins, sql, loss, reject, cv, time_limit, seed, json, quiet,
+        data, target, output, name, kind, missing, bins, sql, loss, reject, cv, time_limit, seed, json, quiet,
         report=report, with_rows=with_rows, encoding=encoding,
     )  # fmt: skip
 
@@ -264,7 +264,7 @@ def forget(
 @app.command(epilog=CODES)
 @guarded
 def merge(
-    models: Annotated[list[str], typer.Argument(help="Model files of one kind.", metavar="MODEL...")],
+    model: Annotated[list[str], typer.Argument(help="Model files of one kind.", metavar="MODEL...")],
     output: Annotated[str, typer.Option("--output", "-o", help="The model file of them all.")],
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -277,7 +277,7 @@ def merge(
     """
     from .counts import run_merge
 
-    run_merge(models, output, quiet)
+    run_merge(model, output, quiet)
 
 
 @app.command(epilog=CODES)

@@ -21,7 +21,7 @@ from ..errors import BadParameter, BadValue, UnknownValue, WriteError, counted, 
 from ..table.encode import factorize
 from ..table.frame import open_frame
 from ..table.schema import Schema
-from .guard import interrupt, keep_apart, say
+from .guard import interrupt, say
 from .models import inner, loss_of, open_model, schema_of
 from .render import console
 from .stream import Batch, batches
@@ -48,7 +48,6 @@ def run_predict(
     model = open_model(model_file)
     price = loss_of(model, loss, reject)
     form = _form(output, form)
-    keep_apart(output, table=data, model_file=model_file, file_of_costs=loss)
     schema, n, undecided, missing, unseen = schema_of(model), 0, 0, 0, 0
     where: Counter[str] = Counter()
     source = batches(data, schema, encoding=encoding, quiet=quiet, sql=sql)
