@@ -19,6 +19,7 @@ from ..errors import BadValue, FormatError, ModelError, UnknownColumn, did_you_m
 from ..table.arff import from_arff
 from ..table.at_hand import at_hand
 from ..table.dates import WRITTEN, YEAR_FIRST, as_dates, as_names, days
+from ..table.encode import as_floats
 from ..table.files import csv_source, from_database, query
 from ..table.schema import MEASURED, Column, Reading, Schema
 from .guard import say
@@ -227,8 +228,7 @@ def _numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) ->
     if t.is_temporal(cells.type):
         return without_dates(cells)
     if not _is_text(cells):
-        found = _without_told(cells, reading).cast(pa.float64(), safe=False)  # as NumPy does, beyond 2⁵³ too
-        return _finite(found.to_numpy(zero_copy_only=False), column, rows, name)
+        return _finite(as_floats(_without_told(cells, reading), column), column, rows, name)
     words = _words(cells, reading.gaps)
     if column in dict(reading.dates) or (
         pc.any(pc.is_valid(words)).as_py()
@@ -301,7 +301,7 @@ def _without_told(cells: Any, reading: Reading) -> Any:
     import pyarrow.compute as pc
     import pyarrow.types as t
 
-    plain = cells.cast(pa.float64()) if t.is_decimal(cells.type) else cells
+    plain = pa.array(as_floats(cells, "")) if t.is_decimal(cells.type) else cells
     if not (t.is_integer(plain.type) or t.is_floating(plain.type)):
         return cells
     held = np.dtype(plain.type.to_pandas_dtype())
