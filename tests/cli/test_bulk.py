@@ -217,6 +217,18 @@ def test_blocks_are_the_whole_text_and_know_their_lines(tmp_path, monkeypatch, q
     assert list(bulk._blocks(str(path), plan_of(skip=2))) == [(3, b"1,2\n")]  # blanks at the end are no row
 
 
+@pytest.mark.parametrize("rest", [b"7,8\n" * 50_000, b'"7",8\n' * 30_000, b""])
+def test_a_quote_that_never_ends_is_named_and_found_in_one_look(tmp_path, monkeypatch, rest):
+    monkeypatch.setattr(bulk, "BLOCK", 10_000)
+    monkeypatch.setattr(bulk, "LONGEST", 10_000)
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'x,y\n1,"2"\n' * 5_000 + b'5,"six,7\n' + rest)
+    with pytest.raises(FormatError, match=r"t\.csv, line 10001: the quote that begins '\"six,7' never ends"):
+        list(bulk._blocks(str(path), plan_of(quote='"', skip=0)))
+    piece = b'"' + b"1,2\n" * 500_000  # hours, where each line is counted from the beginning
+    assert bulk._line_end(piece, b'"') == 0
+
+
 def test_a_file_is_streamed_where_it_is_large_plain_text(tmp_path, monkeypatch):
     monkeypatch.setattr(bulk, "LARGE", 12)
     for name, content, streamed in [

@@ -33,6 +33,7 @@ from .tables import Source, alike, open_head
 
 LARGE = 64 << 20  # bytes of text from which it pays
 HEAD, BLOCK = 8 << 20, 16 << 20
+LONGEST = 16 << 20  # bytes of a line, with what its quotation marks hold
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,10 @@ def _fitted(path: str, source: Source, plan: Plan, told: Callable[[int, int], An
             while waiting:
                 merged, done, gone = _add(merged, waiting.popleft(), done, gone)
                 told(done, size)
+        except FormatError:
+            for _, counted in waiting:  # what is wrong with an earlier block comes first
+                counted.result()
+            raise
         except BaseException:
             team.shutdown(wait=False, cancel_futures=True)
             raise
@@ -138,11 +143,14 @@ class _Head(io.BytesIO):
 
 
 def _line_end(piece: bytes, quote: bytes) -> int:
-    """Behind the last line of a piece that ends outside quotation marks."""
-    end = piece.rfind(b"\n") + 1
-    while quote and end and piece.count(quote, 0, end) % 2:
-        end = piece.rfind(b"\n", 0, end - 1) + 1
-    return end
+    """Behind the last line of a piece that ends outside quotation marks: every byte is looked at once, from the end."""
+    inside, end = bool(quote) and piece.count(quote) % 2 == 1, len(piece)
+    while end >= 0:
+        begin = piece.rfind(quote, 0, end) if quote else -1
+        if not inside and (found := piece.rfind(b"\n", begin + 1, end)) >= 0:
+            return found + 1
+        inside, end = not inside, begin
+    return 0
 
 
 def _plan(path: str, source: Source, target: str, words: Collection[str] = ()) -> Plan:
@@ -185,8 +193,21 @@ def _blocks(path: str, plan: Plan) -> Iterator[tuple[int, bytes]]:
                 yield line, piece[:end]
                 line += piece.count(b"\n", 0, end)
             rest = piece[end:]
+            if len(rest) > LONGEST:
+                raise _open_quote(plan, line, rest, mark)
+        if mark and rest.count(mark) % 2:
+            raise _open_quote(plan, line, rest, mark)
         if rest.strip():
             yield line, rest
+
+
+def _open_quote(plan: Plan, line: int, rest: bytes, mark: bytes) -> FormatError:
+    """What is wrong with text, from a line on, in which no line ends outside quotation marks."""
+    first = rest.partition(b"\n")[0]
+    at = first.rfind(mark) if mark else -1
+    cell = repr(first[max(at, 0) :][:60].decode(errors="replace"))
+    what = f"the quote that begins {cell} never ends" if at >= 0 else f"{cell} is longer than {LONGEST >> 20} MB"
+    return FormatError(f"{plan.name}, line {line}: {what}")
 
 
 def _counted(plan: Plan, first: int, block: bytes) -> tuple[NaiveBayes | None, int]:
