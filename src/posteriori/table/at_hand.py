@@ -79,8 +79,8 @@ def _spooled(source: Any, room: pathlib.Path, name: str, encoding: str | None) -
     head = source.read(1 << 16)
     text = isinstance(head, str)
     endings = [s for s in pathlib.Path(name).suffixes if s.lower() in (*FORMATS, ".gz", ".zst")]
-    if text and endings[-1:] in ([".gz"], [".zst"]):
-        endings.pop()
+    if endings[-1:] in ([".gz"], [".zst"]) and (text or head[:2] not in (b"\x1f\x8b", b"\x28\xb5")):
+        endings.pop()  # unpacked by whoever opened it
     file = room / ("open" + ("".join(endings) or _looks_like(head)))
     with open(file, "w", encoding="utf-8", newline="") if text else open(file, "wb") as out:
         out.write(head)
