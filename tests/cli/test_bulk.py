@@ -13,6 +13,7 @@ import pytest
 
 import posteriori as po
 from posteriori.cli import bulk, stream
+from posteriori.cli.pipe import line_end
 from posteriori.errors import BadValue, FormatError
 from posteriori.table.schema import Column, Reading, Schema
 
@@ -225,7 +226,7 @@ def plan_of(*columns, names=(), mark=",", quote='"', skip=1, target="y", classes
     ],
 )
 def test_a_piece_ends_with_a_line_outside_of_quotation_marks(piece, quote, end):
-    assert bulk._line_end(piece, quote) == end
+    assert line_end(piece, quote) == end
 
 
 @pytest.mark.parametrize("quote", ['"', False])
@@ -257,7 +258,7 @@ def test_a_quote_that_never_ends_is_named_and_found_in_one_look(tmp_path, monkey
     with pytest.raises(FormatError, match=r"t\.csv, line 10001: the quote that begins '\"six,7' never ends"):
         list(bulk._blocks(str(path), plan_of(quote='"', skip=0)))
     piece = b'"' + b"1,2\n" * 500_000  # hours, where each line is counted from the beginning
-    assert bulk._line_end(piece, b'"') == 0
+    assert line_end(piece, b'"') == 0
 
 
 def test_a_file_is_streamed_where_it_is_large_plain_text(tmp_path, monkeypatch):

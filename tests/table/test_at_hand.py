@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from posteriori.errors import BadParameter, FormatError
 from posteriori.table import at_hand as module
-from posteriori.table.at_hand import _decoded, _is_ascii, _looks_like, guessed
+from posteriori.table.at_hand import _decoded, _is_ascii, guessed, looks_like
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from posteriori.table.at_hand import _decoded, _is_ascii, _looks_like, guessed
     ],
 )
 def test_the_first_bytes_tell_the_kind_of_a_file(head, ending):
-    assert _looks_like(head) == ending
+    assert looks_like(head) == ending
 
 
 def test_what_is_ascii_needs_no_decoding(tmp_path):

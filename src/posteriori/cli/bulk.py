@@ -32,13 +32,13 @@ from ..table.files import csv_source
 from ..table.read import left_out
 from ..table.schema import MEASURED, Column, Schema
 from .guard import interrupt
+from .pipe import LONGEST, line_end
 from .stream import as_labels, as_values, batches, own_type
 from .tables import Source, alike, open_head
 
 LARGE = 64 << 20  # bytes of text from which it pays
 DAMAGED = (gzip.BadGzipFile, EOFError, zlib.error)  # what is said of a .gz that is not whole
 HEAD, BLOCK = 8 << 20, 16 << 20
-LONGEST = 16 << 20  # bytes of a line, with what its quotation marks hold
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _head(path: str) -> io.BytesIO:
     else:
         with opened(pathlib.Path(path), None) as text:
             piece = text.read(HEAD)
-        head = io.BytesIO(piece[: _line_end(piece, b'"')] or piece)
+        head = io.BytesIO(piece[: line_end(piece, b'"')] or piece)
     head.name = path
     return head
 
@@ -207,17 +207,6 @@ def _fit(schema: Schema, columns: Any, labels: Any, gone: int) -> Part:
     """The model of a block by itself: its columns have the values that its rows have."""
     bare = replace(schema, columns=tuple(replace(c, values=()) for c in schema.columns))
     return NaiveBayes(kinds=bare, n_jobs=1).fit(columns, own_type(labels)) if len(labels) else None, gone
-
-
-def _line_end(piece: bytes, quote: bytes) -> int:
-    """Behind the last line of a piece that ends outside quotation marks: every byte is looked at once, from the end."""
-    inside, end = bool(quote) and piece.count(quote) % 2 == 1, len(piece)
-    while end >= 0:
-        begin = piece.rfind(quote, 0, end) if quote else -1
-        if not inside and (found := piece.rfind(b"\n", begin + 1, end)) >= 0:
-            return found + 1
-        inside, end = not inside, begin
-    return 0
 
 
 def _plan(path: str, source: Source, target: str, words: Collection[str] = ()) -> Plan:
@@ -256,7 +245,7 @@ def _blocks(path: str, plan: Plan) -> Iterator[tuple[int, bytes]]:
         line, rest = plan.skip + 1, b""
         while piece := _read(file, path):
             piece = rest + piece
-            if end := _line_end(piece, mark):
+            if end := line_end(piece, mark):
                 yield line, piece[:end]
                 line += piece.count(b"\n", 0, end)
             rest = piece[end:]

@@ -60,6 +60,8 @@ def run_predict(
             if output is None:  # what went to stdout is out; a file is there whole or not at all
                 interrupt.left = f"{_written(n)}, and the next {len(batch):,} in part"
             write(answers)
+            if output is None:  # of a pipe more rows may come late
+                stream.flush()
             n += len(batch)
             interrupt.left = _written(n) if output is None else interrupt.left
             undecided += int(np.sum(answers["rejected"]))

@@ -8,9 +8,13 @@ where the model knows words.
 from __future__ import annotations
 
 import contextlib
+import os
+import pathlib
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,7 @@ from ..table.encode import as_floats
 from ..table.files import csv_source, from_database, query
 from ..table.schema import MEASURED, Column, Reading, Schema
 from .guard import say
+from .pipe import Pipe, is_pipe
 from .tables import in_bins
 
 BATCH = 50_000  # rows; a batch is held whole, as words, numbers and posteriors
@@ -57,8 +62,18 @@ def batches(
     """
     import duckdb
 
-    source: Any = sys.stdin.buffer if path == "-" else path
-    with at_hand(source, encoding, None) as (file, name, form, notes), duckdb.connect(":memory:") as engine:
+    with contextlib.ExitStack() as stack:
+        engine = stack.enter_context(duckdb.connect(":memory:"))
+        source: Any = sys.stdin.buffer if path == "-" else path
+        if is_pipe(source) and os.name != "nt":
+            stream = source if path == "-" else stack.enter_context(open(path, "rb"))
+            source = Pipe(stream, str(getattr(stream, "name", path)))
+            room = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            asked = encoding is None and sql is None
+            if asked and (found := source.tables(engine, room, schema.reading, partial(_has_all, schema, target))):
+                yield _batches(found[1], found[0], schema, target, source.name)
+                return
+        file, name, form, notes = stack.enter_context(at_hand(source, encoding, None))
         for note in notes if not quiet else ():
             say(f"{name}: {note}")
         if sql is not None or form not in ("csv", "parquet", "json"):
@@ -145,6 +160,13 @@ def own_type(labels: Any) -> Any:
 def _first_sentences(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return "; ".join(lines[:3])
+
+
+def _has_all(schema: Schema, target: str | None, names: list[str]) -> bool:
+    with contextlib.suppress(UnknownColumn):
+        _refuse_missing(schema, names, target, "")
+        return True
+    return False
 
 
 def _refuse_missing(schema: Schema, names: list[str], target: str | None, name: str) -> None:

@@ -56,6 +56,9 @@ def at_hand(
             file = pathlib.Path(source)
             name = str(file)
             _check_file(file)
+            if not file.is_file():  # a pipe or a device: it is there only once
+                with open(file, "rb") as stream:
+                    file, encoding = _spooled(stream, pathlib.Path(room), name, encoding)
         else:
             raise BadParameter(f"path must be a path or an open file. Got {type(source).__name__} instead.")
         if file.stat().st_size == 0:
@@ -81,14 +84,14 @@ def _spooled(source: Any, room: pathlib.Path, name: str, encoding: str | None) -
     endings = [s for s in pathlib.Path(name).suffixes if s.lower() in (*FORMATS, ".gz", ".zst")]
     if endings[-1:] in ([".gz"], [".zst"]) and (text or head[:2] not in (b"\x1f\x8b", b"\x28\xb5")):
         endings.pop()  # unpacked by whoever opened it
-    file = room / ("open" + ("".join(endings) or _looks_like(head)))
+    file = room / ("open" + ("".join(endings) or looks_like(head)))
     with open(file, "w", encoding="utf-8", newline="") if text else open(file, "wb") as out:
         out.write(head)
         shutil.copyfileobj(source, out)
     return file, "utf-8" if text else encoding
 
 
-def _looks_like(head: str | bytes) -> str:
+def looks_like(head: str | bytes) -> str:
     """The ending of a file without a name, by its first bytes."""
     start = head[:4096] if isinstance(head, bytes) else head[:4096].encode()
     if start.startswith(b"PAR1"):
