@@ -18,9 +18,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import typer
+
+from ..errors import shortened
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WRONG_OPTIONS, NO_FILE, NO_TABLE, NO_MODEL, NO_OUTPUT, INTERRUPTED = 2, 3, 4, 5, 6, 130
@@ -76,14 +78,15 @@ def guarded(command: Command) -> Command:
                 command(*args, **options)
                 interrupt.check()
             except KeyboardInterrupt:
-                say(f"interrupted: {interrupt.left}")
-                raise typer.Exit(INTERRUPTED) from None
+                _say_interrupted()
             except BrokenPipeError:  # `posteriori … | head`: the reader has enough
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise typer.Exit(0) from None
             except (typer.Exit, typer.BadParameter):
                 raise
             except Exception as error:
+                if interrupt.pressed:  # within an import, which may turn it into an error of its own
+                    _say_interrupted()
                 if options.get("debug"):
                     raise
                 code = code_of(error)
@@ -92,6 +95,11 @@ def guarded(command: Command) -> Command:
                 raise typer.Exit(code) from None
 
     return cast(Command, run)
+
+
+def _say_interrupted() -> NoReturn:
+    say(f"interrupted: {interrupt.left}")
+    raise typer.Exit(INTERRUPTED) from None
 
 
 def code_of(error: BaseException) -> int:
@@ -117,7 +125,7 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = error.filename or ("the output" if code_of(error) == NO_OUTPUT else "the file")
         return f"{where}: {error.strerror}"
-    text = " ".join(str(error).split())
+    text = " ".join(shortened(str(error)).split())
     return text or type(error).__name__
 
 

@@ -7,10 +7,13 @@ import sys
 from collections.abc import Callable
 from typing import Annotated
 
-import typer
+try:
+    import typer
 
-from . import options as o
-from .guard import NO_OUTPUT, guarded, say, sentence
+    from . import options as o
+    from .guard import INTERRUPTED, NO_OUTPUT, guarded, say, sentence
+except KeyboardInterrupt:  # Ctrl-C before a command hears it
+    raise SystemExit(130) from None
 
 CODES = (
     "Exit codes: 0 done, 1 an error of the program, 2 wrong options, 3 a file that cannot be read, 4 a table that cannot "
@@ -385,13 +388,15 @@ def demo(
 
 def main() -> None:
     """The entry point: any text can be printed, and an output that cannot be written is exit 6."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-        getattr(sys, name).reconfigure(errors="backslashreplace")
     code: object = 0
     try:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed
+                setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+            getattr(sys, name).reconfigure(errors="backslashreplace")
         app()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except SystemExit as ended:
         code = ended.code
     except OSError as error:

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import pathlib
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -27,7 +28,9 @@ from .render import console
 from .stream import Batch, batches
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
+FORMULA = re.compile(
+    r"[\s\ufeff\u200b]*[=+\-@＝＋－＠].|[\t\r\n].", re.S
+)  # how a cell begins that a spreadsheet would run
 MOST_NAMED = 5  # columns with unseen values
 
 
@@ -202,10 +205,10 @@ def _csv_lines(columns: dict[str, Any], mark: str, head: bool, raw: bool) -> str
 def harmless(text: str) -> str:
     """Text that no spreadsheet runs: what begins as a formula does, and is no number, gets an apostrophe before it.
 
-    >>> harmless("=cmd()"), harmless("-1.5"), harmless("-"), harmless("no")
-    ("'=cmd()", '-1.5', '-', 'no')
+    >>> harmless("=cmd()"), harmless(" ＝1+1"), harmless("-1.5"), harmless("-"), harmless("no")
+    ("'=cmd()", "' ＝1+1", '-1.5', '-', 'no')
     """
-    if len(text) < 2 or not text.startswith(FORMULA):
+    if FORMULA.match(text) is None:
         return text
     try:
         float(text)
