@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from posteriori.drafts import whole_file
+from posteriori.drafts import changing, whole_file
 from posteriori.errors import WriteError
 
 
@@ -69,7 +69,7 @@ def test_names_that_no_file_can_have_are_refused(tmp_path, name):
 
 KILLED = """
 import os, signal, sys
-from posteriori.drafts import whole_file
+from posteriori.drafts import changing, whole_file
 with whole_file(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()
@@ -108,3 +108,36 @@ def test_what_a_killed_process_left_goes_with_the_next_writing(tmp_path):
     with pytest.raises(ValueError, match="nothing"), whole_file(file) as stream:
         raise ValueError("nothing")
     assert set(os.listdir(tmp_path)) == kept - {young.name}
+
+
+LEARNER = """
+import sys, time
+from posteriori.drafts import changing, whole_file
+for _ in range(25):
+    with changing(sys.argv[1], lambda: None) as check:
+        with open(sys.argv[1]) as file: n = int(file.read())
+        time.sleep(0.001)
+        check()
+        with whole_file(sys.argv[1]) as stream: stream.write(str(n + 1).encode())
+"""
+
+
+def test_two_processes_that_change_one_file_lose_no_change(tmp_path):
+    file = tmp_path / "n"
+    file.write_text("0")
+    running = [subprocess.Popen([sys.executable, "-c", LEARNER, str(file)]) for _ in range(2)]
+    assert [process.wait(60) for process in running] == [0, 0]
+    assert (file.read_text(), os.listdir(tmp_path)) == ("50", ["n"])
+
+
+def test_a_file_that_others_replaced_meanwhile_is_not_written(tmp_path):
+    file = tmp_path / "n"
+    file.write_text("0")
+    with changing(file, pytest.fail) as check:
+        check()
+        with whole_file(file) as stream:  # by somebody who did not ask
+            stream.write(b"1")
+        with pytest.raises(WriteError, match="changed by another process meanwhile; nothing was written"):
+            check()
+    with changing(tmp_path / "none", pytest.fail) as check:
+        check()

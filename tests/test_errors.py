@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 
 import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.errors import did_you_mean, listed
+from posteriori.errors import PosterioriError, did_you_mean, listed
 from posteriori.statistics.cuts import find_cuts
 from posteriori.structure.dag import Dag
 
@@ -61,3 +62,20 @@ def test_a_list_of_names_is_cut_at_twelve(n):
     said = listed(range(n))
     assert said.startswith(", ".join(map(str, range(min(n, 12)))))
     assert said.endswith(f"… ({n} in all)") == (n > 12)
+
+
+def test_names_of_any_length_make_a_message_that_can_be_read():
+    long = "x" * 20_000_000
+    calls = [
+        lambda: po.NaiveBayes().fit(X, y).predict({long: ["blue"], "wind": [1.0]}),
+        lambda: po.NaiveBayes().fit({long: ["a", "b"]}, ["n", "y"]).predict({"z": ["a"]}),
+        lambda: po.NaiveBayes(density=long).fit(X, y),
+        lambda: po.Schema.declare({long: "zzz"}),
+    ]
+    for call in calls:
+        with pytest.raises(PosterioriError) as caught:
+            call()
+        assert len(str(caught.value)) < 2_100
+        assert len(str(pickle.loads(pickle.dumps(caught.value)))) < 2_100
+    assert str(PosterioriError("a" * 2_000)) == "a" * 2_000
+    assert len(listed(["x" * 500] * 3)) < 700

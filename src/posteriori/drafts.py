@@ -1,4 +1,5 @@
-"""Files written whole or not at all: a draft beside the file, on the disk before it takes the file's name."""
+"""Files written whole or not at all: a draft beside the file, on the disk before it takes the file's name; files that one
+process alone changes."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import BinaryIO
 
 from .errors import WriteError
@@ -32,8 +34,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ('new', 1)
     """
     named = pathlib.Path(path)
-    target = pathlib.Path(os.path.realpath(named))
-    _refuse(named, target)
+    target = refuse_unwritable(named)
     _clear(target)
     draft = target.with_name(f"{_stem(target)}{secrets.token_hex(8)}{ENDING}")
     try:
@@ -70,14 +71,64 @@ def _clear(target: pathlib.Path) -> None:
                         os.unlink(entry.path)
 
 
-def _refuse(named: pathlib.Path, target: pathlib.Path) -> None:
-    """Names that no file can be written under."""
+def refuse_unwritable(path: str | os.PathLike[str]) -> pathlib.Path:
+    """The file that a name stands for, behind its links; refused where none can be written under it."""
+    named, target = pathlib.Path(path), pathlib.Path(os.path.realpath(path))
     if target.is_dir():
         raise WriteError(f"{named} is a folder: give the name of a file in it")
     if target.exists() and not target.is_file():
         raise WriteError(f"{named} is no regular file")
     if not target.parent.is_dir():
         raise WriteError(f"{named} could not be written: there is no folder {named.parent}")
+    if target.exists() and not (
+        target.stat().st_mode & 0o222 and os.access(target, os.W_OK)
+    ):  # root may write anything
+        raise WriteError(
+            f"{named} is read-only, and stays as it is: give another name, or let it be written (chmod u+w)"
+        )
+    return target
+
+
+@contextlib.contextmanager
+def changing(path: str | os.PathLike[str], wait: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    """A file that is read, changed and written again by one process at a time; `wait` is called where another is at it.
+
+    What it gives is called before the file is written: it refuses where somebody without the lock has replaced the file,
+    which is all that is known where the system has no locks.
+    """
+    while os.path.isfile(path):
+        with open(path, "rb") as file:
+            _lock(file, wait)
+            read = _version(os.fstat(file.fileno()))
+            if read != _version(os.stat(path)):  # replaced while this one waited
+                continue
+            if os.name == "nt":  # no open file is replaced there
+                file.close()
+            yield partial(_refuse_changed, path, read)
+            return
+    yield lambda: None  # whoever reads it says what it is
+
+
+def _refuse_changed(path: str | os.PathLike[str], read: tuple[int, ...]) -> None:
+    if not os.path.exists(path) or _version(os.stat(path)) != read:
+        raise WriteError(f"{path} was changed by another process meanwhile; nothing was written: run it again")
+
+
+def _lock(file: BinaryIO, wait: Callable[[], None]) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        return
+    with contextlib.suppress(OSError):  # a file system without locks
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            wait()
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _version(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _sync_folder(folder: pathlib.Path) -> None:

@@ -33,9 +33,14 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+MOST, NAME = 2_000, 200  # characters of a message, and of a name in one that lists some
+
 
 class PosterioriError(Exception):
-    """Any error of this library."""
+    """Any error of this library; of a long message, as names make it, it says the beginning and the end."""
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 class TableError(PosterioriError, ValueError):
@@ -141,6 +146,15 @@ class MissingExtra(PosterioriError, ImportError):
     """An optional dependency that is not installed."""
 
 
+def shortened(text: str, most: int = MOST) -> str:
+    """A text without its middle, if it is long.
+
+    >>> shortened("abcdefghij", 6)
+    'abc … hij'
+    """
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-(most // 2) :]}"
+
+
 def did_you_mean(name: object, known: Iterable[object], cutoff: float = 0.5) -> str:
     """The sentence that names the nearest match, or nothing.
 
@@ -149,7 +163,9 @@ def did_you_mean(name: object, known: Iterable[object], cutoff: float = 0.5) -> 
     >>> did_you_mean("zzz", ["class", "x1"])
     ''
     """
-    by_text = {str(k): k for k in known}
+    by_text = {text: k for k in known if len(text := str(k)) <= NAME}
+    if len(str(name)) > NAME:  # to compare it takes longer than anybody waits
+        return ""
     same = {"".join(text.split()).casefold(): text for text in by_text}  # but for case and blanks
     if (found := same.get("".join(str(name).split()).casefold())) is not None:
         return f"; did you mean {by_text[found]!r}?"
@@ -199,5 +215,5 @@ def listed(names: Iterable[object], most: int = 12) -> str:
     '0, 1, … (5 in all)'
     """
     names = list(names)
-    shown = ", ".join(repr(n) for n in names[:most])
+    shown = ", ".join(shortened(repr(n), NAME) for n in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"

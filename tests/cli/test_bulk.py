@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import gzip
 import re
 
 import numpy as np
@@ -11,7 +12,8 @@ import pandas as pd
 import pytest
 
 import posteriori as po
-from posteriori.cli import bulk
+from posteriori.cli import bulk, stream
+from posteriori.cli.pipe import line_end
 from posteriori.errors import BadValue, FormatError
 from posteriori.table.schema import Column, Reading, Schema
 
@@ -62,6 +64,36 @@ def test_blocks_give_the_model_of_the_whole_table(run, large, monkeypatch):
     one, two = (run("predict", large.with_name(n), rows).stdout for n in ("s.posteriori", "w.posteriori"))
     p, q = (np.array([line.split(",")[4:] for line in t.splitlines()[1:]], dtype=float) for t in (one, two))
     assert np.allclose(p, q, rtol=1e-7)
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".parquet"])
+def test_a_packed_file_and_parquet_are_streamed_to_the_model_of_the_whole_table(run, large, monkeypatch, ending):
+    frame = pd.read_csv(large, parse_dates=["when"])
+    frame.loc[::7, ["few", "class"]], frame.loc[::5, "z"] = None, None  # whole numbers beside missing ones
+    file = large.with_name(f"t{ending}")
+    frame.convert_dtypes().to_parquet(file) if ending == ".parquet" else frame.convert_dtypes().to_csv(
+        file, index=False
+    )
+    monkeypatch.setattr(stream, "BATCH", 700)
+    streamed, done = train(run, file, "s.posteriori")
+    assert "2,571 rows, kinds by the first" in done.stdout
+    assert "429 rows have no 'class' and are left out" in done.stdout
+    monkeypatch.setattr(bulk, "LARGE", 1 << 60)
+    whole, _ = train(run, file, "w.posteriori")
+    assert streamed.schema_.names == whole.schema_.names
+    assert [c.values for c in streamed.schema_.columns] == [c.values for c in whole.schema_.columns]
+    assert np.array_equal(streamed.statistics_.cells.table, whole.statistics_.cells.table)
+    assert np.allclose(streamed.statistics_.moments.mean, whole.statistics_.moments.mean, rtol=1e-10)
+
+
+def test_a_packed_file_that_is_cut_is_named(run, tmp_path):
+    for n in (600, 60_000):  # in the head, and behind it
+        packed = gzip.compress(b"x,y\n" + b"".join(b"%d.5,%c\n" % (i * i, b"ab"[i % 2]) for i in range(n)))
+        (tmp_path / "t.csv.gz").write_bytes(packed[:-500])
+        done = run("train", tmp_path / "t.csv.gz", "-t", "y", "-m", "naive", "-o", tmp_path / "m.posteriori")
+        assert (done.exit_code, "is no complete gzip file, though it ends in .gz" in done.stderr) == (3, True), (
+            done.output
+        )
 
 
 def test_the_size_of_a_block_changes_nothing(run, large, monkeypatch):
@@ -194,7 +226,7 @@ def plan_of(*columns, names=(), mark=",", quote='"', skip=1, target="y", classes
     ],
 )
 def test_a_piece_ends_with_a_line_outside_of_quotation_marks(piece, quote, end):
-    assert bulk._line_end(piece, quote) == end
+    assert line_end(piece, quote) == end
 
 
 @pytest.mark.parametrize("quote", ['"', False])
@@ -215,6 +247,18 @@ def test_blocks_are_the_whole_text_and_know_their_lines(tmp_path, monkeypatch, q
         assert [block for _, block in blocks] == [b"1,2\n", b'"3\n4",5\n', b"\n", b'6,"7"\n', b'8,"""9\n"\n', b"10,11"]
     path.write_bytes(head + b"1,2\n  ")
     assert list(bulk._blocks(str(path), plan_of(skip=2))) == [(3, b"1,2\n")]  # blanks at the end are no row
+
+
+@pytest.mark.parametrize("rest", [b"7,8\n" * 50_000, b'"7",8\n' * 30_000, b""])
+def test_a_quote_that_never_ends_is_named_and_found_in_one_look(tmp_path, monkeypatch, rest):
+    monkeypatch.setattr(bulk, "BLOCK", 10_000)
+    monkeypatch.setattr(bulk, "LONGEST", 10_000)
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'x,y\n1,"2"\n' * 5_000 + b'5,"six,7\n' + rest)
+    with pytest.raises(FormatError, match=r"t\.csv, line 10001: the quote that begins '\"six,7' never ends"):
+        list(bulk._blocks(str(path), plan_of(quote='"', skip=0)))
+    piece = b'"' + b"1,2\n" * 500_000  # hours, where each line is counted from the beginning
+    assert line_end(piece, b'"') == 0
 
 
 def test_a_file_is_streamed_where_it_is_large_plain_text(tmp_path, monkeypatch):
@@ -244,7 +288,7 @@ def test_a_head_is_whole_lines_and_one_that_is_longer_than_it_is_what_there_is(t
         (b"123456789012", b"1234567890"),
     ]:
         path.write_bytes(content)
-        found = bulk._Head(str(path))
+        found = bulk._head(str(path))
         assert (found.getvalue(), found.name) == (head, str(path))
 
 
@@ -261,19 +305,19 @@ def test_a_head_is_whole_lines_and_one_that_is_longer_than_it_is_what_there_is(t
 def test_a_plan_is_what_the_head_says(tmp_path, text, names, mark, quote, skip):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    source = bulk.open_head(bulk._Head(str(path)), names[2], {}, None)
+    source = bulk.open_head(bulk._head(str(path)), names[2], {}, None)
     plan = bulk._plan(str(path), source, names[2])
     assert (plan.name, plan.names, plan.mark, plan.quote, plan.skip) == (str(path), names, mark, quote, skip)
     assert (plan.target, plan.classes, plan.dates) == (names[2], ("a", "b"), frozenset())
     assert plan.schema.kinds == ("numeric", "categorical")
-    model, _ = bulk._fitted(str(path), source, plan, lambda *_: None)
+    model, _ = bulk._fitted(str(path), source, plan.target, bulk._of_text(str(path), plan), lambda *_: None)
     assert model.class_count_.tolist() == [9, 9]
 
 
 def test_classes_of_numbers_and_dates_in_a_plan(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("when,y\n" + "2020-01-05,3\n2020-02-07,1\n" * 9)
-    plan = bulk._plan(str(path), bulk.open_head(bulk._Head(str(path)), "y", {"y": "categorical"}, None), "y")
+    plan = bulk._plan(str(path), bulk.open_head(bulk._head(str(path)), "y", {"y": "categorical"}, None), "y")
     assert (plan.classes, plan.dates) == ((1, 3), {"when"})
     assert plan.schema.names[0] == "when"
 
@@ -413,8 +457,8 @@ def test_told_hears_every_block_and_the_model_wants_all_processors(tmp_path, mon
 def test_a_file_without_two_classes_is_refused(tmp_path, rows, said):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1.5,a\n2.5,b\n")
-    source = bulk.open_head(bulk._Head(str(path)), "y", {}, None)
+    source = bulk.open_head(bulk._head(str(path)), "y", {}, None)
     plan = bulk._plan(str(path), source, "y")
     path.write_text("x,y\n" + rows)
     with pytest.raises(BadValue, match=said):
-        bulk._fitted(str(path), source, plan, lambda *_: None)
+        bulk._fitted(str(path), source, plan.target, bulk._of_text(str(path), plan), lambda *_: None)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +19,7 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.cli.counts import _learned, _say_network, _say_schema, _some, whats_new
 from posteriori.cli.render import Out
+from posteriori.drafts import changing
 from posteriori.errors import counted
 from posteriori.table.schema import Column, Schema
 
@@ -59,6 +63,19 @@ def test_learn_names_what_is_new_and_nothing_else(run, data, model, tmp_path):
 def test_new_words_of_a_text_are_no_news():
     old, new = (Schema((Column("t", "text", words),), ("a",)) for words in (("x",), ("x", "y")))
     assert whats_new(old, new) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no flock there: the second says that the model was changed")
+def test_two_that_learn_at_once_both_learn(data, model):
+    main = [sys.executable, "-c", "from posteriori.cli.main import main; main()", "learn", str(model), str(data)]
+    with changing(model, pytest.fail):  # both wait, whichever comes first
+        running = [subprocess.Popen(main, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        for process in running:
+            assert process.stderr.readline().endswith("another process is changing it; waiting\n")
+    for process in running:
+        process.communicate(timeout=60)
+    assert [process.returncode for process in running] == [0, 0]
+    assert po.load(model).class_count_.sum() == 3 * 80
 
 
 def test_forgetting_what_was_not_learned_changes_nothing(run, data, model, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import itertools
 import os
 import signal
 import subprocess
@@ -20,7 +21,8 @@ from hypothesis import strategies as st
 
 from posteriori import errors
 from posteriori.cli import guard
-from posteriori.cli.guard import CONTROLS, code_of, cut, guarded, keep_apart, plain, sentence
+from posteriori.cli.guard import CONTROLS, OUTPUTS, code_of, cut, guarded, keep_apart, plain, sentence
+from posteriori.cli.main import app
 
 MAIN = [sys.executable, "-c", "from posteriori.cli.main import main; main()"]
 
@@ -85,23 +87,50 @@ def test_a_link_to_the_input_is_the_input(tmp_path):
             keep_apart(tmp_path / name, table=str(tmp_path / "a.csv"))
     keep_apart(tmp_path / "d.csv", table=str(tmp_path / "a.csv"))
     keep_apart(None, table="a.csv")
-    keep_apart("-", table="-")
+    for name, why in (("-", "cannot go to stdout"), (tmp_path, "is a folder"), (tmp_path / "no" / "m", "no folder")):
+        with pytest.raises(errors.WriteError, match=why):
+            keep_apart(name, table="-")
 
 
-@pytest.mark.parametrize("output", ["-o", "--report"])
-def test_training_never_writes_over_its_table(run, data, output):
-    before = data.read_bytes()
-    done = run("train", data, "-t", "class", "-m", "naive", output, data)
-    assert done.exit_code == 6
-    assert data.read_bytes() == before
+WRITING = {  # every command that writes files: how it is called, its options that name one
+    "train": (["data.csv", "-t", "class", "-m", "naive", "--loss", "costs.csv"], ["--output", "--report"]),
+    "predict": (["m.posteriori", "data.csv", "--loss", "costs.csv"], ["--output"]),
+    "learn": (["m.posteriori", "data.csv"], ["--output"]),
+    "forget": (["m.posteriori", "data.csv"], ["--output"]),
+    "merge": (["m.posteriori", "m.posteriori"], ["--output"]),
+    "structure": (["data.csv"], ["--svg", "--dot", "--output"]),
+    "sql": (["m.posteriori"], ["--output"]),
+}
 
 
-def test_answers_never_replace_the_table_or_the_model(run, data, model):
-    for output in (data, model):
-        before = output.read_bytes()
-        done = run("predict", model, data, "-o", output, "--format", "csv")
-        assert done.exit_code == 6
-        assert output.read_bytes() == before
+@pytest.mark.parametrize("way", ["itself", "symlink", "hard link"])
+def test_no_command_writes_over_what_it_reads_or_over_a_file_that_is_read_only(run, data, model, monkeypatch, way):
+    monkeypatch.chdir(data.parent)
+    data.with_name("costs.csv").write_text(",no,yes\nno,0,10\nyes,1,0\n")
+    data.with_name("old.bif").write_text("old")
+    data.with_name("old.bif").chmod(0o444)
+    before = {file: file.read_bytes() for file in data.parent.iterdir()}
+    for command, (words, outputs) in WRITING.items():
+        for option, file in itertools.product(outputs, {w for w in words if "." in w} | {"old.bif"}):
+            over = data.with_name("link.bif")
+            over.unlink(missing_ok=True)
+            made = {"symlink": over.symlink_to, "hard link": over.hardlink_to}.get(way)
+            if made:
+                made(data.with_name(file))
+            done = run(command, *words, option, over.name if made else file)
+            why = "is read-only" if file == "old.bif" else "which would be lost"
+            assert (done.exit_code, why in done.stderr) == (6, True), (command, option, file, done.output)
+    assert before.items() <= {file: file.read_bytes() for file in data.parent.iterdir()}.items()
+    model.chmod(0o444)
+    done = run("learn", model, data)
+    assert (done.exit_code, "is read-only" in done.stderr, model.read_bytes()) == (6, True, before[model])
+
+
+def test_every_option_that_names_an_output_is_looked_at():
+    for command in typer.main.get_command(app).commands.values():
+        assert [o for o in OUTPUTS if o in (p.name for p in command.params)] == sorted(
+            (option.strip("-") for option in WRITING.get(command.name, ([], []))[1]), key=OUTPUTS.index
+        )
 
 
 def test_any_text_can_be_printed_in_any_encoding(run, data, tmp_path):
@@ -222,7 +251,6 @@ def test_an_output_that_is_not_there_yet_is_known_by_its_path(tmp_path):
     with pytest.raises(errors.WriteError, match="is the file of costs, which would be lost"):
         keep_apart(tmp_path / "x" / ".." / "new.csv", file_of_costs=str(tmp_path / "new.csv"))
     keep_apart(tmp_path / "one.csv", table=str(tmp_path / "other.csv"))
-    keep_apart("-", table="-", model_file=None)
 
 
 @given(st.text())

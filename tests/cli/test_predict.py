@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -135,6 +136,10 @@ def test_formulas_come_out_as_text(run, tmp_path):
 
 def test_harmless_keeps_numbers_and_single_marks():
     assert [harmless(t) for t in ("-1", "+", "@me", "-5 to 3", "")] == ["-1", "+", "'@me", "'-5 to 3", ""]
+    for blank, mark in itertools.product(("", " ", "\n", "\t", "\r", "\u00a0", "\ufeff", " \n "), "=+-@＝＋－＠"):
+        text = f"{blank}{mark}cmd"
+        assert harmless(text) == f"'{text}"
+    assert [harmless(t) for t in (" -1.5", " a=1", "\nno", " ", "\n")] == [" -1.5", " a=1", "'\nno", " ", "\n"]
 
 
 def in_every_form(frame, folder):

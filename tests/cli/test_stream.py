@@ -5,9 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import decimal
+import gzip
 import io
+import os
 import re
 import sqlite3
+import subprocess
+import sys
+import threading
+import time
 
 import duckdb
 import numpy as np
@@ -17,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import posteriori as po
+from posteriori.cli import pipe
 from posteriori.cli.stream import (
     _batches,
     _dates,
@@ -79,6 +86,71 @@ def test_a_model_answers_its_own_file_as_it_answers_the_table(run, tmp_path, way
     assert table.schema.kinds[:3] == ("numeric", "categorical", "numeric")
     expected = po.load(model).predict_proba(table.X)
     np.testing.assert_allclose(pd.read_csv(out).filter(like="P(").to_numpy(), expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_what_comes_through_a_slow_pipe_is_answered_as_the_file_is(run, tmp_path, monkeypatch, way, packed):
+    content, target = written(**WAYS[way])
+    path, model, fifo = tmp_path / "t.csv", tmp_path / "m.posteriori", tmp_path / "pipe"
+    path.write_bytes(content)
+    told = ["--missing", WAYS[way]["gap"]] if WAYS[way].get("gap") else []
+    assert run("train", path, "-t", target, "-m", "naive", "-o", model, *told).exit_code == 0
+    monkeypatch.setattr(pipe, "PATIENCE", 0)
+    os.mkfifo(fifo)
+
+    def feed():
+        sent, rng = gzip.compress(content) if packed else content, np.random.default_rng(0)
+        with open(fifo, "wb", buffering=0) as out:
+            while sent:
+                cut = int(rng.integers(1, 200))
+                out.write(sent[:cut])
+                sent = sent[cut:]
+                time.sleep(0.001)
+
+    encoding = ["--encoding", "cp1252"] if WAYS[way].get("encoding") == "cp1252" else []  # no guess of what is to come
+    for command in (["predict", "--keep"], ["learn", "-o", tmp_path / "n.posteriori"]):
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        found = run(command[0], model, fifo, *command[1:], *encoding)
+        feeder.join()
+        expected = run(command[0], model, path, *command[1:])
+        assert (found.exit_code, found.stdout) == (0, expected.stdout), found.output
+
+
+@pytest.mark.parametrize(
+    ("late", "said"), [(b"2,b\xe8,1,1\n", "not utf-8"), (b"1,x\n", "cannot be read"), (b'1,"x', "read")]
+)
+def test_what_is_wrong_late_in_a_pipe_is_named(model, late, said):
+    main = [sys.executable, "-c", "from posteriori.cli.main import main; main()", "predict", str(model), "-"]
+    with subprocess.Popen(main, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdin.write(b"a,b,c,stage\n1.5,0,x,1\n")
+        running.stdin.flush()
+        assert [running.stdout.readline()[:2] for _ in range(2)][-1] == b"1,"
+        _, error = running.communicate(late, timeout=60)
+    assert (running.returncode, said in error.decode(), len(error.splitlines())) == (3, True, 1), error
+
+
+def test_answers_do_not_wait_for_the_end_of_a_pipe(data, model):
+    main = [sys.executable, "-c", "from posteriori.cli.main import main; main()", "predict", str(model), "-"]
+    lines = data.read_bytes().splitlines(keepends=True)
+    with subprocess.Popen(main, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdin.write(b"".join(lines[:41]) + lines[41][:3])  # 40 rows, and a part of the next
+        running.stdin.flush()
+        assert [running.stdout.readline()[:2] for _ in range(41)][-1] == b"40"
+        rest, said = running.communicate(lines[41][3:] + b"".join(lines[42:]), timeout=60)
+    assert (len(rest.splitlines()), said.startswith(b"80 rows")) == (40, True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_training_reads_a_pipe_too(run, data, tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    feeder = threading.Thread(target=(tmp_path / "pipe.csv").write_bytes, args=[data.read_bytes()])
+    feeder.start()
+    done = run("train", tmp_path / "pipe.csv", "-t", "class", "-m", "naive", "-o", tmp_path / "m.posteriori")
+    feeder.join()
+    assert (done.exit_code, po.load(tmp_path / "m.posteriori").class_count_.sum()) == (0, 80)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -15,7 +15,7 @@ import posteriori as po
 from posteriori.cli import bulk, train
 from posteriori.cli.render import Out
 from posteriori.cli.train import OURS, _best, _refuse_model, _say_choice, _sha256, output_path, say_board
-from posteriori.errors import ModelError, NotStorable, WriteError
+from posteriori.errors import ModelError, NotStorable
 from posteriori.leaderboard.board import Leaderboard, Row
 from posteriori.leaderboard.lineup import lineup
 
@@ -89,10 +89,6 @@ def test_where_the_model_goes(tmp_path, monkeypatch):
     assert str(output_path("some/data.v2.csv", None)) == "data.posteriori"
     assert str(output_path("-", None)) == "stdin.posteriori"
     assert str(output_path("data.csv", "m.posteriori")) == "m.posteriori"
-    with pytest.raises(WriteError, match="folder"):
-        output_path("data.csv", str(tmp_path))
-    with pytest.raises(WriteError, match="no folder"):
-        output_path("data.csv", str(tmp_path / "none" / "m.posteriori"))
 
 
 def test_ctrl_c_in_the_report_says_that_the_model_is_there(run, points, tmp_path, monkeypatch):
@@ -171,8 +167,6 @@ def test_the_hash_of_a_file_and_its_name(tmp_path):
     (tmp_path / "x").write_bytes(b"abc")
     assert _sha256(tmp_path / "x") == hashlib.sha256(b"abc").hexdigest()
     assert str(output_path(".csv", None)) in (".posteriori", "model.posteriori")
-    with pytest.raises(WriteError, match="cannot go to stdout"):
-        output_path("data.csv", "-")
 
 
 def test_a_model_that_is_none_of_ours_is_named():
@@ -254,7 +248,7 @@ def test_what_streaming_cannot_do_is_done_on_the_whole_table(run, points, tmp_pa
 def test_a_report_and_a_model_have_two_names(run, points, tmp_path):
     both = tmp_path / "m.posteriori"
     done = run("train", points, "-t", "kind", "-m", "naive", "-o", both, "--report", tmp_path / "." / "m.posteriori")
-    assert (done.exit_code, "would both be" in done.stderr) == (6, True)
+    assert (done.exit_code, "two outputs would be one file" in done.stderr) == (6, True)
 
 
 def test_a_model_that_is_told_has_a_board_only_where_folds_are(run, data, tmp_path):

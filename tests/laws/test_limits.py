@@ -98,6 +98,7 @@ LIMITS = {
     "bayes.families.BLOCK": (3000, [tan, kdb]),
     "bayes.spode.BLOCK": (3000, [spode, chosen, aode]),
     "bayes.aode.ROWS": (24, [aode, lazy]),
+    "bayes.aode.STORED": (24, [aode, lazy]),
     "bayes.aode.IMPLIED": (24, [lazy]),
     "bayes.a2de.LOOKED_UP": (24, [pairs]),
     "bayes.densities.choice.NUMBERS": (24, [auto]),

@@ -102,9 +102,9 @@ def test_what_was_not_learned_is_refused():
 
 
 def test_values_that_are_equal_have_one_hash():
-    same = value_cells([1, 1.0, True, np.float64(1), Decimal(1)])[:-1]
-    assert len(set(same.tolist())) == 1
-    odd = ["1", 1, 2, "", 2**70, 0.5, datetime.date(2020, 1, 1), ("a", 1)]
+    for same in ([1, 1.0, True, np.float64(1), Decimal(1), "1"], [-0.5, "-0.5", Decimal("-0.5")]):
+        assert len(set(value_cells(same)[:-1].tolist())) == 1
+    odd = [1, "01", "1.0", "+1", "1 ", "1e0", 2, "", 2**70, 0.5, datetime.date(2020, 1, 1), ("a", 1)]
     assert len(set(value_cells(odd).tolist())) == len(odd) + 1
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from posteriori.errors import BadParameter, FormatError
 from posteriori.table import at_hand as module
-from posteriori.table.at_hand import _decoded, _is_ascii, _looks_like, guessed
+from posteriori.table.at_hand import _decoded, _is_ascii, guessed, looks_like
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from posteriori.table.at_hand import _decoded, _is_ascii, _looks_like, guessed
     ],
 )
 def test_the_first_bytes_tell_the_kind_of_a_file(head, ending):
-    assert _looks_like(head) == ending
+    assert looks_like(head) == ending
 
 
 def test_what_is_ascii_needs_no_decoding(tmp_path):
@@ -202,3 +202,21 @@ def test_what_the_bytes_leave_open_is_not_guessed(text, encoding):
 def test_no_text_is_no_encoding():
     assert guessed(b"\x89PNG", b"\x89PNG\r\n\x1a\n\x00\x01\xff") is None
     assert guessed(b"abc", b"abc") is None
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".arff", ".json"])
+@pytest.mark.parametrize("letter", ["a", "é"])
+def test_a_line_that_is_no_row_is_refused_before_it_is_held(tmp_path, monkeypatch, ending, letter):
+    monkeypatch.setattr(module, "LONGEST", 3 << 20)
+    content = f"x,y\n1,a\n3,{letter * (9 << 20)}\n".encode()
+    file = tmp_path / f"t{ending}"
+    file.write_bytes(gzip.compress(content) if ending == ".csv.gz" else content)
+    if ending == ".json":  # one line has all of its rows, and its reader has a bound of its own
+        with module.at_hand(file, None, None) as found:
+            assert found[2] == "json"
+        return
+    with (
+        pytest.raises(FormatError, match=r"line 3: longer than 3 MB, which is no row of a table"),
+        module.at_hand(file, None, None),
+    ):
+        pass

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from posteriori.errors import BadType, BadValue
 from posteriori.table.encode import (
     Coded,
-    _as_floats,
+    as_floats,
     code_columns,
     count_words,
     dense,
@@ -279,7 +279,7 @@ def test_numbers_of_any_frame():
 )
 def test_what_is_no_number_is_named(cells, error, said):
     with pytest.raises(error, match=re.escape(said)):
-        _as_floats(cells, "c")
+        as_floats(cells, "c")
 
 
 def test_words_are_counted_in_the_order_of_the_alphabet():

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
@@ -47,6 +52,89 @@ def test_every_library_gives_the_same_model(name, table):
     assert model.statistics_ == reference.statistics_
     np.testing.assert_array_equal(model.predict_proba(table), reference.predict_proba(pd.DataFrame(COLUMNS)))
     assert model.n_missing_ == 3
+
+
+N = 2_600  # more distinct rows than a sample keeps
+TYPES = {  # what Arrow calls them, and the cells
+    "whole": (pa.int32(), lambda rng: rng.integers(-999, 999, N).tolist()),
+    "whole, large": (pa.int64(), lambda rng: (2**60 + rng.integers(0, 99, N)).tolist()),
+    "whole, few": (pa.uint8(), lambda rng: rng.integers(1, 4, N).tolist()),
+    "floats": (pa.float64(), lambda rng: rng.normal(size=N).tolist()),
+    "decimals": (
+        pa.decimal128(18, 2),
+        lambda rng: [Decimal(int(v)).scaleb(-2) for v in rng.integers(-(10**7), 10**7, N)],
+    ),
+    "decimals, few": (pa.decimal128(9, 2), lambda rng: [Decimal(f"{v}.10") for v in rng.integers(1, 4, N)]),
+    "decimals, whole": (pa.decimal128(38, 0), lambda rng: [Decimal(10**17 + int(v)) for v in rng.integers(1, 4, N)]),
+    "booleans": (pa.bool_(), lambda rng: (rng.random(N) < 0.4).tolist()),
+    "words": (pa.string(), lambda rng: rng.choice(["a", "b", "é"], N).tolist()),
+    "words like numbers": (pa.string(), lambda rng: rng.choice(["1", "2", "10"], N).tolist()),
+    "words with zeros": (pa.string(), lambda rng: rng.choice(["01", "1", "10"], N).tolist()),
+    "days": (pa.date32(), lambda rng: [date(2020, 1, 1) + timedelta(days=int(v)) for v in rng.integers(0, 400, N)]),
+    "times": (pa.timestamp("ns"), lambda rng: [datetime(2020, 1, 1, 0, 0, int(v)) for v in rng.integers(0, 60, N)]),
+}
+
+
+def read_from(cells, table, folder):
+    """The same columns from every file and every library."""
+    pq.write_table(table, folder / "t.parquet")
+    words = [repr(v) if isinstance(v, float) else str(v) for v in cells]
+    pd.DataFrame({"x": words, "z": table["z"]}).to_csv(folder / "t.csv", index=False)
+    for file in ("t.csv", "t.parquet"):
+        yield file, po.read(folder / file).X
+    yield "arrow", table
+    yield "pandas", table.to_pandas()
+    yield "pandas of Arrow", table.to_pandas(types_mapper=pd.ArrowDtype)
+    yield "polars", pl.from_arrow(table)
+    yield "dict", {"x": cells, "z": table["z"].to_numpy()}
+
+
+@pytest.mark.filterwarnings("ignore:column")
+@pytest.mark.parametrize("kind", ["categorical", "numeric"])
+@pytest.mark.parametrize("name", TYPES)
+def test_a_value_is_the_same_cell_whatever_it_came_in_or_is_refused_by_name(name, kind, tmp_path):
+    rng = np.random.default_rng(0)
+    kinds, made = {"x": kind, "z": "numeric"}, TYPES[name]
+    if kind == "numeric" and made[0] in (pa.string(), pa.bool_()):
+        return
+    cells, y = made[1](rng), rng.integers(0, 2, N)
+    tables = dict(read_from(cells, pa.table({"x": pa.array(cells, made[0]), "z": rng.normal(size=N)}), tmp_path))
+    models = {source: po.NaiveBayes(kinds=kinds).fit(X, y) for source, X in tables.items()}
+    first = models["t.csv"]
+    for source, model in models.items():
+        alike = [type(v) is str for v in first.schema_["x"].values] == [
+            type(v) is str for v in model.schema_["x"].values
+        ]
+        if name != "booleans":  # in a file of text they are the words True and False
+            assert np.array_equal(first.statistics_.sample.cells, model.statistics_.sample.cells), source
+            assert np.array_equal(first.predict_proba(tables["t.csv"]), model.predict_proba(tables[source])), source
+        if alike:
+            assert first.schema_["x"].values == model.schema_["x"].values, source
+            assert (first + model).schema_["x"].values == first.schema_["x"].values
+            if kind == "categorical":
+                both = po.NaiveBayes(kinds="categorical").fit(tables["t.csv"][["x"]], y) + po.NaiveBayes(
+                    kinds=kind
+                ).fit({"x": open_frame(tables[source]).column(0)}, y)
+                assert both.forget(tables["t.csv"][["x"]], y).schema_["x"].values == model.schema_["x"].values
+        else:
+            with pytest.raises(BadValue, match=r"column 'x' has .* \((int|bool)\) and '.*' \(str\), as two values"):
+                first + model
+            with pytest.raises(BadValue, match="as two values: give both tables one type"):
+                copy.deepcopy(first).partial_fit(tables[source], y)
+
+
+def test_decimals_that_no_number_tells_apart_are_refused_by_name():
+    cells = [Decimal("0.1"), Decimal("0.10000000000000000001")]
+    with pytest.raises(BadValue, match=r"column 'x': .* have more digits than numbers hold"):
+        po.NaiveBayes(kinds="categorical").fit({"x": cells}, ["a", "b"])
+
+
+def test_long_whole_decimals_of_a_file_are_words_where_floats_would_be_equal(tmp_path):
+    cells = [Decimal(10**25), Decimal(10**25 + 1), None]
+    pq.write_table(pa.table({"x": pa.array(cells, pa.decimal128(38, 0))}), tmp_path / "t.parquet")
+    assert po.read(tmp_path / "t.parquet").X["x"].tolist()[:2] == [str(v) for v in cells[:2]]
+    pq.write_table(pa.table({"x": pa.array([2**60 + 1, 2**60, 1], pa.decimal128(38, 0))}), tmp_path / "t.parquet")
+    assert po.read(tmp_path / "t.parquet").X["x"].tolist() == [2**60 + 1, 2**60, 1]
 
 
 def test_object_matrix_is_the_same_too():

@@ -1,16 +1,19 @@
 """Naive Bayes from a file of any size: the head of the file says what the columns are, then blocks are counted and merged.
 
-A block is a piece of text that ends with a line; threads parse and count blocks of their own, and the counts are added in
-the order of the file, so that neither threads nor the size of a block changes the model.
+A block is a piece of text that ends with a line, or a batch of rows of a Parquet file; threads parse and count blocks of
+their own, and the counts are added in the order of the file, so that neither threads nor the size of a block changes the
+model.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import pathlib
 import re
 import tempfile
+import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,15 +26,18 @@ import numpy as np
 from ..bayes.naive import NaiveBayes
 from ..errors import BadValue, FormatError
 from ..kernels import n_threads
+from ..table.at_hand import opened
 from ..table.dates import PARTS, YEAR_FIRST, date_part
 from ..table.files import csv_source
 from ..table.read import left_out
 from ..table.schema import MEASURED, Column, Schema
 from .guard import interrupt
-from .stream import as_labels, as_values, own_type
+from .pipe import LONGEST, line_end
+from .stream import as_labels, as_values, batches, own_type
 from .tables import Source, alike, open_head
 
 LARGE = 64 << 20  # bytes of text from which it pays
+DAMAGED = (gzip.BadGzipFile, EOFError, zlib.error)  # what is said of a .gz that is not whole
 HEAD, BLOCK = 8 << 20, 16 << 20
 
 
@@ -51,28 +57,50 @@ class Plan:
 
 
 def is_bulk(path: str) -> bool:
-    """Whether a file is plain text in UTF-8, and so large that it is better never held whole."""
+    """Whether a file is Parquet or plain text in UTF-8, packed or not, and so large that it is better never held whole."""
     file = pathlib.Path(path)
-    if file.suffix.lower() not in (".csv", ".tsv") or not file.is_file():
-        return False
-    if file.stat().st_size < LARGE:
-        return False
     try:
-        _Head(path).getvalue().decode()
-    except UnicodeDecodeError:
+        if not file.is_file() or _form(path) not in (".csv", ".tsv", ".parquet") or _size(path) < LARGE:
+            return False
+        if _form(path) != ".parquet":
+            _head(path).getvalue().decode()
+    except (OSError, ValueError, *DAMAGED):  # whoever reads it whole says what it is
         return False
     return True
+
+
+def _form(path: str) -> str:
+    """The ending of a file, without that of what is packed text."""
+    file = pathlib.Path(path.lower())
+    return pathlib.Path(file.stem).suffix.replace(".parquet", "") if file.suffix == ".gz" else file.suffix
+
+
+def _size(path: str) -> int:
+    """The bytes of a file, unpacked."""
+    size = os.path.getsize(path)
+    if _form(path) == ".parquet":
+        import pyarrow.parquet as pq
+
+        about = pq.read_metadata(path)
+        return sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    if path.lower().endswith(".gz"):
+        with open(path, "rb") as file:
+            file.seek(-min(4, size), os.SEEK_END)
+            return max(size, int.from_bytes(file.read(4), "little"))  # modulo 4 GB
+    return size
 
 
 def fit_bulk(
     path: str, target: str, kinds: dict[str, str], missing: list[str] | None, told: Callable[[int, int], Any]
 ) -> tuple[NaiveBayes, Source]:
     """(the model, what its head said): `told` hears the bytes that are counted, and all there are."""
-    source = open_head(_Head(path), target, kinds, missing)
+    source = open_head(_head(path), target, kinds, missing)
+    if _form(path) == ".parquet":
+        return _fitted(path, source, target, _of_parquet(path, source, target), told)
     words: set[str] = set()
     while True:
         try:
-            return _fitted(path, source, _plan(path, source, target, words), told)
+            return _fitted(path, source, target, _of_text(path, _plan(path, source, target, words)), told)
         except _Words as found:  # all cells are words then, as if the file had been looked at whole
             words.add(found.column)
 
@@ -85,22 +113,37 @@ class _Words(Exception):
         self.column = column
 
 
-def _fitted(path: str, source: Source, plan: Plan, told: Callable[[int, int], Any]) -> tuple[NaiveBayes, Source]:
-    target = plan.target
-    size, done, gone, merged = os.path.getsize(path), 0, 0, None
+Part = tuple[
+    NaiveBayes | None, int
+]  # the model of a block, or None where none of its rows has a label; how many have none
+
+
+def _fitted(
+    path: str,
+    source: Source,
+    target: str,
+    parts: Iterator[tuple[int, Callable[[], Part]]],
+    told: Callable[[int, int], Any],
+) -> tuple[NaiveBayes, Source]:
+    """The sum of the parts: the bytes of each, and what counts it."""
+    size, done, gone, merged = _size(path), 0, 0, None
     workers = n_threads(None, 1 << 30)
-    waiting: deque[tuple[int, Future[tuple[NaiveBayes | None, int]]]] = deque()
+    waiting: deque[tuple[int, Future[Part]]] = deque()
     with ThreadPoolExecutor(workers) as team:
         try:
-            for first, block in _blocks(path, plan):
-                waiting.append((len(block), team.submit(partial(_counted, plan), first, block)))
-                del block
+            for length, count in parts:
+                waiting.append((length, team.submit(count)))
+                del count
                 while len(waiting) > workers:
                     merged, done, gone = _add(merged, waiting.popleft(), done, gone)
                     told(done, size)
             while waiting:
                 merged, done, gone = _add(merged, waiting.popleft(), done, gone)
                 told(done, size)
+        except FormatError:
+            for _, counted in waiting:  # what is wrong with an earlier block comes first
+                counted.result()
+            raise
         except BaseException:
             team.shutdown(wait=False, cancel_futures=True)
             raise
@@ -117,7 +160,7 @@ def _fitted(path: str, source: Source, plan: Plan, told: Callable[[int, int], An
 
 
 def _add(
-    merged: NaiveBayes | None, next_one: tuple[int, Future[Any]], done: int, gone: int
+    merged: NaiveBayes | None, next_one: tuple[int, Future[Part]], done: int, gone: int
 ) -> tuple[NaiveBayes | None, int, int]:
     interrupt.check()
     size, found = next_one
@@ -127,30 +170,51 @@ def _add(
     return merged, done + size, gone + without
 
 
-class _Head(io.BytesIO):
-    """The first lines of a file under its own name."""
+def _head(path: str) -> io.BytesIO:
+    """The first rows of a file under its own name."""
+    if _form(path) == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
-    def __init__(self, path: str) -> None:
-        with open(path, "rb") as file:
-            piece = file.read(HEAD)
-        super().__init__(piece[: _line_end(piece, b'"')] or piece)
-        self.name = path
+        head = io.BytesIO()
+        with pq.ParquetFile(path) as file:
+            rows = max(1, file.metadata.num_rows * HEAD // max(_size(path), 1))
+            some = next(file.iter_batches(rows), None)
+            pq.write_table(file.schema_arrow.empty_table() if some is None else pa.Table.from_batches([some]), head)
+        head.seek(0)
+    else:
+        with opened(pathlib.Path(path), None) as text:
+            piece = text.read(HEAD)
+        head = io.BytesIO(piece[: line_end(piece, b'"')] or piece)
+    head.name = path
+    return head
 
 
-def _line_end(piece: bytes, quote: bytes) -> int:
-    """Behind the last line of a piece that ends outside quotation marks."""
-    end = piece.rfind(b"\n") + 1
-    while quote and end and piece.count(quote, 0, end) % 2:
-        end = piece.rfind(b"\n", 0, end - 1) + 1
-    return end
+def _of_parquet(path: str, source: Source, target: str) -> Iterator[tuple[int, Callable[[], Part]]]:
+    table = source.table
+    schema = replace(table.schema, columns=tuple(_open(c, False) for c in table.schema.columns), classes=())
+    with batches(path, schema, target, quiet=True) as rows:
+        for batch in rows:
+            yield batch.raw.nbytes, partial(_fit, schema, batch.columns, batch.labels, len(batch.gone))
+
+
+def _of_text(path: str, plan: Plan) -> Iterator[tuple[int, Callable[[], Part]]]:
+    for first, block in _blocks(path, plan):
+        yield len(block), partial(_counted, plan, first, block)
+
+
+def _fit(schema: Schema, columns: Any, labels: Any, gone: int) -> Part:
+    """The model of a block by itself: its columns have the values that its rows have."""
+    bare = replace(schema, columns=tuple(replace(c, values=()) for c in schema.columns))
+    return NaiveBayes(kinds=bare, n_jobs=1).fit(columns, own_type(labels)) if len(labels) else None, gone
 
 
 def _plan(path: str, source: Source, target: str, words: Collection[str] = ()) -> Plan:
     import duckdb
 
-    head, table = _Head(path), source.table
+    head, table = _head(path), source.table
     with tempfile.TemporaryDirectory() as room, duckdb.connect(":memory:") as engine:
-        file = pathlib.Path(room, f"head{pathlib.Path(path).suffix}")
+        file = pathlib.Path(room, f"head{_form(path)}")
         file.write_bytes(head.getvalue())
         read, names, _ = csv_source(
             engine, file, str(file).replace("'", "''"), path, table.schema.reading.decimal, None
@@ -175,22 +239,42 @@ def _open(column: Column, words: bool) -> Column:
 def _blocks(path: str, plan: Plan) -> Iterator[tuple[int, bytes]]:
     """(line of the file, text) of pieces that end with a line; a line inside quotation marks does not end."""
     mark = plan.quote.encode() if isinstance(plan.quote, str) else b""
-    with open(path, "rb") as file:
+    with opened(pathlib.Path(path), None) as file:
         for _ in range(plan.skip):
             file.readline()
         line, rest = plan.skip + 1, b""
-        while piece := file.read(BLOCK):
+        while piece := _read(file, path):
             piece = rest + piece
-            if end := _line_end(piece, mark):
+            if end := line_end(piece, mark):
                 yield line, piece[:end]
                 line += piece.count(b"\n", 0, end)
             rest = piece[end:]
+            if len(rest) > LONGEST:
+                raise _open_quote(plan, line, rest, mark)
+        if mark and rest.count(mark) % 2:
+            raise _open_quote(plan, line, rest, mark)
         if rest.strip():
             yield line, rest
 
 
-def _counted(plan: Plan, first: int, block: bytes) -> tuple[NaiveBayes | None, int]:
-    """(the model of a block, or None where none of its rows has a label; how many have none)."""
+def _read(file: Any, path: str) -> bytes:
+    try:
+        piece: bytes = file.read(BLOCK)
+        return piece
+    except DAMAGED as error:
+        raise FormatError(f"{path} is no complete gzip file, though it ends in .gz") from error
+
+
+def _open_quote(plan: Plan, line: int, rest: bytes, mark: bytes) -> FormatError:
+    """What is wrong with text, from a line on, in which no line ends outside quotation marks."""
+    first = rest.partition(b"\n")[0]
+    at = first.rfind(mark) if mark else -1
+    cell = repr(first[max(at, 0) :][:60].decode(errors="replace"))
+    what = f"the quote that begins {cell} never ends" if at >= 0 else f"{cell} is longer than {LONGEST >> 20} MB"
+    return FormatError(f"{plan.name}, line {line}: {what}")
+
+
+def _counted(plan: Plan, first: int, block: bytes) -> Part:
     import pyarrow as pa
 
     table = _parsed(plan, first, block)
@@ -202,9 +286,7 @@ def _counted(plan: Plan, first: int, block: bytes) -> tuple[NaiveBayes | None, i
         return None, gone
     if not kept.all():
         table, labels = table.filter(pa.array(kept)), labels[kept]
-    columns = {c.name: _column(plan, c, table) for c in plan.schema.columns}
-    bare = replace(plan.schema, columns=tuple(replace(c, values=()) for c in plan.schema.columns))
-    return NaiveBayes(kinds=bare, n_jobs=1).fit(pa.table(columns), own_type(labels)), gone
+    return _fit(plan.schema, pa.table({c.name: _column(plan, c, table) for c in plan.schema.columns}), labels, gone)
 
 
 def _parsed(plan: Plan, first: int, block: bytes) -> Any:

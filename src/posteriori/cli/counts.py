@@ -12,7 +12,7 @@ import numpy as np
 
 from ..decision.classifier import RiskClassifier
 from ..decision.on_points import called
-from ..drafts import whole_file
+from ..drafts import changing, refuse_unwritable, whole_file
 from ..errors import ModelError, counted, did_you_mean, listed
 from ..explain.explanation import shown
 from ..store.file import describe, load, save
@@ -21,7 +21,7 @@ from ..structure.dag import Dag
 from ..table.dates import date_text, dates_in, weekday_text, weekdays_in
 from ..table.read import left_out
 from ..table.schema import MEASURED, Column, Schema
-from .guard import cut, interrupt
+from .guard import cut, interrupt, say
 from .models import inner, is_fitted, open_model, schema_of, target_of
 from .render import console, line, pairs
 from .stream import batches, own_type
@@ -43,20 +43,26 @@ def run_update(
     keep: list[str] | None = None,
 ) -> None:
     """Learn the rows of a file too, or take them out again; the model file changes at the end or not at all."""
-    model = open_model(model_file)
-    counting, n, gone = inner(model), 0, np.zeros(0, dtype=int)
-    if not hasattr(counting, "forget"):
-        raise ModelError(f"a {called(counting)} keeps no counts: it can neither learn more nor forget; train it again")
-    named, before = target_of(model, target), schema_of(model)
-    with batches(data, before, named, encoding, quiet, sql) as rows:
-        for batch in rows:
-            interrupt.check()
-            step = partial(counting.forget, keep=keep or ()) if forget else counting.partial_fit
-            if len(batch):
-                step(batch.columns, own_type(batch.labels))
-            n, gone = n + len(batch), np.append(gone, batch.gone)
-    interrupt.check()
-    save(model, output or model_file)
+    refuse_unwritable(output or model_file)
+    with changing(model_file, lambda: say(f"{model_file}: another process is changing it; waiting")) as check:
+        model = open_model(model_file)
+        counting, n, gone = inner(model), 0, np.zeros(0, dtype=int)
+        if not hasattr(counting, "forget"):
+            raise ModelError(
+                f"a {called(counting)} keeps no counts: it can neither learn more nor forget; train it again"
+            )
+        named, before = target_of(model, target), schema_of(model)
+        with batches(data, before, named, encoding, quiet, sql) as rows:
+            for batch in rows:
+                interrupt.check()
+                step = partial(counting.forget, keep=keep or ()) if forget else counting.partial_fit
+                if len(batch):
+                    step(batch.columns, own_type(batch.labels))
+                n, gone = n + len(batch), np.append(gone, batch.gone)
+        interrupt.check()
+        if output is None:
+            check()
+        save(model, output or model_file)
     if not quiet:
         did = "forgotten" if forget else "learned"
         if len(gone):

@@ -18,9 +18,11 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import typer
+
+from ..errors import shortened
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WRONG_OPTIONS, NO_FILE, NO_TABLE, NO_MODEL, NO_OUTPUT, INTERRUPTED = 2, 3, 4, 5, 6, 130
@@ -38,6 +40,8 @@ class UsageError(Exception):
 
 
 NOTHING = "nothing was written"
+OUTPUTS = ("output", "report", "svg", "dot")  # what commands call the files that they write, and those that they read
+INPUTS = {"data": "table", "model": "model_file", "loss": "file_of_costs"}
 
 
 class _Interrupt:
@@ -68,17 +72,21 @@ def guarded(command: Command) -> Command:
         interrupt.pressed, interrupt.left = False, NOTHING
         with _hearing(), _warnings_as_lines(bool(options.get("quiet"))):
             try:
+                keep_apart(
+                    *(options.get(name) for name in OUTPUTS), **{what: options.get(n) for n, what in INPUTS.items()}
+                )
                 command(*args, **options)
                 interrupt.check()
             except KeyboardInterrupt:
-                say(f"interrupted: {interrupt.left}")
-                raise typer.Exit(INTERRUPTED) from None
+                _say_interrupted()
             except BrokenPipeError:  # `posteriori … | head`: the reader has enough
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise typer.Exit(0) from None
             except (typer.Exit, typer.BadParameter):
                 raise
             except Exception as error:
+                if interrupt.pressed:  # within an import, which may turn it into an error of its own
+                    _say_interrupted()
                 if options.get("debug"):
                     raise
                 code = code_of(error)
@@ -87,6 +95,11 @@ def guarded(command: Command) -> Command:
                 raise typer.Exit(code) from None
 
     return cast(Command, run)
+
+
+def _say_interrupted() -> NoReturn:
+    say(f"interrupted: {interrupt.left}")
+    raise typer.Exit(INTERRUPTED) from None
 
 
 def code_of(error: BaseException) -> int:
@@ -112,20 +125,32 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = error.filename or ("the output" if code_of(error) == NO_OUTPUT else "the file")
         return f"{where}: {error.strerror}"
-    text = " ".join(str(error).split())
+    text = " ".join(shortened(str(error)).split())
     return text or type(error).__name__
 
 
-def keep_apart(output: str | os.PathLike[str] | None, **inputs: str | None) -> None:
-    """Refuse an output that would be written over what it is made from."""
+def keep_apart(*outputs: str | os.PathLike[str] | None, **inputs: str | list[str] | None) -> None:
+    """Refuse outputs that cannot be written, or would be written over one another or over what they are made from."""
+    from ..drafts import refuse_unwritable
     from ..errors import WriteError
 
-    for what, file in inputs.items():
-        if output is not None and file is not None and file != "-" and _same_file(output, file):
-            raise WriteError(f"{output} is the {what.replace('_', ' ')}, which would be lost: give another name")
+    made = [output for output in outputs if output is not None]
+    for at, output in enumerate(made):
+        if output == "-":
+            raise WriteError("a file cannot go to stdout: give it a name")
+        for what, files in inputs.items():
+            for file in [files] if isinstance(files, str) else files or ():
+                if file != "-" and _same_file(output, file):
+                    raise WriteError(
+                        f"{output} is the {what.replace('_', ' ')}, which would be lost: give another name"
+                    )
+        for other in made[:at]:
+            if _same_file(output, other):
+                raise WriteError(f"two outputs would be one file, {other} and {output}: give them different names")
+        refuse_unwritable(output)
 
 
-def _same_file(a: str | os.PathLike[str], b: str) -> bool:
+def _same_file(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> bool:
     try:
         return os.path.samefile(a, b)
     except OSError:  # one of them is not there yet

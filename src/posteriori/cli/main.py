@@ -7,10 +7,13 @@ import sys
 from collections.abc import Callable
 from typing import Annotated
 
-import typer
+try:
+    import typer
 
-from . import options as o
-from .guard import NO_OUTPUT, guarded, say, sentence
+    from . import options as o
+    from .guard import INTERRUPTED, NO_OUTPUT, guarded, say, sentence
+except KeyboardInterrupt:  # Ctrl-C before a command hears it
+    raise SystemExit(130) from None
 
 CODES = (
     "Exit codes: 0 done, 1 an error of the program, 2 wrong options, 3 a file that cannot be read, 4 a table that cannot "
@@ -61,7 +64,7 @@ def train(
     data: o.Data,
     target: o.Target,
     output: Annotated[str | None, typer.Option("--output", "-o", help="The model file (DATA.posteriori).")] = None,
-    model: Annotated[
+    name: Annotated[
         str | None,
         typer.Option(
             "--model",
@@ -98,7 +101,7 @@ def train(
     from .train import run_train
 
     run_train(
-        data, target, output, model, kind, missing, bins, sql, loss, reject, cv, time_limit, seed, json, quiet,
+        data, target, output, name, kind, missing, bins, sql, loss, reject, cv, time_limit, seed, json, quiet,
         report=report, with_rows=with_rows, encoding=encoding,
     )  # fmt: skip
 
@@ -265,7 +268,7 @@ def forget(
 @app.command(epilog=CODES)
 @guarded
 def merge(
-    models: Annotated[list[str], typer.Argument(help="Model files of one kind.", metavar="MODEL...")],
+    model: Annotated[list[str], typer.Argument(help="Model files of one kind.", metavar="MODEL...")],
     output: Annotated[str, typer.Option("--output", "-o", help="The model file of them all.")],
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -278,7 +281,7 @@ def merge(
     """
     from .counts import run_merge
 
-    run_merge(models, output, quiet)
+    run_merge(model, output, quiet)
 
 
 @app.command(epilog=CODES)
@@ -386,13 +389,15 @@ def demo(
 
 def main() -> None:
     """The entry point: any text can be printed, and an output that cannot be written is exit 6."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-        getattr(sys, name).reconfigure(errors="backslashreplace")
     code: object = 0
     try:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed
+                setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+            getattr(sys, name).reconfigure(errors="backslashreplace")
         app()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except SystemExit as ended:
         code = ended.code
     except OSError as error:

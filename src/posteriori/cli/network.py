@@ -13,7 +13,7 @@ import numpy as np
 from rich.text import Text
 
 from ..drafts import whole_file
-from ..errors import BadParameter, BadValue, UnknownColumn, WriteError, counted, did_you_mean, listed
+from ..errors import BadParameter, BadValue, UnknownColumn, counted, did_you_mean, listed
 from ..network.formats import suffix_of
 from ..store.file import save
 from ..table.dates import DAY
@@ -171,7 +171,6 @@ def run_structure(
     from .tables import open_source, told_kinds
 
     out = console()
-    _refuse_outputs([path for path in (svg, dot, output) if path is not None], data)
     if output is not None and not output.endswith(".posteriori"):
         suffix_of(output)
     source = open_source(data, told_kinds(kinds), sql, missing=missing or None, encoding=encoding)
@@ -202,16 +201,6 @@ def run_structure(
         save(net, output) if output.endswith(".posteriori") else net.write(output)
         if not quiet:
             line(out, f"network → {output}; next: posteriori query {shlex.quote(output)}", whole=True)
-
-
-def _refuse_outputs(paths: list[str], data: str) -> None:
-    """Outputs that cannot be written, or would be written one over the other, before the work."""
-    from .train import output_path
-
-    for path in paths:
-        output_path(data, path)
-    if len({pathlib.Path(path).resolve() for path in paths}) < len(paths):
-        raise WriteError(f"two outputs would be one file: {listed(paths)}")
 
 
 def _cut_numbers(table: Any, out: Any, quiet: bool) -> Any:

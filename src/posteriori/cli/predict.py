@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import pathlib
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,13 +22,15 @@ from ..errors import BadParameter, BadValue, UnknownValue, WriteError, counted, 
 from ..table.encode import factorize
 from ..table.frame import open_frame
 from ..table.schema import Schema
-from .guard import interrupt, keep_apart, say
+from .guard import interrupt, say
 from .models import inner, loss_of, open_model, schema_of
 from .render import console
 from .stream import Batch, batches
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
+FORMULA = re.compile(
+    r"[\s\ufeff\u200b]*[=+\-@＝＋－＠].|[\t\r\n].", re.S
+)  # how a cell begins that a spreadsheet would run
 MOST_NAMED = 5  # columns with unseen values
 
 
@@ -48,7 +51,6 @@ def run_predict(
     model = open_model(model_file)
     price = loss_of(model, loss, reject)
     form = _form(output, form)
-    keep_apart(output, table=data, model_file=model_file, file_of_costs=loss)
     schema, n, undecided, missing, unseen = schema_of(model), 0, 0, 0, 0
     where: Counter[str] = Counter()
     source = batches(data, schema, encoding=encoding, quiet=quiet, sql=sql)
@@ -61,6 +63,8 @@ def run_predict(
             if output is None:  # what went to stdout is out; a file is there whole or not at all
                 interrupt.left = f"{_written(n)}, and the next {len(batch):,} in part"
             write(answers)
+            if output is None:  # of a pipe more rows may come late
+                stream.flush()
             n += len(batch)
             interrupt.left = _written(n) if output is None else interrupt.left
             undecided += int(np.sum(answers["rejected"]))
@@ -201,10 +205,10 @@ def _csv_lines(columns: dict[str, Any], mark: str, head: bool, raw: bool) -> str
 def harmless(text: str) -> str:
     """Text that no spreadsheet runs: what begins as a formula does, and is no number, gets an apostrophe before it.
 
-    >>> harmless("=cmd()"), harmless("-1.5"), harmless("-"), harmless("no")
-    ("'=cmd()", '-1.5', '-', 'no')
+    >>> harmless("=cmd()"), harmless(" ＝1+1"), harmless("-1.5"), harmless("-"), harmless("no")
+    ("'=cmd()", "' ＝1+1", '-1.5', '-', 'no')
     """
-    if len(text) < 2 or not text.startswith(FORMULA):
+    if FORMULA.match(text) is None:
         return text
     try:
         float(text)

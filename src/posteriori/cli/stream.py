@@ -8,9 +8,13 @@ where the model knows words.
 from __future__ import annotations
 
 import contextlib
+import os
+import pathlib
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +23,11 @@ from ..errors import BadValue, FormatError, ModelError, UnknownColumn, did_you_m
 from ..table.arff import from_arff
 from ..table.at_hand import at_hand
 from ..table.dates import WRITTEN, YEAR_FIRST, as_dates, as_names, days
+from ..table.encode import as_floats
 from ..table.files import csv_source, from_database, query
 from ..table.schema import MEASURED, Column, Reading, Schema
 from .guard import say
+from .pipe import Pipe, is_pipe
 from .tables import in_bins
 
 BATCH = 50_000  # rows; a batch is held whole, as words, numbers and posteriors
@@ -56,8 +62,18 @@ def batches(
     """
     import duckdb
 
-    source: Any = sys.stdin.buffer if path == "-" else path
-    with at_hand(source, encoding, None) as (file, name, form, notes), duckdb.connect(":memory:") as engine:
+    with contextlib.ExitStack() as stack:
+        engine = stack.enter_context(duckdb.connect(":memory:"))
+        source: Any = sys.stdin.buffer if path == "-" else path
+        if is_pipe(source) and os.name != "nt":
+            stream = source if path == "-" else stack.enter_context(open(path, "rb"))
+            source = Pipe(stream, str(getattr(stream, "name", path)))
+            room = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            asked = encoding is None and sql is None
+            if asked and (found := source.tables(engine, room, schema.reading, partial(_has_all, schema, target))):
+                yield _batches(found[1], found[0], schema, target, source.name)
+                return
+        file, name, form, notes = stack.enter_context(at_hand(source, encoding, None))
         for note in notes if not quiet else ():
             say(f"{name}: {note}")
         if sql is not None or form not in ("csv", "parquet", "json"):
@@ -146,6 +162,13 @@ def _first_sentences(error: BaseException) -> str:
     return "; ".join(lines[:3])
 
 
+def _has_all(schema: Schema, target: str | None, names: list[str]) -> bool:
+    with contextlib.suppress(UnknownColumn):
+        _refuse_missing(schema, names, target, "")
+        return True
+    return False
+
+
 def _refuse_missing(schema: Schema, names: list[str], target: str | None, name: str) -> None:
     wanted = [n for n in schema.names if source_of(n, names) not in names]
     wanted += [target] if target is not None and target not in names else []
@@ -227,8 +250,7 @@ def _numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) ->
     if t.is_temporal(cells.type):
         return without_dates(cells)
     if not _is_text(cells):
-        found = _without_told(cells, reading).cast(pa.float64(), safe=False)  # as NumPy does, beyond 2⁵³ too
-        return _finite(found.to_numpy(zero_copy_only=False), column, rows, name)
+        return _finite(as_floats(_without_told(cells, reading), column), column, rows, name)
     words = _words(cells, reading.gaps)
     if column in dict(reading.dates) or (
         pc.any(pc.is_valid(words)).as_py()
@@ -301,7 +323,7 @@ def _without_told(cells: Any, reading: Reading) -> Any:
     import pyarrow.compute as pc
     import pyarrow.types as t
 
-    plain = cells.cast(pa.float64()) if t.is_decimal(cells.type) else cells
+    plain = pa.array(as_floats(cells, "")) if t.is_decimal(cells.type) else cells
     if not (t.is_integer(plain.type) or t.is_floating(plain.type)):
         return cells
     held = np.dtype(plain.type.to_pandas_dtype())

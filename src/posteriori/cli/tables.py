@@ -352,7 +352,7 @@ def _found(path: str, column: str, fits: Callable[[str], bool]) -> tuple[str, st
     """(the line of a text file, the word) of a column's first cell that fits; None where there are no lines, or no such."""
     import csv
 
-    if path == "-" or not path.lower().endswith((".csv", ".tsv", ".txt", ".data")):
+    if not path.lower().endswith((".csv", ".tsv", ".txt", ".data")) or not pathlib.Path(path).is_file():
         return None
     with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:
         mark = mark_of(text.readline())

@@ -84,12 +84,8 @@ def run_train(
     encoding: str | None = None,
 ) -> None:
     """Read, compare, fit the best (or the one that is named) on all rows, save, report."""
-    path = output_path(data, output)
-    page = None if report is None else output_path(data, report)
-    for made in (path, page):
-        keep_apart(made, table=data, file_of_costs=loss)
-    if page is not None and page.resolve() == path.resolve():
-        raise WriteError(f"the model and its report would both be {path}: give them different names")
+    path, page = output_path(data, output), None if report is None else pathlib.Path(report)
+    keep_apart(path, page, table=data, file_of_costs=loss)
     if model is not None and model not in OURS:
         _refuse_model(model)
     out, silent = console(), as_json or quiet
@@ -189,16 +185,9 @@ def _sha256(file: pathlib.Path) -> str:
 
 
 def output_path(data: str, output: str | None) -> pathlib.Path:
-    """Where the model goes, `data.posteriori` unless told; refused now and not after the work, if it cannot be written."""
+    """Where the model goes, `data.posteriori` unless told."""
     name = "stdin" if data == "-" else pathlib.Path(data).name.split(".")[0] or "model"
-    path = pathlib.Path(output) if output else pathlib.Path(f"{name}.posteriori")
-    if output == "-":
-        raise WriteError("a file cannot go to stdout: give it a name")
-    if path.is_dir():
-        raise WriteError(f"{path} is a folder: give the name of a file in it")
-    if not path.parent.is_dir():
-        raise WriteError(f"{path} could not be written: there is no folder {path.parent}")
-    return path
+    return pathlib.Path(output or f"{name}.posteriori")
 
 
 def _refuse_model(model: str) -> None:

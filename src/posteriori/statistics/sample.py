@@ -184,6 +184,11 @@ def value_cells(values: Iterable[Any]) -> Cells:
 
 
 def _value_hash(value: Any) -> int:
+    """A number, and a word that is written as Python writes that number, are one value: files of text tell no types."""
+    if isinstance(value, str) and value[:1] in "-0123456789":
+        with contextlib.suppress(ValueError):
+            number = float(value)
+            value = number if value == (str(int(number)) if number.is_integer() else repr(number)) else value
     if isinstance(value, numbers.Number | Decimal):
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             value = float(value) if value == float(value) else value  # type: ignore[arg-type]

@@ -33,6 +33,7 @@ FORMATS = {
     **DATABASES,
 }
 SAMPLE = 1 << 22  # bytes by which an encoding is guessed
+LONGEST = 1 << 24  # characters of a line, from which on a table of text is refused: all of them would be held at once
 SURE = 0.8  # share of the runs of high bytes that must look alike
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -56,13 +57,16 @@ def at_hand(
             file = pathlib.Path(source)
             name = str(file)
             _check_file(file)
+            if not file.is_file():  # a pipe or a device: it is there only once
+                with open(file, "rb") as stream:
+                    file, encoding = _spooled(stream, pathlib.Path(room), name, encoding)
         else:
             raise BadParameter(f"path must be a path or an open file. Got {type(source).__name__} instead.")
         if file.stat().st_size == 0:
             raise FormatError(f"{name} is empty")
         form = format or _format(file, name)
         if form != "parquet" and form not in DATABASES.values():
-            file, notes = _as_utf8(file, name, encoding, pathlib.Path(room))
+            file, notes = _as_utf8(file, name, encoding, pathlib.Path(room), form != "json")
         yield file, name, form, notes
 
 
@@ -79,16 +83,16 @@ def _spooled(source: Any, room: pathlib.Path, name: str, encoding: str | None) -
     head = source.read(1 << 16)
     text = isinstance(head, str)
     endings = [s for s in pathlib.Path(name).suffixes if s.lower() in (*FORMATS, ".gz", ".zst")]
-    if text and endings[-1:] in ([".gz"], [".zst"]):
-        endings.pop()
-    file = room / ("open" + ("".join(endings) or _looks_like(head)))
+    if endings[-1:] in ([".gz"], [".zst"]) and (text or head[:2] not in (b"\x1f\x8b", b"\x28\xb5")):
+        endings.pop()  # unpacked by whoever opened it
+    file = room / ("open" + ("".join(endings) or looks_like(head)))
     with open(file, "w", encoding="utf-8", newline="") if text else open(file, "wb") as out:
         out.write(head)
         shutil.copyfileobj(source, out)
     return file, "utf-8" if text else encoding
 
 
-def _looks_like(head: str | bytes) -> str:
+def looks_like(head: str | bytes) -> str:
     """The ending of a file without a name, by its first bytes."""
     start = head[:4096] if isinstance(head, bytes) else head[:4096].encode()
     if start.startswith(b"PAR1"):
@@ -117,7 +121,7 @@ def opened(file: pathlib.Path, encoding: str | None = "utf-8") -> Any:
 
 
 def _as_utf8(
-    file: pathlib.Path, name: str, encoding: str | None, room: pathlib.Path
+    file: pathlib.Path, name: str, encoding: str | None, room: pathlib.Path, rows: bool = False
 ) -> tuple[pathlib.Path, tuple[str, ...]]:
     """(the file if it is UTF-8, else a copy that is; notes); bytes that are not in the encoding are named by their line."""
     plain = encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
@@ -127,12 +131,19 @@ def _as_utf8(
         return file, ()
     copy = room / ("utf8" + "".join(s for s in file.suffixes if s.lower() != ".gz"))
     try:
-        if plain and (line := _decoded(file, "utf-8", None)) is None:
+        if plain and (line := _decoded(file, "utf-8", None, rows)) is None:
             return file, ()
-        if plain and encoding is None and (found := _guess(file)) is not None and _decoded(file, found, copy) is None:
+        if (
+            plain
+            and encoding is None
+            and (found := _guess(file)) is not None
+            and _decoded(file, found, copy, rows) is None
+        ):
             return copy, (f"no UTF-8 text: read as {found}; encoding (--encoding) tells it, if that is wrong",)
-        if not plain and (line := _decoded(file, str(encoding), copy)) is None:
+        if not plain and (line := _decoded(file, str(encoding), copy, rows)) is None:
             return copy, ()
+    except _LongLine as long:
+        raise FormatError(f"{name}, line {long}: longer than {LONGEST >> 20} MB, which is no row of a table") from None
     except (gzip.BadGzipFile, EOFError):
         raise FormatError(f"{name} is no complete gzip file, though it ends in .gz") from None
     with open(file, "rb") as raw:
@@ -142,15 +153,15 @@ def _as_utf8(
     raise FormatError(f"{name} is not {encoding or 'utf-8'} text (line {line}): tell its encoding (--encoding); {way}")
 
 
-def _decoded(file: pathlib.Path, encoding: str, copy: pathlib.Path | None) -> int | None:
+def _decoded(file: pathlib.Path, encoding: str, copy: pathlib.Path | None, rows: bool = False) -> int | None:
     """None where a whole file is text in an encoding, with a copy in UTF-8 if asked for; else the line of the fault."""
-    if encoding == "utf-8" and copy is None and _is_ascii(file):
+    if encoding == "utf-8" and copy is None and _is_ascii(file, rows):
         return None
     line = 1
     try:
         with opened(file, encoding) as text, contextlib.ExitStack() as stack:
             out = None if copy is None else stack.enter_context(open(copy, "w", encoding="utf-8", newline=""))
-            while piece := text.read(1 << 20):
+            for piece in _pieces(text, rows):
                 if out is not None:
                     out.write(piece)
                 line += piece.count("\n")
@@ -159,12 +170,29 @@ def _decoded(file: pathlib.Path, encoding: str, copy: pathlib.Path | None) -> in
     return None
 
 
-def _is_ascii(file: pathlib.Path) -> bool:
+class _LongLine(Exception):
+    """A line that is LONGEST or longer."""
+
+
+def _pieces(raw: Any, rows: bool = False) -> Iterator[Any]:
+    """A file in pieces; one of `rows` has no line that must not be held."""
+    line, length = 1, 0
+    while piece := raw.read(1 << 20):
+        ends = ("\n", "\r") if isinstance(piece, str) else (b"\n", b"\r")
+        end = max(map(piece.rfind, ends))
+        length = length + len(piece) if end < 0 else len(piece) - end - 1
+        if rows and length >= LONGEST:
+            raise _LongLine(line)
+        line += piece.count(ends[0])
+        yield piece
+
+
+def _is_ascii(file: pathlib.Path, rows: bool = False) -> bool:
     """Whether a file has nothing to decode: told several times faster than decoding it."""
     if file.suffix.lower() == ".gz":
         return False
     with open(file, "rb") as raw:
-        return all(piece.isascii() for piece in iter(lambda: raw.read(1 << 20), b""))
+        return all(piece.isascii() for piece in _pieces(raw, rows))
 
 
 def _fault(file: pathlib.Path, encoding: str, line: int) -> int:

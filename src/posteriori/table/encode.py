@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache, cached_property
 from typing import Any, TypeVar
 
@@ -215,7 +216,7 @@ def _by_arrow(column: Any, name: str) -> tuple[Sequence[Value], Array]:
     words, codes = coded.dictionary.to_pylist(), coded.indices
     if codes.null_count:  # one code more, which may be one too many for the type
         codes = codes.cast(pa.int64()).fill_null(len(words))
-    return _sorted_codes(words, codes.to_numpy())
+    return _sorted_codes(words, codes.to_numpy(), name)
 
 
 def _few_words(cells: list[str | None]) -> tuple[Sequence[Value], Array]:
@@ -237,17 +238,33 @@ def _by_hash(column: Any, name: str) -> tuple[Sequence[Value], Array]:
             codes[i] = place.setdefault(cell.item() if isinstance(cell, np.generic) else cell, len(place))
         except TypeError:
             raise BadType(f"column {name!r}, row {i}: argument must be a string or a number, not {cell!r}") from None
-    return _sorted_codes(list(place), np.where(codes < 0, len(place), codes))
+    return _sorted_codes(list(place), np.where(codes < 0, len(place), codes), name)
 
 
-def _sorted_codes(words: list[Any], codes: Array) -> tuple[Sequence[Value], Array]:
+def _sorted_codes(words: list[Any], codes: Array, name: str) -> tuple[Sequence[Value], Array]:
     """Codes of words in any order (repeated or missing words too) → codes of the values in order."""
+    if any(isinstance(w, Decimal) for w in words):
+        words = _without_decimals(words, name)
     used = np.bincount(codes, minlength=len(words) + 1)[:-1] > 0
     present = {w for w, u in zip(words, used) if u and w is not None and w == w}
     values = in_order(present)
     place = {v: i for i, v in enumerate(values)}
     lut = np.array([place.get(w, len(values)) for w in words] + [len(values)], dtype=narrowest(len(values) + 1))
     return values, lut.take(codes)
+
+
+def _without_decimals(words: list[Any], name: str) -> list[Any]:
+    """Decimals as the numbers that a file of text would have: whole ones of 64 bits, else the nearest float."""
+    of: dict[Any, Any] = {}
+    for word in (w for w in words if isinstance(w, Decimal) and not w.is_nan()):
+        whole = word == word.to_integral_value() and abs(word) < 2**63
+        other = of.setdefault(int(word) if whole else float(word), word)
+        if other != word:
+            raise BadValue(
+                f"column {name!r}: {other} and {word} have more digits than numbers hold: make words of them"
+            )
+    plain = {word: value for value, word in of.items()}
+    return [plain.get(w, w) if isinstance(w, Decimal) else w for w in words]
 
 
 def numbers(frame: Frame, where: Sequence[int]) -> Array:
@@ -269,11 +286,12 @@ def numbers(frame: Frame, where: Sequence[int]) -> Array:
         return np.asarray(part.toarray(), dtype=np.float64)
     out = np.empty((frame.n, len(where)), dtype=np.float64, order="F")
     for k, j in enumerate(where):
-        out[:, k] = _as_floats(frame.column(j), frame.name(j))
+        out[:, k] = as_floats(frame.column(j), frame.name(j))
     return out
 
 
-def _as_floats(column: Any, name: str) -> Array:
+def as_floats(column: Any, name: str) -> Array:
+    """The cells of one column as numbers, missing ones NaN."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
         return column
     if isinstance(column, np.ndarray):
@@ -298,6 +316,8 @@ def _as_floats(column: Any, name: str) -> Array:
 
     try:
         plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        if pa.types.is_decimal(plain.type):  # by its digits: Arrow's own way is a unit off in the last place
+            plain = plain.cast(pa.string())
         cast: Array = plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return cast
     except pa.ArrowException as error:

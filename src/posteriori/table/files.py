@@ -43,7 +43,7 @@ def query(
             else:
                 source, names, notes = f"read_{form}('{quoted}')", [], ()
             engine.execute(f"CREATE VIEW this AS FROM {source}")
-            found: Any = engine.execute("FROM this").df() if sql is None else None
+            found: Any = _frame(engine.sql("FROM this")) if sql is None else None
             if form == "csv" and (long := _too_long(engine, source, found)):
                 engine.execute(f"CREATE OR REPLACE VIEW this AS FROM {_with_words(source, long)}")
                 found = engine.execute("FROM this").df() if sql is None else None
@@ -60,7 +60,7 @@ def query(
             known = [row[0] for row in engine.execute("DESCRIBE this").fetchall()]
             try:
                 refuse_no_rows(sql)
-                found = engine.sql(sql).df()
+                found = _frame(engine.sql(sql))
             except duckdb.Error as error:
                 said = _first(error)
                 raise FormatError(
@@ -121,6 +121,21 @@ def csv_source(
     if not has and len({n.lower() for n in names}) == len(names):
         options += f", names=[{', '.join(repr_sql(n) for n in names)}]"
     return f"read_csv('{quoted}', {options})", names, tuple(notes)
+
+
+def _frame(found: Any) -> Any:
+    """What DuckDB found, in pandas; decimals become the numbers that a file of text would have, by their digits."""
+    changed = []
+    for name, kind in zip(found.columns, found.types):
+        if kind.id == "decimal":
+            cells, (precision, scale) = _column(name), (size for _, size in kind.children)
+            plain = "DOUBLE" if scale else "BIGINT"
+            if not scale and precision > 18:  # not all fit into 64 bits: words, if different ones would be equal
+                told = f"max(abs({cells})), count(DISTINCT {cells}), count(DISTINCT {cells}::VARCHAR::DOUBLE)"
+                ((top, exact, rounded),) = found.aggregate(told).fetchall()
+                plain = "BIGINT" if (top or 0) < BEYOND else "DOUBLE" if exact == rounded else "VARCHAR"
+            changed.append(f"CAST({cells}::VARCHAR AS {plain}) AS {cells}")
+    return (found.project(f"* REPLACE ({', '.join(changed)})") if changed else found).df()
 
 
 def _too_long(engine: Any, source: str, found: Any) -> list[str]:
@@ -254,9 +269,9 @@ def from_database(file: pathlib.Path, name: str, form: str, sql: str | None) -> 
                 raise BadParameter(
                     f"{name} has {len(tables)} tables: give sql (--sql), a query over one of {listed(tables)}"
                 )
-            found = _frame(engine, f"SELECT * FROM {_column(tables[0])}", name, form)
+            found = _rows_of(engine, f"SELECT * FROM {_column(tables[0])}", name, form)
             return found, (f"table {tables[0]} of {name}",)
-        return _frame(engine, sql, name, form), ()
+        return _rows_of(engine, sql, name, form), ()
 
 
 def _connected(file: pathlib.Path, name: str, form: str) -> Any:
@@ -277,7 +292,7 @@ def _connected(file: pathlib.Path, name: str, form: str) -> Any:
         raise FormatError(f"{name} cannot be read as a database of {what}: {_first(error)}") from error
 
 
-def _frame(engine: Any, sql: str, name: str, form: str) -> Any:
+def _rows_of(engine: Any, sql: str, name: str, form: str) -> Any:
     import sqlite3
 
     import duckdb
@@ -286,7 +301,7 @@ def _frame(engine: Any, sql: str, name: str, form: str) -> Any:
     try:
         if form == "duckdb":
             refuse_no_rows(sql)
-            return engine.execute(sql).df()
+            return _frame(engine.sql(sql))
         cursor = engine.execute(sql)
         if cursor.description is None:
             raise no_rows(sql)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BadParameter, TableError, UnknownColumn, did_you_mean, listed
+from ..errors import BadParameter, BadValue, TableError, UnknownColumn, did_you_mean, listed
 
 KINDS = ("categorical", "binary", "count", "numeric", "text")
 MEASURED = ("numeric", "count")  # kinds whose columns are numbers, more or less of something
@@ -54,6 +54,24 @@ def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
         return tuple(sorted(values, key=lambda v: (*place(v)[:2], repr(v))))
 
 
+def refuse_twins(values: Iterable[Value], what: str) -> None:
+    """Refuse values of which one is a number, or true or false, and another the word that means it: perhaps they are one.
+
+    >>> refuse_twins([1, "x", "1.0"], "column 'wheels'")
+    Traceback (most recent call last):
+    posteriori.errors.BadValue: column 'wheels' has 1 (int) and '1.0' (str), as two values: give both tables one type
+    """
+    values = list(values)
+    rest = {v: v for v in values if not isinstance(v, str)}
+    for word in (v for v in values if isinstance(v, str)) if rest else ():
+        said = word.strip()
+        truth = {"true": True, "false": False}.get(said.lower())
+        meant = truth if truth is not None else float(said) if NUMBER.fullmatch(said) else None
+        if meant is not None and meant in rest and isinstance(rest[meant], bool) >= isinstance(meant, bool):
+            twin = f"{rest[meant]!r} ({type(rest[meant]).__name__})"
+            raise BadValue(f"{what} has {twin} and {word!r:.60} (str), as two values: give both tables one type")
+
+
 def is_missing(cell: Any) -> bool:
     """None, NaN, NA, NaT: a cell that is not equal to itself, or will not say."""
     if cell is None:
@@ -82,7 +100,9 @@ class Column:
 
     def with_values(self, values: Iterable[Value]) -> Column:
         """The same column with these values besides the declared ones."""
-        return Column(self.name, self.kind, in_order(set(values) | self.declared), self.declared)
+        values = in_order(set(values) | self.declared)
+        refuse_twins(values, f"column {self.name!r}")
+        return Column(self.name, self.kind, values, self.declared)
 
     def united(self, other: Column) -> Column:
         """The values of both, by value."""
@@ -93,6 +113,7 @@ class Column:
         if other.declared <= self.declared and all(v in self.place for v in other.values):
             return self
         values = in_order((*self.values, *(v for v in other.values if v not in self.place)))  # nearly in order already
+        refuse_twins(values, f"column {self.name!r}")
         if self.kind == "binary" and len(values) > 2:
             raise TableError(
                 f"column {self.name!r} is binary but would have {len(values)} values: {list(values)}; "
@@ -222,10 +243,12 @@ class Schema:
         known = all(map(is_, columns, self.columns)) and set(other.classes) <= set(self.classes)
         if known and other.declared_classes <= self.declared_classes:
             return self
+        classes = in_order({*self.classes, *other.classes})
+        refuse_twins(classes, "the target")
         return replace(
             self,
             columns=columns,
-            classes=in_order({*self.classes, *other.classes}),
+            classes=classes,
             declared_classes=self.declared_classes | other.declared_classes,
         )
 
