@@ -208,7 +208,7 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
         check_is_fitted(self)
         found, n = self._expansion, self.shape_fit_[0]
         refuse_over(None, 8 * n * len(found.intercept), "a multiplier of every row and machine", "read dual_coef_")
-        public = replace(found, support=self.support_, n_support=self.n_support_, coef=self.dual_coef_)
+        public = replace(found, n_support=self.n_support_.astype(np.int64), coef=self.dual_coef_)
         alpha = np.zeros((len(found.intercept), n))
         alpha[:, self.support_] = np.abs(public.of_pairs() if found.paired else public.coef)
         return alpha
