@@ -1,18 +1,33 @@
-"""README, docs and examples run. A fence of `>>>` lines is a doctest; any other python fence of a file is run in order."""
+"""README, docs and examples run. A fence of `>>>` lines is a doctest; any other python fence of a file is run in order.
+
+A row of a table that ends in `expression` = figure is computed after the fences of its page, to the digits written.
+"""
 
 from __future__ import annotations
 
+import ast
 import doctest
 import pathlib
 import re
 import runpy
 
+import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXAMPLES = sorted(ROOT.glob("examples/*.py"))
 FENCE = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+FIGURE = re.compile(r"^\|.*\| `([^`]+)` = ([^|`]+) \|$", re.M)
+
+
+def agrees(value: object, shown: str) -> bool:
+    """Whether a value is the figure that is shown, numbers to as many digits."""
+    figure = ast.literal_eval(shown)
+    if not re.search(r"\.\d", shown):
+        return bool(value == figure)
+    half = 0.5 * 10.0 ** -max(map(len, re.findall(r"\.(\d+)", shown)))
+    return np.shape(value) == np.shape(figure) and bool(np.allclose(value, figure, rtol=0, atol=half * 1.001))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -31,6 +46,20 @@ def test_page_runs(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pyte
         else:
             exec(compile("\n" * line + found[1], str(page), "exec"), space)
     assert runner.summarize(verbose=False).failed == 0
+    for code, shown in FIGURE.findall(text):
+        value = eval(code, space)
+        assert agrees(value, shown), f"{page.name}: {code} is {value}, not {shown}"
+
+
+NOTES = [page for page in PAGES if "notes_to_code" in str(page)]
+
+
+@pytest.mark.parametrize("page", NOTES, ids=lambda p: p.name)
+def test_every_row_of_the_notes_has_a_figure(page: pathlib.Path) -> None:
+    tables = re.findall(r"^\|.*figure \|\n\|[-|]+\n((?:\|.*\n)+)", page.read_text(encoding="utf-8"), re.M)
+    rows = [row for table in tables for row in table.splitlines()]
+    assert rows
+    assert [row for row in rows if not FIGURE.fullmatch(row)] == []
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.name)
