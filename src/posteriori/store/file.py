@@ -168,7 +168,7 @@ def summary(model: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if hasattr(model, "get_params"):
         found["fitted"] = any(n.endswith("_") for n in state) or "_store" in state
-    statistics = state.get("statistics_", state.get("_statistics"))
+    statistics = getattr(model, "statistics_", state.get("_statistics"))  # with the rows that wait to be counted
     if statistics is not None:
         rows = float(statistics.rows.sum(dtype=float))
         found["rows"] = int(rows) if rows.is_integer() else rows
