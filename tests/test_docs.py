@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import doctest
 import pathlib
+import pydoc
 import re
 import runpy
 from typing import Any
@@ -56,10 +57,14 @@ NOTES = [page for page in PAGES if "notes_to_code" in str(page)]
 
 @pytest.mark.parametrize("page", NOTES, ids=lambda p: p.name)
 def test_every_row_of_the_notes_has_a_figure(page: pathlib.Path) -> None:
-    tables = re.findall(r"^\|.*figure \|\n\|[-|]+\n((?:\|.*\n)+)", page.read_text(encoding="utf-8"), re.M)
+    text = page.read_text(encoding="utf-8")
+    tables = re.findall(r"^\|.*figure \|\n\|[-|]+\n((?:\|.*\n)+)", text, re.M)
     rows = [row for table in tables for row in table.splitlines()]
     assert rows
     assert [row for row in rows if not FIGURE.fullmatch(row)] == []
+    rooms = "bayes|em|forest|kernels|margin|network|statistics|structure"
+    named = re.findall(rf"`(?:posteriori\.)?((?:{rooms})\.[\w.]+)`(?! =)", text)
+    assert [name for name in named if pydoc.locate(f"posteriori.{name}") is None] == []
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.name)
