@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -59,11 +60,17 @@ def test_super_parents_are_the_columns_with_a_value_that_is_frequent_enough():
     how = {"kinds": "categorical"}
     naive = po.NaiveBayes(**how).fit(X, y).predict_joint_log_proba(X)
     for lazy in (False, True):
-        every, some, none = (AODE(m, lazy=lazy, **how).fit(X, y) for m in (29, 30, 31))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            every, some = (AODE(m, lazy=lazy, **how).fit(X, y) for m in (29, 30))
+        with pytest.warns(UserWarning, match=r"AODE: no value occurs min_frequency=31 times, so naive Bayes answers"):
+            none = AODE(31, lazy=lazy, **how).fit(X, y)
         assert (every.super_parents_, some.super_parents_) == (["x0", "x1", "x2"], ["x0", "x1"])
         assert none.super_parents_ == []
         assert none.predict_joint_log_proba(X) == pytest.approx(naive)
         assert abs(some.predict_joint_log_proba(X) - naive).max() > 0.1
+    with pytest.warns(UserWarning, match=r"A2DE: no pair of values occurs min_frequency=32 times, so AODE answers"):
+        A2DE(32, **how).fit(X, y)
     pairs = A2DE(29, **how).fit(X, y)
     assert pairs.super_parents_ == [("x0", "x1"), ("x0", "x2"), ("x1", "x2")]
     assert pairs.set_params(min_frequency=30).super_parents_ == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import pathlib
 from types import SimpleNamespace
 
 import numpy as np
@@ -275,6 +276,12 @@ def test_the_demo_leaves_its_files_where_it_is_told(run, tmp_path):
         "tumours.posteriori",
     }
     assert "otherwise if" in done.stdout
+    board = (pathlib.Path(__file__).parents[2] / "README.md").read_text("utf-8").split("Its board begins")[1]
+    head, names, *models = board.split("```")[1].strip().splitlines()
+    printed = [line.split()[:11] for line in done.stdout.splitlines()]  # of each model five scores, then times
+    assert head in done.stdout
+    assert names.split() in [line.split() for line in done.stdout.splitlines()]
+    assert all(line.split()[:11] in printed for line in models[:-1])
 
 
 @pytest.mark.parametrize("reject", [None, 0.2])

@@ -80,7 +80,7 @@ def test_problems_and_their_layout(seed, K, scheme):
     machines = []
     for p in problems:
         beta = rng.normal(size=len(p.rows)) * (rng.random(len(p.rows)) < 0.6)
-        machines.append(Machine(p.rows, beta, float(rng.normal()), 1.0, 0.0, 1, True))
+        machines.append(Machine(p.rows, beta, float(rng.normal()), 1.0, 0.0, 1, True, 0.0, 0.0))
     gram = rng.normal(size=(6, n))  # K between six queries and the rows
     wanted = np.column_stack([gram[:, m.rows] @ m.beta + m.b for m in machines])
     found = expansion(machines, codes, K, scheme)
@@ -247,7 +247,7 @@ def test_a_matrix_takes_at_most_half_of_the_cache(cache):
 
 def test_the_worst_of_those_that_stopped_is_told():
     def machine(gap, steps, done):
-        return Machine(np.arange(2), np.ones(2), 0.0, 1.0, gap, steps, done)
+        return Machine(np.arange(2), np.ones(2), 0.0, 1.0, gap, steps, done, 0.0, 0.0)
 
     some = [machine(9.0, 90, True), machine(0.25, 30, False), machine(0.5, 20, False)]
     with pytest.warns(ConvergenceWarning, match=r"Some stopped before .* tol=0.01: gap 0.5 after 30 steps"):
@@ -259,8 +259,14 @@ def test_the_worst_of_those_that_stopped_is_told():
 
 def test_a_machine_has_the_root_of_its_energy():
     for energy, norm in ((9.0, 3.0), (0.25, 0.5), (-1e-20, 0.0)):
-        found = Machine.of(np.arange(2), Solution(np.ones(2), np.zeros(2), 0.5, 0.1, 7, False, energy))
+        solution = Solution(np.array([2.0, -1.0]), np.array([1.0, 2.0]), 0.5, 0.1, 7, False, energy)
+        found = Machine.of(np.arange(2), solution, np.array([1.0, -1.0]), np.array([3.0, 5.0]))
         assert (found.b, found.w_norm, found.gap, found.steps, found.converged) == (0.5, norm, 0.1, 7, False)
+        assert (found.dual, found.primal) == (3 - energy / 2, energy / 2 + 3 * 0.5)  # ξ = (½, 0)
+        hard = Machine.of(np.arange(2), solution, np.array([1.0, -1.0]), np.full(2, np.inf))
+        assert hard.primal == 4 * energy / 2  # the least functional margin is ½
+        solution = solution._replace(v=np.array([1.5, 2.0]))  # a row on the plane: no factor helps
+        assert Machine.of(np.arange(2), solution, np.array([1.0, -1.0]), np.full(2, np.inf)).primal == np.inf
 
 
 def test_bounds_are_C_times_the_weight():

@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose
 import posteriori as po
 from posteriori.errors import ModelError, NotSeparable
 from posteriori.kernels.margin import KernelSpec, Machines, pack
+from posteriori.kernels.reference import margin as reference
 from posteriori.margin import machines, smo
 from posteriori.margin.gram import DenseGram, RowCache, SharedGram, WholeGram
-from posteriori.margin.smo import Limits, solve, solve_together
+from posteriori.margin.smo import Limits, solve, solve_together, trace
 
 
 def problem(seed, n=30):
@@ -33,6 +34,25 @@ def test_the_solution_is_optimal(seed):
     assert_allclose(found.v, v, atol=1e-9)
     up, down = found.beta < np.maximum(0, y), found.beta > np.minimum(0, y)
     assert v[up].max() <= v[down].min() + 2e-8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_trace_is_the_steps_of_the_reference(seed):
+    """Pair by pair: two rows move and yᵀα stays 0, the dual value never falls, and the end is the solver's."""
+    K, y = problem(seed)
+    steps = trace(K, y, C=1.0, tol=1e-6)
+    beta, v = np.zeros(len(y)), y.copy()
+    for step in steps[:20]:
+        assert reference.smo_block(K, np.minimum(0, y), np.maximum(0, y), beta, v, 1e-6, 1)[0] == 1
+        assert_allclose(step.alpha, y * beta, atol=1e-12)
+        assert len(step.rows) == 2
+        assert abs(step.alpha @ y) < 1e-12
+        assert_allclose(step.dual, beta @ y - beta @ K @ beta / 2)
+    assert (np.diff([step.dual for step in steps]) >= -1e-12).all()
+    end = solve(WholeGram(K), y, np.minimum(0, y), np.maximum(0, y), Limits(tol=1e-6))
+    assert steps[-1].gap <= 1e-6
+    assert_allclose(steps[-1].alpha, y * end.beta, atol=1e-5)
+    assert len(trace(K, y, C=1.0, max_steps=3)) == 3
 
 
 def test_a_v_that_has_drifted_is_summed_anew_and_the_problem_solved_on(monkeypatch):

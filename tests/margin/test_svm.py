@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn import svm as libsvm
 from sklearn.datasets import load_iris, make_blobs, make_classification
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_distances
@@ -41,6 +42,35 @@ def test_hard_margin_intercept_is_the_notes_formula():
         along = X @ machine.coef_[0]
         assert_allclose(machine.intercept_, -(along[y == 0].max() + along[y == 1].min()) / 2, atol=1e-6)
         assert machine.margins(X, y).functional.min() >= 1 - 1e-6
+
+
+def dual_by_scipy(Q, sign, C):
+    return minimize(
+        lambda alpha: alpha @ Q @ alpha / 2 - alpha.sum(),
+        np.zeros(len(sign)),
+        jac=lambda alpha: Q @ alpha - 1,
+        bounds=[(0, None if np.isinf(C) else C)] * len(sign),
+        constraints={"type": "eq", "fun": lambda alpha: alpha @ sign, "jac": lambda alpha: sign},
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+
+
+@pytest.mark.parametrize("C", [np.inf, 0.5])
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_multipliers_and_values_are_those_of_the_quadratic_program(C, scheme):
+    """Each machine of three classes against the dual solved by SciPy: α, max = min, every row in its place."""
+    X, y = make_blobs(24, centers=[[0, 0], [7, 6], [0, 9]], random_state=1)
+    ours = po.SVC(kernel="linear", C=C, multi_class=scheme, tol=1e-9).fit(X, y)
+    pairs = [(0, 1), (0, 2), (1, 2)] if scheme == "ovo" else [(0, (1, 2)), (1, (0, 2)), (2, (0, 1))]
+    for k, (a, b) in enumerate(pairs):
+        rows = np.flatnonzero(np.isin(y, [a, *np.atleast_1d(b)]))
+        sign = np.where(y[rows] == a, 1.0, -1.0)
+        Q = np.outer(sign, sign) * (X[rows] @ X[rows].T)
+        best = dual_by_scipy(Q, sign, C)
+        assert_allclose(ours.dual_value_[k], -best.fun, rtol=1e-6)
+        assert_allclose(ours.primal_value_[k], -best.fun, rtol=1e-6)
+        assert_allclose(ours.alpha_[k, rows], best.x, atol=1e-4)
+        assert_allclose(ours.alpha_[k].sum(), ours.alpha_[k, rows].sum())
 
 
 @pytest.mark.parametrize("case", ["one point in two classes", "overlap", "xor"])
@@ -111,6 +141,11 @@ def test_dual_gap_and_decisions_beside_libsvm(name, X, y, kernel, C):
     )
     assert_allclose(value, their_value, rtol=1e-6)
     beta, bound = full_beta(ours, len(y)), C * theirs.class_weight_[y]
+    assert_allclose(ours.alpha_, [sign * beta])
+    assert_allclose(ours.dual_value_, [value], rtol=1e-7, atol=1e-7)
+    slack = np.maximum(0, 1 - sign * ours.decision_function(X))
+    assert_allclose(ours.primal_value_, [0.5 * beta @ K @ beta + bound @ slack], rtol=1e-6)
+    assert -1e-7 * abs(value) <= ours.primal_value_[0] - value <= tol * bound.sum()  # weak duality; the gap closes
     v = sign - K @ beta
     up, down = beta < np.where(y == 1, bound, 0) - 1e-12, beta > np.where(y == 1, 0, -bound) + 1e-12
     assert v[up].max() - v[down].min() <= tol * 1.01 + 1e-9

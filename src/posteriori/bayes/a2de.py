@@ -59,6 +59,8 @@ class A2DE(AODE):
         "min_frequency": AT_LEAST_0,
     }
 
+    _parent_is, _else = "pair of values", "AODE"
+
     def __init__(
         self,
         min_frequency: float = 30,

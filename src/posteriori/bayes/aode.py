@@ -5,6 +5,7 @@ Pairs are counted beforehand; or, lazily, the coded rows are kept, and a row's o
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -84,6 +85,8 @@ class AODE(SemiNaive):
         "subsumption": [Interval(Integral, 0, None, closed="left"), None],
     }
 
+    _parent_is, _else = "value", "naive Bayes"
+
     def __init__(
         self,
         min_frequency: float = 30,
@@ -115,6 +118,18 @@ class AODE(SemiNaive):
         self.n_jobs = n_jobs
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows alone; a warning says when no value is frequent enough to be a super-parent."""
+        super().fit(X, y, sample_weight)
+        if not self.super_parents_:
+            warnings.warn(
+                f"{type(self).__name__}: no {self._parent_is} occurs min_frequency={self.min_frequency:g} times, so "
+                f"{self._else} answers for every row; give a smaller min_frequency, 1 for few rows",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
 
     @property
     def _pairs_counted(self) -> bool:

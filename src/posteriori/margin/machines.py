@@ -154,12 +154,24 @@ class Machine(NamedTuple):
     gap: float
     steps: int
     converged: bool
+    dual: float
+    primal: float
 
     @classmethod
-    def of(cls, rows: Ints, found: Solution) -> Machine:
-        """‖w‖² = βᵀKβ."""
-        w_norm = math.sqrt(max(0.0, found.energy))
-        return cls(rows, found.beta, found.b, w_norm, found.gap, found.steps, found.converged)
+    def of(cls, rows: Ints, found: Solution, sign: Floats, C: Floats) -> Machine:
+        """‖w‖² = βᵀKβ; the dual Σα − ½‖w‖² and the primal ½‖w‖² + ΣC_i ξ_i of these (w, b), ξ_i = max(0, y_i (v_i − b)).
+
+        A hard margin has no slack: its primal is that of (w, b) divided by the least functional margin.
+        """
+        short, half = sign * (found.v - found.b), found.energy / 2  # short: 1 − y f(x)
+        if np.isinf(C).any():
+            least = 1.0 - float(short.max())
+            primal = half / least**2 if least > 0 else math.inf
+        else:
+            with np.errstate(over="ignore"):  # a price of 1e300
+                primal = half + float(C @ np.maximum(0.0, short))
+        dual, w_norm = float(found.beta @ sign) - half, math.sqrt(max(0.0, found.energy))
+        return cls(rows, found.beta, found.b, w_norm, found.gap, found.steps, found.converged, dual, primal)
 
 
 def rows_at(kernel: Any, X: Any, rows: Ints, columns: Ints | None = None) -> Any:
@@ -176,7 +188,7 @@ def train(
     gram = kernel.gram(rows_at(kernel.name, X, rows), settings.cache_size, settings.n_jobs)
     low, high = np.minimum(0.0, sign * C), np.maximum(0.0, sign * C)
     found = solve(gram, sign, low, high, settings.limits(len(rows), interrupted), settings.cache_size)
-    return Machine.of(rows, found)
+    return Machine.of(rows, found, sign, C)
 
 
 def train_all(
@@ -194,7 +206,7 @@ def train_all(
     )
     alone = [partial(train, kernel, X, *problem) for problem, one in zip(problems, found) if one is None]
     others = iter(side_by_side(alone, settings) if alone else ())
-    return [Machine.of(p[0], one) if one is not None else next(others) for p, one in zip(problems, found)]
+    return [Machine.of(p[0], one, *p[1:]) if one is not None else next(others) for p, one in zip(problems, found)]
 
 
 def side_by_side(tasks: Sequence[Callable[[Settings, threading.Event], Machine]], settings: Settings) -> list[Machine]:
@@ -244,7 +256,7 @@ def together(tasks: Sequence[Callable[[threading.Event], T]], team: int) -> list
     return [found[i] for i in range(len(tasks))]
 
 
-def warn_unfinished(machines: Sequence[Machine], settings: Settings, name: str) -> None:
+def warn_unfinished(machines: Sequence[Machine | Solution], settings: Settings, name: str) -> None:
     """Say that a cap ended the work before the gap was closed."""
     open_ones = [m for m in machines if not m.converged]
     if open_ones:

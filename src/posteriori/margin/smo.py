@@ -199,6 +199,36 @@ def solve_together(gram: Gram, problems: Machines, limits: Limits, drifted: floa
     return found
 
 
+class Step(NamedTuple):
+    """One step of SMO: the two rows that moved, every α after it, the gap left, and the dual value Σα − ½αᵀQα."""
+
+    rows: Ints
+    alpha: Floats
+    gap: float
+    dual: float
+
+
+def trace(K: Array, y: Floats, C: float, tol: float = 1e-3, max_steps: int = 1000) -> list[Step]:
+    """The steps of a machine of two classes, y = ±1, pair by pair from α = 0, as a small problem of `solve` begins.
+
+    >>> import numpy as np
+    >>> X, y = np.array([[3., 3.], [4., 3.], [1., 1.]]), np.array([1., 1., -1.])
+    >>> [(step.rows.tolist(), step.alpha.tolist(), step.dual) for step in trace(X @ X.T, y, C=np.inf)]
+    [([0, 2], [0.25, 0.0, 0.25], 0.25)]
+    """
+    K, y = np.asarray(K, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    low, high = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+    beta, v, steps = np.zeros(len(y)), y.copy(), list[Step]()
+    while len(steps) < max_steps:
+        before = beta.copy()
+        moved, gap = smo_block(K, low, high, beta, v, tol, 1)
+        if not moved:
+            break
+        dual = float(beta @ y - beta @ (y - v) / 2)
+        steps.append(Step(np.flatnonzero(beta != before), np.abs(beta), gap, dual))
+    return steps
+
+
 def _drift(problem: Problem, steps: int) -> float:
     """How far v may be from p − Kβ: a rounding error a step."""
     if problem.gram.coarse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Floats, Ints
-from ..budget import refuse_answer
+from ..budget import refuse_answer, refuse_over
 from ..errors import ModelError, NotSeparable, TableError
 from ..estimator import Explains, learning
 from ..table.frame import ScoresTables, count_rows
@@ -174,6 +175,8 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
         self.n_iter_ = np.array([m.steps for m in machines], dtype=np.int64)
         self.gap_ = np.array([m.gap for m in machines])
         self.w_norm_ = np.array([m.w_norm for m in machines])
+        self.dual_value_ = np.array([m.dual for m in machines])
+        self.primal_value_ = np.array([m.primal for m in machines])
         self.fit_status_ = int(not all(m.converged for m in machines))
         self.kernel_ = self._kernel.name
         self.shape_fit_ = X.shape
@@ -198,6 +201,17 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
         if self.kernel_ != "linear":
             raise AttributeError(f"coef_ is there for the linear kernel only; this one is {self.kernel_!r}")
         return self._plane()
+
+    @property
+    def alpha_(self) -> Floats:
+        """α of every training row, 0 off the support vectors; shape (machines, rows)."""
+        check_is_fitted(self)
+        found, n = self._expansion, self.shape_fit_[0]
+        refuse_over(None, 8 * n * len(found.intercept), "a multiplier of every row and machine", "read dual_coef_")
+        public = replace(found, n_support=self.n_support_.astype(np.int64), coef=self.dual_coef_)
+        alpha = np.zeros((len(found.intercept), n))
+        alpha[:, self.support_] = np.abs(public.of_pairs() if found.paired else public.coef)
+        return alpha
 
     def _machine_decisions(self, X: Any) -> Floats:
         check_is_fitted(self)

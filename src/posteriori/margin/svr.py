@@ -21,7 +21,7 @@ from ..table.labels import flat_labels
 from ..table.weights import weights_or_ones
 from .gram import KernelFunction, SharedGram
 from .kernel_functions import make_kernel
-from .machines import KernelMachine, Machine, Part, rows_at, warn_unfinished
+from .machines import KernelMachine, Part, rows_at, warn_unfinished
 from .merge import read_table
 from .smo import solve, solve_together
 
@@ -107,7 +107,7 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
             found = solve_together(gram, Machines(np.array([0, 2 * n]), place, p, low, high), limits)[0]
         if found is None:
             found = solve(SharedGram(gram, place), p, low, high, limits, self.cache_size)
-        warn_unfinished([Machine.of(merged.first, found)], settings, type(self).__name__)
+        warn_unfinished([found], settings, type(self).__name__)
         distinct = found.beta[:n] + found.beta[n:]
         vectors = merged.first if self._kernel.precomputed else rows
         self._parts = [Part(vectors[distinct != 0], np.ascontiguousarray(distinct[None, distinct != 0]))]

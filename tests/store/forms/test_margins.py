@@ -93,6 +93,7 @@ def test_the_same_answers_to_the_last_bit(name):
 
 
 SVC_PARTS = ("classes_", "_expansion", "class_weight_", "n_iter_", "gap_", "w_norm_", "kernel_", "_platt")
+OF_MACHINES = ("n_iter_", "gap_", "w_norm_", "dual_value_", "primal_value_", "intercept_")
 MACHINE = ("n_features_in_", "_kernel", "_parts", "support_", "support_vectors_", "dual_coef_", "intercept_")
 ROWS = [
     *(("two", {name: GONE}, f"must have '{name}'") for name in (*MACHINE, "n_support_", "shape_fit_", "fit_status_")),
@@ -150,8 +151,9 @@ ROWS = [
     ("pairs", found(intercept=np.zeros(2)), "an intercept of every machine"),
     ("pairs", found(intercept=np.full(3, 1e150)), None),
     ("pairs", found(intercept=np.zeros(3)), None),
-    *(("pairs", less(n), "an intercept of every machine") for n in ("n_iter_", "gap_", "w_norm_", "intercept_")),
-    *(("rest", more(n), "an intercept of every machine") for n in ("n_iter_", "gap_", "w_norm_", "intercept_")),
+    *(("pairs", less(n), "an intercept of every machine") for n in OF_MACHINES),
+    *(("rest", more(n), "an intercept of every machine") for n in OF_MACHINES),
+    ("two", {"dual_value_": GONE, "primal_value_": GONE}, None),
     ("pairs", lambda m: {"_platt": m._platt[:2]}, "a sigmoid of every machine"),
     ("pairs", lambda m: {"_platt": [*m._platt, (0.0, 0.0)]}, "a sigmoid of every machine"),
     ("pairs", {"_platt": [(0.0, 0.0), (0.0, 0.0), (0.0,)]}, "a sigmoid has two numbers"),

@@ -125,6 +125,9 @@ def _svc(model: SVC) -> None:
     sizes = found.n_support.tolist() if found.paired else [len(found.support)]
     need([p.coef.shape for p in model._parts] == [(len(found.coef), n) for n in sizes], "the vectors of every class")
     per_machine = [found.intercept, model.n_iter_, model.gap_, model.w_norm_, model.intercept_]
+    per_machine += [
+        getattr(model, f) for f in ("dual_value_", "primal_value_") if hasattr(model, f)
+    ]  # older files: none
     need(all(part.shape == (machines,) for part in per_machine), "an intercept of every machine")
     need(model._platt is None or len(model._platt) == machines, "a sigmoid of every machine")
     need(model._platt is None or all(len(ab) == 2 for ab in model._platt), "a sigmoid has two numbers")
@@ -197,6 +200,8 @@ FORMS = {
                 "n_iter_": ints(1),
                 "gap_": floats(1, finite=False),
                 "w_norm_": floats(1, finite=False),
+                "dual_value_": floats(1, finite=False),
+                "primal_value_": floats(1, finite=False),
                 "kernel_": text,
                 "_platt": list_of(tuple_of(finite)) | none,
             },
