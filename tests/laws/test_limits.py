@@ -117,7 +117,8 @@ NO_LIMITS = {
     "what cannot be counted: tests/statistics": "statistics.collect: EXACT; statistics.moments: SURE",
     "fitted at once": "bayes.design: FEW NUMBERS PAIR ROWS; bayes.hidden: DRAWS MOST WORST MAX_ITER TURNS",
     "steps": "bayes.softmax: MEMORY TRIES; bayes.discriminative: STEPS FEWER",
-    "rows that are scored or read at a time": "bayes.gaussian_bayes: BLOCK; bayes.drop_ins.categorical_nb: MANY SAMPLE",
+    "read at a time": "bayes.gaussian_bayes: BLOCK; bayes.drop_ins.categorical_nb: MANY SAMPLE",
+    "scored at a time": "bayes.drop_ins.drop_in: INDICATOR",
     "draws": "bayes.densities.numeric: TRIES AT_ONCE",
     "nats, rates, values": "bayes.densities.choice: WORST BINS FEW; bayes.densities.gaussian: LARGE",
 }
