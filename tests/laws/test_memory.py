@@ -26,6 +26,7 @@ from posteriori.network.insight import exact_risk
 from posteriori.network.numbers import Numbers
 from posteriori.network.regression import Regression
 from posteriori.network.tables import refuse_table
+from posteriori.statistics.collect import _refuse_histograms
 from posteriori.statistics.comoments import collect_family_moments
 from posteriori.statistics.cuts import CodedTable
 from posteriori.table.encode import numbers
@@ -165,7 +166,7 @@ CASES = {  # what is called, and the bytes that it needs
     "risks": (lambda: po.risk(np.full((N, K), 1 / K)), 8 * N * K),
     "covariances": (lambda: po.GaussianBayes().fit(X, Y), 56 * K * D**2),
     "mixture": (lambda: po.GaussianMixture(3, random_state=0).fit(X + 0.1), 128 * 3 * D**2),
-    "histograms": (lambda: po.NaiveBayes(density="kernel").fit(X + 0.5, Y), 24 * D * S * K),
+    "histograms": (lambda: _refuse_histograms(X + 0.5, K, 100, 1), 24 * D * S * K),
     "curves": (lambda: one(CURVES), 40 * D * S * K),
     "the choice of densities": (lambda: one(CHOICE), 9 * 5 * D * np.count_nonzero(CHOICE.statistics_.sample.table) * K),
 }  # fmt: skip

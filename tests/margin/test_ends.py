@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 import posteriori as po
+from posteriori.errors import ModelError
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -81,3 +85,47 @@ def test_ctrl_c_is_obeyed(setting):
         child.kill()
     assert b"KeyboardInterrupt" in errors
     assert took < 10  # well under a second on a machine at rest
+
+
+def weighed(seed, n=60):
+    """Rows of which many are equal and of both classes: no function parts them."""
+    random = np.random.RandomState(seed)
+    X, w = random.normal(size=(n, 2)).round(), random.rand(n) + 0.5
+    return X, (X[:, 0] + 0.8 * random.normal(size=n) > 0).astype(int), w
+
+
+MACHINES = [po.SVC, po.SVR, po.LinearSVC, partial(po.LinearSVC, loss="hinge"), partial(po.SVC, kernel="linear")]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("power", [-990, -40, 40, 990])
+def test_weights_times_s_and_c_by_s_are_one_model(machine, power):
+    X, y, w = weighed(0)
+    one, other = (machine(C=2.0**-p).fit(X, y, np.ldexp(w, p)) for p in (0, power))
+    said = [m.predict(X) if isinstance(m, po.SVR) else m.decision_function(X) for m in (one, other)]
+    assert said[1] == pytest.approx(said[0], abs=1e-2)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("size", [1e100, 1e298])
+def test_weights_that_no_multiplier_can_follow_are_answered_or_refused(machine, size):
+    X, y, w = weighed(1)
+    try:
+        found = machine().fit(X, y, size * w)
+    except ModelError as refused:
+        assert re.search("last digit is more than tol|too large for C", str(refused))  # noqa: PT017
+    else:
+        plain = machine(C=1e6).fit(X, y, w)
+        assert (found.predict(X) == plain.predict(X)).mean() > 0.95
+    ends = np.array([[-1.0], [1.0]])  # what a plane parts needs no large multiplier
+    if not isinstance(machine(), po.LinearSVC):
+        assert machine().fit(ends, [0, 1], [size, size]).predict(ends) == pytest.approx([0, 1], abs=0.11)
+
+
+@pytest.mark.parametrize("model", [po.TAN(), po.AODE(), po.NaiveBayes(), po.DiscriminativeNB(penalty=1.0), po.KDB(1)])
+def test_cuts_and_structures_of_huge_weights_are_those_of_large_ones(model):
+    X, y, w = weighed(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        large, huge = (model.fit(X + 0.5, y, size * w).predict_proba(X + 0.5) for size in (1e200, 1e305))
+    assert huge == pytest.approx(large, abs=1e-6)

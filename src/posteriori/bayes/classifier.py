@@ -20,6 +20,7 @@ from ..kernels.naive import normalise, posterior
 from ..smoothing.theta import log_prior
 from ..table.frame import ScoresTables, count_rows
 
+FEW = 16  # rows whose answer fits, whatever the classes
 SMOOTH = "smooth the model (a positive smoothing or alpha, a class prior without zeros) or leave the row out"
 FAR = (
     "its numbers lie so far from those of every class that no float holds how unlikely they are: look at the row for a "
@@ -85,7 +86,9 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
     def _check_room(self, X: Any) -> None:
         """Fitted, and an answer with a number for each row and class fits into memory."""
         self._check_fitted()
-        refuse_answer(count_rows(X), len(self.classes_))
+        rows = len(X) if type(X) is np.ndarray and X.ndim else count_rows(X)
+        if rows > FEW:
+            refuse_answer(rows, len(self.classes_))
 
     def _check_fitted(self) -> None:
         if "classes_" not in self.__dict__:

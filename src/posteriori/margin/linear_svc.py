@@ -22,7 +22,7 @@ from ..kernels import n_threads
 from ..table.frame import ScoresTables
 from .gram import LARGEST, wide_csr
 from .linear import FEW_COLUMNS, Plane, by_descent, by_newton, by_pairs
-from .machines import together
+from .machines import refuse_rounding, together
 from .merge import merge, read_classes, read_table
 
 
@@ -101,8 +101,8 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
         largest = float(np.abs(X.data if sparse.issparse(X) else X).max(initial=self._bias()))
         if not largest * largest * X.shape[1] * float(bounds.max()) < LARGEST:
             raise ModelError(
-                f"a cell of {largest:.3g} is too large for C={self.C:g}: its square overflows. Scale the columns, or "
-                "intercept_scaling, which is one of them"
+                f"a cell of {largest:.3g} is too large for C={self.C:g} and a weight of {float(weight.max()):g}: its "
+                "square overflows. Scale the columns, or intercept_scaling, which is one of them, or the weights"
             )
         planes = self._planes(X, codes, bounds)
         w = np.stack([p.w for p in planes])
@@ -110,6 +110,7 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
         self.intercept_ = w[:, -1] * self._bias()
         self.n_iter_ = max(p.rounds for p in planes)
         if not all(p.converged for p in planes):
+            refuse_rounding("LinearSVC", float(bounds.max()), self.tol)
             warnings.warn(
                 f"LinearSVC stopped after max_iter={self.max_iter} rounds with its gradient above tol={self.tol:g}. "
                 "Raise max_iter, lower C, or scale the columns",

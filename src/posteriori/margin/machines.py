@@ -256,10 +256,20 @@ def together(tasks: Sequence[Callable[[threading.Event], T]], team: int) -> list
     return [found[i] for i in range(len(tasks))]
 
 
+def refuse_rounding(name: str, size: float, tol: float) -> None:
+    """Refuse multipliers so large that their last digit is more than tol: what they add up to is noise."""
+    if np.finfo(np.float64).eps * size > tol:
+        raise ModelError(
+            f"{name} found no solution: multipliers of rows reach {size:.3g}, whose last digit is more than tol={tol:g}. "
+            "Lower C, or the weights, which are factors of C: weights times s and C/s are one model"
+        )
+
+
 def warn_unfinished(machines: Sequence[Machine | Solution], settings: Settings, name: str) -> None:
-    """Say that a cap ended the work before the gap was closed."""
+    """Say that a cap ended the work before the gap was closed; refuse where no work would have closed it."""
     open_ones = [m for m in machines if not m.converged]
     if open_ones:
+        refuse_rounding(name, max(float(np.abs(m.beta).max(initial=0.0)) for m in open_ones), settings.tol)
         worst = max(m.gap for m in open_ones)
         warnings.warn(
             f"{name} stopped before its gap was under tol={settings.tol:g}: gap {worst:.3g} after "

@@ -75,7 +75,8 @@ def collect(
     else:
         rows = kernels.class_rows(y, n_classes, weights)
     n, mean, m2, low, high, met = kernels.class_moments_seen(x_moved, y, n_classes, weights, n_jobs)
-    _refuse_histograms(x_shaped, n_classes, most, n_jobs)
+    if x_shaped.shape[1] * min(frame.n, most) * n_classes > SMALL:
+        _refuse_histograms(x_shaped, n_classes, most, n_jobs)
     drawings = histograms(x_shaped, y, n_classes, most, weights, n_jobs) if shaped else []
     salted, hashes = (
         np.array([salt[j] for j in drawn], np.uint64),

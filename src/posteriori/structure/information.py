@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Array, Floats, Ints
 from ..statistics.counts import Counts
 from ..statistics.joint import Joint
 from ..table.schema import Schema
@@ -27,7 +27,7 @@ def class_information(counts: Counts) -> Floats:
     >>> class_information(Counts(np.array([[2, 0], [0, 2]]), np.array([0, 2]))).round(4).tolist()
     [0.6931]
     """
-    table = counts.table.astype(np.float64)
+    table = _floats(counts.table)
     by_class = np.stack([_sums(n, counts.offsets) for n in table.T], axis=1)
     n = by_class.sum(axis=1)
     inner = _sums(_xlogx(table).sum(axis=1), counts.offsets)
@@ -52,7 +52,7 @@ def conditional_information(pairs: Joint, sizes: Sequence[int]) -> Floats:
         end = int(np.searchsorted(offsets, offsets[begin] + NUMBERS // counts.table.shape[1], side="right")) - 1
         end = min(max(end, begin + 1), len(first))
         rows = slice(offsets[begin], offsets[end])
-        part, shape = counts.table[rows].astype(np.float64), (s[first[begin:end]], s[second[begin:end]])
+        part, shape = _floats(counts.table[rows]), (s[first[begin:end]], s[second[begin:end]])
         if all((v == v[0]).all() for v in shape) and len(part) == int((shape[0] * shape[1]).sum()):
             found = _alike(part, len(shape[0]), int(shape[0][0]), int(shape[1][0]))
         else:
@@ -128,6 +128,12 @@ def _sums(x: Floats, offsets: NDArray[Any]) -> Floats:
     """Sums of consecutive segments, empty ones too."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return _binned(owner, x, len(offsets) - 1)
+
+
+def _floats(table: Array) -> Floats:
+    """Counts as floats; of so many that Σ N ln N is no float, as many less: only their shares tell."""
+    found: Floats = table.astype(np.float64)
+    return found * 1e-100 if found.max(initial=0.0) > 1e290 else found
 
 
 def _xlogx(x: Floats) -> Floats:

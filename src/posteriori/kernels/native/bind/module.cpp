@@ -24,7 +24,7 @@ NB_MODULE(POSTERIORI_MODULE, m) {
     });
     nb::set_leak_warnings(false);  // a model may live as long as the interpreter
     posteriori::ask_between_tasks = look_at_signals;
-    m.def("ask", [](const nb::object& call) { called_off = nb::object(call).release().ptr(); }, nb::arg("call"));
+    m.def("ask", [](nb::callable call) { called_off = call.release().ptr(); }, nb::arg("call"));
     bind_naive(m);
     bind_sparse(m);
     bind_labels(m);

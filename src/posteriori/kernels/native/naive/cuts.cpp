@@ -4,6 +4,7 @@
 // only the terms of the classes that it holds change; where the best cut is, its price is taken afresh.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <limits>
 
 #include "densities.hpp"
@@ -146,6 +147,11 @@ Sparser without_zeros(const double* table, std::size_t V, std::size_t K) {
 }
 
 std::vector<std::size_t> mdl_cuts(const Sparser& N, std::size_t K) {
+    if (std::accumulate(N.n.begin(), N.n.end(), 0.0) > 1e290) {  // N log N is no float; of so many rows less weigh the same
+        Sparser less = N;
+        for (auto& n : less.n) n *= 1e-100;
+        return mdl_cuts(less, K);
+    }
     Splitter splitter(N, K);
     std::vector<std::size_t> found;
     std::vector<std::pair<std::size_t, std::size_t>> open{{0, N.cells()}};
