@@ -196,7 +196,7 @@ def test_shares_are_those_of_the_structures_of_the_samples(monkeypatch):
             self.edges = edges
 
     def learn(columns, sample_weight, **options):
-        assert options == {"score": "aic"}
+        assert options == {"score": "aic", "time_limit": None}
         drawn.append(sample_weight)
         return Found(next(told))
 

@@ -219,7 +219,7 @@ def extended(graph: Arrowheads, watch: Watch) -> list[Arrow]:
 
     Ended early, a DAG of the pairs that are joined, with the pattern's arrows.
     """
-    into, arrows = graph.into.copy(), []
+    into, above = graph.into.copy(), np.zeros_like(graph.into)  # [v, u]: u → v
     left, ahead = list(range(len(into))), (into & ~into.T).sum(axis=1)
     while left:
         sink = None
@@ -231,11 +231,11 @@ def extended(graph: Arrowheads, watch: Watch) -> list[Arrow]:
                 graph.conflicts.append(
                     f"no DAG has these arrows and V-structures only: {graph.names[sink]} was made a sink"
                 )
-        arrows += [(u, sink) for u in np.flatnonzero(into[sink] | into[:, sink]).tolist()]
+        above[sink] = into[sink] | into[:, sink]
         ahead -= into[:, sink] & ~into[sink]
         into[sink], into[:, sink] = False, False
         left.remove(sink)
-    return sorted(arrows, key=lambda arrow: arrow[::-1])
+    return [(u, v) for v, u in np.argwhere(above).tolist()]
 
 
 def _is_sink(into: Bools, v: int) -> bool:
