@@ -197,7 +197,7 @@ def counted(n: float, noun: str) -> str:
 
 def answered(never: Any, impossible: str) -> bool:
     """Whether rows of probability zero get the prior, which is counted aloud; by the policy "raise" they do not."""
-    if impossible not in ("raise", "prior"):
+    if not (isinstance(impossible, str) and impossible in ("raise", "prior")):
         raise BadParameter(f"impossible is 'raise' or 'prior'. Got {impossible!r} instead.")
     if impossible == "prior" and never.any():
         n, first = int(never.sum()), int(never.argmax())

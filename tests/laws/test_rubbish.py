@@ -291,6 +291,7 @@ ASKED: dict[str, Any] = {
     "thin": 1, "chains": 2, "random_state": 0, "n_jobs": 1, "max_memory": None, "path": "no such file.bif",
     "sizes": {"rain": 2, "wet": 2}, "other": a_net().dag, "ess": None, "backoff": None, "hidden": None, "start": None,
     "restarts": None, "tol": 1e-3, "max_iter": 3, "progress": None, "interventions": {"wet": "yes"},
+    "impossible": "raise", "keep": False, "pure": False,
 }  # fmt: skip
 HYBRID = ASKED | {
     "nodes": ["rain"], "node": "wet", "evidence": {"wet": 0.5}, "cases": {"wet": [0.5, 1.0]}, "continuous": ["wet"],

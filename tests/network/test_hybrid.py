@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import pathlib
 import pickle
+import tempfile
 
 import mpmath as mp
 import numpy as np
@@ -21,6 +23,7 @@ from scipy.stats import multivariate_normal, norm
 import posteriori as po
 from posteriori.errors import (
     BadValue,
+    FormatError,
     ImpossibleEvidence,
     InvalidNetwork,
     NotLearned,
@@ -801,3 +804,59 @@ def test_hidden_classes_of_numbers_are_the_mixture_they_came_from():
     assert found.ascent.converged
     with pytest.raises(TableError, match="every cell of 'x' is missing"):
         po.HybridNet.fit_em([("k", "x")], {"x": [np.nan, np.nan]}, {"k": 2}, continuous=["x"])
+
+
+@given(st.integers(0, 10_000))
+def test_net_files_keep_every_digit_and_other_formats_refuse_by_name(seed):
+    net = random_net(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "x.net.gz")
+        net.write(path)
+        found = po.HybridNet.read(path)
+        assert set(found.nodes) == set(net.nodes)
+        for node in net.nodes:
+            assert found.parents(node) == net.parents(node)
+        for node in net.continuous:
+            assert all((a == b).all() for a, b in zip(found._line(node), net._line(node), strict=True))
+        for node in net.discrete.nodes:
+            assert found.cpt(node).equals(net.cpt(node))
+        for suffix in (".bif", ".xmlbif", ".uai"):
+            with pytest.raises(FormatError, match=rf"{suffix} files hold discrete nodes alone, and 'x"):
+                net.write(pathlib.Path(folder, f"x{suffix}"))
+        with pytest.raises(FormatError, match=r"are continuous: `HybridNet.read`"):
+            po.BayesNet.read(path)
+
+
+HUGIN = """net {} node d { states = ("u" "v"); } continuous node x {} continuous node y { label = "how far"; }
+potential (d) { data = (0.25 0.75); } potential (x | d) { data = (normal (1, 2) normal (-1.5e-1, .5)); }
+potential (y | x) { data = (normal (3 - x * 2 + 1, 4)); }
+"""
+
+
+def test_a_net_file_as_others_write_it(tmp_path):
+    path = tmp_path / "x.net"
+    path.write_text(HUGIN)
+    net = po.HybridNet.read(path)
+    assert net.regression("x").to_numpy() == pytest.approx(np.array([[1, np.sqrt(2)], [-0.15, np.sqrt(0.5)]]))
+    assert net.regression("y").to_numpy().tolist() == [[4, -2, 2]]
+    for old, new, told in (
+        ("normal (1, 2) ", "", "expected 2 normals"),
+        ("(1, 2)", "(1 2, 2)", "has a mean, linear in"),
+        ("x * 2", "d * 2", "has a mean, linear in 'x'"),
+        (".5)", "-1)", "variances above 0"),
+        ("(y | x) { data = (normal (3 - x * 2 + 1, 4)); }", "(y | x) { }", "has no data"),
+        ("potential (y | x) { data = (normal (3 - x * 2 + 1, 4)); }", "", "no potential of 'y'"),
+        ("continuous node y", "continuous node x", "declared twice"),
+        ("(d)", "(d | x)", "discrete node 'd' has the continuous parent 'x'"),
+        ("(y | x)", "(y | z)", "names 'z'"),
+    ):
+        assert old in HUGIN
+        path.write_text(HUGIN.replace(old, new))
+        with pytest.raises(FormatError, match=told):
+            po.HybridNet.read(path)
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        at, odd = int(rng.integers(len(HUGIN))), rng.choice(list("({;,*+-.1ex d"))
+        path.write_text(HUGIN[:at] + odd + HUGIN[at + int(rng.integers(2)) :])
+        with contextlib.suppress(FormatError):
+            po.HybridNet.read(path)

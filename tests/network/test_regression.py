@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 import posteriori as po
 from posteriori.errors import BadValue, InvalidNetwork, TableError, UnknownColumn
@@ -117,13 +116,11 @@ def test_what_parents_tell_to_the_last_digit_keeps_a_width():
 
 
 @given(seeds)
-def test_densities_and_draws(seed):
+def test_draws(seed):
     rng = np.random.default_rng(seed)
     r = reg.Regression(rng.normal(size=2), rng.normal(size=(2, 2)), rng.random(2) + 0.1)
-    c, d, x = rng.normal(size=(9, 2)), rng.integers(0, 2, 9), rng.normal(size=9)
-    mean = r.alpha[d] + (r.beta[d] * c).sum(axis=1)
-    assert r.log_density(x, c, d) == pytest.approx(norm.logpdf(x, mean, np.sqrt(r.variance[d])))
-    many = r.draw(np.tile(c[:1], (4000, 1)), np.zeros(4000, int), rng)
+    c = rng.normal(size=(1, 2))
+    many = r.draw(np.tile(c, (4000, 1)), np.zeros(4000, int), rng)
     want = r.alpha[0] + r.beta[0] @ c[0]
     assert many.mean() == pytest.approx(want, abs=5 * np.sqrt(r.variance[0] / 4000))
     assert many.var() == pytest.approx(r.variance[0], rel=0.2)

@@ -33,7 +33,7 @@ from scipy.sparse.csgraph import connected_components
 from .. import kernels
 from ..arrays import Bools, Codes, Floats, Ints
 from ..budget import refuse_over
-from ..errors import ImpossibleEvidence, NotErgodic
+from ..errors import BadValue, ImpossibleEvidence, NotErgodic
 from ..kernels import network as kernel
 from .elimination import evidence_terms
 from .numbers import Likelihoods, Numbers, fixed_states, scaled, vectors_of
@@ -72,6 +72,9 @@ def gibbs(
     """
     draws, burn_in = at_least("draws", draws, BATCHES), at_least("burn_in", burn_in, 0)
     thin, chains = at_least("thin", thin, 1), at_least("chains", chains, 1)
+    for name, told in (("keep", keep), ("pure", pure)):
+        if not isinstance(told, bool | np.bool_):
+            raise BadValue(f"{name} is True or False. Got {told!r} instead.")
     vectors = scaled(vectors_of(likelihoods))
     if any(not x.any() for x in vectors.values()):
         raise ImpossibleEvidence(

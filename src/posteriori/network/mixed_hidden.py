@@ -46,13 +46,14 @@ def read_states(
     n_jobs: int | None,
 ) -> tuple[States, Codes, Floats | None]:
     """The states of the discrete nodes, those rows that count, the weights; all of the nodes may be hidden."""
-    if set(part.nodes) - set(hidden):
+    states = hidden_states(part, hidden)
+    if set(part.nodes) - set(states):
         return read_incomplete(part, data, hidden, closed, sample_weight, n_jobs)
     n = rows_of(data).n
     weights = None if sample_weight is None else check_weights(sample_weight, n)
     weights = None if weights is None else weights[weights > 0]
     codes = np.full((n if weights is None else len(weights), len(part.nodes)), -1, np.int32)
-    return hidden_states(part, hidden), codes, weights
+    return states, codes, weights
 
 
 class IncompleteMixed:

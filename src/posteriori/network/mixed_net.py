@@ -6,18 +6,21 @@ It is given, read from a file, or learned from data: by counting rows, or by EM 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import Floats
 from ..em import Ascent, ascend
-from ..errors import BadValue, InvalidNetwork, TableError, listed
+from ..errors import BadValue, FormatError, InvalidNetwork, PosterioriError, TableError, listed
 from ..statistics.statistics import Statistics
 from ..structure.dag import Dag
 from ..structure.graph import find
 from ..table.weights import check_weights
+from . import formats
 from .bayesnet import BayesNet
 from .counted import Counted
 from .gaussian import Gaussians
@@ -242,6 +245,34 @@ class MixedNet(Counted):
             mean, sd = (number_of(node, x) for x in ((what["mean"], what["sd"]) if spread else (what, 0.0)))
             lines[node] = mean, [], sd * sd
         return type(self)(left, part._given_tables(), lines, self._states)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """From a .net file (or .net.gz): a normal of each continuous node in each configuration of its discrete parents."""
+        found = formats.read(path)
+        nodes = [*found.states, *found.lines]
+        dag = Dag(nodes, [(p, n) for n in nodes for p in found.parents[n]])
+        tables = {n: found.tables[n].reshape(-1, len(states)) for n, states in found.states.items()}
+        try:
+            return cls(dag, tables, found.lines, found.states)
+        except PosterioriError as error:
+            raise FormatError(f"{path}: {error}") from error
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """To a .net file; every digit is kept, states become text. Formats of discrete nodes alone are refused.
+
+        >>> import pathlib, tempfile
+        >>> import posteriori as po
+        >>> net = po.HybridNet([("a", "x"), ("x", "y")], {"a": [0.5, 0.5]}, {"x": ([0, 4], [], 1), "y": (0, -2, 1)})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     net.write(pathlib.Path(folder, "small.net"))
+        ...     po.HybridNet.read(pathlib.Path(folder, "small.net")) == net
+        True
+        """
+        plain = self.discrete._description()
+        parents = {n: self.dag.parents(n) for n in (*self.discrete.nodes, *self.continuous)}
+        lines = {n: self._line(n) for n in self.continuous}
+        formats.write(replace(plain, parents=parents, lines=lines), path)
 
     def __eq__(self, other: object) -> bool:
         """Same nodes and parents in the same order, same states, every digit the same."""

@@ -155,6 +155,8 @@ class Net(Counted):
 
     @classmethod
     def _from_description(cls, found: Description, source: str) -> Self:
+        if found.lines:
+            raise FormatError(f"{source}: {listed(found.lines)} are continuous: `HybridNet.read` reads such networks")
         tables = {n: found.tables[n].reshape(-1, len(states)) for n, states in found.states.items()}
         edges = [(p, child) for child in found.states for p in found.parents[child]]
         try:

@@ -207,7 +207,7 @@ def test_states_become_text_or_are_refused(tmp_path: pathlib.Path) -> None:
         ("net", "(0.25 0.75)", "(0.25 x)", "expected a probability, found 'x'"),
         ("net", "data = (0.25 0.75);", "", "the potential of 'a' has no data"),
         ("net", "data = (0.25 0.75);", "model_nodes = ();", "found an expression"),
-        ("net", "discrete node", "utility", "expected discrete nodes only, found 'utility'"),
+        ("net", "discrete node", "utility", "expected discrete and continuous nodes, found 'utility'"),
         ("net", 'states = ("yes" "no");', "", "node 'a' has no states"),
         ("net", "(b | a)", "(b a)", "several nodes"),
         ("xml", "0.25 0.75", "0.25 0.75 0.1", "needs 2 = 2 numbers, found 3"),
@@ -462,7 +462,7 @@ def test_whole_numbers_and_probabilities_at_their_borders() -> None:
             NET.replace("discrete node b", "discrete knot b"),
             "expected 'net', 'node' or 'potential', found 'knot'",
         ),
-        ("net", NET.replace("discrete node b", "class b"), "expected discrete nodes only, found 'class'"),
+        ("net", NET.replace("discrete node b", "class b"), "expected discrete and continuous nodes, found 'class'"),
     ],
 )
 def test_what_is_near_is_told_and_what_is_not_is_listed(suffix: str, bad: str, said: str) -> None:

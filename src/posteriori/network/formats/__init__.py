@@ -68,6 +68,11 @@ def _unzipped(data: bytes, name: str) -> bytes:
 
 def render(network: Description, suffix: str) -> bytes:
     """The bytes of a file of this format."""
+    if network.lines and suffix != ".net":
+        raise FormatError(
+            f"{suffix} files hold discrete nodes alone, and {listed(network.lines)} are continuous: .net holds both, and "
+            f"`po.save` every digit of what was counted too"
+        )
     return RENDER.get(suffix, xmlbif.render)(network).encode()
 
 

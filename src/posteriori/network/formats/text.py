@@ -35,6 +35,7 @@ class Description:
     states: dict[str, tuple[str, ...]] = field(default_factory=dict)
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     tables: dict[str, Floats] = field(default_factory=dict)
+    lines: dict[str, tuple[Floats, Floats, Floats]] = field(default_factory=dict)  # α, β and σ² of continuous nodes
     cells: int = 0
 
     def add_variable(self, name: str, states: Sequence[str], fail: Fail) -> None:

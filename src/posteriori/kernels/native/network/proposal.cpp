@@ -28,6 +28,18 @@ double weigh(const ProposalNode& node, const std::int32_t* x, std::vector<double
     return total;
 }
 
+// ln of the share of one state, of a node whose weights may fall below all numbers beside each other.
+double log_share(const ProposalNode& node, const std::int32_t* x, std::int32_t state) {
+    std::vector<double> log(node.size, 0.0);
+    for (int k = 0; k < node.size; ++k)
+        for (const CaseTable& table : node.tables) log[k] += std::log(table.table[table.place(x) + k * table.own]);
+    const double top = *std::max_element(log.begin(), log.end());
+    if (!std::isfinite(top)) return -std::log(node.size);
+    double total = 0;
+    for (double l : log) total += std::exp(l - top);
+    return log[state] - top - std::log(total);
+}
+
 }  // namespace
 
 double Proposal::draw(Xoshiro& random, std::int32_t* x) const {
@@ -46,11 +58,16 @@ double Proposal::draw(Xoshiro& random, std::int32_t* x) const {
 double Proposal::log_density(const std::int32_t* x) const {
     std::vector<double> weight;
     LogProduct q;
+    double least = 0;
     for (std::size_t i = 0; i < counted; ++i) {
         const double total = weigh(nodes[i], x, weight);
-        q.times(weight[x[nodes[i].node]] / total);
+        const double share = weight[x[nodes[i].node]] / total;
+        if (share > 1e-290)
+            q.times(share);
+        else  // of a state that would never be drawn: were it none, a chain that stands there could not leap away
+            least += log_share(nodes[i], x, x[nodes[i].node]);
     }
-    return q.value();
+    return q.value() + least;
 }
 
 void draw_cases(const Proposal& proposal, const std::vector<CaseTable>& terms, std::int64_t rows, std::int64_t width,
