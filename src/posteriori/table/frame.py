@@ -174,8 +174,8 @@ def _from_lists(X: Any) -> Array:
     if X and all(np.ndim(cell) == 0 for cell in X):
         row = shortened(repr(list(X)), 60)
         raise TableError(
-            f"Expected 2D array, got a 1D array instead (shape ({len(X)},)): a row needs brackets of its own, [{row}]. Reshape "
-            "your data by [[cell] for cell in X] if it is one column."
+            f"Expected 2D array, got a 1D array instead (shape ({len(X)},)): a row needs brackets of its own, [{row}]. "
+            "Reshape your data by [[cell] for cell in X] if it is one column."
         )
     try:
         flat = np.asarray(X)
