@@ -160,7 +160,6 @@ def test_told_is_told(cells, told, values):
     assert (kind, found, note, heard) == (told, values, f"c: {told} (told)", [])
 
 
-@pytest.mark.filterwarnings("ignore:column .* different whole numbers, beside words")
 def test_columns_that_need_no_closer_look_are_those_that_have_one():
     """Numbers looked at together are as if each were looked at alone."""
     rng = np.random.default_rng(0)

@@ -382,7 +382,6 @@ def test_matrices_of_dates_and_spans_are_days():
 
 
 @pytest.mark.filterwarnings("ignore:.*looks like an id")
-@pytest.mark.filterwarnings("ignore:column .* different whole numbers, beside words")
 def test_a_quantity_goes_to_the_regressors():
     rows = "\n".join(f"{i % 7},{i * 0.37:.2f},{i * 1000},{i % 3}" for i in range(60))
     content = f"x,rent,price,rooms\n{rows}\n"
@@ -523,7 +522,6 @@ def test_what_read_gives_is_what_fit_takes():
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-@pytest.mark.filterwarnings("ignore:column .* different whole numbers, beside words")
 def test_wide_files_are_read_as_narrow_ones_are(tmp_path, monkeypatch, form):
     """Many columns go another way than few: the same table, schema and notes."""
     rng = np.random.default_rng(0)
@@ -547,7 +545,6 @@ def test_wide_files_are_read_as_narrow_ones_are(tmp_path, monkeypatch, form):
     pd.testing.assert_frame_equal(wide.X, narrow.X, check_dtype=False)
 
 
-@pytest.mark.filterwarnings("ignore:column .* different whole numbers, beside words")
 def test_numbers_are_looked_at_together_as_alone():
     """Missing, infinite and negative zeros among whole and other numbers: what each column says of itself."""
     rng = np.random.default_rng(1)
