@@ -86,3 +86,8 @@ def run_scikit_learns_own(tmp_path):
         return int(passed[1]) if passed else 0, done.stdout[-500:]
 
     return run
+
+
+def pytest_configure(config):
+    """Small tables of tests have few numbers; `tests/table/test_kinds.py` hears the warning."""
+    config.addinivalue_line("filterwarnings", "ignore:column .* different whole numbers, beside words")

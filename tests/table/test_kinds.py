@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import posteriori as po
 from posteriori.errors import BadType, TableError, UnknownColumn
 from posteriori.table.frame import open_frame
 from posteriori.table.kinds import (
@@ -245,3 +246,23 @@ def test_a_schema_of_dates_classes_and_sparse_columns():
     sparse = infer(sp.csr_matrix(np.array([[0, 5], [1, 0], [1, 7]])))
     assert sparse.kinds == ("binary", "numeric")
     assert infer({"x": ["u"]}).classes == ()
+
+
+@pytest.mark.parametrize(
+    ("codes", "others", "told", "said"),
+    [
+        ([1, 2, 3] * 5, ["a"] * 15, None, True),
+        ([1.0, 2.0, np.nan] * 5, ["a"] * 15, None, True),
+        ([1, 2, 3] * 5, [0.5] * 15, None, False),  # no words
+        ([1.5, 2, 3] * 5, ["a"] * 15, None, False),
+        (list(range(15)), ["a"] * 15, None, False),
+        ([1, 2, 3] * 5, ["a"] * 15, {"x": "numeric"}, False),
+        ([1, 2, 3] * 3, ["a"] * 9, None, False),
+        ([1, 2, 3] * 400 + list(range(20)), ["a"] * 1220, None, False),  # first rows tell too little
+    ],
+)
+def test_few_whole_numbers_beside_words_are_named_as_doubtful(codes, others, told, said):
+    X, y = {"x": codes, "z": others}, np.arange(len(codes)) % 2
+    with warnings.catch_warnings(record=True, action="always") as heard:
+        po.NaiveBayes(kinds=told).fit(X, y)
+    assert any("'x'" in str(w.message) and "whole numbers, beside words" in str(w.message) for w in heard) == said

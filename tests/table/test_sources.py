@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -240,3 +241,10 @@ def test_factorize_of_mixed_objects():
     values, codes = factorize(np.array([2, "b", None, 1.5, "a", float("nan"), 2.0], dtype=object), "x")
     assert values == (1.5, 2, "a", "b")
     assert codes.tolist() == [1, 3, 4, 0, 2, 4, 1]
+
+
+@pytest.mark.parametrize("row", [[2, "S"], (2, "S"), ["a", "b"], [1.5, 2.5], [None, 1]])
+def test_a_row_without_brackets_of_its_own_is_told_so(row):
+    model = po.NaiveBayes(kinds="categorical").fit([[1, "S"], [2, "M"]], ["a", "b"])
+    with pytest.raises(TableError, match=re.escape(f"a row needs brackets of its own, [{list(row)!r}]")):
+        model.predict(row)

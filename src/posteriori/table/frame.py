@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import BadType, BadValue, TableError, UnknownColumn, counted, did_you_mean, listed
+from ..errors import BadType, BadValue, TableError, UnknownColumn, counted, did_you_mean, listed, shortened
 from .dates import days, holds_dates, without_dates
 from .schema import Schema, refuse_repeated
 
@@ -188,6 +188,12 @@ def open_frame(X: Any) -> Frame:
 def _from_lists(X: Any) -> Array:
     if X and isinstance(X[0], Mapping):
         raise TableError("a list of dicts is no table: give a dict of columns, or pandas.DataFrame(rows)")
+    if X and all(np.ndim(cell) == 0 for cell in X):
+        row = shortened(repr(list(X)), 60)
+        raise TableError(
+            f"Expected 2D array, got a 1D array instead (shape ({len(X)},)): a row needs brackets of its own, [{row}]. "
+            "Reshape your data by [[cell] for cell in X] if it is one column."
+        )
     try:
         flat = np.asarray(X)
     except ValueError as error:

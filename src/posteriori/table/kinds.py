@@ -9,7 +9,7 @@ numbers with a value for nearly every row is warned about: an id tells nothing o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Array, Ints
 from ..errors import BadType, TableError, UnknownColumn, counted, did_you_mean, listed
 from .dates import date_columns
-from .encode import distinct
+from .encode import distinct, numbers
 from .frame import Frame, open_frame
 from .labels import encode_labels
 from .schema import MEASURED, VALUED, Column, Schema, check_kind, is_missing
@@ -135,6 +135,7 @@ def infer_frame(frame: Frame, dates: set[str], y: Any = None, kinds: Kinds = Non
             column, note = _decide(cells, name, told.get(j))
         columns.append(column)
         notes.append(note)
+    warn_of_codes(frame, columns, {*dates, *map(frame.name, told)})
     classes = () if y is None else tuple(encode_labels(y)[0].tolist())
     return Schema(tuple(columns), classes, notes=tuple(notes))
 
@@ -241,6 +242,25 @@ def _numeric(name: str, values: int, rows: int, whole: bool) -> tuple[Column, st
     if whole:
         _warn_id(name, values, rows)
     return Column(name, "numeric"), f"{name}: numeric ({counted(values, 'different number')})"
+
+
+def warn_of_codes(frame: Frame, columns: Sequence[Column], told: Container[str]) -> None:
+    """Say so of a column that is numeric by its type alone, and has few whole numbers, again and again, beside words."""
+    if frame.n < OFTEN or frame.sparse is not None or not any(c.kind == "categorical" for c in columns):
+        return
+    some = frame.take_rows(np.arange(min(frame.n, 100 * FEW)))
+    for j in (j for j, c in enumerate(columns) if c.kind == "numeric" and c.name not in told):
+        for part in (some, frame):  # the first rows tell of most columns that they are none of these
+            x = numbers(part, [j])[:, 0]
+            found = np.unique(x[x == x])
+            if not 1 < len(found) <= min(FEW, part.n / 5) or (found != np.floor(found)).any():
+                break
+        else:
+            warnings.warn(
+                f"column {columns[j].name!r} has {len(found)} different whole numbers, beside words, and is numeric: are "
+                "they names? Give it the kind 'categorical'",
+                stacklevel=3,
+            )
 
 
 def _is_text(values: Any, rows: int) -> bool:

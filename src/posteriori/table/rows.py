@@ -9,8 +9,9 @@ import numpy as np
 
 from ..arrays import Array, Bools, Floats
 from ..errors import BadValue, TableError
+from .dates import date_columns
 from .frame import Frame, Table, labelled, open_frame
-from .kinds import Kinds, resolve_kinds
+from .kinds import Kinds, resolve_kinds, warn_of_codes
 from .labels import encode_labels, hidden_labels, recoded
 from .schema import Column, Schema, Value
 from .weights import check_weights, row_weights, weights_or_ones
@@ -132,6 +133,8 @@ def read_rows(
     else:
         names = frame.names or tuple(f"x{j}" for j in range(frame.d))
         columns = tuple(Column(n, k) for n, k in zip(names, resolve_kinds(frame, kinds)))
+        if kinds is None:
+            warn_of_codes(frame, columns, date_columns(X))
     kept = _declared(labels, declared, known, told)
     classes, codes = recoded(labels, codes, declared, kept)
     if weights is not None and sample_weight is None and class_weight is None and (weights == 1).all():
