@@ -93,6 +93,7 @@ def in_pieces(density: Curves, k: int, x: str, d: Dialect) -> tuple[list[str], l
     said, steps = _formula(held, kernel, regions, x, d)
     some = "".join(f" WHEN {r.inside(x, d)} THEN {i + 1}" for i, r in enumerate(regions))
     first = {f"{x}_a": f"CASE WHEN {x} IS NULL THEN NULL{some} ELSE 0 END"}
+    first[f"{x}_e"] = _of_all(x, kernel.mean, kernel.variance, d)
     if not len(middle):
         return said, [first, *steps]
     first[f"{x}_p"] = halved(x, [d.number(e) for e in edges[1:-1]], [str(p + 1) for p in range(len(middle))])
@@ -162,16 +163,12 @@ def _formula(held: Any, kernel: Kernels, regions: list[Region], x: str, d: Diale
     def somewhere(term: str) -> str:
         return f"CASE WHEN {where} > 0 THEN {term} ELSE {d.number(0.0)} END"
 
-    def of_all(mean: float, variance: float, log_share: float = 0.0) -> str:  # squares the distance before it divides
-        log_top = log_share - 0.5 * np.log(2 * np.pi * variance)
-        return somewhere(normal(x, mean, float(np.sqrt(variance)), log_top, d, most=1.0))
-
     terms: Step = {}
     names: list[list[str]] = []
     for y in range(K):
         h, own, log_far = kernel.own[y].tolist()
         names.append([f"{x}_f_{y}"])
-        terms[f"{x}_f_{y}"] = of_all(kernel.mean, kernel.variance, log_far)
+        terms[f"{x}_f_{y}"] = somewhere(f"{x}_e + {d.number(log_far)}")
         for i in range(max(len(r.near[y]) for r in regions)):
             each = np.array([r.near[y][i] if i < len(r.near[y]) else (np.nan, 0.0) for r in regions])
             names[y].append(f"{x}_n_{y}_{i}")
@@ -182,7 +179,7 @@ def _formula(held: Any, kernel: Kernels, regions: list[Region], x: str, d: Diale
         return list(ks), [terms, tops, ks]
     share = held.log_share
     normals = {
-        f"{x}_g_{y}": of_all(float(m), float(v))
+        f"{x}_g_{y}": somewhere(_of_all(x, float(m), float(v), d))
         for y, (m, v) in enumerate(zip(held.normal.mean[:, 0], held.normal.variance[:, 0]))
     }
     bins = [_odds(held.binned.log_theta[_bin_of(r, held.binned.cuts)], share) for r in regions]
@@ -206,6 +203,11 @@ def _formula(held: Any, kernel: Kernels, regions: list[Region], x: str, d: Diale
         for y in range(K)
     }
     return list(out), [terms | normals | binned, tops, ks, most, total, odds, last, out]
+
+
+def _of_all(x: str, mean: float, variance: float, d: Dialect) -> str:
+    """A normal of the model that squares x − mean before it divides."""
+    return normal(x, mean, float(np.sqrt(variance)), -0.5 * np.log(2 * np.pi * variance), d, most=1.0)
 
 
 def normal(

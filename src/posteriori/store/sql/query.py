@@ -20,7 +20,7 @@ from .cells import cell_of, moment
 from .dialects import DIALECTS, Dialect
 from .scores import Scores, scores_of
 
-MOST = 16_000_000  # letters of a query, half of it in DuckDB
+MOST = 8_000_000  # letters of a query: a minute and 2 GB of either database
 NAME = re.compile("[a-z]+[0-9]+[a-z0-9_]*")  # of a column of a step
 WIDEST = 1600  # columns of a row in PostgreSQL
 KNOWN = (NaiveBayes, TAN, SPODE, AODE)
@@ -53,7 +53,7 @@ def sql(
     Missing and unseen values count as they do for the model. A row that the model would refuse (no class allows it, a
     number is infinite) gets NULLs. A column is cast to what the model reads where its type says the same (TRUE is yes, 7
     is 07, times are those of UTC), else the query ends with an error that names it. Numeric columns of any density are
-    written as the model computes them, in pieces; a query of more than 16 million letters (8 in DuckDB) is refused, and the
+    written as the model computes them, in pieces; a query of more than 8 million letters is refused, and the
     error names the column that takes most of them. In PostgreSQL, `SET jit = off` before a long one.
 
     >>> import duckdb
@@ -103,10 +103,9 @@ def sql(
     steps += [[f"{c} AS {d.column(n)}" for c, n in zip(columns, shown)]]
     _refuse_too_wide(steps, d)
     query = _chained(steps, source, d)
-    most = MOST // 2 if d.name == "duckdb" else MOST  # which takes some 200 bytes a letter
-    if len(query) > most:
+    if len(query) > MOST:
         raise NotStorable(
-            f"the query would have {len(query):,} letters, and {d.name} takes about {most:,}: {scores.why}"
+            f"the query would have {len(query):,} letters, and databases take about {MOST:,}: {scores.why}"
         )
     return query
 
