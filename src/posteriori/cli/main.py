@@ -359,7 +359,7 @@ def sql(
     output: Annotated[str | None, typer.Option("--output", "-o", help="Write the query here, not to stdout.")] = None,
     debug: o.Debug = False,
 ) -> None:
-    """The query that scores a table inside a database.
+    """The query that scores a table inside a database; a column of a type that cannot say what is read ends it by name.
 
     \b
     Example:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import posteriori as po
 from posteriori.bayes.densities import Curves
 from posteriori.errors import NotStorable
-from posteriori.store.sql import query
+from posteriori.store.sql import query, scores
 from posteriori.store.sql.curves import halved
 from posteriori.store.sql.dialects import DIALECTS
 
@@ -73,6 +73,18 @@ def test_the_default_model_is_a_query(density):
     X = pd.DataFrame({name: make(rng, y) for name, make in SHAPES.items() if name != "large"})
     model = po.NaiveBayes(density=density).fit(X, y)
     assert {shape for _, shape, _ in pieces_of(model)} & {"kernel", "mixed"}
+    agrees(model, X)
+
+
+@pytest.mark.parametrize("together", [1, 30])
+def test_columns_that_do_not_fit_into_one_row_come_after_each_other(together, monkeypatch):
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 200)
+    X = pd.DataFrame({name: make(rng, y) for name, make in SHAPES.items()} | {"word": rng.choice(["a", "b"], 200)})
+    model = po.NaiveBayes(density={"normal": "gaussian", "skewed": "kernel"}).fit(X, y)
+    whole = po.sql(model, "t")
+    monkeypatch.setattr(scores, "TOGETHER", together)
+    assert len(po.sql(model, "t")) > len(whole)
     agrees(model, X)
 
 

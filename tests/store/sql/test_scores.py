@@ -205,6 +205,9 @@ def test_a_query_that_is_too_long_says_why(monkeypatch):
     monkeypatch.setattr(query, "MOST", 100)
     with pytest.raises(NotStorable, match="too many cells; merge rare values, or cut numbers into fewer bins"):
         po.sql(MODELS["tan"]().fit(X, Y), "t")
+    monkeypatch.setattr(query, "WIDEST", 9)
+    with pytest.raises(NotStorable, match=r"would have \d+ columns, and rows of PostgreSQL have 9: keep fewer"):
+        po.sql(MODELS["gaussian"]().fit(X, Y), "t", "postgres")
     wide = pd.DataFrame({"few": ["a", "b"] * 20, "many": [f"v{i}" for i in range(40)]})
     with pytest.raises(NotStorable, match="most of it for column 'many'"):
         po.sql(po.NaiveBayes().fit(wide, [0, 1] * 20), "t")

@@ -93,6 +93,7 @@ def in_pieces(density: Curves, k: int, x: str, d: Dialect) -> tuple[list[str], l
     said, steps = _formula(held, kernel, regions, x, d)
     some = "".join(f" WHEN {r.inside(x, d)} THEN {i + 1}" for i, r in enumerate(regions))
     first = {f"{x}_a": f"CASE WHEN {x} IS NULL THEN NULL{some} ELSE 0 END"}
+    first[f"{x}_e"] = _of_all(x, kernel.mean, kernel.variance, d)
     if not len(middle):
         return said, [first, *steps]
     first[f"{x}_p"] = halved(x, [d.number(e) for e in edges[1:-1]], [str(p + 1) for p in range(len(middle))])
@@ -159,39 +160,30 @@ def _formula(held: Any, kernel: Kernels, regions: list[Region], x: str, d: Diale
     """(the name of ln p(x|y) of each class, steps): ln of kernels and p₀, mixed with bins and normals where they are."""
     K, where = len(kernel.own), f"{x}_a"
 
-    def of_all(mean: float, variance: float) -> str:  # squares the distance before it divides
-        sd = float(np.sqrt(variance))
-        return normal(x, mean, sd, -0.5 * np.log(2 * np.pi * variance), d, most=1.0)
+    def somewhere(term: str) -> str:
+        return f"CASE WHEN {where} > 0 THEN {term} ELSE {d.number(0.0)} END"
 
     terms: Step = {}
     names: list[list[str]] = []
-    base = of_all(kernel.mean, kernel.variance)
     for y in range(K):
         h, own, log_far = kernel.own[y].tolist()
         names.append([f"{x}_f_{y}"])
-        terms[f"{x}_f_{y}"] = _in(where, [f"{base} + {d.number(log_far)}"] * len(regions), d)
+        terms[f"{x}_f_{y}"] = somewhere(f"{x}_e + {d.number(log_far)}")
         for i in range(max(len(r.near[y]) for r in regions)):
-            each = [
-                normal(x, r.near[y][i][0], h, own + r.near[y][i][1], d) if i < len(r.near[y]) else d.number(NEVER)
-                for r in regions
-            ]
+            each = np.array([r.near[y][i] if i < len(r.near[y]) else (np.nan, 0.0) for r in regions])
             names[y].append(f"{x}_n_{y}_{i}")
-            terms[f"{x}_n_{y}_{i}"] = _in(where, each, d)
-    some = [f"{where} > 0", d.number(0.0)]
-    tops = {f"{x}_o_{y}": f"CASE WHEN {some[0]} THEN {greatest(names[y])} ELSE {some[1]} END" for y in range(K)}
-    ks = {
-        f"{x}_k_{y}": f"CASE WHEN {some[0]} THEN {log_sum(names[y], f'{x}_o_{y}', d)} ELSE {some[1]} END"
-        for y in range(K)
-    }
+            terms[f"{x}_n_{y}_{i}"] = somewhere(normal(x, each[:, 0], h, own + each[:, 1], d, place=where))
+    tops = {f"{x}_o_{y}": somewhere(greatest(names[y])) for y in range(K)}
+    ks = {f"{x}_k_{y}": somewhere(log_sum(names[y], f"{x}_o_{y}", d)) for y in range(K)}
     if not isinstance(held, Mixed):
         return list(ks), [terms, tops, ks]
     share = held.log_share
     normals = {
-        f"{x}_g_{y}": _in(where, [of_all(float(m), float(v))] * len(regions), d)
+        f"{x}_g_{y}": somewhere(_of_all(x, float(m), float(v), d))
         for y, (m, v) in enumerate(zip(held.normal.mean[:, 0], held.normal.variance[:, 0]))
     }
     bins = [_odds(held.binned.log_theta[_bin_of(r, held.binned.cuts)], share) for r in regions]
-    binned = {f"{x}_b_{y}": _in(where, [d.number(max(b[y], NEVER)) for b in bins], d) for y in range(K)}
+    binned = {f"{x}_b_{y}": somewhere(d.nth([max(b[y], NEVER) for b in bins], where)) for y in range(K)}
     shares = [d.number(s) for s in share]
     both = {"k": [f"({n} + {s})" for n, s in zip(ks, shares)], "g": [f"({n} + {s})" for n, s in zip(normals, shares)]}
     most = {f"{x}_{c}_top": greatest(both[c]) for c in both}
@@ -213,28 +205,33 @@ def _formula(held: Any, kernel: Kernels, regions: list[Region], x: str, d: Diale
     return list(out), [terms | normals | binned, tops, ks, most, total, odds, last, out]
 
 
-def _in(where: str, each: list[str], d: Dialect) -> str:
-    """What holds in each region; 0 in none."""
-    some = "".join(f" WHEN {i + 1} THEN {e}" for i, e in enumerate(each))
-    return f"CASE {where}{some} ELSE {d.number(0.0)} END"
+def _of_all(x: str, mean: float, variance: float, d: Dialect) -> str:
+    """A normal of the model that squares x − mean before it divides."""
+    return normal(x, mean, float(np.sqrt(variance)), -0.5 * np.log(2 * np.pi * variance), d, most=1.0)
 
 
 def normal(
     x: str,
-    mean: float,
+    mean: float | Floats,
     sd: float,
-    log_top: float,
+    log_top: float | Floats,
     d: Dialect,
     unit: float = 1.0,
     none: float = NEVER,
     most: float = np.inf,
+    place: str = "",
 ) -> str:
-    """[log_top − ½z²]/unit, z = (x − mean)/sd; `none` where z² is beyond float64, and no square of what is too little."""
-    far = min(FAR * min(sd, most), 1e308)
-    ends = [d.number(float(np.clip(end, -1.7e308, 1.7e308))) for end in (mean - far, mean + far)]
-    z = f"(GREATEST(abs({x} - {d.number(mean)}), {d.number(max(TINY * sd, 1e-307))}) / {d.number(sd)})"
-    quadratic = f"{d.number(log_top / unit)} - {d.number(0.5 / unit)} * {z} * {z}"
-    return f"CASE WHEN {x} BETWEEN {ends[0]} AND {ends[1]} THEN {quadratic} ELSE {d.number(none)} END"
+    """[log_top − ½z²]/unit, z = (x − mean)/sd; `none` where z² is beyond float64, and no square of what is too little.
+
+    Several means (NaN: none) and tops are those of a place each.
+    """
+    far, nowhere = min(FAR * min(sd, most), 1e308), np.isnan(mean)
+    low, high = (np.where(nowhere, -sign, np.clip(mean + sign * far, -1.7e308, 1.7e308)) for sign in (-1, 1))
+    wanted = (np.nan_to_num(mean), low, high, np.asarray(log_top) / unit)
+    said = [d.nth(np.atleast_1d(v).tolist(), place) if place else d.number(float(v)) for v in wanted]
+    z = f"(GREATEST(abs({x} - {said[0]}), {d.number(max(TINY * sd, 1e-307))}) / {d.number(sd)})"
+    quadratic = f"{said[3]} - {d.number(0.5 / unit)} * {z} * {z}"
+    return f"CASE WHEN {x} BETWEEN {said[1]} AND {said[2]} THEN {quadratic} ELSE {d.number(none)} END"
 
 
 def _bin_of(region: Region, cuts: Array) -> int:

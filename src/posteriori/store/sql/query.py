@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,7 +20,8 @@ from .cells import cell_of, moment
 from .dialects import DIALECTS, Dialect
 from .scores import Scores, scores_of
 
-MOST = 16_000_000  # letters of a query
+MOST = 8_000_000  # letters of a query: a minute and 2 GB of either database
+NAME = re.compile("[a-z]+[0-9]+[a-z0-9_]*")  # of a column of a step
 WIDEST = 1600  # columns of a row in PostgreSQL
 KNOWN = (NaiveBayes, TAN, SPODE, AODE)
 
@@ -49,8 +51,10 @@ def sql(
     reject_label : as in `decide`
 
     Missing and unseen values count as they do for the model. A row that the model would refuse (no class allows it, a
-    number is infinite) gets NULLs. Numeric columns of any density are written as the model computes them, in pieces; a
-    query of more than 16 million letters is refused, and the error names the column that takes most of them.
+    number is infinite) gets NULLs. A column is cast to what the model reads where its type says the same (TRUE is yes, 7
+    is 07, times are those of UTC), else the query ends with an error that names it. Numeric columns of any density are
+    written as the model computes them, in pieces; a query of more than 8 million letters is refused, and the
+    error names the column that takes most of them. In PostgreSQL, `SET jit = off` before a long one.
 
     >>> import duckdb
     >>> from posteriori import NaiveBayes
@@ -86,7 +90,7 @@ def sql(
     )
     steps = [[f"{d.column(c)} AS {k}" for c, k in zip(kept, ks)] + [f"{e} AS c{j}" for j, e in enumerate(cells)]]
     steps += [[*ks, f"{_odd(model.schema_.columns, d)} AS odd", *(f"{e} AS {x}" for e, x in zip(scores.read, xs))]]
-    steps += [["*", *(f"{e} AS {name}" for name, e in step.items())] for step in scores.steps if step]
+    steps += _carried([*ks, "odd"], xs, scores)
     steps += [[*ks, "odd", *(f"{e} AS {l}" for e, l in zip(scores.joint, ls))]]
     steps += _posterior(ks, ls, ps, scores, d)
     shown = _named(kept, [f"P({c})" for c in classes], loss is not None)
@@ -135,6 +139,19 @@ def _texts(names: Any, what: str, wanted: str) -> list[str]:
     found = list(names) if good else []
     if not good or not all(isinstance(name, str) for name in found) or (what == "table" and not found):
         raise BadParameter(f"{what} must be {wanted}. Got {names!r} instead.")
+    return found
+
+
+def _carried(always: list[str], names: list[str], scores: Scores) -> list[list[str]]:
+    """The steps between, each with those of the columns before it that are asked for later: rows stay short."""
+    made = [step for step in scores.steps if step]
+    asked = [set(NAME.findall(" ".join(texts))) for texts in (*(s.values() for s in made), scores.joint)]
+    found = []
+    for k, step in enumerate(made):
+        later = set().union(*asked[k + 1 :])
+        names = [name for name in names if name in later]
+        found.append([*always, *names, *(f"{e} AS {name}" for name, e in step.items())])
+        names += step
     return found
 
 

@@ -85,6 +85,7 @@ def _log_sum(terms: list[str], d: Dialect) -> str:
 
 UNIT = 4096.0
 NONE = -5e304  # ln 0 / UNIT
+TOGETHER = 1000  # columns of steps
 MOST_COUNT = 2.5e305  # ln x! of more is no number
 
 
@@ -94,9 +95,10 @@ def _part(log_p: float, d: Dialect) -> str:
 
 def _naive(model: NaiveBayes, names: list[str], d: Dialect) -> Scores:
     found, schema = model.factored_, model.schema_
-    read, K = [""] * len(names), len(found.log_prior)
-    terms: list[list[str]] = [[_part(p, d)] for p in found.log_prior]
+    read = [""] * len(names)
+    sums = [[_part(p, d)] for p in found.log_prior]
     steps: list[Step] = []
+    beside: list[Step] = []  # of some columns at once, as long as they make a row that is not too long
     sizes: dict[str, int] = {}
     for density in found.densities:
         for k, j in enumerate(density.where):
@@ -106,14 +108,18 @@ def _naive(model: NaiveBayes, names: list[str], d: Dialect) -> Scores:
                     f"column {schema.names[j]!r:.50} is text, and words are not counted in SQL: leave the column out"
                 )
             said = how(density, k, schema.columns[j], names[j], f"x{j}", d)
-            read[j], steps = said.cell, _beside(steps, said.steps)
+            read[j] = said.cell
             sizes[schema.names[j]] = sum(map(len, (*said.terms, *(e for step in said.steps for e in step.values()))))
-            for y in range(K):
-                terms[y].append(said.terms[y])
+            if beside and sum(map(len, (*beside, *said.steps))) > TOGETHER:
+                total = {f"t{j}_{y}": summed(terms) for y, terms in enumerate(sums)}
+                steps, beside, sums = [*steps, *beside, total], [], [[name] for name in total]
+            beside = _beside(beside, said.steps)
+            for terms, term in zip(sums, said.terms):
+                terms.append(term)
     longest = max(sizes, key=sizes.__getitem__, default="")
     why = f"most of it for column {longest!r:.50}; {WAY_OUT}"
     most = 2.0 if any(isinstance(density, Curves) for density in found.densities) else 1.0  # Gaussians sum z², not ½z²
-    return Scores(read, [summed(t) for t in terms], steps, why, UNIT, most * -0.5 * FAR * FAR / UNIT)
+    return Scores(read, list(map(summed, sums)), [*steps, *beside], why, UNIT, most * -0.5 * FAR * FAR / UNIT)
 
 
 def _beside(steps: Sequence[Step], more: Sequence[Step]) -> list[Step]:
