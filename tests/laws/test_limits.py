@@ -118,7 +118,7 @@ NO_LIMITS = {
     "fitted at once": "bayes.design: FEW NUMBERS PAIR ROWS; bayes.hidden: DRAWS MOST WORST MAX_ITER TURNS",
     "steps": "bayes.softmax: MEMORY TRIES; bayes.discriminative: STEPS FEWER",
     "read at a time": "bayes.gaussian_bayes: BLOCK; bayes.drop_ins.categorical_nb: MANY SAMPLE",
-    "scored at a time": "bayes.drop_ins.drop_in: INDICATOR",
+    "scored at a time": "bayes.drop_ins.drop_in: INDICATOR; bayes.classifier: FEW",
     "draws": "bayes.densities.numeric: TRIES AT_ONCE",
     "nats, rates, values": "bayes.densities.choice: WORST BINS FEW; bayes.densities.gaussian: LARGE",
 }

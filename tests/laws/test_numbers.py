@@ -28,7 +28,7 @@ SAID = [  # where the number is, what it is, where that is said, and how
     ("forest.linear.PENALTIES[-1]", 1 / 64, "docs/trees.md", "a ridge that is loosened (64, 16, 4, … 1/64)"),
     ("forest.linear.FOLDS", 5, "docs/trees.md", "A linear model is fitted five times"),
     ("forest.linear.MOST_ROWS", 4_000, "AutoBayes", "learn from at most 4,000 rows in each fold"),
-    ("cli.bulk.LARGE", 64 << 20, "docs/command_line.md", "on a CSV above 64 MB never holds the file"),
+    ("cli.bulk.LARGE", 64 << 20, "docs/command_line.md", "above 64 MB, unpacked, never holds the file"),
     ("cli.bulk.HEAD", 8 << 20, "docs/command_line.md", "its first 8 MB say what the columns are"),
     ("cli.tables.ODD", 0.01, "docs/command_line.md", "but for a few words (at most 1% of the rows)"),
     ("decision.calibrate.LEAST", 1e-12, "temperature", "A probability of 0 counts as 1e-12"),
