@@ -184,7 +184,9 @@ def value_cells(values: Iterable[Any]) -> Cells:
 
 
 def _value_hash(value: Any) -> int:
-    """A number, and a word that is written as Python writes that number, are one value: files of text tell no types."""
+    """A number or truth, and a word that is written like it, are one value: files of text tell no types."""
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        value = value.lower() == "true"
     if isinstance(value, str) and value[:1] in "-0123456789":
         with contextlib.suppress(ValueError):
             number = float(value)
