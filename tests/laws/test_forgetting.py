@@ -104,3 +104,25 @@ def test_forgetting_is_refitting_or_refused(name: str) -> None:
         warnings.simplefilter("ignore")
         ends = [one_run(MODELS[name], seed) for seed in range(RUNS)]
     assert ends.count("forgotten") > 0.25 * len(ends)  # refusals are for what cannot be told, not the rule
+
+
+def test_what_heavy_rows_leave_of_light_ones_is_known_or_refused() -> None:
+    """A weight of 1e6 goes, lighter rows stay about a mean far away: what is said of them is right, or refused."""
+    rng, forgotten = np.random.default_rng(0), 0
+    for make in (lambda: po.NaiveBayes(density="gaussian", smoothing=0.0), po.GaussianNB, po.GaussianBayes):
+        for spread in (0.3, 1e-2, 1e-3, 2e-4):
+            for light in (1e3, 1e1, 1e-1, 1e-2, 1e-3):
+                X = np.r_[0.0, 1 + spread * rng.normal(size=10), rng.normal(size=10)][:, None]
+                w = np.r_[1e6, rng.uniform(0.9, 1.1, 10) * light, np.full(10, light)]
+                y = np.r_[0, np.zeros(10, int), np.ones(10, int)]
+                model, again = make().fit(X, y, w), make().fit(X[1:], y[1:], w[1:])
+                try:
+                    model.forget(X[:1], y[:1], w[:1])
+                except NotLearned as error:
+                    raise AssertionError("learned rows are called strangers") from error
+                except StatisticsError:
+                    continue
+                forgotten += 1
+                a, b = model.predict_log_proba(X[1:11]), again.predict_log_proba(X[1:11])
+                np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+    assert forgotten > 5
