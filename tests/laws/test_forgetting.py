@@ -126,3 +126,22 @@ def test_what_heavy_rows_leave_of_light_ones_is_known_or_refused() -> None:
                 a, b = model.predict_log_proba(X[1:11]), again.predict_log_proba(X[1:11])
                 np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
     assert forgotten > 5
+
+
+def test_two_calls_leave_no_ghost_of_what_went() -> None:
+    """What rounding left of a heavy row is no class once the light ones go too, nor a proof of strangers."""
+    X, y, forgotten = np.array([["a"], ["b"], ["a"], ["b"]], dtype=object), np.array([0, 0, 1, 1]), 0
+    for make in (po.NaiveBayes, po.TAN, po.AODE, po.BayesTree):
+        for seed in range(40):
+            rng = np.random.default_rng(seed)
+            w = np.r_[10.0 ** rng.uniform(3, 6), 10.0 ** rng.uniform(-3, -1), 1.0, 1.0] * rng.uniform(0.5, 1.5, 4)
+            model = make().fit(X, y, w)
+            try:
+                model.forget(X[:1], y[:1], w[:1], keep="questions").forget(X[1:2], y[1:2], w[1:2], keep="questions")
+            except NotLearned as error:
+                raise AssertionError("learned rows are called strangers") from error
+            except StatisticsError:
+                continue
+            forgotten += 1
+            assert model.classes_.tolist() == [1]
+    assert forgotten > 100
