@@ -145,3 +145,27 @@ def test_two_calls_leave_no_ghost_of_what_went() -> None:
             forgotten += 1
             assert model.classes_.tolist() == [1]
     assert forgotten > 100
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: po.KDB(k=2), {"k": 0}),
+        (lambda: po.KDB(k=0), {"k": 2}),
+        (po.SPODE, {"super_parent": "a"}),
+        (
+            lambda: po.BayesNetClassifier("tan"),
+            {"structure": po.Dag(["a", "b", "class"], [("class", "a"), ("class", "b")])},
+        ),
+    ],
+)
+def test_a_structure_told_after_fit_does_not_hide_the_one_that_stays(make: Any, told: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    a = np.where(rng.random(300) < 0.2, rng.integers(0, 3, 300), y)
+    X = {"a": a.astype(str), "b": ((a + y) % 3).astype(str)}
+    some = {n: x[:50] for n, x in X.items()}
+    with pytest.raises(StatisticsError, match="who depends on whom"):
+        make().fit(X, y).set_params(**told).forget(some, y[:50])
+    if "k" not in told:  # and one told before is no rows' choice
+        make().set_params(**told).fit(X, y).forget(some, y[:50])
