@@ -169,3 +169,9 @@ def test_a_structure_told_after_fit_does_not_hide_the_one_that_stays(make: Any, 
         make().fit(X, y).set_params(**told).forget(some, y[:50])
     if "k" not in told:  # and one told before is no rows' choice
         make().set_params(**told).fit(X, y).forget(some, y[:50])
+
+
+@pytest.mark.parametrize("keep", [None, 0, True, b"cuts", [["cuts"]], ["cuts", None]])
+def test_rubbish_in_keep_is_named(keep: Any) -> None:
+    with pytest.raises(PosterioriError, match="keep is of"):
+        po.NaiveBayes().fit([["a"], ["b"]], [0, 1]).forget([["a"]], [0], keep=keep)
