@@ -51,12 +51,12 @@ def test_learning_other_rows_and_forgetting_them_leaves_what_was():
     assert model.classes_.tolist() == ["in", "new", "out"]
     assert model.statistics_.rows.tolist() == [before.rows[0], 50, before.rows[1]]
     assert model.statistics_ != before
-    model.forget(rows(slice(0, 50)), new)
+    model.forget(rows(slice(0, 50)), new, keep="questions")
     assert model.statistics_ == before
     with pytest.raises(NotLearned, match="never learned"):
-        model.forget(rows(slice(0, 1)), ["other"])
-    with pytest.raises(NotLearned, match="more rows"):
-        model.forget({k: np.tile(v, 3) for k, v in X.items()}, np.tile(Y, 3))
+        model.forget(rows(slice(0, 1)), ["other"], keep="questions")
+    with pytest.raises(NotLearned, match="below zero"):
+        model.forget({k: np.tile(v, 3) for k, v in X.items()}, np.tile(Y, 3), keep="questions")
     assert model.statistics_ == before
 
 
@@ -88,7 +88,7 @@ def test_after_a_decay_nothing_can_be_forgotten():
 def test_a_declared_class_stays_though_no_row_has_it():
     model = po.BayesTree(backoff=1.0).partial_fit(X, Y, classes=["in", "out", "never"])
     assert model.statistics_.rows.tolist()[1] == 0
-    left = model.forget(rows(np.flatnonzero(Y == "in")), Y[Y == "in"])
+    left = model.forget(rows(np.flatnonzero(Y == "in")), Y[Y == "in"], keep="questions")
     assert left.classes_.tolist() == ["in", "never", "out"]
 
 
