@@ -195,10 +195,15 @@ def counted(n: float, noun: str) -> str:
     return f"{number} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
-def answered(never: Any, impossible: str) -> bool:
-    """Whether rows of probability zero get the prior, which is counted aloud; by the policy "raise" they do not."""
+def check_policy(impossible: Any) -> None:
+    """What is to be done with rows of probability zero is known, whether there are any or not."""
     if not (isinstance(impossible, str) and impossible in ("raise", "prior")):
         raise BadParameter(f"impossible is 'raise' or 'prior'. Got {impossible!r} instead.")
+
+
+def answered(never: Any, impossible: str) -> bool:
+    """Whether rows of probability zero get the prior, which is counted aloud; by the policy "raise" they do not."""
+    check_policy(impossible)
     if impossible == "prior" and never.any():
         n, first = int(never.sum()), int(never.argmax())
         told = f"{counted(n, 'row')} of {len(never):,} ({'' if n == 1 else 'the first is '}row {first})"

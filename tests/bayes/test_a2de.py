@@ -120,3 +120,9 @@ def test_draws_have_the_chances_of_the_model():
     rare = po.A2DE(1000, kinds="categorical").fit(X, y)
     drawn, _ = rare.sample(500, random_state=0)
     assert np.asarray(drawn).shape == (500, 3)
+
+
+def test_two_columns_of_many_values_have_no_triples() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 300, (3000, 2)).astype(str), rng.integers(0, 2, 3000)
+    assert po.A2DE().fit(X, y).predict_proba(X[:5]).shape == (5, 2)

@@ -109,3 +109,11 @@ def test_the_impossible_row_of_logs_and_classes_is_the_first_of_them():
     np.testing.assert_allclose(np.exp(model.score_samples(rows)), joint.sum(axis=1))
     tie = po.NaiveBayes(kinds="categorical").fit([["a"], ["a"]], ["v", "u"])
     assert tie.predict([["a"]]).tolist() == ["u"]  # the first of equals
+
+
+@pytest.mark.parametrize("ask", ["predict_proba", "predict_log_proba", "predict"])
+def test_a_policy_that_is_none_is_refused_where_no_row_needs_it(ask):
+    X, y = [["a"], ["b"], ["b"]], [0, 1, 1]
+    for model in (po.NaiveBayes(), po.BayesTree(), po.DiscriminativeNB()):
+        with pytest.raises(BadParameter, match="'raise' or 'prior'"):
+            getattr(model.fit(X, y), ask)(X, impossible="Prior")

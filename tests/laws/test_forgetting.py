@@ -104,3 +104,74 @@ def test_forgetting_is_refitting_or_refused(name: str) -> None:
         warnings.simplefilter("ignore")
         ends = [one_run(MODELS[name], seed) for seed in range(RUNS)]
     assert ends.count("forgotten") > 0.25 * len(ends)  # refusals are for what cannot be told, not the rule
+
+
+def test_what_heavy_rows_leave_of_light_ones_is_known_or_refused() -> None:
+    """A weight of 1e6 goes, lighter rows stay about a mean far away: what is said of them is right, or refused."""
+    rng, forgotten = np.random.default_rng(0), 0
+    for make in (lambda: po.NaiveBayes(density="gaussian", smoothing=0.0), po.GaussianNB, po.GaussianBayes):
+        for spread in (0.3, 1e-2, 1e-3, 2e-4):
+            for light in (1e3, 1e1, 1e-1, 1e-2, 1e-3):
+                X = np.r_[0.0, 1 + spread * rng.normal(size=10), rng.normal(size=10)][:, None]
+                w = np.r_[1e6, rng.uniform(0.9, 1.1, 10) * light, np.full(10, light)]
+                y = np.r_[0, np.zeros(10, int), np.ones(10, int)]
+                model, again = make().fit(X, y, w), make().fit(X[1:], y[1:], w[1:])
+                try:
+                    model.forget(X[:1], y[:1], w[:1])
+                except NotLearned as error:
+                    raise AssertionError("learned rows are called strangers") from error
+                except StatisticsError:
+                    continue
+                forgotten += 1
+                a, b = model.predict_log_proba(X[1:11]), again.predict_log_proba(X[1:11])
+                np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+    assert forgotten > 5
+
+
+def test_two_calls_leave_no_ghost_of_what_went() -> None:
+    """What rounding left of a heavy row is no class once the light ones go too, nor a proof of strangers."""
+    X, y, forgotten = np.array([["a"], ["b"], ["a"], ["b"]], dtype=object), np.array([0, 0, 1, 1]), 0
+    for make in (po.NaiveBayes, po.TAN, po.AODE, po.BayesTree):
+        for seed in range(40):
+            rng = np.random.default_rng(seed)
+            w = np.r_[10.0 ** rng.uniform(3, 6), 10.0 ** rng.uniform(-3, -1), 1.0, 1.0] * rng.uniform(0.5, 1.5, 4)
+            model = make().fit(X, y, w)
+            try:
+                model.forget(X[:1], y[:1], w[:1], keep="questions").forget(X[1:2], y[1:2], w[1:2], keep="questions")
+            except NotLearned as error:
+                raise AssertionError("learned rows are called strangers") from error
+            except StatisticsError:
+                continue
+            forgotten += 1
+            assert model.classes_.tolist() == [1]
+    assert forgotten > 100
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: po.KDB(k=2), {"k": 0}),
+        (lambda: po.KDB(k=0), {"k": 2}),
+        (po.SPODE, {"super_parent": "a"}),
+        (
+            lambda: po.BayesNetClassifier("tan"),
+            {"structure": po.Dag(["a", "b", "class"], [("class", "a"), ("class", "b")])},
+        ),
+    ],
+)
+def test_a_structure_told_after_fit_does_not_hide_the_one_that_stays(make: Any, told: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    a = np.where(rng.random(300) < 0.2, rng.integers(0, 3, 300), y)
+    X = {"a": a.astype(str), "b": ((a + y) % 3).astype(str)}
+    some = {n: x[:50] for n, x in X.items()}
+    with pytest.raises(StatisticsError, match="who depends on whom"):
+        make().fit(X, y).set_params(**told).forget(some, y[:50])
+    if "k" not in told:  # and one told before is no rows' choice
+        make().set_params(**told).fit(X, y).forget(some, y[:50])
+
+
+@pytest.mark.parametrize("keep", [None, 0, True, b"cuts", [["cuts"]], ["cuts", None]])
+def test_rubbish_in_keep_is_named(keep: Any) -> None:
+    with pytest.raises(PosterioriError, match="keep is of"):
+        po.NaiveBayes().fit([["a"], ["b"]], [0, 1]).forget([["a"]], [0], keep=keep)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Bools, Floats
 from ..budget import refuse_answer
-from ..errors import ImpossibleEvidence, answered
+from ..errors import ImpossibleEvidence, answered, check_policy
 from ..estimator import Estimator, Explains
 from ..kernels.naive import normalise, posterior
 from ..smoothing.theta import log_prior
@@ -44,6 +44,7 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
         A row that no class allows is refused by its number, and the table with it; impossible="prior" gives such rows P(y),
         and warns of how many there were.
         """
+        check_policy(impossible)
         self._check_room(X)
         answer, first = self._posterior(X)
         if first >= 0:
@@ -121,6 +122,7 @@ class BayesClassifier(PosteriorClassifier):
 
     def predict_log_proba(self, X: Any, impossible: str = "raise") -> Floats:
         """log P(y|x) = log P(y, x) − log P(x), exact where P(y|x) is too small for a float."""
+        check_policy(impossible)
         self._check_room(X)
         log_joint = self._log_joint(X)
         evidence = normalise(log_joint)[1]
@@ -131,6 +133,7 @@ class BayesClassifier(PosteriorClassifier):
 
     def predict(self, X: Any, impossible: str = "raise") -> Array:
         """The class of greatest P(y|x); the first of equals."""
+        check_policy(impossible)
         self._check_room(X)
         log_joint = self._log_joint(X)
         best = log_joint.argmax(axis=1)

@@ -30,6 +30,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..arrays import Array, Floats
 from ..blas import one_thread
 from ..budget import refuse_over
+from ..errors import check_policy
 from ..estimator import MAX_MEMORY, N_JOBS, learning
 from ..kernels.naive import normalise, posterior
 from ..smoothing.theta import MOST_SMOOTHING, log_prior, log_theta
@@ -349,12 +350,14 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
 
     def predict_log_proba(self, X: Any, impossible: str = "raise") -> Floats:
         """ln P(y|x), exact where P(y|x) is too small for a float."""
+        check_policy(impossible)
         self._check_room(X)
         scores = self._scores(X)
         return np.asarray(scores - normalise(scores, self.n_jobs)[1][:, None])
 
     def predict(self, X: Any, impossible: str = "raise") -> Array:
         """The class of greatest P(y|x); the first of equals."""
+        check_policy(impossible)
         self._check_room(X)
         answer: Array = self.classes_[self._scores(X).argmax(axis=1)]
         return answer

@@ -132,7 +132,8 @@ class KDB(OneStructure):
 
     @property
     def _structure_stays(self) -> bool:
-        return self.select or self.k != 0
+        used = len(self._used) == len(self._order)  # told since, another k or select does not undo what was chosen
+        return self.select or not used or (self.k, self.k_) != (0, 0)
 
     def _settled(self, rows: Rows, known: Ints) -> Any:
         """Order and parents are learned anew every turn, by all rows; a choice by folds is made by labels, and stays."""

@@ -199,8 +199,8 @@ class Learner(PosteriorClassifier):
         no count ("cuts", "histograms", "questions", "sample", "structure") would stay: then it is named and nothing is
         changed, unless `keep` names it too.
         """
-        kept = {keep} if isinstance(keep, str) else set(keep)
-        for name in kept - KEEP:
+        kept = list(keep) if isinstance(keep, Collection) and not isinstance(keep, str | bytes) else [keep]
+        for name in (name for name in kept if not isinstance(name, str) or name not in KEEP):
             raise BadParameter(f"keep is of {listed(sorted(KEEP))}{did_you_mean(name, KEEP)} Got {name!r} instead.")
         self._check_fitted()
         self._count_pending()

@@ -213,7 +213,8 @@ class SPODE(OneStructure):
 
     @property
     def _structure_stays(self) -> bool:
-        return self.super_parent is None
+        names, told = self.schema_.names, self.super_parent
+        return told is None or names[place_of(told, names, "super_parent")] != self.super_parent_
 
     def _settled(self, rows: Rows, known: Ints) -> Any:
         if self.super_parent is None and not len(known):

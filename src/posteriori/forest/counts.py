@@ -103,10 +103,12 @@ class TreeCounts:
 
     def __sub__(self, other: TreeCounts) -> TreeCounts:
         refuse_unlearned(self, other)
-        table = subtract(self.table, other._among(self.schema), self.lightest)
+        least = min(self.lightest, other.lightest)
+        table = subtract(self.table, other._among(self.schema), least)
         keep, classes = classes_left(self.schema, table[0])
         schema = replace(self.schema, classes=classes)
-        return replace(self, schema=schema, tree=replace(self.tree, counts=np.ascontiguousarray(table[:, keep])))
+        tree = replace(self.tree, counts=np.ascontiguousarray(table[:, keep]))
+        return replace(self, schema=schema, tree=tree, lightest=least)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeCounts):

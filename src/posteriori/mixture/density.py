@@ -10,7 +10,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats, Ints
-from ..errors import BadParameter, BadType, ImpossibleEvidence, ModelError, answered
+from ..errors import BadParameter, BadType, ImpossibleEvidence, ModelError, answered, check_policy
 from ..estimator import Estimator
 from ..kernels.naive import normalise
 from ..table.points import Border, read_points
@@ -87,6 +87,7 @@ class Density(DensityMixin, Estimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any, impossible: str = "raise") -> Floats:
         """P(k | x) of each row and component; of rows too far from all of them π_k, counted, where impossible="prior"."""
+        check_policy(impossible)
         shares, evidence = normalise(self._log_joint(X))
         if (never := evidence == -np.inf).any():
             if not answered(never, impossible):

@@ -161,7 +161,8 @@ class BayesNetClassifier(GaussianNumbers):
 
     @property
     def _structure_stays(self) -> bool:
-        return not isinstance(self.structure, Dag)
+        told = self.structure
+        return not isinstance(told, Dag) or told_parents(told, self.schema_.names) != self._parents
 
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         if self._fresh:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..arrays import Array, Codes, Floats
-from ..errors import BadValue, ImpossibleEvidence, UnknownColumn, answered, did_you_mean, listed
+from ..errors import BadValue, ImpossibleEvidence, UnknownColumn, answered, check_policy, did_you_mean, listed
 from ..structure.dag import Dag
 from ..structure.graph import find, find_all
 from .bayesnet import BayesNet
@@ -145,6 +145,7 @@ class HybridNet(MixedNet):
 
         A row of probability zero is refused; impossible="prior" gives such rows P(target), and counts them.
         """
+        check_policy(impossible)
         self.discrete.states(target)
         logs, _ = self._rows.beside_common(*self._read(cases, skip=target), target, max_memory)
         top = logs.max(axis=1, keepdims=True)

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from .. import kernels
 from ..arrays import Codes, Floats, Ints
 from ..budget import memory_budget, refuse_over
-from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError, answered
+from ..errors import BadValue, ImpossibleEvidence, MemoryBudgetError, answered, check_policy
 from ..kernels import network as kernel
 from .elimination import Term, at, case_posteriors, eliminate, map_states
 from .numbers import Likelihoods, Numbers, hard_states, impossible, one_hot, packed, vectors_of
@@ -349,6 +349,7 @@ class Engine:
         impossible: str = "raise",
     ) -> list[Floats]:
         """P(x_t | case) of each target for each row of codes."""
+        check_policy(impossible)
         try:
             with self._lock:
                 try:

@@ -42,6 +42,7 @@ from .moments import (
     refuse_lost,
     refuse_other_shape,
     take_away,
+    weight_error,
 )
 from .statistics import Statistics
 
@@ -94,14 +95,15 @@ class CoMoments:
         weight = np.divide(n * other.n, self.n, out=np.zeros_like(n), where=self.n > 0)
         c = self.c - other.c - gap[:, :, None] * gap[:, None, :] * weight[:, None, None]
         peak = np.where(live, np.maximum(self.largest, other.largest), 0.0)
-        error = known_error(self, other, self.n[:, None], peak)
+        error = known_error(self, other, self.n[:, None], peak) + weight_error(self, other, self.n[:, None], gap)
         forgot, left = live & (other.n[:, None] > 0), np.diagonal(c, axis1=1, axis2=2)
         rows, gone = (np.broadcast_to(v[:, None], left.shape) for v in (n, other.n))
         span, alone, strange = left_in(self.span, other.span, rows, mean, left, gone, error)
         refuse_impossible(forgot & (strange | (left < -SURE * error)))
         kept = np.where(live & ~alone & (left > error), left, 0.0)
         column = kept.sum(axis=0)  # within the classes: what lies between them stands in for no variance here
-        refuse_lost(forgot & is_lost(rows, kept, column, np.where(alone, 0.0, error), mean_error(self, other, rows)))
+        off = mean_error(self, other, rows, gap)
+        refuse_lost(forgot & is_lost(rows, kept, column, np.where(alone, 0.0, error), off))
         known = np.where(forgot, kept > 0, live)
         c = np.where(known[:, :, None] & known[:, None, :], c, 0.0)
         refuse_impossible(forgot.any(axis=1) & ~is_covariance(c, kept, ENOUGH))

@@ -18,6 +18,7 @@ from ..errors import CountOverflow, NotLearned, StatisticsError
 
 LARGEST = np.iinfo(np.int64).max
 ROUNDING = 1e-9  # weighted counts that differ by less than this share of the larger one are the same
+NOISE = 1e-4  # the same where no row is as light
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +144,9 @@ def subtract(a: Array, b: Array, lightest: float = np.inf) -> Array:
     left = a - b
     if left.dtype.kind == "f":
         error = ROUNDING * np.maximum(np.abs(a), np.abs(b))
-        lost = (np.abs(left) <= error) & (left != 0)
+        none = NOISE * np.maximum(np.abs(a), np.abs(b))  # what calls before this one may have left of larger sums
+        none[(none >= lightest / 2) | np.isinf(lightest)] = 0.0  # that might be a row
+        lost = (np.abs(left) <= np.maximum(error, none)) & (left != 0)
         if (error[lost] > lightest / 2).any():
             raise StatisticsError(
                 "what stays weighs too little beside what goes: its digits are lost in the sums; fit again"

@@ -379,7 +379,7 @@ def refuse_triples(sizes: Sequence[int], n: int, n_classes: int, max_memory: flo
         full = (s * pairs).sum() + (s * pairs).max(initial=0)  # all, and those of one column as the kernel leaves them
         refuse_over(max_memory, 8 * n_classes * full, f"{what}, {n_classes} classes", way_out)
         return
-    first, second, third = np.array([*itertools.combinations(range(d), 3)]).T
+    first, second, third = np.array([*itertools.combinations(range(d), 3)], dtype=np.intp).reshape(-1, 3).T
     refuse_joint(s[first] * s[second] * s[third], n, n_classes, what, way_out, max_memory)
 
 

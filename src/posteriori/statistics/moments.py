@@ -202,13 +202,13 @@ class Moments:
         gap = other.mean - mean
         m2 = self.m2 - other.m2 - gap * gap * np.divide(n * other.n, self.n, out=np.zeros_like(n), where=self.n > 0)
         peak = np.where(n > 0, np.maximum(self.largest, other.largest), 0.0)
-        error = known_error(self, other, self.n, peak)
+        error = known_error(self, other, self.n, peak) + weight_error(self, other, self.n, gap)
         forgot = (other.n > 0) & (n > 0)
         span, alone, strange = left_in(self.span, other.span, n, mean, m2, other.n, error)
         refuse_impossible(forgot & (strange | (m2 < -SURE * error)))
         kept = np.where(forgot & ((m2 <= error) | alone), 0.0, np.where(n > 0, m2, 0.0))
         column = Moments(n, mean, kept).pooled().m2
-        refuse_lost(forgot & is_lost(n, kept, column, np.where(alone, 0.0, error), mean_error(self, other, n)))
+        refuse_lost(forgot & is_lost(n, kept, column, np.where(alone, 0.0, error), mean_error(self, other, n, gap)))
         return Moments(n, mean, kept, span, peak)
 
     def scaled(self, factor: float) -> Moments:
@@ -248,6 +248,9 @@ class Centred(Protocol):
     @property
     def mean(self) -> Floats: ...
 
+    @property
+    def span(self) -> Span | None: ...
+
 
 def both(a: Span | None, b: Span | None) -> Span | None:
     """The span of two parts, where that of either is known."""
@@ -275,11 +278,22 @@ def known_error(whole: Centred, less: Centred, n: Floats, peak: Floats) -> Float
     return error
 
 
-def mean_error(whole: Centred, less: Centred, n: Floats) -> Floats:
-    """How far the mean of the n rows that stay may be off: it is computed from rounded means that weigh more."""
+def weight_error(whole: Centred, less: Centred, n: Floats, gap: Floats) -> Floats:
+    """What M2 may be off since weights are rounded: δn·gap², gap from what stays to what goes; rows are counted exactly."""
+    if whole.span is not None and less.span is not None and not (whole.span.weighted or less.span.weighted):
+        return np.zeros_like(gap)
+    with np.errstate(over="ignore"):
+        error: Floats = DIGITS * n * gap * gap
+    return error
+
+
+def mean_error(whole: Centred, less: Centred, n: Floats, gap: Floats | None = None) -> Floats:
+    """How far the mean of the n rows that stay may be off: it comes from rounded means and weights that are larger."""
     gone = less.n if less.n.ndim == 2 else less.n[:, None]
     share = np.divide(gone, n, out=np.zeros_like(n), where=n > 0)
     error: Floats = 2.0**-51 * (np.abs(whole.mean) * (1 + share) + np.abs(less.mean) * share)
+    if gap is not None and (whole.span is None or less.span is None or whole.span.weighted or less.span.weighted):
+        error = error + 2.0**-51 * np.abs(gap) * (1 + share)
     return error
 
 

@@ -117,7 +117,7 @@ class Statistics:
         self._check(other)
         self._refuse_strangers(other)
         b = other.spread(self.schema)
-        least = self.lightest
+        least = min(self.lightest, other.lightest)
         rows = subtract(self.rows, b.rows, least)
         histograms = tuple(h.less(g, least) for h, g in zip(self.histograms, b.histograms))
         left = Statistics(
@@ -338,14 +338,17 @@ class ByClass:
     def __sub__(self, other: ByClass) -> ByClass:
         refuse_unlearned(self, other)
         less = other._among(self.schema)
-        rows = subtract(self.rows, less.rows, self.lightest)
+        least = min(self.lightest, other.lightest)
+        rows = subtract(self.rows, less.rows, least)
         mine, theirs = same_sizes(self.table, less.table)
-        left = mine.less(theirs, self.lightest) if isinstance(mine, Counts) else mine - theirs
+        left = mine.less(theirs, least) if isinstance(mine, Counts) else mine - theirs
         keep, classes = classes_left(self.schema, rows)
         if not keep.all():
             schema = replace(self.schema, classes=classes)
-            return replace(self, schema=schema, rows=rows[keep], table=left.taken(np.flatnonzero(keep)))._trimmed()
-        return replace(self, rows=rows, table=left)._trimmed()
+            return replace(
+                self, schema=schema, rows=rows[keep], table=left.taken(np.flatnonzero(keep)), lightest=least
+            )._trimmed()
+        return replace(self, rows=rows, table=left, lightest=least)._trimmed()
 
     def scaled(self, factor: float) -> ByClass:
         """Every row counts `factor` times (decay)."""

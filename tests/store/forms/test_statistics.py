@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from functools import cache
 
@@ -10,13 +11,14 @@ import pytest
 
 import posteriori as po
 from posteriori.bayes.aode import RowStore
-from posteriori.errors import ModelFileError
+from posteriori.errors import ModelFileError, StatisticsError
 from posteriori.statistics.comoments import CoMoments, FamilyMoments
 from posteriori.statistics.counts import Counts
 from posteriori.statistics.histogram import Histogram
 from posteriori.statistics.joint import Joint
 from posteriori.statistics.moments import Moments, Span
 from posteriori.statistics.sample import Sample
+from posteriori.statistics.statistics import Statistics
 from posteriori.store.forms import form_of
 from posteriori.store.forms.statistics import _holds
 
@@ -287,3 +289,17 @@ def test_statistics_fit_their_schema(name, change, said):
 )
 def test_one_statistic_by_class(name, change, said):
     judged(fitted(name), change, said)
+
+
+def test_rows_of_files_that_tell_no_lightest_one_do_not_vanish_unseen() -> None:
+    """Format 2 had weights and no lightest row: what stays beside a row 1e5 to 1e11 times as heavy is right, or refused."""
+    X, y = [["a"], ["a"], ["b"], ["b"]], [0, 0, 0, 1]
+    for light in 10.0 ** -np.arange(2.0, 9.0):
+        w = np.array([1e3, light, 1.0, 1.0])
+        model, form = po.NaiveBayes().fit(X, y, w), form_of(Statistics)
+        fields = dict(form.take(model.statistics_))
+        del fields["lightest"]
+        model.statistics_ = form.build(fields)
+        with contextlib.suppress(StatisticsError):
+            model.forget(X[:1], y[:1], w[:1])
+            assert model.statistics_.cells.table[0, 0] == pytest.approx(light, rel=1e-4)

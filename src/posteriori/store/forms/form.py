@@ -167,7 +167,10 @@ def _any(made: Any) -> None:
 
 
 def value(cls: type, check: Callable[[Any], None] = _any, /, new: str = "", **specs: Spec) -> Form:
-    """The form of a frozen value, whose fields are its constructor's arguments; files of before have no `new` one."""
+    """The form of a frozen value, whose fields are its constructor's arguments; files of before have no `new` one.
+
+    That is how light a row may be: where they have weights it may be as light as can be, so that none vanishes unseen.
+    """
 
     def take(held: Any) -> Fields:
         return {name: getattr(held, name) for name in specs}
@@ -177,6 +180,9 @@ def value(cls: type, check: Callable[[Any], None] = _any, /, new: str = "", **sp
             set(fields) | {new} == {*specs, new},
             f"a {cls.__name__} must have the fields {list(specs)}; got {list(fields)}",
         )
+        rows = fields.get("rows")
+        if new and new not in fields and (rows is None or rows.dtype.kind == "f"):
+            fields = {**fields, new: float(np.finfo(float).tiny)}
         return cls(**fields)
 
     return Form(cls.__name__, cls, specs, take, build, check)
