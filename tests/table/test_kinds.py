@@ -144,7 +144,15 @@ def test_a_value_for_nearly_every_row_is_warned_about(n, different, warned, make
 
 @pytest.mark.parametrize(
     ("cell", "warned"),
-    [("${},500", True), ("-$ {}", True), ("{}%", True), ("{},50 €", True), ("A{}%", False), ("{}", False), ("$x{}", False)],
+    [
+        ("${},500", True),
+        ("-$ {}", True),
+        ("{}%", True),
+        ("{},50 €", True),
+        ("A{}%", False),
+        ("{}", False),
+        ("$x{}", False),
+    ],
 )
 def test_numbers_with_a_sign_of_money_or_per_cent_are_named(cell, warned):
     cells = [cell.format(i % 40 + 10) for i in range(400)]
@@ -281,6 +289,6 @@ def test_few_whole_numbers_beside_words_are_named_as_doubtful(codes, others, tol
 
 def test_all_doubtful_columns_are_one_warning_with_both_ways_out():
     X = {"a": [1, 2, 3] * 5, "b": [1, 2, 3] * 5, "z": ["w"] * 15}
-    with pytest.warns(UserWarning, match="columns 'a', 'b' have few different whole numbers.*'categorical'.*'numeric'") as said:
+    with pytest.warns(UserWarning, match="columns 'a', 'b' have few .*'categorical'.*'numeric'") as said:
         po.NaiveBayes().fit(X, [0, 1, 1] * 5)
     assert len(said) == 1

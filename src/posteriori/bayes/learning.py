@@ -201,7 +201,9 @@ class Learner(PosteriorClassifier):
         """
         kept = {keep} if isinstance(keep, str) else set(keep)
         for name in kept - KEEP:
-            raise BadParameter(f"keep is of {listed(sorted(KEEP))}{did_you_mean(name, KEEP) or '.'} Got {name!r} instead.")
+            raise BadParameter(
+                f"keep is of {listed(sorted(KEEP))}{did_you_mean(name, KEEP) or '.'} Got {name!r} instead."
+            )
         self._check_fitted()
         self._count_pending()
         self._refuse_inferred("forget")
