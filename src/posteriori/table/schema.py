@@ -107,6 +107,7 @@ class Column:
     def united(self, other: Column) -> Column:
         """The values of both, by value."""
         if (self.name, self.kind) != (other.name, other.kind):
+            refuse_twins((*self.values, *other.values), f"column {self.name!r}")
             raise TableError(
                 f"column {self.name!r} of kind {self.kind} cannot be united with {other.name!r} of kind {other.kind}"
             )
