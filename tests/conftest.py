@@ -90,4 +90,4 @@ def run_scikit_learns_own(tmp_path):
 
 def pytest_configure(config):
     """Small tables of tests have few numbers; `tests/table/test_kinds.py` hears the warning."""
-    config.addinivalue_line("filterwarnings", "ignore:column .* different whole numbers, beside words")
+    config.addinivalue_line("filterwarnings", "ignore:columns? .* different whole numbers, beside words")

@@ -104,6 +104,25 @@ def test_halves_merge_to_the_whole(run, data, tmp_path):
     assert "2 models, 80 rows in all" in same.stdout
 
 
+def test_what_cannot_be_merged_or_forgotten_is_told_the_way_on_the_command_line(run, tmp_path):
+    """Truths of a CSV and of Parquet do not unite, and `learn` reads the second as the first was read."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    frame = pd.DataFrame({"x": rng.normal(2 * y), "on": rng.random(200) < 0.5 + 0.2 * y, "y": np.array(["n", "p"])[y]})
+    csv, parquet, a, b = (tmp_path / name for name in ("a.csv", "b.parquet", "a.posteriori", "b.posteriori"))
+    frame[:100].to_csv(csv, index=False)
+    frame[100:].to_parquet(parquet)
+    for data, model in ((csv, a), (parquet, b)):
+        assert run("train", data, "-t", "y", "-m", "naive", "-o", model, "-q").exit_code == 0
+    said = run("merge", a, b, "-o", tmp_path / "c.posteriori").stderr
+    assert "False (bool) and 'False' (str)" in said
+    assert "or give the rows of" in said
+    assert run("train", csv, "-t", "y", "-m", "tan", "-o", a, "-q").exit_code == 0
+    assert run("learn", a, parquet).exit_code == 0
+    assert "let it stay by --keep cuts; nothing" in run("forget", a, parquet).stderr
+    assert run("forget", a, parquet, "--keep", "cuts").exit_code == 0
+
+
 def test_models_of_two_kinds_cannot_be_merged(run, data, model, tmp_path):
     other = tmp_path / "t.posteriori"
     run("train", data, "-t", "class", "-m", "tan", "-o", other)

@@ -87,6 +87,19 @@ def test_states_of_a_number_are_ranges_and_a_number_falls_into_its_bin(run, cut)
     assert f"≥ {cuts[-1]:.5g}" in shown
 
 
+def test_a_trained_network_is_asked_by_the_names_of_the_file(run, tmp_path):
+    days = pd.Timestamp("2020-01-10") + pd.to_timedelta(np.arange(200), unit="D")
+    churn = np.where(days.day_of_week < 2, "yes", "no")
+    pd.DataFrame({"d": days.strftime("%Y-%m-%d"), "churn": churn}).to_csv(tmp_path / "t.csv", index=False)
+    net = tmp_path / "t.posteriori"
+    assert run("train", tmp_path / "t.csv", "-t", "churn", "-m", "network", "-o", net, "-q").exit_code == 0
+    said = json.loads(run("query", net, "-t", "churn", "-e", "d.weekday=Tue", "--json").stdout)
+    assert said["evidence"] == {"d.weekday": "Tue"}
+    assert said["nodes"]["churn"]["yes"] > 0.9
+    assert json.loads(run("query", net, "-t", "churn", "-e", "d.weekday=1", "--json").stdout) == said
+    assert "'Mon'" in run("query", net, "-e", "d.weekday=Tues").stderr
+
+
 @pytest.mark.parametrize("told", ["x=abc", "x=nan", "x=inf", "x=", "d=soon", "d=2020-02-30"])
 def test_what_falls_into_no_bin_is_one_line(run, cut, told):
     done = run("query", cut, "-e", told)

@@ -260,6 +260,15 @@ def test_a_model_that_is_told_has_a_board_only_where_folds_are(run, data, tmp_pa
         assert "the same for all" in run("train", data, "-t", "class", "-m", "naive", "-o", out, *more).stdout
 
 
+def test_a_model_that_could_answer_no_row_is_not_saved(run, tmp_path):
+    """A value for every category beside the others: their covariance has no inverse."""
+    rows = "".join(f"{'abc'[i % 3]},{i * i % 17},{'yn'[i % 2]}\n" for i in range(120))
+    (tmp_path / "t.csv").write_text(f"w,x,y\n{rows}")
+    done = run("train", tmp_path / "t.csv", "-t", "y", "-m", "gaussian")
+    assert (done.exit_code, "is singular" in done.stderr) == (5, True), done.output
+    assert not (tmp_path / "t.posteriori").exists()
+
+
 def test_the_demo_leaves_its_files_where_it_is_told(run, tmp_path):
     busy = tmp_path / "file"
     busy.write_text("here")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 
 import numpy as np
@@ -275,3 +276,18 @@ def test_metadata_routing(calibration):
             po.RiskClassifier(GaussianNB()).fit(X, y, sample_weight=weight)  # nobody asked for weights
     plain = po.RiskClassifier(GaussianNB(), loss=COSTS, calibration=calibration).fit(X, y, sample_weight=weight)
     assert routed.predict_proba(X) == pytest.approx(plain.predict_proba(X))
+
+
+def test_a_calibration_understands_the_columns_as_the_table_does():
+    """Texts are words in every fold, and few whole numbers are values: each text was a name of its own."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["ham", "spam"], 100)
+    said = {"ham": ["see", "you", "soon", "at", "noon"], "spam": ["win", "a", "cash", "prize", "now"]}
+    rows = [{"text": f"{' '.join(rng.permutation(said[k]))} {i}", "n": i % 3, "y": k} for i, k in enumerate(y)]
+    table = po.read(io.StringIO(pd.DataFrame(rows).to_csv(index=False)), target="y")
+    assert table.schema.kinds == ("text", "categorical")
+    model = po.RiskClassifier(po.NaiveBayes(), calibration="sigmoid", cv=3).fit(table)
+    inner = [part.estimator.schema_.kinds for part in model.estimator_.calibrated_classifiers_]
+    assert inner == [table.schema.kinds] * 3
+    assert model.predict({"text": ["cash now", "noon"], "n": [0, 0]}).tolist() == ["spam", "ham"]
+    assert model.estimator.kinds is None

@@ -539,3 +539,11 @@ def test_where_a_climb_begins():
     assert _start(rules, judge, po.Dag(NAMES, [("b", "a"), ("a", "e")]), WATCH) == ([(1, 0), (0, 4)], True)
     arrows, strict = _start(rules, judge, "chow-liu", WATCH)
     assert (arrows, strict) == (_chow_liu(judge, WATCH), False)
+
+
+def test_many_fractions_are_named_and_whole_numbers_and_few_values_are_not():
+    x = np.arange(40) / 7
+    quiet = {"whole": np.arange(40), "few": np.arange(40) % 3 / 7, "word": [f"w{i}" for i in range(40)]}
+    with pytest.warns(UserWarning, match="each of the many fractions in 'x' is a state of its own"):
+        po.learn_structure({"x": x, **quiet})
+    assert po.learn_structure(quiet).dag.nodes == tuple(quiet)  # a warning is an error here

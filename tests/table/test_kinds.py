@@ -142,6 +142,25 @@ def test_a_value_for_nearly_every_row_is_warned_about(n, different, warned, make
     assert [s.startswith(said) for s in decided(cells)[3]] == [True] * warned
 
 
+@pytest.mark.parametrize(
+    ("cell", "warned"),
+    [
+        ("${},500", True),
+        ("-$ {}", True),
+        ("{}%", True),
+        ("{},50 €", True),
+        ("A{}%", False),
+        ("{}", False),
+        ("$x{}", False),
+    ],
+)
+def test_numbers_with_a_sign_of_money_or_per_cent_are_named(cell, warned):
+    cells = [cell.format(i % 40 + 10) for i in range(400)]
+    said = [s for s in decided(np.array(cells))[3] if "without the sign" in s]
+    assert [s.startswith(f"column 'c' holds words like {cells[0]!r}") for s in said] == [True] * warned
+    assert not any("without the sign" in s for s in decided(np.array(cells), "categorical")[3])
+
+
 def test_measurements_are_no_ids():
     assert decided(np.arange(40) + 0.5)[3] == []
     assert decided(np.arange(40), "categorical")[3] == []
@@ -266,3 +285,10 @@ def test_few_whole_numbers_beside_words_are_named_as_doubtful(codes, others, tol
     with warnings.catch_warnings(record=True, action="always") as heard:
         po.NaiveBayes(kinds=told).fit(X, y)
     assert any("'x'" in str(w.message) and "whole numbers, beside words" in str(w.message) for w in heard) == said
+
+
+def test_all_doubtful_columns_are_one_warning_with_both_ways_out():
+    X = {"a": [1, 2, 3] * 5, "b": [1, 2, 3] * 5, "z": ["w"] * 15}
+    with pytest.warns(UserWarning, match="columns 'a', 'b' have few .*'categorical'.*'numeric'") as said:
+        po.NaiveBayes().fit(X, [0, 1, 1] * 5)
+    assert len(said) == 1

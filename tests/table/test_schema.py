@@ -92,6 +92,8 @@ def test_schemas_add_up():
     assert (one + schema("p", classes=("x",))).classes == ("n", "x", "y")
     with pytest.raises(UnknownColumn, match=r"only left .?b.?; only right .?c"):
         one + Schema((Column("a", "numeric"), Column("c", "numeric")))
+    with pytest.raises(UnknownColumn, match=r"columns: only left 'b'$"):
+        one + Schema((Column("a", "numeric"),))
 
 
 def test_columns_by_name():

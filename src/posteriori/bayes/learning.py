@@ -201,7 +201,9 @@ class Learner(PosteriorClassifier):
         """
         kept = list(keep) if isinstance(keep, Collection) and not isinstance(keep, str | bytes) else [keep]
         for name in (name for name in kept if not isinstance(name, str) or name not in KEEP):
-            raise BadParameter(f"keep is of {listed(sorted(KEEP))}{did_you_mean(name, KEEP)} Got {name!r} instead.")
+            raise BadParameter(
+                f"keep is of {listed(sorted(KEEP))}{did_you_mean(name, KEEP) or '.'} Got {name!r} instead."
+            )
         self._check_fitted()
         self._count_pending()
         self._refuse_inferred("forget")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import re
+import shlex
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -13,7 +15,7 @@ import numpy as np
 from ..decision.classifier import RiskClassifier
 from ..decision.on_points import called
 from ..drafts import changing, refuse_unwritable, whole_file
-from ..errors import ModelError, counted, did_you_mean, listed
+from ..errors import ModelError, StatisticsError, TableError, counted, did_you_mean, listed
 from ..explain.explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
@@ -57,7 +59,7 @@ def run_update(
                 interrupt.check()
                 step = partial(counting.forget, keep=keep or ()) if forget else counting.partial_fit
                 if len(batch):
-                    step(batch.columns, own_type(batch.labels))
+                    _told_as_options(step, batch.columns, own_type(batch.labels))
                 n, gone = n + len(batch), np.append(gone, batch.gone)
         interrupt.check()
         if output is None:
@@ -70,6 +72,16 @@ def run_update(
         for said in whats_new(before, schema_of(model)):
             line(console(), said, "yellow")
         line(console(), f"{counted(n, 'row')} {did}, {_rows(counting):,.10g} in all → {output or model_file}")
+
+
+def _told_as_options(step: Any, X: Any, y: Any) -> None:
+    """A step whose refusal says `--keep cuts`, not `keep='cuts'`."""
+    try:
+        step(X, y)
+    except StatisticsError as error:
+        options = partial(re.sub, r"\W*(\w+)\W*", r"--keep \1 ")
+        said = re.sub(r"keep=(\[.*?\]|'\w+')", lambda told: options(told[1]).strip(), str(error))
+        raise type(error)(said) from error
 
 
 def whats_new(before: Schema, after: Schema) -> list[str]:
@@ -113,7 +125,11 @@ def run_merge(files: list[str], output: str, quiet: bool) -> None:
                 f"{files[0]} holds a {type(total).__name__}, {file} a {type(inner(model)).__name__}: only models of one "
                 "kind, that count, can be merged"
             )
-        total = total + inner(model)
+        try:
+            total = total + inner(model)
+        except (TableError, StatisticsError) as error:
+            way = f"or give the rows of {file} to `posteriori learn {shlex.quote(files[0])}`"
+            raise type(error)(f"{error}; {way}") from error
     merged: Any = total
     losses = [model.loss_ if isinstance(model, RiskClassifier) else None for model in models]
     for file, loss in zip(files[1:], losses[1:]):

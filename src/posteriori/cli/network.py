@@ -16,7 +16,7 @@ from ..drafts import whole_file
 from ..errors import BadParameter, BadValue, UnknownColumn, counted, did_you_mean, listed
 from ..network.formats import suffix_of
 from ..store.file import save
-from ..table.dates import DAY
+from ..table.dates import DAY, WEEKDAYS, weekdays_in
 from ..table.schema import MEASURED
 from .guard import cut, plain
 from .models import inner
@@ -80,7 +80,9 @@ def open_network(path: str) -> tuple[Any, dict[str, Bins]]:
             raise BadValue(f"{path} holds a {type(net).__name__}, whose numbers have no states: use it from Python")
         dates = dates_in(getattr(model, "schema_", None))
         cuts = getattr(model, "cuts_", {}) if net is not model else {}
-        return net, {n: Bins(c, bin_labels(c, n in dates), n in dates) for n, c in cuts.items() if n in net.nodes}
+        found = {n: Bins(c, bin_labels(c, n in dates), n in dates) for n, c in cuts.items()}
+        found |= {n: Bins(np.arange(1, 7), WEEKDAYS, False) for n in weekdays_in(dates) if n not in cuts}
+        return net, {n: bins for n, bins in found.items() if n in net.nodes}
     from ..network.bayesnet import BayesNet
 
     return BayesNet.read(path), {}

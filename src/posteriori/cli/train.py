@@ -238,7 +238,9 @@ def fit(name: str, source: Source, loss: str | None, reject: float | None, seed:
         model = RiskClassifier(model, loss=costs, reject=reject)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # said in the summary, or by the leaderboard
-        return model.fit(table.X, table.y)
+        fitted = model.fit(table.X, table.y)
+        fitted.predict_proba(table.X.iloc[:1])  # a model that answers no row (a singular covariance) is not saved
+        return fitted
 
 
 def _loss(path: str, classes: tuple[Any, ...]) -> Any:

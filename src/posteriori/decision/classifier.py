@@ -105,7 +105,7 @@ class RiskClassifier(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator): 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the classifier (and its calibration); `sample_weight` and other metadata are handed on to it."""
         X, y = labelled(X, y)
-        X, model = self._rows(X), self._model()
+        X, model = self._rows(X), self._model(X)
         if y is not None:  # None is for the classifier to refuse
             y = column_or_1d(y, warn=True)
             check_classification_targets(y)
@@ -210,8 +210,12 @@ class RiskClassifier(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator): 
         ours = isinstance(self.estimator, Estimator) and self.calibration is None
         return X.X if isinstance(X, Table) and not ours else X
 
-    def _model(self) -> Any:
-        return calibrated(self.estimator, self.calibration, self.cv)
+    def _model(self, X: Any = None) -> Any:
+        """What is fitted; each fold of a calibration understands the columns as the table that `read` gave does."""
+        model, told = self.estimator, isinstance(X, Table) and self.calibration is not None
+        if told and isinstance(model, Estimator) and getattr(model, "kinds", X) is None:
+            model = clone(model).set_params(kinds=X.schema)
+        return calibrated(model, self.calibration, self.cv)
 
     def _fitted(self) -> Any:
         """The fitted classifier; a frozen one without calibration needs no `fit`."""

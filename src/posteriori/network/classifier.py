@@ -125,7 +125,7 @@ class BayesNetClassifier(GaussianNumbers):
         super()._check_parameters()
         for option in self.search or ():
             if option not in SEARCH:
-                hint = did_you_mean(option, SEARCH)
+                hint = did_you_mean(option, SEARCH) or "."
                 raise BadParameter(f"the options of search are {listed(SEARCH)}{hint} Got {option!r} instead.")
         if self.continuous == "gaussian" and self.structure == "hill-climb" and self.criterion not in PENALISED:
             raise BadParameter(
@@ -140,7 +140,7 @@ class BayesNetClassifier(GaussianNumbers):
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
         self._refuse_text(schema)
         if self._fresh:
-            self._class_node = _class_node(self.structure, schema)
+            self._class_node = _class_node(self.structure, schema, getattr(self.kinds, "target", None))
         how = self._collect_mixed if self._gaussian else super()._collect
         return how(frame, schema, y, weights, seen)
 
@@ -303,11 +303,11 @@ class BayesNetClassifier(GaussianNumbers):
             raise StatisticsError("models of other structures do not add: give both the same `structure`")
 
 
-def _class_node(structure: Any, schema: Schema) -> str:
+def _class_node(structure: Any, schema: Schema, target: str | None) -> str:
     """What to call the class: as the structure does, else as the table does, and like no column."""
     if isinstance(structure, Dag):
         return next((n for n in structure.nodes if n not in schema.names), "class")
-    name = schema.target or "class"
+    name = schema.target or target or "class"
     while name in schema.names:
         name += "_"
     return name

@@ -27,7 +27,7 @@ from .scores import Scored
 from .structures import tree
 
 METHODS = ("hill-climb", "exact", "chow-liu", "k2", "pc", "mmhc")
-MOST_VALUES = 1 << 12
+MOST_VALUES, MANY = 1 << 12, 20  # states of a column: more are refused; of more fractions a warning tells
 MOST_SAID = 10  # relations that a warning names
 ROUNDING = 1e-9  # of a likelihood, a row
 PAIR = dict(
@@ -273,6 +273,11 @@ def _chow_liu(scored: Scored, watch: Watch) -> list[Arrow]:
     return [(u, v) for v, some in enumerate(parents) for u in some]
 
 
+def _fractions(values: Sequence[Any]) -> bool:
+    """Whether these values of a column are numbers, some of them not whole."""
+    return any(isinstance(v, float) and v % 1 != 0 for v in values)
+
+
 def coded(
     data: Any,
     score: str,
@@ -300,6 +305,13 @@ def coded(
             raise TableError(f"every cell of {name!r} is missing: leave the column out")
         if size > MOST_VALUES:
             raise TableError(f"column {name!r} has {size} values: cut numbers into bins, and leave names and ids out")
+    many = [name for name, size, values in zip(names, sizes, table.values) if size > MANY and _fractions(values)]
+    if many:
+        warnings.warn(
+            f"each of the many fractions in {listed(many)} is a state of its own, which hides what depends on them: cut them "
+            "into intervals, or see HybridNet and BayesNetClassifier(continuous='gaussian')",
+            stacklevel=3,
+        )
     kind = narrowest(max(sizes) + 1)
     codes = np.stack([column.astype(kind, copy=False) for column in columns])
     weights = None if sample_weight is None else check_weights(sample_weight, frame.n)

@@ -22,7 +22,7 @@ from ..errors import BadType, BadValue
 from ..kernels import ASKED, ask, n_threads
 from .frame import Frame
 from .labels import narrowest
-from .schema import Column, Value, in_order, is_missing
+from .schema import Column, Value, in_order, is_missing, refuse_twins
 
 T = TypeVar("T")
 
@@ -155,9 +155,10 @@ def _as_binary(column: Column, values: list[Value]) -> Column:
     if set(values) <= {0, 1} and not column.declared:  # False and True are 0 and 1
         both: tuple[Value, ...] = (False, True) if any(isinstance(v, bool) for v in values) else (0, 1)
         column = Column(column.name, "binary", both, frozenset(both))
-    if len(set(values) | column.declared) > 2:
+    if len(found := in_order({*values, *column.declared})) > 2:
+        refuse_twins(found, f"column {column.name!r}")
         raise BadValue(
-            f"column {column.name!r} is binary but has {len(values)} values: {values[:5]}; "
+            f"column {column.name!r} is binary but has {len(found)} values: {list(found[:5])}; "
             "give it the kind 'categorical'"
         )
     return column

@@ -8,6 +8,7 @@ numbers with a value for nearly every row is warned about: an id tells nothing o
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from .labels import encode_labels
 from .schema import MEASURED, VALUED, Column, Schema, check_kind, is_missing
 
 FEW, OFTEN = 10, 10
+SIGNED = re.compile(r"(?=.*[$€£¥%])[+-]?[$€£¥]? ?[+-]?\d[\d.,' ]*[$€£¥%]?")  # "$2,770", "12 %"
 WORDY = 4.0  # words a cell from which strings with many values are text
 Kinds = str | Mapping[Any, str] | Schema | None
 
@@ -211,6 +213,7 @@ def _decide(cells: Any, name: str, told: str | None) -> tuple[Column, str]:
     else:
         kind, why = "categorical", f"strings, {counted(len(values), 'value')}"
         _warn_id(name, len(values), rows)
+        _warn_signed(name, values)
     if by_dtype == "binary" and set(values) <= {False, True}:
         values = (False, True)
     if kind == "categorical" and values and all(isinstance(v, str) and v.isdigit() for v in values):
@@ -248,7 +251,7 @@ def warn_of_codes(frame: Frame, columns: Sequence[Column], told: Container[str])
     """Say so of a column that is numeric by its type alone, and has few whole numbers, again and again, beside words."""
     if frame.n < OFTEN or frame.sparse is not None or not any(c.kind == "categorical" for c in columns):
         return
-    some = frame.take_rows(np.arange(min(frame.n, 100 * FEW)))
+    some, codes = frame.take_rows(np.arange(min(frame.n, 100 * FEW))), []
     for j in (j for j, c in enumerate(columns) if c.kind == "numeric" and c.name not in told):
         for part in (some, frame):  # the first rows tell of most columns that they are none of these
             x = numbers(part, [j])[:, 0]
@@ -256,11 +259,26 @@ def warn_of_codes(frame: Frame, columns: Sequence[Column], told: Container[str])
             if not 1 < len(found) <= min(FEW, part.n / 5) or (found != np.floor(found)).any():
                 break
         else:
-            warnings.warn(
-                f"column {columns[j].name!r} has {len(found)} different whole numbers, beside words, and is numeric: are "
-                "they names? Give it the kind 'categorical'",
-                stacklevel=3,
-            )
+            codes.append(columns[j].name)
+    if codes:
+        which = f"column {codes[0]!r} has" if len(codes) == 1 else f"columns {listed(codes)} have"
+        warnings.warn(
+            f"{which} few different whole numbers, beside words, and {'is' if len(codes) == 1 else 'are'} numeric: "
+            "names are to be told the kind 'categorical', and numbers 'numeric', which ends this warning",
+            stacklevel=3,
+        )
+
+
+def _warn_signed(name: str, values: Sequence[Any]) -> None:
+    """Say so of words that are numbers but for a sign of money or of per cent: each would be a name of its own."""
+    some = [v for v in values[: 100 * FEW] if isinstance(v, str)]
+    signed = [v for v in some if SIGNED.fullmatch(v.strip())]
+    if len(signed) > FEW and len(signed) > 0.5 * len(some):
+        warnings.warn(
+            f"column {name!r} holds words like {signed[0]!r}: without the sign (and a comma between thousands) they are "
+            "numbers; as they stand each is a name of its own",
+            stacklevel=2,
+        )
 
 
 def _is_text(values: Any, rows: int) -> bool:

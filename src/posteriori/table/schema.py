@@ -107,6 +107,7 @@ class Column:
     def united(self, other: Column) -> Column:
         """The values of both, by value."""
         if (self.name, self.kind) != (other.name, other.kind):
+            refuse_twins((*self.values, *other.values), f"column {self.name!r}")
             raise TableError(
                 f"column {self.name!r} of kind {self.kind} cannot be united with {other.name!r} of kind {other.kind}"
             )
@@ -236,9 +237,8 @@ class Schema:
         if self.names != other.names:
             missing = [n for n in self.names if n not in other._place]
             extra = [n for n in other.names if n not in self._place]
-            raise UnknownColumn(
-                f"schemas differ in their columns: only left {listed(missing)}; only right {listed(extra)}"
-            )
+            sides = [f"only {side} {listed(names)}" for side, names in (("left", missing), ("right", extra)) if names]
+            raise UnknownColumn(f"schemas differ in their columns: {'; '.join(sides) or 'their order'}")
         columns = tuple(a if a is b else a.united(b) for a, b in zip(self.columns, other.columns))
         known = all(map(is_, columns, self.columns)) and set(other.classes) <= set(self.classes)
         if known and other.declared_classes <= self.declared_classes:
