@@ -165,6 +165,7 @@ def test_structure_of_dates_ids_and_texts(run, tmp_path):
     assert f"posteriori query '{out}'" in done.stdout
     assert set(po.load(out).nodes) == {"when", "a", "b"}
     assert run("structure", "-", input=path.read_text()).exit_code == 0
+    assert "the time limit has ended the search" in run("structure", path, "--time-limit", "0").output
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ ROOMS = ("statistics", "bayes", "table/frame.py", "table/encode.py", "structure/
 NO_LIMITS = {
     "which rows may wait: tests/bayes/test_learning.py": "bayes.learning: HIGH ROOM",
     "what cannot be counted: tests/statistics": "statistics.collect: EXACT; statistics.moments: SURE",
-    "fitted at once": "bayes.classifier: FEW; bayes.design: FEW NUMBERS PAIR ROWS; bayes.hidden: DRAWS MOST WORST MAX_ITER TURNS",
+    "fitted at once": "bayes.design: FEW NUMBERS PAIR ROWS; bayes.hidden: DRAWS MOST WORST MAX_ITER TURNS",
     "steps": "bayes.softmax: MEMORY TRIES; bayes.discriminative: STEPS FEWER",
     "read at a time": "bayes.gaussian_bayes: BLOCK; bayes.drop_ins.categorical_nb: MANY SAMPLE",
     "scored at a time": "bayes.drop_ins.drop_in: INDICATOR; bayes.classifier: FEW",

@@ -326,6 +326,7 @@ def structure(
         str | None, typer.Option("--output", "-o", help="The network: .bif, .net, .posteriori, ….")
     ] = None,
     seed: o.Seed = 0,
+    time_limit: o.TimeLimit = None,
     kind: o.Kinds = None,
     missing: o.Missing = None,
     sql: o.Sql = None,
@@ -341,7 +342,7 @@ def structure(
     """
     from .network import run_structure
 
-    run_structure(data, score, svg, dot, output, seed, quiet, kind, missing, sql, encoding)
+    run_structure(data, score, svg, dot, output, seed, time_limit, quiet, kind, missing, sql, encoding)
 
 
 @app.command(epilog=CODES)

@@ -161,6 +161,7 @@ def run_structure(
     dot: str | None,
     output: str | None,
     seed: int,
+    time_limit: float | None,
     quiet: bool,
     kinds: list[str] | None = None,
     missing: list[str] | None = None,
@@ -180,7 +181,10 @@ def run_structure(
         line(out, note, "yellow")
     frame = _cut_numbers(source.table, out, quiet)
     with busy(f"searching over {len(frame.columns)} columns", quiet):
-        dag = learn_structure(frame, score=score, random_state=seed).dag
+        learned = learn_structure(frame, score=score, random_state=seed, time_limit=time_limit)
+        dag = learned.dag
+    if not learned.finished and not quiet:
+        line(out, "the time limit has ended the search: this is the best that it had found", "yellow")
     if not quiet:
         found = f"{counted(len(dag.nodes), 'node')}, {counted(len(dag.edges), 'arrow')}"
         line(out, f"{data}: {counted(len(frame), 'row')}; {found} by {score}", "bold")

@@ -34,7 +34,9 @@ Reject = Annotated[
     float | None, typer.Option("--reject", callback=_price, help="The price of leaving a row undecided, above 0.")
 ]
 Cv = Annotated[int | None, typer.Option("--cv", min=2, help="Folds (10; 5 above 5,000 rows).")]
-TimeLimit = Annotated[float | None, typer.Option("--time-limit", min=0, help="Seconds for the leaderboard.")]
+TimeLimit = Annotated[
+    float | None, typer.Option("--time-limit", min=0, help="Seconds for the leaderboard, or the search.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the folds and of models that draw.")]
 Sql = Annotated[str | None, typer.Option("--sql", help="A query over the file, named this.", metavar="QUERY")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on stdout, and nothing else.")]

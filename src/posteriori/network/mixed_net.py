@@ -132,8 +132,8 @@ class MixedNet(Counted):
         """Tables and lines from rows with missing cells, and of discrete nodes that no row shows, as `BayesNet.fit_em`.
 
         A row is taken apart into the configurations of the states that it lacks, its missing numbers are expected in each.
-        Lines have a least width, so that a turn may fall: the best is kept. Without smoothing there is hardly any: a line may
-        shrink around few rows, and ℓ then has no bound. With nothing missing this is `fit`.
+        Lines have a least width, so that a turn may fall: the best is kept. Without smoothing there is hardly any: a line
+        may shrink around few rows, and ℓ then has no bound. With nothing missing this is `fit`.
 
         >>> import posteriori as po
         >>> rows = {"x": [0.0, 0.2, 0.1, 5.0, 5.1, 5.3] * 9}

@@ -308,8 +308,8 @@ def coded(
     many = [name for name, size, values in zip(names, sizes, table.values) if size > MANY and _fractions(values)]
     if many:
         warnings.warn(
-            f"each of the many fractions in {listed(many)} is a state of its own, which hides what depends on them: cut them "
-            "into intervals, or see HybridNet and BayesNetClassifier(continuous='gaussian')",
+            f"each of the many fractions in {listed(many)} is a state of its own, which hides what depends on them: cut "
+            "them into intervals, or see HybridNet and BayesNetClassifier(continuous='gaussian')",
             stacklevel=3,
         )
     kind = narrowest(max(sizes) + 1)

@@ -286,7 +286,7 @@ def _cells(cells: Any, name: str) -> Any:
         return days(flat)
     if flat.dtype.kind == "O" and flat.ndim == 1 and holds_dates(flat):
         return without_dates(_arrow(flat, name))
-    if flat.dtype.kind in "US" and isinstance(cells, list | tuple) and not all(isinstance(c, str) for c in cells):
+    if flat.dtype.kind in "US" and isinstance(cells, list | tuple) and not set(map(type, cells)) <= {str, np.str_}:
         flat = np.array(cells, dtype=object)
     return flat
 
