@@ -215,9 +215,9 @@ class Learner(PosteriorClassifier):
         stays = {name: what for name, what in self._stays(left).items() if name not in kept}
         if stays:
             raise StatisticsError(
-                f"rows that are to go may have had a say in {' and in '.join(stays.values())}, which cannot be taken back: fit "
-                f"again without them, or let it stay by keep={list(stays) if len(stays) > 1 else repr(*stays)}; nothing "
-                "was changed"
+                f"rows that are to go may have had a say in {' and in '.join(stays.values())}, which cannot be taken "
+                f"back: fit again without them, or let it stay by keep={list(stays) if len(stays) > 1 else repr(*stays)}; "
+                "nothing was changed"
             )
         self._become(left, labels)
         return self
