@@ -127,7 +127,7 @@ class GaussianNumbers(SemiNaive):
         seen.missing += rows.n_missing
         if fresh:
             self._parents = self._chosen_mixed(
-                MixedTable(table, rows.x, rows.where, y, found.n_classes, weights), schema.names
+                MixedTable(table, rows.x, rows.where, y, found.n_classes, weights, self.max_memory), schema.names
             )
         numbers, how = set(rows.where), (y, found.n_classes, weights)
         joint = collect_families(table, scopes(self._parents, numbers), *how, self.n_jobs, self.max_memory)

@@ -25,12 +25,13 @@ import numpy as np
 
 from ..arrays import Array, Bools, Floats
 from ..bayes.densities.gaussian import ROWS, TINY
+from ..budget import refuse_over
 from ..errors import BadParameter, listed
 from ..estimator import generator
 from ..statistics.comoments import CoMoments, comoments
 from ..statistics.cuts import CodedTable
 from ..structure.climb import check_steps, climb_each
-from ..structure.rules import Progress, Rules, watched
+from ..structure.rules import Progress, Rules, Watch, watched
 from ..structure.scores import Scored, price_of
 from ..structure.structures import by_information, kdb, tree
 from ..table.labels import narrowest
@@ -41,6 +42,7 @@ RIDGE = 1e-10  # of a parent's spread: parents that tell the same are no error
 KEPT = 1 << 28  # bytes of co-moments that are kept
 Parents = tuple[tuple[int, ...], ...]  # of every column, and last of the class
 BEFORE = 1e9  # nats: more than any information
+UNKNOWN = -1e300  # nats of what nobody has had the time to look at
 
 
 class MixedScored:
@@ -48,10 +50,11 @@ class MixedScored:
 
     complete = False  # arrows between values and numbers have one direction: no two of them score alike
 
-    def __init__(self, values: Scored, x: Floats) -> None:
+    def __init__(self, values: Scored, x: Floats, max_memory: float | None = None, watch: Watch | None = None) -> None:
         if values.score not in PENALISED:
             raise BadParameter(f"numbers are scored by one of {listed(PENALISED)}. Got {values.score!r} instead.")
         self.values, self.score, self.m = values, values.score, values.m
+        self.max_memory, self.watch = max_memory, watch
         self.first, self.d = values.d, values.d + x.shape[1]
         self.seen: Bools = ~np.isnan(x)
         with np.errstate(invalid="ignore"):
@@ -83,14 +86,20 @@ class MixedScored:
         if child < D:
             return self.values.toggles(child, parents, candidates)
         v, above, beside = child - D, tuple(p for p in parents if p < D), tuple(p - D for p in parents if p >= D)
-        added = [c - D for c in candidates if c >= D and c not in parents]
-        self._learn(v, above, beside, added)
+        if self._over and (v, above, beside) not in self._known:
+            return np.full(1 + len(candidates), UNKNOWN)
+        self._learn(v, above, beside, [] if self._over else [c - D for c in candidates if c >= D and c not in parents])
         out = [self._known[v, above, beside]]
         for c in candidates:
             key = (tuple(sorted({*above} ^ {c})), beside) if c < D else (above, tuple(sorted({*beside} ^ {c - D})))
-            self._learn(v, *key, [])
-            out.append(self._known[v, *key])
+            if not self._over:
+                self._learn(v, *key, [])
+            out.append(self._known.get((v, *key), out[0]))  # what nobody had the time to look at gains nothing
         return np.array(out)
+
+    @property
+    def _over(self) -> bool:
+        return self.watch is not None and self.watch.over()
 
     def _learn(self, v: int, above: tuple[int, ...], beside: tuple[int, ...], added: list[int]) -> None:
         """Know what number v is worth with these parents, and with each of `added` too: once for all, or a walk of equal
@@ -131,6 +140,13 @@ class MixedScored:
             rows = np.flatnonzero(self.seen[:, v])
             used, codes = np.unique(codes[rows], return_inverse=True)
             w = None if self.values.weights is None else self.values.weights[rows]
+            d = self.x.shape[1]
+            refuse_over(
+                self.max_memory,
+                KEPT + 16.0 * (len(used) * d * d + len(rows) * d),
+                f"co-moments of {d} numbers in {len(used):,} configurations",
+                "give fewer columns or parents",
+            )
             if sum(m.c.nbytes for m in self._moments.values()) > KEPT:
                 self._moments.clear()
             self._moments[key] = comoments(self.x[rows], codes, len(used), w)
@@ -156,9 +172,16 @@ class MixedTable:
     """The columns of a table that vary, values first, and the class, which is the node after the columns."""
 
     def __init__(
-        self, table: CodedTable, x: Floats, where: list[int], y: Array, n_classes: int, weights: Floats | None
+        self,
+        table: CodedTable,
+        x: Floats,
+        where: list[int],
+        y: Array,
+        n_classes: int,
+        weights: Floats | None,
+        max_memory: float | None = None,
     ) -> None:
-        self.d, self.where = len(table.sizes), where
+        self.d, self.where, self.max_memory = len(table.sizes), where, max_memory
         values = [j for j, size in enumerate(table.sizes) if size > 1]
         low, high = (f(x, axis=0, initial=-s, where=~np.isnan(x)) for f, s in ((np.min, -np.inf), (np.max, np.inf)))
         varies = np.flatnonzero(low < high)
@@ -168,9 +191,10 @@ class MixedTable:
         self.codes = np.stack([*(table.column(j).astype(kind) for j in values), y.astype(kind)])
         self.x, self.weights = x[:, varies], weights
 
-    def scored(self, score: str) -> MixedScored:
+    def scored(self, score: str, watch: Watch | None = None) -> MixedScored:
         """These columns with a score; the class stands between values and numbers."""
-        return MixedScored(Scored(self.codes, self.sizes, score, weights=self.weights), self.x)
+        values = Scored(self.codes, self.sizes, score, weights=self.weights)
+        return MixedScored(values, self.x, self.max_memory, watch)
 
     def climbed(
         self,
@@ -186,15 +210,17 @@ class MixedTable:
     ) -> Parents:
         """What a search by steps finds, as in `learn_structure`; `names` of the columns, and last of the class."""
         steps = check_steps(tabu, restarts)
-        found = self.scored(score)
-        forbidden = np.eye(found.d, dtype=bool)
-        forbidden[found.first :, : found.first] = True
-        most = found.d if max_parents is None else int(max_parents)
-        rules = Rules(tuple(names[v] for v in self.nodes), np.zeros((found.d, found.d), dtype=bool), forbidden, most)
-        seed = int(generator(random_state).integers(1 << 62))
         with watched(progress, time_limit) as watch:
+            found = self.scored(score, watch)
+            forbidden = np.eye(found.d, dtype=bool)
+            forbidden[found.first :, : found.first] = True
+            most = found.d if max_parents is None else int(max_parents)
+            rules = Rules(
+                tuple(names[v] for v in self.nodes), np.zeros((found.d, found.d), dtype=bool), forbidden, most
+            )
+            seed = int(generator(random_state).integers(1 << 62))
             naive = [(found.first - 1, v) for v in range(found.d) if v != found.first - 1]
-            arrows, _, _ = climb_each(found, rules, [(), naive][: 1 + min(most, 1)], watch, *steps, seed)
+            arrows, _, _ = climb_each(found, rules, [naive, ()][1 - min(most, 1) :], watch, *steps, seed)
         return self._parents(arrows)
 
     def under_class(self, k: int | None) -> Parents:
