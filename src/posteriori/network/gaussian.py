@@ -293,7 +293,8 @@ class HybridRows:
         """The likelihoods of the numbers and the tables that matter: no node without a known one below it does."""
         found = list(likelihoods)
         asked = {*known, *(() if target is None else (target,)), *(n for scope, _ in found for n in scope)}
-        for node in set[str]().union(*(self.above[n] for n in asked)):
+        matter = set[str]().union(*(self.above[n] for n in asked))
+        for node in filter(matter.__contains__, self.nodes):  # in one order: a set's own would change the last digits
             axes, place = self._places(self.families[node], known)
             found.append((axes, self.logs[node][place]))
         return found
