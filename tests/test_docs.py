@@ -63,8 +63,9 @@ def test_every_row_of_the_notes_has_a_figure(page: pathlib.Path) -> None:
     assert rows
     assert [row for row in rows if not FIGURE.fullmatch(row)] == []
     rooms = "bayes|em|forest|kernels|margin|network|statistics|structure"
-    named = re.findall(rf"`(?:posteriori\.)?((?:{rooms})\.[\w.]+)`(?! =)", text)
-    assert [name for name in named if pydoc.locate(f"posteriori.{name}") is None] == []
+    named = [f"posteriori.{name}" for name in re.findall(rf"`(?:posteriori\.)?((?:{rooms})\.[\w.]+)`(?! =)", text)]
+    named += re.findall(r"`(tests\.kernels\.[\w.]+)`(?! =)", text)
+    assert [name for name in named if pydoc.locate(name) is None] == []
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.name)

@@ -22,7 +22,8 @@ export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=halt_on_error=
 export PYTHONMALLOC=malloc
 copy="$(mktemp -d)"
 trap 'rm -rf "$copy"' EXIT
-cp -r tests/kernels tests/conftest.py "$copy"
+mkdir "$copy/tests"
+cp -r tests/kernels tests/conftest.py tests/programs.py "$copy/tests"
 cd "$copy"
 "$python" - <<'CHECK'
 import posteriori.kernels as kernels
@@ -32,5 +33,5 @@ CHECK
 for isa in avx2 base; do
     echo "kernel tests under the sanitizers ($isa)"
     # the test that runs the others without AVX2 is what this loop does already
-    POSTERIORI_ISA=$isa "$python" -m pytest -q -p no:cacheprovider -k "not base_instruction_set" ${PYTEST_ARGS:-kernels}
+    POSTERIORI_ISA=$isa "$python" -m pytest -q -p no:cacheprovider --import-mode=importlib -k "not base_instruction_set" ${PYTEST_ARGS:-tests/kernels}
 done

@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import arrays
 import posteriori as po
 from posteriori.bayes.densities.numeric import Curves, packed
 from posteriori.kernels import densities as native
-from posteriori.kernels.reference import densities as reference
+
+from .reference import densities as reference
 
 
 @pytest.fixture(params=["_base", "_avx2"])

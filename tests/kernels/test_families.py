@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from posteriori.kernels import families
-from posteriori.kernels.reference import families as reference
+
+from .reference import families as reference
 
 KINDS = [("penalised", 0.0), ("penalised", 1.3), ("bdeu", 2.0), ("k2", 0.0), ("fnml", 0.0)]
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.kernels import pairs as kernels
-from posteriori.kernels.reference import pairs as reference
+
+from .reference import pairs as reference
 
 
 def case(seed, K, n, zeros, missing):

@@ -14,8 +14,9 @@ from scipy import sparse
 from posteriori import kernels
 from posteriori.kernels import margin
 from posteriori.kernels.margin import Descent, Epoch, KernelSpec
-from posteriori.kernels.reference import margin as reference
 from posteriori.margin.gram import SparseGram, wide_csr
+
+from .reference import margin as reference
 
 SPECS = [
     KernelSpec("dot", 1.0, 0.5),

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from posteriori.kernels import mixture
-from posteriori.kernels.reference import mixture as reference
+
+from .reference import mixture as reference
 
 
 @pytest.fixture(params=["best", "base"], autouse=True, scope="module")

@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from posteriori.errors import BadValue
 from posteriori.kernels import naive
-from posteriori.kernels.reference import naive as reference
+
+from .reference import naive as reference
 
 CODES = [np.uint8, np.uint16, np.uint32, np.int32, np.int64]
 LAYOUTS = ["C", "F", "list", "mixed", "strided", "reversed", "read-only"]

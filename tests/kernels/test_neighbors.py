@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.kernels import neighbors as native
-from posteriori.kernels.reference import neighbors as reference
 from posteriori.neighbors.kdtree import KDTree
 from posteriori.neighbors.search import Products
+
+from .reference import neighbors as reference
 
 METRICS = [("euclidean", 2.0), ("manhattan", 1.0), ("chebyshev", 2.0), ("minkowski", 3.0), ("minkowski", 1.5)]
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from posteriori import kernels
 from posteriori.kernels import network as kernel
-from posteriori.kernels.reference import network as reference
+
+from .reference import network as reference
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from posteriori.errors import BadValue, MemoryBudgetError
 from posteriori.kernels import native
 from posteriori.kernels.pairs import count_pairs, pair_offsets
-from posteriori.kernels.reference import pairs as reference
+
+from .reference import pairs as reference
 
 
 @st.composite

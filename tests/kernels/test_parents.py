@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from posteriori.errors import BadValue
 from posteriori.kernels import pairs as kernels
-from posteriori.kernels.reference import pairs as reference
+
+from .reference import pairs as reference
 
 
 def case(seed, K, tiny=0, missing=0.2):

@@ -19,16 +19,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from posteriori.errors import MemoryBudgetError
 from posteriori.kernels import native
 from posteriori.kernels import trees as module
-from posteriori.kernels.reference.trees import (
-    bits_of,
-    boosted_gain,
-    grow_boosted,
-    grow_tree,
-    member_tables,
-    path_posterior,
-    read_cells,
-    write_cells,
-)
 from posteriori.kernels.trees import (
     CRITERIA,
     Boosting,
@@ -40,6 +30,17 @@ from posteriori.kernels.trees import (
     draw_bags,
     grow_members,
     grow_trees,
+)
+
+from .reference.trees import (
+    bits_of,
+    boosted_gain,
+    grow_boosted,
+    grow_tree,
+    member_tables,
+    path_posterior,
+    read_cells,
+    write_cells,
 )
 
 

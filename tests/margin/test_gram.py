@@ -10,7 +10,6 @@ from scipy import sparse
 
 from posteriori.errors import ModelError
 from posteriori.kernels.margin import KernelSpec, pack
-from posteriori.kernels.reference import margin as reference
 from posteriori.margin import gram as held
 from posteriori.margin.gram import (
     DenseGram,
@@ -26,6 +25,8 @@ from posteriori.margin.gram import (
     sums_by_function,
     wide_csr,
 )
+
+from ..kernels.reference import margin as reference
 
 ASKED = st.lists(st.lists(st.integers(0, 29), min_size=1, max_size=16, unique=True), max_size=8)
 SPECS = {

@@ -16,11 +16,12 @@ from scipy import sparse
 
 import posteriori as po
 from posteriori.errors import ModelError, NotSeparable, TableError
-from posteriori.kernels.reference import margin as reference
 from posteriori.margin import hard
 from posteriori.margin.gram import FunctionGram, WholeGram
 from posteriori.margin.platt import normalised
 from posteriori.margin.smo import Problem
+
+from ..kernels.reference import margin as reference
 
 
 def test_posteriors_of_repeated_rows_are_their_frequencies():

@@ -12,10 +12,11 @@ from numpy.testing import assert_allclose
 import posteriori as po
 from posteriori.errors import ModelError, NotSeparable
 from posteriori.kernels.margin import KernelSpec, Machines, pack
-from posteriori.kernels.reference import margin as reference
 from posteriori.margin import machines, smo
 from posteriori.margin.gram import DenseGram, RowCache, SharedGram, WholeGram
 from posteriori.margin.smo import Limits, solve, solve_together, trace
+
+from ..kernels.reference import margin as reference
 
 
 def problem(seed, n=30):

@@ -10,8 +10,9 @@ from sklearn.datasets import make_regression
 
 import posteriori as po
 from posteriori.errors import BadValue, ModelError
-from posteriori.kernels.reference import margin as reference
 from posteriori.margin import svr
+
+from ..kernels.reference import margin as reference
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])

@@ -15,7 +15,8 @@ from hypothesis.extra.numpy import arrays
 
 from posteriori import KDTree
 from posteriori.errors import BadValue, ModelError
-from posteriori.kernels.reference import neighbors as reference
+
+from ..kernels.reference import neighbors as reference
 
 
 @st.composite

@@ -219,7 +219,8 @@ def test_the_cells_of_a_lattice_are_near_the_least_known(n):
 def test_the_best_of_several_triangulations_is_kept():
     """On random graphs with unequal sizes the cliques are never larger than by either greedy rule alone."""
     from posteriori.kernels import network as kernel
-    from posteriori.kernels.reference import network as reference
+
+    from ..kernels.reference import network as reference
 
     for seed in range(5):
         rng = np.random.default_rng(seed)

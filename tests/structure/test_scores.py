@@ -14,10 +14,11 @@ from numpy.testing import assert_allclose
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadValue
-from posteriori.kernels.reference.families import family_counts
 from posteriori.structure.scores import EQUIVALENT, MOST_COUNTS, SCORES, Scored, _two_values, log_regret, price_of
 from posteriori.structure.search import coded
 from posteriori.structure.separation import equivalent, reversed_rows, topological
+
+from ..kernels.reference.families import family_counts
 
 
 def table(seed: int, d: int = 3, n: int = 40) -> tuple[np.ndarray, tuple[int, ...]]:

@@ -1,4 +1,5 @@
-"""Hot loops, compiled: pure functions over arrays, each with a NumPy twin in `reference` that is its specification.
+"""Hot loops, compiled: pure functions over arrays, each with a NumPy twin in `tests/kernels/reference/`, its
+specification.
 
 The compiled modules (`_base`, and `_avx2` where the machine has it) are loaded when the first kernel is called. Codes are
 checked against the size of their tables before a kernel sees them.

@@ -1,7 +1,7 @@
 """The components of a Gaussian mixture, the M-step that gives them, and rows with missing cells under them.
 
 Symbols: s units of the columns, powers of two, z = x / s; π weights, μ means and Σ covariances in these units, Σ⁻¹ = U Uᵀ;
-N, S, Q the sums of a turn (see `kernels.reference.mixture`) around the pivots p.
+N, S, Q the sums of a turn (see `tests/kernels/reference/mixture.py`) around the pivots p.
 
     π = N / Σ N      μ = p + S / N      Σ = Q / N − (S / N)(S / N)ᵀ + floor
 

@@ -1,4 +1,4 @@
-// k-means: the nearest centre of every row, exactly, and the sums of the rows of each; `reference/mixture.py` has the twin.
+// k-means: the nearest centre of every row, exactly, and the sums of the rows of each; `tests/kernels/reference/mixture.py` has the twin.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Rows with missing cells under normal components; `reference/mixture.py` states what is computed.
+// Rows with missing cells under normal components; `tests/kernels/reference/mixture.py` states what is computed.
 #pragma once
 #include <cstddef>
 #include <cstdint>

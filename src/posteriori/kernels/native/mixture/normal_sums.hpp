@@ -1,4 +1,4 @@
-// One turn of EM for a Gaussian mixture, in one pass over the rows; `reference/mixture.py` states what is computed.
+// One turn of EM for a Gaussian mixture, in one pass over the rows; `tests/kernels/reference/mixture.py` states what is computed.
 #pragma once
 #include <cstddef>
 

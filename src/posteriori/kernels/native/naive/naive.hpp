@@ -1,4 +1,4 @@
-// Counting and scoring for naive Bayes. The specification of each function is its twin in reference/naive.py.
+// Counting and scoring for naive Bayes. The specification of each function is its twin in tests/kernels/reference/naive.py.
 // Symbols: n rows, d columns, K classes; a table has one row of K numbers for each cell (column, value).
 #pragma once
 #include <cstddef>

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Array, Floats
+from posteriori.arrays import Array, Floats
 
 LOG_2PI = float(np.log(2 * np.pi))
 

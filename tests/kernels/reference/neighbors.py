@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Ints
+from posteriori.arrays import Ints
 
 Floats = NDArray[np.floating[Any]]
 

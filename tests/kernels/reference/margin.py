@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...arrays import Array, Floats
+from posteriori.arrays import Array, Floats
 
 if TYPE_CHECKING:
-    from ..margin import KernelSpec
+    from posteriori.kernels.margin import KernelSpec
 
 FLAT = 1e-12
 

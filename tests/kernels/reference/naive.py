@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Array, Floats
+from posteriori.arrays import Array, Floats
 
 
 def _columns(columns: Sequence[Array] | Array) -> Sequence[Array]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from ...arrays import Array, Floats
+from posteriori.arrays import Array, Floats
 
 
 def family_counts(codes: Array, shape: Sequence[int], family: Sequence[int], weights: Floats | None = None) -> Floats:

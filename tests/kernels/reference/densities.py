@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Array, Floats, Ints
+from posteriori.arrays import Array, Floats, Ints
 
 _SIGN = np.uint64(1 << 63)
 LITTLE = 1e-9  # nats: a gain below it is rounding, on which no choice depends

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, Floats, Ints
+from posteriori.arrays import Array, Floats, Ints
 
 Node = dict[str, Any]  # counts or value and, where it is split, column, left and seen (codes), gain, below (two nodes)
 

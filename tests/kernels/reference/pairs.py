@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Array, Floats
+from posteriori.arrays import Array, Floats
 
 
 def count_pairs(

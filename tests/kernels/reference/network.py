@@ -12,7 +12,7 @@ from math import log, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays import Codes, Floats
+from posteriori.arrays import Codes, Floats
 
 
 def elimination_order(adjacency: Sequence[Sequence[int]], sizes: Sequence[int]) -> tuple[list[int], list[list[int]]]:
