@@ -18,10 +18,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions, validate_parameter_constraints
 
+from . import views
 from .errors import BadParameter, did_you_mean
 
 if TYPE_CHECKING:
-    from .explain.explanation import Explanation
+    from .explanation import Explanation
 
 T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -94,10 +95,9 @@ class Explains:
 
         And what would have to be different for another decision: see `posteriori.explain.why.explain`.
         """
-        from .explain.why import explain
-
         how: dict[str, Any] = {"loss": loss, "reject": reject, "background": background}
-        return explain(self, row, target, against, **how, fixed=fixed, changes=changes)
+        found: Explanation = views.view("explain")(self, row, target, against, **how, fixed=fixed, changes=changes)
+        return found
 
 
 def of_any_table(tags: Any) -> Any:

@@ -18,7 +18,6 @@ from posteriori.report.svg import (
     FONT,
     LINE,
     MARGIN,
-    Drawing,
     _clipped,
     _headed,
     _legend,
@@ -213,13 +212,6 @@ def test_edges_of_one_layer_have_level_heads() -> None:
     seen = Seen(draw_graph(["a", "b"], [("a", "b"), ("b", "a")], {("a", "b"): 0.0, ("b", "a"): 0.0}))
     assert len(seen.all("polygon")) == 2
     assert {p.get("stroke-width") for p in seen.all("path")} == {"1.20"}  # no weight at all: as if there were none
-
-
-def test_a_drawing_is_saved_and_shown(tmp_path) -> None:
-    drawing = Drawing("<svg>中</svg>")
-    assert drawing._repr_html_() == str(drawing) == "<svg>中</svg>"
-    drawing.save(tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == "<svg>中</svg>"
 
 
 def test_the_first_of_lines_with_bars_is_bold() -> None:

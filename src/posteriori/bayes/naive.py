@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from .. import views
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
 from ..estimator import N_JOBS, alike
@@ -307,9 +308,7 @@ class NaiveBayes(TableLearner):
         return frame.sort_values("information", ascending=False, kind="stable", ignore_index=True)
 
     def _repr_html_(self) -> str:
-        from ..report.faces import naive_html
-
-        return naive_html(self) if "statistics_" in vars(self) else super()._repr_html_()
+        return views.html("naive Bayes", self) if "statistics_" in vars(self) else super()._repr_html_()
 
 
 def _readable(frame: Frame, roles: tuple[str, ...], schema: Schema) -> Frame:

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .. import views
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError, UnknownColumn, did_you_mean, listed
 from ..estimator import MAX_MEMORY, N_JOBS
@@ -234,15 +235,11 @@ class SemiNaive(TableLearner):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the dependence graph with matplotlib: the class above, edges as thick as their I(Xi;Xj|Y)."""
-        from ..report.dependence import plot_dependence
-
         self._check_fitted()
-        return plot_dependence(self, ax)
+        return views.axes("a dependence graph", self, ax)
 
     def _repr_html_(self) -> str:
-        from ..report.dependence import dependence_html
-
-        return dependence_html(self) if "statistics_" in vars(self) else super()._repr_html_()
+        return views.html("a dependence graph", self) if "statistics_" in vars(self) else super()._repr_html_()
 
 
 class OneStructure(SemiNaive):

@@ -16,7 +16,7 @@ from ..decision.classifier import RiskClassifier
 from ..decision.on_points import called
 from ..drafts import changing, refuse_unwritable, whole_file
 from ..errors import ModelError, StatisticsError, TableError, counted, did_you_mean, listed
-from ..explain.explanation import shown
+from ..explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
 from ..structure.dag import Dag

@@ -19,10 +19,10 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..bayes.naive import NaiveBayes
+from ..explanation import Change
 from ..statistics.moments import Moments
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
-from .explanation import Change
 from .rows import Case
 from .weigh import MOST_CELLS, Sums, floor_of, kept_rows, log_posteriors, odds
 

@@ -12,8 +12,8 @@ from ..arrays import Floats, Ints
 from ..decision.decide import best_action, risk
 from ..decision.loss import deciding_loss
 from ..errors import BadParameter, ModelError, UnknownColumn, UnknownValue, did_you_mean, listed
+from ..explanation import Change, Explanation, Part
 from .change import Judge, choices_of, least_changes
-from .explanation import Change, Explanation, Part
 from .rows import Case
 from .weigh import log_posterior, said_words, weigh
 

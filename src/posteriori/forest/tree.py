@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .. import views
 from ..arrays import Array, Floats
 from ..bayes.choice import Fold, folds_of
 from ..bayes.learning import Learner
@@ -284,12 +285,8 @@ class BayesTree(ReadsTables, Learner):
 
     def plot(self, ax: Any = None, *, max_depth: int = 4) -> Any:
         """Draw the tree with matplotlib: questions, and the posterior of every node as a bar; returns the axes."""
-        from ..report.faces import plot_tree
-
         self._check_fitted()
-        return plot_tree(self, ax, max_depth)
+        return views.axes("a tree", self, ax, max_depth)
 
     def _repr_html_(self) -> str:
-        from ..report.faces import tree_html
-
-        return tree_html(self) if "statistics_" in vars(self) else super()._repr_html_()
+        return views.html("a tree", self) if "statistics_" in vars(self) else super()._repr_html_()

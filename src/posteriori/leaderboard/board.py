@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import views
 from ..arrays import Floats, Ints
 from ..decision.calibrate import reliability
 from ..decision.decide import best_action
@@ -147,9 +148,7 @@ class Leaderboard:
         return "\n".join(text_lines(self))
 
     def _repr_html_(self) -> str:
-        from ..report.faces import board_html
-
-        return board_html(self)
+        return views.html("a board", self)
 
 
 def cell(row: Row, score: str, spread: bool = True) -> str:

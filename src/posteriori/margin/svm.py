@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .. import views
 from ..arrays import Floats, Ints
 from ..budget import refuse_answer, refuse_over
 from ..errors import ModelError, NotSeparable, TableError
@@ -327,6 +328,4 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
 
     def plot_margin(self, X: Any, y: Any, ax: Any = None) -> Any:
         """Draw the separating line, the margin lines and the support vectors of a two-column, two-class problem."""
-        from ..report.faces import plot_margin
-
-        return plot_margin(self, X, y, ax)
+        return views.axes("a margin", self, X, y, ax)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .. import views
 from ..arrays import Array, Floats, Ints
 from ..errors import BadParameter, BadType, ImpossibleEvidence, ModelError, answered, check_policy
 from ..estimator import Estimator
@@ -19,7 +20,7 @@ from .lloyd import stream
 from .normals import Normals
 
 if TYPE_CHECKING:
-    from ..report.svg import Drawing
+    from ..views import Drawing
 
 BORDER = Border(
     "a mixture needs every cell it has",
@@ -118,14 +119,10 @@ class Density(DensityMixin, Estimator):  # type: ignore[misc]
 
     def plot(self, X: Any, columns: tuple[int, int] = (0, 1)) -> Drawing:
         """Rows in the colours of their responsibilities under the components' ellipses; of one column, the density."""
-        from ..report.mixtures import mixture_drawing
-
-        return mixture_drawing(self, X, columns)
+        return views.drawing("a mixture", self, X, columns)
 
     def _repr_html_(self) -> str:
-        from ..report.mixtures import mixture_html
-
-        return mixture_html(self) if "marks_" in vars(self) else str(super()._repr_html_())
+        return views.html("a mixture", self) if "marks_" in vars(self) else str(super()._repr_html_())
 
     def sample(self, n_samples: int = 1) -> tuple[Floats, Ints]:
         """n rows (X, k) drawn from the mixture, component after component."""

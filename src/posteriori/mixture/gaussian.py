@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .. import views
 from ..arrays import Floats, Ints
 from ..em import ROUNDING, Ascent, ascend
 from ..errors import BadParameter, BadValue, ModelError
@@ -27,7 +28,7 @@ from .lloyd import stream
 from .normals import KINDS, Normals, Sums, by_precisions, filled
 
 if TYPE_CHECKING:
-    from ..report.svg import Drawing
+    from ..views import Drawing
 
 PATIENCE = 3  # numbers of components in a row that BIC likes less, after which "auto" looks no further
 
@@ -162,9 +163,7 @@ class GaussianMixture(Density):
 
     def plot_steps(self, X: Any, turns: Sequence[int] = (1, 5, 15, 50), columns: tuple[int, int] = (0, 1)) -> Drawing:
         """EM's way side by side: the mixture after so many turns from one start (`random_state`, or a told one)."""
-        from ..report.mixtures import steps_drawing
-
-        return steps_drawing(self, X, turns, columns)
+        return views.drawing("EM's steps", self, X, turns, columns)
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         before, self._interrupted = self._before(), False

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .. import views
 from ..arrays import Array, Codes, Floats
 from ..budget import refuse_over
 from ..em import Ascent, ascend
@@ -26,7 +27,7 @@ from ..table.weights import check_weights
 from .lloyd import Lloyd, Turn, assign, at_random, plus_plus, stream, told_centres, unit_of
 
 if TYPE_CHECKING:
-    from ..report.svg import Drawing
+    from ..views import Drawing
 
 BORDER = Border(
     "a distance needs every coordinate",
@@ -344,9 +345,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
     def plot(self, X: Any, columns: tuple[int, int] = (0, 1)) -> Drawing:
         """Two columns of the rows in the colours of their centres."""
-        from ..report.mixtures import kmeans_drawing
-
-        return kmeans_drawing(self, X, columns)
+        return views.drawing("k-means", self, X, columns)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """−Σ w ‖x − c‖² for the nearest centres."""

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .. import views
 from ..arrays import Array, Floats, Ints
 from ..bayes.densities import Categories, Events, Gaussian, Poisson, Words
 from ..bayes.naive import NaiveBayes
@@ -261,9 +262,7 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
 
     def plot(self) -> Any:
         """The profile as a drawing: a bar for each probability, a point with its spread for each mean."""
-        from ..report.mixtures import profile_drawing
-
-        return profile_drawing(self._model())
+        return views.drawing("a profile", self._model())
 
     def _repr_html_(self) -> str:
         return str(self.plot()._repr_html_()) if "model_" in vars(self) else str(super()._repr_html_())

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .. import views
 from ..arrays import Array, Floats, Ints
 from ..errors import BadValue, ModelError
 from ..estimator import N_JOBS, check_declared
@@ -324,9 +325,7 @@ class KDTree:
 
     def plot(self, ax: Any = None, query: ArrayLike | None = None, k: int = 1) -> Any:
         """The classic figure of a tree in the plane: points, cuts and, for a query, its k neighbours."""
-        from ..report.faces import draw_tree
-
-        return draw_tree(self, ax, query, k)
+        return views.axes("a kd-tree", self, ax, query, k)
 
     def _queries(self, Q: ArrayLike) -> Array:
         rows = float_rows(Q, "the queries")

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
+from .. import views
 from ..arrays import Array, Floats
 from ..decision.loss import as_loss
 from ..errors import BadValue, ImpossibleEvidence
@@ -421,11 +422,7 @@ class BayesNet(Net):
         >>> "yes 48.9%" in str(po.networks.asia().plot({"xray": "yes"}))
         True
         """
-        from ..report.faces import network_drawing
-
-        return network_drawing(self, evidence)
+        return views.drawing("a network", self, evidence)
 
     def _repr_html_(self) -> str:
-        from ..report.faces import network_html
-
-        return network_html(self)
+        return views.html("a network", self)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from .. import views
 from ..arrays import Codes, Floats, is_whole
 from ..errors import BadValue
 from ..estimator import generator
@@ -133,9 +134,7 @@ class Estimate:
         return pd.DataFrame({"node": [r[0] for r in rows], "state": [r[1] for r in rows], **columns})
 
     def _repr_html_(self) -> str:
-        from ..report.faces import frame_html
-
-        return frame_html(self)
+        return views.html("a frame", self)
 
 
 def at_least(name: str, value: Any, least: int) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import views
 from ..arrays import Array, Codes, Floats
 from ..errors import BadValue, TableError, UnknownColumn, UnknownValue, did_you_mean, listed
 from ..structure.graph import find
@@ -279,6 +280,4 @@ class Factor:
         return pd.DataFrame({**columns, "p": self.values.ravel()})
 
     def _repr_html_(self) -> str:
-        from ..report.faces import frame_html
-
-        return frame_html(self)
+        return views.html("a frame", self)

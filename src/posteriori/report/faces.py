@@ -14,17 +14,18 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import MissingExtra, ModelError, counted
-from ..explain.explanation import WAYS, brief, shown
+from ..explanation import WAYS, brief, shown
 from ..forest.counts import question
 from ..leaderboard.board import HEADS, HOW, cell
 from ..network.says import unknown
+from ..views import Drawing
 from .layered import layered
 from .markup import cut
-from .svg import EDGE, Drawing, draw_graph
+from .svg import EDGE, draw_graph
 
 if TYPE_CHECKING:
     from ..bayes.naive import NaiveBayes
-    from ..explain.explanation import Explanation
+    from ..explanation import Explanation
     from ..forest.tree import BayesTree
     from ..margin.svm import SVC
     from ..neighbors.kdtree import KDTree

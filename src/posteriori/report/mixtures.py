@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import Array, Floats
 from ..errors import BadParameter, ModelError, counted
 from ..mixture.density import read_cells
-from .svg import BAR, BOX, INK, LINE, PAPER, Drawing, framed, text_width
+from ..views import Drawing
+from .svg import BAR, BOX, INK, LINE, PAPER, framed, text_width
 
 if TYPE_CHECKING:
     from ..mixture.gaussian import GaussianMixture

@@ -5,11 +5,8 @@ from __future__ import annotations
 import html
 import itertools
 import math
-import os
-import pathlib
 import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ..explain.whatif import plain
 from .layered import layered
@@ -185,24 +182,3 @@ def _clipped(route: Sequence[Point], first: tuple[float, float], last: tuple[flo
     else:
         points[-1] = (u1 - math.copysign(last[0] / 2, u1 - u0), v1)
     return [p for i, p in enumerate(points) if i == 0 or math.dist(p, points[i - 1]) > 0.05]
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """An SVG text that notebooks show.
-
-    >>> str(Drawing("<svg/>"))
-    '<svg/>'
-    """
-
-    svg: str
-
-    def __str__(self) -> str:
-        return self.svg
-
-    def _repr_html_(self) -> str:
-        return self.svg
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the drawing to a file."""
-        pathlib.Path(path).write_text(self.svg, encoding="utf-8")

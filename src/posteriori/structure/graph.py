@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import views
 from ..errors import InvalidNetwork, MemoryBudgetError, MissingExtra, UnknownColumn, did_you_mean, listed
 from ..kernels import network as kernel
 from . import separation
@@ -86,9 +87,7 @@ class UndirectedGraph:
 
     def plot(self) -> Any:
         """A layered drawing as SVG, lines without arrow heads."""
-        from ..report.faces import graph_drawing
-
-        return graph_drawing(self)
+        return views.drawing("a graph", self)
 
     def _repr_html_(self) -> str:
         return str(self.plot()._repr_html_())
@@ -113,9 +112,7 @@ class PartialDag:
 
     def plot(self) -> Any:
         """A layered drawing as SVG; undirected edges have no arrow head."""
-        from ..report.faces import graph_drawing
-
-        return graph_drawing(self)
+        return views.drawing("a graph", self)
 
     def _repr_html_(self) -> str:
         return str(self.plot()._repr_html_())

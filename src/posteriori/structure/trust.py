@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import views
 from ..arrays import Array, is_number, is_whole
 from ..errors import BadParameter, InvalidNetwork, listed
 from ..estimator import generator
@@ -38,9 +39,7 @@ class Comparison:
 
     def plot(self) -> Any:
         """A drawing: right arrows grey, turned ones orange, extra ones blue, missing ones red and dashed."""
-        from ..report.faces import comparison_drawing
-
-        return comparison_drawing(self)
+        return views.drawing("a comparison", self)
 
     def _repr_html_(self) -> str:
         return str(self.plot())
@@ -136,9 +135,7 @@ class ArcConfidence:
 
     def plot(self, threshold: float = 0.5) -> Any:
         """The averaged network, an arrow as wide as it is strong."""
-        from ..report.faces import confidence_drawing
-
-        return confidence_drawing(self, threshold)
+        return views.drawing("arc confidence", self, threshold)
 
     def _repr_html_(self) -> str:
         return str(self.plot())

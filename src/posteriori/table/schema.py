@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import views
 from ..errors import BadParameter, BadValue, TableError, UnknownColumn, did_you_mean, listed
 
 KINDS = ("categorical", "binary", "count", "numeric", "text")
@@ -303,9 +304,7 @@ class Schema:
         return infer(X, y, kinds)
 
     def _repr_html_(self) -> str:
-        from ..report.faces import schema_html
-
-        return schema_html(self)
+        return views.html("a schema", self)
 
 
 def refuse_repeated(names: Sequence[str]) -> None:

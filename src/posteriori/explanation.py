@@ -8,7 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import counted, listed
+from . import views
+from .errors import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,9 +124,7 @@ class Explanation:
         return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        from ..report.faces import explanation_html
-
-        return explanation_html(self)
+        return views.html("an explanation", self)
 
 
 def shown(value: Any) -> str:

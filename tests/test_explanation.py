@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.explain.explanation import Change, Explanation, Part, shown
+from posteriori.explanation import Change, Explanation, Part, shown
 
 
 def made(n: int = 3, way: str = "sum", **more) -> Explanation:
