@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -338,6 +340,27 @@ def test_a_time_limit_gives_what_a_climb_has_found(score, monkeypatch):
     found = po.learn_structure(data, score, "exact", time_limit=60)
     assert not found.finished
     assert found.edges == po.learn_structure(data, score).edges
+
+
+TAKEN = """
+import resource
+import numpy as np
+import posteriori as po
+codes = np.random.default_rng(0).integers(0, 2, (28, 1000))
+data = {f"x{j}": codes[j] | codes[j - 1] for j in range(28)}
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+found = po.learn_structure(data, method="exact", time_limit=0.1, max_memory=2.0**34)
+print(found.finished, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts kibibytes")
+def test_an_ended_search_has_not_written_all_its_tables():
+    """Of 28 columns they are 4 GiB: to write them took 5 s before anything looked at the clock."""
+    told = subprocess.run([sys.executable, "-W", "ignore", "-c", TAKEN], capture_output=True, text=True, check=True)
+    finished, kibibytes = told.stdout.split()
+    assert finished == "False"
+    assert int(kibibytes) < 1 << 20
 
 
 def test_moving_nodes_asks_for_no_more_than_is_allowed():

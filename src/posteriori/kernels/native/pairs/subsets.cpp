@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 #include "threads.hpp"
@@ -16,6 +18,23 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr int kPrefix = 8;  // columns whose subsets are shared out among threads
+
+// Zeros that take memory where they are written to: a vector writes all 2^d of them before anything looks at the clock.
+template <class T>
+class Zeros {
+    struct Free {
+        void operator()(T* p) const { std::free(p); }
+    };
+    std::unique_ptr<T[], Free> held;
+
+  public:
+    explicit Zeros(std::size_t n) : held(static_cast<T*>(std::calloc(n, sizeof(T)))) {
+        if (!held) throw std::bad_alloc();
+    }
+    T& operator[](std::size_t i) { return held[i]; }
+    const T& operator[](std::size_t i) const { return held[i]; }
+};
+using Sums = std::vector<Zeros<double>>;
 
 int size_of(Set s) { return __builtin_popcount(s); }
 
@@ -76,7 +95,7 @@ class Walk {
     const Exact& task;
     const std::vector<std::vector<std::uint32_t>>& suffix;
     const int largest;  // columns of a set
-    std::vector<std::vector<double>>& sums;
+    Sums& sums;
     Watch& watch;
     std::vector<Division> levels;
     std::vector<std::uint32_t> count, place, stamp, slot;
@@ -186,7 +205,7 @@ class Walk {
 
   public:
     Walk(const Exact& task, const std::vector<std::vector<std::uint32_t>>& suffix, int largest,
-         std::vector<std::vector<double>>& sums, Watch& watch)
+         Sums& sums, Watch& watch)
         : task(task), suffix(suffix), largest(largest), sums(sums), watch(watch), levels(task.sizes.size() + 1), stamp(task.n, 0),
           slot(task.n, 0) {
         const auto widest = *std::max_element(task.sizes.begin(), task.sizes.end());
@@ -239,14 +258,14 @@ struct Choice {
 };
 
 // The sets of parents of v that beat all their subsets, the best first.
-std::vector<Choice> choices(const Exact& task, const std::vector<std::vector<double>>& sums, int v, int most, Watch& watch) {
+std::vector<Choice> choices(const Exact& task, const Sums& sums, int v, int most, Watch& watch) {
     const int d = static_cast<int>(task.sizes.size());
     const Set low = (Set{1} << v) - 1, own = Set{1} << v;
     const std::size_t many = std::size_t{1} << (d - 1);
     const double price = task.price * (task.sizes[static_cast<std::size_t>(v)] - 1.0);
     const auto& below = sums[static_cast<std::size_t>(task.below[static_cast<std::size_t>(v)])];
     const Set must = task.required[static_cast<std::size_t>(v)], never = task.forbidden[static_cast<std::size_t>(v)];
-    std::vector<double> best(many, kNever);
+    Zeros<double> best(many);  // of no set before its subsets
     std::vector<Choice> found;
     for (std::size_t k = 0; k < many; ++k) {
         if (!(k & 0xffff)) watch();
@@ -307,7 +326,8 @@ double best_network(const Exact& task, std::vector<Set>& parents, int threads, P
         }
         most = most_that_pay(task, singles);
     }
-    std::vector<std::vector<double>> sums(task.cells.size(), std::vector<double>(all, 0.0));
+    Sums sums;
+    for (std::size_t t = 0; t < task.cells.size(); ++t) sums.emplace_back(all);
     {
         const auto suffix = suffixes(task, watch);
         std::mutex guard;
@@ -335,11 +355,12 @@ double best_network(const Exact& task, std::vector<Set>& parents, int threads, P
             if (!(c.parents & ~allowed)) return &c;
         return nullptr;
     };
-    std::vector<double> best(all, kNever);
-    std::vector<std::uint8_t> sink(all, 0);
+    Zeros<double> best(all);
+    Zeros<std::uint8_t> sink(all);
     best[0] = 0.0;
     for (std::size_t w = 1; w < all; ++w) {
         if (!(w & 0xffff)) watch();
+        best[w] = kNever;
         for (Set left = static_cast<Set>(w); left; left &= left - 1) {
             const auto v = static_cast<std::size_t>(__builtin_ctz(left));
             const Set rest = static_cast<Set>(w) & ~(Set{1} << v);
