@@ -1,7 +1,7 @@
 """What every estimator shares: declared parameters, what follows from them, and calls that change all or nothing.
 
-* A parameter is declared once, in `_parameter_constraints` (scikit-learn's own language), and checked by `fit` and whenever
-  it is next read after a change.
+* A parameter is one line of the class, `tol: Annotated[float, AT_LEAST_0] = 1e-3`: signature, attribute and check follow
+  (`@parameters`). It is checked by `fit` and whenever it is next read after a change.
 * What prediction needs is made from what was learned and from the parameters; `_made` keeps it until either changes.
 * A call that fails leaves the model as it was: a method that learns is marked `@learning`.
 """
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Sequence
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast, dataclass_transform, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,9 +30,49 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
-MAX_MEMORY = [Interval(Real, 0, None, closed="neither"), None]
-RANDOM_STATE = ["random_state", np.random.Generator]
+AT_LEAST_0, ABOVE_0 = Interval(Real, 0, None, closed="left"), Interval(Real, 0, None, closed="neither")
+AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
+AUTO = StrOptions({"auto"})
+N_JOBS = [Interval(Integral, None, -1, closed="right"), AT_LEAST_1, None]
+NJobs = Annotated[int | None, *N_JOBS]
+MaxMemory = Annotated[float | None, ABOVE_0, None]
+RandomState = Annotated[Any, "random_state", np.random.Generator]
+ClassWeight = Annotated[Any, StrOptions({"balanced"}), Mapping, None]
+Progress = Annotated[Callable[..., Any] | None, callable, None]
+
+
+@dataclass_transform(field_specifiers=(field,))
+def parameters(model: type[T]) -> type[T]:
+    """A class whose annotated attributes are its parameters, checked by what stands beside the type.
+
+    As in a dataclass those of a base class come first; learned attributes that are annotated say `= field(init=False)`.
+
+    >>> @parameters
+    ... class Model(Estimator):
+    ...     alpha: Annotated[float, AT_LEAST_0] = 1.0
+    >>> Model(alpha=-1)._check_parameters()
+    Traceback (most recent call last):
+    posteriori.errors.BadParameter: The 'alpha' parameter of Model must be a float in the range [0.0, inf). Got -1 instead.
+    """
+    made: Any = dataclass(eq=False, repr=False)(model)
+    names = vars(sys.modules[model.__module__])
+    declared: dict[str, list[Any]] = {}
+    for base in reversed(model.__mro__):
+        declared |= vars(base).get("_parameter_constraints", {})
+    own = [f for f in fields(made) if f.init and f.name in vars(model).get("__annotations__", {})]
+    for parameter in own:
+        hint = eval(parameter.type, names) if isinstance(parameter.type, str) else parameter.type
+        parameter.type, *allowed = get_args(hint) if hasattr(hint, "__metadata__") else (hint, object)
+        declared[parameter.name] = ["boolean"] if hint is bool else allowed
+    made._parameter_constraints = declared
+
+    # the signature for people: types without their checks, a model's own parameters before those that it shares
+    types, first = {f.name: f.type for f in fields(made)}, {f.name for f in own}
+    plain = inspect.signature(made.__init__)
+    shown = [p.replace(annotation=types.get(p.name, p.annotation)) for p in plain.parameters.values()]
+    order = sorted(shown, key=lambda p: (p.kind, p.kind == p.KEYWORD_ONLY and p.name not in first))
+    made.__init__.__signature__ = plain.replace(parameters=order)
+    return cast(type[T], made)
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]

@@ -113,7 +113,7 @@ def test_rows_left_out_say_where_the_ridge_pulls():
 def test_a_row_of_weight_two_is_two_rows_in_any_order(weights, penalty):
     X, y = table(120)
     w = np.random.default_rng(0).integers(1, 4, len(y))
-    model = po.DiscriminativeNB(weights, penalty, tol=1e-13)
+    model = po.DiscriminativeNB(weights, penalty=penalty, tol=1e-13)
     heavy = clone(model).fit(X, y, sample_weight=w.astype(float))
     rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), w))
     twice = clone(model).fit(X.iloc[rows], y[rows])

@@ -235,7 +235,7 @@ def test_parameters_change_after_training():
     model = po.NaiveBayes(kinds="categorical").fit(C, Y)
     model.predict(C)
     model.set_params(smoothing=0.1, prior="uniform")
-    fresh = po.NaiveBayes(0.1, "uniform", "categorical").fit(C, Y)
+    fresh = po.NaiveBayes(0.1, prior="uniform", kinds="categorical").fit(C, Y)
     np.testing.assert_array_equal(model.predict_proba(C), fresh.predict_proba(C))
     model.set_params(prior=[0.2, 0.3, 0.5])
     assert np.exp(model.factored_.log_prior) == pytest.approx([0.2, 0.3, 0.5])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
 from ..budget import refuse_over
+from ..estimator import parameters
 from ..kernels.pairs import padded, pair_tables, sum_of_products
 from ..smoothing.theta import share
 from ..statistics.cuts import CodedTable
@@ -17,9 +18,8 @@ from ..statistics.statistics import Statistics
 from ..table.encode import Seen
 from ..table.frame import Frame
 from ..table.schema import Schema
-from .aode import AODE, ROWS
+from .aode import ROWS, AveragedParents
 from .families import draw_from
-from .semi import AT_LEAST_0, SemiNaive
 from .spode import Places, reaches
 
 LOOKED_UP = 1 << 24  # pairs of values up to which each has a place in a list
@@ -35,7 +35,8 @@ class Pairs(NamedTuple):
     row: Array | None  # of each key its row, −1 where it is none; None where there are too many keys
 
 
-class A2DE(AODE):
+@parameters
+class A2DE(AveragedParents):
     """Averaged two-dependence estimators: P(y,x) = mean over i<j of P(y,x_i,x_j) Π_k P(x_k|y,x_i,x_j), N(x_i,x_j) ≥ m.
 
     P(y,x_i,x_j) = (N(y,x_i,x_j) + λ)/(N_ij + K·S_i·S_jλ). AODE answers for a row where no pair is frequent enough. Tables
@@ -54,40 +55,7 @@ class A2DE(AODE):
     [0, 1]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SemiNaive._parameter_constraints,
-        "min_frequency": AT_LEAST_0,
-    }
-
     _parent_is, _else = "pair of values", "AODE"
-
-    def __init__(
-        self,
-        min_frequency: float = 30,
-        smoothing: float = 1.0,
-        prior: Any = "smoothed",
-        kinds: Any = None,
-        cuts: Any = "mdl",
-        bins: int = 10,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-        unlabelled: Any = (),
-        unlabelled_weight: Any = "auto",
-    ) -> None:
-        super().__init__(
-            min_frequency=min_frequency,
-            smoothing=smoothing,
-            prior=prior,
-            kinds=kinds,
-            cuts=cuts,
-            bins=bins,
-            class_weight=class_weight,
-            max_memory=max_memory,
-            n_jobs=n_jobs,
-            unlabelled=unlabelled,
-            unlabelled_weight=unlabelled_weight,
-        )
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
         refuse_triples([1] * frame.d, frame.n, len(schema.classes), self.max_memory)  # the least; before any work

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from ..arrays import Array, Bools, Codes, Floats, Ints
 from ..blas import one_thread
 from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
+from ..estimator import parameters
 from ..kernels.pairs import padded, sum_of_products
-from ..smoothing.theta import log_share, share
+from ..smoothing.theta import Prior, Smoothing, log_share, share
 from ..statistics.counts import subtract
 from ..statistics.cuts import CodedTable
 from ..statistics.statistics import Statistics
@@ -31,7 +32,8 @@ from ..table.labels import narrowest
 from ..table.rows import Rows
 from ..table.schema import Schema
 from .families import Families, draw_from
-from .semi import AT_LEAST_0, SemiNaive
+from .hidden import Unlabelled
+from .semi import SemiNaive
 from .spode import BLOCK, Places, blocks, conditional_table, reaches, set_own, symmetric_counts
 
 ROWS = 1 << 15  # rows scored at a time
@@ -48,76 +50,18 @@ class Parents(NamedTuple):
     places: Ints  # of each row of θ
 
 
-class AODE(SemiNaive):
-    """Averaged one-dependence estimators: P(y,x) = mean over i of P(y,x_i) Π_{j≠i} P(x_j|y,x_i), N(x_i) ≥ m.
+@parameters
+class AveragedParents(SemiNaive, Unlabelled):
+    """What AODE and A2DE share: the mean over the frequent super-parents of a row; a simpler model where there is none."""
 
-    P(y,x_i) = (N(y,x_i) + λ)/(N_i + K·S_iλ) and P(x_j|y,x_i) = (N(y,x_i,x_j) + λ)/(N_j(y,x_i) + S_jλ), N_i being the rows
-    in which x_i is known and N_j(y,x_i) those in which x_j is. Naive Bayes answers for a row where no x_i is frequent
-    enough. A missing cell takes no part, neither as super-parent nor as child. λ = 1 and min_frequency = 1 are what Weka
-    does by default.
-
-    Parameters
-    ----------
-    min_frequency : float, default 30
-        m: how often the value of a super-parent must have occurred. With fewer rows than that naive Bayes is left.
-    lazy : bool, default False
-        Keep the coded rows and count at prediction, for a row's own values only: slower, but memory does not grow with
-        the number of values. The rows of the training table are then stored in the model.
-    weights : "uniform" or "information"
-        Every super-parent alike, or weighted by I(Xi;Y) (WAODE).
-    subsumption : int, optional
-        Drop x_j from a row where x_i implies it: all rows with x_i have x_j, and there are at least so many of them. Of two
-        values that imply each other the later column is dropped. Off by default.
-    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs, unlabelled, unlabelled_weight :
-        As in `TAN`; `prior` is used where naive Bayes answers.
-
-    >>> X, y = {"a": [0, 0, 1, 1] * 4, "b": [0, 1, 0, 1] * 4}, [0, 1, 1, 0] * 4
-    >>> model = AODE(min_frequency=1, kinds="categorical").fit(X, y)
-    >>> model.predict({"a": [0, 1], "b": [0, 0]}).tolist()
-    [0, 1]
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SemiNaive._parameter_constraints,
-        "min_frequency": AT_LEAST_0,
-        "lazy": ["boolean"],
-        "weights": [StrOptions({"uniform", "information"})],
-        "subsumption": [Interval(Integral, 0, None, closed="left"), None],
-    }
+    min_frequency: Smoothing = 30
+    _: KW_ONLY
+    prior: Prior = "smoothed"
+    lazy: bool = field(default=False, init=False)
+    weights: str = field(default="uniform", init=False)
+    subsumption: int | None = field(default=None, init=False)
 
     _parent_is, _else = "value", "naive Bayes"
-
-    def __init__(
-        self,
-        min_frequency: float = 30,
-        lazy: bool = False,
-        weights: str = "uniform",
-        subsumption: int | None = None,
-        smoothing: float = 1.0,
-        prior: Any = "smoothed",
-        kinds: Any = None,
-        cuts: Any = "mdl",
-        bins: int = 10,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-        unlabelled: Any = (),
-        unlabelled_weight: Any = "auto",
-    ) -> None:
-        self.min_frequency = min_frequency
-        self.lazy = lazy
-        self.weights = weights
-        self.subsumption = subsumption
-        self.smoothing = smoothing
-        self.prior = prior
-        self.kinds = kinds
-        self.cuts = cuts
-        self.bins = bins
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-        self.unlabelled = unlabelled
-        self.unlabelled_weight = unlabelled_weight
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows alone; a warning says when no value is frequent enough to be a super-parent."""
@@ -283,6 +227,42 @@ def joint_of_cells(statistics: Statistics, smoothing: float) -> Floats:
     return share(cells.table + smoothing, np.repeat(below, cells.sizes)[:, None])
 
 
+@parameters
+class AODE(AveragedParents):
+    """Averaged one-dependence estimators: P(y,x) = mean over i of P(y,x_i) Π_{j≠i} P(x_j|y,x_i), N(x_i) ≥ m.
+
+    P(y,x_i) = (N(y,x_i) + λ)/(N_i + K·S_iλ) and P(x_j|y,x_i) = (N(y,x_i,x_j) + λ)/(N_j(y,x_i) + S_jλ), N_i being the rows
+    in which x_i is known and N_j(y,x_i) those in which x_j is. Naive Bayes answers for a row where no x_i is frequent
+    enough. A missing cell takes no part, neither as super-parent nor as child. λ = 1 and min_frequency = 1 are what Weka
+    does by default.
+
+    Parameters
+    ----------
+    min_frequency : float, default 30
+        m: how often the value of a super-parent must have occurred. With fewer rows than that naive Bayes is left.
+    lazy : bool, default False
+        Keep the coded rows and count at prediction, for a row's own values only: slower, but memory does not grow with
+        the number of values. The rows of the training table are then stored in the model.
+    weights : "uniform" or "information"
+        Every super-parent alike, or weighted by I(Xi;Y) (WAODE).
+    subsumption : int, optional
+        Drop x_j from a row where x_i implies it: all rows with x_i have x_j, and there are at least so many of them. Of two
+        values that imply each other the later column is dropped. Off by default.
+    smoothing, prior, kinds, cuts, bins, class_weight, max_memory, n_jobs, unlabelled, unlabelled_weight :
+        As in `TAN`; `prior` is used where naive Bayes answers.
+
+    >>> X, y = {"a": [0, 0, 1, 1] * 4, "b": [0, 1, 0, 1] * 4}, [0, 1, 1, 0] * 4
+    >>> model = AODE(min_frequency=1, kinds="categorical").fit(X, y)
+    >>> model.predict({"a": [0, 1], "b": [0, 0]}).tolist()
+    [0, 1]
+    """
+
+    _: KW_ONLY
+    lazy: bool = False
+    weights: Annotated[str, StrOptions({"uniform", "information"})] = "uniform"
+    subsumption: Annotated[int | None, Interval(Integral, 0, None, closed="left"), None] = None
+
+
 @dataclass(frozen=True, eq=False)
 class RowStore:
     """Distinct rows, sorted, and how often each was learned: the counts of all columns together.
@@ -357,7 +337,7 @@ def collect_rows(table: CodedTable, y: Array, weights: Floats | None) -> RowStor
     return RowStore.of(rows, np.ones(len(y), dtype=np.int64) if weights is None else weights)
 
 
-def lazy_log_joint(model: AODE, table: CodedTable) -> Floats:
+def lazy_log_joint(model: AveragedParents, table: CodedTable) -> Floats:
     """log P(y, x) of each row by counting its own pairs: the same sum as with all pairs counted beforehand."""
     statistics, lam = model.statistics_, float(model.smoothing)
     store: Any = statistics.joints[0]
@@ -391,7 +371,7 @@ def lazy_log_joint(model: AODE, table: CodedTable) -> Floats:
     return out
 
 
-def draw_lazily(model: AODE, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def draw_lazily(model: AveragedParents, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """(codes, class codes): x_i and y by w_i·P(y, x_i), the others counted from the rows that have both."""
     statistics, lam = model.statistics_, float(model.smoothing)
     store: Any = statistics.joints[0]
@@ -420,7 +400,7 @@ def always(both: Floats, one: Array) -> Array:
 
 
 def _average(
-    model: AODE,
+    model: AveragedParents,
     pairs: Floats,
     totals: Floats,
     single: Array,

@@ -17,11 +17,10 @@ model, and what is between (WANBIA-C, Zaidi et al., 2014). With a weight for eac
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Annotated, Any, NoReturn, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -31,7 +30,16 @@ from ..arrays import Array, Floats
 from ..blas import one_thread
 from ..budget import refuse_over
 from ..errors import check_policy
-from ..estimator import MAX_MEMORY, N_JOBS, learning
+from ..estimator import (
+    AT_LEAST_0,
+    AT_LEAST_1,
+    AUTO,
+    ClassWeight,
+    MaxMemory,
+    NJobs,
+    learning,
+    parameters,
+)
 from ..kernels.naive import normalise, posterior
 from ..smoothing.theta import MOST_SMOOTHING, log_prior, log_theta
 from ..statistics.collect import collect_coded
@@ -60,6 +68,7 @@ CLIP = 4.0  # standard deviations
 HOLD, MOST = 4.0, 1e300  # nats that an exponent of 0 or 2 costs; no charge is greater
 
 
+@parameters
 class DiscriminativeNB(ReadsTables, PosteriorClassifier):
     """Naive Bayes whose tables are fitted to foretell the class: logistic regression that begins as naive Bayes.
 
@@ -99,49 +108,20 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
     ['out']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "weights": [StrOptions({"values", "columns"})],
-        "penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "pull": [StrOptions({"auto", *PULLS})],
-        "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="right")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "kinds": [object],  # the table knows its columns
-        "cuts": [StrOptions(set(METHODS))],
-        "bins": [Interval(Integral, 1, None, closed="left")],
-        "class_weight": [StrOptions({"balanced"}), Mapping, None],
-        "max_memory": MAX_MEMORY,
-        "n_jobs": N_JOBS,
-    }
-    statistics_: Statistics
-
-    def __init__(
-        self,
-        weights: str = "values",
-        penalty: Any = "auto",
-        pull: str = "auto",
-        smoothing: float = 1.0,
-        tol: float = 1e-7,
-        max_iter: int = 200,
-        kinds: Any = None,
-        cuts: str = "mdl",
-        bins: int = 10,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.weights = weights
-        self.penalty = penalty
-        self.pull = pull
-        self.smoothing = smoothing
-        self.tol = tol
-        self.max_iter = max_iter
-        self.kinds = kinds
-        self.cuts = cuts
-        self.bins = bins
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
+    weights: Annotated[str, StrOptions({"values", "columns"})] = "values"
+    _: KW_ONLY
+    penalty: Annotated[Any, AUTO, AT_LEAST_0] = "auto"
+    pull: Annotated[str, StrOptions({"auto", *PULLS})] = "auto"
+    smoothing: Annotated[float, Interval(Real, 0, MOST_SMOOTHING, closed="right")] = 1.0
+    tol: Annotated[float, AT_LEAST_0] = 1e-7
+    max_iter: Annotated[int, Interval(Integral, 0, None, closed="left")] = 200
+    kinds: Any = None
+    cuts: Annotated[str, StrOptions(set(METHODS))] = "mdl"
+    bins: Annotated[int, AT_LEAST_1] = 10
+    class_weight: ClassWeight = None
+    max_memory: MaxMemory = None
+    n_jobs: NJobs = None
+    statistics_: Statistics = field(init=False)
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -6,9 +6,9 @@ R = L Lᵀ the correlations with their Cholesky factor, so that Σ = diag(s) L L
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -19,6 +19,7 @@ from ..arrays import Array, Floats
 from ..blas import one_thread
 from ..budget import refuse_over
 from ..errors import SingularCovariance
+from ..estimator import parameters
 from ..statistics.comoments import CoMoments, comoments
 from ..table.points import checked_matrix
 from .classifier import FAR
@@ -65,6 +66,7 @@ class Normal:
         return self.mean + self.scale * (random.standard_normal((n, len(self.mean))) @ self.factor.T)
 
 
+@parameters
 class GaussianBayes(MatrixLearner):
     """log P(y, x) = log P(y) + log N(x; μ_y, Σ_y), mean and covariance by maximum likelihood.
 
@@ -90,18 +92,11 @@ class GaussianBayes(MatrixLearner):
     (['low', 'high'], (2, 2))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "covariance": [StrOptions({"full", "tied", "diag", "spherical"})],
-        "shrinkage": [Interval(Real, 0, 1, closed="both")],
-        "priors": ["array-like", None],
-        "ddof": [Interval(Integral, 0, 1, closed="both")],
-    }
-
-    def __init__(self, covariance: str = "full", *, shrinkage: float = 0.0, priors: Any = None, ddof: int = 0) -> None:
-        self.covariance = covariance
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.ddof = ddof
+    covariance: Annotated[str, StrOptions({"full", "tied", "diag", "spherical"})] = "full"
+    _: KW_ONLY
+    shrinkage: Annotated[float, Interval(Real, 0, 1, closed="both")] = 0.0
+    priors: Annotated[Any, "array-like", None] = None
+    ddof: Annotated[int, Interval(Integral, 0, 1, closed="both")] = 0
 
     @property
     def _moments(self) -> CoMoments:

@@ -23,19 +23,17 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import cached_property
-from numbers import Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats, Ints
 from ..em import Ascent, ascend, close_by
 from ..errors import BadParameter, BadValue, ModelError, listed
-from ..estimator import generator
+from ..estimator import AT_LEAST_0, AUTO, Estimator, generator, parameters
 from ..kernels.naive import normalise, share_out
 from ..smoothing.theta import share
 from ..statistics.statistics import classes_in
@@ -46,10 +44,6 @@ from ..table.rows import Rows
 from ..table.schema import MEASURED
 from ..table.weights import weights_or_ones
 
-UNLABELLED: dict[str, list[Any]] = {
-    "unlabelled": [object],  # any label may be the mark
-    "unlabelled_weight": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-}
 TOL, MAX_ITER = 1e-6, 200  # of `fit`; `expectation_maximization` takes others
 DRAWS = 100  # of K rows, until they differ
 AROUND = 1e-3  # what all rows together weigh beside the K rows that a climb begins with
@@ -63,6 +57,15 @@ ERRORS = 0.5  # standard errors by which a weight has to be better
 WRONG = 0.5  # labels that are foretold wrongly
 DIGITS = 8  # in which rows that are alike are so, whatever order they were summed in
 WORST = 35.0  # nats: a label that was ruled out
+
+
+@parameters
+class Unlabelled(Estimator):
+    """A classifier whose rows need not all have a label."""
+
+    _: KW_ONLY
+    unlabelled: Any = ()  # any label may be the mark
+    unlabelled_weight: Annotated[Any, AT_LEAST_0, AUTO] = "auto"
 
 
 class HiddenClass:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError, StatisticsError
+from ..estimator import AUTO, parameters
+from ..smoothing.theta import SMOOTHING, Prior
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import WIDE, Joint, Scope, collect_families, collect_pairs, count_joint
 from ..statistics.statistics import Statistics
@@ -20,7 +22,8 @@ from ..structure.structures import Structure, by_information, kdb
 from ..table.rows import Rows
 from .choice import CRITERIA, Fold, fewest, folds_of, held_out, prefix_losses
 from .families import Families
-from .semi import AT_LEAST_0, OneStructure, SemiNaive
+from .hidden import Unlabelled
+from .semi import OneStructure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
 MOST = 3  # parents that k="auto" tries
 
 
-class KDB(OneStructure):
+@parameters
+class KDB(OneStructure, Unlabelled):
     """k-dependence Bayes: P(y|x) ∝ P(y) Π_i P(x_i | y, up to k parents).
 
     Attributes stand in the order of I(X;Y); the parents of each are the k before it of greatest I(Xi;Xj|Y).
@@ -60,48 +64,13 @@ class KDB(OneStructure):
     [0, 1]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SemiNaive._parameter_constraints,
-        "k": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
-        "select": ["boolean"],
-        "criterion": [StrOptions(set(CRITERIA))],
-        "folds": [Interval(Integral, 2, None, closed="left")],
-        "backoff": [*AT_LEAST_0, None],
-    }
-
-    def __init__(
-        self,
-        k: Any = 2,
-        select: bool = False,
-        criterion: str = "log_loss",
-        folds: int = 10,
-        backoff: float | None = 5.0,
-        smoothing: float = 1.0,
-        prior: Any = "smoothed",
-        kinds: Any = None,
-        cuts: Any = "mdl",
-        bins: int = 10,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-        unlabelled: Any = (),
-        unlabelled_weight: Any = "auto",
-    ) -> None:
-        self.k = k
-        self.select = select
-        self.criterion = criterion
-        self.folds = folds
-        self.backoff = backoff
-        self.smoothing = smoothing
-        self.prior = prior
-        self.kinds = kinds
-        self.cuts = cuts
-        self.bins = bins
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-        self.unlabelled = unlabelled
-        self.unlabelled_weight = unlabelled_weight
+    k: Annotated[Any, Interval(Integral, 0, None, closed="left"), AUTO] = 2
+    _: KW_ONLY
+    select: bool = False
+    criterion: Annotated[str, StrOptions(set(CRITERIA))] = "log_loss"
+    folds: Annotated[int, Interval(Integral, 2, None, closed="left")] = 10
+    backoff: Annotated[float | None, SMOOTHING, None] = 5.0
+    prior: Prior = "smoothed"
 
     @property
     def _pairs_counted(self) -> bool:

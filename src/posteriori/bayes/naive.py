@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import KW_ONLY, replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Options, StrOptions
 
 from .. import views
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError
-from ..estimator import N_JOBS, alike
-from ..smoothing.theta import MOST_SMOOTHING, theta
+from ..estimator import AT_LEAST_0, ClassWeight, NJobs, alike, parameters
+from ..smoothing.theta import Prior, Smoothing, theta
 from ..statistics.collect import collect, with_values_of
 from ..statistics.cuts import Cuts
 from ..table.encode import Seen, dense
@@ -27,14 +27,15 @@ from .classifier import FAR, SMOOTH
 from .densities import Categories
 from .densities.choice import CANDIDATES, Settled, settle
 from .factored import DENSITIES, USUAL, Factored, RowScorer, choose_densities, kept_for, roles_of
-from .hidden import UNLABELLED
+from .hidden import Unlabelled
 from .tables import TableLearner
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class NaiveBayes(TableLearner):
+@parameters
+class NaiveBayes(TableLearner, Unlabelled):
     """Naive Bayes: P(y|x) ∝ P(y) Π_j P(x_j|y), one model over categorical, binary, count, numeric and text columns.
 
     Parameters
@@ -77,44 +78,16 @@ class NaiveBayes(TableLearner):
     ['out']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="both")],
-        "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like", dict],
-        "kinds": [str, Mapping, Schema, None],
-        "density": [str, Mapping, None],
-        "unseen": [StrOptions({"missing", "mass"})],
-        "class_weight": [StrOptions({"balanced"}), Mapping, None],
-        "variance_floor": [Interval(Real, 0, None, closed="left")],
-        "ddof": [Options(Integral, {0, 1})],
-        "n_jobs": N_JOBS,
-        **UNLABELLED,
-    }
-
-    def __init__(
-        self,
-        smoothing: float = 1.0,
-        prior: Any = "smoothed",
-        kinds: Any = None,
-        density: Any = "auto",
-        unseen: str = "missing",
-        class_weight: Any = None,
-        variance_floor: float = 0.01,
-        ddof: int = 0,
-        n_jobs: int | None = None,
-        unlabelled: Any = (),
-        unlabelled_weight: Any = "auto",
-    ) -> None:
-        self.smoothing = smoothing
-        self.prior = prior
-        self.kinds = kinds
-        self.density = density
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.variance_floor = variance_floor
-        self.ddof = ddof
-        self.n_jobs = n_jobs
-        self.unlabelled = unlabelled
-        self.unlabelled_weight = unlabelled_weight
+    smoothing: Smoothing = 1.0
+    _: KW_ONLY
+    prior: Prior = "smoothed"
+    kinds: Annotated[Any, str, Mapping, Schema, None] = None
+    density: Annotated[Any, str, Mapping, None] = "auto"
+    unseen: Annotated[str, StrOptions({"missing", "mass"})] = "missing"
+    class_weight: ClassWeight = None
+    variance_floor: Annotated[float, AT_LEAST_0] = 0.01
+    ddof: Annotated[int, Options(Integral, {0, 1})] = 0
+    n_jobs: NJobs = None
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
         roles = roles_of(self._densities(schema))

@@ -5,19 +5,18 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import KW_ONLY, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from .. import views
 from ..arrays import Array, Floats, Ints
 from ..errors import ModelError, UnknownColumn, did_you_mean, listed
-from ..estimator import MAX_MEMORY, N_JOBS
-from ..smoothing.theta import MOST_SMOOTHING
+from ..estimator import AT_LEAST_1, ClassWeight, MaxMemory, NJobs, parameters
+from ..smoothing.theta import Smoothing
 from ..statistics.collect import collect_coded, collect_codes, with_values_of_codes
 from ..statistics.cuts import (
     METHODS,
@@ -39,15 +38,13 @@ from ..table.frame import Frame
 from ..table.rows import Rows
 from ..table.schema import MEASURED, Schema
 from .families import Families
-from .hidden import UNLABELLED
 from .tables import TableLearner
 
 if TYPE_CHECKING:
     import pandas as pd
 
-AT_LEAST_0 = [Interval(Real, 0, MOST_SMOOTHING, closed="both")]
 
-
+@parameters
 class SemiNaive(TableLearner):
     """A classifier on coded columns: numbers are cut into bins, and what is stored are counts of several columns together.
 
@@ -55,22 +52,14 @@ class SemiNaive(TableLearner):
     on whom (`_edges`).
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "smoothing": AT_LEAST_0,
-        "prior": [StrOptions({"smoothed", "empirical", "uniform"}), "array-like", dict],
-        "kinds": [object],  # the table knows its columns
-        "cuts": [StrOptions(set(METHODS)), Mapping],
-        "bins": [Interval(Integral, 1, None, closed="left")],
-        "class_weight": [StrOptions({"balanced"}), Mapping, None],
-        "max_memory": MAX_MEMORY,
-        "n_jobs": N_JOBS,
-        **UNLABELLED,
-    }
-    smoothing: float
-    prior: Any
-    cuts: Any
-    bins: int
-    max_memory: float | None
+    _: KW_ONLY
+    smoothing: Smoothing = 1.0
+    kinds: Any = None
+    cuts: Annotated[Any, StrOptions(set(METHODS)), Mapping] = "mdl"
+    bins: Annotated[int, AT_LEAST_1] = 10
+    class_weight: ClassWeight = None
+    max_memory: MaxMemory = None
+    n_jobs: NJobs = None
 
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         """The statistics of these rows with other joint counts than all pairs; what is learned but once is chosen here."""

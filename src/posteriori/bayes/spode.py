@@ -7,8 +7,9 @@ N[a, b, y] counts, M[a, j, y] = Σ of N over the values of column j: the rows wi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -17,9 +18,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..arrays import Array, Bools, Floats, Ints
 from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
-from ..estimator import RANDOM_STATE
+from ..estimator import RandomState, parameters
 from ..kernels.pairs import leave_one_out, padded, parent_table
-from ..smoothing.theta import log_theta, share
+from ..smoothing.theta import Prior, log_theta, share
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import Joint, collect_pairs
 from ..statistics.statistics import Statistics
@@ -29,7 +30,8 @@ from ..structure.structures import spode as single_parent
 from ..table.rows import Rows
 from .choice import CRITERIA, held_out, leave_out_prior, naive_losses
 from .families import Families
-from .semi import OneStructure, SemiNaive, place_of
+from .hidden import Unlabelled
+from .semi import OneStructure, place_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +141,8 @@ def set_own(theta: Floats, rows: Array, values: Floats) -> None:
     theta[np.arange(len(rows)), rows, : values.shape[1]] = values
 
 
-class SPODE(OneStructure):
+@parameters
+class SPODE(OneStructure, Unlabelled):
     """Super-parent one-dependence estimator: P(y|x) ∝ P(y) P(x_r|y) Π_{i≠r} P(x_i|y,x_r).
 
     All θ are (N + λ)/(M + Sλ). Missing cells, the super-parent too, are summed out. A super-parent that was chosen stays
@@ -166,45 +169,12 @@ class SPODE(OneStructure):
     'a'
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SemiNaive._parameter_constraints,
-        "super_parent": [str, Integral, None],
-        "folds": [Interval(Integral, 2, None, closed="left"), None],
-        "criterion": [StrOptions(set(CRITERIA))],
-        "random_state": RANDOM_STATE,
-    }
-
-    def __init__(
-        self,
-        super_parent: Any = None,
-        folds: int | None = None,
-        criterion: str = "log_loss",
-        random_state: Any = None,
-        smoothing: float = 1.0,
-        prior: Any = "smoothed",
-        kinds: Any = None,
-        cuts: Any = "mdl",
-        bins: int = 10,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-        unlabelled: Any = (),
-        unlabelled_weight: Any = "auto",
-    ) -> None:
-        self.super_parent = super_parent
-        self.folds = folds
-        self.criterion = criterion
-        self.random_state = random_state
-        self.smoothing = smoothing
-        self.prior = prior
-        self.kinds = kinds
-        self.cuts = cuts
-        self.bins = bins
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-        self.unlabelled = unlabelled
-        self.unlabelled_weight = unlabelled_weight
+    super_parent: Annotated[Any, str, Integral, None] = None
+    _: KW_ONLY
+    folds: Annotated[int | None, Interval(Integral, 2, None, closed="left"), None] = None
+    criterion: Annotated[str, StrOptions(set(CRITERIA))] = "log_loss"
+    random_state: RandomState = None
+    prior: Prior = "smoothed"
 
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         if self._fresh:

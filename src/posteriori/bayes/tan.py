@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from sklearn.utils._param_validation import Interval
 
 from ..arrays import Array, Floats
+from ..estimator import parameters
+from ..smoothing.theta import SMOOTHING, Prior
 from ..statistics.statistics import Statistics
 from ..structure.information import learn_tree
 from ..structure.structures import Structure
 from .families import Families
-from .semi import AT_LEAST_0, OneStructure, SemiNaive, place_of
+from .hidden import Unlabelled
+from .semi import OneStructure, place_of
 
 
-class TAN(OneStructure):
+@parameters
+class TAN(OneStructure, Unlabelled):
     """Tree-augmented naive Bayes: P(y|x) ∝ P(y) Π_i P(x_i | y, x_parent(i)).
 
     The tree is the maximum-weight spanning tree of I(Xi;Xj|Y) = Σ P(xi,xj,y) ln[P(xi,xj|y)/(P(xi|y)P(xj|y))], unsmoothed,
@@ -47,42 +52,11 @@ class TAN(OneStructure):
     [('a', 'b')]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SemiNaive._parameter_constraints,
-        "root": [str, Integral, None],
-        "min_information": [Interval(Real, None, None, closed="neither")],
-        "backoff": [*AT_LEAST_0, None],
-    }
-
-    def __init__(
-        self,
-        root: Any = None,
-        min_information: float = 0.0,
-        backoff: float | None = 5.0,
-        smoothing: float = 1.0,
-        prior: Any = "smoothed",
-        kinds: Any = None,
-        cuts: Any = "mdl",
-        bins: int = 10,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-        unlabelled: Any = (),
-        unlabelled_weight: Any = "auto",
-    ) -> None:
-        self.root = root
-        self.min_information = min_information
-        self.backoff = backoff
-        self.smoothing = smoothing
-        self.prior = prior
-        self.kinds = kinds
-        self.cuts = cuts
-        self.bins = bins
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-        self.unlabelled = unlabelled
-        self.unlabelled_weight = unlabelled_weight
+    root: Annotated[Any, str, Integral, None] = None
+    _: KW_ONLY
+    min_information: Annotated[float, Interval(Real, None, None, closed="neither")] = 0.0
+    backoff: Annotated[float | None, SMOOTHING, None] = 5.0
+    prior: Prior = "smoothed"
 
     def _become(self, statistics: Statistics, labels: Array) -> None:
         super()._become(statistics, labels)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn import get_config
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 
 from ..arrays import Array, Floats
 from ..errors import LossError, ModelError
-from ..estimator import Estimator, Explains, learning
+from ..estimator import Estimator, Explains, learning, parameters
 from ..table.frame import Table, labelled
 from .curve import RiskCoverage, reject_price, risk_coverage
 from .decide import bayes_risk, decide, mean_loss, risk
@@ -32,6 +33,7 @@ def _has_log_proba(self: RiskClassifier) -> bool:
     return hasattr(getattr(self, "estimator_", self.estimator), "predict_log_proba")
 
 
+@parameters
 class RiskClassifier(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: ignore[misc]
     """h*(x) = argmin_a Σ_y λ[a, y] P(y|x) over the posterior of any scikit-learn classifier.
 
@@ -70,36 +72,18 @@ class RiskClassifier(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator): 
     array([ 0,  1, -1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
-            HasMethods(["fit"]),
-        ],
-        "reject": [Interval(Real, None, None, closed="neither"), None],
-        "calibration": [StrOptions(set(METHODS)), None],
-        "cv": ["cv_object"],
-    }
+    estimator: Annotated[
+        Any, HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), HasMethods(["fit"])
+    ]
+    _: KW_ONLY
+    loss: Any = None
+    reject: Annotated[float | None, Interval(Real, None, None, closed="neither"), None] = None
+    reject_label: Any = None
+    calibration: Annotated[str | None, StrOptions(set(METHODS)), None] = None
+    cv: Annotated[Any, "cv_object"] = None
 
     # fit hands weights on and uses none itself; score does use them
     __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        loss: Any = None,
-        reject: float | None = None,
-        reject_label: Any = None,
-        calibration: str | None = None,
-        cv: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.loss = loss
-        self.reject = reject
-        self.reject_label = reject_label
-        self.calibration = calibration
-        self.cv = cv
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:

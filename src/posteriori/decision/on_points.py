@@ -6,8 +6,8 @@ that the margins did not learn.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, field, replace
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats, Ints
 from ..budget import refuse_answer
-from ..estimator import RANDOM_STATE, Estimator, Explains, learning
+from ..estimator import Estimator, Explains, RandomState, learning, parameters
 from ..table.encode import Seen
 from ..table.frame import Frame, ScoresTables, count_rows
 from ..table.prepare import VIEWS, Prepare, prepare
@@ -30,6 +30,7 @@ BLOCK = 1 << 21  # coordinates of points that are asked about at a time
 LARGEST = 1e150  # of margins, and of what they are multiplied by: their products are numbers
 
 
+@parameters
 class Calibrated(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: ignore[misc]
     """A classifier with a `decision_function`, its margins on three inner folds turned into a posterior.
 
@@ -41,14 +42,9 @@ class Calibrated(Explains, ClassifierMixin, MetaEstimatorMixin, Estimator):  # t
     ['a', 'b']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "decision_function"])],
-        "seed": RANDOM_STATE,
-    }
-
-    def __init__(self, estimator: Any, seed: int = 0) -> None:
-        self.estimator = estimator
-        self.seed = seed
+    estimator: Annotated[Any, HasMethods(["fit", "decision_function"])]
+    _: KW_ONLY
+    seed: RandomState = 0
 
     @learning
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -107,6 +103,7 @@ def _weighed(weights: Any, rows: Any) -> dict[str, Any]:
     return {} if weights is None else {"sample_weight": np.asarray(weights)[rows]}
 
 
+@parameters
 class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Estimator):  # type: ignore[misc]
     """Any table as points (see `table.prepare`), and a classifier of points on them: what is learned is learned in `fit`.
 
@@ -122,17 +119,12 @@ class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Esti
     array([1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict_proba"])],
-        "view": [StrOptions(set(VIEWS))],
-    }
-    _seen: Seen
-    prepare_: Prepare
-
-    def __init__(self, estimator: Any, *, kinds: Any = None, view: str = "one-hot") -> None:
-        self.estimator = estimator
-        self.kinds = kinds
-        self.view = view
+    estimator: Annotated[Any, HasMethods(["fit", "predict_proba"])]
+    _: KW_ONLY
+    kinds: Any = None
+    view: Annotated[str, StrOptions(set(VIEWS))] = "one-hot"
+    _seen: Seen = field(init=False)
+    prepare_: Prepare = field(init=False)
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, field
+from typing import Annotated
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ..arrays import Floats
-from ..estimator import generator
+from ..estimator import AT_LEAST_0, AT_LEAST_1, generator, parameters
 from ..kernels.trees import Codes
 from ..table.frame import Frame
 from ..table.rows import Rows
@@ -19,6 +17,7 @@ from .growing import PARTS, Growing, Pool, PoolPart
 from .grown import GrownClassifier
 
 
+@parameters
 class AutoBayes(GrownClassifier):
     """The estimator to reach for first: what five kinds of models say, multiplied by exponents that fit.
 
@@ -74,32 +73,12 @@ class AutoBayes(GrownClassifier):
     ['trees', 'linear', 'boosted', 'members', 'kernel']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_trees": [Interval(Integral, 1, None, closed="left")],
-        "n_members": [Interval(Integral, 1, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="left"), None],
-        **GrownClassifier._parameter_constraints,
-    }
-    grown_: Pool
-    parts_: tuple[PoolPart, ...]
-
-    def __init__(
-        self,
-        n_trees: int = 150,
-        n_members: int = 30,
-        *,
-        time_limit: float | None = None,
-        random_state: Any = None,
-        progress: Callable[[int, int], Any] | None = None,
-        kinds: Any = None,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(random_state, progress, kinds, class_weight, max_memory, n_jobs)
-        self.n_trees = n_trees
-        self.n_members = n_members
-        self.time_limit = time_limit
+    n_trees: Annotated[int, AT_LEAST_1] = 150
+    _: KW_ONLY
+    n_members: Annotated[int, AT_LEAST_1] = 30
+    time_limit: Annotated[float | None, AT_LEAST_0, None] = None
+    grown_: Pool = field(init=False)
+    parts_: tuple[PoolPart, ...] = field(init=False)
 
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Pool, Floats]:
         growing = Growing(

@@ -7,9 +7,9 @@ four folds and speaks of the fifth.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..arrays import Array, Floats
 from ..budget import refuse_over
 from ..decision.folds import stratified
-from ..estimator import generator
+from ..estimator import AUTO, generator, parameters
 from ..kernels.trees import Boosting, Codes, Trees, boost, boosted_posterior
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
@@ -151,6 +151,7 @@ class Summed:
         return pooled([self.rounds.posterior(codes, n_jobs)], self.prior, self.exponents, n_jobs)
 
 
+@parameters
 class BoostedBayes(GrownClassifier):
     """Trees of counts, each grown on what the sum of those before it has not yet said of the class.
 
@@ -199,34 +200,12 @@ class BoostedBayes(GrownClassifier):
     (array([[1., 0., 0.]]), True)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [StrOptions({"log", "exponential"})],
-        "max_rounds": [Interval(Integral, 1, 1_000_000, closed="both")],
-        "learning_rate": [Interval(Real, 0, 1, closed="right")],
-        "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, MOST_DEPTH, closed="both")],
-        **GrownClassifier._parameter_constraints,
-    }
-    grown_: Summed
-
-    def __init__(
-        self,
-        loss: str = "log",
-        *,
-        max_rounds: int = 300,
-        learning_rate: float = 0.1,
-        max_depth: int | str = "auto",
-        random_state: Any = None,
-        progress: Callable[[int, int], Any] | None = None,
-        kinds: Any = None,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(random_state, progress, kinds, class_weight, max_memory, n_jobs)
-        self.loss = loss
-        self.max_rounds = max_rounds
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
+    loss: Annotated[str, StrOptions({"log", "exponential"})] = "log"
+    _: KW_ONLY
+    max_rounds: Annotated[int, Interval(Integral, 1, 1_000_000, closed="both")] = 300
+    learning_rate: Annotated[float, Interval(Real, 0, 1, closed="right")] = 0.1
+    max_depth: Annotated[int | str, AUTO, Interval(Integral, 1, MOST_DEPTH, closed="both")] = "auto"
+    grown_: Summed = field(init=False)
 
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Summed, Floats]:
         y, weights, K, most = rows.codes, rows.weights, len(rows.schema.classes), int(self.max_rounds)

@@ -6,16 +6,14 @@ Symbols: S[r, y] what members, or trees, say of training row r; NaN where all of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ..arrays import Array, Floats
 from ..budget import memory_budget, refuse_over
-from ..estimator import generator
+from ..estimator import AT_LEAST_1, generator, parameters
 from ..kernels.trees import Codes, MemberCounts, Members, Trees, draw_bags, grow_members, grow_trees
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
@@ -132,6 +130,7 @@ class Grown:
         return pooled([said, also], self.prior, self.exponents, n_jobs)
 
 
+@parameters
 class BayesForest(GrownClassifier):
     """Bayes classifiers and decision trees of counts, each of its own draw of the rows, pooled.
 
@@ -168,28 +167,10 @@ class BayesForest(GrownClassifier):
     (array([[1., 0., 0.]]), True)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_trees": [Interval(Integral, 1, None, closed="left")],
-        "n_members": [Interval(Integral, 1, None, closed="left")],
-        **GrownClassifier._parameter_constraints,
-    }
-    grown_: Grown
-
-    def __init__(
-        self,
-        n_trees: int = 150,
-        n_members: int = 30,
-        *,
-        random_state: Any = None,
-        progress: Callable[[int, int], Any] | None = None,
-        kinds: Any = None,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(random_state, progress, kinds, class_weight, max_memory, n_jobs)
-        self.n_trees = n_trees
-        self.n_members = n_members
+    n_trees: Annotated[int, AT_LEAST_1] = 150
+    _: KW_ONLY
+    n_members: Annotated[int, AT_LEAST_1] = 30
+    grown_: Grown = field(init=False)
 
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Grown, Floats]:
         y, weights, K, jobs = rows.codes, rows.weights, len(rows.schema.classes), self.n_jobs

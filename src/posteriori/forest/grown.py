@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, field, replace
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from ..arrays import Floats
 from ..bayes.classifier import PosteriorClassifier
 from ..bayes.learning import class_array
 from ..bayes.tables import ReadsTables
-from ..estimator import MAX_MEMORY, N_JOBS, RANDOM_STATE, learning
+from ..estimator import (
+    ClassWeight,
+    MaxMemory,
+    NJobs,
+    Progress,
+    RandomState,
+    learning,
+    parameters,
+)
 from ..kernels.trees import Codes
 from ..table.encode import Seen
 from ..table.frame import Frame
@@ -23,36 +29,20 @@ from ..table.schema import Schema
 from .coding import Coding, learn_coding
 
 
+@parameters
 class GrownClassifier(ReadsTables, PosteriorClassifier):
     """A classifier of coded rows that knows what it would say of rows it has not seen; a model gives `_grow`."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "random_state": RANDOM_STATE,
-        "progress": [callable, None],
-        "kinds": [object],  # the table knows its columns
-        "class_weight": [StrOptions({"balanced"}), Mapping, None],
-        "max_memory": MAX_MEMORY,
-        "n_jobs": N_JOBS,
-    }
-    grown_: Any  # with coding, schema and prior
-    oob_decision_function_: Floats
-    oob_score_: float
-
-    def __init__(
-        self,
-        random_state: Any,
-        progress: Callable[[int, int], Any] | None,
-        kinds: Any,
-        class_weight: Any,
-        max_memory: float | None,
-        n_jobs: int | None,
-    ) -> None:
-        self.random_state = random_state
-        self.progress = progress
-        self.kinds = kinds
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    random_state: RandomState = None
+    progress: Progress = None
+    kinds: Any = None
+    class_weight: ClassWeight = None
+    max_memory: MaxMemory = None
+    n_jobs: NJobs = None
+    grown_: Any = field(init=False)  # with coding, schema and prior
+    oob_decision_function_: Floats = field(init=False)
+    oob_score_: float = field(init=False)
 
     @abstractmethod
     def _grow(self, coding: Coding, codes: Codes, rows: Rows) -> tuple[Any, Floats]:

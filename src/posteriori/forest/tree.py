@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, field, replace
+from numbers import Real
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,9 +15,9 @@ from ..bayes.choice import Fold, folds_of
 from ..bayes.learning import Learner
 from ..bayes.tables import ReadsTables
 from ..budget import refuse_over
-from ..estimator import MAX_MEMORY, N_JOBS
+from ..estimator import AT_LEAST_1, AUTO, ClassWeight, MaxMemory, NJobs, parameters
 from ..kernels.trees import Codes, Trees, grow_trees
-from ..smoothing.theta import MOST_SMOOTHING, backoff
+from ..smoothing.theta import SMOOTHING, backoff
 from ..statistics.counts import lightest
 from ..statistics.cuts import CodedTable
 from ..table.encode import Seen, team_map
@@ -35,6 +34,7 @@ FOLDS = 5
 CRITERIA = {"entropy": "entropy", "gain_ratio": "ratio", "gini": "gini"}
 
 
+@parameters
 class BayesTree(ReadsTables, Learner):
     """A decision tree whose answer backs off from the root to the leaf.
 
@@ -79,42 +79,18 @@ class BayesTree(ReadsTables, Learner):
     if sky is grey then 0 (P = 0.988, 2 of 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "criterion": [StrOptions(set(CRITERIA))],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "min_weight_leaf": [Interval(Real, 0, np.inf, closed="left")],
-        "ccp_alpha": [StrOptions({"auto"}), Interval(Real, 0, np.inf, closed="left")],
-        "backoff": [StrOptions({"auto"}), Interval(Real, 0, MOST_SMOOTHING, closed="both")],
-        "kinds": [object],  # the table knows its columns
-        "class_weight": [StrOptions({"balanced"}), Mapping, None],
-        "max_memory": MAX_MEMORY,
-        "n_jobs": N_JOBS,
-    }
-    backoff_: float
-    ccp_alpha_: float
-
-    def __init__(
-        self,
-        criterion: str = "entropy",
-        *,
-        max_depth: int | None = None,
-        min_weight_leaf: float = 0.0,
-        ccp_alpha: float | str = 0.0,
-        backoff: float | str = "auto",
-        kinds: Any = None,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_weight_leaf = min_weight_leaf
-        self.ccp_alpha = ccp_alpha
-        self.backoff = backoff
-        self.kinds = kinds
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
+    criterion: Annotated[str, StrOptions(set(CRITERIA))] = "entropy"
+    _: KW_ONLY
+    max_depth: Annotated[int | None, AT_LEAST_1, None] = None
+    min_weight_leaf: Annotated[float, Interval(Real, 0, np.inf, closed="left")] = 0.0
+    ccp_alpha: Annotated[float | str, AUTO, Interval(Real, 0, np.inf, closed="left")] = 0.0
+    backoff: Annotated[float | str, AUTO, SMOOTHING] = "auto"
+    kinds: Any = None
+    class_weight: ClassWeight = None
+    max_memory: MaxMemory = None
+    n_jobs: NJobs = None
+    backoff_: float = field(init=False)
+    ccp_alpha_: float = field(init=False)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[TreeCounts, Array]:
         known: TreeCounts | None = self.statistics_ if "statistics_" in vars(self) else None

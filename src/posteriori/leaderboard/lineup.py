@@ -174,7 +174,7 @@ def _knn(task: Task) -> Any:
 
 
 def _linear_svc(task: Task) -> Any:
-    return points(task, Calibrated(_of("margin.linear_svc", "LinearSVC", random_state=task.seed), task.seed))
+    return points(task, Calibrated(_of("margin.linear_svc", "LinearSVC", random_state=task.seed), seed=task.seed))
 
 
 def _svc(task: Task) -> Any:
@@ -225,7 +225,7 @@ def _boosting(task: Task) -> Any:
 def _perceptron(task: Task) -> Any:
     from sklearn.linear_model import Perceptron
 
-    return points(task, Calibrated(Perceptron(random_state=task.seed), task.seed))
+    return points(task, Calibrated(Perceptron(random_state=task.seed), seed=task.seed))
 
 
 def _mlp(task: Task) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Floats
 from ..errors import ModelError
-from ..estimator import N_JOBS, Estimator, learning
+from ..estimator import ABOVE_0, AT_LEAST_1, ClassWeight, Estimator, NJobs, RandomState, learning, parameters
 from ..kernels import n_threads
 from ..table.frame import ScoresTables
 from .gram import LARGEST, wide_csr
@@ -26,6 +27,7 @@ from .machines import refuse_rounding, together
 from .merge import merge, read_classes, read_table
 
 
+@parameters
 class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
     """Linear support vector classifier: min ½(‖w‖² + b²/s²) + Σ C_i loss(1 − y_i(wᵀx_i + b)), one plane a class.
 
@@ -48,43 +50,17 @@ class LinearSVC(ScoresTables, ClassifierMixin, Estimator):  # type: ignore[misc]
     [[0.5, 0.5]]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0.0, None, closed="right")],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "solver": [StrOptions({"auto", "dual", "newton"})],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        loss: str = "squared_hinge",
-        solver: str = "auto",
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    C: Annotated[float, Interval(Real, 0.0, None, closed="right")] = 1.0
+    loss: Annotated[str, StrOptions({"hinge", "squared_hinge"})] = "squared_hinge"
+    solver: Annotated[str, StrOptions({"auto", "dual", "newton"})] = "auto"
+    tol: Annotated[float, ABOVE_0] = 1e-4
+    fit_intercept: bool = True
+    intercept_scaling: Annotated[float, ABOVE_0] = 1.0
+    class_weight: ClassWeight = None
+    max_iter: Annotated[int, AT_LEAST_1] = 1000
+    random_state: RandomState = None
+    n_jobs: NJobs = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

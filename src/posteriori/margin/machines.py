@@ -7,11 +7,11 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import combinations, pairwise
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from ..arrays import Floats, Ints
 from ..errors import ModelError, TableError
-from ..estimator import N_JOBS, Estimator
+from ..estimator import ABOVE_0, AT_LEAST_0, Estimator, NJobs, parameters
 from ..kernels import n_threads
 from ..kernels.margin import Machines, pair_votes
 from .kernel_functions import NAMES, Kernel
@@ -38,25 +38,25 @@ class Part(NamedTuple):
     coef: Floats
 
 
+@parameters
 class KernelMachine(Estimator):
     """What SVC and SVR share: the parameters of kernel and solver, and Σ β_i K(x_i, x)."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0.0, None, closed="right")],
-        "kernel": [StrOptions(set(NAMES)), callable],
-        "degree": [Interval(Integral, 0, 2**31 - 1, closed="both")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "sigma": [Interval(Real, 0.0, None, closed="neither"), None],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "norm": [Options(Integral, {1, 2})],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "cache_size": [Interval(Real, 0.0, None, closed="neither")],
-        "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0.0, None, closed="left"), None],
-        "n_jobs": N_JOBS,
-    }
-    _kernel: Kernel
-    _parts: list[Part]
+    _: KW_ONLY
+    C: Annotated[float, Interval(Real, 0.0, None, closed="right")] = 1.0
+    kernel: Annotated[Any, StrOptions(set(NAMES)), callable] = "rbf"
+    degree: Annotated[int, Interval(Integral, 0, 2**31 - 1, closed="both")] = 3
+    gamma: Annotated[str | float, StrOptions({"scale", "auto"}), AT_LEAST_0] = "scale"
+    sigma: Annotated[float | None, ABOVE_0, None] = None
+    coef0: Annotated[float, Interval(Real, None, None, closed="neither")] = 0.0
+    norm: Annotated[int, Options(Integral, {1, 2})] = 2
+    tol: Annotated[float, ABOVE_0] = 1e-3
+    cache_size: Annotated[float, ABOVE_0] = 200.0
+    max_iter: Annotated[int, Interval(Integral, -1, None, closed="left")] = -1
+    max_seconds: Annotated[float | None, AT_LEAST_0, None] = None
+    n_jobs: NJobs = None
+    _kernel: Kernel = field(init=False)
+    _parts: list[Part] = field(init=False)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,10 +17,9 @@ from .. import views
 from ..arrays import Floats, Ints
 from ..budget import refuse_answer, refuse_over
 from ..errors import ModelError, NotSeparable, TableError
-from ..estimator import Explains, learning
+from ..estimator import ClassWeight, Explains, RandomState, learning, parameters
 from ..table.frame import ScoresTables, count_rows
 from ..table.labels import encode_labels
-from .gram import KernelFunction
 from .kernel_functions import make_kernel
 from .machines import (
     Expansion,
@@ -55,6 +54,7 @@ def _gives_posteriors(self: SVC) -> bool:
     return True
 
 
+@parameters
 class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """Support vector classifier: min ½‖w‖² + Σ C_i ξ_i with y_i(wᵀφ(x_i) + b) ≥ 1 − ξ_i, ξ ≥ 0.
 
@@ -83,53 +83,12 @@ class SVC(Explains, ScoresTables, ClassifierMixin, KernelMachine):  # type: igno
     [1.4142, 2.1213, 1.4142]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelMachine._parameter_constraints,
-        "multi_class": [StrOptions({"ovo", "ovr"})],
-        "decision_function_shape": [StrOptions({"ovo", "ovr"})],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "probability": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: str | KernelFunction = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        sigma: float | None = None,
-        coef0: float = 0.0,
-        norm: int = 2,
-        multi_class: str = "ovo",
-        decision_function_shape: str = "ovr",
-        class_weight: Any = None,
-        probability: bool = False,
-        tol: float = 1e-3,
-        cache_size: float = 200.0,
-        max_iter: int = -1,
-        max_seconds: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.sigma = sigma
-        self.coef0 = coef0
-        self.norm = norm
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.class_weight = class_weight
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    multi_class: Annotated[str, StrOptions({"ovo", "ovr"})] = "ovo"
+    decision_function_shape: Annotated[str, StrOptions({"ovo", "ovr"})] = "ovr"
+    class_weight: ClassWeight = None
+    probability: bool = False
+    random_state: RandomState = None
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVC:

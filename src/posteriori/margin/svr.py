@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import threading
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_consistent_length
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_y, check_is_fitted
 
 from ..arrays import Array, Floats
 from ..errors import BadValue
-from ..estimator import learning
+from ..estimator import AT_LEAST_0, learning, parameters
 from ..kernels.margin import Machines
 from ..table.frame import ScoresTables, labelled
 from ..table.labels import flat_labels
 from ..table.weights import weights_or_ones
-from .gram import KernelFunction, SharedGram
+from .gram import SharedGram
 from .kernel_functions import make_kernel
 from .machines import KernelMachine, Part, rows_at, warn_unfinished
 from .merge import read_table
 from .smo import solve, solve_together
 
 
+@parameters
 class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
     """Support vector regression: min ½‖w‖² + Σ C_i (|y_i − f(x_i)| − ε)₊, f(x) = wᵀφ(x) + b.
 
@@ -45,41 +45,8 @@ class SVR(ScoresTables, RegressorMixin, KernelMachine):  # type: ignore[misc]
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelMachine._parameter_constraints,
-        "epsilon": [Interval(Real, 0.0, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        kernel: str | KernelFunction = "rbf",
-        degree: int = 3,
-        gamma: str | float = "scale",
-        sigma: float | None = None,
-        coef0: float = 0.0,
-        norm: int = 2,
-        tol: float = 1e-3,
-        cache_size: float = 200.0,
-        max_iter: int = -1,
-        max_seconds: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.sigma = sigma
-        self.coef0 = coef0
-        self.norm = norm
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.n_jobs = n_jobs
+    _: KW_ONLY
+    epsilon: Annotated[float, AT_LEAST_0] = 0.1
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SVR:

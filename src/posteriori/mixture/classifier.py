@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array, Bools, Floats, Ints
@@ -28,7 +28,7 @@ from ..bayes.classifier import FAR, BayesClassifier
 from ..bayes.densities.gaussian import ROUNDING
 from ..bayes.drop_ins.drop_in import told_priors
 from ..errors import BadParameter, BadValue, PosterioriError, UnknownValue, did_you_mean, listed
-from ..estimator import N_JOBS, RANDOM_STATE, learning
+from ..estimator import AT_LEAST_0, AT_LEAST_1, AUTO, NJobs, RandomState, learning, parameters
 from ..kernels.naive import normalise
 from ..table.frame import labelled
 from ..table.labels import encode_labels
@@ -86,6 +86,7 @@ class Spread:
         return np.vstack([rows, more]), np.append(own, np.full(len(more), FAINT * own.mean()))
 
 
+@parameters
 class MixtureBayes(BayesClassifier):
     """log P(y, x) = log P(y) + log Σ_k π_yk N(x; μ_yk, Σ_yk): each class as many-humped as it needs.
 
@@ -118,49 +119,19 @@ class MixtureBayes(BayesClassifier):
     ['middle', 'ring', 'ring']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), dict],
-        "covariance_type": [StrOptions(set(KINDS))],
-        "tol": [Interval(Real, 0.0, None, closed="left")],
-        "reg_covar": [Interval(Real, 0.0, None, closed="left"), StrOptions({"auto"})],
-        "background": [Interval(Real, 0.0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "init_params": [StrOptions(set(starts.INITS))],
-        "priors": ["array-like", None],
-        "random_state": RANDOM_STATE,
-        "max_components": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        n_components: Any = "auto",
-        *,
-        covariance_type: str = "full",
-        tol: float = 1e-3,
-        reg_covar: Any = "auto",
-        background: float = 1.0,
-        max_iter: int = 100,
-        n_init: int = 3,
-        init_params: str = "kmeans",
-        priors: Any = None,
-        random_state: Any = None,
-        max_components: int = 10,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.background = background
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.priors = priors
-        self.random_state = random_state
-        self.max_components = max_components
-        self.n_jobs = n_jobs
+    n_components: Annotated[Any, AT_LEAST_1, AUTO, dict] = "auto"
+    _: KW_ONLY
+    covariance_type: Annotated[str, StrOptions(set(KINDS))] = "full"
+    tol: Annotated[float, AT_LEAST_0] = 1e-3
+    reg_covar: Annotated[Any, AT_LEAST_0, AUTO] = "auto"
+    background: Annotated[float, AT_LEAST_0] = 1.0
+    max_iter: Annotated[int, AT_LEAST_1] = 100
+    n_init: Annotated[int, AT_LEAST_1] = 3
+    init_params: Annotated[str, StrOptions(set(starts.INITS))] = "kmeans"
+    priors: Annotated[Any, "array-like", None] = None
+    random_state: RandomState = None
+    max_components: Annotated[int, AT_LEAST_1] = 10
+    n_jobs: NJobs = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,7 +19,16 @@ from .. import views
 from ..arrays import Floats, Ints
 from ..em import ROUNDING, Ascent, ascend
 from ..errors import BadParameter, BadValue, ModelError
-from ..estimator import N_JOBS, RANDOM_STATE, learning
+from ..estimator import (
+    AT_LEAST_0,
+    AT_LEAST_1,
+    AUTO,
+    NJobs,
+    Progress,
+    RandomState,
+    learning,
+    parameters,
+)
 from ..table.weights import check_weights
 from . import starts
 from .climb import Climb, Restart, refuse_overflow
@@ -44,6 +53,7 @@ class Turn:
 Found = tuple[Normals, "Ascent[Turn] | None", list[Restart]]
 
 
+@parameters
 class GaussianMixture(Density):
     r"""P(x) = Σ_k π_k N(x; μ_k, Σ_k), by EM, with scikit-learn's parameters and attributes.
 
@@ -78,64 +88,24 @@ class GaussianMixture(Density):
     ([[10.0, 3.0], [1.0, 2.0]], [1, 0, 0])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "covariance_type": [StrOptions(set(KINDS))],
-        "tol": [Interval(Real, 0.0, None, closed="left")],
-        "reg_covar": [Interval(Real, 0.0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "init_params": [StrOptions(set(starts.INITS))],
-        "weights_init": ["array-like", None],
-        "means_init": ["array-like", None],
-        "precisions_init": ["array-like", None],
-        "random_state": RANDOM_STATE,
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
-        "max_components": [Interval(Integral, 1, None, closed="left")],
-        "progress": [callable, None],
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        n_components: int | str = 1,
-        *,
-        covariance_type: str = "full",
-        tol: float = 1e-3,
-        reg_covar: float = 1e-6,
-        max_iter: int = 100,
-        n_init: int = 1,
-        init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        verbose_interval: int = 10,
-        max_components: int = 10,
-        progress: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
-        self.max_components = max_components
-        self.progress = progress
-        self.n_jobs = n_jobs
+    n_components: Annotated[int | str, AT_LEAST_1, AUTO] = 1
+    _: KW_ONLY
+    covariance_type: Annotated[str, StrOptions(set(KINDS))] = "full"
+    tol: Annotated[float, AT_LEAST_0] = 1e-3
+    reg_covar: Annotated[float, AT_LEAST_0] = 1e-6
+    max_iter: Annotated[int, Interval(Integral, 0, None, closed="left")] = 100
+    n_init: Annotated[int, AT_LEAST_1] = 1
+    init_params: Annotated[str, StrOptions(set(starts.INITS))] = "kmeans"
+    weights_init: Annotated[Any, "array-like", None] = None
+    means_init: Annotated[Any, "array-like", None] = None
+    precisions_init: Annotated[Any, "array-like", None] = None
+    random_state: RandomState = None
+    warm_start: bool = False
+    verbose: Annotated[int, "verbose"] = 0
+    verbose_interval: Annotated[int, AT_LEAST_1] = 10
+    max_components: Annotated[int, AT_LEAST_1] = 10
+    progress: Progress = None
+    n_jobs: NJobs = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

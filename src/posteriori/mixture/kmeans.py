@@ -6,13 +6,13 @@ Symbols: c centres, a[n] the centre of row n; Σ_n w_n ‖x_n − c_a[n]‖² is
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import views
@@ -20,7 +20,17 @@ from ..arrays import Array, Codes, Floats
 from ..budget import refuse_over
 from ..em import Ascent, ascend
 from ..errors import BadParameter, BadValue
-from ..estimator import N_JOBS, RANDOM_STATE, Estimator, learning
+from ..estimator import (
+    AT_LEAST_0,
+    AT_LEAST_1,
+    AUTO,
+    Estimator,
+    NJobs,
+    Progress,
+    RandomState,
+    learning,
+    parameters,
+)
 from ..kernels.mixture import Nearest, kmeans_distances
 from ..table.points import Border, read_points
 from ..table.weights import check_weights
@@ -38,6 +48,7 @@ BORDER = Border(
 PATIENCE = 3  # passes in batches that find nothing better, after which there are no more
 
 
+@parameters
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):  # type: ignore[misc]
     """K centres with the least Σ w ‖x − c‖², by Lloyd's steps, with scikit-learn's parameters and attributes.
 
@@ -72,49 +83,19 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     ([[10.0, 2.0], [1.0, 2.0]], [1, 0])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "init": [StrOptions({"k-means++", "random"}), callable, "array-like"],
-        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "verbose": ["verbose"],
-        "random_state": RANDOM_STATE,
-        "copy_x": ["boolean"],
-        "algorithm": [StrOptions({"auto", "lloyd", "hamerly", "elkan"})],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), None],
-        "progress": [callable, None],
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        verbose: int = 0,
-        random_state: Any = None,
-        copy_x: bool = True,
-        algorithm: str = "auto",
-        batch_size: int | None = None,
-        progress: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.copy_x = copy_x
-        self.algorithm = algorithm
-        self.batch_size = batch_size
-        self.progress = progress
-        self.n_jobs = n_jobs
+    n_clusters: Annotated[int, AT_LEAST_1] = 8
+    _: KW_ONLY
+    init: Annotated[Any, StrOptions({"k-means++", "random"}), callable, "array-like"] = "k-means++"
+    n_init: Annotated[int | str, AUTO, AT_LEAST_1] = "auto"
+    max_iter: Annotated[int, AT_LEAST_1] = 300
+    tol: Annotated[float, AT_LEAST_0] = 1e-4
+    verbose: Annotated[int, "verbose"] = 0
+    random_state: RandomState = None
+    copy_x: bool = True
+    algorithm: Annotated[str, StrOptions({"auto", "lloyd", "hamerly", "elkan"})] = "auto"
+    batch_size: Annotated[int | None, AT_LEAST_1, None] = None
+    progress: Progress = None
+    n_jobs: NJobs = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

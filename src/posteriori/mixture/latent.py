@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import KW_ONLY, replace
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import views
@@ -25,8 +23,20 @@ from ..bayes.densities import Categories, Events, Gaussian, Poisson, Words
 from ..bayes.naive import NaiveBayes
 from ..em import Ascent, expectation_maximization
 from ..errors import BadParameter, BadValue
-from ..estimator import N_JOBS, RANDOM_STATE, Estimator, generator, learning, of_any_table
-from ..smoothing.theta import MOST_SMOOTHING
+from ..estimator import (
+    AT_LEAST_0,
+    AT_LEAST_1,
+    AUTO,
+    Estimator,
+    NJobs,
+    Progress,
+    RandomState,
+    generator,
+    learning,
+    of_any_table,
+    parameters,
+)
+from ..smoothing.theta import Smoothing
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
 from ..table.schema import Schema
@@ -38,6 +48,7 @@ if TYPE_CHECKING:
 PATIENCE = 3  # numbers of classes in a row that BIC likes less, after which "auto" looks no further
 
 
+@parameters
 class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
     """Latent class analysis: P(x) = Σ_y P(y) Π_j P(x_j|y) over words, numbers and counts, with missing cells.
 
@@ -78,49 +89,19 @@ class LatentClass(DensityMixin, Estimator):  # type: ignore[misc]
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_classes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "max_classes": [Interval(Integral, 1, None, closed="left")],
-        "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="both")],
-        "kinds": [str, Mapping, Schema, None],
-        "variance_floor": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "start": ["array-like", None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": RANDOM_STATE,
-        "progress": [callable, None],
-        "n_jobs": N_JOBS,
-    }
-
-    def __init__(
-        self,
-        n_classes: Any = 2,
-        *,
-        max_classes: int = 10,
-        smoothing: float = 0.1,
-        kinds: Any = None,
-        variance_floor: float = 0.01,
-        n_init: int = 10,
-        start: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 500,
-        random_state: Any = None,
-        progress: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_classes = n_classes
-        self.max_classes = max_classes
-        self.smoothing = smoothing
-        self.kinds = kinds
-        self.variance_floor = variance_floor
-        self.n_init = n_init
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.progress = progress
-        self.n_jobs = n_jobs
+    n_classes: Annotated[Any, AT_LEAST_1, AUTO] = 2
+    _: KW_ONLY
+    max_classes: Annotated[int, AT_LEAST_1] = 10
+    smoothing: Smoothing = 0.1
+    kinds: Annotated[Any, str, Mapping, Schema, None] = None
+    variance_floor: Annotated[float, AT_LEAST_0] = 0.01
+    n_init: Annotated[int, AT_LEAST_1] = 10
+    start: Annotated[Any, "array-like", None] = None
+    tol: Annotated[float, AT_LEAST_0] = 1e-6
+    max_iter: Annotated[int, AT_LEAST_1] = 500
+    random_state: RandomState = None
+    progress: Progress = None
+    n_jobs: NJobs = None
 
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

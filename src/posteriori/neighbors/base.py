@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, field, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import pairwise_distances
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats, Ints
 from ..errors import BadParameter, BadValue, ModelError
-from ..estimator import N_JOBS, Estimator, alike
+from ..estimator import AT_LEAST_1, AUTO, Estimator, NJobs, alike, parameters
 from ..table.frame import open_frame
 from ..table.points import Border, read_points
 from ..table.weights import weights_or_ones
@@ -35,45 +35,23 @@ BORDER = Border(
 )
 
 
+@parameters
 class Neighbors(Estimator):
     """Parameters and searches; a subclass says what the neighbours vote on."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "weights": [StrOptions(set(NAMES)), callable, None],
-        "algorithm": [StrOptions(set(ALGORITHMS))],
-        "leaf_size": LEAF_SIZE,
-        "p": metrics.EXPONENT,
-        "metric": [StrOptions(metrics.KNOWN), callable],
-        "metric_params": [dict, None],
-        "n_jobs": N_JOBS,
-    }
-    _store: Store
-    _space: metrics.Space | metrics.Mixed | None
-    _weight: Floats | None
-
-    def __init__(
-        self,
-        n_neighbors: int | str = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int | str = "auto",
-        p: float = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        kinds: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.kinds = kinds
-        self.n_jobs = n_jobs
+    n_neighbors: Annotated[int | str, AT_LEAST_1, AUTO] = 5
+    _: KW_ONLY
+    weights: Annotated[Any, StrOptions(set(NAMES)), callable, None] = "uniform"
+    algorithm: Annotated[str, StrOptions(set(ALGORITHMS))] = "auto"
+    leaf_size: Annotated[int | str, *LEAF_SIZE] = "auto"
+    p: Annotated[float, *metrics.EXPONENT] = 2
+    metric: Annotated[Any, StrOptions(metrics.KNOWN), callable] = "minkowski"
+    metric_params: Annotated[dict[str, Any] | None, dict, None] = None
+    kinds: Any = None
+    n_jobs: NJobs = None
+    _store: Store = field(init=False)
+    _space: metrics.Space | metrics.Mixed | None = field(init=False)
+    _weight: Floats | None = field(init=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

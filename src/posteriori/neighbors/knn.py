@@ -5,19 +5,18 @@ Symbols: k neighbours, k_c of them in class c, K classes, λ smoothing; y target
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, field
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..arrays import Array, Floats, Ints
 from ..budget import refuse_answer
 from ..errors import BadValue, listed
-from ..estimator import Explains, learning
-from ..smoothing.theta import MOST_SMOOTHING, share
+from ..estimator import Explains, learning, parameters
+from ..smoothing.theta import Smoothing, share
 from ..table.frame import Frame, ScoresTables, count_rows, labelled
 from ..table.labels import encode_labels, read_targets
 from ..table.schema import Schema
@@ -30,6 +29,7 @@ from .weights import summable
 WIDE = 1000  # columns
 
 
+@parameters
 class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors):  # type: ignore[misc]
     """P(y=c|x) = (k_c + λ)/(k + Kλ): the class that most of the k nearest rows have.
 
@@ -58,38 +58,10 @@ class KNeighborsClassifier(Explains, ScoresTables, ClassifierMixin, Neighbors): 
     (array(['a'], dtype='<U1'), array([[0.67, 0.33]]))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = Neighbors._parameter_constraints | {
-        "smoothing": [Interval(Real, 0, MOST_SMOOTHING, closed="both")]
-    }
-    classes_: Array
-    _codes: Ints
-
-    def __init__(
-        self,
-        n_neighbors: int | str = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int | str = "auto",
-        p: float = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        smoothing: float = 0.0,
-        kinds: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            weights=weights,
-            algorithm=algorithm,
-            leaf_size=leaf_size,
-            p=p,
-            metric=metric,
-            metric_params=metric_params,
-            kinds=kinds,
-            n_jobs=n_jobs,
-        )
-        self.smoothing = smoothing
+    _: KW_ONLY
+    smoothing: Smoothing = 0.0
+    classes_: Array = field(init=False)
+    _codes: Ints = field(init=False)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows and index them."""

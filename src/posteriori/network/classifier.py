@@ -10,17 +10,17 @@ N[x_family, y] of every family, with the class as an axis of each, so that rows 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .. import kernels
 from ..arrays import Array, Floats, Ints
-from ..bayes.semi import SemiNaive
 from ..errors import BadParameter, ModelError, StatisticsError, did_you_mean, listed
+from ..estimator import parameters
 from ..kernels import network as kernel
 from ..kernels.naive import log_joint_cells
 from ..smoothing.theta import family_theta
@@ -46,6 +46,7 @@ from .weighting import forward_sample
 SEARCH = ("tabu", "restarts", "random_state", "time_limit", "progress")
 
 
+@parameters
 class BayesNetClassifier(GaussianNumbers):
     """Classify by a Bayesian network over the attributes and the class, its structure learned or told.
 
@@ -81,45 +82,13 @@ class BayesNetClassifier(GaussianNumbers):
     [0, 1]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{k: v for k, v in SemiNaive._parameter_constraints.items() if k != "prior"},
-        "structure": [StrOptions({"hill-climb", "tan", "kdb"}), Dag],
-        "criterion": [StrOptions(set(SCORES))],
-        "k": [Interval(Integral, 0, None, closed="left")],
-        "max_parents": [Interval(Integral, 0, None, closed="left"), None],
-        "search": [dict, None],
-        "continuous": [StrOptions({"cuts", "gaussian"})],
-    }
-
-    def __init__(
-        self,
-        structure: Any = "hill-climb",
-        criterion: str = "bic",
-        k: int = 2,
-        max_parents: int | None = None,
-        search: dict[str, Any] | None = None,
-        continuous: str = "cuts",
-        smoothing: float = 1.0,
-        kinds: Any = None,
-        cuts: Any = "mdl",
-        bins: int = 10,
-        class_weight: Any = None,
-        max_memory: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.structure = structure
-        self.criterion = criterion
-        self.k = k
-        self.max_parents = max_parents
-        self.search = search
-        self.continuous = continuous
-        self.smoothing = smoothing
-        self.kinds = kinds
-        self.cuts = cuts
-        self.bins = bins
-        self.class_weight = class_weight
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
+    structure: Annotated[Any, StrOptions({"hill-climb", "tan", "kdb"}), Dag] = "hill-climb"
+    _: KW_ONLY
+    criterion: Annotated[str, StrOptions(set(SCORES))] = "bic"
+    k: Annotated[int, Interval(Integral, 0, None, closed="left")] = 2
+    max_parents: Annotated[int | None, Interval(Integral, 0, None, closed="left"), None] = None
+    search: Annotated[dict[str, Any] | None, dict, None] = None
+    continuous: Annotated[str, StrOptions({"cuts", "gaussian"})] = "cuts"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

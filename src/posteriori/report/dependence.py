@@ -15,7 +15,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..bayes.aode import AODE
+from ..bayes.aode import AveragedParents
 from ..errors import MissingExtra, counted
 from .layered import GAP_X, GAP_Y, layered
 from .svg import BOX, EDGE, INK, MARGIN, PAPER, draw_edge, draw_node, framed, text_width
@@ -53,7 +53,7 @@ def _graph(model: Any, told: str | None) -> tuple[str, list[str], list[tuple[str
 
 def averaged(model: Any) -> bool:
     """Whether a model averages over parents: its edges are pairs, one as good as the other way round."""
-    return isinstance(model, AODE)
+    return isinstance(model, AveragedParents)
 
 
 def strongest_pairs(model: Any) -> dict[tuple[str, str], float]:

@@ -7,9 +7,11 @@ that a back-off counts for. Where nothing was counted and λ = 0 every value is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from numbers import Real
+from typing import Annotated, Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..arrays import Array, Floats
 from ..errors import ModelError, did_you_mean, listed
@@ -20,6 +22,9 @@ from ..table.labels import places
 # of λ: θ is flat to the last bit long before, and K S λ must stay a number; in double, whatever it is compared with
 MOST_SMOOTHING = np.float64(1e290)
 PRIORS = ("smoothed", "empirical", "uniform")
+SMOOTHING = Interval(Real, 0, MOST_SMOOTHING, closed="both")
+Smoothing = Annotated[float, SMOOTHING]
+Prior = Annotated[Any, StrOptions(set(PRIORS)), "array-like", dict]
 
 
 def share(part: Any, whole: Any, size: Any = np.inf) -> Floats:

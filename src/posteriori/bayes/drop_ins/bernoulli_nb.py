@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from ...arrays import Array, Floats
 from ...errors import BadValue
+from ...estimator import AT_LEAST_0, parameters
 from ...kernels.naive import NOT_FINITE, column_sums, count_cells, count_sparse, log_joint_cells, posterior_cells
 from ...smoothing.theta import log_smoothed
 from ...statistics.counts import Counts
@@ -18,6 +18,7 @@ from ..learning import PendingRows
 from .drop_in import LinearNB, LinearSum, dense_count, refuse_numbers
 
 
+@parameters
 class BernoulliNB(LinearNB):
     """log P(y, x) = log P(y) + Σ_j log[θ_yj x_j + (1 − θ_yj)(1 − x_j)], θ_yj = (N_yj + α) / (N_y + 2α).
 
@@ -41,25 +42,8 @@ class BernoulliNB(LinearNB):
     (['a'], [[0.8, 0.2]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinearNB._parameter_constraints,
-        "binarize": [None, Interval(Real, 0, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        binarize: float | None = 0.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
+    _: KW_ONLY
+    binarize: Annotated[float | None, None, AT_LEAST_0] = 0.0
 
     @property
     def feature_log_prob_(self) -> Floats:

@@ -6,18 +6,18 @@ Symbols: N_yja rows of class y with x_j = a; S_j categories of column j, the cod
 from __future__ import annotations
 
 import itertools
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_non_negative
 
 from ...arrays import Array, Floats, Ints
 from ...budget import memory_budget
 from ...errors import BadValue, UnknownValue
+from ...estimator import AT_LEAST_1, parameters
 from ...kernels.naive import NARROWED, count_cells, log_joint_cells, narrow, posterior_cells
-from ...smoothing.theta import MOST_SMOOTHING, log_smoothed
+from ...smoothing.theta import Smoothing, log_smoothed
 from ...statistics.counts import Counts, starts_of
 from ...table.frame import columns_of
 from ...table.points import checked_matrix
@@ -30,6 +30,7 @@ CODED = "categories are coded 0, 1, 2, …, and a table of so many does not fit 
 SAMPLE = 4096  # rows from which the number of categories is guessed; the kernel finds out if more come
 
 
+@parameters
 class CategoricalNB(DiscreteNB):
     """log P(y, x) = log P(y) + Σ_j log θ_yj(x_j), θ_yj(a) = (N_yja + α) / (N_y + S_j α).
 
@@ -53,26 +54,9 @@ class CategoricalNB(DiscreteNB):
     (['b'], [2, 2])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DiscreteNB._parameter_constraints,
-        "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, MOST_SMOOTHING, closed="both")],
-    }
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
+    _: KW_ONLY
+    alpha: Smoothing = 1.0
+    min_categories: Annotated[Any, None, "array-like", AT_LEAST_1] = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
 from ...arrays import Array, Floats
 from ...blas import one_thread
 from ...errors import BadParameter, BadValue, UnknownValue
+from ...estimator import parameters
 from ...kernels.naive import NEGATIVE, NOT_FINITE, NUMBERS, count_sparse, posterior, score_sparse
-from ...smoothing.theta import MOST_SMOOTHING
+from ...smoothing.theta import MOST_SMOOTHING, SMOOTHING
 from ...statistics.counts import Counts
 from ...table.points import checked_matrix, expects
 from ..learning import HIGH, MatrixLearner, PendingRows, has_plain_classes
@@ -119,19 +119,15 @@ INDICATOR = 1 << 22  # numbers of a class's indicator that are there at once
 SMALLEST = 1e-10  # the α that force_alpha=False falls back to
 
 
+@parameters
 class DiscreteNB(DropIn):
     """The parameters and fitted attributes that scikit-learn's discrete naive Bayes models have in common."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, MOST_SMOOTHING, closed="both"), "array-like"],
-        "fit_prior": ["boolean"],
-        "class_prior": ["array-like", None],
-        "force_alpha": ["boolean"],
-    }
-    alpha: Any
-    force_alpha: bool
-    fit_prior: bool
-    class_prior: Any
+    _: KW_ONLY
+    alpha: Annotated[Any, SMOOTHING, "array-like"] = 1.0
+    force_alpha: bool = True
+    fit_prior: bool = True
+    class_prior: Annotated[Any, "array-like", None] = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,15 +5,15 @@ Symbols: μ_yj and σ²_yj mean and variance of attribute j in class y; ε = var
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
 from ...arrays import Array, Floats
 from ...errors import BadValue, SingularCovariance
+from ...estimator import AT_LEAST_0, parameters
 from ...kernels.naive import NUMBERS, class_moments_seen, posterior, score_gaussian
 from ...statistics.moments import Moments
 from ...table.points import checked_matrix
@@ -24,6 +24,7 @@ from .drop_in import DropIn, array_of, plain, refuse_numbers
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
+@parameters
 class GaussianNB(DropIn):
     """log P(y, x) = log P(y) + Σ_j log N(x_j; μ_yj, σ²_yj + ε).
 
@@ -42,14 +43,9 @@ class GaussianNB(DropIn):
     ([0, 1], [-1.5, 1.5])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "priors": ["array-like", None],
-        "var_smoothing": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
+    _: KW_ONLY
+    priors: Annotated[Any, "array-like", None] = None
+    var_smoothing: Annotated[float, AT_LEAST_0] = 1e-9
 
     @property
     def _moments(self) -> Moments:

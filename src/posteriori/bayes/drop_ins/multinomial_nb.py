@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
 
 from ...arrays import Floats
 from ...errors import BadValue
+from ...estimator import parameters
 from ...kernels.naive import column_sums
 from ...smoothing.theta import log_smoothed
 from .drop_in import LinearNB, LinearSum
 
 
+@parameters
 class MultinomialNB(LinearNB):
     """log P(y, x) = log P(y) + Σ_j x_j log θ_yj, θ_yj = (N_yj + α_j) / (Σ_j N_yj + α_j).
 
@@ -33,14 +36,6 @@ class MultinomialNB(LinearNB):
     >>> model.predict([[1, 0]]).tolist(), model.predict_proba([[1, 0]]).round(2).tolist()
     (['a'], [[0.75, 0.25]])
     """
-
-    def __init__(
-        self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -64,6 +59,7 @@ class MultinomialNB(LinearNB):
         return LinearSum.of(table, self.class_log_prior_, hits=None if finite else np.isneginf(table))
 
 
+@parameters
 class ComplementNB(LinearNB):
     """score[y, x] = −Σ_j x_j log θ̄_yj, θ̄ from the rows that are *not* of class y.
 
@@ -88,22 +84,8 @@ class ComplementNB(LinearNB):
     ['a']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**LinearNB._parameter_constraints, "norm": ["boolean"]}
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        norm: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.norm = norm
+    _: KW_ONLY
+    norm: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
