@@ -216,3 +216,7 @@ def test_logarithms_become_numbers_that_are_zero_only_where_they_were():
 def test_what_more_draws_would_do_is_told():
     with pytest.raises(Unreliable, match=r"is 50 times the mean of 100 draws: .* or with 2e\+03 draws or more"):
         unseen_share(2.0, 1, 100)  # ln(100)/2 = 2.3 of the posterior; a tenth of it takes 23 times as many
+    with pytest.raises(Unreliable, match=r"or with 5e\+06 draws or more"):  # less than one: not as if it were one
+        unseen_share(1e-3, 1, 100)
+    with pytest.raises(Unreliable, match="no number of draws would do"):
+        unseen_share(1e-20, 1, 100)

@@ -130,6 +130,7 @@ ALL_CELLS = 1 << 22  # of all of them
 LARGEST = 1 << 32  # cells of a plan beyond which no order is looked for
 LEAST_LOG = -690.0  # of a cell that is not zero: raised to this, a bound stays a bound
 MOST_UNSEEN = 0.5  # of the posterior; more makes an answer worthless
+MOST_DRAWS = 1e10  # that are worth naming
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +232,11 @@ def unseen_share(fresh: float, estimates: int, draws: int) -> float:
     """
     share = unseen(fresh, estimates)
     if share > MOST_UNSEEN:
+        each = max(fresh, 1e-300) / draws
+        enough = unseen(1.0, estimates) / (0.1 * each)  # draws that leave a tenth
+        way = f", or with {enough:.1g} draws or more" if enough < MOST_DRAWS else ": no number of draws would do"
         raise Unreliable(
-            f"the largest weight that a case can have is {draws / max(fresh, 1e-300):.3g} times the mean of {draws} draws: "
-            f"what was not drawn could turn the answer over; ask exactly, or with {draws * share / 0.1:.1g} draws or more"
+            f"the largest weight that a case can have is {1 / each:.3g} times the mean of {draws} draws: "
+            f"what was not drawn could turn the answer over; ask exactly{way}"
         )
     return share
