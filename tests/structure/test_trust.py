@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import BadParameter, InvalidNetwork, UnknownColumn
+from posteriori.structure import trust
+from posteriori.structure.search import learn_structure
 from posteriori.structure.trust import ArcConfidence, _columns, _held_out, compare_structures
 
 
@@ -65,8 +67,22 @@ def test_the_averaged_network_has_no_cycle():
     assert ArcConfidence(("a", "b", "c"), ring, 10).averaged(0.95).edges == ()
 
 
+def test_the_first_sample_has_no_more_time_than_there_is(monkeypatch):
+    """An exact search of 22 columns went on for a minute after a limit of a second."""
+    limits = []
+
+    def told(*data, **options):
+        limits.append(options["time_limit"])
+        return learn_structure(*data, **options)
+
+    monkeypatch.setattr(trust, "learn_structure", told)
+    assert po.arc_confidence(table(), n=3, time_limit=60, random_state=0).n == 3
+    assert 0 < limits[2] <= limits[1] <= limits[0] <= 60
+
+
 def test_time_and_ctrl_c():
-    assert po.arc_confidence(table(), n=50, time_limit=0, random_state=0).n == 1
+    with pytest.warns(UserWarning, match="time_limit=0 ended the search in the first sample"):
+        assert po.arc_confidence(table(), n=50, time_limit=0, random_state=0).n == 1
 
     def stop(line: str) -> None:
         if line.startswith("sample 3"):
