@@ -13,10 +13,10 @@ from sklearn.linear_model import LogisticRegression
 
 import posteriori as po
 from posteriori.report import cases as shown
-from posteriori.report.cases import MOST_TELLING, telling, texts_of, words, words_of_rows
+from posteriori.report.cases import MOST_TELLING, telling, texts_of, vocabulary, words_of_rows
 from posteriori.report.evidence import gather
+from posteriori.report.markup import WORDS
 from posteriori.report.page import page
-from posteriori.report.words import WORDS
 
 from .drawn import Seen
 
@@ -39,9 +39,9 @@ def test_rows_are_picked_by_the_posterior():
     p, y = e.posterior, e.y
     top, sure = p.argmax(axis=1), p.max(axis=1)
     found = shown._picked(e)
-    kinds = [key for key, _, _ in found]
+    kinds = [title[0] for title, _ in found]
     assert kinds == ["typical"] * 3 + ["doubtful", "wrong"]
-    for c, (_, (name,), rows) in enumerate(found[:3]):
+    for c, ((_, name), rows) in enumerate(found[:3]):
         right = np.flatnonzero((y == c) & (top == c))
         assert name == e.classes[c]
         assert sorted(sure[rows]) == pytest.approx(sorted(sure[right])[-len(rows) :])
@@ -49,8 +49,8 @@ def test_rows_are_picked_by_the_posterior():
         assert (np.diff(sure[rows]) <= 0).all()
     two = np.sort(p, axis=1)
     gap = two[:, -1] - two[:, -2]
-    assert gap[found[3][2]] == pytest.approx(np.sort(gap)[:5])
-    _, (said, was), rows = found[4]
+    assert gap[found[3][1]] == pytest.approx(np.sort(gap)[:5])
+    (_, said, was), rows = found[4]
     wrong = [(e.classes[t], e.classes[k]) for t, k in zip(top, y) if t != k]
     assert wrong.count((said, was)) == max(map(wrong.count, wrong))
     assert all(e.classes[top[r]] == said and e.classes[y[r]] == was for r in rows)
@@ -99,7 +99,7 @@ def test_cards_of_groups_and_of_rows():
     assert "case_mean" not in told
     assert "cases_groups" not in told
     for r, truth, decided in re.findall(
-        r'data-w="case_row" data-a="\[&quot;(\d+)&quot;\]".*?data-w="case_told" data-a="\[&quot;(.)&quot;, &quot;(.)&quot;',
+        r'data-w="case_row" data-a="\[&#34;(\d+)&#34;\]".*?data-w="case_told" data-a="\[&#34;(.)&#34;, &#34;(.)&#34;',
         told,
     ):
         assert truth == rows.classes[rows.y[int(r) - 1]]
@@ -131,7 +131,7 @@ def test_many_columns_are_summed_up():
     X = pd.DataFrame({f"x{j}": rng.normal(y * (j + 1) / 12, 1) for j in range(12)})
     model = po.NaiveBayes(density="gaussian").fit(X, y)
     e = gather(model, X, y, None, None, None, False, 3, 0)
-    text = shown._card(e, "doubtful", (), np.arange(4))
+    text = shown._card(e, ("doubtful",), np.arange(4))
     assert len(bars(text)) == 1 + 8 + 1
     assert "(+4)" in text
     found = shown.explained(e, np.arange(4), int(e.posterior[:4].mean(axis=0).argmax()), 0, False)
@@ -164,19 +164,18 @@ def test_rows_are_picked_in_the_order_of_their_kinds():
     p = [[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.95, 0.05], [0.45, 0.55], [0.2, 0.8], [0.9, 0.1], [0.35, 0.65]]
     y = [0, 1, 1, 0, 0, 0, 0, 1]
     typical, rare, doubtful, wrong = shown._picked(told(p, y))
-    assert typical[:2] == ("typical", ("p",))
-    assert typical[2].tolist() == [3, 0, 6]  # the surest first, of two alike the first
-    assert rare[:2] == ("typical", ("q",))
-    assert rare[2].tolist() == [2, 7]
-    assert doubtful[2].tolist() == [4, 1, 7, 2, 5]
-    assert wrong[:2] == ("wrong", ("q", "p"))  # said q, was p: twice; the other way once
-    assert wrong[2].tolist() == [5, 4]
+    assert [title for title, _ in (typical, rare, doubtful)] == [("typical", "p"), ("typical", "q"), ("doubtful",)]
+    assert typical[1].tolist() == [3, 0, 6]  # the surest first, of two alike the first
+    assert rare[1].tolist() == [2, 7]
+    assert doubtful[1].tolist() == [4, 1, 7, 2, 5]
+    assert wrong[0] == ("wrong", "q", "p")  # said q, was p: twice; the other way once
+    assert wrong[1].tolist() == [5, 4]
     right = shown._picked(told([[0.9, 0.1], [0.2, 0.8]], [0, 1]))
-    assert [key for key, *_ in right] == ["typical", "typical", "doubtful"]
+    assert [title[0] for title, _ in right] == ["typical", "typical", "doubtful"]
     many = shown._picked(told([[0.8, 0.2]] * 7, [0] * 3 + [1] * 4))
-    assert [rows.tolist() for _, _, rows in many] == [[0, 1, 2], [], [0, 1, 2, 3, 4], [3, 4, 5, 6]]
+    assert [rows.tolist() for _, rows in many] == [[0, 1, 2], [], [0, 1, 2, 3, 4], [3, 4, 5, 6]]
     three = shown._picked(told([[0.1, 0.2, 0.7]] * 2 + [[0.2, 0.7, 0.1]], [0, 0, 2]))
-    assert three[-1][1] == ("r", "p")
+    assert three[-1][0] == ("wrong", "r", "p")
 
 
 def card(monkeypatch, e, key, rows, parts, prior=0.5, together=0.0, change=""):
@@ -188,7 +187,8 @@ def card(monkeypatch, e, key, rows, parts, prior=0.5, together=0.0, change=""):
 
     monkeypatch.setattr(shown, "explained", explained)
     monkeypatch.setattr(shown, "cell", lambda e, row, j: f"cell {row}.{j}")
-    text = shown._card(e, key, () if key == "doubtful" else ("p",) * (1 + (key == "wrong")), np.array(rows))
+    title = {"doubtful": ("doubtful",), "typical": ("typical", "p"), "wrong": ("wrong", "p", "p")}[key]
+    text = shown._card(e, title, np.array(rows))
     seen = Seen(re.search(r"<svg.*</svg>", text, re.DOTALL).group())
     titles = iter(seen.all("g"))
     names = [
@@ -210,14 +210,14 @@ def test_a_card_weighs_the_class_said_against_the_next_or_the_truth(monkeypatch)
         (others, "+9.00"),  # what words say together stands last, however much it is
         (WORDS["together"][0], "−0.25"),
     ]
-    assert 'data-w="case_mean" data-a="[&quot;3&quot;]"' in text
-    assert 'data-w="for_against" data-a="[&quot;p&quot;, &quot;r&quot;]"' in text
+    assert 'data-w="case_mean" data-a="[&#34;3&#34;]"' in text
+    assert 'data-w="for_against" data-a="[&#34;p&#34;, &#34;r&#34;]"' in text
     assert card(monkeypatch, e, "wrong", [0, 1, 2], parts)[0] == (0, 1, False)  # the truth, twice of thrice
     assert card(monkeypatch, e, "typical", [0, 1, 2], parts)[0] == (0, 2, False)
     own = told([[0.6, 0.1, 0.3]], [0])
     assert card(monkeypatch, own, "wrong", [0], parts)[0] == (0, 2, False)
     monkeypatch.setattr(shown, "explained", lambda *a, **k: None)
-    assert shown._card(e, "doubtful", (), np.array([0])) == ""
+    assert shown._card(e, ("doubtful",), np.array([0])) is None
 
 
 @pytest.mark.parametrize("n", [shown.MOST_BARS, shown.MOST_BARS + 3])
@@ -234,8 +234,8 @@ def test_a_row_of_its_own_has_its_cells_its_answer_and_what_would_turn_it(monkey
     asked, rows, text = card(monkeypatch, e, "wrong", [2], {"a": 1.0, "z": 0.5}, change="a: 1 → 2 gives q")
     assert asked == (0, 1, True)
     assert [name for name, _ in rows[1:]] == ["a = cell 2.0", "z"]
-    assert 'data-w="case_row" data-a="[&quot;3&quot;]"' in text
-    assert 'data-w="case_told" data-a="[&quot;q&quot;, &quot;p&quot;, &quot;70.0%&quot;]"' in text
+    assert 'data-w="case_row" data-a="[&#34;3&#34;]"' in text
+    assert 'data-w="case_told" data-a="[&#34;q&#34;, &#34;p&#34;, &#34;70.0%&#34;]"' in text
     assert text.count('data-w="case_change"') == 1
     _, _, none = card(monkeypatch, e, "wrong", [2], {"a": 1.0})
     assert "case_change" not in none
@@ -346,7 +346,7 @@ def test_a_bar_is_what_one_more_occurrence_adds(K):
 
 
 def test_words_of_few_rows_are_named_only_with_rows():
-    assert "secretname" not in words(of_texts())
+    assert "secretname" not in vocabulary(of_texts())
     assert "secretname" not in shown.cases(of_texts())
     e = of_texts(with_rows=True)
     (density,) = texts_of(e.inner)
@@ -364,7 +364,7 @@ def test_a_report_of_texts_alone_has_its_words_and_no_empty_choices():
     assert "“" in shown.cases(of_texts(more=False))
     bare = gather(po.NaiveBayes().fit({"x": [1.0, 2, 3, 4] * 5}, [0, 1] * 10), {"x": [1.0, 2, 3, 4] * 5}, [0, 1] * 10,
                   None, None, None, False, 2, 0)  # fmt: skip
-    assert words(bare) == ""
+    assert vocabulary(bare) == ""
 
 
 def test_words_of_some_rows_and_the_rest_add_up():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.report import charts
-from posteriori.report.words import WORDS
+from posteriori.report.markup import WORDS, render
 
 from .drawn import Seen
 
@@ -273,7 +273,7 @@ def test_texts_and_the_key():
     assert "anchor" not in charts.text(1, 2, "a", anchor="start")
     assert "class" not in charts.text(1, 2, "a")
     assert charts.text_width("ab") * 2 < charts.text_width("中文") * 2 == 46
-    key = charts.legend(["<a>", "b"])
+    key = render("parts", "legend", ["<a>", "b"])
     assert key.count("<li>") == 2
     assert "&lt;a&gt;" in key
     assert "line s1" in key

@@ -194,7 +194,7 @@ def test_every_model_has_a_line():
     assert re.findall(r"<th>(.*?)</th>", head) == ["model", "log loss", "error"]
     cells = re.findall(r'<td style="text-align:right">(.*?)</td>', best)
     assert cells == [cell(DONE, "log_loss"), cell(DONE, "error")]
-    assert '<td title="says &quot;so&quot;">&lt;best&gt;</td>' in best
+    assert '<td title="says &#34;so&#34;">&lt;best&gt;</td>' in best
     assert '<td colspan="2">failed: it &lt;broke&gt;</td>' in bad
     assert '<td colspan="2">skipped: no time</td>' in late
     text = board_html(board)

@@ -13,10 +13,9 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import posteriori as po
 from posteriori.decision.curve import risk_coverage
-from posteriori.report import sections
+from posteriori.report import page as sections
 from posteriori.report.evidence import gather
-from posteriori.report.markup import figure, percent
-from posteriori.report.words import WORDS
+from posteriori.report.markup import WORDS, figure, percent
 
 
 def evidence(K=3, n=120, loss=None, reject=None, seed=0):
@@ -48,12 +47,12 @@ def test_confusion_counts_what_was_decided(reject):
     wanted = np.array(
         [[((codes == k) & (decided == a)).sum() for a in range(3 + (reject is not None))] for k in range(3)]
     )
-    found = cells(sections._confusion(e))
+    found = cells(sections.confusion(e))
     assert [[int(c) for c in row[1:]] for row in found[1:]] == wanted.tolist()
     assert [row[0] for row in found[1:]] == list(e.classes)
     assert found[0][1:4] == list(e.classes)
     assert (found[0][-1] == WORDS["leave"][0]) == (reject is not None)
-    text = sections._confusion(e)
+    text = sections.confusion(e)
     hits = re.findall(r'class="(hit|miss) q(\d)">(\d+)<small>([^<]*)', text)
     share = wanted / wanted.sum(axis=1, keepdims=True)
     assert [h[0] == "hit" for h in hits] == [a == k for k in range(3) for a in range(wanted.shape[1])]
@@ -63,7 +62,7 @@ def test_confusion_counts_what_was_decided(reject):
 
 def test_many_classes_are_confused_together():
     e, codes, _ = evidence(K=15, n=400)
-    found = cells(sections._confusion(e))
+    found = cells(sections.confusion(e))
     assert len(found) == len(found[0]) == sections.MOST_CONFUSED + 1
     total = sum(int(c.replace(",", "")) for row in found[1:] for c in row[1:])
     assert total == 400
@@ -75,8 +74,8 @@ def test_many_classes_are_confused_together():
         count[k] for k in range(15) if e.classes[k] not in alone
     )
     assert str(15 - 11) in found[-1][0], other
-    assert told(sections._confusion(e), "confusion_rest") == [(str(len(alone)),)]
-    assert told(sections._confusion(evidence(K=12)[0]), "confusion_rest") == []
+    assert told(sections.confusion(e), "confusion_rest") == [(str(len(alone)),)]
+    assert told(sections.confusion(evidence(K=12)[0]), "confusion_rest") == []
     assert sections._groups(np.arange(12), 12) == [[i] for i in range(12)]
     held = sections._groups(np.arange(14), 14)
     assert sorted(i for g in held for i in g) == list(range(14))
@@ -87,7 +86,7 @@ def test_many_classes_are_confused_together():
 def test_rows_and_columns_of_the_confusion_are_the_same_classes(K, reject):
     """Whatever is decided: hits lie on the diagonal, and each named class counts its own."""
     e, codes, _ = evidence(K=K, n=600, reject=reject)
-    found = cells(sections._confusion(e))
+    found = cells(sections.confusion(e))
     left = [WORDS["leave"][0]] if reject else []
     assert found[0][1:] == [row[0] for row in found[1:]] + left
     for k, row in enumerate(found[1:], start=1):
@@ -151,7 +150,7 @@ def test_trust_says_the_areas_under_its_curves(K):
     text = sections.trust(e)
     count = np.bincount(codes)
     order = [1] if K == 2 else sorted(np.argsort(-count, kind="stable")[:6].tolist())
-    areas = re.findall(r'data-w="area" data-a="\[&quot;(.*?)&quot;\]"', text)
+    areas = re.findall(r'data-w="area" data-a="\[&#34;(.*?)&#34;\]"', text)
     curve = risk_coverage(p, e.loss, np.array(e.classes)[codes], classes=np.array(e.classes))
     assert areas == [
         ", ".join(figure(roc_auc_score(codes == c, p[:, c])) for c in order),
@@ -195,13 +194,6 @@ def test_the_board_names_the_chosen_and_those_without_scores():
     assert "more_models" not in text
     long = sections.board(SimpleNamespace(scores=[], rows=[row(f"m{i}") for i in range(63)]), None)
     assert len(cells(long)) == 61
-    assert 'data-w="more_models" data-a="[&quot;3&quot;]"' in long
+    assert 'data-w="more_models" data-a="[&#34;3&#34;]"' in long
     assert "not_scored" not in long
     assert sections.board(None, None) == ""
-
-
-def test_tables_scroll_and_name_their_rows():
-    text = sections.table(["a", "b"], [["r", "1"]], "numbers", "told")
-    assert '<th scope="row">r</th><td>1</td>' in text
-    assert "<caption>told</caption>" in text
-    assert "caption" not in sections.table(["a"], [])

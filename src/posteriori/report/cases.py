@@ -12,20 +12,19 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
+from markupsafe import Markup
 from sklearn.utils import _safe_indexing
 
 from ..arrays import Ints
 from ..bayes.densities import Words
 from ..errors import PosterioriError
 from ..explain.weigh import leaves_out, odds, said_words
-from ..explain.whatif import FEWEST_ROWS
+from ..explain.whatif import FEWEST_ROWS, cut
 from ..explain.why import explain
 from ..table.dates import date_of, weekday_text, weekdays_in
 from .charts import SERIES, bars_chart
 from .evidence import Evidence, class_order
-from .markup import cut, name, percent, say
-from .sections import note, section
-from .words import WORDS
+from .markup import WORDS, percent, render
 
 MEAN_OF = 5  # rows of a picture without rows
 FEWEST = 3
@@ -40,57 +39,53 @@ MOST_TELLING = 12  # words of a class
 MOST_TEXTS = 4  # columns of texts
 
 
-def cases(e: Evidence) -> str:
+def cases(e: Evidence) -> Markup | str:
     """A card for each kind of case."""
     if len(e.classes) < 2:
         return ""
     groups = _picked(e)
-    cards = []
-    for key, parts, rows in groups:
+    cards: list[Markup | None] = []
+    for title, rows in groups:
         if e.with_rows:
-            cards += [_card(e, key, parts, np.array([r])) for r in rows[:MOST_ROWS]]
+            cards += [_card(e, title, np.array([r])) for r in rows[:MOST_ROWS]]
         elif len(rows) >= FEWEST:
-            cards.append(_card(e, key, parts, rows[:MEAN_OF]))
-    cards = [c for c in cards if c]
-    if not cards:
-        return section("cases", note("no_cases"))
-    how = "" if e.with_rows else note("cases_groups")
-    wrong = next((rows for key, _, rows in groups if key == "wrong"), groups[0][2][:0])
-    few = note("no_wrong" if not len(wrong) else "few_wrong") if len(wrong) < (1 if e.with_rows else FEWEST) else ""
-    return section("cases", how, f'<div class="cards">{"".join(cards)}</div>', few)
+            cards.append(_card(e, title, rows[:MEAN_OF]))
+    wrong = next((rows for title, rows in groups if title[0] == "wrong"), groups[0][1][:0])
+    few = ("few_wrong" if len(wrong) else "no_wrong") if len(wrong) < (1 if e.with_rows else FEWEST) else ""
+    return render("cases", "cases", [c for c in cards if c], few, e.with_rows)
 
 
-def _picked(e: Evidence) -> list[tuple[str, tuple[Any, ...], Ints]]:
-    """(kind, what to say of it, rows): the surest right ones of the commonest classes, the least sure, the surest wrong."""
+def _picked(e: Evidence) -> list[tuple[tuple[Any, ...], Ints]]:
+    """(title, rows): the surest right ones of the commonest classes, the least sure, the surest wrong."""
     p, y = e.posterior, e.y
     top = p.argmax(axis=1)
     sure = p[np.arange(len(p)), top]
     two = np.sort(p, axis=1)[:, -2:]
-    found: list[tuple[str, tuple[Any, ...], Ints]] = []
+    found: list[tuple[tuple[Any, ...], Ints]] = []
     for c in class_order(e.count, MOST_CLASSES):
         rows = np.flatnonzero((y == c) & (top == c))
-        found.append(("typical", (e.classes[c],), rows[np.argsort(-sure[rows], kind="stable")][:MEAN_OF]))
-    found.append(("doubtful", (), np.argsort(two[:, 1] - two[:, 0], kind="stable")[:MEAN_OF]))
+        found.append((("typical", e.classes[c]), rows[np.argsort(-sure[rows], kind="stable")][:MEAN_OF]))
+    found.append((("doubtful",), np.argsort(two[:, 1] - two[:, 0], kind="stable")[:MEAN_OF]))
     rows = np.flatnonzero(top != y)
     if len(rows):  # the commonest mistake
         said, was = divmod(int(np.bincount(top[rows] * p.shape[1] + y[rows]).argmax()), p.shape[1])
         rows = rows[(top[rows] == said) & (y[rows] == was)]
         rows = rows[np.argsort(-sure[rows], kind="stable")][:MEAN_OF]
-        found.append(("wrong", (e.classes[said], e.classes[was]), rows))
+        found.append((("wrong", e.classes[said], e.classes[was]), rows))
     return found
 
 
-def _card(e: Evidence, key: str, parts: tuple[Any, ...], rows: Ints) -> str:
+def _card(e: Evidence, title: tuple[Any, ...], rows: Ints) -> Markup | None:
     """Bars for the class decided against the next (of wrong cases, against the truth)."""
     said = e.posterior[rows].mean(axis=0)
     t = int(said.argmax())
     truth = e.y[rows]
     rest = [c for c in np.argsort(-said, kind="stable").tolist() if c != t]
-    a = int(np.bincount(truth[truth != t]).argmax()) if key == "wrong" and (truth != t).any() else rest[0]
+    a = int(np.bincount(truth[truth != t]).argmax()) if title[0] == "wrong" and (truth != t).any() else rest[0]
     alone = e.with_rows and len(rows) == 1
     found = explained(e, rows, t, a, change=alone)
     if found is None:
-        return ""
+        return None
     weights = dict(sorted(found.parts.items(), key=lambda part: (part[0] == OTHER_WORDS, -abs(part[1]))))
     order = list(weights)
     cells = {c: cell(e, int(rows[0]), e.place[c]) for c in order[:MOST_BARS] if c in e.place} if alone else {}
@@ -100,17 +95,12 @@ def _card(e: Evidence, key: str, parts: tuple[Any, ...], rows: Ints) -> str:
         bars.append((f"(+{len(order) - MOST_BARS})", sum(weights[column] for column in order[MOST_BARS:])))
     if found.together:
         bars.append((WORDS["together"][0], found.together))
-    told, change = say("case_mean", len(rows)), ""
+    told: list[tuple[Any, ...]] = [("case_mean", len(rows))]
     if len(rows) == 1:
-        told = f"{say('case_row', int(rows[0]) + 1)}: " + say(
-            "case_told", e.classes[truth[0]], e.actions[e.decided[rows[0]]], percent(float(said[t]))
-        )
-        change = say("case_change", found.change, tag="p", more=' class="small"') if found.change else ""
-    how = say("for_against", e.classes[t], e.classes[a])
-    return (
-        f'<figure class="card">{say(key, *parts, tag="h3")}<p class="small">{told}</p>{bars_chart(bars, "chart_case")}'
-        f"{change}<figcaption>{how}</figcaption></figure>"
-    )
+        decided = e.classes[truth[0]], e.actions[e.decided[rows[0]]], percent(float(said[t]))
+        told = [("case_row", int(rows[0]) + 1), ("case_told", *decided)]
+    how, change = ("for_against", e.classes[t], e.classes[a]), found.change if len(rows) == 1 else ""
+    return render("cases", "card", title, told, bars_chart(bars, "chart_case"), change, how)
 
 
 def _held(log_odds: Any) -> float:
@@ -194,7 +184,7 @@ def texts_of(model: Any) -> list[Words]:
     return [density for density in densities if isinstance(density, Words)]
 
 
-def words(e: Evidence) -> str:
+def vocabulary(e: Evidence) -> Markup | str:
     """A card for each of the commonest classes: the words that tell it from the others."""
     texts, count = texts_of(e.inner), np.bincount(e.y, minlength=len(e.classes))
     if not texts or len(e.classes) < 2:
@@ -204,11 +194,10 @@ def words(e: Evidence) -> str:
         for c in class_order(count, SERIES):
             found = telling(density, e.inner.factored_.log_prior, c, least(e))
             if found:
-                title = name(e.classes[c]) + (f" <small>{name(density.column.name)}</small>" if len(texts) > 1 else "")
-                cards.append(f'<figure class="card"><h3>{title}</h3>{bars_chart(found, "chart_words")}</figure>')
-    some = note("classes_left", SERIES, len(e.classes)) if len(e.classes) > SERIES else ""
-    body = f'<div class="cards">{"".join(cards)}</div>' if cards else note("no_words")
-    return section("vocabulary", note("words_how"), some, body)
+                column = density.column.name if len(texts) > 1 else None
+                cards.append((e.classes[c], column, bars_chart(found, "chart_words")))
+    left = (SERIES, len(e.classes)) if len(e.classes) > SERIES else ()
+    return render("cases", "vocabulary", cards, left)
 
 
 def least(e: Evidence) -> int:

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup, escape
 
 from ..arrays import Floats
+from ..explain.whatif import cut
 from ..table.dates import date_marks
-from .markup import cut, esc, percent, say
-from .words import WORDS
+from .markup import WORDS, percent, say
 
 SERIES = 6  # classes that have a colour of their own
 WIDE, TALL = 340.0, 262.0
@@ -23,10 +24,10 @@ ASIDES = {WORDS[key][0]: key for key in ("prior", "together", "other_words")}  #
 Line = tuple[Sequence[float], Sequence[float], str]  # x, y, class of the style sheet
 
 
-def picture(body: str, label: str, wide: float, tall: float, more: str = "") -> str:
+def picture(body: str, label: str, wide: float, tall: float, more: str = "") -> Markup:
     """An SVG that fills the width it is given, up to its own; `label` is a key of the dictionary."""
-    told = esc(WORDS[label][0], 400)
-    return (
+    told = escape(WORDS[label][0])
+    return Markup(
         f'<svg class="chart{more}" role="img" data-l="{label}" aria-label="{told}" viewBox="0 0 {wide:.0f} {tall:.0f}" '
         f'width="{wide:.0f}" height="{tall:.0f}" xmlns="http://www.w3.org/2000/svg">{body}</svg>'
     )
@@ -36,14 +37,14 @@ def text(x: float, y: float, said: str, *, anchor: str = "middle", style: str = 
     """Text that is data or a number."""
     where = f' text-anchor="{anchor}"' if anchor != "start" else ""
     kind = f' class="{style}"' if style else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}"{where}{kind}>{esc(said)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}"{where}{kind}>{escape(cut(said))}</text>'
 
 
 def word(x: float, y: float, key: str, *parts: Any, anchor: str = "middle", style: str = "", turn: bool = False) -> str:
     """Text of the dictionary."""
-    more = f' x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{style}"'
-    more += f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turn else ""
-    return say(key, *parts, tag="text", more=more)
+    more = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "class": style}
+    more |= {"transform": f"rotate(-90 {x:.1f} {y:.1f})"} if turn else {}
+    return say(key, *parts, tag="text", **more)
 
 
 def text_width(said: str) -> float:
@@ -139,10 +140,10 @@ class Plane:
         for a, b, r, tip in zip(xs, ys, sizes, tips):
             self.body.append(
                 f'<circle class="dot {style}" cx="{self.at_x(a):.1f}" cy="{self.at_y(b):.1f}" r="{r:.1f}">'
-                f"<title>{esc(tip)}</title></circle>"
+                f"<title>{escape(cut(tip))}</title></circle>"
             )
 
-    def svg(self, label: str) -> str:
+    def svg(self, label: str) -> Markup:
         """The picture."""
         return picture("".join(self.body), label, self.wide, self.tall)
 
@@ -159,7 +160,7 @@ def thinned(xs: Floats, ys: Floats, most: int = 240) -> tuple[list[float], list[
     return xs.tolist(), ys.tolist()
 
 
-def reliability_chart(found: Any) -> str:
+def reliability_chart(found: Any) -> Markup:
     """Said against came: a disc a bin, as large as its share of the rows."""
     plane = Plane((0.0, 1.0), (0.0, 1.0))
     plane.axes("axis_said", "axis_came")
@@ -171,7 +172,7 @@ def reliability_chart(found: Any) -> str:
     return plane.svg("chart_reliability")
 
 
-def curves_chart(lines: Sequence[Line], x_key: str, y_key: str, label: str, aside: Sequence[Line] = ()) -> str:
+def curves_chart(lines: Sequence[Line], x_key: str, y_key: str, label: str, aside: Sequence[Line] = ()) -> Markup:
     """Curves over shares on both axes."""
     plane = Plane((0.0, 1.0), (0.0, 1.0))
     plane.axes(x_key, y_key)
@@ -180,7 +181,7 @@ def curves_chart(lines: Sequence[Line], x_key: str, y_key: str, label: str, asid
     return plane.svg(label)
 
 
-def free_chart(lines: Sequence[Line], x_key: str, y_key: str, label: str, step: bool = False) -> str:
+def free_chart(lines: Sequence[Line], x_key: str, y_key: str, label: str, step: bool = False) -> Markup:
     """Curves over a share; the other axis is as high as they are."""
     top = max((max(ys) for _, ys, _ in lines if len(ys)), default=1.0)
     low = min(0.0, *(min(ys) for _, ys, _ in lines if len(ys)))
@@ -191,15 +192,15 @@ def free_chart(lines: Sequence[Line], x_key: str, y_key: str, label: str, step: 
     return plane.svg(label)
 
 
-def spread_chart(facts: Any, order: Sequence[int]) -> str:
+def spread_chart(facts: Any, order: Sequence[int]) -> Markup:
     """How a column is spread within each class: lines over a grid, or a dot a class at each value."""
     if facts.table is None:
-        return ""
+        return Markup("")
     table = facts.table[:, order]
     return _lines_of(facts, table) if facts.grid is not None else _dots_of(facts, table)
 
 
-def _lines_of(facts: Any, table: Floats) -> str:
+def _lines_of(facts: Any, table: Floats) -> Markup:
     wide, tall, foot = 250.0, 104.0, 84.0
     grid, top = facts.grid, float(table.max()) or 1.0
     low, high = float(grid[0]), float(grid[-1])
@@ -225,7 +226,7 @@ def _lines_of(facts: Any, table: Floats) -> str:
     return picture("".join(body), "chart_spread", wide, tall, " spread")
 
 
-def _dots_of(facts: Any, table: Floats) -> str:
+def _dots_of(facts: Any, table: Floats) -> Markup:
     wide, row, n = 250.0, 19.0, len(table)
     split = 18 + max(text_width(label[:16]) if label else 34.0 for label in facts.labels)
     top = max(float(table.max()), 0.05)
@@ -249,7 +250,7 @@ def _dots_of(facts: Any, table: Floats) -> str:
         else:
             short = label if len(label) <= 16 else label[:15] + "…"
             body.append(
-                f"<g><title>{esc(label)}</title>{text(split - 8, y + 4, short, anchor='end', style='value')}</g>"
+                f"<g><title>{escape(cut(label))}</title>{text(split - 8, y + 4, short, anchor='end', style='value')}</g>"
             )
         body.append(
             f'<path class="rule thin" d="M{at(float(shares.min())):.1f},{y:.1f}H{at(float(shares.max())):.1f}"/>'
@@ -260,7 +261,7 @@ def _dots_of(facts: Any, table: Floats) -> str:
     return picture("".join(body), "chart_spread", wide, tall, " spread")
 
 
-def bars_chart(rows: Sequence[tuple[str, float]], key: str) -> str:
+def bars_chart(rows: Sequence[tuple[str, float]], key: str) -> Markup:
     """Named bars to both sides of zero: what speaks for it to the right, what speaks against it to the left."""
     wide, row, split = 340.0, 22.0, 146.0
     told = 6 + max((text_width(signed(v)) for _, v in rows), default=0.0)  # beside the longest bar, either side
@@ -278,7 +279,7 @@ def bars_chart(rows: Sequence[tuple[str, float]], key: str) -> str:
             body.append(word(split - 8, y + 4, ASIDES[label], anchor="end", style="faint"))
         else:
             said = text(split - 8, y + 4, cut(label, 20), anchor="end", style="value")
-            body.append(f"<g><title>{esc(label)}</title>{said}</g>")
+            body.append(f"<g><title>{escape(cut(label))}</title>{said}</g>")
         side, left = ("against", zero - size) if value < 0 else ("for", zero)
         body.append(f'<rect class="{side}" x="{left:.1f}" y="{y - 6:.1f}" width="{size:.1f}" height="12" rx="2"/>')
         leftwards = value < 0 or (value == 0 and high == 0 > low)  # beside zero, where there is room
@@ -295,14 +296,3 @@ def signed(value: float) -> str:
     """
     size = "∞" if math.isinf(value) else f"{abs(value):.2f}" if abs(value) < 1e4 else f"{abs(value):.2e}"
     return ("−" if value < 0 else "+") + size
-
-
-def legend(classes: Sequence[str]) -> str:
-    """Class colours and their names, for a list of charts."""
-    marks = "".join(
-        f'<li><svg class="key" viewBox="0 0 22 10" width="22" height="10" aria-hidden="true">'
-        f'<path class="line s{k}" d="M0,5H22"/><circle class="dot s{k}" cx="11" cy="5" r="3.6"/></svg>'
-        f"<bdi>{esc(c)}</bdi></li>"
-        for k, c in enumerate(classes)
-    )
-    return f'<ul class="legend">{marks}</ul>'

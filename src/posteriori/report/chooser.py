@@ -8,55 +8,51 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
+from markupsafe import Markup
 from sklearn.utils import _safe_indexing
 
 from ..bayes.naive import NaiveBayes
 from ..decision.decide import best_action
 from ..errors import PosterioriError
-from ..explain.whatif import Attribute, WhatIf, what_if
+from ..explain.whatif import Attribute, WhatIf, cut, what_if
 from ..table.dates import part_of, weekday_text
 from .evidence import Evidence, class_order
-from .markup import cut, data_block, esc, name, percent, say
+from .markup import data_block, percent, render
 from .nomogram import MOST_DRAWN, nomogram_svg, scales
-from .sections import note, section
 
 MOST_PRICED = 6  # classes whose losses can be changed
 MOST_ASKED = 1000  # rows on which two models are compared
 MOST_PAIRS = 5  # classes that have a nomogram of their own
 
 
-def decide(e: Evidence) -> tuple[str, str]:
+def decide(e: Evidence) -> tuple[Markup, Markup | str]:
     """(the section, the data that the page's script reads)."""
-    table, told = what_if(e.inner, with_rows=e.with_rows, dates=e.dates), ""
-    kind = e.called
+    table = what_if(e.inner, with_rows=e.with_rows, dates=e.dates)
+    sentence: tuple[str, ...] = ()
     if table is None and (other := _stand_in(e)) is not None:
         table = what_if(other, with_rows=e.with_rows, dates=e.dates)
-        told = note("stand_in", kind, *_alike(e, other))
+        sentence = ("stand_in", e.called, *_alike(e, other))
     if table is None or not table.attributes or len(e.classes) < 2:
         silent = isinstance(e.inner, NaiveBayes) and len(e.classes) > 1
-        return section("decide", note("nothing_to_choose" if silent else "not_additive", kind)), ""
-    controls = "".join(_control(j, a) for j, a in enumerate(table.attributes))
-    hidden = sum(a.hidden for a in table.attributes)
-    foot = note("rare_hidden", f"{hidden:,}") if hidden else ""
-    foot += "".join(
-        _some(key, names) for key, names in (("left_unknown", table.left_out), ("say_nothing", table.silent))
-    )
-    body = (
-        f'<noscript>{note("decide_no_script")}</noscript><div id="chooser" class="chooser" hidden>'
-        f'<form class="choices" autocomplete="off">{controls}</form>{_result(e)}</div>{foot}'
-    )
-    drawing = _drawings(e, table) if table.additive else note("nomogram_forest", kind)
-    by_eye = f'<div class="by-eye">{say("nomogram", tag="h3")}{drawing}</div>' if drawing else ""
-    whole = section("decide", told, note("decide_how"), body, by_eye)
-    return whole, data_block("model", _plain(e, table))
+        return render("chooser", "decide", ("nothing_to_choose" if silent else "not_additive", e.called), None), ""
+    shown = {
+        "model": e.called,
+        "attributes": table.attributes,
+        "middle": [_middle(a) for a in table.attributes],
+        "priced": _priced(e),
+        "hidden": sum(a.hidden for a in table.attributes),
+        "lists": [("left_unknown", _some(table.left_out)), ("say_nothing", _some(table.silent))],
+        "drawings": _drawings(e, table) if table.additive else None,
+        "several": len(e.classes) > 2,
+        "rest": MOST_DRAWN if len(table.attributes) > MOST_DRAWN or table.left_out else 0,
+    }
+    return render("chooser", "decide", sentence, shown), data_block("model", _plain(e, table))
 
 
-def _some(key: str, names: tuple[str, ...]) -> str:
-    """A sentence that lists columns, the first few by name."""
-    if not names:
-        return ""
+def _some(names: tuple[str, ...]) -> str:
+    """Columns in a sentence, the first few by name."""
     more = f", … +{len(names) - 8:,}" if len(names) > 8 else ""
-    return say(key, ", ".join(cut(n, 24) for n in names[:8]) + more, tag="p", more=' class="how"')
+    return ", ".join(cut(n, 24) for n in names[:8]) + more
 
 
 def _stand_in(e: Evidence) -> Any:
@@ -83,94 +79,34 @@ def _alike(e: Evidence, other: Any) -> tuple[str, str]:
     return percent(float(np.average(own == others, weights=e.w[rows]))), f"{len(rows):,}"
 
 
-def _control(j: int, a: Attribute) -> str:
-    """A select for values, a slider for numbers; both begin unknown."""
-    label = f'<label for="a{j}">{name(a.name)}</label>'
-    clear = (
-        f'<button type="button" class="clear" data-j="{j}" data-l="clear" data-la="{esc(a.name)}" '
-        f'aria-label="Make {esc(a.name)} unknown" hidden>×</button>'
-    )
-    if a.numbers is None:
-        options = "".join(
-            f'<option value="{i}" dir="auto">{esc(label)}</option>'
-            for i, label in enumerate(a.labels)
-            if label is not None
-        )
-        field = f'<select id="a{j}" data-j="{j}"><option value="" data-w="unknown">unknown</option>{options}</select>'
-        out = ""
-    else:
-        last = len(a.numbers) - 1
-        middle = int(np.searchsorted(np.cumsum(a.share), 0.5)) if a.share is not None else last // 2
-        field = f'<input type="range" id="a{j}" data-j="{j}" min="0" max="{last}" step="1" value="{min(middle, last)}">'
-        out = f'<output for="a{j}" id="o{j}" data-w="unknown">unknown</output>'
-    weigh = f'<span class="weigh" aria-hidden="true"><span id="w{j}"></span></span>'
-    return f'<div class="choice" id="c{j}"><div class="top">{label}{out}{clear}</div>{field}{weigh}</div>'
+def _middle(a: Attribute) -> int:
+    """Where the slider of a number stands at first: at half of the rows."""
+    last = len(a.labels) - 1
+    return last // 2 if a.share is None else min(int(np.searchsorted(np.cumsum(a.share), 0.5)), last)
 
 
-def _result(e: Evidence) -> str:
-    """What follows from the choices: bars, the decision, and the losses to change."""
-    K = len(e.classes)
-    head = (
-        f'<div class="decision" aria-live="polite"><span class="small">{say("decision")}</span>'
-        f'<strong id="decision"></strong><span id="risk" class="small"></span></div>'
-        f'<div id="posterior" class="posterior" role="group" data-l="posterior" aria-label="Posterior"></div>'
-    )
-    reset = f'<button type="button" id="again">{say("clear_all")}</button>'
-    price = (
-        f'<label class="price"><span>{say("reject_price")}</span>'
-        f'<input id="reject" type="number" step="any" inputmode="decimal" value="{_value(e.reject)}"></label>'
-    )
+def _priced(e: Evidence) -> dict[str, Any]:
+    """The losses to change, where they are few, and the price of leaving a case to a person."""
     actions = e.actions[:-1] if e.loss.reject else e.actions
-    grid = ""
-    if K <= MOST_PRICED and len(actions) <= MOST_PRICED:
-        top = "".join(f'<th scope="col">{name(c)}</th>' for c in e.classes)
-        lines = "".join(
-            f'<tr><th scope="row">{name(a)}</th>'
-            + "".join(
-                f'<td><input class="loss" type="number" step="any" inputmode="decimal" data-a="{i}" data-y="{k}" '
-                f'value="{_value(float(e.loss.matrix[i, k]))}" aria-label="{esc(a)} / {esc(e.classes[k])}"></td>'
-                for k in range(K)
-            )
-            + "</tr>"
-            for i, a in enumerate(actions)
-        )
-        corner = f"<td>{say('decided')} \\ {say('truth')}</td>"
-        cells = f"<thead><tr>{corner}{top}</tr></thead><tbody>{lines}</tbody>"
-        grid = f'{note("losses_how")}<div class="scroll"><table class="losses">{cells}</table></div>'
-    costs = f'<details class="costs"><summary>{say("losses")}</summary>{grid}{price}</details>'
-    return f'<div class="side"><div class="result">{head}</div><div class="more">{reset}{costs}</div></div>'
+    few = len(e.classes) <= MOST_PRICED and len(actions) <= MOST_PRICED
+    rows = [(a, [_value(float(v)) for v in row]) for a, row in zip(actions, e.loss.matrix)] if few else []
+    return {"classes": e.classes, "rows": rows, "reject": _value(e.reject)}
 
 
 def _value(number: float | None) -> str:
     return "" if number is None else f"{number:.12g}"
 
 
-def _drawings(e: Evidence, table: WhatIf) -> str:
-    """A nomogram for each of the commonest classes against the commonest other, one shown at a time."""
-    count = e.count
-    by_count = np.argsort(-count, kind="stable").tolist()
-    pairs = [(1, 0)] if len(e.classes) == 2 else [
-        (c, next(o for o in by_count if o != c)) for c in class_order(count, MOST_PAIRS)
-    ]  # fmt: skip
-    drawn: list[str] = []
-    picks: list[str] = []
-    for i, (t, a) in enumerate(pairs):
+def _drawings(e: Evidence, table: WhatIf) -> list[tuple[int, Any, Any, list[Markup]]]:
+    """A nomogram for each of the commonest classes against the commonest other: (which, both classes, wide and narrow)."""
+    by_count = np.argsort(-e.count, kind="stable").tolist()
+    pairs = [(c, next(o for o in by_count if o != c)) for c in class_order(e.count, MOST_PAIRS)]
+    drawn = []
+    for i, (t, a) in enumerate([(1, 0)] if len(e.classes) == 2 else pairs):
         found = scales(table, t, a)
-        if not found.axes:
-            continue
-        both = "".join(nomogram_svg(found, wide) for wide in (True, False))
-        hide = " hidden" if drawn else ""
-        title = say("nomogram_of", e.classes[t], e.classes[a], tag="p", more=' class="pair"')
-        drawn.append(f'<div class="pair-drawing" id="n{i}"{hide}>{title}{both}</div>')
-        picks.append(f'<option value="n{i}" dir="auto">{esc(e.classes[t])}</option>')
-    if not drawn:
-        return ""
-    pick = (
-        f'<select id="pick" data-l="nomogram" aria-label="Nomogram">{"".join(picks)}</select>' if len(drawn) > 1 else ""
-    )
-    rest = note("nomogram_rest", MOST_DRAWN) if len(table.attributes) > MOST_DRAWN or table.left_out else ""
-    two = note("nomogram_two") if len(e.classes) > 2 else ""
-    return note("nomogram_how") + two + pick + f'<div id="nomograms">{"".join(drawn)}</div>' + rest
+        if found.axes:
+            drawn.append((i, e.classes[t], e.classes[a], [nomogram_svg(found, wide) for wide in (True, False)]))
+    return drawn
 
 
 def _plain(e: Evidence, table: WhatIf) -> dict[str, Any]:

@@ -10,14 +10,22 @@ of each other within a class, I(X_i;X_j|Y), as lines without an arrow, and no cl
 
 from __future__ import annotations
 
-import html
 import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from ..bayes.aode import AveragedParents
-from ..errors import MissingExtra, counted
+from ..errors import MissingExtra
+from ..explain.whatif import cut
+from .charts import picture as chart
+from .charts import text
+from .faces import sizes
 from .layered import GAP_X, GAP_Y, layered
+from .markup import render
 from .svg import BOX, EDGE, INK, MARGIN, PAPER, draw_edge, draw_node, framed, text_width
 
 MOST = 60  # edges between attributes that are drawn; the strongest
@@ -163,21 +171,14 @@ def dependence_svg(model: Any, target: str | None = None) -> str:
 
 
 def dependence_html(model: Any) -> str:
-    """The graph and a line about the model, for a notebook; nothing is loaded from anywhere."""
-    n = float(model.class_count_.sum())
-    edges = model.edges_
-    text = (
-        f"{counted(n, 'row')}, {counted(len(model.schema_), 'column')}, {counted(len(model.schema_.classes), 'class')}"
-    )
-    if averaged(model):
-        told = len(strongest_pairs(model))
-        text += "; every attribute is a parent of the others in turn" + (
-            f", drawn are the {told} pairs that say most of each other within a class" if told else ""
-        )
-    else:
-        shown = "" if len(edges) <= MOST else f"; the {MOST} strongest of {len(edges)} edges are drawn"
-        text += f", {len(edges)} edges between attributes{shown}; the class is a parent of all"
-    return f"<div><b>{type(model).__name__}</b>: {html.escape(text)}<br>{dependence_svg(model)}</div>"
+    """The graph and a line about the model, for a notebook."""
+    n, edges = len(model.edges_), "; every attribute is a parent of the others in turn"
+    if not averaged(model):
+        some = "" if n <= MOST else f"; the {MOST} strongest of {n} edges are drawn"
+        edges = f", {n} edges between attributes{some}; the class is a parent of all"
+    elif pairs := len(strongest_pairs(model)):
+        edges += f", drawn are the {pairs} pairs that say most of each other within a class"
+    return render("notebook", "dependence", type(model).__name__, sizes(model) + edges, Markup(dependence_svg(model)))
 
 
 def plot_dependence(model: Any, ax: Any = None) -> Any:
@@ -224,3 +225,34 @@ def plot_dependence(model: Any, ax: Any = None) -> Any:
     ax.set(xlim=(-MARGIN, wide - MARGIN), ylim=(tall - MARGIN, -MARGIN), aspect="equal")
     ax.axis("off")
     return ax
+
+
+def star_svg(target: str, columns: Sequence[tuple[str, float]]) -> Markup:
+    """The class above, columns in rows below, each hanging from it."""
+    wide, row, cell = 340.0, 44.0, 112.0
+    each = int(wide // cell)
+    top = max((v for _, v in columns), default=1.0) or 1.0
+    body, boxes = [], []
+    middle = wide / 2
+    for i, (label, value) in enumerate(columns):
+        line = i // each
+        count = min(each, len(columns) - line * each)
+        x = middle + (i % each - (count - 1) / 2) * cell
+        y = 84 + row * line
+        width = 0.8 + 4.2 * value / top
+        bend = 42 + row * line
+        body.append(
+            f'<path class="tie" stroke-width="{width:.2f}" d="M{middle:.1f},34C{middle:.1f},{bend:.1f} '
+            f'{x:.1f},{y - 50:.1f} {x:.1f},{y - 13:.1f}"><title>{escape(cut(label))}: {value:.3f}</title></path>'
+        )
+        boxes.append(
+            f'<g><title>{escape(cut(label))}</title><rect class="box" x="{x - 52:.1f}" y="{y - 13:.1f}" width="104" '
+            f'height="26" rx="6"/>'
+            f"{text(x, y + 4, cut(label, 15), style='value')}</g>"
+        )
+    tall = 84 + row * math.ceil(len(columns) / each) - 18
+    boxes.append(
+        f'<rect class="box target" x="{middle - 60:.1f}" y="8" width="120" height="28" rx="6"/>'
+        f"{text(middle, 26, cut(target, 17), style='name strong')}"
+    )
+    return chart("".join(body + boxes), "structure", wide, tall)

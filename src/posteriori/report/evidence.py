@@ -21,7 +21,7 @@ from ..decision.decide import best_action, meet
 from ..decision.loss import Loss, deciding_loss
 from ..decision.on_points import called
 from ..errors import BadValue, ModelError, PosterioriError
-from ..explain.whatif import FEWEST_ROWS, round_grid
+from ..explain.whatif import FEWEST_ROWS, cut, round_grid
 from ..leaderboard.board import Leaderboard, Row, calibration_error, scored
 from ..leaderboard.compare import compare
 from ..table.dates import date_columns, dates_in, weekday_text, weekdays_in
@@ -31,7 +31,6 @@ from ..table.kinds import resolve_kinds
 from ..table.labels import match_labels, places
 from ..table.schema import MEASURED
 from ..table.weights import weights_or_ones
-from .markup import cut
 
 MOST_COLUMNS = 150  # of a survey that are listed
 MOST_VALUES = 6  # of a column that are drawn

@@ -4,23 +4,24 @@ and margins.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import MissingExtra, ModelError, counted
+from ..explain.whatif import cut
 from ..explanation import WAYS, brief, shown
 from ..forest.counts import question
 from ..leaderboard.board import HEADS, HOW, cell
 from ..network.says import unknown
 from ..views import Drawing
 from .layered import layered
-from .markup import cut
+from .markup import render
 from .svg import EDGE, draw_graph
 
 if TYPE_CHECKING:
@@ -62,38 +63,36 @@ def frame_html(value: Any) -> str:
 
 def schema_html(schema: Any) -> str:
     """The schema as a table, for a notebook."""
-    rows = "".join(
-        f"<tr><td>{html.escape(c.name)}</td><td>{c.kind}</td>"
-        f"<td>{html.escape(', '.join(map(str, c.values[:8])))}{'…' if len(c.values) > 8 else ''}</td></tr>"
-        for c in schema.columns
-    )
-    return f"<table><tr><th>column</th><th>kind</th><th>values</th></tr>{rows}</table>"
+    return render("notebook", "schema", schema.columns)
 
 
 def naive_html(model: NaiveBayes) -> str:
     """The prior and the ten most telling columns, for a notebook."""
     frame = model.summary().head(10)
     top = float(frame["information"].max()) or 1.0
-    rows = "".join(
-        f"<tr><td>{html.escape(str(r['column']))}</td><td>{r['kind']} {r.get('density', '')}</td>"
-        f"<td>{r['values'] or ''}</td>"
-        f'<td><div style="background:#4878a8;height:.7em;width:{120 * r["information"] / top:.0f}px" '
-        f'title="{r["information"]:.4f} nats"></div></td><td style="text-align:right">{r["information"]:.3f}</td></tr>'
+    rows = [
+        (
+            r["column"],
+            f"{r['kind']} {r.get('density', '')}",
+            r["values"] or "",
+            r["information"],
+            120 * r["information"] / top,
+        )
         for r in frame.to_dict("records")
-    )
-    prior = ", ".join(
-        f"P({html.escape(str(c))}) = {p:.3f}"
-        for c, p in zip(model.schema_.classes[:12], np.exp(model.factored_.log_prior))
-    )
+    ]
+    shown = zip(model.schema_.classes[:12], np.exp(model.factored_.log_prior))
+    prior = ", ".join(f"P({c}) = {p:.3f}" for c, p in shown)
+    return render("notebook", "naive", type(model).__name__, sizes(model), prior, rows, _nomogram(model))
+
+
+def sizes(model: Any) -> str:
+    """How many rows, columns and classes a model has seen."""
     n = float(np.asarray(model.class_count_).sum())
-    return (
-        f"<div><b>{type(model).__name__}</b>: {counted(n, 'row')}, {counted(len(model.schema_), 'column')}, "
-        f"{counted(len(model.schema_.classes), 'class')}<br>{prior}<table><tr><th>column</th><th>kind</th><th>values</th>"
-        f'<th colspan="2">I(X;Y), nats</th></tr>{rows}</table>{_nomogram(model)}</div>'
-    )
+    schema = model.schema_
+    return f"{counted(n, 'row')}, {counted(len(schema), 'column')}, {counted(len(schema.classes), 'class')}"
 
 
-def _nomogram(model: NaiveBayes) -> str:
+def _nomogram(model: NaiveBayes) -> dict[str, Any] | None:
     """The nomogram of the report, to be opened: the two commonest classes, the most telling columns."""
     from ..explain.whatif import what_if
     from .nomogram import nomogram_svg, scales
@@ -101,17 +100,14 @@ def _nomogram(model: NaiveBayes) -> str:
     count = np.asarray(model.class_count_, dtype=float)
     table = what_if(model, most=12, with_rows=True) if len(count) >= 2 and len(model.schema_) <= MOST_DRAWN else None
     if table is None or not table.attributes:
-        return ""
+        return None
     against, target = (1, 0) if len(count) > 2 else (0, 1)
     order = np.argsort(-count, kind="stable") if len(count) > 2 else np.arange(2)
     found = scales(table, int(order[target]), int(order[against]))
     if not found.axes:
-        return ""
-    told = html.escape(f"nomogram: {found.target} against {found.against}")
-    return (
-        f"<details><summary>{told}</summary><div class='posteriori-nomogram'><style>{NOTEBOOK}</style>"
-        f"{nomogram_svg(found, wide=True)}</div></details>"
-    )
+        return None
+    svg = nomogram_svg(found, wide=True)
+    return {"target": found.target, "against": found.against, "style": Markup(NOTEBOOK), "svg": svg}
 
 
 def network_drawing(net: Any, evidence: Mapping[str, Any] | None = None) -> Drawing:
@@ -136,11 +132,11 @@ def graph_drawing(graph: UndirectedGraph | PartialDag) -> Drawing:
 
 
 def network_html(net: Any) -> str:
-    """A sentence about the network and, unless it is large, its drawing; nothing is loaded from anywhere."""
-    sizes = (len(net.nodes), "node"), (len(net.edges), "edge"), (net.n_parameters, "parameter")
-    summary = f"{html.escape(net.name)}: {', '.join(counted(*size) for size in sizes)}"
-    drawing = str(network_drawing(net)) if len(net.nodes) <= MOST_DRAWN else ""
-    return f"<div><p><b>{type(net).__name__}</b> {summary}</p>{drawing}</div>"
+    """A sentence about the network and, unless it is large, its drawing."""
+    parts = (len(net.nodes), "node"), (len(net.edges), "edge"), (net.n_parameters, "parameter")
+    size = ", ".join(counted(*part) for part in parts)
+    drawing = Markup(network_drawing(net)) if len(net.nodes) <= MOST_DRAWN else ""
+    return render("notebook", "network", type(net).__name__, net.name, size, drawing)
 
 
 def _pyplot() -> Any:
@@ -228,55 +224,32 @@ def confidence_drawing(confidence: ArcConfidence, threshold: float) -> Drawing:
 
 def board_html(board: Any) -> str:
     """The leaderboard as a table: the best first, what failed or was skipped below with its reason."""
-    heads = "".join(f"<th>{html.escape(h)}</th>" for h in ("model", *(HEADS[s] for s in board.scores)))
-    lines = []
-    for row in board.rows:
-        name = f'<td title="{html.escape(row.says)}">{html.escape(row.name)}</td>'
-        if row.status == "finished":
-            cells = "".join(f'<td style="text-align:right">{html.escape(cell(row, s))}</td>' for s in board.scores)
-        else:
-            cells = f'<td colspan="{max(len(board.scores), 1)}">{html.escape(f"{row.status}: {row.reason}")}</td>'
-        lines.append(f"<tr>{name}{cells}</tr>")
-    said = [f"{row.name}: {note}" for row in board.finished for note in row.notes] + list(board.notes)
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in said)
+    heads = ("model", *(HEADS[s] for s in board.scores))
+    rows = [(row, [cell(row, s) for s in board.scores] if row.status == "finished" else []) for row in board.rows]
+    notes = [f"{row.name}: {note}" for row in board.finished for note in row.notes] + list(board.notes)
     caption = f"{board.n_rows:,} rows, {board.n_folds} folds, by {HEADS[board.by]}; {HOW}"
-    return f"<div><table><caption>{caption}</caption><tr>{heads}</tr>{''.join(lines)}</table>{notes}</div>"
+    return render("notebook", "board", caption, heads, rows, notes)
 
 
-def explanation_html(found: Explanation) -> str:
+def explanation_html(why: Explanation) -> str:
     """A sentence, a table with bars, and what would have to be different."""
-    told, rest = found.strongest(MOST_TOLD)
-    rows = [("(prior)", "", found.prior)]
+    told, rest = why.strongest(MOST_TOLD)
+    rows = [("(prior)", "", why.prior)]
     for p in told:
         rows.append((brief(p.column), brief(p.value, 80), p.log_odds))
         rows += [("", f"· {brief(word)}", odds) for word, odds in p.strongest()]
     rows += [(f"({counted(len(rest), 'other')})", "", sum(p.log_odds for p in rest))] if rest else []
-    rows += [("(together)", "", found.together)] if found.way != "sum" else []
+    rows += [("(together)", "", why.together)] if why.way != "sum" else []
     top = max([abs(v) for *_, v in rows if math.isfinite(v)], default=0.0) or 1.0
-    lines = "".join(_bar_row(name, value, odds, top) for name, value, odds in rows)
-    changes = "".join(f"<li><bdi>{html.escape(str(change))}</bdi></li>" for change in found.changes)
-    target, against, decision = (html.escape(shown(v)) for v in (found.target, found.against, found.decision))
-    return (
-        f"<div><p><b><bdi>{decision}</bdi></b>: P(<bdi>{target}</bdi>) = {found.posterior[found.target]:.4g}, log-odds "
-        f"against <bdi>{against}</bdi> {found.log_odds:+.2f}; {WAYS[found.way]}</p>"
-        f'<table><tr><th>attribute</th><th>value</th><th colspan="2">log-odds</th></tr>{lines}</table>'
-        + (f"<p>Another decision if</p><ul>{changes}</ul>" if changes else "")
-        + "</div>"
-    )
+    bars = [(*row, *_bar(row[-1], top)) for row in rows]
+    said = shown(why.decision), shown(why.target), shown(why.against), WAYS[why.way]
+    return render("notebook", "explanation", why, *said, bars, HALF)
 
 
-def _bar_row(name: str, value: str, odds: float, top: float) -> str:
+def _bar(odds: float, top: float) -> tuple[str, float, str]:
+    """(from where, how long, of what colour) the bar of some log-odds is."""
     width = HALF * (min(abs(odds) / top, 1.0) if math.isfinite(odds) else 1.0)
-    side, colour = ("left", FOR) if odds >= 0 else ("right", AGAINST)
-    bar = (
-        f'<div style="position:relative;width:{2 * HALF}px;height:.8em">'
-        f'<div style="position:absolute;{side}:{HALF}px;width:{width:.0f}px;height:100%;background:{colour}"></div>'
-        f'<div style="position:absolute;left:{HALF}px;width:1px;height:100%;background:currentColor"></div></div>'
-    )
-    return (
-        f"<tr><td><bdi>{html.escape(name)}</bdi></td><td><bdi>{html.escape(value)}</bdi></td><td>{bar}</td>"
-        f'<td style="text-align:right">{odds:+.2f}</td></tr>'
-    )
+    return ("left", width, FOR) if odds >= 0 else ("right", width, AGAINST)
 
 
 def tree_drawing(model: BayesTree, max_depth: int = 4) -> Drawing:
@@ -294,8 +267,8 @@ def tree_html(model: BayesTree) -> str:
         f"{model.n_leaves_} leaves, {model.depth_} questions at most, "
         f"{counted(float(np.asarray(model.class_count_).sum()), 'row')}, {counted(len(model.classes_), 'class')}"
     )
-    whole = "" if depth >= model.depth_ else f" The first {depth} questions:"
-    return f"<div><p><b>{type(model).__name__}</b>: {html.escape(said)}.{whole}</p>{tree_drawing(model, depth)}</div>"
+    first = 0 if depth >= model.depth_ else depth
+    return render("notebook", "tree", type(model).__name__, said, first, Markup(tree_drawing(model, depth)))
 
 
 def plot_tree(model: BayesTree, ax: Any = None, max_depth: int = 4) -> Any:

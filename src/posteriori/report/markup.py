@@ -1,43 +1,87 @@
-"""Text on its way into a page: all that comes from data is escaped, cut and kept to its own direction."""
+"""Text on its way into a page: sentences in two languages, numbers, templates that escape what is put in.
+
+Names and values of the data come as one line that is not too long (`cut`); `Markup` marks what is HTML already.
+"""
 
 from __future__ import annotations
 
-import html
+import functools
 import json
 import math
-from typing import Any
+import re
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 
-from ..explain.whatif import LONGEST, cut, shown
-from .words import WORDS
+from markupsafe import Markup, escape
 
-__all__ = ["cut", "data_block", "esc", "figure", "fill", "name", "percent", "say", "shown"]
+from ..explain.whatif import LONGEST, cut
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+LANGUAGES = ("en", "zh")
 
 
-def esc(text: Any, most: int = LONGEST) -> str:
-    """Text for an element or a quoted attribute.
+def static(file: str) -> str:
+    """The text of a style sheet or a script."""
+    return _file("static", file)
 
-    >>> esc('<b> "x"')
-    '&lt;b&gt; &quot;x&quot;'
+
+def _file(*path: str) -> str:
+    return resources.files(__package__).joinpath(*path).read_text(encoding="utf-8")
+
+
+def _words() -> dict[str, tuple[str, ...]]:
+    english, *others = (json.loads(_file("words", f"{language}.json")) for language in LANGUAGES)
+    return {key: (said, *(other[key] for other in others)) for key, said in english.items()}
+
+
+WORDS = _words()  # key → the sentence in each language; {0}, {1} are filled in
+
+
+@functools.cache
+def _templates() -> Environment:
+    """The templates; their line breaks and indentation are for who reads them: a page has nothing between two tags."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    def load(file: str) -> str:
+        return re.sub(r"\n *(.)", lambda m: ("" if m[1] in "<{" else " ") + m[1], _file("templates", file).rstrip())
+
+    made = Environment(autoescape=True, loader=FunctionLoader(load), undefined=StrictUndefined)
+    made.globals |= {"say": say, "name": name, "percent": percent, "figure": figure, "amount": amount, "cut": cut}
+    made.globals |= {"words": WORDS, "data_block": data_block}
+    return made
+
+
+def render(file: str, macro: str, *values: Any, **more: Any) -> Markup:
+    """A piece of a page: a macro of `templates/{file}.html`, filled in."""
+    return Markup(getattr(_templates().get_template(f"{file}.html").module, macro)(*values, **more))
+
+
+def name(text: Any) -> Markup:
+    """A name from the data, in its own direction: right-to-left text does not turn what stands around it.
+
+    >>> name("<b>")
+    Markup('<bdi>&lt;b&gt;</bdi>')
     """
-    return html.escape(cut(text, most))
-
-
-def name(text: Any) -> str:
-    """A name from the data, in its own direction: right-to-left text does not turn what stands around it."""
     said = "" if text is None else str(text)
-    tip = f' title="{esc(said, 400)}"' if len(said) > LONGEST else ""
-    return f"<bdi{tip}>{esc(said)}</bdi>"
+    tip = Markup(' title="{}"').format(cut(said, 400)) if len(said) > LONGEST else ""
+    return Markup("<bdi{}>{}</bdi>").format(tip, cut(said))
 
 
-def say(key: str, *parts: Any, tag: str = "span", more: str = "") -> str:
+def say(key: str, *parts: Any, tag: str = "span", **attributes: str) -> Markup:
     """A sentence of the dictionary in an element that the page can turn into the other language.
 
-    >>> say("rows", 12)
-    '<span data-w="rows" data-a="[&quot;12&quot;]">12 rows</span>'
+    >>> print(say("rows", 12))
+    <span data-w="rows" data-a="[&#34;12&#34;]">12 rows</span>
     """
+    said = {"data-w": key}
     told = [cut(p, 300) for p in parts]
-    args = f' data-a="{html.escape(json.dumps(told, ensure_ascii=False))}"' if told else ""
-    return f'<{tag} data-w="{key}"{args}{more}>{html.escape(fill(WORDS[key][0], told))}</{tag}>'
+    if told:
+        said["data-a"] = json.dumps(told, ensure_ascii=False)
+    said |= {k.rstrip("_"): v for k, v in attributes.items()}
+    inside = "".join(f' {k}="{escape(v)}"' for k, v in said.items())
+    return Markup(f"<{tag}{inside}>{escape(fill(WORDS[key][0], told))}</{tag}>")
 
 
 def fill(sentence: str, parts: list[str]) -> str:
@@ -49,13 +93,13 @@ def fill(sentence: str, parts: list[str]) -> str:
     return "".join(out)
 
 
-def data_block(identity: str, value: Any) -> str:
+def data_block(identity: str, value: Any) -> Markup:
     """JSON that the page's script reads: no character of it can end the element or open another."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for c in "<>&\u2028\u2029":
         text = text.replace(c, f"\\u{ord(c):04x}")
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return f'<script type="application/json" id="{identity}">{text}</script>'
+    return Markup(f'<script type="application/json" id="{identity}">{text}</script>')
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -86,3 +130,12 @@ def figure(value: float, digits: int = 3) -> str:
     if size >= 1e7 or size < 0.5 * 10**-digits:
         return f"{value:.2e}"
     return f"{value:,.0f}" if size >= 1000 else f"{value:.{digits}f}" if size < 100 else f"{value:.1f}"
+
+
+def amount(n: float) -> str:
+    """How many rows; a weight where they are weighed.
+
+    >>> amount(12345.0), amount(2.5)
+    ('12,345', '2.5')
+    """
+    return f"{n:,.0f}" if n == round(n) else f"{n:,.4g}"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +18,7 @@ from ..arrays import Array, Floats
 from ..errors import BadParameter, ModelError, counted
 from ..mixture.density import read_cells
 from ..views import Drawing
+from .markup import render
 from .svg import BAR, BOX, INK, LINE, PAPER, framed, text_width
 
 if TYPE_CHECKING:
@@ -264,18 +266,11 @@ def kmeans_drawing(model: KMeans, X: Any, columns: Sequence[int] = (0, 1)) -> Dr
 def mixture_html(model: GaussianMixture) -> str:
     """Weights and means of the components, and the trace, for a notebook."""
     names = _names(model, list(range(min(8, model.n_features_in_))))
-    rows = "".join(
-        f"<tr><td>{k}</td><td>{w:.3f}</td>{''.join(f'<td>{v:.4g}</td>' for v in mean[: len(names)])}</tr>"
-        for k, (w, mean) in enumerate(zip(model.weights_[:20], model.means_))
-    )
-    head = "".join(f"<th>{html.escape(n)}</th>" for n in names)
-    said = "converged" if model.converged_ else "did not converge"
-    drawing = str(trace_drawing(model.lower_bounds_, model.marks_)) if model.lower_bounds_ else ""
-    return (
-        f"<div><b>{type(model).__name__}</b>: {len(model.means_)} components, {html.escape(model.covariance_type)}, "
-        f"{said} in {model.n_iter_} turns<table><tr><th>component</th><th>weight</th>{head}</tr>{rows}</table>"
-        f"{drawing}</div>"
-    )
+    rows = [(w, mean[: len(names)]) for w, mean in zip(model.weights_[:20], model.means_)]
+    ending = "converged" if model.converged_ else "did not converge"
+    said = f"{len(model.means_)} components, {model.covariance_type}, {ending} in {model.n_iter_} turns"
+    drawing = Markup(trace_drawing(model.lower_bounds_, model.marks_)) if model.lower_bounds_ else ""
+    return render("notebook", "mixture", type(model).__name__, said, names, rows, drawing)
 
 
 def profile_drawing(model: Any) -> Drawing:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup, escape
 
 from ..arrays import Floats
-from ..explain.whatif import Attribute, WhatIf, bin_labels
+from ..explain.whatif import Attribute, WhatIf, bin_labels, cut
 from .charts import number_marks, picture, text, text_width, tick_text, ticks, word
-from .markup import cut, esc
 
 MOST_DRAWN = 16  # attributes
 MOST_LABELS = 14  # of an attribute
@@ -102,7 +102,7 @@ def _far(value: float) -> float:
     return float(np.clip(np.nan_to_num(value, nan=0.0), -2 * FAR, 2 * FAR))
 
 
-def nomogram_svg(found: Scales, wide: bool) -> str:
+def nomogram_svg(found: Scales, wide: bool) -> Markup:
     """The nomogram for print and for the eye; `wide` has names beside the lines, else they stand above."""
     width, left = (880.0, 206.0) if wide else (352.0, 12.0)
     right = width - (24.0 if wide else 14.0)
@@ -123,7 +123,7 @@ def nomogram_svg(found: Scales, wide: bool) -> str:
         drawn, middle, end = (_curve if curve else _line)(axis, found, at, y + head, wide)
         place = (14.0, middle + 4) if wide else (left, y + 10)
         label = text(*place, cut(axis.name, 22 if wide else 44), anchor="start", style="name")
-        rows.append(f"<g><title>{esc(axis.name)}</title>{label}</g>{drawn}")
+        rows.append(f"<g><title>{escape(cut(axis.name))}</title>{label}</g>{drawn}")
         y = end + (10 if wide else 14)
     body += [f'<path class="grid" d="M{at(p):.1f},{top:.0f}V{y - 4:.0f}"/>' for p in range(0, 101, 10 if wide else 20)]
     body += rows
@@ -205,12 +205,14 @@ def _line(axis: Axis, found: Scales, at: Any, y: float, wide: bool) -> tuple[str
     shift = {0: -7.0, 1: 16.0, 2: -19.0, 3: 28.0}
     for x, label, level in placed:
         if level < 0:
-            body.append(f'<path class="rule thin" d="M{x:.1f},{y:.1f}v-4"><title>{esc(label or "")}</title></path>')
+            body.append(
+                f'<path class="rule thin" d="M{x:.1f},{y:.1f}v-4"><title>{escape(cut(label or ""))}</title></path>'
+            )
             continue
         body.append(f'<path class="rule" d="M{x:.1f},{y:.1f}v{4 if level % 2 else -4}"/>')
         short = cut(label, 18)
         said = text(_inside(x, text_width(short) / 2, at), y + shift[level], short, style="value")
-        body.append(f"<g><title>{esc(label)}</title>{said}</g>")
+        body.append(f"<g><title>{escape(cut(label))}</title>{said}</g>")
     return "".join(body), y, y + (30.0 if 3 in used else 18.0 if 1 in used else 5.0)
 
 

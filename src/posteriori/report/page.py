@@ -4,31 +4,44 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import math
 import os
 import pathlib
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib import metadata, resources
+from importlib import metadata
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+from markupsafe import Markup
+
+from ..arrays import Floats
+from ..decision.calibrate import reliability
+from ..decision.curve import cost_curve, risk_coverage
 from ..decision.on_points import OnPoints
 from ..drafts import whole_file
 from ..errors import BadParameter
-from ..leaderboard.board import Leaderboard
-from .cases import cases, words
-from .charts import picture, text
+from ..explain.whatif import cut
+from ..leaderboard.board import Leaderboard, cell
+from ..table.labels import position
+from .cases import cases, vocabulary
+from .charts import SERIES, Line, curves_chart, free_chart, reliability_chart, spread_chart, thinned
 from .chooser import decide
-from .evidence import Evidence, gather
-from .markup import cut, data_block, esc, name, percent, say
-from .sections import board, data, glance, note, section, table, trust
-from .words import WORDS
+from .dependence import averaged, dependence_svg, star_svg, strongest_pairs
+from .evidence import Evidence, class_order, gather
+from .markup import amount, figure, name, percent, render, say, static
 
 LARGEST = 5_000_000  # bytes of a report
 MOST_LINES = 40  # of warnings, parameters, hashes
+MOST_CONFUSED = 12  # classes of the confusion matrix
+MOST_CARDS = 12  # columns whose spread is drawn
+MOST_MODELS = 60  # of a leaderboard
+SCORES = {
+    "log_loss": "log_loss", "error": "error", "brier": "brier", "calibration_error": "calibration", "cost": "cost",
+    "fit_seconds": "fit_seconds", "row_microseconds": "row_microseconds",
+}  # fmt: skip
 
 
 def write_report(
@@ -75,36 +88,26 @@ def write_report(
     ...     write_report(folder + "/report.html", po.NaiveBayes().fit(X, y), X, y).name
     'report.html'
     """
-    _check(leaderboard, title, with_rows, warnings, notes, hashes, folds, seed)
+    board, sentences, whole = isinstance(leaderboard, Leaderboard), "a list of sentences", "a whole number"
+    _require(leaderboard is None or board, "leaderboard", leaderboard, "what compare gave, or None")
+    _require(title is None or isinstance(title, str), "title", title, "text, or None")
+    _require(isinstance(with_rows, bool), "with_rows", with_rows, "True or False")
+    _require(_sentences(warnings), "warnings", warnings, sentences)
+    _require(_sentences(notes), "notes", notes, sentences)
+    _require(hashes is None or isinstance(hashes, Mapping), "hashes", hashes, "a dict of text, or None")
+    _require(folds is None or _whole(folds, 2), "folds", folds, f"{whole} from 2 up, or None")
+    _require(_whole(seed, 0), "seed", seed, f"{whole} from 0 up")
     cv = None if folds is None else int(folds)
-    told = (sample_weight, leaderboard, chosen)
-    e = gather(model, X, y, posterior, loss, reject, with_rows, cv, int(seed), *told)
+    e = gather(model, X, y, posterior, loss, reject, with_rows, cv, int(seed), sample_weight, leaderboard, chosen)
     text = page(e, leaderboard, chosen, title, warnings, notes, hashes or {})
     with whole_file(path) as stream:
         stream.write(text.encode("utf-8"))
     return pathlib.Path(path)
 
 
-def _check(*told: Any) -> None:
-    """What the report is told beside the model and its rows."""
-    whole = "a whole number"
-    wanted: list[tuple[str, str, Callable[[Any], bool]]] = [
-        (
-            "leaderboard",
-            "what compare gave, or None",
-            lambda v: v is None or isinstance(v, Leaderboard),
-        ),
-        ("title", "text, or None", lambda v: v is None or isinstance(v, str)),
-        ("with_rows", "True or False", lambda v: isinstance(v, bool)),
-        ("warnings", "a list of sentences", _sentences),
-        ("notes", "a list of sentences", _sentences),
-        ("hashes", "a dict of text, or None", lambda v: v is None or isinstance(v, Mapping)),
-        ("folds", f"{whole} from 2 up, or None", lambda v: v is None or _whole(v, 2)),
-        ("seed", f"{whole} from 0 up", lambda v: _whole(v, 0)),
-    ]
-    for (what, needed, good), value in zip(wanted, told, strict=True):
-        if not good(value):
-            raise BadParameter(f"{what} must be {needed}. Got {value!r} instead.")
+def _require(good: bool, what: str, value: Any, needed: str) -> None:
+    if not good:
+        raise BadParameter(f"{what} must be {needed}. Got {value!r} instead.")
 
 
 def _sentences(value: Any) -> bool:
@@ -126,52 +129,28 @@ def page(
 ) -> str:
     """The whole text of the report."""
     chooser, block = decide(e)
-    parts = [
-        ("glance", glance(e)),
-        ("decide", chooser),
-        ("trust", trust(e)),
-        ("board", board(leaderboard, chosen)),
-        ("vocabulary", words(e)),
-        ("cases", cases(e)),
-        ("data", data(e)),
-        ("structure", structure(e)),
-        ("policy", policy(e)),
-        ("notes", _notes(warnings, notes)),
-        ("settings", fine_print(e, hashes)),
-    ]
-    parts = [(key, body) for key, body in parts if body]
-    links = "".join(f'<li><a href="#{key}">{say(f"nav_{key}")}</a></li>' for key, _ in parts)
-    head = cut(title or e.target, 120)
-    script, style = _static("page.js"), _static("page.css")
+    parts = {
+        "glance": glance(e),
+        "decide": chooser,
+        "trust": trust(e),
+        "board": board(leaderboard, chosen),
+        "vocabulary": vocabulary(e),
+        "cases": cases(e),
+        "data": data(e),
+        "structure": structure(e),
+        "policy": policy(e),
+        "notes": render("sections", "notes", warnings, notes, MOST_LINES),
+        "settings": settings(e, hashes),
+    }
+    shown = [(key, body) for key, body in parts.items() if body]
+    script, style = static("page.js"), static("page.css")
     rules = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    facts = " · ".join(
-        [say("rows", f"{e.frame.n:,}"), say("columns", f"{e.frame.d:,}"), say("classes", len(e.classes))]
-    )
-    dictionary = data_block("words", {k: list(v) for k, v in WORDS.items()})
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{rules}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<meta name="robots" content="noindex">\n'
-        f'<meta name="referrer" content="no-referrer">\n<title>{html.escape(head)}</title>\n'
-        f"<style>{style}</style>\n</head>\n"
-        f'<body>\n<a class="skip" href="#main">{say("skip")}</a>\n<header><div class="bar">'
-        f'<span class="brand">posteriori <span>{say("report")}</span></span><span class="tools">'
-        f'<button type="button" id="language" lang="zh" data-w="language">{WORDS["language"][0]}</button>'
-        f'<button type="button" id="theme" data-l="theme" aria-label="{WORDS["theme"][0]}">◐</button></span></div>'
-        f'<h1><bdi>{html.escape(head)}</bdi></h1><p class="lead">{say("lead", e.called, e.target)}</p>'
-        f'<p class="facts">{facts}</p></header>\n<nav data-l="contents" aria-label="Contents"><ul>{links}</ul></nav>\n'
-        f'<main id="main">\n{"".join(body for _, body in parts)}\n</main>\n<footer>{say("offline", tag="p")}'
-        f"{say('with_rows' if e.with_rows else 'without_rows', tag='p')}</footer>\n"
-        f"{dictionary}{block}\n<script>{script}</script>\n</body>\n</html>\n"
-    )
-
-
-def _static(file: str) -> str:
-    return resources.files(__package__).joinpath("static", file).read_text(encoding="utf-8")
+    facts = [("rows", f"{e.frame.n:,}"), ("columns", f"{e.frame.d:,}"), ("classes", len(e.classes))]
+    head, lead = cut(title or e.target, 120), (e.called, e.target)
+    return render("page", "page", shown, head, rules, style, script, facts, lead, e.with_rows, block)
 
 
 def _hash(text: str) -> str:
@@ -179,24 +158,194 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
-def structure(e: Evidence) -> str:
-    """The dependence graph of a model that has one."""
-    from .dependence import averaged, dependence_svg, strongest_pairs
+def glance(e: Evidence) -> Markup:
+    """The figures that matter, each beside what is had without looking at a row."""
+    always = ("baseline", e.classes[int(e.count.argmax())], percent(e.baseline["error"]))
+    tiles: list[tuple[str, str, Any]] = [
+        ("error", percent(e.scores["error"]), always),
+        ("log_loss", figure(e.scores["log_loss"]), ("baseline_shares", figure(e.baseline["log_loss"]))),
+        ("calibration", percent(e.scores["calibration_error"]), ()),
+    ]
+    if e.loss.reject or not _zero_one(e):
+        best, least = int((e.loss.matrix @ e.count).argmin()), figure(e.baseline["cost"])
+        left = e.loss.reject and best == len(e.loss.matrix) - 1
+        base = ("baseline_left", least) if left else ("baseline", e.actions[best], least)
+        tiles.insert(0, ("cost", figure(e.scores["cost"]), base))
+    if e.loss.reject:
+        tiles.append(("rejected", percent(e.scores["rejected"]), ("of_rejected", f"{e.reject:.6g}")))
+    return render("sections", "glance", tiles, e.unseen)
 
+
+def _zero_one(e: Evidence) -> bool:
+    m = e.loss.matrix
+    return m.shape[0] == m.shape[1] and bool((m == 1 - np.eye(len(m))).all())
+
+
+def trust(e: Evidence) -> Markup:
+    """Confusion, reliability, ROC, precision and recall, cost, risk and coverage."""
+    rows = np.bincount(e.y, minlength=len(e.classes))
+    order = [c for c in class_order(e.count, SERIES) if 0 < rows[c] < len(e.y)]
+    if len(order) == 2 and len(e.classes) == 2:
+        order = [1]  # the other class is its mirror image
+    shown = [_reliability(e), *([_roc(e, order), _pr(e, order), _cost(e, order)] if order else []), _coverage(e)]
+    left = (len(order), len(e.classes)) if len(e.classes) > SERIES else ()
+    return render("sections", "trust", shown, confusion(e), [str(e.classes[c]) for c in order], left)
+
+
+def confusion(e: Evidence) -> Markup:
+    """Counts and shares of the true class; the shade is the share."""
+    K, A = len(e.classes), len(e.loss.matrix)
+    counts = np.bincount(e.y * A + e.decided, e.w, K * A).reshape(K, A)
+    rows = _groups(counts.sum(axis=1), K)
+    rejecting = [[A - 1]] if e.loss.reject else []
+    named = e.actions[: A - len(rejecting)]
+    same = len(named) == K and all(position(c, named) == k for k, c in enumerate(e.classes))
+    columns = (rows if same else _groups(counts.sum(axis=0)[: len(named)], len(named))) + rejecting
+    heads = [say("leave") if group in rejecting else _called(group, e.actions) for group in columns]
+    lines = []
+    for group in rows:
+        total, cells = counts[group].sum(), []
+        for col in columns:
+            n = float(counts[np.ix_(group, col)].sum())
+            share = n / total if total else 0.0
+            right = len(group) == len(col) == 1 and position(e.classes[group[0]], named) == col[0]
+            told = percent(share, 0) if n else ""
+            cells.append(("hit" if right else "miss", math.ceil(share * 8), amount(n), told))
+        lines.append((_called(group, e.classes), cells))
+    return render("sections", "confusion", heads, lines, len(rows) - 1 if K > MOST_CONFUSED else 0)
+
+
+def _called(group: list[int], names: Sequence[Any]) -> Markup:
+    return name(names[group[0]]) if len(group) == 1 else say("other_classes", len(group))
+
+
+def _groups(count: Floats, n: int) -> list[list[int]]:
+    """Each of the commonest alone, all others together."""
+    if n <= MOST_CONFUSED:
+        return [[i] for i in range(n)]
+    alone = class_order(count, MOST_CONFUSED - 1)
+    return [*([i] for i in alone), [i for i in range(n) if i not in alone]]
+
+
+Shown = tuple[str, list[tuple[str, ...]], Markup, bool]  # key, sentences below, chart, whether it has a class's colours
+
+
+def _reliability(e: Evidence) -> Shown:
+    bins = 10 if len(e.y) < 2000 else 15
+    two = len(e.classes) == 2
+    found = reliability(e.posterior, e.y, 1 if two else None, bins=bins, sample_weight=e.w)
+    how = ("reliability_of", e.classes[1]) if two else ("reliability_how",)
+    return "reliability", [how], reliability_chart(found), False
+
+
+def _roc(e: Evidence, order: list[int]) -> Shown:
+    from sklearn.metrics import auc, roc_curve
+
+    lines: list[Line] = []
+    areas = []
+    for k, c in enumerate(order):
+        wrong, right, _ = roc_curve(e.y == c, e.posterior[:, c], sample_weight=e.w)
+        lines.append((*thinned(wrong, right), f"s{k}"))
+        areas.append(figure(float(auc(wrong, right))))
+    guess: Line = ([0.0, 1.0], [0.0, 1.0], "aside")
+    chart = curves_chart(lines, "axis_false", "axis_true", "chart_roc", [guess])
+    return "roc", [("roc_how",), ("area", ", ".join(areas))], chart, True
+
+
+def _pr(e: Evidence, order: list[int]) -> Shown:
+    from sklearn.metrics import average_precision_score, precision_recall_curve
+
+    lines: list[Line] = []
+    asides: list[Line] = []
+    areas = []
+    for k, c in enumerate(order):
+        precision, recall, _ = precision_recall_curve(e.y == c, e.posterior[:, c], sample_weight=e.w)
+        lines.append((*thinned(recall[::-1], precision[::-1]), f"s{k}"))
+        areas.append(figure(float(average_precision_score(e.y == c, e.posterior[:, c], sample_weight=e.w))))
+        share = float(e.count[c] / e.w.sum())
+        if len(order) <= 2:
+            asides.append(([0.0, 1.0], [share, share], f"aside s{k}"))
+    chart = curves_chart(lines, "axis_recall", "axis_precision", "chart_pr", asides)
+    return "pr", [("pr_how",), ("area", ", ".join(areas))], chart, True
+
+
+def _cost(e: Evidence, order: list[int]) -> Shown:
+    lines: list[Line] = []
+    for k, c in enumerate(order):
+        found = cost_curve(e.posterior, e.y, c, sample_weight=e.w)
+        share = found.share.tolist()
+        lines.append((share, found.cost.tolist(), f"s{k}"))
+        lines.append((share, np.minimum(found.always, found.never).tolist(), f"aside s{k}"))
+    return "cost_curve", [("cost_curve_how",)], free_chart(lines, "axis_cost_share", "axis_cost", "chart_cost"), True
+
+
+def _coverage(e: Evidence) -> Shown:
+    known = np.asarray(e.model.classes_)
+    curve = risk_coverage(e.posterior, e.loss, known[e.y], classes=known, sample_weight=e.w)
+    xs, ys = thinned(np.append(0.0, curve.coverage), np.append(curve.risk[:1], curve.risk))
+    lines: list[Line] = [(xs, ys, "s0")]
+    if e.reject is not None:
+        covered = 1 - e.scores["rejected"]
+        lines.append(([covered, covered], [0.0, max(ys)], "aside"))
+    chart = free_chart(lines, "axis_coverage", "axis_risk", "chart_coverage")
+    return "coverage", [("coverage_how",), ("area", figure(curve.area))], chart, False
+
+
+def board(leaderboard: Any, chosen: str | None) -> Markup | str:
+    """The leaderboard, best first; below it who has no scores, and why."""
+    if leaderboard is None:
+        return ""
+    scores = [s for s in leaderboard.scores if s in SCORES]
+    rows = list(leaderboard.rows)[:MOST_MODELS]
+    lines = []
+    for row in [row for row in rows if row.status == "finished"]:
+        mark = Markup(' <em class="mark">{}</em>').format(say("chosen")) if row.name == chosen else Markup("")
+        lines.append([name(row.name) + mark, *(_scored(row, s) for s in scores)])
+    heads = [say("model"), *(say(SCORES[s]) for s in scores)]
+    failed = [row for row in rows if row.status != "finished"]
+    return render("sections", "board", heads, lines, len(leaderboard.rows) - MOST_MODELS, failed)
+
+
+def _scored(row: Any, score: str) -> Markup:
+    told, plus, spread = cell(row, score).partition(" ±")
+    return Markup("{}<small> ±{}</small>" if plus else "{}").format(told, spread)
+
+
+def data(e: Evidence) -> Markup:
+    """The spread of the most telling columns, then all columns as a table."""
+    s = e.survey
+    order = class_order(s.class_count, SERIES)
+    drawn = [c for c in s.columns if c.table is not None and len(c.table)][:MOST_CARDS]
+    known, dense = any(c.information is not None for c in s.columns), any(c.density for c in s.columns)
+    heads = ["column", "kind", "missing", "values", *["density"] * dense, *["information"] * known]
+    rows = []
+    for c in s.columns:
+        values = "" if c.n_values is None else f"{c.n_values:,}"
+        row = [name(c.name), say(f"kind_{c.kind}"), percent(c.missing), values]
+        rows.append(row + [cut(c.density)] * dense + [figure(c.information or 0.0)] * known)
+    count = s.class_count
+    shares = [(name(e.classes[c]), amount(float(count[c])), percent(float(count[c] / count.sum())))
+              for c in class_order(count, 20)]  # fmt: skip
+    return render(
+        "sections", "data", [(c.name, spread_chart(c, order)) for c in drawn], "data_how" if known else "data_order",
+        [str(e.classes[c]) for c in order], (len(order), len(e.classes)) if len(e.classes) > len(order) else (),
+        [say(h) for h in heads], rows, s.left_out, shares,
+    )  # fmt: skip
+
+
+def structure(e: Evidence) -> Markup | str:
+    """The dependence graph of a model that has one; naive Bayes hangs every column from the class."""
     model = e.inner
     if hasattr(model, "edges_") and hasattr(model, "schema_") and hasattr(model, "_edge_weights"):
         pairs = strongest_pairs(model) if averaged(model) else None
         if pairs == {}:
             return ""
-        how = note("structure_how") if pairs is None else note("structure_pairs", len(pairs))
-        return section("structure", how, f'<div class="graph">{unstyled(dependence_svg(model, e.target))}</div>')
-    if e.survey.columns and e.survey.columns[0].information is not None:
-        shown = [(c.name, c.information or 0.0) for c in e.survey.columns[:14]]
-        if len(shown) < 2:
-            return ""
-        drawing = star_svg(e.target, shown)
-        return section("structure", note("structure_naive", len(shown)), f'<div class="graph">{drawing}</div>')
-    return ""
+        how = ("structure_how",) if pairs is None else ("structure_pairs", len(pairs))
+        return render("sections", "structure", how, Markup(unstyled(dependence_svg(model, e.target))))
+    shown = [(c.name, c.information) for c in e.survey.columns[:14] if c.information is not None]
+    if len(shown) < 2:
+        return ""
+    return render("sections", "structure", ("structure_naive", len(shown)), star_svg(e.target, shown))
 
 
 def unstyled(svg: str) -> str:
@@ -204,83 +353,36 @@ def unstyled(svg: str) -> str:
     return svg.replace('style="max-width:100%;height:auto" ', "")
 
 
-def policy(e: Evidence) -> str:
+def policy(e: Evidence) -> Markup:
     """What happens to missing cells and to values that training did not have."""
-    model, told = e.inner, []
+    model = e.inner
     ours = type(model).__module__.startswith("posteriori.") and not isinstance(model, OnPoints)
-    if hasattr(model, "families_") and getattr(model.families_, "exact", False):
-        told.append(say("policy_summed"))
-    else:
-        told.append(say("policy_missing" if ours and hasattr(model, "schema_") else "policy_pipeline"))
-    if ours and hasattr(model, "schema_"):
-        told.append(say("policy_unseen_mass" if getattr(model, "unseen", "") == "mass" else "policy_unseen_missing"))
-    told.append(say("policy_data", percent(e.survey.missing)))
-    return section("policy", f'<ul class="plain">{"".join(f"<li>{t}</li>" for t in told)}</ul>')
+    ours = ours and hasattr(model, "schema_")
+    summed = hasattr(model, "families_") and getattr(model.families_, "exact", False)
+    sentences = [("policy_summed",) if summed else ("policy_missing",) if ours else ("policy_pipeline",)]
+    if ours:
+        mass = getattr(model, "unseen", "") == "mass"
+        sentences.append(("policy_unseen_mass",) if mass else ("policy_unseen_missing",))
+    return render("sections", "policy", [*sentences, ("policy_data", percent(e.survey.missing))])
 
 
-def _notes(warnings: Sequence[str], notes: Sequence[str]) -> str:
-    """What to beware of, marked, then what else there is to know."""
-    body = ""
-    for told, key, style in ((warnings, "warnings", "plain warn"), (notes, "", "plain")):
-        lines = "".join(f"<li>{esc(w, 600)}</li>" for w in told[:MOST_LINES])
-        body += say(key, tag="h3") if key and lines else ""
-        body += f'<ul class="{style}">{lines}</ul>' if lines else ""
-        body += note("more_lines", len(told) - MOST_LINES) if len(told) > MOST_LINES else ""
-    return section("notes", body or note("no_notes"))
-
-
-def _parameter(value: Any) -> str:
-    """A parameter as text; of one that may hold values of the data (a schema, a dict) only what it is."""
-    plain = value is None or isinstance(value, str | bool | int | float) or (isinstance(value, tuple) and not value)
-    return repr(value) if plain else type(value).__name__
-
-
-def fine_print(e: Evidence, hashes: Mapping[str, str]) -> str:
+def settings(e: Evidence, hashes: Mapping[str, str]) -> Markup:
     """Parameters, versions, hashes, the time."""
+    code = Markup("<code>{}</code>").format
     params = sorted(e.model.get_params(deep=True).items()) if hasattr(e.model, "get_params") else []
-    rows = [[f"<code>{esc(k)}</code>", f"<code>{esc(_parameter(v), 120)}</code>"] for k, v in params[:MOST_LINES]]
-    settings = table([say("parameter"), say("value")], rows, "settings") if rows else ""
     versions = {"python": platform.python_version()}
     for package in ("posteriori", "numpy", "scipy", "scikit-learn"):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    told = [[esc(k), esc(v)] for k, v in versions.items()]
-    body = settings + say("versions", tag="h3") + table([say("package"), say("version")], told, "settings")
-    if hashes:
-        lines = [[name(k), f"<code>{esc(v, 80)}</code>"] for k, v in list(hashes.items())[:MOST_LINES]]
-        body += say("hashes", tag="h3") + table([say("file"), "SHA-256"], lines, "settings hashes")
-    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return section("settings", body, note("made", made))
+    told = [(code(cut(k)), code(cut(_parameter(v), 120))) for k, v in params[:MOST_LINES]]
+    sums = [(name(k), code(cut(v))) for k, v in list(hashes.items())[:MOST_LINES]]
+    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return render("sections", "settings", told, [(k, cut(v)) for k, v in versions.items()], sums, when)
 
 
-def star_svg(target: str, columns: Sequence[tuple[str, float]]) -> str:
-    """The class above, columns in rows below, each hanging from it."""
-    wide, row, cell = 340.0, 44.0, 112.0
-    each = int(wide // cell)
-    top = max((v for _, v in columns), default=1.0) or 1.0
-    body, boxes = [], []
-    middle = wide / 2
-    for i, (label, value) in enumerate(columns):
-        line = i // each
-        count = min(each, len(columns) - line * each)
-        x = middle + (i % each - (count - 1) / 2) * cell
-        y = 84 + row * line
-        width = 0.8 + 4.2 * value / top
-        bend = 42 + row * line
-        body.append(
-            f'<path class="tie" stroke-width="{width:.2f}" d="M{middle:.1f},34C{middle:.1f},{bend:.1f} '
-            f'{x:.1f},{y - 50:.1f} {x:.1f},{y - 13:.1f}"><title>{esc(label)}: {value:.3f}</title></path>'
-        )
-        boxes.append(
-            f'<g><title>{esc(label)}</title><rect class="box" x="{x - 52:.1f}" y="{y - 13:.1f}" width="104" '
-            f'height="26" rx="6"/>'
-            f"{text(x, y + 4, cut(label, 15), style='value')}</g>"
-        )
-    tall = 84 + row * math.ceil(len(columns) / each) - 18
-    boxes.append(
-        f'<rect class="box target" x="{middle - 60:.1f}" y="8" width="120" height="28" rx="6"/>'
-        f"{text(middle, 26, cut(target, 17), style='name strong')}"
-    )
-    return picture("".join(body + boxes), "structure", wide, tall)
+def _parameter(value: Any) -> str:
+    """A parameter as text; of one that may hold values of the data (a schema, a dict) only what it is."""
+    plain = value is None or isinstance(value, str | bool | int | float) or (isinstance(value, tuple) and not value)
+    return repr(value) if plain else type(value).__name__

@@ -11,12 +11,11 @@ import numpy as np
 from ..decision.calibrate import reliability as measured
 from ..decision.curve import risk_coverage as curve_of
 from ..errors import MissingExtra, ModelError
-from ..explain.whatif import what_if
+from ..explain.whatif import cut, what_if
 from ..structure.graph import UndirectedGraph
 from ..table.labels import match_labels
 from .charts import tick_text, ticks
 from .layered import layered
-from .markup import cut
 from .nomogram import SHARES, Axis, Scales, levels, monotone, probability_of, scales, useful
 
 __all__ = ["nomogram", "posterior", "reliability", "risk_coverage", "structure"]
