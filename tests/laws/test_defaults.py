@@ -397,7 +397,7 @@ OF_CALLS = {
 def calls() -> Iterator[tuple[str, Any]]:
     """Public functions, classes that are no models, and methods, each where it is met first."""
     met = set()
-    for name in sorted(po._HOME):
+    for name in sorted(po._HOMES):
         found = getattr(po, name)
         if inspect.isfunction(found) or (inspect.isclass(found) and name not in DEFAULTS):
             yield name, found
@@ -431,7 +431,7 @@ def test_defaults(name: str) -> None:
 
 
 def test_no_model_is_forgotten() -> None:
-    models = {name for name in po._HOME if hasattr(getattr(po, name), "get_params")}
+    models = {name for name in po._HOMES if hasattr(getattr(po, name), "get_params")}
     assert models == set(DEFAULTS)
 
 

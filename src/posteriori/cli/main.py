@@ -10,6 +10,7 @@ from typing import Annotated
 try:
     import typer
 
+    from ..models import on_boards
     from . import options as o
     from .guard import INTERRUPTED, NO_OUTPUT, guarded, say, sentence
 except KeyboardInterrupt:  # Ctrl-C before a command hears it
@@ -19,12 +20,8 @@ CODES = (
     "Exit codes: 0 done, 1 an error of the program, 2 wrong options, 3 a file that cannot be read, 4 a table that cannot "
     "be used, 5 a model that cannot be made or used, 6 an output that cannot be written, 130 Ctrl-C."
 )
-OURS = (
-    *("naive", "spode", "tan", "aode", "a2de", "kdb", "discriminative", "bayes-tree", "bayes-forest"),
-    *("boosted", "auto", "network", "gaussian", "mixture", "knn", "linear-svc", "svc"),
-)
+OURS, OTHERS = tuple(on_boards(ours=True)), tuple(on_boards(ours=False))
 SCORES, DIALECTS = ("bic", "aic", "bdeu", "k2", "fnml", "mdl", "loglik"), ("duckdb", "postgres", "spark")
-OTHERS = ("baseline", "logistic", "tree", "bagging", "forest", "adaboost", "boosting", "perceptron", "mlp")
 
 
 def words(*known: str) -> Callable[[str], list[str]]:

@@ -15,13 +15,14 @@ from ..errors import ModelError, NotStorable, WriteError, did_you_mean, listed
 from ..leaderboard.board import HEADS, HOW, Leaderboard, Row
 from ..leaderboard.compare import compare
 from ..leaderboard.lineup import Task, lineup
+from ..models import on_boards
 from ..store.file import save
 from .bulk import fit_bulk, is_bulk
 from .guard import interrupt, keep_apart, plain
 from .render import board_table, busy, byte_bar, console, line, progress_bar
 from .tables import Source, open_table, say_table, told_kinds
 
-OURS = tuple(name for name, entry in lineup().items() if entry.ours)  # what a file holds
+OURS = tuple(on_boards(ours=True))  # what a file holds
 
 
 def leaderboard(source: Source, quiet: bool, **options: Any) -> Leaderboard:

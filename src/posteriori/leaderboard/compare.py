@@ -45,9 +45,9 @@ def compare(
     y : labels, one a row
     models : None, or a list of names and classifiers, or a dict of them
         None is everybody: "baseline" (always the commonest class), "naive", "spode", "tan", "aode", "a2de", "kdb",
-        "bayes-tree", "bayes-forest", "boosted", "auto", "network", "gaussian", "mixture", "knn", "linear-svc", "svc", and
-        from scikit-learn "logistic", "tree", "bagging", "forest", "adaboost", "boosting", "perceptron", "mlp". Those that a
-        table is too large for are skipped, and say so; a model that is named runs.
+        "discriminative", "bayes-tree", "bayes-forest", "boosted", "auto", "network", "gaussian", "mixture", "knn",
+        "linear-svc", "svc", and from scikit-learn "logistic", "tree", "bagging", "forest", "adaboost", "boosting",
+        "perceptron", "mlp". Those that a table is too large for are skipped, and say so; a model that is named runs.
     loss : None, or what `RiskClassifier` takes
         With costs the board is sorted by what the decisions of least risk really cost on the test rows.
     reject : float, optional

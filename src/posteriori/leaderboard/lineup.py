@@ -6,12 +6,15 @@ without a posterior gets one by a sigmoid over its margins, fitted on three inne
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..decision.on_points import Calibrated, OnPoints
 from ..errors import BadParameter, did_you_mean, listed
+from ..models import Model, on_boards
 from ..table.schema import MEASURED
 
 
@@ -29,6 +32,16 @@ class Task:
     def d(self) -> int:
         """Columns."""
         return len(self.kinds)
+
+    @property
+    def numbers(self) -> int:
+        """Columns of numbers."""
+        return sum(kind in MEASURED for kind in self.kinds)
+
+    @property
+    def categories(self) -> int:
+        """Columns of a few values."""
+        return sum(kind in ("categorical", "binary") for kind in self.kinds)
 
     @property
     def told(self) -> dict[Any, str]:
@@ -52,37 +65,21 @@ SVM_ROWS, KNN_CELLS, CELLS, MANY_COLUMNS = 20_000, 2e9, 2e8, 2000
 
 def lineup() -> dict[str, Entry]:
     """Every model by name, the quick ones first."""
-    entries = (
-        Entry("baseline", "always the commonest class", _baseline, ours=False),
-        Entry("naive", "naive Bayes", lambda t: _of("bayes.naive", "NaiveBayes", kinds=t.told)),
-        Entry("spode", "super-parent, one for all", lambda t: _of("bayes.spode", "SPODE", kinds=t.told), _pairs),
-        Entry("tan", "tree-augmented naive Bayes", lambda t: _of("bayes.tan", "TAN", kinds=t.told), _pairs),
-        Entry("aode", "average over super-parents", lambda t: _of("bayes.aode", "AODE", kinds=t.told), _pairs),
-        Entry(
-            "a2de", "average over pairs of super-parents", lambda t: _of("bayes.a2de", "A2DE", kinds=t.told), _triples
-        ),
-        Entry("kdb", "k parents besides the class", lambda t: _of("bayes.kdb", "KDB", kinds=t.told), _pairs),
-        Entry("discriminative", "naive Bayes fitted to foretell the class", _discriminative, _no_text),
-        Entry("bayes-tree", "tree of counts", lambda t: _of("forest.tree", "BayesTree", kinds=t.told), _no_text),
-        Entry("bayes-forest", "kDB members and trees, pooled", _bayes_forest, _no_text),
-        Entry("boosted", "boosted trees of counts", _boosted, _no_text),
-        Entry("auto", "trees, boosting, kDB, linear and kernel models, pooled", _auto, _no_text),
-        Entry("network", "learned Bayesian network", _network, _searched),
-        Entry("gaussian", "a normal density a class", _gaussian, _numbers_only),
-        Entry("mixture", "a mixture of normals a class", _mixture, _numbers_only),
-        Entry("knn", "k nearest neighbours", _knn, _near),
-        Entry("linear-svc", "linear support vectors", _linear_svc, _wide),
-        Entry("svc", "support vectors, RBF kernel", _svc, _quadratic),
-        Entry("logistic", "logistic regression", _logistic, _wide, ours=False),
-        Entry("tree", "decision tree", _tree, _wide, ours=False),
-        Entry("bagging", "bagged trees", _bagging, _rounds, ours=False),
-        Entry("forest", "random forest", _forest, _wide, ours=False),
-        Entry("adaboost", "AdaBoost of stumps", _adaboost, _rounds, ours=False),
-        Entry("boosting", "histogram gradient boosting", _boosting, lambda t: _no_text(t) or _rounds(t), ours=False),
-        Entry("perceptron", "perceptron", _perceptron, _wide, ours=False),
-        Entry("mlp", "small neural network", _mlp, _wide, ours=False),
-    )
-    return {entry.name: entry for entry in entries}
+    return {
+        name: Entry(name, row.says, partial(made, row), partial(barred, row.limits), row.ours)
+        for name, row in on_boards().items()
+    }
+
+
+def made(row: Model, task: Task) -> Any:
+    """The model of a row for a task: what is given, the kinds and the seed where it takes them, points and a posterior."""
+    kind = row.load()
+    usual = {"kinds": task.told, "random_state": task.seed}
+    given = row.given(task) if callable(row.given) else row.given
+    model = kind(**{k: v for k, v in usual.items() if k in inspect.signature(kind).parameters}, **given)
+    if not hasattr(model, "predict_proba"):
+        model = Calibrated(model, seed=task.seed)
+    return points(task, model, row.points) if row.points else model
 
 
 def chosen(models: Any, task: Task) -> tuple[list[tuple[Entry, Any]], list[tuple[Entry, str]]]:
@@ -128,161 +125,60 @@ def is_ours(model: Any) -> bool:
     return type(model).__module__.split(".")[0] == __name__.split(".")[0]
 
 
-def _of(module: str, name: str, **parameters: Any) -> Any:
-    import importlib
-
-    return getattr(importlib.import_module(f"posteriori.{module}"), name)(**parameters)
-
-
-def _baseline(task: Task) -> Any:
-    from sklearn.dummy import DummyClassifier
-
-    return DummyClassifier(strategy="prior")
-
-
-def _discriminative(task: Task) -> Any:
-    return _of("bayes.discriminative", "DiscriminativeNB", kinds=task.told)
-
-
-def _bayes_forest(task: Task) -> Any:
-    return _of("forest.forest", "BayesForest", kinds=task.told, random_state=task.seed)
-
-
-def _boosted(task: Task) -> Any:
-    return _of("forest.boosted", "BoostedBayes", kinds=task.told, random_state=task.seed)
-
-
-def _auto(task: Task) -> Any:
-    return _of("forest.auto", "AutoBayes", kinds=task.told, random_state=task.seed)
-
-
-def _network(task: Task) -> Any:
-    return _of("network.classifier", "BayesNetClassifier", kinds=task.told)
-
-
-def _gaussian(task: Task) -> Any:
-    return points(task, _of("bayes.gaussian_bayes", "GaussianBayes"))
-
-
-def _mixture(task: Task) -> Any:
-    return points(task, _of("mixture.classifier", "MixtureBayes", n_components="auto", random_state=task.seed))
-
-
-def _knn(task: Task) -> Any:
-    told = {"metric": "gower", "smoothing": 1 / task.classes, "kinds": task.told}
-    return _of("neighbors.knn", "KNeighborsClassifier", n_neighbors="auto", **told)
-
-
-def _linear_svc(task: Task) -> Any:
-    return points(task, Calibrated(_of("margin.linear_svc", "LinearSVC", random_state=task.seed), seed=task.seed))
-
-
-def _svc(task: Task) -> Any:
-    return points(task, _of("margin.svm", "SVC", probability=True, random_state=task.seed))
-
-
-def _logistic(task: Task) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return points(task, LogisticRegression(max_iter=1000))
-
-
-def _tree(task: Task) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return points(task, DecisionTreeClassifier(min_samples_leaf=5, random_state=task.seed))
-
-
-def _bagging(task: Task) -> Any:
-    from sklearn.ensemble import BaggingClassifier
-
-    return points(task, BaggingClassifier(n_estimators=30, random_state=task.seed))
-
-
-def _forest(task: Task) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return points(
-        task, RandomForestClassifier(n_estimators=100, n_jobs=-1 if task.n > 5000 else 1, random_state=task.seed)
-    )
-
-
-def _adaboost(task: Task) -> Any:
-    from sklearn.ensemble import AdaBoostClassifier
-
-    return points(task, AdaBoostClassifier(n_estimators=50, random_state=task.seed))
-
-
-def _boosting(task: Task) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    numbers = sum(kind in MEASURED for kind in task.kinds)
-    named = [numbers + i for i in range(sum(kind in ("categorical", "binary") for kind in task.kinds))]
-    model = HistGradientBoostingClassifier(categorical_features=named or None, random_state=task.seed)
-    return points(task, model, view="ordinal")
-
-
-def _perceptron(task: Task) -> Any:
-    from sklearn.linear_model import Perceptron
-
-    return points(task, Calibrated(Perceptron(random_state=task.seed), seed=task.seed))
-
-
-def _mlp(task: Task) -> Any:
-    from sklearn.neural_network import MLPClassifier
-
-    return points(task, MLPClassifier((32,), max_iter=500, early_stopping=task.n >= 1000, random_state=task.seed))
-
-
 def points(task: Task, model: Any, view: str = "one-hot") -> Any:
     """The model for any table."""
     return OnPoints(model, kinds=task.told, view=view)
 
 
-def _numbers_only(task: Task) -> str:
+def barred(limits: tuple[str, ...], task: Task) -> str:
+    """The first of the limits that a table is beyond, in words."""
+    return next((why for limit in limits if (why := LIMITS[limit](task))), "")
+
+
+def _numbers(task: Task) -> str:
     others = [str(name) for name, kind in task.told.items() if kind not in MEASURED]
     if others:
         return f"needs numbers in every column; {len(others)} of {task.d} are none ({listed(others, most=2)})"
     if task.n <= task.d * task.classes:
         return f"a covariance of {task.d} columns needs more rows than {task.n // task.classes} a class"
-    return f"{task.d} columns make a covariance too large" if task.d > 500 else _wide(task)
+    return f"{task.d} columns make a covariance too large" if task.d > 500 else ""
 
 
-def _pairs(task: Task) -> str:
-    return f"{task.d} columns make {task.d * (task.d - 1) // 2:,} pairs" if task.d > 500 else _no_text(task)
-
-
-def _triples(task: Task) -> str:
-    return f"{task.d} columns make too many triples" if task.d > 60 else _no_text(task)
-
-
-def _searched(task: Task) -> str:
-    return f"the search over {task.d} columns is long" if task.d > 100 else _no_text(task)
-
-
-def _no_text(task: Task) -> str:
+def _text(task: Task) -> str:
     words = [str(name) for name, kind in task.told.items() if kind == "text"]
-    return f"takes no text ({listed(words, most=2)})" if words else _wide(task)
-
-
-def _rounds(task: Task) -> str:
-    if task.d > MANY_COLUMNS:
-        return f"every round looks at all {task.d:,} columns: left out above {MANY_COLUMNS:,}"
-    return _wide(task)
+    return f"takes no text ({listed(words, most=2)})" if words else ""
 
 
 def _near(task: Task) -> str:
-    if task.n * task.n * task.d > KNN_CELLS:
-        return f"compares each of {task.n:,} rows with all others in {task.d} columns: takes time like rows²"
-    return _no_text(task)
+    slow = task.n * task.n * task.d > KNN_CELLS
+    return (
+        f"compares each of {task.n:,} rows with all others in {task.d} columns: takes time like rows²" if slow else ""
+    )
 
 
-def _quadratic(task: Task) -> str:
-    if task.n > SVM_ROWS:
-        return f"takes time like rows²: left out above {SVM_ROWS:,} training rows (here {task.n:,})"
-    return _wide(task)
-
-
-def _wide(task: Task) -> str:
+def _cells(task: Task) -> str:
     cells = task.n * task.d
     return f"{cells:,} cells to encode: left out above {int(CELLS):,}" if cells > CELLS else ""
+
+
+def _more(columns: int, say: Callable[[int], str]) -> Callable[[Task], str]:
+    """What is said of tables with more columns than that."""
+    return lambda task: say(task.d) if task.d > columns else ""
+
+
+def _squared(task: Task) -> str:
+    over = f"takes time like rows²: left out above {SVM_ROWS:,} training rows (here {task.n:,})"
+    return over if task.n > SVM_ROWS else ""
+
+
+LIMITS: dict[str, Callable[[Task], str]] = {
+    "cells": _cells,
+    "text": _text,
+    "numbers": _numbers,
+    "pairs": _more(500, lambda d: f"{d} columns make {d * (d - 1) // 2:,} pairs"),
+    "triples": _more(60, lambda d: f"{d} columns make too many triples"),
+    "search": _more(100, lambda d: f"the search over {d} columns is long"),
+    "rounds": _more(MANY_COLUMNS, lambda d: f"every round looks at all {d:,} columns: left out above {MANY_COLUMNS:,}"),
+    "near": _near,
+    "squared": _squared,
+}

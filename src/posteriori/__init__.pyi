@@ -1,0 +1,67 @@
+"""The public names, each from its home: what type checkers see and what is imported when a name is first used."""
+
+from . import errors as errors
+from .bayes.a2de import A2DE as A2DE
+from .bayes.aode import AODE as AODE
+from .bayes.discriminative import DiscriminativeNB as DiscriminativeNB
+from .bayes.drop_ins.bernoulli_nb import BernoulliNB as BernoulliNB
+from .bayes.drop_ins.categorical_nb import CategoricalNB as CategoricalNB
+from .bayes.drop_ins.gaussian_nb import GaussianNB as GaussianNB
+from .bayes.drop_ins.multinomial_nb import ComplementNB as ComplementNB
+from .bayes.drop_ins.multinomial_nb import MultinomialNB as MultinomialNB
+from .bayes.gaussian_bayes import GaussianBayes as GaussianBayes
+from .bayes.kdb import KDB as KDB
+from .bayes.naive import NaiveBayes as NaiveBayes
+from .bayes.spode import SPODE as SPODE
+from .bayes.tan import TAN as TAN
+from .decision.calibrate import calibration_error as calibration_error
+from .decision.calibrate import reliability as reliability
+from .decision.calibrate import temperature as temperature
+from .decision.calibrate import tempered as tempered
+from .decision.classifier import RiskClassifier as RiskClassifier
+from .decision.curve import reject_price as reject_price
+from .decision.curve import risk_coverage as risk_coverage
+from .decision.decide import bayes_risk as bayes_risk
+from .decision.decide import decide as decide
+from .decision.decide import loss_scorer as loss_scorer
+from .decision.decide import mean_loss as mean_loss
+from .decision.decide import risk as risk
+from .decision.loss import Loss as Loss
+from .em import expectation_maximization as expectation_maximization
+from .forest.auto import AutoBayes as AutoBayes
+from .forest.boosted import BoostedBayes as BoostedBayes
+from .forest.forest import BayesForest as BayesForest
+from .forest.tree import BayesTree as BayesTree
+from .leaderboard.compare import compare as compare
+from .margin.linear_svc import LinearSVC as LinearSVC
+from .margin.svm import SVC as SVC
+from .margin.svr import SVR as SVR
+from .mixture.classifier import MixtureBayes as MixtureBayes
+from .mixture.gaussian import GaussianMixture as GaussianMixture
+from .mixture.kmeans import KMeans as KMeans
+from .mixture.latent import LatentClass as LatentClass
+from .neighbors.kdtree import KDTree as KDTree
+from .neighbors.knn import KNeighborsClassifier as KNeighborsClassifier
+from .neighbors.knn import KNeighborsRegressor as KNeighborsRegressor
+from .network import networks as networks
+from .network.bayesnet import BayesNet as BayesNet
+from .network.classifier import BayesNetClassifier as BayesNetClassifier
+from .network.hybrid import HybridNet as HybridNet
+from .network.says import Not as Not
+from .network.structural import structural_em as structural_em
+from .report import plot as plot
+from .report.page import write_report as write_report
+from .store.file import load as load
+from .store.file import save as save
+from .store.sql.query import sql as sql
+from .structure.dag import Dag as Dag
+from .structure.search import learn_structure as learn_structure
+from .structure.search import score_structure as score_structure
+from .structure.trust import arc_confidence as arc_confidence
+from .structure.trust import compare_structures as compare_structures
+from .structure.trust import cross_validate as cross_validate
+from .table.read import read as read
+from .table.schema import Schema as Schema
+
+__version__: str
+__all__: list[str]
