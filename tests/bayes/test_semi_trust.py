@@ -17,7 +17,7 @@ from sklearn.base import clone
 import posteriori as po
 from posteriori.bayes.learning import KEEP
 from posteriori.errors import MemoryBudgetError, NotLearned
-from posteriori.report.dependence import HIGH, picture
+from posteriori.report.graphs import HIGH, placed
 from posteriori.statistics.cuts import CodedTable
 from posteriori.statistics.joint import collect_pairs
 from posteriori.structure.information import class_information, conditional_information
@@ -315,7 +315,7 @@ def curve(points):
 @given(trees())
 def test_no_line_passes_under_a_box_and_the_class_is_above(tree):
     d, edges = tree
-    drawn = picture(Drawn(d, edges))
+    drawn = placed(Drawn(d, edges))
     assert len(drawn.boxes) == d + 1
     assert {pair for _, _, pair in drawn.lines if pair[0] != "class"} == set(edges)
     assert all(drawn.boxes["class"][0][1] < y for name, ((_, y), _) in drawn.boxes.items() if name != "class")

@@ -24,7 +24,7 @@ WORKING = {  # what a loop changes as it goes
     "mixture.gaussian.Turn",
     "mixture.lloyd.Turn",
     "network.formats.text.Description",
-    "report.dependence.Picture",
+    "report.graphs.Picture",
     "store.sql.scores.Scores",
     "structure.independence.Arrowheads",
     "structure.independence.Separated",

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from typing import NamedTuple
 
-from posteriori.report.charts import text_width
+from posteriori.report.scene import label_width
 
 
 class Text(NamedTuple):
@@ -19,10 +19,13 @@ class Text(NamedTuple):
 
 
 class Seen:
-    """What an SVG shows."""
+    """What an SVG shows: its text, a drawing, or pieces of one."""
 
-    def __init__(self, svg: str) -> None:
-        self.root = ET.fromstring(svg)
+    def __init__(self, drawn: str | ET.Element | list[ET.Element]) -> None:
+        if isinstance(drawn, list):
+            pieces, drawn = drawn, ET.Element("svg", viewBox="0 0 900 900")
+            drawn.extend(pieces)
+        self.root = ET.fromstring(drawn) if isinstance(drawn, str) else drawn
         self.x0, self.y0, self.wide, self.tall = map(float, self.root.get("viewBox").split())
 
     def all(self, tag: str, style: str = "") -> list[ET.Element]:
@@ -36,7 +39,7 @@ class Seen:
         found = []
         for e in self.all("text", style):
             said, x, y = "".join(e.itertext()), float(e.get("x")), float(e.get("y"))
-            width, anchor = text_width(said), e.get("text-anchor", "start")
+            width, anchor = label_width(said), e.get("text-anchor", "start")
             left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
             found.append(Text(said, x, y, left, left + width, e.get("class") or ""))
         return found

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from posteriori.report import charts
+from posteriori.report import charts, scene
 from posteriori.report.markup import WORDS, render
 
 from .drawn import Seen
@@ -22,7 +22,7 @@ shares = st.floats(0, 1, allow_nan=False)
 @given(numbers, st.floats(1e-2, 1e6), st.integers(2, 12))
 def test_marks_are_round_equally_far_apart_and_all_that_fit(low, width, most):
     high = low + width
-    marks = charts.ticks(low, high, most)
+    marks = scene.ticks(low, high, most)
     width = high - low
     step = round((marks[-1] - marks[0]) / (len(marks) - 1), 12) if len(marks) > 1 else None
     assert len(marks) <= most + 1
@@ -37,36 +37,36 @@ def test_marks_are_round_equally_far_apart_and_all_that_fit(low, width, most):
     assert marks[0] - step < low + 1e-6 * width
     assert marks[-1] + step > high - 1e-6 * width
     assert all(abs(v / step - round(v / step)) < 1e-3 for v in marks)
-    told = [charts.tick_text(v, marks) for v in marks]
+    told = [scene.tick_text(v, marks) for v in marks]
     assert len(set(told)) == len(told)
     assert all(abs(float(t.replace(",", "")) - v) <= step / 2 for t, v in zip(told, marks))
 
 
 def test_marks_where_there_is_no_width():
-    assert charts.ticks(3.0, 3.0) == [3.0]
-    assert charts.ticks(0.0, math.inf) == [0.0]
-    assert charts.ticks(1e15, 1e15 + 1) == [1e15, 1e15 + 1]
-    assert charts.ticks(0.0, 1e-200)[-1] == 1e-200
-    assert [charts.tick_text(v, [v]) for v in (0.25, 12345.0, 2e9, 1e-5)] == ["0.25", "12,345", "2e+09", "1e-05"]
-    assert charts.tick_text(0.5, [0.0, 0.5]) == "0.5"
-    assert charts.tick_text(10000.0, [0.0, 10000.0]) == "10,000"
+    assert scene.ticks(3.0, 3.0) == [3.0]
+    assert scene.ticks(0.0, math.inf) == [0.0]
+    assert scene.ticks(1e15, 1e15 + 1) == [1e15, 1e15 + 1]
+    assert scene.ticks(0.0, 1e-200)[-1] == 1e-200
+    assert [scene.tick_text(v, [v]) for v in (0.25, 12345.0, 2e9, 1e-5)] == ["0.25", "12,345", "2e+09", "1e-05"]
+    assert scene.tick_text(0.5, [0.0, 0.5]) == "0.5"
+    assert scene.tick_text(10000.0, [0.0, 10000.0]) == "10,000"
 
 
 @given(numbers, st.floats(0.1, 1e6), shares, shares)
 def test_a_plane_is_linear_from_corner_to_corner(low, width, a, b):
-    plane = charts.Plane((low, low + width), (low, low + width), 500, 400)
-    left, right, top, bottom = charts.LEFT, charts.RIGHT, charts.TOP, charts.BOTTOM
+    plane = scene.Plane((low, low + width), (low, low + width), 46.0, 480.0, 12.0, 360.0)
     at = low + a * width, low + b * width
-    assert plane.at_x(at[0]) == pytest.approx(left + a * (500 - left - right), abs=1e-3)
-    assert plane.at_y(at[1]) == pytest.approx(400 - bottom - b * (400 - top - bottom), abs=1e-3)
-    flat = charts.Plane((2.0, 2.0), (2.0, 2.0))
-    assert (flat.at_x(2.0), flat.at_y(2.0)) == (left, charts.TALL - bottom)
+    assert plane.at_x(at[0]) == pytest.approx(46 + a * (480 - 46), abs=1e-3)
+    assert plane.at_y(at[1]) == pytest.approx(360 - b * (360 - 12), abs=1e-3)
+    assert scene.scale(low, low + width, 46.0, 480.0)(at[0]) == pytest.approx(plane.at_x(at[0]), abs=1e-3)
+    flat = scene.Plane((2.0, 2.0), (2.0, 2.0), 46.0, 480.0, 12.0, 360.0)
+    assert (flat.at_x(2.0), flat.at_y(2.0)) == (46.0, 360.0)
 
 
 def test_axes_have_their_marks_and_names_beside_the_plane():
-    plane = charts.Plane((0.0, 1.0), (0.0, 40.0))
-    plane.axes("axis_said", "axis_came", (True, False))
-    seen = Seen(plane.svg("chart_roc"))
+    plane = charts.plane(y=(0.0, 40.0))
+    body = charts.axes(plane, "axis_said", "axis_came", shares=False)
+    seen = Seen(scene.chart(body, "chart_roc", charts.WIDE, charts.TALL))
     seen.everything_is_inside()
     seen.no_text_on_another("tick")
     foot, head = plane.at_y(0.0), plane.at_y(40.0)
@@ -94,7 +94,7 @@ def test_reliability_is_drawn_where_it_was_measured():
     found = SimpleNamespace(
         said=np.array([0.1, 0.4, 0.9]), came=np.array([0.2, 0.4, 0.7]), share=np.array([0.25, 0.5, 0.25])
     )
-    seen, plane = Seen(charts.reliability_chart(found)), charts.Plane((0.0, 1.0), (0.0, 1.0))
+    seen, plane = Seen(charts.reliability_chart(found)), charts.plane()
     seen.everything_is_inside()
     dots = seen.numbers("circle", "dot s0", "cx cy r")
     wanted = [(plane.at_x(a), plane.at_y(b)) for a, b in zip(found.said, found.came)]
@@ -105,19 +105,17 @@ def test_reliability_is_drawn_where_it_was_measured():
     assert next(t.text for e in seen.all("circle") for t in e) == "10.0% → 20.0% (n: 25.0%)"
 
 
-@given(st.lists(st.floats(-3, 50), min_size=2, max_size=9), st.booleans())
-def test_curves_go_through_their_points_and_stay_inside(ys, step):
+@given(st.lists(st.floats(-3, 50), min_size=2, max_size=9))
+def test_curves_go_through_their_points_and_stay_inside(ys):
     xs = np.linspace(0, 1, len(ys)).tolist()
     seen = Seen(
-        charts.free_chart(
-            [(xs, ys, "s0"), ([0.0, 1.0], [0.0, 1.0], "aside")], "axis_said", "axis_came", "chart_cost", step
-        )
+        charts.free_chart([(xs, ys, "s0"), ([0.0, 1.0], [0.0, 1.0], "aside")], "axis_said", "axis_came", "chart_cost")
     )
     seen.everything_is_inside()
     line, aside = seen.paths("line s0")[0], seen.paths("line aside")[0]
     assert len(aside) == 2
-    assert len(line) == (2 * len(ys) - 1 if step else len(ys))
-    down = [y for _, y in line[:: 2 if step else 1]]
+    assert len(line) == len(ys)
+    down = [y for _, y in line]
     low, high = min(0.0, *ys), max(1.0, *ys)
     foot, head = charts.TALL - charts.BOTTOM, charts.TOP
     assert down == pytest.approx([foot - (y - low) / (1.08 * (high - low)) * (foot - head) for y in ys], abs=0.06)
@@ -126,7 +124,7 @@ def test_curves_go_through_their_points_and_stay_inside(ys, step):
 def test_curves_over_shares():
     line = ([0.0, 0.5, 1.0], [0.0, 0.8, 1.0], "s1")
     seen = Seen(charts.curves_chart([line], "axis_false", "axis_true", "chart_roc", [([0, 1], [0, 1], "aside")]))
-    plane = charts.Plane((0.0, 1.0), (0.0, 1.0))
+    plane = charts.plane()
     assert seen.paths("s1") == [[pytest.approx((plane.at_x(a), plane.at_y(b)), abs=0.06) for a, b in zip(*line[:2])]]
     assert len(seen.paths("aside")) == 1
     assert [t.said for t in seen.texts("tick")][-1] == "100%"
@@ -248,7 +246,7 @@ def test_bars_of_any_numbers_stay_inside(values):
         assert [b[2] for b in bars] == pytest.approx([abs(v) / most * unit for v in values], abs=0.2)
         spread = max(0.0, *values) / most - min(0.0, *values) / most
         both = (min(values) < 0) + (max(values) > 0)
-        told = 6 + max(charts.text_width(charts.signed(v)) for v in values)
+        told = 6 + max(scene.label_width(charts.signed(v)) for v in values)
         assert unit * spread == pytest.approx(340 - 146 - told * both, abs=0.3)  # all of the room
 
 
@@ -269,40 +267,39 @@ def test_dates_are_marked_as_dates():
 
 
 def test_texts_and_the_key():
-    assert 'text-anchor="end"' in charts.text(1, 2, "a", anchor="end")
-    assert "anchor" not in charts.text(1, 2, "a", anchor="start")
-    assert "class" not in charts.text(1, 2, "a")
-    assert charts.text_width("ab") * 2 < charts.text_width("中文") * 2 == 46
+    assert scene.text(1, 2, "a", anchor="end").get("text-anchor") == "end"
+    assert scene.svg(scene.text(1, 2, "<a>", anchor="start")) == '<text x="1.0" y="2.0">&lt;a&gt;</text>'
+    assert scene.label_width("ab") * 2 < scene.label_width("中文") * 2 == 46
     key = render("parts", "legend", ["<a>", "b"])
     assert key.count("<li>") == 2
     assert "&lt;a&gt;" in key
     assert "line s1" in key
-    svg = charts.picture("", "chart_roc", 10, 20, " more")
+    svg = scene.svg(scene.chart([], "chart_roc", 10, 20, " more"))
     assert 'class="chart more"' in svg
     assert 'viewBox="0 0 10 20" width="10" height="20"' in svg
 
 
 def test_marks_at_the_borders_of_what_is_told_apart():
-    assert charts.ticks(1e9 - 5, 1e9) == [1e9 - 5 + k for k in range(6)]
-    assert charts.ticks(1e9 - 4, 1e9 + 1) == [1e9 - 4, 1e9 + 1]  # more digits than a reader would compare
-    assert charts.ticks(0.0, 1e-290) == [0.0]
-    assert charts.ticks(0.0, 2e-290, 2) == [0.0, 1e-290, 2e-290]
-    assert charts.ticks(-0.3, 0.3, 6) == [-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3]
-    assert [charts.tick_text(v, [0.4, 0.5, 0.6]) for v in (0.4, 0.5)] == ["0.4", "0.5"]
-    assert charts.tick_text(1e7, [0.0, 1e7]) == "1e+07"
-    assert charts.tick_text(9_999_999.0, [0.0, 9_999_999.0]) == "9,999,999"
-    assert charts.tick_text(0.0, [0.0]) == "0"
-    assert charts.tick_text(0.0, [0.0, 0.001]) == "0.000"
-    assert charts.tick_text(0.0009, [0.0, 0.0009]) == "0.0009"
-    assert [charts.tick_text(v, [v]) for v in (9999.5, 10_000.0)] == ["9999.5", "10,000"]
+    assert scene.ticks(1e9 - 5, 1e9) == [1e9 - 5 + k for k in range(6)]
+    assert scene.ticks(1e9 - 4, 1e9 + 1) == [1e9 - 4, 1e9 + 1]  # more digits than a reader would compare
+    assert scene.ticks(0.0, 1e-290) == [0.0]
+    assert scene.ticks(0.0, 2e-290, 2) == [0.0, 1e-290, 2e-290]
+    assert scene.ticks(-0.3, 0.3, 6) == [-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3]
+    assert [scene.tick_text(v, [0.4, 0.5, 0.6]) for v in (0.4, 0.5)] == ["0.4", "0.5"]
+    assert scene.tick_text(1e7, [0.0, 1e7]) == "1e+07"
+    assert scene.tick_text(9_999_999.0, [0.0, 9_999_999.0]) == "9,999,999"
+    assert scene.tick_text(0.0, [0.0]) == "0"
+    assert scene.tick_text(0.0, [0.0, 0.001]) == "0.000"
+    assert scene.tick_text(0.0009, [0.0, 0.0009]) == "0.0009"
+    assert [scene.tick_text(v, [v]) for v in (9999.5, 10_000.0)] == ["9999.5", "10,000"]
     assert [charts.signed(v) for v in (9999.99, 1e4, -1e4)] == ["+9999.99", "+1.00e+04", "−1.00e+04"]
 
 
 def test_a_word_stands_level_unless_it_is_turned_and_wide_letters_begin_with_the_first():
-    assert "rotate" not in charts.word(3, 4, "axis_said")
-    assert "rotate(-90 3.0 4.0)" in charts.word(3, 4, "axis_said", turn=True)
-    assert charts.text_width("\u2e7f") == 6.5
-    assert charts.text_width("\u2e80") == 11.5
+    assert scene.word(3, 4, "axis_said", style="axis").get("transform") is None
+    assert scene.word(3, 4, "axis_said", style="axis", turn=True).get("transform") == "rotate(-90 3.0 4.0)"
+    assert scene.label_width("\u2e5d") == 6.5
+    assert scene.label_width("\u2e80") == 11.5
 
 
 def test_both_axes_of_shares_are_told_in_percent_and_a_free_one_in_numbers():
@@ -314,7 +311,7 @@ def test_both_axes_of_shares_are_told_in_percent_and_a_free_one_in_numbers():
     assert [r for *_, r in seen.numbers("circle", "dot", "cx cy r")] == pytest.approx(
         [2.5 + 8 * math.sqrt(s) for s in found.share], abs=0.06
     )
-    plane = charts.Plane((0.0, 1.0), (0.0, 1.0))
+    plane = charts.plane()
     assert [t.y for t in seen.texts("tick")[6:]] == pytest.approx([plane.at_y(k / 5) + 4 for k in range(6)], abs=0.06)
     free = Seen(charts.free_chart([([0.0, 1.0], [0.0, 50.0], "s0")], "axis_said", "axis_came", "chart_cost"))
     assert [t.said for t in free.texts("tick")] == [*percents, "0", "20", "40"]
@@ -328,7 +325,7 @@ def test_marks_under_a_spread_stand_where_there_is_room(ends):
     seen = Seen(charts.spread_chart(facts(table=np.ones((2, 1)), grid=np.array([low, (low + high) / 2, high])), [0]))
     wanted, end = [], -math.inf
     for v, told in charts.number_marks(low, high, 4, False):
-        x, width = 6 + 238 * (v - low) / (high - low), charts.text_width(told)
+        x, width = 6 + 238 * (v - low) / (high - low), scene.label_width(told)
         edge = max(width / 2, 20)
         left = x if x < edge else x - width if x > 250 - edge else x - width / 2
         if left > end:
@@ -343,7 +340,7 @@ def test_shares_of_values_lie_between_their_names_and_the_edge():
     for most, top in ((0.2, 0.25), (0.9, 1.0)):
         table = np.array([[most, 0.0], [0.0, most / 2]])
         seen = Seen(charts.spread_chart(facts(table=table, labels=("value", None)), [0, 1]))
-        split = 18 + max(charts.text_width("value"), 34.0)
+        split = 18 + max(scene.label_width("value"), 34.0)
         zero, half, whole = (p[0][0] for p in seen.paths("grid"))
         assert (zero, half, whole) == pytest.approx((split, (split + 240) / 2, 240.0), abs=0.06)
         dots = [x for x, *_ in seen.numbers("circle", "dot", "cx cy r")]

@@ -22,16 +22,21 @@ from posteriori.report.mixtures import (
     GAP,
     LEFT,
     MOST_VALUES,
-    Box,
+    _profile,
     _profile_rows,
-    _profile_svg,
+    axes,
     blended,
+    box,
+    clipped,
     ellipse,
     profile_drawing,
     steps_drawing,
     trace_drawing,
 )
-from posteriori.report.svg import LINE, MARGIN, text_width
+from posteriori.report.mixtures import (
+    line as curve_of,
+)
+from posteriori.report.scene import LINE, MARGIN, element, svg, text_width
 
 from .drawn import Seen
 
@@ -121,8 +126,8 @@ def test_the_wider_ellipse_is_dashed() -> None:
     assert_allclose(spans[1::2], 2 * np.array(spans[::2]), atol=0.3)
 
 
-def drawn(body: str):
-    return ElementTree.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{body}</svg>')
+def drawn(*body):
+    return ElementTree.fromstring(svg(element("svg", *body, xmlns="http://www.w3.org/2000/svg")))
 
 
 def points(line) -> list[tuple[float, ...]]:
@@ -138,16 +143,15 @@ def told(root) -> list[tuple]:
 
 
 def test_a_frame_is_linear_from_corner_to_corner() -> None:
-    box = Box(np.array([0.0, 100.0]), np.array([10.0, 20.0]), left=50.0, wide=242.0, high=156.0)
-    assert box.x == (-6.0, 106.0)
-    assert box.y == pytest.approx((9.4, 20.6))
+    p = box(np.array([0.0, 100.0]), np.array([10.0, 20.0]), left=50.0, wide=242.0, high=156.0)
+    assert p.x == (-6.0, 106.0)
+    assert p.y == pytest.approx((9.4, 20.6))
     left, right, foot, head = 50 + LEFT, 50 + 242.0 - 8, 156.0 - EDGE, 22.0
-    assert box.at(-6.0, 9.4) == pytest.approx((left, foot))
-    assert box.at(106.0, 20.6) == pytest.approx((right, head))
-    x, y = box.at([22.0, 50.0], [15.0, 12.2])
+    assert (p.left, p.right, p.top, p.bottom) == (left, right, head, foot)
+    x, y = zip(*p.points([22.0, 50.0], [15.0, 12.2]))
     assert x == pytest.approx([left + (right - left) / 4, (left + right) / 2])
     assert y == pytest.approx([(foot + head) / 2, foot - (foot - head) / 4])
-    root = drawn(box.axes("a < b", "across", "up & down"))
+    root = drawn(*axes(p, "a < b", "across", "up & down"))
     (rect,) = root.iter(f"{SVG}rect")
     assert [float(rect.attrib[k]) for k in ("x", "y", "width", "height")] == [left, head, right - left, foot - head]
     middle = (left + right) / 2
@@ -163,23 +167,23 @@ def test_a_frame_is_linear_from_corner_to_corner() -> None:
     assert [(t.text, t.attrib["transform"]) for t in side] == [
         ("up & down", f"translate({left - 22:.1f},{(foot + head) / 2:.1f}) rotate(-90)")
     ]
-    (inner,) = (e for e in drawn(box.clipped("<g/>")).iter(f"{SVG}svg") if "x" in e.attrib)
+    (inner,) = (e for e in drawn(clipped(p, [element("g")])).iter(f"{SVG}svg") if "x" in e.attrib)
     wanted = [left, head, right - left, foot - head]
     assert [float(inner.attrib[k]) for k in ("x", "y", "width", "height")] == wanted
     assert [float(v) for v in inner.attrib["viewBox"].split()] == wanted
-    told_across = Box(np.array([5.0]), np.array([1.0, 3.0]), across=(2.0, 4.0))
+    told_across = box(np.array([5.0]), np.array([1.0, 3.0]), across=(2.0, 4.0))
     assert told_across.x == (2.0, 4.0)
     assert told_across.y == pytest.approx((0.88, 3.12))
 
 
 def test_a_line_goes_through_its_points() -> None:
-    box = Box(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    (line,) = drawn(box.line([0.0, 0.5, 1.0], [1.0, 0.0, 0.25], "#123456"))
-    assert points(line) == [pytest.approx(p, abs=0.06) for p in zip(*box.at([0.0, 0.5, 1.0], [1.0, 0.0, 0.25]))]
-    assert (line.attrib["stroke"], line.attrib["stroke-width"]) == ("#123456", "1.6")
-    assert "stroke-dasharray" not in line.attrib
-    (line,) = drawn(box.line([0.0], [1.0], "#123456", 1.2, True))
-    assert "stroke-dasharray" in line.attrib
+    p = box(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    (curve,) = drawn(curve_of(p, [0.0, 0.5, 1.0], [1.0, 0.0, 0.25], "#123456"))
+    assert points(curve) == [pytest.approx(at, abs=0.06) for at in p.points([0.0, 0.5, 1.0], [1.0, 0.0, 0.25])]
+    assert (curve.attrib["stroke"], curve.attrib["stroke-width"]) == ("#123456", "1.6")
+    assert "stroke-dasharray" not in curve.attrib
+    (curve,) = drawn(curve_of(p, [0.0], [1.0], "#123456", 1.2, True))
+    assert "stroke-dasharray" in curve.attrib
 
 
 @pytest.mark.parametrize(
@@ -243,14 +247,14 @@ def test_a_scene_shows_points_where_they_are_and_components_over_them(kind: str)
     root = ElementTree.fromstring(str(model.plot(X, columns=(2, 0))))
     rings = [ellipse(m[[2, 0]], s[np.ix_([2, 0], [2, 0])], k) for m, s in zip(model.means_, sigma) for k in (1, 2)]
     both = [np.concatenate([X[:, c], *(ring[i] for ring in rings[1::2])]) for i, c in enumerate((2, 0))]
-    box = Box(*both)
+    p = box(*both)
     lines = list(root.iter(f"{SVG}polyline"))
     for line, ring in zip(lines, rings, strict=True):
-        assert np.array(points(line)) == pytest.approx(np.column_stack(box.at(*ring)), abs=0.06)
+        assert np.array(points(line)) == pytest.approx(np.array(p.points(*ring)), abs=0.06)
     assert [line.attrib["stroke"] for line in lines] == [COLOURS[0]] * 2 + [COLOURS[1]] * 2
     assert [float(line.attrib["stroke-width"]) for line in lines] == [2.0, 1.0] * 2
     circles = list(root.iter(f"{SVG}circle"))
-    at = np.column_stack(box.at(np.append(X[:, 2], model.means_[:, 2]), np.append(X[:, 0], model.means_[:, 0])))
+    at = np.array(p.points(np.append(X[:, 2], model.means_[:, 2]), np.append(X[:, 0], model.means_[:, 0])))
     assert np.array([(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in circles]) == pytest.approx(at, abs=0.06)
     assert [c.attrib["fill"] for c in circles] == blended(model.predict_proba(X)) + list(COLOURS[:2])
     assert told(root)[2][0] == "x2"
@@ -269,23 +273,23 @@ def test_a_density_is_the_sum_of_its_parts() -> None:
     known = X[:-1, 0]
     x = np.linspace(*mixtures._range(known), 200)
     parts = np.exp(model._log_joint(x[:, None]))
-    box = Box(x, np.append(parts.sum(axis=1), 0.0))
+    p = box(x, np.append(parts.sum(axis=1), 0.0))
     for line, density in ((one, parts[:, 0]), (two, parts[:, 1]), (whole, parts.sum(axis=1))):
-        assert np.array(points(line)) == pytest.approx(np.column_stack(box.at(x, density)), abs=0.06)
+        assert np.array(points(line)) == pytest.approx(np.array(p.points(x, density)), abs=0.06)
     assert ["stroke-dasharray" in line.attrib for line in (one, two, whole, rug[0])] == [True, True, False, False]
     assert [line.attrib["stroke"] for line in (one, two)] == list(COLOURS[:2])
     top = 0.03 * parts.sum(axis=1).max()
     for line, v in zip(rug, known, strict=True):
-        assert np.array(points(line)) == pytest.approx(np.column_stack(box.at([v, v], [0, top])), abs=0.06)
+        assert np.array(points(line)) == pytest.approx(np.array(p.points([v, v], [0, top])), abs=0.06)
     assert told(root)[2][0] == "x0"
 
 
 def test_marks_of_a_trace_lie_on_it() -> None:
     trace = [-3.0, -2.0, -2.5]
     root = ElementTree.fromstring(str(trace_drawing(trace, [(1, "a"), (3, "b"), (0, "no"), (4, "no")])))
-    box = Box(np.arange(1.0, 4), np.array(trace), high=200.0, across=(1.0, 3.0))
+    p = box(np.arange(1.0, 4), np.array(trace), high=200.0, across=(1.0, 3.0))
     (line,) = root.iter(f"{SVG}polyline")
-    assert points(line) == [pytest.approx(p, abs=0.06) for p in zip(*box.at([1, 2, 3], trace))]
+    assert points(line) == [pytest.approx(p, abs=0.06) for p in (p.points([1, 2, 3], trace))]
     marks = [(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in root.iter(f"{SVG}circle")]
     assert marks == [points(line)[0], points(line)[2]]
     assert [t.text for t in root.iter(f"{SVG}title")] == ["turn 1: a", "turn 3: b"]
@@ -309,11 +313,9 @@ def test_steps_begin_anew_and_stand_beside_each_other() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         last = po.GaussianMixture(2, init_params="random", random_state=0, max_iter=3, tol=0.0).fit(X)
-    box = Box(X[:, 1], X[:, 0], left=240.0, wide=240.0, high=210.0)
+    p = box(X[:, 1], X[:, 0], left=240.0, wide=240.0, high=210.0)
     centres = [[float(c.attrib[k]) for k in ("cx", "cy")] for c in root.iter(f"{SVG}circle") if c.attrib["r"] == "4"]
-    assert np.array(centres[2:]) == pytest.approx(
-        np.column_stack(box.at(last.means_[:, 1], last.means_[:, 0])), abs=0.06
-    )
+    assert np.array(centres[2:]) == pytest.approx(np.array(p.points(last.means_[:, 1], last.means_[:, 0])), abs=0.06)
 
 
 def test_centres_of_k_means_are_drawn_over_their_rows() -> None:
@@ -321,9 +323,9 @@ def test_centres_of_k_means_are_drawn_over_their_rows() -> None:
     model = po.KMeans(2, random_state=0).fit(X)
     root = ElementTree.fromstring(str(model.plot(X, columns=(2, 1))))
     centres = model.cluster_centers_
-    box = Box(np.append(X[:, 2], centres[:, 2]), np.append(X[:, 1], centres[:, 1]))
+    p = box(np.append(X[:, 2], centres[:, 2]), np.append(X[:, 1], centres[:, 1]))
     circles = list(root.iter(f"{SVG}circle"))
-    at = np.column_stack(box.at(np.append(X[:, 2], centres[:, 2]), np.append(X[:, 1], centres[:, 1])))
+    at = np.array(p.points(np.append(X[:, 2], centres[:, 2]), np.append(X[:, 1], centres[:, 1])))
     assert np.array([(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in circles]) == pytest.approx(at, abs=0.06)
     assert [c.attrib["fill"] for c in circles] == [COLOURS[k] for k in (*model.predict(X), 0, 1)]
     assert [t[0] for t in told(root)][2::3] == ["x2", "2 centres"]
@@ -396,7 +398,7 @@ ROWS = [
 
 
 def test_a_bar_is_drawn_from_where_it_begins_to_where_it_ends():
-    seen = Seen(_profile_svg(ROWS, ["one", "two"]))
+    seen = Seen(_profile(ROWS, ["one", "two"]))
     left = max(text_width(t) for t in ("class", "  share", "a <b>", "  … 3 more", "  mean ± sd")) + GAP
     columns = [left, left + BARS + GAP]
     heads, y = {}, float(LINE)

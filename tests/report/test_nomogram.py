@@ -25,8 +25,7 @@ from posteriori.report.nomogram import (
     _marked,
     _ruler,
     levels,
-    monotone,
-    nomogram_svg,
+    nomogram,
     probability_of,
     scales,
     useful,
@@ -142,10 +141,10 @@ def test_every_number_stands_in_the_bin_that_the_model_puts_it_in(seed):
 def test_of_three_classes_the_lowest_scale_says_that_it_weighs_two():
     three = scales(what_if(model(), with_rows=True), 2, 0)
     for wide in (True, False):
-        said = [t.said for t in Seen(nomogram_svg(three, wide)).texts("name")]
+        said = [t.said for t in Seen(nomogram(three, wide)).texts("name")]
         assert said[-1] == "P(2 | 2 or 0)"
     two = WhatIf((0, 1), np.log([0.5, 0.5]), (attribute([0.0, 1.0]),), (), ())
-    assert [t.said for t in Seen(nomogram_svg(scales(two, 1, 0), True)).texts("name")][-1] == "P(1)"
+    assert [t.said for t in Seen(nomogram(scales(two, 1, 0), True)).texts("name")][-1] == "P(1)"
 
 
 def test_a_line_ends_where_the_rows_do():
@@ -156,15 +155,6 @@ def test_a_line_ends_where_the_rows_do():
     assert len(found.numbers) == len(found.odds) == len(found.labels)
     short = one(attribute(np.linspace(-2, 2, 8) ** 3, np.arange(8.0), np.eye(8)[3]))
     assert len(short.odds) == 8
-
-
-def test_monotone_but_for_a_wrinkle():
-    assert monotone(np.array([0.0, 1.0, 2.0]))
-    assert monotone(np.array([2.0, 1.0, 0.0]))
-    assert monotone(np.array([0.0, 0.5, 0.49, 1.0]))
-    assert not monotone(np.array([0.0, 0.5, 0.45, 1.0]))
-    assert not monotone(np.array([1.0, 0.45, 0.5, 0.0]))
-    assert monotone(np.zeros(3))
 
 
 @given(seeds, st.integers(1, 40))
@@ -179,12 +169,12 @@ def test_labels_never_lie_on_each_other(seed, n):
     if n > MOST_LABELS:  # the ends are named
         assert placed[0][1] is not None
         assert placed[-1][1] is not None
-    from posteriori.report.charts import text_width
+    from posteriori.report.scene import label_width
 
     ends = {}
     for x, label, level in placed:
         if level >= 0:
-            half = text_width(label) / 2 + 3
+            half = label_width(label) / 2 + 3
             begin = min(max(x, 90 + half), 712 - half) - half
             assert begin >= ends.get(level, -math.inf)
             assert all(begin < ends.get(k, -math.inf) for k in range(level))  # the nearest that is free
@@ -195,7 +185,7 @@ def test_labels_never_lie_on_each_other(seed, n):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_nomogram_is_drawn_to_scale(wide, seed):
     found = scales(what_if(model(seed), with_rows=True), 2, 0)
-    seen = Seen(nomogram_svg(found, wide))
+    seen = Seen(nomogram(found, wide))
     seen.everything_is_inside(14)  # marks may stand a little over the ends of a line
     assert (" wide" if wide else " narrow") in seen.root.get("class")
     strong = [p for p in seen.paths("rule strong") if p[0][1] == p[1][1]]
@@ -208,7 +198,7 @@ def test_a_nomogram_is_drawn_to_scale(wide, seed):
     assert [t.x for t in marks] == pytest.approx(
         [left + (right - left) * p / 100 for p in range(0, 101, step)], abs=0.1
     )
-    lines = [a for a in found.axes if a.numbers is None or monotone(a.odds)]
+    lines = [a for a in found.axes if not a.bent]
     at = lambda points: left + (right - left) * points / 100  # noqa: E731
     for a, path in zip(lines, strong[1:-2], strict=True):
         _, first, last = found.stretch(a)
@@ -216,7 +206,7 @@ def test_a_nomogram_is_drawn_to_scale(wide, seed):
     zeros = [x for x, _, _ in seen.numbers("circle", "unknown", "cx cy r")]
     assert zeros == pytest.approx([at(found.stretch(a)[0]) for a in lines], abs=0.1)
     curves = seen.paths("line accent")
-    bent = [a for a in found.axes if a.numbers is not None and not monotone(a.odds)]
+    bent = [a for a in found.axes if a.bent]
     assert len(curves) == len(bent) == (seed != 1)  # in one of the three tables every number goes one way
     for a, path, zero in zip(bent, curves, seen.paths("unknown-line")):
         assert [x for x, _ in path] == pytest.approx([at(p) for p in (a.odds - a.low) / found.unit], abs=0.1)
@@ -271,10 +261,6 @@ def test_many_attributes_are_not_all_drawn():
     assert len(found.axes) == MOST_DRAWN
 
 
-def seen_of(body):
-    return Seen(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 900">{body}</svg>')
-
-
 def test_what_tells_most_stands_first_and_what_tells_nothing_not_at_all():
     parts = [attribute([0.0, 1.0]), attribute([-2.0, 1.0]), attribute([0.0, 1e-10]), attribute([0.0, -2.0])]
     found = scales(WhatIf((0, 1), np.log([0.25, 0.75]), tuple(parts), (), ()), 1, 0)
@@ -306,10 +292,11 @@ def test_a_grid_is_drawn_where_the_rows_are():
 
 @pytest.mark.parametrize(
     ("odds", "straight"),
-    [([0, 25, 24, 50], True), ([50, 24, 25, 0], True), ([0, 25, 23.9, 50], False), ([0, 1, 0], False)],
+    [([0, 25, 24, 50], True), ([50, 24, 25, 0], True), ([0, 25, 23.9, 50], False), ([0, 1, 0], False), ([0, 0], True)],
 )
 def test_a_wrinkle_of_two_in_a_hundred_is_none(odds, straight):
-    assert monotone(np.array(odds, dtype=float)) is straight
+    assert axis(odds, numbers=np.arange(float(len(odds)))).bent is not straight
+    assert not axis(odds).bent  # values have no order
 
 
 def test_marks_of_values_and_of_numbers():
@@ -325,9 +312,9 @@ def test_marks_of_values_and_of_numbers():
 
 
 def test_a_label_that_just_fits_stands_beside_the_last():
-    from posteriori.report.charts import text_width
+    from posteriori.report.scene import label_width
 
-    width = text_width("v0") + 6
+    width = label_width("v0") + 6
     pair = axis([0.0, 1.0])
     for room, level in ((width, 0), (width - 0.5, 1)):
         found = Scales("t", "a", (pair,), 0.0, 0.01)
@@ -339,7 +326,7 @@ def test_a_label_that_just_fits_stands_beside_the_last():
 
 
 def test_a_ruler_has_a_line_and_a_mark_with_its_text_above_for_each():
-    seen = seen_of(_ruler([(20.0, "two"), (70.0, "seven")], (10.0, 90.0), 50.0))
+    seen = Seen(_ruler([(20.0, "two"), (70.0, "seven")], (10.0, 90.0), 50.0))
     assert seen.paths("rule strong") == [[(10.0, 50.0), (90.0, 50.0)]]
     assert [p for p in seen.paths("rule") if len({x for x, _ in p}) == 1] == [
         [(20.0, 50.0), (20.0, 45.0)],
@@ -359,7 +346,7 @@ def test_a_line_has_room_for_its_labels_above_and_below(n, line, end):
     crowd = axis([0.0] * n, [f"<v{i}>" for i in range(n)])
     found = Scales("t", "a", (crowd, axis([0.0, 1.0])), 0.0, 0.01)
     body, middle, below = _line(crowd, found, at_six, 200.0, True)
-    seen = seen_of(body)
+    seen = Seen(body)
     assert (middle, below) == (200 + line, 200 + line + end)
     assert seen.paths("rule strong") == [[(100.0, middle), (100.0, middle)]]
     assert seen.numbers("circle", "unknown", "cx cy") == [(100.0, middle)]
@@ -379,7 +366,7 @@ def test_a_curve_has_its_values_upright_and_its_points_across(wide):
     bent = axis([-1.0, 1.0, 3.0, 1.0, 0.0], numbers=grid)
     found = Scales("t", "a", (bent,), 0.0, 0.04)
     body, middle, end = _curve(bent, found, at_six, 200.0, wide)
-    seen = seen_of(body)
+    seen = Seen(body)
     assert (middle, end) == (208 + 33, 208 + 66 + 4)
     up = 274 - 66 * (grid - 10) / 10
     (path,) = seen.paths("line accent")
@@ -399,7 +386,7 @@ def test_the_sum_of_points_stands_above_what_it_means(wide, among):
     found = Scales("yes", "no", axes, -5.5, 0.06, among)
     left, right = 206.0, 856.0
     body, end = _foot(found, 300.0, left, right, wide)
-    seen = seen_of(body)
+    seen = Seen(body)
     low, high = useful(found, 10 / 0.06)
     assert seen.paths("rule thin") == [[(14.0 if wide else left, 288.0), (right, 288.0)]]
     sum_y = 300.0 + (16 if wide else 28)
@@ -425,7 +412,7 @@ def test_the_sum_of_points_stands_above_what_it_means(wide, among):
 
 
 def test_without_attributes_the_sum_runs_to_a_hundred():
-    seen = seen_of(_foot(Scales("t", "a", (), 0.0, 0.01), 300.0, 206.0, 856.0, True)[0])
+    seen = Seen(_foot(Scales("t", "a", (), 0.0, 0.01), 300.0, 206.0, 856.0, True)[0])
     assert [t.said for t in seen.texts("tick")][:11] == [str(p) for p in range(0, 101, 10)]
 
 
@@ -433,7 +420,7 @@ def test_without_attributes_the_sum_runs_to_a_hundred():
 def test_names_and_lines_stand_in_their_rows(wide):
     bent = axis([-1.0, 1.0, 3.0, 1.0, 0.0], numbers=np.array([10.0, 11.0, 12.0, 16.0, 20.0]), name="bent")
     found = Scales("t", "a", (bent, axis([0.0, 2.0], name="<line>")), 0.0, 0.04)
-    seen = Seen(nomogram_svg(found, wide))
+    seen = Seen(nomogram(found, wide))
     left, right, top = (206.0, 856.0, 20.0) if wide else (12.0, 338.0, 36.0)
     points = seen.texts("name strong")[0]
     assert (points.left, points.y) == ((14.0, 24.0) if wide else (left, 15.0))
@@ -465,17 +452,17 @@ def test_names_and_lines_stand_in_their_rows(wide):
 
 
 def test_names_of_classes_are_cut_to_the_room():
-    from posteriori.report.charts import text_width
+    from posteriori.report.scene import label_width
 
     found = Scales("x" * 40, "y" * 40, (), 0.0, 1.0)
     assert probability_of(found, 1e9) == ["x" * 23 + "…"]
     for room in (100.0, 60.0):
         (told,) = probability_of(found, room)
-        assert 1.2 * text_width(f"P({told})") <= room < 1.2 * text_width(f"P({told}x)")
-    assert probability_of(found, 1.2 * text_width("P(" + "x" * 9 + "…)")) == ["x" * 9 + "…"]
+        assert 1.2 * label_width(f"P({told})") <= room < 1.2 * label_width(f"P({told}x)")
+    assert probability_of(found, 1.2 * label_width("P(" + "x" * 9 + "…)")) == ["x" * 9 + "…"]
     pair = Scales("x" * 40, "y" * 40, (), 0.0, 1.0, 3)
     t, a = probability_of(pair, 200.0)
-    assert 1.2 * text_width(f"P({t} | {t} or {a})") <= 200
+    assert 1.2 * label_width(f"P({t} | {t} or {a})") <= 200
     assert (len(t), t[0], a[0]) == (len(a), "x", "y")
     assert probability_of(pair, 1.0) == ["xxx…", "yyy…"]  # no shorter than that
     assert probability_of(Scales("t", "a", (), 0.0, 1.0, 3), 1e9) == ["t", "a"]

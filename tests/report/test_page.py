@@ -22,7 +22,7 @@ import posteriori as po
 from posteriori.decision.on_points import OnPoints
 from posteriori.errors import BadValue, ModelError, UnknownValue, WriteError
 from posteriori.explain.whatif import cut
-from posteriori.report.dependence import star_svg
+from posteriori.report.graphs import star
 from posteriori.report.markup import WORDS, data_block, fill, say
 from posteriori.report.page import LARGEST, policy, write_report
 
@@ -339,7 +339,7 @@ def test_each_sentence_on_gaps_is_said_where_it_holds(model, keys):
 @given(st.lists(st.floats(0, 3), max_size=11))
 def test_columns_hang_from_the_class(values):
     columns = [(f"column {i}", v) for i, v in enumerate(values)]
-    seen = Seen(star_svg("the class", columns))
+    seen = Seen(star("the class", columns))
     seen.everything_is_inside()
     boxes = seen.numbers("rect")
     target, rest = boxes[-1], boxes[:-1]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.errors import MissingExtra, ModelError, UnknownValue
 from posteriori.explain.whatif import what_if
 from posteriori.report import plot
-from posteriori.report.layered import layered
-from posteriori.report.nomogram import SHARES, Axis, Scales, levels, monotone, scales, useful
+from posteriori.report.graphs import dependence, graph, star
+from posteriori.report.nomogram import nomogram, scales
+from posteriori.report.scene import on_axes
+
+from .drawn import Seen
+from .test_graphs import Told
 
 X = {
     "sky": ["blue", "grey", "grey", "blue", "$x$", "grey"] * 12,
@@ -44,7 +49,7 @@ def test_a_nomogram_names_values_and_leads_to_the_probability():
     ax = po.plot.nomogram(model, "in", "out")
     ax.figure.canvas.draw()
     told = texts(ax)
-    assert {"Points", "Total points", "P(in)", "sky", "blue", "grey", r"\$x\$"} <= set(told)
+    assert {"Points", "Total points", "P(in)", "sky", "blue", "grey", "$x$"} <= set(told)
     assert po.plot.nomogram(model, ax=ax) is ax
 
 
@@ -125,54 +130,6 @@ def test_a_notebook_shows_the_nomogram_of_naive_bayes():
     assert "&lt;b&gt;out&lt;/b&gt; against" in shown
     assert "<b>out" not in shown
     assert "<svg" not in po.NaiveBayes().fit({"a": ["u", "v"]}, ["only", "only"])._repr_html_()
-
-
-def inside(ax, texts_of=None):
-    (left, right), (low, high) = (sorted(ends) for ends in (ax.get_xlim(), ax.get_ylim()))
-    for x, y in (t.get_position() for t in (ax.texts if texts_of is None else texts_of)):
-        assert left <= x <= right
-        assert low <= y <= high
-
-
-@pytest.mark.parametrize("edges", [[("a", "b"), ("b", "c")], [("a", "c"), ("b", "c"), ("c", "d"), ("c", "e")], []])
-def test_arrows_of_a_graph_go_down_from_name_to_name(edges):
-    names = "abcde"
-    ax = po.plot.structure(po.Dag(names, edges))
-    ax.figure.canvas.draw()
-    at = {t.get_text(): t.get_position() for t in ax.texts if t.get_text()}
-    assert set(at) == set(names)
-    inside(ax, [t for t in ax.texts if t.get_text()])
-    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first layer stands on top
-    arrows = [(t.xyann, t.xy) for t in ax.texts if not t.get_text()]
-    for (a, b), (start, end) in zip(edges, arrows, strict=True):
-        assert start[0] == at[a][0]
-        assert end[0] == at[b][0]
-        assert at[a][1] < start[1] < end[1] < at[b][1]
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_names_of_values_stand_at_their_own_line(classes):
-    """Above or below it, and never as far as the next."""
-    rng = np.random.default_rng(0)
-    many = np.array([f"value {i}" for i in range(12)])
-    table = {"one": many[rng.integers(0, 12, 400)], "two": many[rng.integers(0, 4, 400)], "off": rng.normal(size=400)}
-    model = po.NaiveBayes(density="gaussian").fit(table, rng.integers(0, classes, 400))
-    ax = po.plot.nomogram(model)
-    inside(ax)
-    lines = {t.get_text(): t.get_position()[1] for t in ax.texts if t.get_position()[0] == -33}
-    assert list(lines.values()) == sorted(lines.values(), reverse=True)
-    assert {"Points", "one", "two", "off", "Total points"} <= set(lines)
-    levels = set()
-    for t in (t for t in ax.texts if t.get_text().startswith("value")):
-        y, up = t.get_position()[1], t.get_va() == "bottom"
-        own = min((v for v in lines.values() if (v < y) == up), key=lambda v: abs(v - y))
-        others = [v for v in lines.values() if v != own]
-        levels.add(round(y - own, 2))
-        assert all(abs(v - own) > abs(y - own) + 0.35 for v in others)
-        assert (y > own) == up
-    assert len(levels) > 2
-    boldly = [t.get_position()[1] for t in ax.texts if t.get_fontweight() == "bold"]
-    assert len(boldly) == 3 + (classes > 2)
 
 
 def test_no_name_of_a_crowded_line_lies_on_another():
@@ -261,160 +218,61 @@ def test_bars_of_a_posterior_are_named_and_told_the_most_probable_on_top():
     assert len(own.patches) == 3
 
 
-def test_a_graph_is_laid_out_in_layers_and_drawn_whole():
-    names, edges = (
-        ["top", "left", "a very long name of a column"],
-        [("top", "left"), ("top", "a very long name of a column")],
-    )
-    ax = po.plot.structure(po.Dag(names, edges))
-    shown = ["top", "left", "a very long name of…"]
-    found = layered(3, [(0, 1), (0, 2)], [7.5 * len(n) + 16 for n in shown], [24.0] * 3)
-    told = [t for t in ax.texts if t.get_text()]
-    assert [t.get_text() for t in told] == shown
-    assert [t.get_position() for t in told] == [pytest.approx(at) for at in found.centres]
-    arrows = [(t.xyann, t.xy) for t in ax.texts if not t.get_text()]
-    (x0, y0), *below = found.centres
-    assert arrows == [((x0, y0 + 12), (x, y - 12)) for x, y in below]
-    assert (ax.get_xlim(), ax.get_ylim()) == ((-10, found.width + 10), (found.height + 14, -14))
-    assert not ax.axison
-    assert ax.figure.get_size_inches() == pytest.approx([max(found.width / 90, 3), max(found.height / 90, 1.5)])
-
-
 def test_naive_bayes_is_a_star_below_its_class():
     some = {"sky": X["sky"], "class": X["wind"], "class_": X["hill"]}
     ax = po.plot.structure(po.NaiveBayes().fit(some, Y))
-    assert [t for t in texts(ax) if t] == ["class__", "sky", "class", "class_"]
-    assert sum(not t for t in texts(ax)) == 3
+    assert texts(ax) == ["class__", "sky", "class", "class_"]
     own = fresh()
     assert po.plot.structure(po.NaiveBayes().fit(some, Y), ax=own) is own
 
 
-def lines_at(ax, x=None, y=None):
-    """The straight lines drawn from and to these numbers."""
-    found = [tuple(map(tuple, np.round(line.get_xydata(), 6).tolist())) for line in ax.lines]
-    return [
-        f
-        for f in found
-        if (x is None or [p[0] for p in f] == pytest.approx(x)) and (y is None or [p[1] for p in f] == pytest.approx(y))
-    ]
+SHAPES = ("path", "polygon", "circle", "rect")
 
 
-def test_a_scale_has_a_line_its_title_and_a_mark_for_each_number():
-    ax = fresh()
-    plot._scale(ax, -3.0, "a $ title", [(10.0, "ten"), (70.0, "seventy")])
-    assert lines_at(ax) == [((0, -3), (100, -3)), ((10, -3), (10, -2.78)), ((70, -3), (70, -2.78))]
+def drawings():
+    model = po.NaiveBayes(density="gaussian").fit(X, Y)
+    told = Told(["a", "b", "c", "d", "e"], [("a", "b"), ("b", "c"), ("b", "d"), ("b", "e")], [1.0, 2.0, 3.0, 4.0])
+    yield nomogram(scales(what_if(model, with_rows=True), 1, 0), wide=True)
+    yield dependence(told)
+    yield graph(["a", "b$", "c"], [("a", "b$"), ("c", "b$")], directed=[("a", "b$")], bars={"a": [None, 0.5]})
+    yield star("the class", [("one", 0.5), ("two", 0.2)])
+
+
+@pytest.mark.parametrize("drawn", list(drawings()), ids=["nomogram", "dependence", "graph", "star"])
+def test_axes_show_what_the_svg_shows(drawn):
+    """Every text, line, box and head where it is there; a figure as large as the drawing, or the caller's axes."""
+    ax, seen = on_axes(drawn), Seen(drawn)
     assert [(t.get_text(), *t.get_position()) for t in ax.texts] == [
-        (r"a \$ title", -33, -3.0),
-        ("ten", 10.0, -2.7),
-        ("seventy", 70.0, -2.7),
+        (e.text, float(e.get("x")), float(e.get("y"))) for e in seen.all("text")
     ]
-
-
-def test_a_line_has_its_values_where_their_points_are():
-    axis = Axis("name", ("low", "mid", "high", None), None, np.array([-1.0, 0.5, 3.0, 2.0]))
-    found = Scales("t", "a", (axis,), 0.0, 0.04)
-    ax = fresh()
-    plot._draw_line(ax, axis, found, 2.0)
-    line, zero, *marks = lines_at(ax)
-    assert line == ((0, 2), (100, 2))
-    assert zero == ((25, 2),)
-    assert [m[0][0] for m in marks] == pytest.approx([0.0, 37.5, 75.0, 100.0])
-    assert {m[0][1] for m in marks} == {2.0}
-    placed = levels(axis, found, lambda p: p * plot.PIXELS)
-    assert [m[1][1] for m in marks] == pytest.approx([2.18 if level in (0, 2) else 1.82 for _, _, level in placed])
-    assert texts(ax) == ["name", "low", "mid", "high"]
-    assert ax.texts[0].get_position() == (-33, 2.0)
-    assert [t.get_position() for t in ax.texts[1:]] == [pytest.approx((x, 2.24)) for x in (0.0, 37.5, 100.0)]
-
-
-def test_crowded_values_stand_above_and_below_and_farther():
-    axis = Axis("name", tuple(f"value {i}" for i in range(5)), None, np.array([0.0, 0.01, 0.02, 0.03, 3.0]))
-    found = Scales("t", "a", (axis,), 0.0, 0.03)
-    ax = fresh()
-    plot._draw_line(ax, axis, found, 2.0)
-    placed = levels(axis, found, lambda p: p * plot.PIXELS)
-    assert [level for *_, level in placed] == [0, 1, 2, 3, 0]
-    assert [t.get_position()[1] for t in ax.texts[1:]] == pytest.approx([2.24, 1.76, 2.84, 1.16, 2.24])
-    assert [t.get_va() for t in ax.texts[1:]] == ["bottom", "top", "bottom", "top", "bottom"]
-    assert plot._height(axis, found) == pytest.approx(1.25 + 0.6 + 0.6)
-    for n, tall in ((1, 1.25), (2, 1.25 + 0.6), (3, 1.25 + 1.2)):
-        some = Axis("name", axis.labels[:n], None, axis.odds[:n])
-        assert plot._height(some, found) == pytest.approx(tall)
-    six = Axis("name", tuple(f"value {i}" for i in range(6)), None, np.array([0.0, 0.01, 0.02, 0.03, 0.04, 3.0]))
-    ax = fresh()
-    plot._draw_line(ax, six, found, 2.0)
-    assert "value 4" not in texts(ax)  # there is no room for a fifth
-
-
-def test_a_number_that_bends_is_a_curve():
-    grid = np.array([10.0, 11.0, 12.0, 13.0, 14.0, 18.0])
-    axis = Axis("name", tuple(map(str, grid)), grid, np.array([-1.0, 0.5, 3.0, 2.0, 1.0, 0.0]))
-    found = Scales("t", "a", (axis,), 0.0, 0.04)
-    assert not monotone(axis.odds)
-    assert plot._height(axis, found) == 2.9
-    ax = fresh()
-    plot._draw_curve(ax, axis, found, 5.0)
-    zero, curve, *level = lines_at(ax)
-    assert zero == ((25, 4.8), (25, 6.8))
-    up = 4.8 + 2 * (grid - 10) / 8
-    assert np.array(curve) == pytest.approx(np.column_stack([(axis.odds + 1) / 0.04, up]))
-    assert level == [((0, pytest.approx(up[i])), (100, pytest.approx(up[i]))) for i in (0, 3, 5)]
-    assert [(t.get_text(), *t.get_position()) for t in ax.texts] == [
-        ("name", -33, 5.8),
-        ("10.0", -1, pytest.approx(up[0])),
-        ("13.0", -1, pytest.approx(up[3])),
-        ("18.0", -1, pytest.approx(up[5])),
+    patches = {kind: [p for p in ax.patches if type(p).__name__ == kind] for kind in
+               ("PathPatch", "Polygon", "Circle", "FancyBboxPatch")}  # fmt: skip
+    assert [p.get_path().vertices.tolist() for p in patches["PathPatch"]] == [
+        [pytest.approx(v) for v in path] for path in seen.paths()
     ]
-
-
-@pytest.mark.parametrize("among", [2, 3])
-def test_below_the_sum_of_points_stands_what_it_means(among):
-    axes = tuple(Axis(n, ("p", "q"), None, np.array([-w, w])) for n, w in (("a", 2.0), ("b", 3.0)))
-    found = Scales("yes", "no", axes, -5.5, 0.06, among)
-    ax = fresh()
-    plot._foot(ax, found, -10.0)
-    low, high = useful(found, (4 + 6) / 0.06)
-    below = -12.6 if among == 3 else -11.8
-    rulers = lines_at(ax, x=[0, 100])
-    assert rulers == [((0, -10), (100, -10)), ((0, below), (100, below))]
-    sums = [t for t in ax.texts if t.get_position()[1] == pytest.approx(-9.7)]
-    for t in sums:
-        assert t.get_position()[0] == pytest.approx(100 * (float(t.get_text()) - low) / (high - low))
-    assert len(sums) > 4
-    shares = [t for t in ax.texts if t.get_position()[1] == pytest.approx(below + 0.3)]
-    wanted, end = [], -math.inf
-    for p in SHARES:
-        x = 100 * ((math.log(p / (1 - p)) + 5.5) / 0.06 - low) / (high - low)
-        if -0.5 <= x <= 100.5 and x - end > 4.5:
-            wanted.append((f"{p:.3g}", x))
-            end = x
-    assert [(t.get_text(), t.get_position()[0]) for t in shares] == [(t, pytest.approx(x)) for t, x in wanted]
-    (title,) = [t for t in ax.texts if t.get_text().startswith("P(")]
-    if among == 3:
-        assert (title.get_text(), title.get_position()) == ("P(yes | yes or no)", (0, -11.65))
-    else:
-        assert (title.get_text(), title.get_position()) == ("P(yes)", (-33, -11.8))
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_lines_of_a_nomogram_stand_below_each_other(classes):
-    y = np.resize(np.arange(classes), len(Y))
-    model = po.NaiveBayes(density="gaussian").fit(X, y)
-    ax = po.plot.nomogram(model)
-    found = scales(what_if(model, with_rows=True), classes - 1, 0)
-    tall = [plot._height(axis, found) for axis in found.axes]
-    ends = [-v for v in itertools.accumulate(tall)]
-    names = {t.get_text(): t.get_position()[1] for t in ax.texts if t.get_position()[0] == -33}
-    for axis, y_of in zip(found.axes, ends):
-        bent = axis.numbers is not None and not monotone(axis.odds)
-        assert names[axis.name] == pytest.approx(y_of + 0.8 if bent else y_of)
-    assert names["Points"] == 0
-    assert names["Total points"] == pytest.approx(ends[-1] - 2)
-    assert [t for t in texts(ax) if t.isdigit()][:11] == [str(p) for p in range(0, 101, 10)]
-    assert ax.get_xlim() == (-34, 104)
-    assert ax.get_ylim() == pytest.approx((ends[-1] - 4.6 - 0.8 * (classes > 2), 1.2))
+    assert [(*p.center, p.radius) for p in patches["Circle"]] == seen.numbers("circle", keys="cx cy r")
+    assert [(p.get_x(), p.get_y(), p.get_width()) for p in patches["FancyBboxPatch"]] == [
+        pytest.approx((float(e.get("x")) + r, float(e.get("y")) + r, float(e.get("width")) - 2 * r))
+        for e in seen.all("rect") for r in [float(e.get("rx", 0))]
+    ]  # fmt: skip
+    heads = [[tuple(map(float, c.split(","))) for c in e.get("points").split()] for e in seen.all("polygon")]
+    assert [[tuple(v) for v in p.get_xy()[:3]] for p in patches["Polygon"]] == heads
+    assert len(ax.patches) == sum(map(len, patches.values()))
+    assert (ax.get_xlim(), ax.get_ylim()) == ((seen.x0, seen.x0 + seen.wide), (seen.y0 + seen.tall, seen.y0))
     assert not ax.axison
-    assert ax.figure.get_size_inches() == pytest.approx([9.5, 0.36 * (sum(tall) + 6 + (classes > 2))])
+    assert ax.figure.get_size_inches() == pytest.approx([max(seen.wide, 200) / 90, max(seen.tall, 120) / 90])
+    for inches in ((5.0, 4.0), (2.0, 9.0)):
+        own = plt.figure(figsize=inches).add_axes((0, 0, 1, 1))
+        assert on_axes(drawn, own) is own
+        points = 72 * min(inches[0] / seen.wide, inches[1] / seen.tall)
+        for e, patch in zip((e for e in drawn.iter() if e.tag in SHAPES), own.patches, strict=True):
+            if "stroke" in e.attrib:
+                assert patch.get_linewidth() == pytest.approx(float(e.get("stroke-width")) * points)
+                assert colour(patch.get_edgecolor()) == e.get("stroke")
+            if e.get("fill", "none") != "none":
+                assert colour(patch.get_facecolor()) == e.get("fill")
+    scaled = [t.get_fontsize() / s.get_fontsize() for t, s in zip(own.texts, ax.texts)]
+    assert scaled == pytest.approx([scaled[0]] * len(scaled))  # letters shrink with the axes
 
 
 def test_a_nomogram_weighs_the_last_class_against_the_first_unless_told():
@@ -427,3 +285,85 @@ def test_a_nomogram_weighs_the_last_class_against_the_first_unless_told():
     with pytest.raises(ModelError, match="nothing to draw"):
         po.plot.nomogram(po.NaiveBayes(smoothing=1).fit({"a": ["u", "v"] * 4}, [0, 0, 1, 1] * 2))
     assert set(dir(po.plot)) == set(plot.__all__)
+
+
+def test_a_tree_in_the_plane():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    tree = po.KDTree(X, leaf_size=5)
+    ax = plot.plot_kdtree(tree, None, [0.1, 0.2], 3)
+    inner = [n for n in tree.nodes if not n.is_leaf]
+    lines = [line.get_xydata() for line in ax.lines if line.get_marker() in ("None", None, "")]
+    assert len(lines) == len(inner)
+    lo, hi = X.min(axis=0), X.max(axis=0)
+    margin = 0.05 * (hi - lo)
+    for line in lines:
+        assert (line >= lo - margin - 1e-9).all()
+        assert (line <= hi + margin + 1e-9).all()
+        assert (np.ptp(line, axis=0) == 0).any()  # upright or level
+    values = sorted(float(line[0, 0]) if line[0, 0] == line[1, 0] else float(line[0, 1]) for line in lines)
+    assert values == pytest.approx(sorted(float(n.value) for n in inner))
+    distance, index = tree.query([[0.1, 0.2]], 3)
+    rings = [line.get_xydata() for line in ax.lines if line.get_markerfacecolor() == "none"]
+    assert rings[0] == pytest.approx(X[index[0]])
+    (ball,) = ax.patches
+    assert ball.radius == pytest.approx(distance[0, -1])
+    assert tuple(ball.center) == (0.1, 0.2)
+    own = plt.figure().subplots()
+    assert plot.plot_kdtree(tree, own, None, 1) is own
+    assert not own.patches
+    with pytest.raises(ModelError, match="this one has 3"):
+        plot.plot_kdtree(po.KDTree(np.zeros((4, 3))), None, None, 1)
+    plt.close("all")
+
+
+def test_a_margin_in_the_plane():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0], [4.0, 4.0]])
+    y = np.array([0, 0, 1, 1])
+    machine = po.SVC(kernel="linear", C=1e6).fit(X, y)
+    ax = plot.plot_margin(machine, X, y)
+    drawn_rows = [c for c in ax.collections if len(c.get_offsets()) and c.get_label()[0] != "_"]
+    assert [c.get_label() for c in drawn_rows] == [*map(str, machine.classes_), "support vectors"]
+    for c, wanted in zip(drawn_rows, (*(X[np.asarray(y) == v] for v in machine.classes_), machine.support_vectors_)):
+        assert np.asarray(c.get_offsets()).tolist() == np.asarray(wanted).tolist()
+    assert ax.get_title() == f"margin {1 / machine.w_norm_[0]:.3g} either side"
+    low, high = ax.get_xlim()
+    assert low <= -0.5
+    assert high >= 4.5
+    own = plt.figure().subplots()
+    assert plot.plot_margin(machine, X, y, own) is own
+    three = po.SVC().fit(np.vstack([X, [[9.0, 9.0]]]), [0, 0, 1, 1, 2])
+    with pytest.raises(ModelError, match="3 classes in 2 columns"):
+        plot.plot_margin(three, X, y)
+    with pytest.raises(ModelError, match="2 classes in 1 columns"):
+        plot.plot_margin(po.SVC().fit(X[:, :1], y), X, y)
+    plt.close("all")
+
+
+@given(st.integers(0, 300), st.integers(1, 30), st.integers(1, 6))
+@settings(max_examples=12)
+def test_cuts_of_a_tree_in_the_plane_divide_the_cells(seed, n, leaf_size):
+    """Every cut is as long as its cell, which the cuts above have made; the ball is empty within."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    tree = po.KDTree(X, leaf_size=leaf_size)
+    ax = plot.plot_kdtree(tree, plt.figure().subplots(), [[0.1, 0.2]], 1)
+    margin = 0.05 * np.maximum(np.ptp(X, axis=0), 1e-12)
+    wanted = []
+
+    def divide(at, lo, hi):
+        node = tree.nodes[at]
+        if not node.is_leaf:
+            d = node.dim
+            ends = np.array([lo, hi])
+            ends[:, d] = node.value
+            wanted.append((f"C{d}", *ends.ravel()))
+            divide(node.left, lo, [node.value if j == d else hi[j] for j in (0, 1)])
+            divide(node.right, [node.value if j == d else lo[j] for j in (0, 1)], hi)
+
+    divide(0, list(X.min(axis=0) - margin), list(X.max(axis=0) + margin))
+    cuts = [line for line in ax.lines if line.get_marker() in ("None", None, "")]
+    assert sorted((c.get_color(), *c.get_xydata().ravel()) for c in cuts) == sorted(wanted)
+    (ball,) = ax.patches
+    assert not ball.get_fill()
+    assert ax.get_aspect() == 1.0
+    assert not plot.plot_kdtree(po.KDTree(X, "manhattan"), plt.figure().subplots(), [[0.1, 0.2]], 1).patches  # no ball
+    plt.close("all")

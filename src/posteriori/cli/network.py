@@ -192,9 +192,9 @@ def run_structure(
             parents = dag.parents(node)
             line(out, f"{node} ← {', '.join(parents)}" if parents else f"{node}", indent=2)
     if svg is not None:
-        from ..report.svg import draw_graph
+        from ..report.graphs import drawing, graph
 
-        _write(svg, str(draw_graph(dag.nodes, dag.edges)), out, quiet)
+        _write(svg, str(drawing(graph(dag.nodes, dag.edges))), out, quiet)
     if dot is not None:
         _write(dot, to_dot(dag), out, quiet)
     if output is not None:

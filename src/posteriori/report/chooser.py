@@ -18,7 +18,8 @@ from ..explain.whatif import Attribute, WhatIf, cut, what_if
 from ..table.dates import part_of, weekday_text
 from .evidence import Evidence, class_order
 from .markup import data_block, percent, render
-from .nomogram import MOST_DRAWN, nomogram_svg, scales
+from .nomogram import MOST_DRAWN, nomogram, scales
+from .scene import svg
 
 MOST_PRICED = 6  # classes whose losses can be changed
 MOST_ASKED = 1000  # rows on which two models are compared
@@ -105,7 +106,7 @@ def _drawings(e: Evidence, table: WhatIf) -> list[tuple[int, Any, Any, list[Mark
     for i, (t, a) in enumerate([(1, 0)] if len(e.classes) == 2 else pairs):
         found = scales(table, t, a)
         if found.axes:
-            drawn.append((i, e.classes[t], e.classes[a], [nomogram_svg(found, wide) for wide in (True, False)]))
+            drawn.append((i, e.classes[t], e.classes[a], [svg(nomogram(found, wide)) for wide in (True, False)]))
     return drawn
 
 

@@ -4,10 +4,10 @@ classes of a latent class model side by side, bars for probabilities, a point an
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 from markupsafe import Markup
@@ -18,8 +18,9 @@ from ..arrays import Array, Floats
 from ..errors import BadParameter, ModelError, counted
 from ..mixture.density import read_cells
 from ..views import Drawing
+from .graphs import written
 from .markup import render
-from .svg import BAR, BOX, INK, LINE, PAPER, framed, text_width
+from .scene import BAR, BOX, DASHES, INK, LINE, PAPER, Look, Plane, Point, alone, element, svg, text_width
 
 if TYPE_CHECKING:
     from ..mixture.gaussian import GaussianMixture
@@ -34,58 +35,56 @@ BARS, GAP = 90.0, 14.0  # of a class's bars, and between classes
 MOST_VALUES = 12  # values of a column that are drawn, the likeliest
 
 
-class Box:
-    """A box with axes: data in, pixels out."""
+def box(
+    x: Floats, y: Floats, left: float = 0.0, wide: float = WIDE, high: float = HIGH, across: Point | None = None
+) -> Plane:
+    """A frame around some data, or from end to end `across`."""
+    return Plane(across or _range(x), _range(y), left + LEFT, left + wide - 8, 22.0, high - EDGE)
 
-    def __init__(
-        self,
-        x: Floats,
-        y: Floats,
-        left: float = 0.0,
-        wide: float = WIDE,
-        high: float = HIGH,
-        across: tuple[float, float] | None = None,
-    ) -> None:
-        self.left, self.wide, self.high = left, wide, high
-        self.x, self.y = across or _range(x), _range(y)
 
-    def at(self, x: Any, y: Any) -> tuple[Any, Any]:
-        across, up = (np.asarray(v, dtype=float) for v in (x, y))
-        px = self.left + LEFT + (across - self.x[0]) / (self.x[1] - self.x[0]) * (self.wide - LEFT - 8)
-        py = self.high - EDGE - (up - self.y[0]) / (self.y[1] - self.y[0]) * (self.high - EDGE - 22)
-        return px, py
+def axes(p: Plane, title: str, xlabel: str, ylabel: str) -> list[Element]:
+    """The frame, its title, and the axes with their names and ends."""
+    (left, right), (top, foot), middle = (p.left, p.right), (p.top, p.bottom), (p.left + p.right) / 2
+    texts = [
+        (left, foot + 14, "start", f"{p.x[0]:.3g}"),
+        (right, foot + 14, "end", f"{p.x[1]:.3g}"),
+        (middle, foot + 26, "middle", xlabel),
+        (left - 4, foot, "end", f"{p.y[0]:.3g}"),
+        (left - 4, top + 8, "end", f"{p.y[1]:.3g}"),
+        (middle, top - 8, "middle", title),
+    ]
+    frame = element("rect", **_inside(p), fill=PAPER, stroke=BOX)
+    told = [element("text", says=said, x=x, y=y, text_anchor=anchor, fill=INK) for x, y, anchor, said in texts]
+    turned = f"translate({left - 22:.1f},{(top + foot) / 2:.1f}) rotate(-90)"
+    return [frame, *told, element("text", says=ylabel, transform=turned, text_anchor="middle", fill=INK)]
 
-    def axes(self, title: str, xlabel: str, ylabel: str) -> str:
-        (x0, y0), (x1, y1) = self.at(self.x[0], self.y[0]), self.at(self.x[1], self.y[1])
-        told = [
-            (x0, y0 + 14, "start", f"{self.x[0]:.3g}"),
-            (x1, y0 + 14, "end", f"{self.x[1]:.3g}"),
-            ((x0 + x1) / 2, y0 + 26, "middle", xlabel),
-            (x0 - 4, y0, "end", f"{self.y[0]:.3g}"),
-            (x0 - 4, y1 + 8, "end", f"{self.y[1]:.3g}"),
-            ((x0 + x1) / 2, y1 - 8, "middle", title),
-        ]
-        texts = "".join(
-            f'<text x="{a:.1f}" y="{b:.1f}" text-anchor="{anchor}" fill="{INK}">{html.escape(text)}</text>'
-            for a, b, anchor, text in told
-        )
-        side = f'<text transform="translate({x0 - 22:.1f},{(y0 + y1) / 2:.1f}) rotate(-90)" text-anchor="middle" '
-        return (
-            f'<rect x="{x0:.1f}" y="{y1:.1f}" width="{x1 - x0:.1f}" height="{y0 - y1:.1f}" fill="{PAPER}" '
-            f'stroke="{BOX}"/>{texts}{side}fill="{INK}">{html.escape(ylabel)}</text>'
-        )
 
-    def clipped(self, body: str) -> str:
-        """What of a drawing lies inside the axes."""
-        (x0, y0), (x1, y1) = self.at(self.x[0], self.y[0]), self.at(self.x[1], self.y[1])
-        box = f"{x0:.1f} {y1:.1f} {x1 - x0:.1f} {y0 - y1:.1f}"
-        x, y, wide, high = box.split()
-        return f'<svg x="{x}" y="{y}" width="{wide}" height="{high}" viewBox="{box}">{body}</svg>'
+def _inside(p: Plane) -> Look:
+    return {"x": p.left, "y": p.top, "width": p.right - p.left, "height": p.bottom - p.top}
 
-    def line(self, x: Any, y: Any, colour: str, width: float = 1.6, dashed: bool = False) -> str:
-        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(*self.at(x, y)))
-        dash = ' stroke-dasharray="5 4"' if dashed else ""
-        return f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}"{dash}/>'
+
+def clipped(p: Plane, body: Sequence[Element]) -> Element:
+    """What of a drawing lies inside the axes."""
+    inside = _inside(p)
+    return element("svg", *body, **inside, viewBox=" ".join(f"{v:.1f}" for v in inside.values()))
+
+
+def line(p: Plane, x: Any, y: Any, colour: str, width: float = 1.6, dashed: bool = False) -> Element:
+    """A curve through data."""
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in p.points(x, y))
+    look: Look = {"stroke": colour, "stroke_width": width, "stroke_dasharray": DASHES if dashed else ""}
+    return element("polyline", points=points, fill="none", **look)
+
+
+def dots(p: Plane, x: Any, y: Any, colours: Sequence[str]) -> list[Element]:
+    """Rows in their colours."""
+    look: Look = {"r": 2.2, "fill_opacity": "0.75"}
+    return [element("circle", cx=a, cy=b, fill=c, **look) for (a, b), c in zip(p.points(x, y), colours)]
+
+
+def disc(at: Point, tip: str, class_: str, r: int, colour: str, **look: Any) -> Element:
+    """A centre, or a turn of note."""
+    return element("g", element("circle", cx=at[0], cy=at[1], r=r, fill=colour, **look), tip=tip, class_=class_)
 
 
 def _range(v: Floats) -> tuple[float, float]:
@@ -96,12 +95,8 @@ def _range(v: Floats) -> tuple[float, float]:
     return lo - room, hi + room
 
 
-def _svg(body: str, label: str, wide: float = WIDE, high: float = HIGH) -> Drawing:
-    return Drawing(
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{html.escape(label)}" width="{wide:.0f}" '
-        f'height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}" style="max-width:100%;height:auto" '
-        f'font-family="system-ui,sans-serif" font-size="11">{body}</svg>'
-    )
+def _drawing(body: Sequence[Element], label: str, wide: float = WIDE, high: float = HIGH) -> Drawing:
+    return Drawing(svg(alone(body, label, wide, high, margin=0, font=11)))
 
 
 def blended(shares: Floats) -> list[str]:
@@ -154,23 +149,19 @@ def _matrices(model: GaussianMixture) -> Floats:
     return np.array([np.diag(v) for v in theta.covariances])
 
 
-def _scene(model: GaussianMixture, X: Array, at: list[int], box: Box) -> str:
+def _components(model: GaussianMixture, X: Array, at: list[int], p: Plane) -> list[Element]:
     """Points in the colours of their responsibilities, ellipses at one and two standard deviations."""
-    body = []
     whole = np.isfinite(X[:, at]).all(axis=1)
-    px, py = box.at(X[whole][:, at[0]], X[whole][:, at[1]])
-    for x, y, colour in zip(px, py, blended(model.predict_proba(X[whole]))):
-        body.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colour}" fill-opacity="0.75"/>')
+    X = X[whole]
+    body = dots(p, X[:, at[0]], X[:, at[1]], blended(model.predict_proba(X)))
     for k, (mean, sigma) in enumerate(zip(np.asarray(model.means_, dtype=float), _matrices(model))):
         colour = COLOURS[k % len(COLOURS)]
         for deviations, width in ((1, 2.0), (2, 1.0)):
-            body.append(box.line(*ellipse(mean[at], sigma[np.ix_(at, at)], deviations), colour, width, deviations == 2))
-        x, y = box.at(*mean[at])
-        body.append(
-            f'<g class="component"><title>component {k}: weight {model.weights_[k]:.3g}</title>'
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}" stroke="{INK}"/></g>'
-        )
-    return "".join(body)
+            ring = ellipse(mean[at], sigma[np.ix_(at, at)], deviations)
+            body.append(line(p, *ring, colour, width, deviations == 2))
+        tip = f"component {k}: weight {model.weights_[k]:.3g}"
+        body.append(disc(p.points(*mean[at][:, None])[0], tip, "component", 4, colour, stroke=INK))
+    return body
 
 
 def mixture_drawing(model: GaussianMixture, X: Any, columns: Sequence[int] = (0, 1)) -> Drawing:
@@ -181,25 +172,23 @@ def mixture_drawing(model: GaussianMixture, X: Any, columns: Sequence[int] = (0,
         return _curves(model, X)
     at = _pair(model, columns)
     rings = [ellipse(m[at], s[np.ix_(at, at)], 2) for m, s in zip(model.means_.astype(float), _matrices(model))]
-    box = Box(
-        np.concatenate([X[:, at[0]], *(r[0] for r in rings)]), np.concatenate([X[:, at[1]], *(r[1] for r in rings)])
-    )
-    names = _names(model, at)
-    body = box.axes(f"{len(model.means_)} components", *names) + _scene(model, X, at, box)
-    return _svg(body, f"mixture of {len(model.means_)} components over {len(X)} points")
+    x, y = (np.concatenate([X[:, c], *(ring[i] for ring in rings)]) for i, c in enumerate(at))
+    p = box(x, y)
+    body = axes(p, f"{len(model.means_)} components", *_names(model, at)) + _components(model, X, at, p)
+    return _drawing(body, f"mixture of {len(model.means_)} components over {len(X)} points")
 
 
 def _curves(model: GaussianMixture, X: Array) -> Drawing:
     known = X[np.isfinite(X[:, 0])]
     x = np.linspace(*_range(known[:, 0]), 200)
     parts = np.exp(model._log_joint(x[:, None]))
-    box = Box(x, np.append(parts.sum(axis=1), 0.0))
-    body = [box.axes(f"{len(model.means_)} components", _names(model, [0])[0], "density")]
+    whole = parts.sum(axis=1)
+    p = box(x, np.append(whole, 0.0))
+    body = axes(p, f"{len(model.means_)} components", _names(model, [0])[0], "density")
     for point, colour in zip(known[:, 0], blended(model.predict_proba(known))):
-        body.append(box.line([point, point], [0, 0.03 * parts.sum(axis=1).max()], colour, 1))
-    body += [box.line(x, part, COLOURS[k % len(COLOURS)], 1.2, True) for k, part in enumerate(parts.T)]
-    body.append(box.line(x, parts.sum(axis=1), INK))
-    return _svg("".join(body), f"density of a mixture of {len(model.means_)} components")
+        body.append(line(p, [point, point], [0, 0.03 * whole.max()], colour, 1))
+    body += [line(p, x, part, COLOURS[k % len(COLOURS)], 1.2, True) for k, part in enumerate(parts.T)]
+    return _drawing([*body, line(p, x, whole, INK)], f"density of a mixture of {len(model.means_)} components")
 
 
 def trace_drawing(
@@ -209,16 +198,13 @@ def trace_drawing(
     if not len(trace):
         raise ModelError("there is no trace to draw: no turn was made")
     turns, told = np.arange(1.0, len(trace) + 1), counted(len(trace), "turn")
-    box = Box(turns, np.asarray(trace, dtype=float), high=200.0, across=(1.0, max(2.0, turns[-1])))
-    body = [box.axes(told, "turn", what), box.line(turns, trace, COLOURS[0])]
+    p = box(turns, np.asarray(trace, dtype=float), high=200.0, across=(1.0, max(2.0, turns[-1])))
+    body = [*axes(p, told, "turn", what), line(p, turns, trace, COLOURS[0])]
     for turn, why in marks:
         if 1 <= turn <= len(trace):
-            x, y = box.at(turn, trace[turn - 1])
-            body.append(
-                f'<g class="mark"><title>turn {turn}: {html.escape(why)}</title>'
-                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{COLOURS[5]}"/></g>'
-            )
-    return _svg("".join(body), f"{what} over {told}", high=200.0)
+            at = p.at_x(turn), p.at_y(trace[turn - 1])
+            body.append(disc(at, f"turn {turn}: {why}", "mark", 4, COLOURS[5]))
+    return _drawing(body, f"{what} over {told}", high=200.0)
 
 
 def steps_drawing(model: GaussianMixture, X: Any, turns: Sequence[int], columns: Sequence[int] = (0, 1)) -> Drawing:
@@ -236,11 +222,10 @@ def steps_drawing(model: GaussianMixture, X: Any, turns: Sequence[int], columns:
     wide, high = 240.0, 210.0
     body = []
     for i, (turn, one) in enumerate(zip(turns, models)):
-        box = Box(shown[:, at[0]], shown[:, at[1]], left=i * wide, wide=wide, high=high)
-        names = _names(one, at)
-        body.append(box.axes("start" if turn == 0 else f"after {counted(turn, 'turn')}", *names))
-        body.append(box.clipped(_scene(one, shown, at, box)))
-    return _svg("".join(body), f"a mixture after {', '.join(map(str, turns))} turns", wide * len(models), high)
+        p = box(shown[:, at[0]], shown[:, at[1]], left=i * wide, wide=wide, high=high)
+        body += axes(p, "start" if turn == 0 else f"after {counted(turn, 'turn')}", *_names(one, at))
+        body.append(clipped(p, _components(one, shown, at, p)))
+    return _drawing(body, f"a mixture after {', '.join(map(str, turns))} turns", wide * len(models), high)
 
 
 def kmeans_drawing(model: KMeans, X: Any, columns: Sequence[int] = (0, 1)) -> Drawing:
@@ -249,18 +234,13 @@ def kmeans_drawing(model: KMeans, X: Any, columns: Sequence[int] = (0, 1)) -> Dr
     X = _picked(model._open(X, reset=False))
     at = _pair(model, columns if model.n_features_in_ > 1 else (0, 0))
     centres = np.asarray(model.cluster_centers_, dtype=float)[:, at]
-    box = Box(np.append(X[:, at[0]], centres[:, 0]), np.append(X[:, at[1]], centres[:, 1]))
-    body = [box.axes(f"{len(centres)} centres", *_names(model, at))]
-    for x, y, k in zip(*box.at(X[:, at[0]], X[:, at[1]]), model.predict(X)):
-        body.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{COLOURS[k % len(COLOURS)]}" fill-opacity="0.75"/>'
-        )
-    for k, (x, y) in enumerate(zip(*box.at(centres[:, 0], centres[:, 1]))):
-        body.append(
-            f'<g class="component"><title>centre {k}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="5" '
-            f'fill="{COLOURS[k % len(COLOURS)]}" stroke="{INK}" stroke-width="2"/></g>'
-        )
-    return _svg("".join(body), f"{len(centres)} centres over {len(X)} points")
+    p = box(np.append(X[:, at[0]], centres[:, 0]), np.append(X[:, at[1]], centres[:, 1]))
+    colours = [COLOURS[k % len(COLOURS)] for k in range(len(centres))]
+    body = axes(p, f"{len(centres)} centres", *_names(model, at))
+    body += dots(p, X[:, at[0]], X[:, at[1]], [colours[k] for k in model.predict(X)])
+    for k, place in enumerate(p.points(*centres.T)):
+        body.append(disc(place, f"centre {k}", "component", 5, colours[k], stroke=INK, stroke_width=2))
+    return _drawing(body, f"{len(centres)} centres over {len(X)} points")
 
 
 def mixture_html(model: GaussianMixture) -> str:
@@ -283,7 +263,7 @@ def profile_drawing(model: Any) -> Drawing:
     ]
     for name, table in tables.items():
         rows += [(str(name), label, cells) for label, cells in _profile_rows(table)]
-    return Drawing(_profile_svg(rows, [str(c) for c in prior.index]))
+    return Drawing(svg(_profile(rows, [str(c) for c in prior.index])))
 
 
 def _profile_rows(table: Any) -> list[tuple[str, list[tuple[float, float, str]]]]:
@@ -306,30 +286,22 @@ def _profile_rows(table: Any) -> list[tuple[str, list[tuple[float, float, str]]]
     return found + ([(f"… {len(labels) - MOST_VALUES} more", [])] if len(labels) > MOST_VALUES else [])
 
 
-def _profile_svg(rows: list[tuple[str, str, list[tuple[float, float, str]]]], classes: list[str]) -> str:
-    left = max(text_width(text) for name, label, _ in rows for text in (name, "  " + label)) + GAP
-    body, y, last = [], float(LINE), ""
-    for k, name in enumerate(classes):
-        body.append(_text(left + k * (BARS + GAP), LINE / 2, name, strong=True))
+def _profile(rows: list[tuple[str, str, list[tuple[float, float, str]]]], classes: list[str]) -> Element:
+    left = max(text_width(said) for name, label, _ in rows for said in (name, "  " + label)) + GAP
+    places = [left + k * (BARS + GAP) for k in range(len(classes))]
+    body, y, last = [written(x, LINE / 2, name, weight=600) for x, name in zip(places, classes)], float(LINE), ""
     for name, label, cells in rows:
         if name != last:
             y += LINE * 0.4
-            body.append(_text(0, y + LINE / 2, name, strong=True))
+            body.append(written(0, y + LINE / 2, name, weight=600))
             y, last = y + LINE, name
-        body.append(_text(GAP, y + LINE / 2, label))
-        for k, (a, b, says) in enumerate(cells):
-            x = left + k * (BARS + GAP)
-            body.append(
-                f'<rect x="{x:.1f}" y="{y + 1:.1f}" width="{BARS:.1f}" height="{LINE - 2}" fill="none" stroke="{BOX}" '
-                f'stroke-width="0.4"/><rect class="bar" x="{x + BARS * a:.1f}" y="{y + 1:.1f}" '
-                f'width="{max(BARS * (b - a), 0.6):.1f}" height="{LINE - 2}" fill="{BAR}">'
-                f"<title>{html.escape(f'{name} {label}, class {classes[k]}: {says}')}</title></rect>"
-            )
-            body.append(_text(x + 4, y + LINE / 2, says))
+        body.append(written(GAP, y + LINE / 2, label))
+        for x, of, (a, b, said) in zip(places, classes, cells):
+            frame: Look = {"fill": "none", "stroke": BOX, "stroke_width": "0.4"}
+            body.append(element("rect", x=x, y=y + 1, width=BARS, height=LINE - 2, **frame))
+            size: Look = {"width": max(BARS * (b - a), 0.6), "height": LINE - 2}
+            tip = f"{name} {label}, class {of}: {said}"
+            body.append(element("rect", tip=tip, class_="bar", x=x + BARS * a, y=y + 1, **size, fill=BAR))
+            body.append(written(x + 4, y + LINE / 2, said))
         y += LINE
-    return framed(body, f"profile of {len(classes)} classes", left + len(classes) * (BARS + GAP), y)
-
-
-def _text(x: float, y: float, says: str, strong: bool = False) -> str:
-    weight = ' font-weight="600"' if strong else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" dominant-baseline="central" fill="{INK}"{weight}>{html.escape(says)}</text>'
+    return alone(body, f"profile of {len(classes)} classes", left + len(classes) * (BARS + GAP), y)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
-from markupsafe import Markup, escape
 
 from ..arrays import Floats
 from ..explain.whatif import Attribute, WhatIf, bin_labels, cut
-from .charts import number_marks, picture, text, text_width, tick_text, ticks, word
+from .charts import number_marks
+from .scene import chart, element, label_width, path, scale, text, tick_text, ticks, word
 
 MOST_DRAWN = 16  # attributes
 MOST_LABELS = 14  # of an attribute
@@ -43,6 +44,12 @@ class Axis:
     def range(self) -> float:
         """From the least to the most."""
         return max(float(self.odds.max()), 0.0) - self.low
+
+    @property
+    def bent(self) -> bool:
+        """Whether a number speaks now the more, now the less for one class as it grows; a wrinkle is none."""
+        steps, blur = np.diff(self.odds), 0.02 * float(np.ptp(self.odds))
+        return self.numbers is not None and not bool((steps >= -blur).all() or (steps <= blur).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,54 +109,39 @@ def _far(value: float) -> float:
     return float(np.clip(np.nan_to_num(value, nan=0.0), -2 * FAR, 2 * FAR))
 
 
-def nomogram_svg(found: Scales, wide: bool) -> Markup:
+def nomogram(found: Scales, wide: bool) -> Element:
     """The nomogram for print and for the eye; `wide` has names beside the lines, else they stand above."""
     width, left = (880.0, 206.0) if wide else (352.0, 12.0)
     right = width - (24.0 if wide else 14.0)
-    room = right - left
-
-    def at(points: float) -> float:
-        return left + room * points / 100
-
-    body: list[str] = []
+    at = scale(0, 100, left, right)
     y = 20.0 if wide else 36.0
-    body.append(_title("scale_points", 14.0 if wide else left, y + 4 if wide else y - 21))
-    body.append(_ruler([(at(p), f"{p}") for p in range(0, 101, 10 if wide else 20)], (left, right), y))
+    marks = range(0, 101, 10 if wide else 20)
+    body = [_title("scale_points", 14.0 if wide else left, y + 4 if wide else y - 21)]
+    body += _ruler([(at(p), f"{p}") for p in marks], (left, right), y)
     top, y = y, y + 12
-    rows: list[str] = []
+    rows: list[Element] = []
     for axis in found.axes:
         head = 0.0 if wide else 16.0  # a name above its line
-        curve = axis.numbers is not None and not monotone(axis.odds)
-        drawn, middle, end = (_curve if curve else _line)(axis, found, at, y + head, wide)
+        drawn, middle, end = (_curve if axis.bent else _line)(axis, found, at, y + head, wide)
         place = (14.0, middle + 4) if wide else (left, y + 10)
-        label = text(*place, cut(axis.name, 22 if wide else 44), anchor="start", style="name")
-        rows.append(f"<g><title>{escape(cut(axis.name))}</title>{label}</g>{drawn}")
+        label = text(*place, cut(axis.name, 22 if wide else 44), "name", "start")
+        rows += [element("g", label, tip=cut(axis.name)), *drawn]
         y = end + (10 if wide else 14)
-    body += [f'<path class="grid" d="M{at(p):.1f},{top:.0f}V{y - 4:.0f}"/>' for p in range(0, 101, 10 if wide else 20)]
-    body += rows
-    drawn, y = _foot(found, y + 18, left, right, wide)
-    return picture(
-        "".join(body) + drawn, "chart_nomogram", width, y + 20, " nomogram" + (" wide" if wide else " narrow")
-    )
+    body += [path(f"M{at(p):.1f},{top:.0f}V{y - 4:.0f}", "grid") for p in marks]
+    foot, y = _foot(found, y + 18, left, right, wide)
+    more = " nomogram wide" if wide else " nomogram narrow"
+    return chart(body + rows + foot, "chart_nomogram", width, y + 20, more)
 
 
-def _title(key: str, x: float, y: float, *parts: Any) -> str:
+def _title(key: str, x: float, y: float, *parts: Any) -> Element:
     return word(x, y, key, *parts, anchor="start", style="name strong")
 
 
-def _ruler(marks: list[tuple[float, str]], ends: tuple[float, float], y: float) -> str:
-    body = [f'<path class="rule strong" d="M{ends[0]:.1f},{y:.1f}H{ends[1]:.1f}"/>']
+def _ruler(marks: list[tuple[float, str]], ends: tuple[float, float], y: float) -> list[Element]:
+    body = [path(f"M{ends[0]:.1f},{y:.1f}H{ends[1]:.1f}", "rule strong")]
     for x, told in marks:
-        body.append(f'<path class="rule" d="M{x:.1f},{y:.1f}v-5"/>')
-        body.append(text(x, y - 8, told, style="tick"))
-    return "".join(body)
-
-
-def monotone(odds: Floats) -> bool:
-    """Whether a number always speaks the more for one class the larger it is, but for a wrinkle."""
-    steps = np.diff(odds)
-    blur = 0.02 * float(np.ptp(odds))
-    return bool((steps >= -blur).all() or (steps <= blur).all())
+        body += [path(f"M{x:.1f},{y:.1f}v-5", "rule"), text(x, y - 8, told, "tick")]
+    return body
 
 
 def _marked(axis: Axis, found: Scales) -> list[tuple[float, str | None]]:
@@ -180,7 +172,7 @@ def levels(axis: Axis, found: Scales, at: Any) -> Placed:
             placed.append((x, None, -1))
             continue
         short = cut(label, 18)
-        half = text_width(short) / 2 + 3
+        half = label_width(short) / 2 + 3
         begin = _inside(x, half, at) - half
         level = next((k for k in range(4) if ends[k] <= begin), -1)
         if level >= 0:
@@ -194,29 +186,27 @@ def _inside(x: float, half: float, at: Any) -> float:
     return float(max(min(x, at(100) + 12 - half), at(0) - 10 + half))
 
 
-def _line(axis: Axis, found: Scales, at: Any, y: float, wide: bool) -> tuple[str, float, float]:
+def _line(axis: Axis, found: Scales, at: Any, y: float, wide: bool) -> tuple[list[Element], float, float]:
     """(a straight line with its values, where it lies, where its labels end); `y` is the top of its room."""
     placed = levels(axis, found, at)
     used = {level for _, _, level in placed}
     y += 29.0 if 2 in used else 17.0
     zero, first, last = (at(points) for points in found.stretch(axis))
-    body = [f'<path class="rule strong" d="M{first:.1f},{y:.1f}H{last:.1f}"/>']
-    body.append(f'<circle class="unknown" cx="{zero:.1f}" cy="{y:.1f}" r="3"/>')
+    body = [path(f"M{first:.1f},{y:.1f}H{last:.1f}", "rule strong")]
+    body.append(element("circle", class_="unknown", cx=zero, cy=y, r=3))
     shift = {0: -7.0, 1: 16.0, 2: -19.0, 3: 28.0}
     for x, label, level in placed:
-        if level < 0:
-            body.append(
-                f'<path class="rule thin" d="M{x:.1f},{y:.1f}v-4"><title>{escape(cut(label or ""))}</title></path>'
-            )
+        if label is None or level < 0:
+            body.append(path(f"M{x:.1f},{y:.1f}v-4", "rule thin", tip=cut(label or "")))
             continue
-        body.append(f'<path class="rule" d="M{x:.1f},{y:.1f}v{4 if level % 2 else -4}"/>')
+        body.append(path(f"M{x:.1f},{y:.1f}v{4 if level % 2 else -4}", "rule"))
         short = cut(label, 18)
-        said = text(_inside(x, text_width(short) / 2, at), y + shift[level], short, style="value")
-        body.append(f"<g><title>{escape(cut(label))}</title>{said}</g>")
-    return "".join(body), y, y + (30.0 if 3 in used else 18.0 if 1 in used else 5.0)
+        said = text(_inside(x, label_width(short) / 2, at), y + shift[level], short, "value")
+        body.append(element("g", said, tip=cut(label)))
+    return body, y, y + (30.0 if 3 in used else 18.0 if 1 in used else 5.0)
 
 
-def _curve(axis: Axis, found: Scales, at: Any, y: float, wide: bool) -> tuple[str, float, float]:
+def _curve(axis: Axis, found: Scales, at: Any, y: float, wide: bool) -> tuple[list[Element], float, float]:
     """The same of a number that speaks for the target in the middle and against it at the ends, or the like: value upright,
     points across."""
     assert axis.numbers is not None
@@ -224,39 +214,31 @@ def _curve(axis: Axis, found: Scales, at: Any, y: float, wide: bool) -> tuple[st
     tall, grid = 66.0, axis.numbers
     low, high = float(grid[0]), float(grid[-1])
     xs = [at(float(p)) for p in (axis.odds - axis.low) / found.unit]
-
-    def up(v: float) -> float:
-        return y + tall - tall * (v - low) / ((high - low) or 1.0)
-
+    up = scale(low, high, y + tall, y)
     body = []
     for v, told in number_marks(low, high, 4, axis.dates):
-        body.append(f'<path class="grid dotted" d="M{at(0):.1f},{up(v):.1f}H{at(100):.1f}"/>')
+        body.append(path(f"M{at(0):.1f},{up(v):.1f}H{at(100):.1f}", "grid dotted"))
         x, h = (at(0) - 6, up(v) + 4) if wide else (at(100), up(v) - 3)
-        body.append(text(x, h, told, anchor="end", style="value"))
+        body.append(text(x, h, told, "value", "end"))
     zero = at(-axis.low / found.unit)
-    body.append(f'<path class="unknown-line" d="M{zero:.1f},{y:.1f}v{tall:.1f}"/>')
-    path = "M" + "L".join(f"{x:.1f},{up(float(v)):.1f}" for x, v in zip(xs, grid))
-    body.append(f'<path class="line accent" d="{path}"/>')
-    return "".join(body), y + tall / 2, y + tall + 4
+    body.append(path(f"M{zero:.1f},{y:.1f}v{tall:.1f}", "unknown-line"))
+    body.append(path("M" + "L".join(f"{x:.1f},{up(float(v)):.1f}" for x, v in zip(xs, grid)), "line accent"))
+    return body, y + tall / 2, y + tall + 4
 
 
-def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tuple[str, float]:
+def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tuple[list[Element], float]:
     """The sum of the points, and below it the probability that it means."""
     most = sum(axis.range for axis in found.axes) / found.unit or 100.0
     low, high = useful(found, most)
-    room = right - left
-
-    def at(points: float) -> float:
-        return left + room * (points - low) / ((high - low) or 1.0)
-
-    body = [f'<path class="rule thin" d="M{14.0 if wide else left:.0f},{y - 12:.1f}H{right:.1f}"/>']
+    at = scale(low, high, left, right)
+    body = [path(f"M{14.0 if wide else left:.0f},{y - 12:.1f}H{right:.1f}", "rule thin")]
     y += 16 if wide else 28
     body.append(_title("scale_total", 14.0 if wide else left, y + 4 if wide else y - 21))
     marks = ticks(low, high, 12 if wide else 5)
-    body.append(_ruler([(at(v), tick_text(v, marks)) for v in marks], (left, right), y))
+    body += _ruler([(at(v), tick_text(v, marks)) for v in marks], (left, right), y)
     pair = found.among > 2
     y += 36 if wide and not pair else 52
-    x, h, fits = (14.0, y + 4, 192.0) if wide and not pair else (left, y - 21, room)
+    x, h, fits = (14.0, y + 4, 192.0) if wide and not pair else (left, y - 21, right - left)
     body.append(_title("scale_pair" if pair else "scale_probability", x, h, *probability_of(found, fits)))
     shares, end = [], -math.inf
     for p in SHARES:
@@ -265,8 +247,7 @@ def _foot(found: Scales, y: float, left: float, right: float, wide: bool) -> tup
         if left - 1 <= x <= right + 1 and x - end > 6.6 * len(told) + 5:
             shares.append((x, told))
             end = x
-    body.append(_ruler(shares, (left, right), y))
-    return "".join(body), y
+    return body + _ruler(shares, (left, right), y), y
 
 
 def probability_of(found: Scales, room: float) -> list[str]:
@@ -274,7 +255,7 @@ def probability_of(found: Scales, room: float) -> list[str]:
     names = [found.target, found.against][: 1 + (found.among > 2)]
     for most in range(24, 3, -1):
         told = [cut(n, most) for n in names]
-        if 1.2 * text_width(f"P({told[0]})" if len(told) < 2 else f"P({told[0]} | {told[0]} or {told[1]})") <= room:
+        if 1.2 * label_width(f"P({told[0]})" if len(told) < 2 else f"P({told[0]} | {told[0]} or {told[1]})") <= room:
             break
     return told
 

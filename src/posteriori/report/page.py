@@ -29,9 +29,10 @@ from ..table.labels import position
 from .cases import cases, vocabulary
 from .charts import SERIES, Line, curves_chart, free_chart, reliability_chart, spread_chart, thinned
 from .chooser import decide
-from .dependence import averaged, dependence_svg, star_svg, strongest_pairs
 from .evidence import Evidence, class_order, gather
+from .graphs import averaged, dependence, star, strongest_pairs
 from .markup import amount, figure, name, percent, render, say, static
+from .scene import svg
 
 LARGEST = 5_000_000  # bytes of a report
 MOST_LINES = 40  # of warnings, parameters, hashes
@@ -341,16 +342,13 @@ def structure(e: Evidence) -> Markup | str:
         if pairs == {}:
             return ""
         how = ("structure_how",) if pairs is None else ("structure_pairs", len(pairs))
-        return render("sections", "structure", how, Markup(unstyled(dependence_svg(model, e.target))))
+        drawn = dependence(model, e.target)
+        del drawn.attrib["style"]  # which the page's policy forbids; the page's sheet does the same
+        return render("sections", "structure", how, svg(drawn))
     shown = [(c.name, c.information) for c in e.survey.columns[:14] if c.information is not None]
     if len(shown) < 2:
         return ""
-    return render("sections", "structure", ("structure_naive", len(shown)), star_svg(e.target, shown))
-
-
-def unstyled(svg: str) -> str:
-    """A drawing without its own style, which the page's policy forbids; the page's sheet does the same."""
-    return svg.replace('style="max-width:100%;height:auto" ', "")
+    return render("sections", "structure", ("structure_naive", len(shown)), svg(star(e.target, shown)))
 
 
 def policy(e: Evidence) -> Markup:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..decision.calibrate import reliability as measured
 from ..decision.curve import risk_coverage as curve_of
-from ..errors import MissingExtra, ModelError
+from ..errors import ModelError
 from ..explain.whatif import cut, what_if
 from ..structure.graph import UndirectedGraph
 from ..table.labels import match_labels
-from .charts import tick_text, ticks
-from .layered import layered
-from .nomogram import SHARES, Axis, Scales, levels, monotone, probability_of, scales, useful
+from .graphs import dependence, graph, tree
+from .nomogram import nomogram as nomogram_of
+from .nomogram import scales
+from .scene import ACCENT, GRID, SOFT, on_axes, pyplot
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..forest.tree import BayesTree
+    from ..margin.svm import SVC
+    from ..neighbors.kdtree import KDTree
 
 __all__ = ["nomogram", "posterior", "reliability", "risk_coverage", "structure"]
 
@@ -26,19 +35,11 @@ def __dir__() -> list[str]:
     return __all__
 
 
-ACCENT, AGAINST, SOFT, GRID = "#0f5f9e", "#c05a00", "#56606b", "#e3e0d9"
-PIXELS = 6.5  # of a point of the nomogram, when labels are kept from each other
-
-
 def _axes(ax: Any, wide: float, tall: float) -> Any:
     """The axes to draw on."""
     if ax is not None:
         return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingExtra("po.plot draws with matplotlib: pip install 'posteriori[plot]'") from error
-    return plt.figure(figsize=(wide, tall), layout="constrained").subplots()
+    return pyplot().figure(figsize=(wide, tall), layout="constrained").subplots()
 
 
 def reliability(
@@ -94,40 +95,36 @@ def posterior(model: Any, row: Any, *, most: int = 12, ax: Any = None) -> Any:
 
 def structure(model: Any, *, ax: Any = None) -> Any:
     """Who depends on whom: the graph of a semi-naive model or a network; of naive Bayes, a star."""
-    from .dependence import plot_dependence
-
     if hasattr(model, "_edge_weights"):
-        model._check_fitted()
         return plot_dependence(model, ax)
     net = getattr(model, "net_", getattr(model, "network_", model))
     if hasattr(net, "nodes") and hasattr(net, "edges"):
         edges = [(str(a), str(b)) for a, b in net.edges]
         lines = edges if isinstance(net, UndirectedGraph) else getattr(net, "undirected", ())
-        return _graph([str(n) for n in net.nodes], edges, ax, set(lines))
+        return on_axes(_graph([str(n) for n in net.nodes], edges, lines), ax)
     if hasattr(model, "schema_"):
         names = list(model.schema_.names)
         target = model.schema_.target or "class"
         while target in names:
             target += "_"
-        return _graph([target, *names], [(target, name) for name in names], ax)
+        return on_axes(_graph([target, *names], [(target, name) for name in names]), ax)
     raise ModelError(f"{type(model).__name__} has no structure to draw")
 
 
-def _graph(nodes: list[str], edges: list[tuple[str, str]], ax: Any, lines: Container[tuple[str, str]] = ()) -> Any:
-    place = {n: i for i, n in enumerate(nodes)}
-    shown = [cut(n, 20) for n in nodes]
-    widths = [7.5 * len(n) + 16 for n in shown]
-    found = layered(len(nodes), [(place[a], place[b]) for a, b in edges], widths, [24.0] * len(nodes))
-    ax = _axes(ax, max(found.width / 90, 3), max(found.height / 90, 1.5))
-    for a, b in edges:
-        (x0, y0), (x1, y1) = found.centres[place[a]], found.centres[place[b]]
-        style = "-" if (a, b) in lines else "-|>"
-        ax.annotate("", (x1, y1 - 12), (x0, y0 + 12), arrowprops={"arrowstyle": style, "color": SOFT, "lw": 1})
-    for n, (x, y) in zip(shown, found.centres):
-        ax.text(x, y, _text(n), ha="center", va="center", bbox={"boxstyle": "round", "fc": "white", "ec": SOFT})
-    ax.set(xlim=(-10, found.width + 10), ylim=(found.height + 14, -14))
-    ax.axis("off")
-    return ax
+def _graph(nodes: list[str], edges: list[tuple[str, str]], lines: Container[tuple[str, str]] = ()) -> Element:
+    arrows = [edge for edge in edges if edge not in lines]
+    return graph(nodes, edges, labels={n: cut(n, 20) for n in nodes}, directed=arrows)
+
+
+def plot_dependence(model: Any, ax: Any = None) -> Any:
+    """The dependence graph of a semi-naive model."""
+    model._check_fitted()
+    return on_axes(dependence(model), ax)
+
+
+def plot_tree(model: BayesTree, ax: Any = None, max_depth: int = 4) -> Any:
+    """A tree of counts."""
+    return on_axes(tree(model, max_depth), ax)
 
 
 def nomogram(model: Any, target: Any = None, against: Any = None, *, most: int = 16, ax: Any = None) -> Any:
@@ -154,84 +151,7 @@ def nomogram(model: Any, target: Any = None, against: Any = None, *, most: int =
     found = scales(table, t, a, most)
     if not found.axes:
         raise ModelError("no attribute says anything of these classes: there is nothing to draw")
-    tall = [_height(axis, found) for axis in found.axes]
-    ax = _axes(ax, 9.5, 0.36 * (sum(tall) + 6 + (found.among > 2)))
-    y = 0.0
-    _scale(ax, y, "Points", [(p, f"{p}") for p in range(0, 101, 10)])
-    for axis, height in zip(found.axes, tall):
-        y -= height
-        (_draw_line if axis.numbers is None or monotone(axis.odds) else _draw_curve)(ax, axis, found, y)
-    _foot(ax, found, y - 2.0)
-    ax.set(xlim=(-34, 104), ylim=(y - 4.6 - 0.8 * (found.among > 2), 1.2))
-    ax.axis("off")
-    return ax
-
-
-def _height(axis: Axis, found: Scales) -> float:
-    if axis.numbers is not None and not monotone(axis.odds):
-        return 2.9
-    used = {level for _, _, level in levels(axis, found, lambda p: p * PIXELS)}
-    return 1.25 + 0.6 * (2 in used) + 0.6 * bool(used & {1, 3})
-
-
-def _scale(ax: Any, y: float, title: str, marks: list[tuple[float, str]]) -> None:
-    ax.text(-33, y, _text(title), va="center", fontweight="bold")
-    ax.plot([0, 100], [y, y], color="black", lw=1)
-    for x, told in marks:
-        ax.plot([x, x], [y, y + 0.22], color="black", lw=0.8)
-        ax.text(x, y + 0.3, told, ha="center", va="bottom", fontsize="x-small", color=SOFT)
-
-
-def _draw_line(ax: Any, axis: Axis, found: Scales, y: float) -> None:
-    placed = levels(axis, found, lambda p: p * PIXELS)
-    zero, first, last = found.stretch(axis)
-    ax.text(-33, y, _text(axis.name, 24), va="center")
-    ax.plot([first, last], [y, y], color="black", lw=1)
-    ax.plot([zero], [y], "o", mfc="white", mec=SOFT, ms=4, zorder=3)
-    for x, label, level in placed:
-        up = level in (0, 2)
-        ax.plot([x / PIXELS] * 2, [y, y + (0.18 if up else -0.18)], color="black", lw=0.8)
-        if label is not None and level >= 0:
-            step = 0.24 + 0.6 * (level >= 2)
-            side = {"va": "bottom"} if up else {"va": "top"}
-            ax.text(x / PIXELS, y + (step if up else -step), _text(label, 18), ha="center", fontsize="x-small", **side)
-
-
-def _draw_curve(ax: Any, axis: Axis, found: Scales, y: float) -> None:
-    """The value upright, its points across."""
-    assert axis.numbers is not None
-    grid, points = axis.numbers, (axis.odds - axis.low) / found.unit
-    low, high = float(grid[0]), float(grid[-1])
-    up = y - 0.2 + 2.0 * (grid - low) / ((high - low) or 1.0)
-    ax.text(-33, y + 0.8, _text(axis.name, 24), va="center")
-    zero = -axis.low / found.unit
-    ax.plot([zero, zero], [y - 0.2, y + 1.8], "--", color=SOFT, lw=0.8)
-    ax.plot(points, up, color=ACCENT, lw=1.5)
-    for i in (0, len(grid) // 2, len(grid) - 1):
-        ax.plot([0, 100], [up[i], up[i]], color=GRID, lw=0.6, zorder=0)
-        ax.text(-1, up[i], axis.labels[i], ha="right", va="center", fontsize="x-small", color=SOFT)
-
-
-def _foot(ax: Any, found: Scales, y: float) -> None:
-    low, high = useful(found, sum(axis.range for axis in found.axes) / found.unit)
-    marks = ticks(low, high, 10)
-
-    def at(points: float) -> float:
-        return 100 * (points - low) / ((high - low) or 1.0)
-
-    _scale(ax, y, "Total points", [(at(v), tick_text(v, marks)) for v in marks])
-    shares, end = [], -math.inf
-    for p in SHARES:
-        x = at(found.points(math.log(p / (1 - p))))
-        if -0.5 <= x <= 100.5 and x - end > 4.5:
-            shares.append((x, f"{p:.3g}"))
-            end = x
-    told = probability_of(found, 192.0 if found.among == 2 else 100 * PIXELS)
-    if found.among > 2:  # P(t) is another thing where a third class may be: above its scale there is room to say so
-        _scale(ax, y - 2.6, "", shares)
-        ax.text(0, y - 1.65, _text(f"P({told[0]} | {told[0]} or {told[1]})", 80), va="center", fontweight="bold")
-    else:
-        _scale(ax, y - 1.8, f"P({told[0]})", shares)
+    return on_axes(nomogram_of(found, wide=True), ax)
 
 
 def _text(said: Any, most: int = 30) -> str:
@@ -243,4 +163,61 @@ def _plain(ax: Any) -> Any:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color=GRID, lw=0.6)
     ax.set_axisbelow(True)
+    return ax
+
+
+def plot_kdtree(tree: KDTree, ax: Any, query: ArrayLike | None, k: int) -> Any:
+    """Points, cuts (each as long as its cell) and, where a query is given, its k neighbours and the ball they span."""
+    if tree.shape[1] != 2:
+        raise ModelError(f"plot() draws trees of 2 dimensions, this one has {tree.shape[1]}")
+    plt = pyplot()
+    ax = ax if ax is not None else plt.figure(figsize=(5, 5)).subplots()
+    nodes, points = tree.nodes, tree.data
+    margin = 0.05 * np.maximum(nodes[0].hi - nodes[0].lo, 1e-12)
+    depth = [0] * len(nodes)
+    for at, node in enumerate(nodes):
+        if node.is_leaf:
+            continue
+        depth[node.left] = depth[node.right] = depth[at] + 1
+        low, high = (np.clip(end, nodes[0].lo - margin, nodes[0].hi + margin) for end in node.region)
+        low[node.dim] = high[node.dim] = node.value
+        width = max(0.5, 2.5 - 0.4 * depth[at])
+        ax.plot([low[0], high[0]], [low[1], high[1]], color=f"C{node.dim}", lw=width, zorder=1)
+    ax.plot(points[:, 0], points[:, 1], "o", color="0.2", ms=3, zorder=2)
+    if query is not None:
+        q = np.asarray(query, dtype=float).reshape(1, 2)
+        distance, index = tree.query(q, k)
+        ax.plot(points[index[0], 0], points[index[0], 1], "o", mfc="none", mec="red", ms=9, zorder=3)
+        ax.plot(q[0, 0], q[0, 1], "x", color="red", ms=8, zorder=3)
+        if tree.metric == "euclidean":
+            ax.add_patch(plt.Circle(tuple(q[0]), float(distance[0, -1]), fill=False, color="red", ls=":", zorder=3))
+    ax.set_aspect("equal")
+    return ax
+
+
+def plot_margin(machine: SVC, X: Any, y: Any, ax: Any = None) -> Any:
+    """Draw f = 0 (solid), f = ±1 (dashed), the rows by class and rings around the support vectors; returns the axes."""
+    plt = pyplot()
+    check_is_fitted(machine)
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
+    if machine.n_features_in_ != 2 or X.ndim != 2 or X.shape[1] != 2 or len(machine.classes_) != 2:
+        n_classes, d = len(machine.classes_), machine.n_features_in_
+        raise ModelError(
+            f"plot_margin draws two classes in two columns; this machine has {n_classes} classes in {d} columns"
+        )
+    ax = plt.subplots()[1] if ax is None else ax
+    for value, marker in zip(machine.classes_, "ox"):
+        ax.scatter(*X[y == value].T, marker=marker, label=str(value), zorder=2)
+    low, high = X.min(axis=0), X.max(axis=0)
+    room = 0.15 * np.where(high > low, high - low, 1.0)
+    grid = [np.linspace(a, b, 200) for a, b in zip(low - room, high + room)]
+    points = np.stack(np.meshgrid(*grid), axis=-1)
+    f = machine.decision_function(points.reshape(-1, 2)).reshape(points.shape[:2])
+    levels = [(level, style) for level, style in ((-1.0, "--"), (0.0, "-"), (1.0, "--")) if f.min() < level < f.max()]
+    if levels:
+        ax.contour(*grid, f, levels=[v for v, _ in levels], linestyles=[s for _, s in levels], colors="black", zorder=1)
+    vectors = np.asarray(machine.support_vectors_)
+    ax.scatter(*vectors.T, s=120, facecolors="none", edgecolors="black", label="support vectors", zorder=3)
+    ax.set(xlabel="x1", ylabel="x2", title=f"margin {1 / machine.w_norm_[0]:.3g} either side")
+    ax.legend()
     return ax
