@@ -218,9 +218,9 @@ def _draw(ax: Any, part: Element, font: float, points: float, place: int) -> Non
 
     patch: Any = None
     if part.tag == "text":
-        how = {"ha": ANCHORS[look.get("text-anchor", "start")], "va": "baseline", "parse_math": False}
+        how = {"ha": ANCHORS[look.get("text-anchor", "start")], "parse_math": False, "zorder": place}
         how["va"] = "center_baseline" if "dominant-baseline" in look else "baseline"
-        how |= {"color": look.get("fill", INK), "weight": "bold" if "font-weight" in look else "normal", "zorder": place}
+        how |= {"color": look.get("fill", INK), "weight": "bold" if "font-weight" in look else "normal"}
         size = float(look["font-size"]) * points
         ax.text(number("x"), number("y"), part.text, fontsize=size, rotation=90 * ("transform" in look), **how)
     elif part.tag == "path":
