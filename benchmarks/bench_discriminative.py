@@ -28,8 +28,7 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import StratifiedKFold
 
 import posteriori as po
-from posteriori.bayes.design import ByValue
-from posteriori.bayes.softmax import fit_ridge
+from posteriori.bayes.ridge import ByValue, fit_ridge
 from posteriori.kernels.naive import normalise
 
 DISTANCES = (1e-2, 1e-3, 1e-4, 1e-6)

@@ -1,19 +1,19 @@
 """The public names, each from its home: what type checkers see and what is imported when a name is first used."""
 
 from . import errors as errors
-from .bayes.a2de import A2DE as A2DE
-from .bayes.aode import AODE as AODE
+from .bayes.averaged import A2DE as A2DE
+from .bayes.averaged import AODE as AODE
 from .bayes.discriminative import DiscriminativeNB as DiscriminativeNB
-from .bayes.drop_ins.bernoulli_nb import BernoulliNB as BernoulliNB
-from .bayes.drop_ins.categorical_nb import CategoricalNB as CategoricalNB
-from .bayes.drop_ins.gaussian_nb import GaussianNB as GaussianNB
-from .bayes.drop_ins.multinomial_nb import ComplementNB as ComplementNB
-from .bayes.drop_ins.multinomial_nb import MultinomialNB as MultinomialNB
+from .bayes.drop_ins import CategoricalNB as CategoricalNB
+from .bayes.drop_ins import GaussianNB as GaussianNB
 from .bayes.gaussian_bayes import GaussianBayes as GaussianBayes
-from .bayes.kdb import KDB as KDB
+from .bayes.linear_nb import BernoulliNB as BernoulliNB
+from .bayes.linear_nb import ComplementNB as ComplementNB
+from .bayes.linear_nb import MultinomialNB as MultinomialNB
 from .bayes.naive import NaiveBayes as NaiveBayes
-from .bayes.spode import SPODE as SPODE
-from .bayes.tan import TAN as TAN
+from .bayes.one_structure import KDB as KDB
+from .bayes.one_structure import SPODE as SPODE
+from .bayes.one_structure import TAN as TAN
 from .decision.calibrate import calibration_error as calibration_error
 from .decision.calibrate import reliability as reliability
 from .decision.calibrate import temperature as temperature

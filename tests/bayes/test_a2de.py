@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.bayes import a2de as module
+from posteriori.bayes import averaged as module
 from posteriori.errors import MemoryBudgetError
 
 SIZES = (2, 3, 2, 2)

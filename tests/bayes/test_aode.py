@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 import posteriori as po
-from posteriori.bayes.aode import RowStore, always, collect_rows
+from posteriori.bayes.averaged import RowStore, always, collect_rows
 from posteriori.errors import NotLearned
 from posteriori.statistics.cuts import CodedTable
 

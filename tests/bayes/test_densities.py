@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.bayes.densities import Binned, Gaussian, KernelDensity, choice
-from posteriori.bayes.densities.base import mutual_information
-from posteriori.bayes.densities.numeric import odds
+from posteriori.bayes import factored
+from posteriori.bayes.densities import mutual_information
+from posteriori.bayes.numeric import Binned, Gaussian, KernelDensity, odds
 from posteriori.errors import ModelError
 from posteriori.kernels import densities as kernels
 from posteriori.statistics.histogram import Histogram
@@ -35,7 +35,7 @@ def moments_of(x, y, n_classes):
     return Moments(np.array([[float(len(r))] for r in rows]), np.array(mean), np.array(m2))
 
 
-def foretold(x, y, n_classes, smoothing=1.0, folded=choice.FOLDED, turn=0.5):
+def foretold(x, y, n_classes, smoothing=1.0, folded=factored.FOLDED, turn=0.5):
     """ln P^−i(y|x_i)/P(y) by bins, kernels, a normal, their mean and nothing, with equal shares: (5, R, K)."""
     h, m, n = Histogram.of(x, y, n_classes), moments_of(x, y, n_classes), len(x)
     moments = np.stack([m.n, m.mean, m.m2], axis=2).transpose(1, 0, 2).copy()
@@ -44,7 +44,7 @@ def foretold(x, y, n_classes, smoothing=1.0, folded=choice.FOLDED, turn=0.5):
         h.values, h.centres, h.table.astype(float), ends, exact, moments, smoothing, 0.01, 0.0
     )
     share = np.full((n, n_classes), -np.log(n_classes))
-    return kernels.left_out(columns, x[None], y, np.ones(n), np.full(n, turn), share, folded, choice.WORST)[0]
+    return kernels.left_out(columns, x[None], y, np.ones(n), np.full(n, turn), share, folded, factored.WORST)[0]
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 1.0, 3.0])
@@ -94,7 +94,7 @@ def test_categories_and_prior_without_the_row_are_those_fitted_without_it(unseen
     stats = model.statistics_
     rows, classes = np.nonzero(stats.sample.table)
     place = {j: k for k, j in enumerate(stats.sampled)}
-    found = choice._start(stats, stats.sample.cells[rows], place, classes, np.ones(len(rows)), 1.0, prior, unseen)
+    found = factored._start(stats, stats.sample.cells[rows], place, classes, np.ones(len(rows)), 1.0, prior, unseen)
     at = {v: k for k, v in enumerate(stats.sample.cells[rows, place[2]].view(np.float64).tolist())}
     for i in range(25):
         refit = po.NaiveBayes(kinds=kinds, unseen=unseen, prior=prior).fit(X[["a", "b"]].drop(index=i), np.delete(y, i))
@@ -171,7 +171,7 @@ def test_any_table_has_a_posterior(seed):
         model = po.NaiveBayes(density="auto", smoothing=smoothing).fit(X, y)
         p = model.predict_proba(Q)
         assert np.allclose(p.sum(axis=1), 1.0)
-        assert set(model.density_.values()) <= set(choice.CANDIDATES)
+        assert set(model.density_.values()) <= set(factored.CANDIDATES)
         rows, _ = model.sample(5, random_state=0)
         assert rows.shape == (5, d)
         assert set(model.tables_) == {"class", *model.schema_.names}

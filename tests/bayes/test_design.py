@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from posteriori.bayes import design as module
-from posteriori.bayes.design import Blocks, ByColumn, ByValue, Diagonal, _pair_cells, _some
+from posteriori.bayes import ridge as module
+from posteriori.bayes.ridge import Blocks, ByColumn, ByValue, Diagonal, _pair_cells, _some
 
 
 def rows(n=40, sizes=(2, 3, 1, 4), q=2, seed=0, matrix=False):

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
 from posteriori.bayes import discriminative
-from posteriori.bayes.softmax import Fitted
+from posteriori.bayes.ridge import Fitted
 from posteriori.errors import BadParameter, BadValue, MemoryBudgetError, ModelError, TableError
 from posteriori.table import encode
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.bayes.factored import RowScorer, choose_densities, kept_for, roles_of
+from posteriori.bayes.factored import RowScorer, kept_for, roles_of
+from posteriori.bayes.factored import density_names as choose_densities
 from posteriori.errors import ModelError
 from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.bayes import kdb
+from posteriori.bayes import one_structure
 from posteriori.bayes.choice import fewest, losses, prefix_losses
 from posteriori.bayes.families import Families, Rung
 from posteriori.errors import ModelError
@@ -18,7 +18,7 @@ from posteriori.statistics.cuts import CodedTable
 def test_what_is_judged_is_what_will_be_used(criterion, select, monkeypatch):
     """Without selection all attributes are used: a k that is best for some of them alone does not count."""
     judged = []
-    monkeypatch.setattr(kdb, "fewest", lambda by_fold: judged.append(by_fold) or fewest(by_fold))
+    monkeypatch.setattr(one_structure, "fewest", lambda by_fold: judged.append(by_fold) or fewest(by_fold))
     rng = np.random.default_rng(5)
     X, y = rng.integers(0, 3, (40, 5)).astype(str), rng.integers(0, 2, 40)
     model = po.KDB(k="auto", criterion=criterion, select=select).fit(X, y)
@@ -72,7 +72,7 @@ def test_parents_are_those_of_greatest_information_among_the_attributes_before()
         before = sorted(order[:place], key=lambda p: (-between[p, i], p))
         assert set(model.structure_.parents[i]) == {p for p in before[:2] if between[p, i] > 0}
     assert model._edge_weights() == pytest.approx([between[p, i] for p, i in model.structure_.edges])
-    assert kdb._rungs(model.structure_) == [
+    assert one_structure._rungs(model.structure_) == [
         (*ps[: n + 1], i) for i, ps in enumerate(model.structure_.parents) for n in range(len(ps))
     ]
 
@@ -97,7 +97,7 @@ def test_the_counts_of_the_others_are_those_of_a_model_without_the_fold(weighted
     found = model._of_others(table, model.structure_, y.astype(np.uint8), 2, w, (rows, mass), 1 << 20)
     left = np.ones(60) if w is None else w.copy()
     left[rows] -= 1.0 if mass is None else mass
-    for scope in kdb._rungs(model.structure_):
+    for scope in one_structure._rungs(model.structure_):
         cells, counts = found.part_of(scope, (2, 3, 3, 4))
         dims = [(2, 3, 3, 4)[j] for j in scope]
         at = np.ravel_multi_index([X[:, j] for j in scope], dims)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import posteriori as po
-from posteriori.bayes.densities.base import mutual_information
+from posteriori.bayes.densities import mutual_information
 from posteriori.errors import BadValue, CountOverflow, FormatError, StatisticsError, TableError, UnknownColumn
 
 NB = po.NaiveBayes

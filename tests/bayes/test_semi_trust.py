@@ -155,7 +155,7 @@ def test_counts_without_their_empty_cells_give_the_same_model(model, missing, mo
     X[rng.random(X.shape) < missing] = None
     model = clone(model).set_params(kinds="categorical")
     usual = clone(model).fit(X, y)
-    for where in ("statistics.joint", "bayes.families", "bayes.kdb"):
+    for where in ("statistics.joint", "bayes.families", "bayes.one_structure"):
         monkeypatch.setattr(f"posteriori.{where}.WIDE", 9)
     wide = clone(model).fit(X, y)
     assert wide.edges_ == usual.edges_

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
-from posteriori.bayes import softmax as module
-from posteriori.bayes.design import ByColumn, ByValue
-from posteriori.bayes.softmax import Point, _Memory, _search, fit_ridge
+from posteriori.bayes import ridge as module
+from posteriori.bayes.ridge import ByColumn, ByValue, Point, _Memory, _search, fit_ridge
 
 
 def problem(n=300, sizes=(2, 3, 5, 4), q=2, K=3, seed=0, n_jobs=None):

@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.bayes import spode
-from posteriori.bayes.spode import Places, conditional_table, raw_tables, reaches, set_own, symmetric_counts, totals_of
+from posteriori.bayes import super_parents
+from posteriori.bayes.super_parents import (
+    Places,
+    conditional_table,
+    raw_tables,
+    reaches,
+    set_own,
+    symmetric_counts,
+    totals_of,
+)
 from posteriori.statistics.counts import Counts
 from posteriori.statistics.cuts import CodedTable
 from posteriori.statistics.joint import Joint, collect_pairs
@@ -52,7 +60,7 @@ SIZES = (2, 3, 4)
 @pytest.mark.parametrize("wide", [False, True])
 def test_pairs_and_their_shares_are_counted_by_hand(monkeypatch, weighted, wide):
     """N[a, b, y], M[a, j, y] and P(b | y, a) of every two values, also where only met cells are kept, in blocks."""
-    monkeypatch.setattr(spode, "BLOCK", 20)
+    monkeypatch.setattr(super_parents, "BLOCK", 20)
     pairs, X, y, w = counted(weighted=weighted)
     places = Places(SIZES)
     if wide:
@@ -92,12 +100,12 @@ def test_pairs_and_their_shares_are_counted_by_hand(monkeypatch, weighted, wide)
 
 @given(st.integers(0, 50), st.integers(1, 40), st.integers(1, 60))
 def test_blocks_are_all_rows_in_order_none_of_them_large(n, numbers, most):
-    before = spode.BLOCK
-    spode.BLOCK = most
+    before = super_parents.BLOCK
+    super_parents.BLOCK = most
     try:
-        found = spode.blocks(np.arange(n), numbers)
+        found = super_parents.blocks(np.arange(n), numbers)
     finally:
-        spode.BLOCK = before
+        super_parents.BLOCK = before
     assert [int(r) for part in found for r in part] == list(range(n))
     assert all(len(part) <= max(1, most // numbers + 1) for part in found)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import posteriori as po
-from posteriori.bayes.densities.numeric import Curves, packed
+from posteriori.bayes.numeric import Curves, packed
 from posteriori.kernels import densities as native
 
 from .reference import densities as reference
@@ -148,7 +148,7 @@ def test_curves_are_the_densities_they_are_made_from(shape, seed, monkeypatch):
     x = rng.normal(size=n) * rng.choice([1e-3, 1.0, 1e5]) + 3.0 * y * (seed % 2)
     x = [x, np.exp(2 * x / np.abs(x).max() * 8), np.round(x, 1), np.where(rng.random(n) < 0.05, 1e9, x)][seed % 4]
     x[rng.random(n) < 0.1] = np.nan
-    monkeypatch.setattr("posteriori.bayes.factored.choose", lambda *_: [shape])
+    monkeypatch.setattr("posteriori.bayes.factored.choose_densities", lambda *_: [shape])
     model = po.NaiveBayes(density="auto", smoothing=float(seed % 3)).fit(x[:, None], y)
     curves = model.factored_.densities[0]
     low, high = np.nanmin(x), np.nanmax(x)
@@ -175,7 +175,7 @@ def test_curves_of_clusters_far_apart_whose_weights_differ(light, gap, monkeypat
     y = rng.integers(0, 2, 300)
     x = rng.normal(size=300) + gap * rng.choice([0, 1, 1.5], 300)
     weights = np.where(rng.random(300) < 0.5, 1.0, light)
-    monkeypatch.setattr("posteriori.bayes.factored.choose", lambda *_: ["kernel"])
+    monkeypatch.setattr("posteriori.bayes.factored.choose_densities", lambda *_: ["kernel"])
     model = po.NaiveBayes().fit(x[:, None], y, sample_weight=weights)
     curves = model.factored_.densities[0]
     asked = np.concatenate([x, rng.uniform(-2 * gap, 4 * gap, 500), x + rng.normal(size=300) * 4])[:, None]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.bayes.densities.gaussian import no_narrower
+from posteriori.bayes.numeric import no_narrower
 from posteriori.errors import BadParameter, MemoryBudgetError
 from posteriori.network import regression
 from posteriori.network.mixed_search import MixedScored, MixedTable, _left

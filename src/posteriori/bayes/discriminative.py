@@ -52,10 +52,9 @@ from ..table.rows import read_rows
 from ..table.schema import MEASURED, Schema
 from .choice import folds_of
 from .classifier import PosteriorClassifier
-from .densities.gaussian import TINY
-from .design import NUMBERS, ByColumn, ByValue
 from .learning import class_array
-from .softmax import Fitted, fit_ridge
+from .numeric import TINY
+from .ridge import NUMBERS, ByColumn, ByValue, Fitted, fit_ridge
 from .tables import ReadsTables
 
 PENALTIES = (256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)  # that "auto" goes down

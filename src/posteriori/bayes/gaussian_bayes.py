@@ -23,7 +23,7 @@ from ..estimator import parameters
 from ..statistics.comoments import CoMoments, comoments
 from ..table.points import checked_matrix
 from .classifier import FAR
-from .drop_ins.drop_in import told_priors
+from .drop_ins import told_priors
 from .learning import MatrixLearner
 
 FLOATS = (np.float64, np.float32)

@@ -25,8 +25,18 @@ from ..table.rows import Rows
 from ..table.schema import MEASURED, Schema
 from .classifier import FAR, SMOOTH
 from .densities import Categories
-from .densities.choice import CANDIDATES, Settled, settle
-from .factored import DENSITIES, USUAL, Factored, RowScorer, choose_densities, kept_for, roles_of
+from .factored import (
+    CANDIDATES,
+    DENSITIES,
+    USUAL,
+    Factored,
+    RowScorer,
+    Settled,
+    density_names,
+    kept_for,
+    roles_of,
+    settle,
+)
 from .hidden import Unlabelled
 from .tables import TableLearner
 
@@ -97,7 +107,7 @@ class NaiveBayes(TableLearner, Unlabelled):
     def _densities(self, schema: Schema) -> tuple[str, ...]:
         """The densities that the parameters tell, or that EM has settled on under the same parameter."""
         settled = self._inferred
-        return choose_densities(schema, self.density) if settled is None else settled.densities(schema)
+        return density_names(schema, self.density) if settled is None else settled.densities(schema)
 
     @property
     def _inferred(self) -> Settled | None:
@@ -107,7 +117,7 @@ class NaiveBayes(TableLearner, Unlabelled):
 
     def _settled(self, rows: Rows, known: Ints) -> Any:
         model = copy.copy(self)
-        model._settled_by = settle(rows, choose_densities(rows.schema, self.density), self.density, len(known) > 0)
+        model._settled_by = settle(rows, density_names(rows.schema, self.density), self.density, len(known) > 0)
         return model
 
     @property

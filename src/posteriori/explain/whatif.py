@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Floats
-from ..bayes.densities import Categories, Curves
+from ..bayes.densities import Categories
 from ..bayes.naive import NaiveBayes
+from ..bayes.numeric import Curves
 from ..bayes.semi import OneStructure
 from ..table.dates import date_text, dates_in, weekday_text, weekdays_in
 from ..table.frame import Frame

@@ -25,8 +25,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..arrays import Array, Bools, Floats, Ints
 from ..bayes.classifier import FAR, BayesClassifier
-from ..bayes.densities.gaussian import ROUNDING
-from ..bayes.drop_ins.drop_in import told_priors
+from ..bayes.drop_ins import told_priors
+from ..bayes.numeric import ROUNDING
 from ..errors import BadParameter, BadValue, PosterioriError, UnknownValue, did_you_mean, listed
 from ..estimator import AT_LEAST_0, AT_LEAST_1, AUTO, NJobs, RandomState, learning, parameters
 from ..kernels.naive import normalise

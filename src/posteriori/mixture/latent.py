@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import views
 from ..arrays import Array, Floats, Ints
-from ..bayes.densities import Categories, Events, Gaussian, Poisson, Words
+from ..bayes.densities import Categories, Events, Poisson, Words
 from ..bayes.naive import NaiveBayes
+from ..bayes.numeric import Gaussian
 from ..em import Ascent, expectation_maximization
 from ..errors import BadParameter, BadValue
 from ..estimator import (

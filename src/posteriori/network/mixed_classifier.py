@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..arrays import Array, Floats
-from ..bayes.densities.gaussian import Gaussian
+from ..bayes.numeric import Gaussian
 from ..bayes.semi import SemiNaive
 from ..errors import StatisticsError, UnknownColumn, listed
 from ..smoothing.theta import family_theta

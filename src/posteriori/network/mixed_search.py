@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Bools, Floats
-from ..bayes.densities.gaussian import ROWS, TINY
+from ..bayes.numeric import ROWS, TINY
 from ..budget import refuse_over
 from ..errors import BadParameter, listed
 from ..estimator import generator

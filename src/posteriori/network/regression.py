@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Floats
-from ..bayes.densities.gaussian import ROUNDING, no_narrower, spreads, usual_spread
+from ..bayes.numeric import ROUNDING, no_narrower, spreads, usual_spread
 from ..errors import BadValue, InvalidNetwork, TableError, UnknownColumn, did_you_mean, listed
 from ..statistics.comoments import CoMoments, FamilyMoments, MixedScope, collect_family_moments, collect_mixed
 from ..statistics.moments import Moments
@@ -52,7 +52,7 @@ def learned(moments: CoMoments, smoothing: float, column: Moments) -> Regression
 
     Slopes are those of S_d with λ rows of the spread within all configurations. RSS_d is what they leave of S_xx, and
     σ²_d ≥ λs²/(n_d + λ), s² the spread left within the configurations; where nothing is left of a configuration, a share
-    of what is left of all rows (see `bayes.densities.gaussian`), or where the rows that have the whole family are all
+    of what is left of all rows (see `bayes.numeric`), or where the rows that have the whole family are all
     alike, of the `column`, of all its rows. A configuration without rows has the line of all rows; a family without any
     has the column's mean and spread.
 

@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ..bayes.aode import AveragedParents
+from ..bayes.averaged import AveragedParents
 from ..errors import counted
 from ..explain.whatif import cut, plain
 from ..forest.counts import question

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from posteriori.bayes.densities.base import MOST, drawn_counts, gauss_points, mutual_information
+from posteriori.bayes.densities import MOST, drawn_counts, gauss_points, mutual_information
 from posteriori.errors import BadValue
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import posteriori as po
-from posteriori.bayes.densities.categories import Categories
+from posteriori.bayes.densities import Categories
 from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import posteriori as po
-from posteriori.bayes.densities import choice
-from posteriori.bayes.densities.choice import BINS, EACH, FEW, settle
+from posteriori.bayes import factored
+from posteriori.bayes.factored import BINS, EACH, FEW, settle
 
 
 def table(seed):
@@ -55,7 +55,7 @@ def test_a_row_is_taken_out_of_the_counts_of_its_own_class(prior, smoothing, uns
     rows, own = np.nonzero(sample.table)
     assert len(rows) == n
     place = {j: k for k, j in enumerate(stats.sampled)}
-    found = choice._start(stats, sample.cells[rows], place, own, np.ones(n), smoothing, prior, unseen)
+    found = factored._start(stats, sample.cells[rows], place, own, np.ones(n), smoothing, prior, unseen)
     at = sample.cells[rows][:, place[0]].view(np.float64).astype(int)  # which row of the table it is
     assert sorted(at) == list(range(n))
     for said, i in zip(found, at):
@@ -84,7 +84,7 @@ def test_a_row_is_taken_out_of_the_counts_of_its_own_class(prior, smoothing, uns
 
 
 def test_what_a_row_takes_from_its_class():
-    found = choice._own(np.array([2, 0]), np.array([1.0, 0.25]), 3)
+    found = factored._own(np.array([2, 0]), np.array([1.0, 0.25]), 3)
     assert found.tolist() == [[0.0, 0.0, 1.0], [0.25, 0.0, 0.0]]
 
 
@@ -106,9 +106,9 @@ def test_what_is_asked_of_the_kernels(monkeypatch):
         asked.append((begin, own, weights, errors, first, second))
         return np.array([4, 2])
 
-    monkeypatch.setattr(choice.kernels, "left_out", left_out)
-    monkeypatch.setattr(choice.kernels, "search_densities", search)
-    assert choice.choose(stats, [2, 1], 1.0, "smoothed", "missing", 0.01, 0) == ["none", "gaussian"]
+    monkeypatch.setattr(factored.kernels, "left_out", left_out)
+    monkeypatch.setattr(factored.kernels, "search_densities", search)
+    assert factored.choose_densities(stats, [2, 1], 1.0, "smoothed", "missing", 0.01, 0) == ["none", "gaussian"]
     (x, own, out, turn, log_share), (begin, same, weights, errors, first, second) = asked
     assert x.shape == (2, n)
     at = [int(np.flatnonzero(X["w"] == value)[0]) for value in x[0]]
@@ -126,13 +126,13 @@ def test_what_is_asked_of_the_kernels(monkeypatch):
     assert np.exp(log_share) == pytest.approx((left + 1) / (left.sum(axis=1, keepdims=True) + 3))
     assert np.exp(begin).sum(axis=1) == pytest.approx(1.0)
     assert errors.tolist() == [2.0, 2.0, 2.0, 2.0, 1.25]  # to leave a column out 1¼ are enough
-    assert (choice.CANDIDATES[first], choice.CANDIDATES[second]) == ("binned", "mixed")
+    assert (factored.CANDIDATES[first], factored.CANDIDATES[second]) == ("binned", "mixed")
 
 
 def test_without_a_row_to_ask_there_are_bins():
     stats = po.NaiveBayes().fit({"x": [1.0, 2.0], "z": [3.0, 4.0], "w": [0.5, 0.25]}, [0, 1]).statistics_
     gone = replace(stats, sample=replace(stats.sample, table=0 * stats.sample.table))
-    assert choice.choose(gone, [0, 2], 1.0, "smoothed", "missing", 0.01, 0) == ["binned", "binned"]
+    assert factored.choose_densities(gone, [0, 2], 1.0, "smoothed", "missing", 0.01, 0) == ["binned", "binned"]
 
 
 def settled(x, labels, densities=("auto",), more=None):

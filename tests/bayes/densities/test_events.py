@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.special import rel_entr
 
 import posteriori as po
-from posteriori.bayes.densities.events import _times
+from posteriori.bayes.densities import _times
 from posteriori.errors import BadValue
 from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import norm, poisson
 
 import posteriori as po
-from posteriori.bayes.densities.gaussian import Gaussian, Poisson, spreads, usual_spread
+from posteriori.bayes.densities import Poisson
+from posteriori.bayes.numeric import Gaussian, spreads, usual_spread
 from posteriori.errors import BadValue
 from posteriori.kernels import naive
 from posteriori.statistics.moments import Moments

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import posteriori as po
-from posteriori.bayes.densities import numeric
-from posteriori.bayes.densities.base import gauss_points, mutual_information
-from posteriori.bayes.densities.numeric import Binned, Curves, KernelDensity, LeftOut, Mixed, mixture, odds, quantile
+from posteriori.bayes import numeric
+from posteriori.bayes.densities import gauss_points, mutual_information
+from posteriori.bayes.numeric import Binned, Curves, KernelDensity, LeftOut, Mixed, mixture, odds, quantile
 from posteriori.errors import BadValue
 from posteriori.table.encode import Seen
 from posteriori.table.frame import open_frame

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.naive_bayes import CategoricalNB as Peer
 
 import posteriori as po
-from posteriori.bayes.drop_ins.categorical_nb import MANY, SAMPLE
+from posteriori.bayes.drop_ins import MANY, SAMPLE
 from posteriori.errors import BadValue, UnknownValue
 
 TYPES = [np.uint8, np.uint16, np.uint32, np.int32, np.int64, np.int8, float]

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn import naive_bayes as sk
 
 import posteriori as po
-from posteriori.bayes.drop_ins import drop_in
+from posteriori.bayes import drop_ins, linear_nb
 from posteriori.errors import BadParameter, BadValue, UnknownValue
 from posteriori.smoothing.theta import MOST_SMOOTHING
 
@@ -128,7 +128,7 @@ def test_an_array_is_plain_if_the_kernels_read_it_as_it_is():
         pass
 
     for X in (good, good.astype(np.int8), good[::-1], np.asfortranarray(good)):
-        assert drop_in.plain(a_model(), X, floats, False)
+        assert drop_ins.plain(a_model(), X, floats, False)
     for X in (
         [[1.0, 1.0, 1.0]],
         good.view(Kin),
@@ -140,39 +140,39 @@ def test_an_array_is_plain_if_the_kernels_read_it_as_it_is():
         good[:, :2],
         sparse.csr_matrix(good),
     ):
-        assert not drop_in.plain(a_model(), X, floats, False)
-    assert not drop_in.plain(a_model(feature_names_in_=["a"]), good, floats, False)  # it has names, X has none
+        assert not drop_ins.plain(a_model(), X, floats, False)
+    assert not drop_ins.plain(a_model(feature_names_in_=["a"]), good, floats, False)  # it has names, X has none
     model = a_model(n_features_in_=7)
-    assert drop_in.plain(model, good, floats, True)
+    assert drop_ins.plain(model, good, floats, True)
     assert model.n_features_in_ == 3
 
 
 def test_sparse_rows_are_plain_if_the_kernels_read_them_as_they_are():
     good = sparse.csr_matrix(np.eye(3))
     for X in (good, sparse.csr_array(good)):
-        assert drop_in.plain_rows(a_model(), X, False)
+        assert drop_ins.plain_rows(a_model(), X, False)
     mixed = good.copy()
     mixed.indptr = mixed.indptr.astype(np.int64)
     for X in (good.tocsc(), good.astype(np.float32), good[:0], mixed, good[:, :2], np.eye(3)):
-        assert not drop_in.plain_rows(a_model(), X, False)
-    assert not drop_in.plain_rows(a_model(feature_names_in_=["a"]), good, False)
+        assert not drop_ins.plain_rows(a_model(), X, False)
+    assert not drop_ins.plain_rows(a_model(feature_names_in_=["a"]), good, False)
     model = a_model(n_features_in_=7)
-    assert drop_in.plain_rows(model, good, True)
+    assert drop_ins.plain_rows(model, good, True)
     assert model.n_features_in_ == 3
 
 
 def test_numbers_that_a_parameter_may_be():
-    assert drop_in.array_of("alpha", [1, 2]).tolist() == [1.0, 2.0]
-    assert drop_in.array_of("alpha", -3).tolist() == -3.0
+    assert drop_ins.array_of("alpha", [1, 2]).tolist() == [1.0, 2.0]
+    assert drop_ins.array_of("alpha", -3).tolist() == -3.0
     for wrong in ([], ["a"], [1.0, np.nan], np.inf, [[1], [2, 3]], None, {}):
         with pytest.raises(BadParameter, match="alpha must be finite numbers"):
-            drop_in.array_of("alpha", wrong)
+            drop_ins.array_of("alpha", wrong)
     two = np.array(["x", "y"])
-    assert drop_in.told_priors([0.25, 0.75], two).tolist() == [0.25, 0.75]
-    assert drop_in.told_priors([0.0, 1.0], two).tolist() == [0.0, 1.0]
+    assert drop_ins.told_priors([0.25, 0.75], two).tolist() == [0.25, 0.75]
+    assert drop_ins.told_priors([0.0, 1.0], two).tolist() == [0.0, 1.0]
     for wrong in ([1.0], [-0.5, 1.5], [0.5, 0.6], [[0.5, 0.5]]):
         with pytest.raises(BadValue, match="priors must be 2 numbers that are not negative and sum to 1"):
-            drop_in.told_priors(wrong, two)
+            drop_ins.told_priors(wrong, two)
 
 
 @pytest.mark.parametrize("wanted", [False, True])
@@ -180,7 +180,7 @@ def test_linear_scores_are_sums_dense_or_sparse(wanted):
     rng = np.random.default_rng(0)
     W, start, low = rng.normal(size=(4, 3)), rng.normal(size=3), rng.normal(size=3) * 1e-9
     X = rng.integers(0, 3, (5, 4)).astype(float)
-    linear = drop_in.LinearSum.of(W, start, low)
+    linear = linear_nb.LinearSum.of(W, start, low)
     assert not linear.infinite
     expected = X @ W + start + low
     if wanted:
@@ -193,20 +193,20 @@ def test_linear_scores_are_sums_dense_or_sparse(wanted):
     assert_allclose(above, (X > 1) @ W + start + low)
     wide = np.tile(X, (2000, 1))  # a product that BLAS would share out
     assert_allclose(linear.score(wide)[0], np.tile(linear.score(X)[0], (2000, 1)), rtol=1e-12)
-    assert_allclose(drop_in.LinearSum.of(W, start).score(X)[0], X @ W + start)
+    assert_allclose(linear_nb.LinearSum.of(W, start).score(X)[0], X @ W + start)
 
 
 def test_weights_that_are_infinite_are_counted_beside():
     W = np.array([[1.0, -np.inf], [-np.inf, 2.0], [3.0, 4.0]])
     hits, start = np.isinf(W), np.array([0.5, 0.25])
     X = np.array([[1.0, 0, 1], [0, 2, 0], [1, 1, 0], [0, 0, 1]])
-    linear = drop_in.LinearSum.of(W, start, hits=hits)
+    linear = linear_nb.LinearSum.of(W, start, hits=hits)
     assert linear.infinite
     assert linear.n_classes == 2
     found = linear.score(X)[0]
     assert_allclose(found[:, :2], X @ np.where(hits, 0.0, W) + start)
     assert_array_equal(found[:, 2:], X @ hits)
-    always = drop_in.LinearSum.of(W, start, np.array([1e-3, 0.0]), hits, np.array([2.0, 1.0])).score(X)[0]
+    always = linear_nb.LinearSum.of(W, start, np.array([1e-3, 0.0]), hits, np.array([2.0, 1.0])).score(X)[0]
     assert_array_equal(always[:, 2:], X @ hits + [2.0, 1.0])
     assert_allclose(always[:, :2], found[:, :2] + [1e-3, 0.0])
 
@@ -218,7 +218,7 @@ def test_dense_counts_are_sums_by_class_in_any_number_of_blocks(n, weighted):
     cells, codes = rng.integers(0, 5, (n, 2)), rng.integers(0, 3, n)
     w = rng.uniform(size=n) if weighted else None
     expected = [[np.bincount(codes, cells[:, j] * (1 if w is None else w), minlength=3)] for j in range(2)]
-    assert_allclose(drop_in.dense_count(cells, codes, 3, w), np.concatenate(expected))
+    assert_allclose(drop_ins.dense_count(cells, codes, 3, w), np.concatenate(expected))
 
 
 @pytest.mark.parametrize("name", LINEAR)

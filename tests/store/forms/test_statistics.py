@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.bayes.aode import RowStore
+from posteriori.bayes.averaged import RowStore
 from posteriori.errors import ModelFileError, StatisticsError
 from posteriori.statistics.comoments import CoMoments, FamilyMoments
 from posteriori.statistics.counts import Counts

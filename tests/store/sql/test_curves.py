@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.bayes.densities import Curves
+from posteriori.bayes.numeric import Curves
 from posteriori.errors import NotStorable
 from posteriori.store.sql import query, scores
 from posteriori.store.sql.curves import halved

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import posteriori as po
-from posteriori.bayes.densities import Categories, Curves
-from posteriori.bayes.densities.numeric import LeftOut
+from posteriori.bayes.densities import Categories
+from posteriori.bayes.numeric import Curves, LeftOut
 from posteriori.errors import BadValue, ImpossibleEvidence, NotStorable
 from posteriori.store.sql import scores
 from posteriori.store.sql.dialects import DIALECTS, LOW

@@ -5,15 +5,11 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from ...bayes.a2de import A2DE
-from ...bayes.aode import AODE, RowStore
-from ...bayes.densities.choice import Settled
+from ...bayes.averaged import A2DE, AODE, RowStore
 from ...bayes.discriminative import PULLS, DiscriminativeNB
-from ...bayes.factored import DENSITIES
-from ...bayes.kdb import KDB
+from ...bayes.factored import DENSITIES, Settled
 from ...bayes.naive import NaiveBayes
-from ...bayes.spode import SPODE
-from ...bayes.tan import TAN
+from ...bayes.one_structure import KDB, SPODE, TAN
 from ...em import Ascent
 from ...statistics.joint import Joint
 from ...statistics.statistics import Statistics

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Floats
-from ...bayes.drop_ins.bernoulli_nb import BernoulliNB
-from ...bayes.drop_ins.categorical_nb import CategoricalNB
-from ...bayes.drop_ins.gaussian_nb import GaussianNB
-from ...bayes.drop_ins.multinomial_nb import ComplementNB, MultinomialNB
+from ...bayes.drop_ins import CategoricalNB, GaussianNB
 from ...bayes.gaussian_bayes import GaussianBayes
+from ...bayes.linear_nb import BernoulliNB, ComplementNB, MultinomialNB
 from ...statistics.comoments import CoMoments
 from ...statistics.counts import Counts
 from ...statistics.moments import Moments

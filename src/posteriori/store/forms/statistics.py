@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bayes.aode import RowStore
+from ...bayes.averaged import RowStore
 from ...statistics.comoments import CoMoments, FamilyMoments
 from ...statistics.counts import Counts
 from ...statistics.histogram import Histogram

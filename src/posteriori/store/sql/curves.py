@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Floats
-from ...bayes.densities import Curves
-from ...bayes.densities.numeric import Mixed
+from ...bayes.numeric import Curves, Mixed
 from ...errors import NotStorable
 from .dialects import Dialect
 

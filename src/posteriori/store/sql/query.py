@@ -7,10 +7,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...bayes.aode import AODE
+from ...bayes.averaged import AODE
 from ...bayes.naive import NaiveBayes
-from ...bayes.spode import SPODE
-from ...bayes.tan import TAN
+from ...bayes.one_structure import SPODE, TAN
 from ...decision.classifier import RiskClassifier
 from ...decision.loss import Loss, as_loss
 from ...errors import BadParameter, NotStorable, UnknownColumn, did_you_mean, listed

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import Array, Floats
-from ...bayes.aode import AODE, joint_of_cells
-from ...bayes.densities import Categories, Curves, Events, Gaussian, Poisson
-from ...bayes.densities.numeric import Binned, LeftOut
+from ...bayes.averaged import AODE
+from ...bayes.densities import Categories, Events, Poisson
 from ...bayes.families import Families, Rung
 from ...bayes.naive import NaiveBayes
-from ...bayes.spode import Places, conditional_table, reaches
+from ...bayes.numeric import Binned, Curves, Gaussian, LeftOut
+from ...bayes.super_parents import Places, conditional_table, joint_of_cells, reaches
 from ...errors import NotStorable
 from ...smoothing.theta import log_theta
 from ...statistics.cuts import Cuts
