@@ -94,7 +94,7 @@ def test_pairs_are_looked_up_or_searched_with_gaps_and_in_blocks(monkeypatch, le
     rows[::3, 0], rows[1::4, 3], rows[2::5, 1] = np.nan, np.nan, 9.0
     rows[7], rows[8, 1:] = np.nan, np.nan
     expected = model.predict_joint_log_proba(rows)
-    monkeypatch.setattr(module, "ROWS", 0)
+    monkeypatch.setattr(module, "ROWS", 1)
     monkeypatch.setattr(module, "LOOKED_UP", 0)
     searched = po.A2DE(least, kinds="categorical").fit(X, y)
     np.testing.assert_allclose(searched.predict_joint_log_proba(rows), expected, rtol=1e-12)

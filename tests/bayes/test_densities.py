@@ -196,7 +196,7 @@ def test_mixed_is_the_mean_of_three_posteriors():
     X = x[:, None]
     model = po.NaiveBayes(density="auto").fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("posteriori.bayes.factored.choose", lambda *_: ["mixed"])
+        patch.setattr("posteriori.bayes.factored.choose_densities", lambda *_: ["mixed"])
         found = model.set_params(smoothing=1.0, prior="smoothed", ddof=0).predict_proba(X)
         assert model.density_ == {"x0": "mixed"}
     said = [po.NaiveBayes(density=d).fit(X, y).predict_proba(X) for d in DENSITIES[:3]]
@@ -231,7 +231,7 @@ def test_what_is_drawn_from_a_mixed_column_and_what_it_tells(monkeypatch):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 300)
     x = np.where(y == 0, rng.exponential(2.0, 300), rng.normal(3.0 * y, 0.5))
-    monkeypatch.setattr("posteriori.bayes.factored.choose", lambda *_: ["mixed"])
+    monkeypatch.setattr("posteriori.bayes.factored.choose_densities", lambda *_: ["mixed"])
     model = po.NaiveBayes(prior="uniform").fit(x[:, None], y)
     mixed = model.factored_.densities[0].column(0)
     grid = np.linspace(x.min() - 5, x.max() + 5, 20_001)
