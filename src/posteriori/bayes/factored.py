@@ -45,7 +45,7 @@ from ..kernels import densities as kernels
 from ..kernels import naive
 from ..kernels.densities import SHAPES
 from ..smoothing.theta import log_prior, share
-from ..statistics.counts import starts_of
+from ..statistics.counts import ROUNDING, starts_of
 from ..statistics.cuts import Cuts, column_numbers, quantile_cuts, value_cuts
 from ..statistics.histogram import Histogram
 from ..statistics.sample import mix, value_cells
@@ -341,7 +341,7 @@ def choose_densities(
     out = np.minimum(weights, 1.0)  # what is taken away: one row, or what decay has left of it
     place = {j: k for k, j in enumerate(statistics.sampled)}
     start = _start(statistics, sample.cells[rows], place, y, out, smoothing, prior, unseen)
-    left = statistics.rows - _own(y, out, statistics.n_classes)
+    left = _left(statistics.rows, _own(y, out, statistics.n_classes))
     log_share = np.log((left + 1) / (left + 1).sum(axis=1, keepdims=True))
     x = np.ascontiguousarray(sample.cells[rows][:, [place[j] for j in where]].T).view(np.float64)
     columns = packed(statistics, where, smoothing, floor, ddof)
@@ -380,6 +380,12 @@ def _own(y: Array, out: Floats, n_classes: int) -> Floats:
     return found
 
 
+def _left(n: Array, own: Floats) -> Floats:
+    """n − own, nothing where only rounding is left."""
+    found: Floats = n - own
+    return np.where(found > ROUNDING * n, found, 0.0)
+
+
 def _start(
     statistics: Statistics,
     cells: Any,
@@ -397,7 +403,7 @@ def _start(
     added = {"smoothed": smoothing, "empirical": 0.0}.get(prior) if isinstance(prior, str) else None
     with np.errstate(divide="ignore", invalid="ignore"):
         if added is not None:
-            fewer = np.log((rows - own + added) / (rows + added))
+            fewer = np.log((_left(rows, own) + added) / (rows + added))
             total += np.where(np.isnan(fewer), -np.inf, fewer)
         for k, j in enumerate(statistics.where("cells")):
             total += _cells_less(statistics, k, j, cells[:, place[j]], own, smoothing, unseen)
@@ -416,8 +422,8 @@ def _cells_less(
         return np.zeros_like(own)
     code = order[at]
     there = known[code] == cells
-    counts = statistics.cells.scope(k)[code] - own
-    total = statistics.cells.scope(k).sum(axis=0) - own
+    counts = _left(statistics.cells.scope(k)[code], own)
+    total = _left(statistics.cells.scope(k).sum(axis=0), own)
     whole = total + len(known) * smoothing
     found = np.log(share(counts + smoothing, whole, len(known)))
     if unseen == "missing":

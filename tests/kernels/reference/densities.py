@@ -66,12 +66,13 @@ def _best_split(below: Floats) -> int | None:
     left, right = below[1:-1], whole - below[1:-1]
     cost_left, cost_right, uncut = _bits(left), _bits(right), float(_bits(whole))
     cost = cost_left + cost_right
-    at = int(np.argmax(cost <= cost.min() + 1e-9 * max(1.0, uncut)))
+    equal = 1e-9 * max(1.0, uncut)
+    at = int(np.argmax(cost <= cost.min() + equal))
     k, k1, k2 = (int(np.count_nonzero(side)) for side in (whole, left[at], right[at]))
     n1, n2 = left[at].sum(), right[at].sum()
     price = np.log2(n - 1) + np.log2(3.0**k - 2) if k < 600 else np.log2(n - 1) + k * np.log2(3.0)
     price -= k * uncut / n - k1 * cost_left[at] / n1 - k2 * cost_right[at] / n2
-    return at + 1 if uncut - cost[at] > price else None
+    return at + 1 if uncut - cost[at] > price + equal else None
 
 
 def _bits(counts: Floats) -> Floats:

@@ -29,6 +29,8 @@ const double* logs_up_to(double most) {
     return most < FEW ? known_logs<FEW>() : most < MANY ? known_logs<MANY>() : nullptr;
 }
 
+constexpr double EQUAL = 1e-9;  // bits that differ by so little, or such a share, are the same: weights have last digits
+
 struct Splitter {
     const Sparser& N;
     std::size_t K;
@@ -63,7 +65,7 @@ struct Splitter {
         cost.resize(b - a);
         const double least = logs ? costs_of_whole(a, b) : costs(a, b, n);
         std::size_t at = a;
-        while (!(cost[at - a] <= least + 1e-9 * std::max(1.0, uncut))) ++at;  // the lowest of equals
+        while (!(cost[at - a] <= least + EQUAL * std::max(1.0, uncut))) ++at;  // the lowest of equals
         ++at;
         sides(a, at, b);
         return pays(n, uncut) ? at : a;
@@ -125,7 +127,7 @@ struct Splitter {
         const double cut1 = bits(left), cut2 = bits(right);
         double price = std::log2(n - 1.0) + (k < 600 ? std::log2(std::pow(3.0, k) - 2.0) : k * std::log2(3.0));
         price -= k * uncut / n - k1 * cut1 / n1 - k2 * cut2 / n2;
-        return uncut - cut1 - cut2 > price;
+        return uncut - cut1 - cut2 > price + EQUAL * std::max(1.0, uncut);
     }
 };
 

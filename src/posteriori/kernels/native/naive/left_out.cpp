@@ -15,6 +15,7 @@ namespace posteriori {
 namespace {
 
 constexpr double ROWS = 1.0, NEVER = -std::numeric_limits<double>::infinity(), TINY = std::numeric_limits<double>::min();
+constexpr double NOISE = 1e-9;  // less than this share of a sum of weights is none: their last digit hangs on how they were added
 constexpr double ALONE = 1e-4;  // less than this share of a sum of kernels is none: sums are known to a tenth of it
 constexpr std::size_t FOLDS = 10, BATCH = Pieces::BATCH, BLOCK = 4 * BATCH;
 const double LOG_2PI = std::log(2.0 * std::acos(-1.0));
@@ -23,6 +24,9 @@ const double LOG_2PI = std::log(2.0 * std::acos(-1.0));
 struct Row {
     std::uint32_t i, cell;
 };
+
+// What is left of a weight, nothing where only rounding is.
+double left_of(double n, double out) { return n - out > NOISE * n ? n - out : 0.0; }
 
 // How much of the places 0 … t goes to a fold, when each in turn gets one.
 double dealt(double t, std::size_t fold) {
@@ -41,8 +45,8 @@ void counts_less(const Bins& bins, const double* x, const Sampled& rows, const s
         const std::size_t bin = bins.of(x[i]);
         std::copy_n(bins.log_theta.data() + bin * K, K, found + i * K);
         const auto y = rows.y[i];
-        const double own = std::log((bins.count[bin * K + y] - rows.out[i] + smoothing) /
-                                    (total[y] - rows.out[i] + static_cast<double>(S) * smoothing));
+        const double own = std::log((left_of(bins.count[bin * K + y], rows.out[i]) + smoothing) /
+                                    (left_of(total[y], rows.out[i]) + static_cast<double>(S) * smoothing));
         found[i * K + y] = std::isnan(own) ? -std::log(static_cast<double>(S)) : own;
     }
 }
@@ -70,7 +74,7 @@ struct Dealt {
 
     // The fold of a row of an entry that has had so much of its turns.
     std::size_t of(std::size_t e, double turn) const {
-        const double place = end[e] - all.n[e] + turn * all.n[e];
+        const double place = end[e] - all.n[e] + turn * all.n[e] + NOISE;
         return place < 1e15 ? static_cast<std::size_t>(place) % FOLDS : static_cast<std::size_t>(std::fmod(std::floor(place), FOLDS));
     }
 
@@ -82,7 +86,7 @@ struct Dealt {
             const std::size_t begin = to;
             for (std::size_t e = all.first[v]; e < all.first[v + 1]; ++e) {
                 double left = all.n[e];
-                if (whole[e] == PARTED) left -= dealt(end[e], fold) - dealt(end[e] - left, fold);
+                if (whole[e] == PARTED) left = left_of(left, dealt(end[e], fold) - dealt(end[e] - left, fold));
                 rest.y[to] = all.y[e], rest.n[to] = left;
                 to += whole[e] != fold && left > 0.0;
             }
@@ -118,23 +122,30 @@ void bins_without(const Histo& h, const double* x, const Sampled& rows, const st
 
 // The moments of a column without one row: those of its class, and of all.
 struct Without {
+    const Histo& h;
     const Moment* m;
     std::size_t K;
-    std::vector<Moment> before, after;  // the classes before and after each
-    std::vector<double> others;         // M2 of all classes but one
+    std::vector<Moment> before, after;            // the classes before and after each
+    std::vector<double> others;                   // M2 of all classes but one
+    std::vector<std::size_t> first, last, cells;  // of each class
 
-    Without(const Moment* moments, std::size_t classes)
-        : m(moments), K(classes), before(K + 1), after(K + 1), others(K, 0.0) {
+    Without(const Histo& column, const Moment* moments, std::size_t classes)
+        : h(column), m(moments), K(classes), before(K + 1), after(K + 1), others(K, 0.0), first(K, 0), last(K, 0), cells(K, 0) {
+        for (std::size_t v = 0; v < h.V; ++v)
+            for (std::size_t c = 0; c < K; ++c)
+                if (h.table[v * K + c] > 0.0) first[c] = cells[c]++ ? first[c] : v, last[c] = v;
         before[0] = after[K] = {0.0, 0.0, 0.0};
         for (std::size_t c = 0; c < K; ++c) before[c + 1] = merged(before[c], m[c]);
         for (std::size_t c = K; c-- > 0;) after[c] = merged(m[c], after[c + 1]);
         for (std::size_t y = 0; y < K; ++y)
             for (std::size_t c = 0; c < K; ++c) others[y] += c == y ? 0.0 : m[c].m2;
     }
-    Moment own(double x, std::size_t y, double out) const {
+    Moment own(double x, std::size_t cell, std::size_t y, double out) const {
         const Moment& all = m[y];
-        const double left = all.n - out, gap = x - all.mean;
+        const double left = left_of(all.n, out), gap = x - all.mean;
         if (!(left > 0.0)) return {0.0, 0.0, 0.0};
+        if (h.exact && cells[y] == 2 && !(left_of(h.table[cell * K + y], out) > 0.0))  // what stays is one value
+            return {left, h.values[cell == first[y] ? last[y] : first[y]], 0.0};
         return {left, all.mean - gap * out / left, std::max(all.m2 - out * gap * gap * all.n / left, 0.0)};
     }
     Spread spread(const Moment& less, std::size_t y, double floor) const {
@@ -146,7 +157,7 @@ struct Without {
 class Block {
   public:
     Block(const Histo& column, const Moment* m, const Sampled& sampled, const Settings& settings, const Kernels& made)
-        : h(column), moments(m), rows(sampled), how(settings), K(rows.K), kernels(made), without(m, K), log_total(K),
+        : h(column), moments(m), rows(sampled), how(settings), K(rows.K), kernels(made), without(column, m, K), log_total(K),
           log_width(K), log_rows(K), room(9 * K * BLOCK) {
         double* from = room.data();
         for (double** part : {&binned, &kernel, &normal, &variance, &share, &per_share, &p[0], &p[1], &p[2]})
@@ -175,7 +186,7 @@ class Block {
             const std::size_t y = rows.y[i];
             own[r] = y, value[r] = x[i], out[r] = rows.out[i];
             from_centre[r] = (x[i] - h.centres[cell]) / kernels.classes[y].h;
-            less[r] = without.own(x[i], y, rows.out[i]);
+            less[r] = without.own(x[i], cell, y, rows.out[i]);
             usual[r] = without.spread(less[r], y, how.floor);
             const Moment& pooled = usual[r].pooled;
             wide[r] = std::max(pooled.n > 0.0 ? pooled.m2 / pooled.n : 0.0, usual[r].spread);
