@@ -665,3 +665,18 @@ def test_bytes_are_refused_with_a_way_out_that_works(tmp_path):
     query = str(refused.value).split("by sql: ")[1]
     table = po.read(tmp_path / "t.parquet", "y", sql=query)
     assert table.schema["x"].values == ("a", "b")
+
+
+@pytest.mark.parametrize("columns", [1, 300])
+def test_numbers_of_single_precision_are_those_of_a_file_of_text(tmp_path, columns):
+    rng = np.random.default_rng(0)
+    cells = {f"x{j}": rng.normal(size=60).astype(np.float32).round(3) for j in range(columns)}
+    cells["x0"][:4] = 0.1, 8.274022e07, np.nan, 1e-30
+    frame = pd.DataFrame({**cells, "y": ["a", "b"] * 30})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    binary, text = (po.read(tmp_path / f"t.{form}", target="y") for form in ("parquet", "csv"))
+    pd.testing.assert_frame_equal(binary.X, text.X, check_exact=True)
+    model, again = po.NaiveBayes().fit(binary.X, binary.y), po.NaiveBayes().fit(text.X[9:], text.y[9:])
+    model.forget(text.X[:9], text.y[:9])
+    np.testing.assert_allclose(model.predict_proba(text.X), again.predict_proba(text.X), rtol=1e-9)

@@ -23,7 +23,7 @@ from ..errors import BadValue, FormatError, ModelError, UnknownColumn, did_you_m
 from ..table.arff import from_arff
 from ..table.at_hand import at_hand
 from ..table.dates import WRITTEN, YEAR_FIRST, as_dates, as_names, days
-from ..table.encode import as_floats
+from ..table.encode import as_floats, as_written
 from ..table.files import csv_source, from_database, query
 from ..table.schema import MEASURED, Column, Reading, Schema
 from .guard import say
@@ -119,7 +119,7 @@ def _batches(reader: Any, names: list[str], schema: Schema, target: str | None, 
         for found in reader:
             if not found.num_rows:
                 continue
-            raw, labels = pa.RecordBatch.from_arrays(found.columns, names=names), None
+            raw, labels = pa.RecordBatch.from_arrays([as_written(c) for c in found.columns], names=names), None
             rows = np.arange(first, first + found.num_rows)
             gone = rows[:0]
             if target is not None:

@@ -325,6 +325,18 @@ def as_floats(column: Any, name: str) -> Array:
         raise BadValue(f"column {name!r}: expected numbers. {error}") from error
 
 
+def as_written(cells: Any) -> Any:
+    """Numbers of single precision in an Arrow column as the ones that a file of text has: by their digits.
+
+    >>> import pyarrow as pa
+    >>> as_written(pa.array([0.1, None], pa.float32())).to_pylist()
+    [0.1, None]
+    """
+    import pyarrow as pa
+
+    return cells.cast(pa.string()).cast(pa.float64()) if pa.types.is_float32(cells.type) else cells
+
+
 def dense(frame: Frame) -> Frame:
     """A sparse table as a dense one, within the memory budget."""
     return Frame(frame.n, frame.names, matrix=numbers(frame, range(frame.d)))

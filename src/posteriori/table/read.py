@@ -16,7 +16,7 @@ from ..errors import BadParameter, BadType, BadValue, UnknownColumn, counted, di
 from .arff import from_arff
 from .at_hand import DATABASES, FORMATS, at_hand
 from .dates import MAYBE, OPEN, YEAR_FIRST, as_dates, as_names, date_columns, date_form, plain_dates
-from .encode import FEW
+from .encode import FEW, as_written
 from .files import from_database, query
 from .frame import Frame, Table, open_frame
 from .kinds import Kinds, infer_frame
@@ -83,11 +83,24 @@ def read(
         else:
             frame, notes = query(file, name, form, sql, decimal or ".", header)
             values = {}
+    frame = _with_digits(frame)
     told = None if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
     frame, opened, reading, more = _understood(frame, Reading(told), decimal, form == "csv")
     table = _with_target(frame, opened, target, kinds, values, (*said, *notes, *more), name)
     bare = header is False or any(note.startswith("no header") for note in notes)
     return replace(table, schema=replace(table.schema, reading=replace(reading, header=not bare)))
+
+
+def _with_digits(frame: Any) -> Any:
+    """The frame, its numbers of single precision as a file of text has them."""
+    import pyarrow as pa
+
+    short = [j for j, dtype in enumerate(frame.dtypes) if dtype == np.float32]
+    frame = frame.copy(deep=False) if short else frame
+    for j in short:
+        cells = pa.array(frame.iloc[:, j].to_numpy(), from_pandas=True)
+        frame.isetitem(j, as_written(cells).to_numpy(zero_copy_only=False))
+    return frame
 
 
 def _check_options(sql: Any, encoding: Any, missing: Any, decimal: Any, header: Any, format: Any) -> None:
