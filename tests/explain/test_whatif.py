@@ -5,6 +5,7 @@ of a page.
 from __future__ import annotations
 
 import itertools
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -381,9 +382,15 @@ def test_shares_of_names_are_those_of_the_rows():
 def test_a_text_is_one_line_of_at_most_so_many_characters(text, most):
     found = cut(text, most)
     assert len(found) <= most
-    assert found.isprintable() or all(c.isprintable() or c not in "\n\r\t\x1b\x85\u2028\u2029" for c in found)
-    if text.isprintable() and text.isascii():
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", found)
+    if text.isprintable():
         assert found == (text if len(text) <= most else text[: most - 1] + "…")
+    if found.endswith("…") and not text.endswith("…"):
+        assert len(found) == most or len(text) > 4 * most
+
+
+def test_a_text_is_cut_after_what_steers_the_page_is_written_out():
+    assert cut("\x00" * 40, 200) == "\\x00" * 40
 
 
 @pytest.mark.parametrize(

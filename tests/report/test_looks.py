@@ -58,7 +58,8 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("looks")
     for name, kind in PAGES:
         fitted, X, y, how = fit(name, kind)
-        write_report(folder / f"{name}-{kind}.html", fitted, X, y, folds=2, notes=["a note"], **how)
+        how["posterior"] = fitted.predict_proba(X)
+        write_report(folder / f"{name}-{kind}.html", fitted, X, y, notes=["a note"], **how)
     return folder
 
 
@@ -91,25 +92,33 @@ CUT_OFF = """() => {
 }"""
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+EMPTY = """() => [...document.querySelectorAll("section, .by-eye, .choices, figure, ul, figcaption, .cards")]
+  .filter(e => e.checkVisibility() && !e.innerText.replace(e.querySelector("h2, h3")?.innerText ?? "", "").trim())
+  .map(e => e.outerHTML.slice(0, 200))"""
+
+
 @pytest.mark.parametrize(("name", "kind"), PAGES)
-def test_no_text_is_cut_off_or_lies_on_another(browser, pages, name, kind, width):  # noqa: F811
-    with Opened(browser, pages / f"{name}-{kind}.html", width) as page:
-        for _ in range(2):
-            assert page.evaluate(CUT_OFF) == []
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            page.click("#language")
+def test_no_text_is_cut_off_or_lies_on_another_and_nothing_is_empty(browser, pages, name, kind):  # noqa: F811
+    with Opened(browser, pages / f"{name}-{kind}.html") as page:
+        assert page.evaluate(EMPTY) == []
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            for _ in range(2):
+                assert page.evaluate(CUT_OFF) == []
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                page.click("#language")
 
 
-@pytest.mark.parametrize("width", [900, 1280])
-def test_every_section_is_named_where_there_is_room(browser, pages, width):  # noqa: F811
-    with Opened(browser, pages / "two-naive.html", width) as page:
-        for _ in range(2):
-            ends = page.eval_on_selector_all("nav a", "all => all.map(e => e.getBoundingClientRect().right)")
-            assert len(ends) >= 8
-            assert max(ends) <= width
-            assert page.evaluate("document.querySelector('nav').getBoundingClientRect().height") < 60
-            page.click("#language")
+def test_every_section_is_named_where_there_is_room(browser, pages):  # noqa: F811
+    with Opened(browser, pages / "two-naive.html") as page:
+        for width in (900, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            for _ in range(2):
+                ends = page.eval_on_selector_all("nav a", "all => all.map(e => e.getBoundingClientRect().right)")
+                assert len(ends) >= 8
+                assert max(ends) <= width
+                assert page.evaluate("document.querySelector('nav').getBoundingClientRect().height") < 60
+                page.click("#language")
 
 
 def test_on_a_phone_the_line_of_sections_shows_that_it_goes_on(browser, pages):  # noqa: F811
@@ -126,18 +135,6 @@ def test_the_confusion_of_many_classes_fits_a_desk(browser, pages):  # noqa: F81
     with Opened(browser, pages / "many-naive.html") as page:
         wide = page.eval_on_selector(".confusion", "e => [e.scrollWidth, e.parentElement.clientWidth]")
         assert wide[0] <= wide[1]
-
-
-@pytest.mark.parametrize(("name", "kind"), PAGES)
-def test_nothing_is_empty(browser, pages, name, kind):  # noqa: F811
-    with Opened(browser, pages / f"{name}-{kind}.html") as page:
-        bare = page.evaluate(
-            """() => [...document.querySelectorAll("section, .by-eye, .choices, figure, ul, figcaption, .cards")]
-                .filter(e => e.checkVisibility()
-                  && !e.innerText.replace(e.querySelector("h2, h3")?.innerText ?? "", "").trim())
-                .map(e => e.outerHTML.slice(0, 200))"""
-        )
-        assert bare == []
 
 
 def test_days_are_dates_wherever_they_stand(browser, pages):  # noqa: F811

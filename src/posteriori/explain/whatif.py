@@ -316,6 +316,8 @@ def plain(text: str) -> str:
     >>> plain("a\\tb\\ud800")
     'a\\\\tb\\\\ud800'
     """
+    if text.isprintable():  # none of these is; most texts are
+        return text
     return "".join(c if _plain(c) else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
 
 
