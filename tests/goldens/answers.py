@@ -214,7 +214,9 @@ def without_seconds(text):
 
 def visible(page):
     """The words of a page, one by one."""
-    page = re.sub(r"(?s)<(script|style)\b.*?</\1>", " ", page)
+    page = re.sub(
+        r"(?s)<(script|style)\b.*?</\1>|\d{4}-\d\d-\d\d(?= \d\d:\d\d UTC)", " ", page
+    )  # nor the day it was made
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", without_seconds(page))).split())
 
 
