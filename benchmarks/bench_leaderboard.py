@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.leaderboard.data import Data, Fold
+from posteriori.leaderboard.compare import Data, Fold
 from posteriori.leaderboard.lineup import Task, lineup
-from posteriori.leaderboard.runner import Runner
+from posteriori.leaderboard.race import Runner
 
 SHAPES = ((1000, 20), (10_000, 20), (200, 500))
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearnex import svm as intelex  # noqa: E402
 
 import posteriori as po  # noqa: E402
-from posteriori.margin.linear import objective  # noqa: E402
+from posteriori.margin.linear_svc import objective  # noqa: E402
 
 warnings.simplefilter("ignore")
 COMMAND = "python benchmarks/grid_margin.py"

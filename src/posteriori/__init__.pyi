@@ -19,13 +19,13 @@ from .decision.calibrate import reliability as reliability
 from .decision.calibrate import temperature as temperature
 from .decision.calibrate import tempered as tempered
 from .decision.classifier import RiskClassifier as RiskClassifier
-from .decision.curve import reject_price as reject_price
-from .decision.curve import risk_coverage as risk_coverage
 from .decision.decide import bayes_risk as bayes_risk
 from .decision.decide import decide as decide
 from .decision.decide import loss_scorer as loss_scorer
 from .decision.decide import mean_loss as mean_loss
+from .decision.decide import reject_price as reject_price
 from .decision.decide import risk as risk
+from .decision.decide import risk_coverage as risk_coverage
 from .decision.loss import Loss as Loss
 from .em import expectation_maximization as expectation_maximization
 from .forest.auto import AutoBayes as AutoBayes
@@ -35,7 +35,7 @@ from .forest.tree import BayesTree as BayesTree
 from .leaderboard.compare import compare as compare
 from .margin.linear_svc import LinearSVC as LinearSVC
 from .margin.svm import SVC as SVC
-from .margin.svr import SVR as SVR
+from .margin.svm import SVR as SVR
 from .mixture.classifier import MixtureBayes as MixtureBayes
 from .mixture.gaussian import GaussianMixture as GaussianMixture
 from .mixture.kmeans import KMeans as KMeans

@@ -90,7 +90,7 @@ def test_two_classes_that_inner_folds_could_test_are_judged_by_these():
     """The margins of rows that a model has learned are too large, and are taken only where there are no others."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 60)), np.arange(30) % 2
-    found = Calibrated(Perceptron(random_state=0), 0).fit(X, y)
+    found = Calibrated(Perceptron(random_state=0), seed=0).fit(X, y)
     own = Perceptron(random_state=0).fit(X, y)
     assert own.score(X, y) == 1.0  # of labels that are noise: learned by heart
     assert found.predict_proba(X).max(axis=1).mean() < 0.9

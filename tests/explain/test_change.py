@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import posteriori as po
 from posteriori.explain import change as search
-from posteriori.explain.rows import Case
-from posteriori.explain.weigh import Sums
+from posteriori.explain.weigh import Case, Sums
 
 
 def fewest(model, row, values):

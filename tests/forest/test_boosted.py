@@ -13,7 +13,7 @@ from posteriori.decision.folds import stratified
 from posteriori.errors import MemoryBudgetError
 from posteriori.forest import boosted
 from posteriori.forest.boosted import FOLDS, grow_rounds, softmax
-from posteriori.forest.pool import pooled
+from posteriori.forest.forest import pooled
 from posteriori.kernels.trees import Boosting, Codes
 
 from .making import IRIS, mixed

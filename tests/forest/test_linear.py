@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from posteriori.decision.folds import stratified
 from posteriori.forest import linear
-from posteriori.forest.coding import learn_coding
+from posteriori.forest.grown import learn_coding
 from posteriori.forest.linear import FOLDS, Landmarks, Linear, fit_folds, learn_points
 from posteriori.table.encode import Seen
 from posteriori.table.rows import read_rows

@@ -14,7 +14,7 @@ from scipy import sparse
 from posteriori import kernels
 from posteriori.kernels import margin
 from posteriori.kernels.margin import Descent, Epoch, KernelSpec
-from posteriori.margin.gram import SparseGram, wide_csr
+from posteriori.margin.kernel import SparseGram, wide_csr
 
 from .reference import margin as reference
 

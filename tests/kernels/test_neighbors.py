@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.kernels import neighbors as native
-from posteriori.neighbors.kdtree import KDTree
-from posteriori.neighbors.search import Products
+from posteriori.neighbors.kdtree import KDTree, Products
 
 from .reference import neighbors as reference
 

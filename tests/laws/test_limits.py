@@ -108,10 +108,10 @@ LIMITS = {
     "table.encode.FEW": (24, [auto, tan]),
     "table.encode.WIDEST_RANGE": (24, [auto, tan]),
     "structure.information.NUMBERS": (300, [tan, kdb]),
-    "forest.coding.BINS": (24, [tree]),
+    "forest.grown.BINS": (24, [tree]),
 }
 # Constants of these rooms that part no counts; limits of what is shown, searched or read are tried where they live.
-ROOMS = ("statistics", "bayes", "table/frame.py", "table/encode.py", "structure/information.py", "forest/coding.py")
+ROOMS = ("statistics", "bayes", "table/frame.py", "table/encode.py", "structure/information.py", "forest/grown.py")
 NO_LIMITS = {
     "which rows may wait: tests/bayes/test_learning.py": "bayes.learning: HIGH ROOM",
     "what cannot be counted: tests/statistics": "statistics.collect: EXACT; statistics.moments: SURE",

@@ -17,8 +17,8 @@ import posteriori as po
 from posteriori import budget
 from posteriori.decision.on_points import OnPoints
 from posteriori.errors import BadValue, MemoryBudgetError
+from posteriori.forest.auto import Growing, NotMade
 from posteriori.forest.boosted import grow_rounds
-from posteriori.forest.growing import Growing, NotMade
 from posteriori.kernels.pairs import count_pairs
 from posteriori.kernels.trees import Boosting, Codes, grow_members, grow_trees
 from posteriori.network.gaussian import Gaussians

@@ -17,12 +17,12 @@ from posteriori.network.says import Not
 from posteriori.statistics.comoments import comoments
 
 WORKING = {  # what a loop changes as it goes
-    "forest.growing.Growing",
+    "forest.auto.Growing",
     "leaderboard.race.Race",
-    "leaderboard.runner.Runner",
+    "leaderboard.race.Runner",
     "margin.smo.Problem",
     "mixture.gaussian.Turn",
-    "mixture.lloyd.Turn",
+    "mixture.kmeans.Turn",
     "network.formats.text.Description",
     "report.graphs.Picture",
     "store.sql.scores.Scores",

@@ -5,6 +5,7 @@ process give the same answers and end in time.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
 import time
@@ -19,15 +20,233 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, Perceptron
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import posteriori as po
+from posteriori.decision.loss import Loss
+from posteriori.decision.on_points import OnPoints
+from posteriori.errors import BadValue, ModelError
 from posteriori.leaderboard import race as race_file
-from posteriori.leaderboard import runner as runner_file
-from posteriori.leaderboard.data import Data
+from posteriori.leaderboard.board import calibration_error
 from posteriori.leaderboard.lineup import Entry
-from posteriori.leaderboard.race import ENOUGH, SPARE, Race, TimeOver, hearing
-from posteriori.leaderboard.runner import Attempt, Runner
+from posteriori.leaderboard.race import (
+    ENOUGH,
+    MOST_CALLS,
+    SPARE,
+    Attempt,
+    Data,
+    Fold,
+    Race,
+    Runner,
+    TimeOver,
+    hearing,
+    names_of,
+    timed,
+)
+from posteriori.table.frame import open_frame
+
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20)
+
+
+@given(rows)
+def test_rows_without_weight_are_not_there_and_come_back_blank(cells):
+    y, w = np.array(cells).T
+    X = {"a": np.arange(len(y)).astype(float)}
+    if len(np.unique(y[w > 0])) < 2:
+        with pytest.raises((ModelError, ValueError)):
+            Data.open(X, y, None, w)
+        return
+    data = Data.open(X, y, None, w)
+    assert data.n == (w > 0).sum()
+    assert data.of == len(y)
+    assert data.where.tolist() == np.flatnonzero(w > 0).tolist()
+    assert np.array_equal(data.labels[data.codes], y[w > 0])
+    assert np.array_equal(data.weights, w[w > 0])
+    whole = data.whole(data.codes, -1)
+    assert (whole[w == 0] == -1).all()
+    assert np.array_equal(whole[w > 0], data.codes)
+    two = data.whole(np.ones((data.n, 2)), np.nan)
+    assert np.isnan(two[w == 0]).all()
+    assert (two[w > 0] == 1).all()
+
+
+def test_what_cannot_be_told_apart_or_matched_is_named():
+    with pytest.raises(BadValue, match="2 rows but y has 3"):
+        Data.open({"a": [1.0, 2.0]}, [0, 1, 1], None, None)
+    with pytest.raises(ModelError, match="one class only, 'x'"):
+        Data.open({"a": [1.0, 2.0]}, ["x", "x"], None, None)
+
+
+def test_kinds_are_told_by_name_or_by_place():
+    X = {"a": [1.0, 2.0], "b": [1, 0]}
+    assert Data.open(X, [0, 1], {"b": "categorical"}, None).kinds == ("numeric", "categorical")
+    assert Data.open(X, [0, 1], ("categorical", "numeric"), None).kinds == ("categorical", "numeric")
+    assert names_of(open_frame(X)) == ("a", "b")
+    assert names_of(open_frame(np.zeros((2, 3)))) == (0, 1, 2)
+
+
+def test_a_fold_parts_the_rows_and_makes_points_once():
+    X = pd.DataFrame({"a": np.arange(6.0), "b": list("uvuvuw")})
+    data = Data.open(X, [0, 1] * 3, None, np.arange(1.0, 7.0))
+    fold = Fold(data, np.arange(6) < 2)
+    assert fold.train.tolist() == [2, 3, 4, 5]
+    assert fold.test.tolist() == [0, 1]
+    assert fold.y.tolist() == [0, 1, 0, 1]
+    assert fold.truth.tolist() == [0, 1]
+    assert fold.w.tolist() == [3, 4, 5, 6]
+    assert fold.w_test.tolist() == [1, 2]
+    raw = fold.raw()
+    assert [len(part) for part in raw] == [4, 2]
+    assert [part.n for part in fold.frames()] == [4, 2]
+    model = OnPoints(LogisticRegression(), kinds={"a": "numeric", "b": "categorical"})
+    train, seconds, test, more = fold.points(model)
+    assert train[:, 0].mean() == pytest.approx(0.0)  # scaled by the rows of training alone
+    assert test[:, 0].mean() < -1
+    assert seconds >= 0
+    assert more >= 0
+    assert fold.points(model)[0] is train
+    assert fold.points(OnPoints(LogisticRegression(), view="ordinal"))[0] is not train
+
+
+def made(model, n=40, weights=None):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    data = Data.open(pd.DataFrame({"a": rng.normal(size=n) + 2 * y}), y, None, weights)
+    fold = np.arange(n) // (n // 4)
+    return Runner(Entry("it", "a model", lambda t: None), model), data, fold
+
+
+def test_all_folds_make_a_row_and_the_posterior_of_every_row():
+    runner, data, fold = made(po.NaiveBayes())
+    for f in range(4):
+        part = Fold(data, fold == f)
+        found = runner.attempt(part, None)
+        again = pickle.loads(pickle.dumps(found))
+        assert again.scores == found.scores
+        runner.take(found, f, part, True)
+        assert runner.done == f + 1
+    row = runner.row(4, data, fold)
+    assert row.status == "finished"
+    assert row.posterior.shape == (40, 2)
+    assert np.allclose(row.posterior.sum(axis=1), 1)
+    pooled = calibration_error(row.posterior, data.codes, np.ones(40))
+    assert row.mean("calibration_error") == pytest.approx(pooled)
+    assert row.sd("calibration_error") >= 0
+    assert all(len(values) == 4 for values in row.folds.values())
+    by_hand = po.NaiveBayes().fit(data.X[fold != 2], fold_labels(data, fold != 2)).predict_proba(data.X[fold == 2])
+    assert np.allclose(row.posterior[fold == 2], by_hand)
+
+
+def fold_labels(data, some):
+    return data.labels[data.codes[some]]
+
+
+class Breaks(DummyClassifier):
+    """Says why in two lines."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise RuntimeError("first line\nsecond line")
+
+
+def test_what_breaks_is_a_reason_with_its_fold():
+    runner, data, fold = made(Breaks())
+    part = Fold(data, fold == 0)
+    found = runner.attempt(part, None)
+    assert found.failed == "RuntimeError: first line"
+    runner.take(found, 0, part, True)
+    assert (runner.status, runner.reason) == ("failed", "fold 1: RuntimeError: first line")
+    assert runner.row(4, data, fold).posterior is None
+
+
+class Warns(DummyClassifier):
+    """Warns in every fold, of what matters and of what does not."""
+
+    def fit(self, X, y, sample_weight=None):
+        warnings.warn("look here\nand there", UserWarning, stacklevel=1)
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+        return super().fit(X, y)
+
+
+def test_warnings_are_notes_with_their_count():
+    runner, data, fold = made(Warns())
+    for f in range(4):
+        part = Fold(data, fold == f)
+        runner.take(runner.attempt(part, None), f, part, False)
+    row = runner.row(4, data, fold)
+    assert row.notes == ("look here (4 of 4 folds)",)
+    assert row.posterior is None  # not kept
+
+
+def test_a_race_that_ended_early_leaves_a_reason():
+    runner, data, fold = made(po.NaiveBayes())
+    part = Fold(data, fold == 0)
+    runner.take(runner.attempt(part, None), 0, part, True)
+    row = runner.row(4, data, fold)
+    assert (row.status, row.reason) == ("skipped", "the time was over after 1 of 4 folds")
+
+
+def test_labels_alone_have_an_error_and_a_cost():
+    runner, data, fold = made(Perceptron(random_state=0), weights=np.arange(1.0, 41.0))
+    part = Fold(data, fold == 0)
+    found = runner.attempt(part, Loss([[0, 3], [1, 0]], classes=[0, 1], actions=[0, 1]))
+    assert set(found.scores) == {"error", "cost", "fit_seconds", "row_microseconds"}
+    said = Perceptron(random_state=0).fit(part.raw()[0], part.y, sample_weight=part.w).predict(part.raw()[1])
+    wrong = said != data.labels[part.truth]
+    assert found.scores["error"] == pytest.approx(part.w_test @ wrong / part.w_test.sum())
+    cost = np.where(said == 0, 3, 1) * wrong
+    assert found.scores["cost"] == pytest.approx(part.w_test @ cost / part.w_test.sum())
+    assert found.posterior is None
+
+
+def test_who_takes_weights():
+    assert made(po.NaiveBayes())[0].takes_weights()
+    assert not Runner(Entry("x", "", lambda t: None), NoWeights()).takes_weights()
+
+
+class NoWeights(DummyClassifier):
+    def fit(self, X, y):
+        return self
+
+
+def test_a_subclass_gets_the_rows_as_they_came():
+    class Mine(po.NaiveBayes):
+        def fit(self, X, y, sample_weight=None):
+            assert list(X["a"])
+            return super().fit(X, y)
+
+    runner, data, fold = made(Mine())
+    assert runner.attempt(Fold(data, fold == 0), None).failed == ""
+
+
+def test_a_short_call_is_timed_several_times_and_its_answer_kept():
+    calls = []
+    found, seconds = timed(lambda rows: calls.append(rows) or len(calls), 3)
+    assert calls == [3] * MOST_CALLS
+    assert found == MOST_CALLS
+    assert 0 <= seconds < 0.02
+
+
+def test_an_attempt_is_empty_by_default():
+    assert Attempt().failed == ""
+    assert Attempt().scores == {}
+
+
+class Late(DummyClassifier):
+    """Learns when it is first asked."""
+
+    def predict_proba(self, X):
+        if not hasattr(self, "ready_"):
+            time.sleep(0.1)
+            self.ready_ = True
+        return super().predict_proba(X)
+
+
+def test_what_is_made_at_the_first_question_is_learning():
+    runner, data, fold = made(Late())
+    scores = runner.attempt(Fold(data, fold == 1), None).scores
+    assert scores["fit_seconds"] >= 0.1
+    assert scores["row_microseconds"] < 1e6 * 0.1 / 10
 
 
 def race(models, k=4, limit=None, n=40):
@@ -236,7 +455,7 @@ def test_openmp_has_one_thread_in_a_child_and_for_a_small_table(monkeypatch, lit
     """Its others are not there after a fork, and would be waited for in vain."""
     if not any(pool["user_api"] == "openmp" for pool in threadpool_info()):
         pytest.skip("scikit-learn was built without OpenMP")
-    monkeypatch.setattr(runner_file, "LITTLE", little)
+    monkeypatch.setattr(race_file, "LITTLE", little)
     with threadpool_limits(2, user_api="openmp"):
         board = po.compare(*load_iris(return_X_y=True), {"counts": Counts()}, cv=2, time_limit=limit)
     (note,) = board["counts"].notes

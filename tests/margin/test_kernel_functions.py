@@ -9,8 +9,8 @@ from scipy import sparse
 import posteriori as po
 from posteriori.errors import ModelError
 from posteriori.kernels.margin import KernelSpec
-from posteriori.margin import gram as held
-from posteriori.margin.kernel_functions import (
+from posteriori.margin import kernel as held
+from posteriori.margin.kernel import (
     SINGLE_FROM,
     Kernel,
     _error_in_single,

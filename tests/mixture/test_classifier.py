@@ -213,7 +213,7 @@ def test_a_column_that_a_class_lacks_is_as_in_all_classes(kind: str) -> None:
 
 
 def test_an_interrupt_ends_the_whole_fit(monkeypatch) -> None:
-    from posteriori.mixture.climb import Climb
+    from posteriori.mixture.normals import Climb
 
     model = po.MixtureBayes(2, random_state=0).fit(X, Y)
     before, expect, calls = model.predict_proba(X), Climb.expect, []

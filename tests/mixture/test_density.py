@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadType, ImpossibleEvidence, ModelError
-from posteriori.mixture.density import n_parameters
+from posteriori.mixture.gaussian import n_parameters
 
 KINDS = ["full", "tied", "diag", "spherical"]
 

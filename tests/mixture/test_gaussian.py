@@ -21,10 +21,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import posteriori as po
 from posteriori.errors import BadParameter, BadType, BadValue, ModelError, SingularCovariance
-from posteriori.mixture.climb import Climb, log_joint
-from posteriori.mixture.density import n_parameters
-from posteriori.mixture.gaussian import _in_units
-from posteriori.mixture.lloyd import Lloyd, Turn
+from posteriori.mixture.gaussian import _in_units, n_parameters
+from posteriori.mixture.kmeans import Lloyd, Turn
+from posteriori.mixture.normals import Climb, log_joint
 from posteriori.mixture.starts import INITS
 
 KINDS = ("full", "tied", "diag", "spherical")

@@ -210,7 +210,7 @@ def test_two_rows_are_enough_to_leave_one_out():
 
 def test_entries_of_told_distances_that_are_repeated_are_sums():
     """As SciPy reads them; the caller's matrix stays as it is."""
-    from posteriori.neighbors.base import _distances
+    from posteriori.neighbors.knn import _distances
 
     D = sparse.csr_matrix((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     found = _distances(D)

@@ -22,8 +22,7 @@ from ..arrays import Array, Floats
 from ..errors import LossError, ModelError
 from ..estimator import Estimator, Explains, learning, parameters
 from ..table.frame import Table, labelled
-from .curve import RiskCoverage, reject_price, risk_coverage
-from .decide import bayes_risk, decide, mean_loss, risk
+from .decide import RiskCoverage, bayes_risk, decide, mean_loss, reject_price, risk, risk_coverage
 from .loss import Loss, as_loss, united
 
 METHODS = ("sigmoid", "isotonic", "temperature")  # of calibration

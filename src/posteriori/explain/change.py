@@ -23,8 +23,7 @@ from ..explanation import Change
 from ..statistics.moments import Moments
 from ..statistics.statistics import Statistics
 from ..table.frame import open_frame
-from .rows import Case
-from .weigh import MOST_CELLS, Sums, floor_of, kept_rows, log_posteriors, odds
+from .weigh import MOST_CELLS, Case, Sums, floor_of, kept_rows, log_posteriors, odds
 
 LARGE = 2.0**53  # every number beyond is whole
 GRID = 25  # values of a number that are tried

@@ -14,8 +14,7 @@ from ..decision.loss import deciding_loss
 from ..errors import BadParameter, ModelError, UnknownColumn, UnknownValue, did_you_mean, listed
 from ..explanation import Change, Explanation, Part
 from .change import Judge, choices_of, least_changes
-from .rows import Case
-from .weigh import log_posterior, said_words, weigh
+from .weigh import Case, log_posterior, said_words, weigh
 
 
 def explain(

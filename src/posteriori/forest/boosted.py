@@ -22,9 +22,8 @@ from ..kernels.trees import Boosting, Codes, Trees, boost, boosted_posterior
 from ..statistics.cuts import Cuts
 from ..table.rows import Rows
 from ..table.schema import Schema
-from .coding import Coding
-from .grown import GrownClassifier
-from .pool import class_shares, fit_exponents, in_blocks, pooled, shares_in_place
+from .forest import class_shares, fit_exponents, in_blocks, pooled, shares_in_place
+from .grown import Coding, GrownClassifier
 
 MOST_DEPTH = 30
 FOLDS = 5

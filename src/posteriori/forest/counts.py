@@ -20,7 +20,7 @@ from ..statistics.counts import subtract
 from ..statistics.cuts import Cuts
 from ..statistics.statistics import classes_in, classes_left, refuse_unlearned
 from ..table.schema import Schema
-from .coding import Coding
+from .grown import Coding
 
 
 @dataclass(frozen=True, eq=False)

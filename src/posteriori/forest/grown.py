@@ -1,9 +1,16 @@
-"""What models grown from coded rows share: rows are coded and grown from; the answer is that of what has grown."""
+"""What models grown from coded rows share: rows are coded and grown from; the answer is that of what has grown.
+
+Cells as a tree reads them: numbers cut into bins, categories by name, missing a value of its own.
+
+Symbols: column j has the codes 0 … size_j − 1. Where training had missing cells, code 0 is "missing", and a value that
+training did not have is taken for missing; elsewhere both get the code size_j, which is no value.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import KW_ONLY, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +19,8 @@ from ..arrays import Floats
 from ..bayes.classifier import PosteriorClassifier
 from ..bayes.learning import class_array
 from ..bayes.tables import ReadsTables
+from ..budget import refuse_over
+from ..errors import ModelError
 from ..estimator import (
     ClassWeight,
     MaxMemory,
@@ -21,12 +30,94 @@ from ..estimator import (
     learning,
     parameters,
 )
-from ..kernels.trees import Codes
-from ..table.encode import Seen
+from ..kernels.trees import MOST_VALUES, Codes
+from ..statistics.collect import with_values_of_codes
+from ..statistics.cuts import CodedTable, Cuts, bin_names, code_known, cut_greedily, translated, with_bins
+from ..table.encode import Seen, dense
 from ..table.frame import Frame
 from ..table.rows import Rows, read_rows
 from ..table.schema import Schema
-from .coding import Coding, learn_coding
+
+BINS = 128  # of a column of numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """The values of every column (`schema`), where numbers are cut, and whose missing cells are a value (`blank`)."""
+
+    schema: Schema
+    cuts: Cuts
+    blank: tuple[bool, ...]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many codes each column has; one at least."""
+        return tuple(max(1, len(c.values) + b) for c, b in zip(self.schema.columns, self.blank))
+
+    @cached_property
+    def named(self) -> tuple[bool, ...]:
+        """Whether a column's values have names, and no order."""
+        return tuple(cut is None for cut in self.cuts)
+
+    def with_classes(self, schema: Schema) -> Schema:
+        """The columns as they are coded, and the classes of a schema."""
+        return replace(self.schema, classes=schema.classes, declared_classes=schema.declared_classes)
+
+    def code(self, frame: Frame, seen: Seen, n_jobs: int | None = None) -> Codes:
+        """Rows as codes; `seen` is told of missing cells and of values that training did not have."""
+        frame = dense(frame) if frame.sparse is not None else frame
+        table = code_known(frame, self.schema, self.cuts, n_jobs)
+        seen.missing, seen.unseen = table.n_missing, table.n_unseen
+        return self._laid_out(table)
+
+    def _laid_out(self, table: CodedTable) -> Codes:
+        """Column after column, in the narrowest type."""
+        dtype = np.uint8 if max(self.sizes) < 256 else np.uint16
+        cells = np.empty((len(self.sizes), table.n), dtype=dtype)
+        for j, (size, blank) in enumerate(zip(table.sizes, self.blank)):
+            column = table.column(j)
+            if table.whole:
+                cells[j] = column + 1 if blank else column
+            elif blank:
+                cells[j] = np.where(column >= size, 0, column + 1)
+            else:
+                cells[j] = np.where(column >= size, self.sizes[j], column)
+        return Codes(cells, self.sizes, self.named)
+
+    def words(self, j: int, codes: Any) -> list[str]:
+        """What some codes of a column are called."""
+        column, cut = self.schema.columns[j], self.cuts[j]
+        names = ["missing"] if self.blank[j] else []
+        names += bin_names(cut) if cut is not None else [str(v) for v in column.values]
+        return [names[int(c)] for c in codes]
+
+    def edge(self, j: int, code: int) -> float:
+        """The number below which a cell of a measured column has at most this code; −∞ where only missing cells have."""
+        cut = self.cuts[j]
+        assert cut is not None
+        at = code - self.blank[j]
+        return float(cut[at]) if 0 <= at < len(cut) else (-np.inf if at < 0 else np.inf)
+
+
+def learn_coding(
+    frame: Frame, schema: Schema, weights: Floats | None, seen: Seen, max_memory: float | None, n_jobs: int | None
+) -> tuple[Coding, Codes]:
+    """The coding of these rows, and the rows in it."""
+    frame = dense(frame) if frame.sparse is not None else frame
+    refuse_over(max_memory, 4.0 * frame.n * frame.d, f"codes of {frame.n:,} rows in {frame.d:,} columns")
+    cuts, local = cut_greedily(frame, schema, weights, BINS, n_jobs)
+    schema = with_values_of_codes(local, with_bins(schema, cuts), n_jobs)
+    for column in schema.columns:
+        if len(column.values) >= MOST_VALUES:
+            raise ModelError(
+                f"column {column.name!r} has {len(column.values):,} values, more than a tree can ask for "
+                f"({MOST_VALUES:,}): an id tells nothing of the next row; leave it out, or group its values"
+            )
+    table = translated(local, schema)
+    seen.missing += table.n_missing
+    blank = tuple(not table.whole and bool((table.column(j) >= size).any()) for j, size in enumerate(table.sizes))
+    coding = Coding(schema, cuts, blank)
+    return coding, coding._laid_out(table)
 
 
 @parameters

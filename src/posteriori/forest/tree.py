@@ -23,9 +23,9 @@ from ..statistics.cuts import CodedTable
 from ..table.encode import Seen, team_map
 from ..table.rows import Rows, read_rows
 from ..table.schema import Schema
-from .coding import Coding, learn_coding
 from .counts import TreeCounts, depths, importances, pruned, rules
-from .pool import FLOOR
+from .forest import FLOOR
+from .grown import Coding, learn_coding
 
 CONCENTRATIONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 BETWEEN = 16.0  # c at a node between the root and a leaf, over c

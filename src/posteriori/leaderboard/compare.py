@@ -14,10 +14,8 @@ from ..decision.loss import priced
 from ..errors import BadParameter, listed
 from ..table.frame import Table, columns_of, labelled
 from .board import Leaderboard, Row
-from .data import Data
 from .lineup import Task, chosen
-from .race import Progress, Race
-from .runner import Runner
+from .race import Data, Progress, Race, Runner
 
 MANY = 5_000  # rows above which five folds do
 

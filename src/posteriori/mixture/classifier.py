@@ -34,11 +34,9 @@ from ..table.frame import labelled
 from ..table.labels import encode_labels
 from ..table.weights import check_weights
 from . import starts
-from .climb import refuse_overflow
-from .density import read_cells
-from .gaussian import GaussianMixture
-from .lloyd import stream
-from .normals import KINDS, refuse_empty_columns, units
+from .gaussian import GaussianMixture, read_cells
+from .kmeans import stream
+from .normals import KINDS, refuse_empty_columns, refuse_overflow, units
 
 PRIOR = 0.3  # of the d + 2 rows as wide as a column is over all rows, which a class is widened by
 FAINT = 1e-6  # what a row weighs that stands for a column of which a class has no cell

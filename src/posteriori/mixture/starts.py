@@ -15,8 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays import Array, Floats
 from ..errors import BadValue
 from ..kernels.neighbors import bounds
-from .kmeans import KMeans
-from .lloyd import at_random, plus_plus
+from .kmeans import KMeans, at_random, plus_plus
 
 INITS = ("kmeans", "k-means++", "random", "random_from_data")
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array, Floats
 from ..errors import BadParameter, ModelError, counted
-from ..mixture.density import read_cells
+from ..mixture.gaussian import read_cells
 from ..views import Drawing
 from .graphs import written
 from .markup import render

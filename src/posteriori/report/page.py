@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from ..arrays import Floats
 from ..decision.calibrate import reliability
-from ..decision.curve import cost_curve, risk_coverage
+from ..decision.decide import cost_curve, risk_coverage
 from ..decision.on_points import OnPoints
 from ..drafts import whole_file
 from ..errors import BadParameter

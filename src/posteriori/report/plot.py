@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..decision.calibrate import reliability as measured
-from ..decision.curve import risk_coverage as curve_of
+from ..decision.decide import risk_coverage as curve_of
 from ..errors import ModelError
 from ..explain.whatif import cut, what_if
 from ..structure.graph import UndirectedGraph

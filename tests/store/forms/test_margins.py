@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import posteriori as po
 from posteriori.errors import NotStorable
 from posteriori.kernels.margin import KernelSpec
-from posteriori.margin.kernel_functions import Kernel
+from posteriori.margin.kernel import Kernel
 from posteriori.margin.machines import Expansion, Part
 
 from .refusals import GONE, judged, remade

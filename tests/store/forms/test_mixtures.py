@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import posteriori as po
-from posteriori.mixture.climb import Restart
+from posteriori.mixture.normals import Restart
 
 from .refusals import GONE, judged, remade
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...forest.auto import AutoBayes
-from ...forest.coding import Coding
-from ...forest.growing import PARTS, Pool, PoolPart
+from ...forest.auto import PARTS, AutoBayes, Pool, PoolPart
+from ...forest.forest import MOST_NOISE
+from ...forest.grown import Coding
 from ...forest.linear import Landmarks, Linear, Points
-from ...forest.pool import MOST_NOISE
 from .boosted import rounds_fit
 from .forest import FRESH, LEARNED, coded, counted, fits, member_fits, of_table
 from .form import estimator, finite, floats, ints, need, needs, numbers, of, real, small, text, tuple_of, value, word

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...forest.boosted import FOLDS, BoostedBayes, Rounds, Summed
-from ...forest.coding import Coding
+from ...forest.grown import Coding
 from .forest import FRESH, LARGEST, LEARNED, coded, fits, of_table
 from .form import estimator, floats, natural, need, needs, numbers, of, real, small, value
 

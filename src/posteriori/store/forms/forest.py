@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...forest.coding import Coding
 from ...forest.counts import TreeCounts
 from ...forest.forest import BayesForest, Grown
+from ...forest.grown import Coding
 from ...forest.tree import BayesTree
 from ...kernels.trees import MOST_VALUES, MemberCounts, Members, Trees
 from ...smoothing.theta import MOST_SMOOTHING

@@ -11,11 +11,10 @@ from scipy import sparse
 
 from ...errors import NotStorable
 from ...kernels.margin import KINDS, KernelSpec
-from ...margin.kernel_functions import NAMES, Kernel, manhattan
+from ...margin.kernel import NAMES, Kernel, manhattan
 from ...margin.linear_svc import LinearSVC
 from ...margin.machines import Expansion, Part
-from ...margin.svm import SVC
-from ...margin.svr import SVR
+from ...margin.svm import SVC, SVR
 from .form import (
     POINTS,
     Fields,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...mixture.classifier import MixtureBayes
-from ...mixture.climb import Restart
 from ...mixture.gaussian import GaussianMixture
 from ...mixture.kmeans import KMeans
 from ...mixture.latent import LatentClass
-from ...mixture.normals import KINDS
+from ...mixture.normals import KINDS, Restart
 from .form import (
     POINTS,
     array,

@@ -10,11 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from ...errors import NotStorable
-from ...neighbors.base import Neighbors
-from ...neighbors.kdtree import KDTree
-from ...neighbors.knn import KNeighborsClassifier, KNeighborsRegressor
+from ...neighbors.kdtree import KDTree, Store
+from ...neighbors.knn import KNeighborsClassifier, KNeighborsRegressor, Neighbors
 from ...neighbors.metrics import MIXED, Mixed, Space
-from ...neighbors.search import Store
 from .form import (
     POINTS,
     Fields,

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from posteriori.errors import ModelError
 from posteriori.kernels.margin import KernelSpec, pack
-from posteriori.margin import gram as held
-from posteriori.margin.gram import (
+from posteriori.margin import kernel as held
+from posteriori.margin.kernel import (
     DenseGram,
     FunctionGram,
     RowCache,
