@@ -124,7 +124,7 @@ def test_weights_are_counted_and_rows_of_none_left_out():
     assert plain != weighed
     assert plain != plain.scaled(2)
     assert plain != 3
-    turned = plain.turned([1, 0], (2, 2))
+    turned = plain.reorder_columns([1, 0], (2, 2))
     assert turned.rows.tolist() == [[0, 1, 0], [1, 0, 0], [2, 0, 1]]
     assert turned.weight.tolist() == [1, 1, 2]
 
@@ -137,7 +137,7 @@ def test_rows_move_to_the_codes_of_another_schema():
     assert both.schema_["x0"].values == ("u", "v", "w")
     assert store.rows.tolist() == [[0, 0, 1], [1, 0, 2], [2, 1, 0], [3, 0, 0]]  # 3: missing
     own = a.statistics_.joints[0]
-    assert own.moved(a.schema_, a.schema_) is own
+    assert own.reindex(a.schema_, a.schema_) is own
     less = both.forget([["v", "p"]], ["z"])
     assert less.statistics_.joints[0].rows.tolist() == own.rows.tolist()
 

@@ -48,7 +48,7 @@ def test_comoments_of_some_classes_stand_where_they_are_put():
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
     X[3, 1] = 9.0
     whole = comoments(X, y, 3, None) - comoments(X[3:4], y[3:4], 3, None)
-    some, wide = whole.taken(np.array([2, 0])), whole.among(np.array([3, 0, 1]), 4)
+    some, wide = whole.select_classes(np.array([2, 0])), whole.reindex_classes(np.array([3, 0, 1]), 4)
     for name in ("n", "mean", "c", "largest"):
         mine = getattr(whole, name)
         assert (getattr(some, name) == mine[[2, 0]]).all()
@@ -164,14 +164,14 @@ def test_values_move_by_name_and_columns_by_place():
         tuple(replace(c, values=v) for c, v in zip(SCHEMA.columns, (("t", "u", "v"), (), (2, 0, 1), ()))),
         ("maybe", "no", "yes"),
     )
-    there = found.moved(SCHEMA, wide)
+    there = found.reindex(SCHEMA, wide)
     a, b = (m.tables[0].n.reshape(s) for m, s in ((found, (2, 3, 2)), (there, (3, 3, 3))))
     np.testing.assert_array_equal(b[1:][:, [1, 2, 0], 1:], a)
     assert b[0].sum() == 0
-    assert there.moved(wide, SCHEMA) == found
-    turned = found.turned([3, 2, 1, 0], (2, 0, 3, 0))
+    assert there.reindex(wide, SCHEMA) == found
+    turned = found.reorder_columns([3, 2, 1, 0], (2, 0, 3, 0))
     assert turned.scopes == (((1,), (2, 0)), ((3, 1), (2,)))  # by their child
-    assert turned.turned([3, 2, 1, 0], (0, 3, 0, 2)) == found
+    assert turned.reorder_columns([3, 2, 1, 0], (0, 3, 0, 2)) == found
     assert found.scaled(0.5).tables[0].n.sum() == found.tables[0].n.sum() / 2
     with pytest.raises(StatisticsError, match="differ in structure"):
         found + turned

@@ -64,20 +64,20 @@ def test_scopes_and_classes_stand_where_they_are_put():
     assert SOME.scope(0).tolist() == [[1, 2]]
     assert SOME.scope(1).tolist() == [[3, 4], [5, 6]]
     assert SOME.totals().tolist() == [[1, 2], [8, 10]]
-    assert SOME.taken(np.array([1])).table.tolist() == [[2], [4], [6]]
-    assert SOME.among(np.array([2, 0]), 3).table.tolist() == [[2, 0, 1], [4, 0, 3], [6, 0, 5]]
-    wide = SOME.spread(np.array([0, 2, 5]), np.array([1, 4, 2]), np.array([0, 2]), 3)
+    assert SOME.select_classes(np.array([1])).table.tolist() == [[2], [4], [6]]
+    assert SOME.reindex_classes(np.array([2, 0]), 3).table.tolist() == [[2, 0, 1], [4, 0, 3], [6, 0, 5]]
+    wide = SOME.reindex(np.array([0, 2, 5]), np.array([1, 4, 2]), np.array([0, 2]), 3)
     assert wide.table.tolist() == [[0, 0, 0], [1, 0, 2], [5, 0, 6], [0, 0, 0], [3, 0, 4]]
     assert wide.sizes.tolist() == [2, 3]
     assert (SOME.scaled(0.5).table == SOME.table / 2).all()
-    more = SOME.plus(np.array([2, 0]), np.array([1, 0]), np.array([[10, 20], [30, 40]]))
+    more = SOME.add_at(np.array([2, 0]), np.array([1, 0]), np.array([[10, 20], [30, 40]]))
     assert more.table.tolist() == [[41, 32], [3, 4], [25, 16]]
-    assert SOME.plus(np.array([1]), np.array([0]), np.array([[0.5]])).table.tolist() == [[1, 2], [3.5, 4], [5, 6]]
+    assert SOME.add_at(np.array([1]), np.array([0]), np.array([[0.5]])).table.tolist() == [[1, 2], [3.5, 4], [5, 6]]
     assert SOME.table.tolist() == [[1, 2], [3, 4], [5, 6]]  # what is added to stays as it was
     nothing = Counts.zero([0, 0], 3)
     assert nothing.totals().tolist() == [[0, 0, 0]] * 2
     assert (nothing + nothing) == nothing == (nothing - nothing)
-    assert nothing.plus(np.array([], int), np.array([0, 1, 2]), np.zeros((0, 3), int)) == nothing
+    assert nothing.add_at(np.array([], int), np.array([0, 1, 2]), np.zeros((0, 3), int)) == nothing
 
 
 def test_counts_are_equal_if_scopes_and_numbers_are():
@@ -90,8 +90,8 @@ def test_counts_are_equal_if_scopes_and_numbers_are():
 def test_a_count_is_whole_as_long_as_64_bits_hold_it():
     most, one = (Counts(np.array([[v, 0]]), np.array([0, 1])) for v in (LARGEST - 1, 1))
     assert (most + one).table.tolist() == [[LARGEST, 0]]
-    assert most.plus(np.array([0]), np.array([0, 1]), one.table).table.tolist() == [[LARGEST, 0]]
-    for join in (lambda: most + one + one, lambda: (most + one).plus(np.array([0]), np.array([0, 1]), one.table)):
+    assert most.add_at(np.array([0]), np.array([0, 1]), one.table).table.tolist() == [[LARGEST, 0]]
+    for join in (lambda: most + one + one, lambda: (most + one).add_at(np.array([0]), np.array([0, 1]), one.table)):
         with pytest.raises(CountOverflow, match=f"a count would reach {LARGEST + 1}, more than"):
             join()
     weights = Counts(np.array([[float(LARGEST)]]), np.array([0, 1]))

@@ -104,9 +104,9 @@ def test_forgetting_what_was_not_learned_is_refused():
 
 def test_classes_are_renamed_before_adding():
     h = Histogram.of([1.0, 2.0], [0, 1], 2)
-    with pytest.raises(StatisticsError, match="take_classes"):
+    with pytest.raises(StatisticsError, match="reindex_classes"):
         h + Histogram.zero(3)
-    assert h.take_classes([2, 0], 3).table.tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert h.reindex_classes([2, 0], 3).table.tolist() == [[0, 0, 1], [1, 0, 0]]
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e6])
@@ -133,8 +133,10 @@ def test_no_value_stays_that_nobody_has(case, factor, kept):
     kept = sorted(kept)
     h = Histogram.of(x, y, 3, weights=np.ones(len(x)))
     some = np.isin(y, kept)
-    assert h.classes(kept) == Histogram.of(x[some], np.searchsorted(kept, y[some]), len(kept), np.ones(some.sum()))
-    for found in (h.scaled(factor), h.scaled(1e-10).scaled(factor), h.classes(kept)):
+    assert h.select_classes(kept) == Histogram.of(
+        x[some], np.searchsorted(kept, y[some]), len(kept), np.ones(some.sum())
+    )
+    for found in (h.scaled(factor), h.scaled(1e-10).scaled(factor), h.select_classes(kept)):
         assert found.table.any(axis=1).all()
         assert len(found.values) == len(found.table)
 
@@ -218,7 +220,13 @@ def test_cells_that_are_coarse_hold_the_rows_between_their_ends(seed, few, fewer
 
 def test_a_column_of_a_table_stays_one():
     alone, beside = Histogram.of([1.0, 2.0], [0, 1], 2), replace(Histogram.of([2.0], [1], 2), columns=7)
-    for both in (alone + beside, beside + alone, (alone + beside) - beside, beside.scaled(0.5), beside.classes([1])):
+    for both in (
+        alone + beside,
+        beside + alone,
+        (alone + beside) - beside,
+        beside.scaled(0.5),
+        beside.select_classes([1]),
+    ):
         assert both.columns == 7
     assert (alone + alone).columns == 0
 

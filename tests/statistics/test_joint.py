@@ -99,12 +99,12 @@ def test_turned_counts_are_the_counts_of_the_turned_table(case, random) -> None:
         [table.column(j) for j in order], tuple(table.sizes[j] for j in order), n_missing=table.n_missing
     )
     for collect in (collect_pairs, collect_triples):
-        found = collect(table, y, K, weights, 1, None).turned(order, table.sizes)
+        found = collect(table, y, K, weights, 1, None).reorder_columns(order, table.sizes)
         want = collect(other, y, K, weights, 1, None)
         assert found == want or not len(want.scopes)
     families = [(*range(j), j) for j in range(d)]
     place = {j: k for k, j in enumerate(order)}
-    found = count_joint(table, families, y, K, weights, 1).turned(order, table.sizes)
+    found = count_joint(table, families, y, K, weights, 1).reorder_columns(order, table.sizes)
     assert [found.columns(s)[-1] for s in range(d)] == list(range(d))  # families stand by their child
     for family in families:
         moved = tuple(place[j] for j in family)

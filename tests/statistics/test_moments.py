@@ -181,19 +181,20 @@ def test_moments_of_some_classes_and_columns_stand_where_they_are_put():
             of = getattr(of, step)
         return of
 
-    columns = [whole.columns([j]) for j in (2, 0, 3)]
+    columns = [whole.select_columns([j]) for j in (2, 0, 3)]
     for name in parts:
-        assert (part(whole.columns([3, 1]), name) == part(whole, name)[:, [3, 1]]).all()
-        assert (part(whole.taken(np.array([2, 0])), name) == part(whole, name)[[2, 0]]).all()
-        assert (part(Moments.beside(columns), name) == part(whole, name)[:, [2, 0, 3]]).all()
-        wide = part(whole.among(np.array([4, 0, 2]), 5), name)
+        assert (part(whole.select_columns([3, 1]), name) == part(whole, name)[:, [3, 1]]).all()
+        assert (part(whole.select_classes(np.array([2, 0])), name) == part(whole, name)[[2, 0]]).all()
+        assert (part(Moments.concat(columns), name) == part(whole, name)[:, [2, 0, 3]]).all()
+        wide = part(whole.reindex_classes(np.array([4, 0, 2]), 5), name)
         empty = {"span.low": np.inf, "span.high": -np.inf}.get(name, 0.0)
         assert wide.shape == (5, 4)
         assert (wide[[4, 0, 2]] == part(whole, name)).all()
         assert (wide[[1, 3]] == empty).all()
     unknown = Moments(whole.n, whole.mean, whole.m2)
-    assert Moments.beside([unknown, whole]).span is None
-    for made in (unknown.taken(np.array([1])), unknown.columns([1]), unknown.among(np.array([0, 1, 2]), 4)):
+    assert Moments.concat([unknown, whole]).span is None
+    some, columns = unknown.select_classes(np.array([1])), unknown.select_columns([1])
+    for made in (some, columns, unknown.reindex_classes(np.array([0, 1, 2]), 4)):
         assert made.span is None
 
 
@@ -225,7 +226,7 @@ def test_columns_are_too_wide_where_the_variance_of_all_classes_has_no_float():
 def test_parts_whose_squares_do_not_fit_are_refused_and_remember_the_greatest(kind):
     def made(values: list[float]) -> Moments | CoMoments:
         x, y = np.array(values)[:, None], np.zeros(len(values), int)
-        return comoments(x, y, 1, None) if kind == "comoments" else of(x[:, 0], y).taken(np.array([0]))
+        return comoments(x, y, 1, None) if kind == "comoments" else of(x[:, 0], y).select_classes(np.array([0]))
 
     with pytest.raises(BadValue, match="squares of X are too large"):
         made([1e160]) + made([-1e160])
@@ -423,14 +424,13 @@ def one(low: float, high: float, weighted: bool = False) -> Span:
 @pytest.mark.parametrize("weighted", list(itertools.product([False, True], repeat=2)))
 def test_a_span_is_weighted_if_any_part_is(weighted) -> None:
     a, b = one(0.0, 9.0, weighted[0]), one(1.0, 5.0, weighted[1])
-    for found in (a + b, a.without(b, np.array([[2.0]])), Span.beside([a, b])):
+    for found in (a + b, a.without(b, np.array([[2.0]])), Span.concat([a, b])):
         assert found.weighted == any(weighted)
         assert (found.low[0, 0], found.high[0, 0]) == (0.0, 9.0)
-    assert Span.beside([a, b]).low.tolist() == [[0.0, 1.0]]
-    assert Span.beside([a, b]).high.tolist() == [[9.0, 5.0]]
-    assert Span.beside([a, None]) is None
-    for found in (a.taken(np.array([0])), a.columns([0]), a.among(np.array([1]), 2)):
-        assert found.weighted == a.weighted
+    assert Span.concat([a, b]).low.tolist() == [[0.0, 1.0]]
+    assert Span.concat([a, b]).high.tolist() == [[9.0, 5.0]]
+    assert Span.concat([a, None]) is None
+    assert a.pick(lambda part, blank: part).weighted == a.weighted
 
 
 @pytest.mark.parametrize(("less", "value"), [((-1.0, 4.0), -1), ((3.0, 12.0), 12), ((-3.0, 12.0), -3)])

@@ -56,7 +56,7 @@ def test_order_of_rows_and_columns_does_not_matter(case, random):
     random.shuffle(order)
     assert made(x[order], y[order]) == made(x, y)
     turned = Sample.of(number_cells(x[:, ::-1]), NAMES[::-1], y, 3)
-    assert turned.columns([1, 0]) == made(x, y)
+    assert turned.select_columns([1, 0]) == made(x, y)
 
 
 @given(tables())
@@ -98,7 +98,7 @@ def test_what_was_not_learned_is_refused():
         a - made(np.array([[1.0, 2.0]]), np.array([1]))
     with pytest.raises(StatisticsError, match="do not add"):
         a + Sample.zero(3, 3)
-    assert a.take_classes([2, 0, 1], 4).table.tolist() == [[0, 0, 1, 0]]
+    assert a.reindex_classes([2, 0, 1], 4).table.tolist() == [[0, 0, 1, 0]]
 
 
 def test_values_that_are_equal_have_one_hash():
@@ -140,10 +140,10 @@ def test_no_row_stays_that_nobody_has(case, factor, kept):
     x, y = case
     kept = sorted(kept)
     held = made(x, y, np.ones(len(x)))
-    for found in (held.scaled(factor), held.scaled(1e-10).scaled(factor), held.classes(kept)):
+    for found in (held.scaled(factor), held.scaled(1e-10).scaled(factor), held.select_classes(kept)):
         assert found.table.any(axis=1).all()
         assert len(found.hashes) == len(found.cells) == len(found.table)
-    assert held.classes(kept).table.sum() == np.isin(y, kept).sum()
+    assert held.select_classes(kept).table.sum() == np.isin(y, kept).sum()
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_samples_that_differ_in_anything_differ():
     for name in ("hashes", "cells", "table"):
         assert replace(one, **{name: getattr(one, name) + 1}) != one
     assert replace(one, level=1) != one
-    assert one.columns([1, 0]) != one
-    assert one.columns([1, 0]).columns([1, 0]) == one
+    assert one.select_columns([1, 0]) != one
+    assert one.select_columns([1, 0]).select_columns([1, 0]) == one
     with pytest.raises(StatisticsError, match="do not add"):
         one - Sample.zero(2, 2)
 

@@ -97,12 +97,12 @@ def test_parts_add_up_and_come_apart_whatever_the_order_of_their_columns(drawn, 
     (X, y), (Z, z), both = two(drawn)
     one, whole = counted(X, y), counted(*both)
     turned = counted({name: Z[name] for name in order}, z)
-    assert_same(counted(Z, z).ordered(tuple(order)), turned)
-    assert_same(turned.ordered(tuple(KINDS)), counted(Z, z))
+    assert_same(counted(Z, z).reorder_columns(tuple(order)), turned)
+    assert_same(turned.reorder_columns(tuple(KINDS)), counted(Z, z))
     assert_same(one + turned, whole)
     assert_same(whole - turned, one)
-    assert turned.ordered(tuple(order)) is turned
-    assert turned.ordered(("other", *order[1:])) is turned  # named when the schemas are united
+    assert turned.reorder_columns(tuple(order)) is turned
+    assert turned.reorder_columns(("other", *order[1:])) is turned  # named when the schemas are united
 
 
 @settings(max_examples=15)
@@ -132,9 +132,9 @@ def test_what_is_declared_stays_when_its_rows_have_gone(drawn):
 def test_a_larger_schema_holds_the_same_at_the_places_of_its_values(drawn):
     (X, y), (Z, z), _ = two(drawn)
     one, schema = counted(X, y), counted(X, y).schema + counted(Z, z).schema
-    wide = one.spread(schema)
+    wide = one.reindex(schema)
     assert wide.schema is schema
-    assert one.spread(one.schema) is one
+    assert one.reindex(one.schema) is one
     place = [schema.classes.index(c) for c in one.schema.classes]
     others = [k for k in range(len(schema.classes)) if k not in place]
     assert wide.rows[place].tolist() == one.rows.tolist()

@@ -23,7 +23,7 @@ from ..errors import ModelError, StatisticsError
 from ..estimator import parameters
 from ..kernels.pairs import padded, pair_tables, sum_of_products
 from ..smoothing.theta import Prior, Smoothing, log_share, share
-from ..statistics.counts import subtract
+from ..statistics.counts import JointStatistic, subtract
 from ..statistics.cuts import CodedTable
 from ..statistics.joint import collect_triples, refuse_triples
 from ..statistics.statistics import Statistics
@@ -260,7 +260,7 @@ class AODE(AveragedParents):
 
 
 @dataclass(frozen=True, eq=False)
-class RowStore:
+class RowStore(JointStatistic):
     """Distinct rows, sorted, and how often each was learned: the counts of all columns together.
 
     The last column of `rows` is the class; S_j stands for a missing cell.
@@ -287,7 +287,6 @@ class RowStore:
         return RowStore.of(np.concatenate([self.rows, other.rows]), np.concatenate([self.weight, other.weight]))
 
     def less(self, other: RowStore, lightest: float = np.inf) -> RowStore:
-        """These rows without others, none of which weighs less than `lightest`."""
         both, back = np.unique(np.concatenate([self.rows, other.rows]), axis=0, return_inverse=True)
         mine, theirs = np.split(back.ravel(), [len(self.rows)])
         a, b = (np.zeros(len(both), dtype=np.result_type(self.weight, other.weight)) for _ in range(2))
@@ -295,23 +294,14 @@ class RowStore:
         left = subtract(a, b, lightest)
         return RowStore(both[left != 0], left[left != 0])
 
-    __sub__ = less
-
     def scaled(self, factor: float) -> RowStore:
-        """Every row counts `factor` times."""
         return RowStore(self.rows, self.weight * float(factor))
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, RowStore)
-            and np.array_equal(self.rows, other.rows)
-            and np.array_equal(self.weight, other.weight)
-        )
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.rows, self.weight
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def moved(self, old: Schema, new: Schema) -> RowStore:
-        """The same rows in the codes of another schema."""
+    def reindex(self, old: Schema, new: Schema) -> RowStore:
         if old is new or (old.columns == new.columns and old.classes == new.classes):
             return self
         lists = [(a.values, b.values) for a, b in zip(old.columns, new.columns)] + [(old.classes, new.classes)]
@@ -322,8 +312,7 @@ class RowStore:
             rows[:, j] = look_up[rows[:, j]]
         return RowStore.of(rows, self.weight)
 
-    def turned(self, order: Sequence[int], sizes: Sequence[int]) -> RowStore:
-        """The same rows with the columns in another order."""
+    def reorder_columns(self, order: Sequence[int], sizes: Sequence[int]) -> RowStore:
         return RowStore.of(self.rows[:, [*order, len(order)]], self.weight)
 
 

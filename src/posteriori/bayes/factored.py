@@ -157,7 +157,7 @@ class Factored:
             some = [k for k, j in enumerate(where) if densities[j] == kind]
             if not some:
                 continue
-            part = m.columns(some)
+            part = m.select_columns(some)
             columns = [where[k] for k in some]
             names = [self.schema.names[j] for j in columns]
             if kind == "gaussian":

@@ -36,7 +36,7 @@ from ..errors import BadParameter, BadValue, ModelError, listed
 from ..estimator import AT_LEAST_0, AUTO, Estimator, generator, parameters
 from ..kernels.naive import normalise, share_out
 from ..smoothing.theta import share
-from ..statistics.statistics import classes_in
+from ..statistics.counts import places_in
 from ..table.encode import Seen
 from ..table.frame import open_frame
 from ..table.labels import hidden_labels
@@ -231,7 +231,7 @@ class HiddenClass:
         strange = [c for c in rows.schema.classes if c not in model.schema_.classes]
         if strange:
             raise BadValue(f"a stream has the classes of its first table. Got {listed(strange)} instead.")
-        codes = classes_in(rows.schema, model.schema_)[rows.codes]
+        codes = places_in(rows.schema.classes, model.schema_.classes)[rows.codes]
         schema = replace(rows.schema, classes=model.schema_.classes)
         own = np.where(hidden, np.int32(-1), codes.astype(np.int32))
         shares, value = self._share_out(model._log_joint(rows.frame), own, w)

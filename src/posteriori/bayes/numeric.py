@@ -451,7 +451,7 @@ class Curves:
             return KernelDensity(j, self.names[k], histogram, floor)
         if self.shapes[k] == "binned":
             return Binned(j, self.names[k], histogram, smoothing)
-        moments = stats.moments.columns([stats.where("moments").index(j)])
+        moments = stats.moments.select_columns([stats.where("moments").index(j)])
         if self.shapes[k] == "none":
             return LeftOut(j, self.names[k], moments, *self.how)
         return Mixed(j, self.names[k], histogram, moments, stats.rows, smoothing, floor, ddof)

@@ -16,15 +16,15 @@ import numpy as np
 from ..arrays import Array, Floats
 from ..errors import StatisticsError
 from ..kernels.trees import Codes, Trees
-from ..statistics.counts import subtract
+from ..statistics.counts import Mergeable, places_in, reindexed, subtract
 from ..statistics.cuts import Cuts
-from ..statistics.statistics import classes_in, classes_left, refuse_unlearned
+from ..statistics.statistics import classes_left, refuse_unlearned
 from ..table.schema import Schema
 from .grown import Coding
 
 
 @dataclass(frozen=True, eq=False)
-class TreeCounts:
+class TreeCounts(Mergeable):
     """N[node, y] of one tree, with `+`, `-` and a scale; questions and coding are those of the rows it was grown on.
 
     Classes are united by name; those that no row has any more vanish with `-`, unless they were declared.
@@ -101,34 +101,28 @@ class TreeCounts:
             lightest=min(self.lightest, other.lightest),
         )
 
-    def __sub__(self, other: TreeCounts) -> TreeCounts:
+    def less(self, other: TreeCounts, lightest: float = np.inf) -> TreeCounts:
         refuse_unlearned(self, other)
-        least = min(self.lightest, other.lightest)
+        least = min(self.lightest, other.lightest, lightest)
         table = subtract(self.table, other._among(self.schema), least)
         keep, classes = classes_left(self.schema, table[0])
         schema = replace(self.schema, classes=classes)
         tree = replace(self.tree, counts=np.ascontiguousarray(table[:, keep]))
         return replace(self, schema=schema, tree=tree, lightest=least)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TreeCounts):
-            return NotImplemented
-        alike = self.schema == other.schema and self.decayed == other.decayed
-        return alike and same_questions(self, other) and np.array_equal(self.table, other.table)
-
-    __hash__ = None  # type: ignore[assignment]
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        parts = _parts(self)
+        return self.schema, self.decayed, self.coding.schema.columns, self.coding.blank, len(parts), *parts, self.table
 
     def scaled(self, factor: float) -> TreeCounts:
-        """Every row counts `factor` times (decay)."""
         return replace(self, tree=replace(self.tree, counts=self.table * float(factor)), decayed=True)
 
     def _among(self, schema: Schema) -> Floats:
         """The counts by the classes of a larger schema."""
         if schema.classes == self.schema.classes:
             return self.table
-        out = np.zeros((len(self.table), len(schema.classes)))
-        out[:, classes_in(self.schema, schema)] = self.table
-        return out
+        return reindexed(self.table, places_in(self.schema.classes, schema.classes), len(schema.classes), axis=1)
 
 
 def same_questions(a: TreeCounts, b: TreeCounts) -> bool:

@@ -282,7 +282,7 @@ def _in_order(statistics: Statistics, order: Ints) -> Statistics:
     return replace(
         statistics,
         rows=statistics.rows[order],
-        cells=statistics.cells.taken(order),
-        words=statistics.words.taken(order),
-        moments=statistics.moments.taken(order),
+        cells=statistics.cells.select_classes(order),
+        words=statistics.words.select_classes(order),
+        moments=statistics.moments.select_classes(order),
     )

@@ -160,7 +160,7 @@ class GaussianNumbers(SemiNaive):
         for v in there:
             known = len(parents[v]) == len(self._parents[v])  # else no row has all of the family
             if v in numbers:
-                line = learned(self._moments(v, known), self.smoothing, found.moments.columns([numbers[v]]))
+                line = learned(self._moments(v, known), self.smoothing, found.moments.select_columns([numbers[v]]))
                 lines[names[v]] = (line.alpha, line.beta, line.variance)
             else:
                 shape = [sizes[p] for p in (*parents[v], v)]
@@ -183,10 +183,10 @@ class GaussianNumbers(SemiNaive):
             return CoMoments.zero(int(np.prod([sizes[p] or 1 for p in valued])), len(numeric))
         cells = np.arange(len(moments.n)).reshape(*(sizes[j] for j in above), K)
         if d in valued:
-            return moments.taken(np.moveaxis(cells, -1, valued.index(d)).ravel())
-        total = moments.taken(cells[..., 0].ravel())
+            return moments.select_classes(np.moveaxis(cells, -1, valued.index(d)).ravel())
+        total = moments.select_classes(cells[..., 0].ravel())
         for y in range(1, K):
-            total = total + moments.taken(cells[..., y].ravel())
+            total = total + moments.select_classes(cells[..., y].ravel())
         return total
 
     def _log_joint_mixed(self, X: Any) -> Floats:

@@ -243,5 +243,7 @@ def regressions_of(statistics: Statistics, states: States, how: Smoothing) -> di
         at = np.zeros(1, np.int64)
         for column in (statistics.schema.columns[j] for j in above):
             at = (at[:, None] * len(column.values) + np.array([column.place[s] for s in states[column.name]])).ravel()
-        found[node] = learned(moments.taken(at), how.smoothing, statistics.moments.columns([place[numeric[-1]]]))
+        found[node] = learned(
+            moments.select_classes(at), how.smoothing, statistics.moments.select_columns([place[numeric[-1]]])
+        )
     return found

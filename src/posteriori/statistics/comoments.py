@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import Array, Bools, Floats, Ints
 from ..budget import refuse_over
@@ -24,13 +23,15 @@ from ..table.encode import Coded
 from ..table.labels import narrowest
 from ..table.schema import Schema
 from .collect import collect_codes
+from .counts import ClassStatistic, JointStatistic, places_in, reindexed
 from .cuts import CodedTable
-from .joint import Scope, places_in
+from .joint import Scope
 from .moments import (
     ENOUGH,
     FAR,
     SURE,
     Moments,
+    Pick,
     Span,
     both,
     is_lost,
@@ -50,7 +51,7 @@ MixedScope = tuple[Scope, Scope]
 
 
 @dataclass(frozen=True, eq=False)
-class CoMoments:
+class CoMoments(ClassStatistic):
     """n (K,), mean (K, d), C = Σw(x − mean)(x − mean)ᵀ (K, d, d) and span of each class, with `+`, `-`, a zero and a scale.
 
     `-` knows its error as that of `Moments` does: by the largest diagonal that was ever in (`peak`).
@@ -84,7 +85,7 @@ class CoMoments:
         refuse_infinite(mean, c)
         return CoMoments(n, mean, c, both(self.span, other.span), peak)
 
-    def __sub__(self, other: CoMoments) -> CoMoments:
+    def less(self, other: CoMoments, lightest: float = np.inf) -> CoMoments:
         """Without the rows of `other`; refused where they cannot have been learned, or where too little stays to tell."""
         refuse_other_shape(self.mean, other.mean)
         n = take_away(self.n, other.n)
@@ -118,28 +119,22 @@ class CoMoments:
         return share
 
     def scaled(self, factor: float) -> CoMoments:
-        """Every row counts `factor` times (decay)."""
         return CoMoments(self.n * factor, self.mean, self.c * factor, self.span, self.largest * factor)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CoMoments) and all(
-            np.array_equal(a, b) for a, b in zip((self.n, self.mean, self.c), (other.n, other.mean, other.c))
-        )
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.n, self.mean, self.c
 
-    __hash__ = None  # type: ignore[assignment]
+    def _pick(self, pick: Pick) -> CoMoments:
+        """Some of the classes."""
+        n, mean, c, peak = (pick(part, 0.0) for part in (self.n, self.mean, self.c, self.largest))
+        return CoMoments(n, mean, c, self.span and self.span.pick(pick), peak)
 
-    def taken(self, classes: NDArray[Any]) -> CoMoments:
-        """The co-moments of some of the classes."""
-        span = self.span and self.span.taken(classes)
-        return CoMoments(self.n[classes], self.mean[classes], self.c[classes], span, self.largest[classes])
+    def select_classes(self, classes: Array) -> CoMoments:
+        return self._pick(lambda part, _: part[classes])
 
-    def among(self, classes: NDArray[Any], n_classes: int) -> CoMoments:
-        """The same co-moments among more classes: class c goes to `classes[c]`."""
-        out = CoMoments.zero(n_classes, self.mean.shape[1])
-        peak = np.zeros((n_classes, self.mean.shape[1]))
-        for whole, part in zip((out.n, out.mean, out.c, peak), (self.n, self.mean, self.c, self.largest)):
-            whole[classes] = part
-        return CoMoments(out.n, out.mean, out.c, self.span and self.span.among(classes, n_classes), peak)
+    def reindex_classes(self, places: Array, n_classes: int) -> CoMoments:
+        return self._pick(lambda part, blank: reindexed(part, places, n_classes, blank=blank))
 
 
 def is_covariance(c: Floats, kept: Floats, off: float) -> Bools:
@@ -178,8 +173,8 @@ def comoments(X: Array, codes: Array, n_classes: int, weights: Floats | None) ->
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyMoments:
-    """Co-moments of many scopes, with `+`, `-` and a scale, matched by value like every joint."""
+class FamilyMoments(JointStatistic):
+    """Co-moments of many scopes."""
 
     scopes: tuple[MixedScope, ...]
     tables: tuple[CoMoments, ...]
@@ -191,24 +186,19 @@ class FamilyMoments:
         """These co-moments without others, which know themselves how far they may be off."""
         return self._each(other, lambda a, b: a - b)
 
-    __sub__ = less
-
     def _each(self, other: FamilyMoments, what: Callable[[CoMoments, CoMoments], CoMoments]) -> FamilyMoments:
         if self.scopes != other.scopes:
             raise StatisticsError("moments of other families cannot be added: the models differ in structure")
         return FamilyMoments(self.scopes, tuple(map(what, self.tables, other.tables)))
 
     def scaled(self, factor: float) -> FamilyMoments:
-        """Every row counts `factor` times (decay)."""
         return FamilyMoments(self.scopes, tuple(t.scaled(factor) for t in self.tables))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FamilyMoments) and (self.scopes, self.tables) == (other.scopes, other.tables)
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.scopes, self.tables
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def moved(self, old: Schema, new: Schema) -> FamilyMoments:
-        """The same co-moments in another schema, matched by value; what it does not have is dropped."""
+    def reindex(self, old: Schema, new: Schema) -> FamilyMoments:
         if old.columns == new.columns and old.classes == new.classes:
             return self
         tables = []
@@ -216,10 +206,10 @@ class FamilyMoments:
             pairs = [(old.columns[j].values, new.columns[j].values) for j in above]
             to = _moves([*pairs, (old.classes, new.classes)])
             cells = math.prod(len(after) for _, after in pairs) * len(new.classes)
-            tables.append(table.taken(np.flatnonzero(to >= 0)).among(to[to >= 0], cells))
+            tables.append(table.reindex_classes(to, cells))
         return replace(self, tables=tuple(tables))
 
-    def turned(self, order: Sequence[int], sizes: Sequence[int]) -> FamilyMoments:
+    def reorder_columns(self, order: Sequence[int], sizes: Sequence[int]) -> FamilyMoments:
         """The same co-moments with the columns in another order: column `order[k]` becomes column k; by their child."""
         place = {j: k for k, j in enumerate(order)}
         named = [tuple(tuple(place[j] for j in part) for part in scope) for scope in self.scopes]

@@ -1,4 +1,4 @@
-"""Counts: how often each value went with each class.
+"""What every statistic can do, and the simplest one: counts, how often each value went with each class.
 
 Symbols: K classes; a *scope* is what is counted together (one column, a pair, a vocabulary); a scope with S values owns S
 consecutive rows of `table`, whose columns are the classes. N[x, y] is `table[offsets[s] + x, y]`.
@@ -8,21 +8,78 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, Ints
 from ..errors import CountOverflow, NotLearned, StatisticsError
+from ..table.schema import Schema
 
 LARGEST = np.iinfo(np.int64).max
 ROUNDING = 1e-9  # weighted counts that differ by less than this share of the larger one are the same
 NOISE = 1e-4  # the same where no row is as light
 
 
+class Mergeable(Protocol):
+    """What rows leave behind: parts add up to the whole in any order, and what was learned can be taken away.
+
+        a + b = b + a      (a + b) + c = a + (b + c)      a + zero = a      (a + b) − b = a
+
+    The zero, that of no rows, is the class method `zero`, or the statistic of an empty table.
+    """
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+    def less(self, other: Self, lightest: float = np.inf) -> Self:
+        """Without the rows of `other`, none of which weighs less than `lightest`; refused where they were not learned."""
+        ...
+
+    def __sub__(self, other: Self, /) -> Self:
+        return self.less(other)
+
+    def scaled(self, factor: float) -> Self:
+        """Every row counts `factor` times (decay); the result is float64."""
+        ...
+
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        """What two equal ones have alike."""
+        ...
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return all(map(_same, self._compared, other._compared))
+
+
+class ClassStatistic(Mergeable, Protocol):
+    """A statistic kept apart for each class: it knows classes by their codes only."""
+
+    def select_classes(self, classes: Array) -> Self:
+        """That of some of the classes, in this order."""
+        ...
+
+    def reindex_classes(self, places: Array, n_classes: int) -> Self:
+        """The same among other classes: class c becomes `places[c]` of `n_classes`; −1 leaves it out."""
+        ...
+
+
+class JointStatistic(Mergeable, Protocol):
+    """A statistic of several columns together, by the codes of a schema."""
+
+    def reindex(self, old: Schema, new: Schema) -> Self:
+        """The same in the codes of another schema, matched by value; what that does not have is left out."""
+        ...
+
+    def reorder_columns(self, order: Sequence[int], sizes: Sequence[int]) -> Self:
+        """The same with the columns, of so many values, in another order: column `order[k]` becomes column k."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(ClassStatistic):
     """N[x_scope, y] for several scopes, with `+`, `-`, a zero and a scale.
 
     >>> a = Counts.zero([2], 2) + Counts(np.array([[3, 0], [1, 2]]), np.array([0, 2]))
@@ -67,7 +124,7 @@ class Counts:
         self._check(other)
         return Counts(_sum(self.table, other.table), self.offsets)
 
-    def plus(self, cells: NDArray[np.int64], classes: Array, table: Array) -> Counts:
+    def add_at(self, cells: NDArray[np.int64], classes: Array, table: Array) -> Counts:
         """These counts and those of some cells and classes: `table[r, c]` is added to the cell `cells[r]`, `classes[c]`."""
         out = self.table.astype(np.result_type(self.table, table))
         if table.size:
@@ -76,39 +133,26 @@ class Counts:
         return Counts(out, self.offsets)
 
     def less(self, other: Counts, lightest: float = np.inf) -> Counts:
-        """These counts without others, of rows of which none weighs less than `lightest`."""
         self._check(other)
         return Counts(subtract(self.table, other.table, lightest), self.offsets)
 
-    __sub__ = less
-
     def scaled(self, factor: float) -> Counts:
-        """Every count times `factor` (decay); the result is float64."""
         return Counts(self.table * float(factor), self.offsets)
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Counts)
-            and np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.table, other.table)
-        )
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.offsets, self.table
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def taken(self, classes: Array) -> Counts:
-        """The counts of some of the classes."""
+    def select_classes(self, classes: Array) -> Counts:
         return Counts(np.ascontiguousarray(self.table[:, classes]), self.offsets)
 
-    def among(self, classes: Array, n_classes: int) -> Counts:
-        """The same counts among more classes: class c goes to `classes[c]`."""
-        return self.spread(self.offsets, np.arange(len(self.table)), classes, n_classes)
+    def reindex_classes(self, places: Array, n_classes: int) -> Counts:
+        return Counts(reindexed(self.table, places, n_classes, axis=1), self.offsets)
 
-    def spread(self, offsets: NDArray[np.int64], cells: NDArray[np.int64], classes: Array, n_classes: int) -> Counts:
-        """The same counts in a larger schema: row r goes to `cells[r]`, class c to `classes[c]`."""
-        table = np.zeros((int(offsets[-1]), n_classes), dtype=self.table.dtype)
-        if self.table.size:
-            table[np.ix_(cells, classes)] = self.table
-        return Counts(table, offsets)
+    def reindex(self, offsets: Ints, cells: Ints, classes: Array, n_classes: int) -> Counts:
+        """The same counts in another schema: row r becomes `cells[r]`, class c `classes[c]`; −1 leaves one out."""
+        by_class = reindexed(self.table, classes, n_classes, axis=1)
+        return Counts(reindexed(by_class, cells, int(offsets[-1])), offsets)
 
     def _check(self, other: Counts) -> None:
         if self.table.shape != other.table.shape or not np.array_equal(self.offsets, other.offsets):
@@ -125,6 +169,42 @@ def starts_of(lengths: Any) -> Ints:
     [0, 2, 2, 5]
     """
     return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))])
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two values, arrays among them, are equal."""
+    return np.array_equal(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else bool(a == b)
+
+
+def places_in(old: Sequence[Any], new: Sequence[Any]) -> Ints:
+    """For each of the old values (or classes) its place among the new ones, −1 where it has none.
+
+    >>> places_in(("b", "c"), ("a", "b")).tolist()
+    [1, -1]
+    """
+    if old == new:
+        return np.arange(len(old))
+    place = {v: k for k, v in enumerate(new)}
+    return np.array([place.get(v, -1) for v in old], dtype=np.int64)
+
+
+def reindexed(table: Array, places: Array, n: int, axis: int = 0, blank: float = 0) -> Array:
+    """An axis of another order and length n: what stood at k stands at `places[k]` (−1: nowhere), the rest is `blank`.
+
+    >>> reindexed(np.array([5, 6, 7]), np.array([2, -1, 0]), 4).tolist()
+    [7, 0, 5, 0]
+    """
+    if n == table.shape[axis] and np.array_equal(places, np.arange(n)):
+        return table
+    shape = list(table.shape)
+    shape[axis] = n
+    out = np.full(shape, blank, dtype=table.dtype)
+    kept = np.flatnonzero(places >= 0)
+    if axis == 0:
+        out[places[kept]] = table[kept]
+    else:
+        out[:, places[kept]] = table[:, kept]
+    return out
 
 
 def _sum(a: Array, b: Array) -> Array:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, Bools, Floats
 from ..errors import NotLearned, StatisticsError
 from ..kernels import densities as kernels
-from .counts import subtract
+from .counts import ClassStatistic, reindexed, subtract
 
 LIMIT = 65_536  # cells that a column by itself may have
 SHARED, FEWEST = 16_384, 2_048  # and one among the columns of a table
@@ -39,7 +39,7 @@ def most_cells(n_classes: int, columns: int = 0) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Histogram:
+class Histogram(ClassStatistic):
     """N[v, y] of one column; `values[c]` is the least value of cell c, and its only one while `exact`.
 
     >>> h = Histogram.of([1.5, 2.0, 1.5, float("nan")], [0, 1, 1, 0], n_classes=2)
@@ -131,7 +131,7 @@ class Histogram:
         return Histogram(_floats(keys), total, level, columns)
 
     def less(self, other: Histogram, lightest: float = np.inf) -> Histogram:
-        """N without the rows of `other`, none of which weighs less than `lightest`; a level once coarse stays so."""
+        """N without the rows of `other`; a level once coarse stays so."""
         if other.level > self.level:
             raise NotLearned("cannot subtract a histogram that is coarser than the one it should be part of")
         keys, total, at, counts, level = self._beside(other)
@@ -139,13 +139,11 @@ class Histogram:
         kept = total.any(axis=1)
         return Histogram(_floats(keys[kept]), total[kept], level if kept.any() else 0, self.columns)
 
-    __sub__ = less
-
     def _beside(self, other: Histogram) -> tuple[Keys, Array, Array, Array, int]:
         """(keys of the cells of both, my counts of them, where those of the other are, its counts, the level)."""
         if self.n_classes != other.n_classes:
             raise StatisticsError(
-                f"histograms of {self.n_classes} and {other.n_classes} classes do not add; use take_classes first"
+                f"histograms of {self.n_classes} and {other.n_classes} classes do not add; use reindex_classes first"
             )
         level = max(self.level, other.level)
         (keys, table), (new, counts) = self._at(level), other._at(level)
@@ -162,12 +160,16 @@ class Histogram:
         return (keys, self.table) if level == self.level else _summed(keys, self.table)
 
     def scaled(self, factor: float) -> Histogram:
-        """N·factor: what decay leaves of the past."""
         return self._counted(self.table * float(factor))
 
-    def classes(self, kept: Any) -> Histogram:
+    def select_classes(self, classes: Any) -> Histogram:
         """Some of the classes; a value that only others had goes with them."""
-        return self._counted(self.table[:, kept])
+        return self._counted(self.table[:, classes])
+
+    def reindex_classes(self, places: Any, n_classes: int) -> Histogram:
+        places = np.asarray(places)
+        table = reindexed(self.table, places, n_classes, axis=1)
+        return replace(self, table=table) if (places >= 0).all() else self._counted(table)
 
     def _counted(self, table: Array) -> Histogram:
         """These counts of the values, of which those that nobody has are left out."""
@@ -199,23 +201,9 @@ class Histogram:
         """Whether the view is what these rows alone would give; else rows that are gone have made it coarse."""
         return self.exact or len(self.values) > self._read
 
-    def take_classes(self, codes: Any, n_classes: int) -> Histogram:
-        """The same counts under other class codes: old class c becomes `codes[c]` of `n_classes`."""
-        table = np.zeros((len(self.values), n_classes), dtype=self.table.dtype)
-        for c, code in enumerate(codes):
-            table[:, code] += self.table[:, c]
-        return replace(self, table=table)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Histogram):
-            return NotImplemented
-        return (
-            self.level == other.level
-            and np.array_equal(self.values, other.values)
-            and np.array_equal(self.table, other.table)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.level, self.values, self.table
 
 
 def _keys(x: Floats) -> Keys:

@@ -22,7 +22,7 @@ from ..errors import StatisticsError
 from ..kernels import naive as kernels
 from ..kernels.pairs import count_pairs, pair_offsets
 from ..table.schema import Schema
-from .counts import Counts, starts_of
+from .counts import Counts, JointStatistic, places_in, starts_of
 from .cuts import CodedTable
 
 WIDE = 1 << 16  # cells of a scope beyond which the empty ones are left out
@@ -33,7 +33,7 @@ Part = tuple[Any, Any]  # (cells that some row has, or None for all, N[cell, y])
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(JointStatistic):
     """N[x_scope, y] of many scopes; `scopes[s]` are the columns of scope s, −1 after the last, `full[s]` its cells.
 
     `cells` names the cell of every row of the counts where some scope is wide; None where every cell has its row.
@@ -120,10 +120,7 @@ class Joint:
         return self._each(other, lambda a, b: a + b)
 
     def less(self, other: Joint, lightest: float = np.inf) -> Joint:
-        """These counts without others, of rows of which none weighs less than `lightest`."""
         return self._each(other, lambda a, b: a.less(b, lightest))
-
-    __sub__ = less
 
     def _each(self, other: Joint, what: Callable[[Counts, Counts], Counts]) -> Joint:
         """The sum or difference; of wide scopes over the cells that either has."""
@@ -147,24 +144,13 @@ class Joint:
         return Joint(self.scopes, self.full, Counts(np.concatenate(tables), offsets), np.concatenate(named))
 
     def scaled(self, factor: float) -> Joint:
-        """Every count times `factor`."""
         return Joint(self.scopes, self.full, self.counts.scaled(factor), self.cells)
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Joint)
-            and np.array_equal(self.scopes, other.scopes)
-            and np.array_equal(self.full, other.full)
-            and self.counts == other.counts
-            and np.array_equal(
-                self.cells if self.cells is not None else [], other.cells if other.cells is not None else []
-            )
-        )
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.scopes, self.full, self.counts, np.array([]) if self.cells is None else self.cells
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def moved(self, old: Schema, new: Schema) -> Joint:
-        """The same counts in another schema, matched by value; what it does not have is dropped."""
+    def reindex(self, old: Schema, new: Schema) -> Joint:
         if old.columns == new.columns and old.classes == new.classes:
             return self
         classes = places_in(old.classes, new.classes)
@@ -181,7 +167,7 @@ class Joint:
             parts.append(_sorted([t[stays] for t in to], [after[j] for j in scope], table))
         return Joint.of(scopes, parts, after, like)
 
-    def turned(self, order: Sequence[int], sizes: Sequence[int]) -> Joint:
+    def reorder_columns(self, order: Sequence[int], sizes: Sequence[int]) -> Joint:
         """The same counts with the columns in another order: column `order[k]` becomes column k.
 
         Where the scopes are all pairs or all triples of columns, they are so afterwards, in their usual order; families
@@ -209,12 +195,6 @@ def _spread(cells: Ints, some: Ints, table: Array) -> Counts:
     out = np.zeros((len(cells), table.shape[1]), dtype=table.dtype)
     out[np.searchsorted(cells, some)] = table
     return _alone(out)
-
-
-def places_in(old: tuple[Any, ...], new: tuple[Any, ...]) -> Ints:
-    """For each value of `old` its place in `new`, −1 where it has none."""
-    where = {v: k for k, v in enumerate(new)}
-    return np.array([where.get(v, -1) for v in old], dtype=np.int64)
 
 
 def _values(cells: Ints, dims: Sequence[int]) -> list[Ints]:

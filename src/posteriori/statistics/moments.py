@@ -9,14 +9,16 @@ known is refused: a row outside the span of what was learned, a negative M2, an 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Bools, Floats
+from ..arrays import Array, Bools, Floats
 from ..errors import BadValue, NotLearned, StatisticsError
+from .counts import ClassStatistic, reindexed
 
 DIGITS = 2.0**-46  # what a few sums and differences leave of a number's precision
 LEAST = 1e-322  # and of numbers so small that floats lie apart as far as they are from zero
@@ -28,6 +30,8 @@ SQUARES = "the squares of X are too large for float64 (values beyond about 1e150
 FAR = "its numbers are so large that their variance overflows; rescale the column"
 FLAT = 1e-9  # the share of a column's variance that stands in for none, of GaussianNB too
 PLACED = 1e-5  # the error of a mean, in standard deviations, with which rows may still be forgotten
+
+Pick = Callable[[Floats, float], Floats]  # (part, what stands where nothing was) → some of its classes or columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +56,7 @@ class Span:
         return cls(np.full((n_classes, d), np.inf), np.full((n_classes, d), -np.inf))
 
     @classmethod
-    def beside(cls, parts: list[Span | None]) -> Span | None:
+    def concat(cls, parts: list[Span | None]) -> Span | None:
         """The spans of several tables of columns as that of one."""
         known = [p for p in parts if p is not None]
         if len(known) < len(parts):
@@ -100,23 +104,13 @@ class Span:
             )
         return strange
 
-    def taken(self, classes: NDArray[Any]) -> Span:
-        """The span of some of the classes."""
-        return Span(self.low[classes], self.high[classes], self.weighted)
-
-    def columns(self, where: list[int]) -> Span:
-        """The span of some of the columns."""
-        return Span(self.low[:, where], self.high[:, where], self.weighted)
-
-    def among(self, classes: NDArray[Any], n_classes: int) -> Span:
-        """The same span among more classes: class c goes to `classes[c]`."""
-        wide = Span.zero(n_classes, self.low.shape[1])
-        wide.low[classes], wide.high[classes] = self.low, self.high
-        return Span(wide.low, wide.high, self.weighted)
+    def pick(self, pick: Pick) -> Span:
+        """Some of the classes or columns."""
+        return Span(pick(self.low, np.inf), pick(self.high, -np.inf), self.weighted)
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(ClassStatistic):
     """n, mean, M2 and span of each attribute within each class, with `+`, `-`, a zero and a scale.
 
     `-` is good to `DIGITS` of the largest M2 that was ever in (`peak`). Where that is not little beside what stays, rows
@@ -146,11 +140,11 @@ class Moments:
         return cls(n, mean, m2, Span(low, high, weighted))
 
     @classmethod
-    def beside(cls, parts: list[Moments]) -> Moments:
+    def concat(cls, parts: list[Moments]) -> Moments:
         """The moments of several tables of columns as those of one."""
         rows = zip(*((p.n, p.mean, p.m2, p.largest) for p in parts))
         n, mean, m2, peak = (np.concatenate(of, axis=1) for of in rows)
-        return cls(n, mean, m2, Span.beside([p.span for p in parts]), peak)
+        return cls(n, mean, m2, Span.concat([p.span for p in parts]), peak)
 
     @property
     def largest(self) -> Floats:
@@ -166,7 +160,7 @@ class Moments:
         """The moments of all classes together, shape (1, d)."""
         total = Moments.zero(1, self.n.shape[1])
         for c in range(len(self.n)):
-            total = total + self.taken(np.array([c]))
+            total = total + self.select_classes(np.array([c]))
         return total
 
     def too_wide(self) -> NDArray[Any]:
@@ -178,11 +172,11 @@ class Moments:
         return np.flatnonzero(~np.isfinite(whole))
 
     def __add__(self, other: Moments) -> Moments:
-        found = self.plus(other)
-        refuse_infinite(found.mean, found.m2)
-        return found
+        both = self.add_unchecked(other)
+        refuse_infinite(both.mean, both.m2)
+        return both
 
-    def plus(self, other: Moments) -> Moments:
+    def add_unchecked(self, other: Moments) -> Moments:
         """`+`, for those who look for columns that are `too_wide` themselves, and name them."""
         refuse_other_shape(self.mean, other.mean)
         n = self.n + other.n
@@ -193,7 +187,7 @@ class Moments:
         peak = np.maximum(np.maximum(self.largest, other.largest), m2)
         return Moments(n, self.mean + gap * share, m2, both(self.span, other.span), peak)
 
-    def __sub__(self, other: Moments) -> Moments:
+    def less(self, other: Moments, lightest: float = np.inf) -> Moments:
         """Without the rows of `other`; refused where they cannot have been learned, or where too little stays to tell."""
         refuse_other_shape(self.mean, other.mean)
         n = take_away(self.n, other.n)
@@ -212,31 +206,26 @@ class Moments:
         return Moments(n, mean, kept, span, peak)
 
     def scaled(self, factor: float) -> Moments:
-        """Every row counts `factor` times (decay)."""
         return Moments(self.n * factor, self.mean, self.m2 * factor, self.span, self.largest * factor)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Moments) and all(
-            np.array_equal(a, b) for a, b in zip((self.n, self.mean, self.m2), (other.n, other.mean, other.m2))
-        )
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.n, self.mean, self.m2
 
-    __hash__ = None  # type: ignore[assignment]
+    def _pick(self, pick: Pick) -> Moments:
+        """Some of the classes or columns."""
+        n, mean, m2, peak = (pick(part, 0.0) for part in (self.n, self.mean, self.m2, self.largest))
+        return Moments(n, mean, m2, self.span and self.span.pick(pick), peak)
 
-    def taken(self, classes: NDArray[Any]) -> Moments:
-        """The moments of some of the classes."""
-        span = self.span and self.span.taken(classes)
-        return Moments(self.n[classes], self.mean[classes], self.m2[classes], span, self.largest[classes])
+    def select_classes(self, classes: Array) -> Moments:
+        return self._pick(lambda part, _: part[classes])
 
-    def columns(self, where: list[int]) -> Moments:
-        """The moments of some of the columns."""
-        span = self.span and self.span.columns(where)
-        return Moments(self.n[:, where], self.mean[:, where], self.m2[:, where], span, self.largest[:, where])
+    def select_columns(self, columns: Sequence[int]) -> Moments:
+        """The moments of some of the columns, in this order."""
+        return self._pick(lambda part, _: part[:, columns])
 
-    def among(self, classes: NDArray[Any], n_classes: int) -> Moments:
-        """The same moments among more classes: class c goes to `classes[c]`."""
-        n, mean, m2, peak = np.zeros((4, n_classes, self.n.shape[1]))
-        n[classes], mean[classes], m2[classes], peak[classes] = self.n, self.mean, self.m2, self.largest
-        return Moments(n, mean, m2, self.span and self.span.among(classes, n_classes), peak)
+    def reindex_classes(self, places: Array, n_classes: int) -> Moments:
+        return self._pick(lambda part, blank: reindexed(part, places, n_classes, blank=blank))
 
 
 class Centred(Protocol):

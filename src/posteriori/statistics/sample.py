@@ -16,7 +16,7 @@ import contextlib
 import hashlib
 import numbers
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, Floats
 from ..errors import NotLearned, StatisticsError
-from .counts import subtract
+from .counts import ClassStatistic, reindexed, subtract
 
 LIMIT = 2_000  # distinct rows that are looked at
 RESERVE = 4  # times as many are kept, of which at least half are there where rows were left out
@@ -47,7 +47,7 @@ def most_kept(d: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class Sample(ClassStatistic):
     """The rows of least hash, each with N[y]; `hashes` rise.
 
     >>> a = Sample.of(number_cells(np.array([[1.0], [2.0], [1.0]])), ["x"], np.array([0, 1, 1]), 2)
@@ -108,14 +108,12 @@ class Sample:
         return Sample(hashes[some], cells[some], (a + b)[some], level)
 
     def less(self, other: Sample, lightest: float = np.inf) -> Sample:
-        """Without the rows of `other`, none of which weighs less than `lightest`; a level once coarse stays so."""
+        """Without the rows of `other`; a level once coarse stays so."""
         if other.level > self.level:
             raise NotLearned("cannot subtract a sample that is coarser than the one it should be part of")
         hashes, cells, a, b = self._beside(other)
         some = _within(hashes, self.level)
         return Sample(hashes[some], cells[some], a[some], self.level)._with(subtract(a[some], b[some], lightest))
-
-    __sub__ = less
 
     def _beside(self, other: Sample) -> tuple[Cells, Cells, Array, Array]:
         """(the hashes of all rows, their cells, my counts of them, those of the other)."""
@@ -139,37 +137,29 @@ class Sample:
         return self.level == 0 or len(self.hashes) >= most_rows(self.cells.shape[1])
 
     def scaled(self, factor: float) -> Sample:
-        """N·factor: what decay leaves of the past."""
         return self._with(self.table * float(factor))
 
-    def take_classes(self, codes: Any, n_classes: int) -> Sample:
-        """The same rows under other class codes: old class c becomes `codes[c]` of `n_classes`."""
-        table = np.zeros((len(self.hashes), n_classes), dtype=self.table.dtype)
-        table[:, codes] = self.table
-        return Sample(self.hashes, self.cells, table, self.level)
-
-    def classes(self, kept: Any) -> Sample:
+    def select_classes(self, classes: Any) -> Sample:
         """Some of the classes; a row that only others had goes with them."""
-        return self._with(self.table[:, kept])
+        return self._with(self.table[:, classes])
+
+    def reindex_classes(self, places: Any, n_classes: int) -> Sample:
+        places = np.asarray(places)
+        table = reindexed(self.table, places, n_classes, axis=1)
+        return replace(self, table=table) if (places >= 0).all() else self._with(table)
+
+    def select_columns(self, columns: Sequence[int]) -> Sample:
+        """The same rows with these of their columns, in this order."""
+        return Sample(self.hashes, self.cells[:, columns], self.table, self.level)
 
     def _with(self, table: Array) -> Sample:
         """These counts of the rows, of which those that nobody has are left out."""
         some = table.any(axis=1)
         return Sample(self.hashes[some], self.cells[some], table[some], self.level)
 
-    def columns(self, where: Sequence[int]) -> Sample:
-        """The same rows with their columns in another order."""
-        return Sample(self.hashes, self.cells[:, where], self.table, self.level)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sample):
-            return NotImplemented
-        return self.level == other.level and all(
-            np.array_equal(a, b)
-            for a, b in zip((self.hashes, self.cells, self.table), (other.hashes, other.cells, other.table))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.level, self.hashes, self.cells, self.table
 
 
 def number_cells(x: Array) -> Cells:

@@ -27,9 +27,9 @@ import numpy as np
 
 from ..arrays import Array, Ints
 from ..errors import BadValue, NotLearned, StatisticsError, listed
-from ..table.schema import Column, Schema, Value
-from .counts import LARGEST, Counts, starts_of, subtract
-from .cuts import Cuts, check_same_cuts, same_cuts
+from ..table.schema import Schema, Value
+from .counts import LARGEST, Counts, Mergeable, places_in, reindexed, starts_of, subtract
+from .cuts import Cuts, check_same_cuts
 from .histogram import Histogram
 from .moments import FAR, Moments
 from .sample import Sample
@@ -43,7 +43,7 @@ SAMPLED = ("cells", "numbers")  # the roles whose cells a sample has
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics:
+class Statistics(Mergeable):
     """What one pass over rows leaves behind, with `+` and `-` that unite schemas by value."""
 
     schema: Schema
@@ -54,7 +54,7 @@ class Statistics:
     moments: Moments
     histograms: tuple[Histogram, ...]
     decayed: bool = False
-    joints: tuple[Any, ...] = ()  # Joint or RowStore
+    joints: tuple[Any, ...] = ()  # each a JointStatistic
     cuts: Cuts = ()
     sample: Sample | None = None
     lightest: float = 1.0  # the least that a row weighs
@@ -83,41 +83,40 @@ class Statistics:
         return tuple(len(c.values) for c in self.schema.columns)
 
     def __add__(self, other: Statistics) -> Statistics:
-        other = other.ordered(self.schema.names)
+        other = other.reorder_columns(self.schema.names)
         self._check(other)
         schema = self.schema + other.schema
-        a, classes = self.spread(schema), classes_in(other.schema, schema)
-        rows = np.zeros(len(a.rows), dtype=other.rows.dtype)
-        rows[classes] = other.rows
+        a, classes = self.reindex(schema), places_in(other.schema.classes, schema.classes)
+        rows = reindexed(other.rows, classes, len(a.rows))
         if a.rows.dtype.kind == rows.dtype.kind == "i" and int(a.rows.max()) + int(rows.max()) > LARGEST:
             raise StatisticsError("the number of rows would not fit into 64 bits")
         cells, words = (other._cells_in(schema, role)[1] for role in ("cells", "words"))
-        sample = other.sample and other.spread(schema).sample
-        moments = a.moments.plus(other.moments.among(classes, len(rows)))
+        sample = other.sample and other.sample.reindex_classes(classes, len(rows))
+        moments = a.moments.add_unchecked(other.moments.reindex_classes(classes, len(rows)))
         for k in moments.too_wide():
             raise BadValue(f"column {schema.names[self.where('moments')[k]]!r}: {FAR}")
         return Statistics(
             schema,
             self.roles,
             a.rows + rows,
-            a.cells.plus(cells, classes, other.cells.table),
-            a.words.plus(words, classes, other.words.table),
+            a.cells.add_at(cells, classes, other.cells.table),
+            a.words.add_at(words, classes, other.words.table),
             moments,
-            tuple(h + g.take_classes(classes, len(rows)) for h, g in zip(a.histograms, other.histograms)),
+            tuple(h + g.reindex_classes(classes, len(rows)) for h, g in zip(a.histograms, other.histograms)),
             self.decayed or other.decayed,
-            tuple(x + y.moved(other.schema, schema) for x, y in zip(a.joints, other.joints)),
+            tuple(x + y.reindex(other.schema, schema) for x, y in zip(a.joints, other.joints)),
             self.cuts,
             a.sample + sample if a.sample is not None and sample is not None else None,
             min(self.lightest, other.lightest),
         )
 
-    def __sub__(self, other: Statistics) -> Statistics:
+    def less(self, other: Statistics, lightest: float = np.inf) -> Statistics:
         """Without the rows of `other`; observed values and classes that no row has any more vanish."""
-        other = other.ordered(self.schema.names)
+        other = other.reorder_columns(self.schema.names)
         self._check(other)
         self._refuse_strangers(other)
-        b = other.spread(self.schema)
-        least = min(self.lightest, other.lightest)
+        b = other.reindex(self.schema)
+        least = min(self.lightest, other.lightest, lightest)
         rows = subtract(self.rows, b.rows, least)
         histograms = tuple(h.less(g, least) for h, g in zip(self.histograms, b.histograms))
         left = Statistics(
@@ -140,13 +139,13 @@ class Statistics:
         known = {j: h for j, h in zip(self.where("histogram"), left) if h.exact}
         where = self.where("moments")
         others = [k for k, j in enumerate(where) if j not in known]
-        found = self.moments.columns(others) - b.moments.columns(others)
+        moments = self.moments.select_columns(others) - b.moments.select_columns(others)
         if len(others) == len(where):
-            return found
+            return moments
         weighted = self.rows.dtype.kind == "f" or b.rows.dtype.kind == "f"
-        parts = {k: found.columns([i]) for i, k in enumerate(others)}
+        parts = {k: moments.select_columns([i]) for i, k in enumerate(others)}
         parts |= {k: Moments.of(*known[j].moments(), weighted) for k, j in enumerate(where) if j in known}
-        return Moments.beside([parts[k] for k in range(len(where))])
+        return Moments.concat([parts[k] for k in range(len(where))])
 
     @property
     def stale(self) -> dict[str, str]:
@@ -157,33 +156,33 @@ class Statistics:
             found["sample"] = "which rows were kept to choose densities by"
         return found
 
-    def ordered(self, names: tuple[str, ...]) -> Statistics:
+    def reorder_columns(self, names: tuple[str, ...]) -> Statistics:
         """The same statistics with the columns in the order of `names`."""
         mine = self.schema.names
         if mine == names or set(mine) != set(names):
             return self  # other columns are named when the schemas are united
         order = [self.schema.index(name) for name in names]
         place = {role: {j: k for k, j in enumerate(self.where(role))} for role in ROLES}
-        turned = {role: [place[role][j] for j in order if j in place[role]] for role in ROLES}
-        mine_sampled = {j: k for k, j in enumerate(self.sampled)}
-        words = [self.words.scope(k) for k in turned["words"]]
-        if turned["events"]:
-            words.append(self.words.scope(len(self.words.offsets) - 2)[turned["events"]])
+        moved = {role: [place[role][j] for j in order if j in place[role]] for role in ROLES}
+        place_in_sample = {j: k for k, j in enumerate(self.sampled)}
+        words = [self.words.scope(k) for k in moved["words"]]
+        if moved["events"]:
+            words.append(self.words.scope(len(self.words.offsets) - 2)[moved["events"]])
         return replace(
             self,
             schema=replace(self.schema, columns=tuple(self.schema.columns[j] for j in order)),
             roles=tuple(self.roles[j] for j in order),
-            cells=_stacked([self.cells.scope(k) for k in turned["cells"]], self.cells),
+            cells=_stacked([self.cells.scope(k) for k in moved["cells"]], self.cells),
             words=_stacked(words, self.words),
-            moments=self.moments.columns(turned["moments"]),
-            histograms=tuple(self.histograms[k] for k in turned["histogram"]),
-            joints=tuple(j.turned(order, self.sizes) for j in self.joints),
+            moments=self.moments.select_columns(moved["moments"]),
+            histograms=tuple(self.histograms[k] for k in moved["histogram"]),
+            joints=tuple(j.reorder_columns(order, self.sizes) for j in self.joints),
             cuts=tuple(self.cuts[j] for j in order) if self.cuts else (),
-            sample=self.sample and self.sample.columns([mine_sampled[j] for j in order if j in mine_sampled]),
+            sample=self.sample
+            and self.sample.select_columns([place_in_sample[j] for j in order if j in place_in_sample]),
         )
 
     def scaled(self, factor: float) -> Statistics:
-        """Every row counts `factor` times: how the past fades."""
         return replace(
             self,
             rows=self.rows * float(factor),
@@ -196,42 +195,30 @@ class Statistics:
             sample=self.sample and self.sample.scaled(factor),
         )
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Statistics)
-            and self.schema == other.schema
-            and self.roles == other.roles
-            and np.array_equal(self.rows, other.rows)
-            and (self.cells, self.words) == (other.cells, other.words)
-            and (self.moments, self.histograms) == (other.moments, other.histograms)
-            and self.joints == other.joints
-            and same_cuts(self.cuts, other.cuts)
-            and self.sample == other.sample
-        )
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        parts = self.cells, self.words, self.moments, self.histograms, self.joints, self.sample
+        return self.schema, self.roles, self.rows, len(self.cuts), *self.cuts, *parts
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def spread(self, schema: Schema) -> Statistics:
-        """The same statistics in a larger schema, matched by value."""
+    def reindex(self, schema: Schema) -> Statistics:
+        """The same statistics in another schema, matched by value; what that does not have, no row here may have."""
         if schema is self.schema:
             return self
-        classes, n_classes = classes_in(self.schema, schema), len(schema.classes)
-        rows = np.zeros(n_classes, dtype=self.rows.dtype)
-        rows[classes] = self.rows
+        classes, n_classes = places_in(self.schema.classes, schema.classes), len(schema.classes)
         return replace(
             self,
             schema=schema,
-            rows=rows,
-            cells=self.cells.spread(*self._cells_in(schema, "cells"), classes, n_classes),
-            words=self.words.spread(*self._cells_in(schema, "words"), classes, n_classes),
-            moments=self.moments.among(classes, n_classes),
-            histograms=tuple(h.take_classes(classes, n_classes) for h in self.histograms),
-            joints=tuple(j.moved(self.schema, schema) for j in self.joints),
-            sample=self.sample and self.sample.take_classes(classes, n_classes),
+            rows=reindexed(self.rows, classes, n_classes),
+            cells=self.cells.reindex(*self._cells_in(schema, "cells"), classes, n_classes),
+            words=self.words.reindex(*self._cells_in(schema, "words"), classes, n_classes),
+            moments=self.moments.reindex_classes(classes, n_classes),
+            histograms=tuple(h.reindex_classes(classes, n_classes) for h in self.histograms),
+            joints=tuple(j.reindex(self.schema, schema) for j in self.joints),
+            sample=self.sample and self.sample.reindex_classes(classes, n_classes),
         )
 
     def _cells_in(self, schema: Schema, role: str) -> tuple[Array, Array]:
-        """(where the scopes of a role begin in a larger schema, the place of each of my cells there)."""
+        """(where the scopes of a role begin in another schema, the place of each cell there: −1, nowhere)."""
         counts, where = self.cells if role == "cells" else self.words, self.where(role)
         sizes = counts.sizes.copy()
         cells = np.arange(len(counts.table), dtype=np.int64)
@@ -243,44 +230,26 @@ class Statistics:
             part = slice(counts.offsets[k], counts.offsets[k + 1])
             cells[part] += offsets[k] - counts.offsets[k]
             if mine.values is not theirs.values and mine.values != theirs.values:
-                cells[part] = offsets[k] + np.array([theirs.place[v] for v in mine.values], dtype=np.int64)
+                place = np.array([theirs.place.get(v, -1) for v in mine.values], dtype=np.int64)
+                cells[part] = np.where(place < 0, -1, offsets[k] + place)
         if len(sizes) > len(where):
             cells[counts.offsets[len(where)] :] += offsets[len(where)] - counts.offsets[len(where)]
         return offsets, cells
 
     def pruned(self) -> Statistics:
         """Without observed values and classes that no row has."""
-        keep, classes = classes_left(self.schema, self.rows)
         columns = list(self.schema.columns)
-        cells = self._prune_counts(self.cells, self.where("cells"), columns, keep)
-        words = self._prune_counts(self.words, self.where("words"), columns, keep)
-        schema = replace(self.schema, columns=tuple(columns), classes=classes)
-        kept = np.flatnonzero(keep)
-        return replace(
-            self,
-            schema=schema,
-            rows=self.rows[keep],
-            cells=cells,
-            words=words,
-            moments=self.moments.taken(kept),
-            histograms=tuple(h.classes(kept) for h in self.histograms),
-            joints=tuple(j.moved(self.schema, schema) for j in self.joints),
-            sample=self.sample and self.sample.classes(kept),
-        )
-
-    def _prune_counts(self, counts: Counts, where: list[int], columns: list[Column], classes: Array) -> Counts:
-        used = (counts.table != 0).any(axis=1)
-        sizes = counts.sizes.copy()
-        for k, j in enumerate(where):
-            column, part = columns[j], slice(counts.offsets[k], counts.offsets[k + 1])
-            if used[part].all():
-                continue
-            used[part] |= [v in column.declared for v in column.values]
-            columns[j] = replace(column, values=tuple(v for v, u in zip(column.values, used[part]) if u))
-            sizes[k] = len(columns[j].values)
-        used[counts.offsets[len(where)] :] = True  # event columns are declared by the schema
-        offsets = starts_of(sizes)
-        return Counts(counts.table[used][:, classes], offsets)
+        for counts, where in ((self.cells, self.where("cells")), (self.words, self.where("words"))):
+            used = (counts.table != 0).any(axis=1)
+            for k, j in enumerate(where):
+                column, rows = columns[j], used[counts.offsets[k] : counts.offsets[k + 1]]
+                if not rows.all():
+                    values = (v for v, some in zip(column.values, rows) if some or v in column.declared)
+                    columns[j] = replace(column, values=tuple(values))
+        _, classes = classes_left(self.schema, self.rows)
+        if classes == self.schema.classes and all(a is b for a, b in zip(columns, self.schema.columns)):
+            return self
+        return self.reindex(replace(self.schema, columns=tuple(columns), classes=classes))
 
     def _check(self, other: Statistics) -> None:
         if self.schema.names == other.schema.names and self.roles != other.roles:
@@ -313,7 +282,7 @@ def _stacked(tables: list[Array], like: Counts) -> Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class ByClass:
+class ByClass(Mergeable):
     """N_y and a `Counts`, `Moments` or `CoMoments` whose classes are `schema.classes`, with `+`, `-` and a scale.
 
     `-` drops classes that no row has any more, unless they were declared; with `least` given, also the last categories of
@@ -322,46 +291,41 @@ class ByClass:
 
     schema: Schema  # classes alone, no columns
     rows: Array
-    table: Any
+    table: Any  # a ClassStatistic
     least: Ints | None = None
     decayed: bool = False
     lightest: float = 1.0  # the least that a row weighs
 
     def __add__(self, other: ByClass) -> ByClass:
         schema = self.schema + other.schema
-        a, b = self._among(schema), other._among(schema)
+        a, b = self.reindex(schema), other.reindex(schema)
         mine, theirs = same_sizes(a.table, b.table)
         least = self.least if other.least is None or self.least is None else np.maximum(self.least, other.least)
         lightest = min(self.lightest, other.lightest)
         return ByClass(schema, a.rows + b.rows, mine + theirs, least, self.decayed or other.decayed, lightest)
 
-    def __sub__(self, other: ByClass) -> ByClass:
+    def less(self, other: ByClass, lightest: float = np.inf) -> ByClass:
         refuse_unlearned(self, other)
-        less = other._among(self.schema)
-        least = min(self.lightest, other.lightest)
-        rows = subtract(self.rows, less.rows, least)
-        mine, theirs = same_sizes(self.table, less.table)
-        left = mine.less(theirs, least) if isinstance(mine, Counts) else mine - theirs
-        keep, classes = classes_left(self.schema, rows)
-        if not keep.all():
-            schema = replace(self.schema, classes=classes)
-            return replace(
-                self, schema=schema, rows=rows[keep], table=left.taken(np.flatnonzero(keep)), lightest=least
-            )._trimmed()
-        return replace(self, rows=rows, table=left, lightest=least)._trimmed()
+        part = other.reindex(self.schema)
+        least = min(self.lightest, other.lightest, lightest)
+        rows = subtract(self.rows, part.rows, least)
+        mine, theirs = same_sizes(self.table, part.table)
+        left = replace(self, rows=rows, table=mine.less(theirs, least), lightest=least)
+        return left.reindex(replace(self.schema, classes=classes_left(self.schema, rows)[1]))._trimmed()
 
     def scaled(self, factor: float) -> ByClass:
-        """Every row counts `factor` times (decay)."""
         return ByClass(self.schema, self.rows * float(factor), self.table.scaled(factor), self.least, True)
 
-    def _among(self, schema: Schema) -> ByClass:
-        """The same statistic among the classes of a larger schema."""
+    @property
+    def _compared(self) -> tuple[Any, ...]:
+        return self.schema, self.rows, self.table, self.least, self.decayed, self.lightest
+
+    def reindex(self, schema: Schema) -> ByClass:
+        """The same statistic among the classes of another schema; those that it does not have, no row here may have."""
         if schema.classes == self.schema.classes:
             return self
-        to = classes_in(self.schema, schema)
-        rows = np.zeros(len(schema.classes), dtype=self.rows.dtype)
-        rows[to] = self.rows
-        return replace(self, schema=schema, rows=rows, table=self.table.among(to, len(rows)))
+        to, n = places_in(self.schema.classes, schema.classes), len(schema.classes)
+        return replace(self, schema=schema, rows=reindexed(self.rows, to, n), table=self.table.reindex_classes(to, n))
 
     def _trimmed(self) -> ByClass:
         if self.least is None:
@@ -369,12 +333,6 @@ class ByClass:
         counts = self.table
         seen = [np.flatnonzero(counts.scope(j).any(axis=1)).max(initial=-1) + 1 for j in range(len(counts.sizes))]
         return replace(self, table=resized(counts, np.maximum(np.array(seen), self.least)))
-
-
-def classes_in(schema: Schema, larger: Schema) -> Array:
-    """The place of each class among those of a larger schema."""
-    place = {c: k for k, c in enumerate(larger.classes)}
-    return np.array([place[c] for c in schema.classes], dtype=np.intp)
 
 
 def classes_left(schema: Schema, rows: Array) -> tuple[Array, tuple[Value, ...]]:
