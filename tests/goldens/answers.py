@@ -209,7 +209,7 @@ def commands():
 
 def without_seconds(text):
     """A text without times."""
-    return re.sub(r"\b\d+(\.\d+)? ?(s|ms|seconds?)\b|\d\d:\d\d(:\d\d)?", "…", text)
+    return re.sub(r"\b\d+(\.\d+)? ?(s|ms|seconds?)\b|(\d{4}-\d\d-\d\d )?\d\d:\d\d(:\d\d)?", "…", text)
 
 
 def visible(page):
