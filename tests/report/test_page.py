@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from posteriori.decision.curve import risk_coverage
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import posteriori as po
+from posteriori.decision.decide import risk_coverage
 from posteriori.decision.on_points import OnPoints
 from posteriori.errors import BadValue, ModelError, UnknownValue, WriteError
 from posteriori.explain.whatif import cut
