@@ -79,7 +79,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """Declared parameters, and what is made from them."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    _kept: _Kept
+    _kept: _Kept | None = None
 
     @classmethod
     @functools.cache
@@ -99,9 +99,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _made(self, name: str, make: Callable[[], T]) -> T:
         """What `make` gives, kept until a parameter or what was learned changes."""
-        state = self.__dict__
-        kept = state.get("_kept")
-        if kept is None or not kept.holds(state):
+        kept = self._kept
+        if kept is None or not kept.holds(self.__dict__):
             self._check_parameters()
             kept = self._kept = _Kept(self)
         things: dict[str, T] = kept.things

@@ -927,7 +927,7 @@ def test_some_rows_of_either_sort_stand_for_all(monkeypatch, weighted):
     assert some.hidden.tolist() == [False] * 3 + [True] * 3
     assert some.frame.n == len(some.codes) == len(some.weights) == 6
     assert (np.diff(evidence) >= 0).all()  # in the order of ln P(x) under the labels alone
-    alone = model._of_known(rows, np.arange(8))
+    alone = room._of_known(model, rows, np.arange(8))
     from_table = np.sort(alone.score_samples(X[:8]))
     assert evidence == pytest.approx(from_table[[0, 3, 7]], abs=1e-7)
     assert (some.weights == 1.0).all() != weighted

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import posteriori as po
-from posteriori.bayes import learning, tables
+from posteriori.bayes import pending
 from posteriori.bayes.learning import class_array
 from posteriori.errors import BadParameter, ModelError, PosterioriError, StatisticsError, TableError, UnknownColumn
 
@@ -164,7 +164,7 @@ def test_a_new_class_that_waits_is_known_at_once():
     model = po.NaiveBayes().fit(X, Y)
     model.predict(X)
     model.partial_fit(X[:1], ["maybe"])
-    assert "_pending" in vars(model)
+    assert model._pending is not None
     assert model.classes_.tolist() == ["maybe", "no", "yes"]
     assert model.predict_proba(X).shape == (4, 3)
     assert model.class_count_.tolist() == [1, 2, 2]
@@ -207,7 +207,7 @@ def test_one_by_one_is_all_at_once(density, seed, asked, form):
         row, c = (X[i : i + 1], y[i : i + 1]) if i < 40 else (new, label)
         row = row if form == "frame" else row.iloc[0].to_dict() if form == "dict" else row.to_numpy(dtype=object)
         grown.partial_fit(row, c)
-        waited += "_pending" in vars(grown)
+        waited += grown._pending is not None
         if i in asked:
             grown.predict_proba(X[:3])
     assert waited > 25
@@ -225,7 +225,7 @@ def test_drop_ins(name):
     whole, grown = getattr(po, name)().fit(X, y), getattr(po, name)().fit(X[:20], y[:20])
     for i in range(20, 60):
         grown.partial_fit(X[i : i + 1], y[i : i + 1])
-        assert "_pending" in vars(grown)
+        assert grown._pending is not None
     assert np.array_equal(whole.class_count_, grown.class_count_)
     np.testing.assert_allclose(whole.predict_proba(X), grown.predict_proba(X), rtol=1e-9)
     with pytest.raises(ValueError, match="initial classes"):
@@ -272,11 +272,11 @@ def test_rows_are_counted_under_the_parameters_they_came_under():
 def test_a_row_that_cannot_be_learned_is_refused_at_once(spoilt):
     X, y = table(3)
     model = po.NaiveBayes(kinds=KINDS).fit(X, y).partial_fit(X[:1], y[:1])
-    before, rows = dict(vars(model)), list(vars(model)["_pending"].rows)
+    before, rows = dict(vars(model)), list(model._pending.rows)
     with pytest.raises((PosterioriError, ValueError, TypeError)):
         model.partial_fit({**X.iloc[0].to_dict(), **spoilt}, y[:1])
     assert vars(model) == before
-    assert vars(model)["_pending"].rows == rows
+    assert model._pending.rows == rows
     for bad in ([None], [np.nan], ["x", "y"], "x", None):
         with pytest.raises((PosterioriError, ValueError, TypeError)):
             model.partial_fit(X[:1], bad)
@@ -297,13 +297,13 @@ def test_a_third_value_of_two_is_refused_at_once_of_whichever_type(seen, third):
 
 
 def test_many_rows_do_not_wait_for_ever(monkeypatch):
-    monkeypatch.setattr(learning, "FEWEST", 8)
-    monkeypatch.setattr(learning, "MOST", 8)
+    monkeypatch.setattr(pending, "FEWEST", 8)
+    monkeypatch.setattr(pending, "MOST", 8)
     X, y = table(4)
     model = po.NaiveBayes(kinds=KINDS).fit(X, y)
     for i in range(100):
         model.partial_fit(X[i % 40 : i % 40 + 1], y[i % 40 : i % 40 + 1])
-        assert len(vars(model)["_pending"].rows if "_pending" in vars(model) else ()) < 8
+        assert len(model._pending.rows if model._pending is not None else ()) < 8
     assert model.class_count_.sum() == 140
 
 
@@ -339,20 +339,20 @@ def test_semi_naive_one_by_one(name, seed, asked):
     at_once = copy.deepcopy(grown).partial_fit(X[20:], y[20:])
     for i in range(20, 40):
         grown.partial_fit(X[i : i + 1], y[i : i + 1])
-        assert "_pending" in vars(grown)
+        assert grown._pending is not None
         if i in asked:
             grown.predict_proba(X[:3])
     assert grown.statistics_ == at_once.statistics_
     np.testing.assert_allclose(grown.predict_proba(X), at_once.predict_proba(X), rtol=1e-9)
     new = X[:1].assign(word="new")
     grown.partial_fit(new, y[:1])
-    assert "_pending" not in vars(grown)
+    assert grown._pending is None
     assert "new" in grown.schema_["word"].values
 
 
 def a_room(**kinds):
     X, y = table(0)
-    return tables.pending_rows(po.NaiveBayes(kinds=KINDS | kinds).fit(X, y).statistics_, [])
+    return pending.PendingCells.of(po.NaiveBayes(kinds=KINDS | kinds).fit(X, y).statistics_, [])
 
 
 ROW = {"word": "a", "flag": True, "hits": 3, "size": 1.5, "note": "see"}
@@ -389,7 +389,7 @@ ROW = {"word": "a", "flag": True, "hits": 3, "size": 1.5, "note": "see"}
 )
 def test_only_a_cell_that_no_check_could_refuse_may_wait(column, cell, waits):
     room = a_room()
-    found = tables.row_of(room, ROW | {column: cell})
+    found = room.cells_of(ROW | {column: cell})
     assert (found is not None) == waits
     if waits:
         row, missing = found
@@ -400,7 +400,7 @@ def test_only_a_cell_that_no_check_could_refuse_may_wait(column, cell, waits):
 
 def test_gaps_of_a_row_that_waits_are_counted_but_for_words():
     for gap in (None, float("nan"), np.float64("nan")):
-        found = tables.row_of(a_room(), {"word": gap, "flag": gap, "hits": gap, "size": gap, "note": gap})
+        found = a_room().cells_of({"word": gap, "flag": gap, "hits": gap, "size": gap, "note": gap})
         assert found == ([None] * 5, 4)
 
 
@@ -408,7 +408,7 @@ def test_forms_of_one_row():
     room, frame = a_room(), pd.DataFrame([ROW])
     cells = list(ROW.values())
     for X in (ROW, dict(reversed(ROW.items())), frame, frame.to_numpy(dtype=object)):
-        assert tables.row_of(room, X) == (cells, 0)
+        assert room.cells_of(X) == (cells, 0)
     short = {k: v for k, v in ROW.items() if k != "note"}
     for X in (
         ROW | {"more": 1},
@@ -421,7 +421,7 @@ def test_forms_of_one_row():
         np.array([[b"a"] * 5]),
         cells,
     ):
-        assert tables.row_of(room, X) is None
+        assert room.cells_of(X) is None
 
 
 def test_a_label_waits_if_it_is_of_the_type_that_the_classes_have():
@@ -431,7 +431,7 @@ def test_a_label_waits_if_it_is_of_the_type_that_the_classes_have():
         assert words.label_of(one) == "x"
     for other in (["x", "y"], [], "x", [1], [None], np.array([["x"]])):
         assert words.label_of(other) is None
-    numbers = tables.pending_rows(po.NaiveBayes(kinds=KINDS).fit(X, np.arange(40) % 2).statistics_, [])
+    numbers = pending.PendingCells.of(po.NaiveBayes(kinds=KINDS).fit(X, np.arange(40) % 2).statistics_, [])
     for label, waits in ((1, True), (2**62 - 1, True), (2**62, False), (-(2**62), False), (1 - 2**62, True)):
         assert numbers.label_of([label]) == (label if waits else None)
     assert numbers.label_of([True]) is None
@@ -452,7 +452,7 @@ def test_a_label_waits_if_it_is_of_the_type_that_the_classes_have():
 )
 def test_classes_for_which_rows_may_wait(classes, most, plain):
     base = SimpleNamespace(schema=SimpleNamespace(classes=classes), rows=np.array([1, most]))
-    assert learning.has_plain_classes(base) == plain
+    assert pending.has_plain_classes(base) == plain
 
 
 def test_columns_for_which_rows_may_wait():
@@ -466,23 +466,23 @@ def test_columns_for_which_rows_may_wait():
     ]
     for cells in ([b"u", b"v"], [None, None]):  # values of a type that a row may write otherwise, or of none
         odd = po.NaiveBayes(kinds="categorical").fit({"odd": np.array(cells, dtype=object)}, ["x", "y"])
-        assert tables.pending_rows(odd.statistics_, []) is None
+        assert pending.PendingCells.of(odd.statistics_, []) is None
     cut = po.TAN(kinds={k: v for k, v in KINDS.items() if k != "note"}).fit(X.drop(columns="note"), y)
-    kinds = tables.pending_rows(cut.statistics_, []).kinds
+    kinds = pending.PendingCells.of(cut.statistics_, []).kinds
     assert [type(k) for k in kinds[:2]] == [dict, dict]  # a new value may be refused: tables grow
     assert kinds[3] == "numeric"
     many = po.NaiveBayes(kinds=KINDS).fit(X, y).statistics_
     many.words.table[0, 0] = 2**62
-    assert tables.pending_rows(many, []) is None
+    assert pending.PendingCells.of(many, []) is None
     many.words.table[0, 0] -= 1
-    assert tables.pending_rows(many, []) is not None
+    assert pending.PendingCells.of(many, []) is not None
 
 
 def test_rows_that_waited_are_a_table():
     room = a_room()
     for word, size in (("a", 1), ("b", None)):
-        room.rows.append((tables.row_of(room, ROW | {"word": word, "size": size})[0], "x"))
-    frame = tables.table_of(room, [row for row, _ in room.rows])
+        room.rows.append((room.cells_of(ROW | {"word": word, "size": size})[0], "x"))
+    frame = room.table_of([row for row, _ in room.rows])
     assert frame.n == 2
     assert [c.dtype.kind for c in frame.columns] == list("OOffO")
     assert frame.columns[0].tolist() == ["a", "b"]
@@ -492,11 +492,11 @@ def test_rows_that_waited_are_a_table():
 def test_what_a_wide_table_lets_wait_is_less(monkeypatch):
     X, y = np.arange(40).reshape(2, 20) % 3, ["x", "y"]
     model = po.NaiveBayes(kinds="categorical").fit(X, y)
-    assert learning.PendingRows(model.statistics_, 0, []).most == learning.FEWEST
-    assert learning.FEWEST < learning.PendingRows(model.statistics_, 8 * 5000, []).most < learning.MOST
-    assert learning.PendingRows(model.statistics_, 1 << 40, []).most == learning.MOST
+    assert pending.PendingMatrix(model.statistics_, 0, []).most == pending.FEWEST
+    assert pending.FEWEST < pending.PendingMatrix(model.statistics_, 8 * 5000, []).most < pending.MOST
+    assert pending.PendingMatrix(model.statistics_, 1 << 40, []).most == pending.MOST
     wide = po.NaiveBayes(kinds="categorical").fit(np.zeros((2, 3000), dtype=int), y)
-    assert 0 < tables.pending_rows(wide.statistics_, []).most < learning.FEWEST
+    assert 0 < pending.PendingCells.of(wide.statistics_, []).most < pending.FEWEST
 
 
 @pytest.mark.parametrize(
@@ -539,14 +539,14 @@ def test_no_row_is_lost_while_others_predict(make):
 def test_readers_leave_what_learning_reads_alone():
     X, y = table(7)
     model = po.NaiveBayes(kinds=KINDS).fit(X, y).partial_fit(X[:1], y[:1])
-    pending, before = vars(model)["_pending"], vars(model)["statistics_"]
+    pending, before = model._pending, vars(model)["statistics_"]
     assert model.class_count_.sum() == 41
-    assert vars(model)["_pending"] is pending
+    assert model._pending is pending
     assert vars(model)["statistics_"] is before
     assert len(pending.rows) == 1
     model.partial_fit(X[1:2], y[1:2])
     assert model.class_count_.sum() == 42
-    assert vars(model)["_pending"] is pending
+    assert model._pending is pending
 
 
 @pytest.mark.parametrize("label", [np.str_("x"), np.int64(1), np.bool_(True)])
@@ -555,5 +555,5 @@ def test_labels_of_numpy_wait_as_those_of_python_do(label):
     other = {np.str_: "y", np.int64: 0, np.bool_: False}[type(label)]
     model = po.NaiveBayes(kinds=KINDS).fit(X, np.where(np.arange(len(X)) % 2, label.item(), other))
     model.partial_fit(X[:1], [label])
-    assert "_pending" in vars(model)
+    assert model._pending is not None
     assert model.classes_.tolist() == sorted([label.item(), other])

@@ -96,9 +96,9 @@ def test_without_labels_numbers_are_cut_by_equal_weight():
     x = rng.normal(size=60)
     model = po.TAN(unlabelled=None)
     data = model._hidden({"x": x, "z": -x}, None, None, 2, False)
-    cuts = data.template._cuts_kept
+    cuts = data.turns.cuts
     share = np.bincount(np.searchsorted(cuts[0], x, side="right")) / 60
     assert share == pytest.approx(np.full(10, 0.1), abs=0.02)
     assert data.template.cuts == "mdl"  # the parameter stays as it was told
     told = po.TAN(unlabelled=None, cuts={"x": [0.0], "z": [1.0]})._hidden({"x": x, "z": -x}, None, None, 2, False)
-    assert [c.tolist() for c in told.template._cuts_kept] == [[0.0], [1.0]]
+    assert [c.tolist() for c in told.turns.cuts] == [[0.0], [1.0]]

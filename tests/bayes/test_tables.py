@@ -64,7 +64,7 @@ def test_hidden_classes_are_asked_for_by_labels_or_by_number():
     assert found.schema_.declared_classes == {0, 1, 2}
     assert found.statistics_.rows.sum() == pytest.approx(40)
     assert not hasattr(model, "classes_")
-    with pytest.raises(BadParameter, match="no hidden class"):
+    with pytest.raises(BadParameter, match="inferred by the classifiers that count"):
         po.expectation_maximization(po.BayesNetClassifier(), X, y)
 
 

@@ -92,8 +92,8 @@ LIMITS = {
     "statistics.collect.ROWS": (24, [auto]),
     "statistics.joint.WIDE": (24, [tan, aode, kdb, net]),
     "statistics.joint.BATCH": (24, [tan, aode, kdb, net]),
-    "bayes.learning.FEWEST": (24, [auto, tan]),
-    "bayes.learning.MOST": (24, [auto, tan]),
+    "bayes.pending.FEWEST": (24, [auto, tan]),
+    "bayes.pending.MOST": (24, [auto, tan]),
     "bayes.choice.ROWS": (24, [kdb]),
     "bayes.families.BLOCK": (3000, [tan, kdb]),
     "bayes.super_parents.BLOCK": (3000, [spode, chosen, aode]),
@@ -113,7 +113,7 @@ LIMITS = {
 # Constants of these rooms that part no counts; limits of what is shown, searched or read are tried where they live.
 ROOMS = ("statistics", "bayes", "table/frame.py", "table/encode.py", "structure/information.py", "forest/grown.py")
 NO_LIMITS = {
-    "which rows may wait: tests/bayes/test_learning.py": "bayes.learning: HIGH ROOM",
+    "which rows may wait: tests/bayes/test_learning.py": "bayes.pending: HIGH ROOM",
     "what cannot be counted: tests/statistics": "statistics.collect: EXACT; statistics.moments: SURE",
     "fitted at once": "bayes.ridge: FEW NUMBERS PAIR ROWS MEMORY TRIES; bayes.hidden: DRAWS MOST WORST MAX_ITER TURNS",
     "steps": "bayes.discriminative: STEPS FEWER",

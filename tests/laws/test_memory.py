@@ -153,7 +153,7 @@ CASES = {  # what is called, and the bytes that it needs
         lambda: grow_rounds(CODES, Y, K, None, np.random.default_rng(0), how=Boosting(depth=2, rounds=3, least=10)),
         boosted(N, 3, 2),
     ),
-    "forest": (lambda: po.BayesForest(2, 2)._refuse_large(CODES, Y, K, None), 2 * (TREE + MEMBER) + 40 * N * K),
+    "forest": (lambda: po.BayesForest(2, n_members=2)._refuse_large(CODES, Y, K, None), 2 * (TREE + MEMBER) + 40 * N * K),
     "trees of a pool": (lambda: Growing._trees(growing(n_trees=7), Draws(), 0), 7 * TREE + 40 * N * K),
     "members of a pool": (lambda: Growing._members(growing(n_members=2), Draws(), 0), 2 * MEMBER),
     "lines of a pool": (lambda: Growing._refuse_work(growing(), 10), 8 * (40 * N + 600 * K + 4 * N * K)),

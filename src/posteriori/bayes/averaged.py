@@ -32,7 +32,6 @@ from ..structure.structures import naive
 from ..table.encode import Seen
 from ..table.frame import Frame
 from ..table.labels import narrowest
-from ..table.rows import Rows
 from ..table.schema import Schema
 from .families import Families, draw_from
 from .hidden import Unlabelled
@@ -85,10 +84,9 @@ class AveragedParents(SemiNaive, Unlabelled):
     def _finish(self, table: CodedTable, found: Statistics, y: Array, weights: Floats | None) -> Statistics:
         return found if self._pairs_counted else replace(found, joints=(collect_rows(table, y, weights),))
 
-    def _settled(self, rows: Rows, known: Ints) -> Any:
+    def _check_hidden(self, labels: bool) -> None:
         if self.lazy:
             raise ModelError("lazy=True keeps rows with their classes, which are hidden: fit with lazy=False")
-        return super()._settled(rows, known)
 
     @property
     def _stored(self) -> bool:

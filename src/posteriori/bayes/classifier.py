@@ -91,6 +91,11 @@ class PosteriorClassifier(Explains, ScoresTables, ClassifierMixin, Estimator, AB
         if rows > FEW:
             refuse_answer(rows, len(self.classes_))
 
+    def _unlearn(self) -> None:
+        """Forget what was learned, by the names that scikit-learn has for it; the parameters stay."""
+        for name in [n for n in self.__dict__ if n.endswith("_") and not n.startswith("_")]:
+            del self.__dict__[name]
+
     def _check_fitted(self) -> None:
         if "classes_" not in self.__dict__:
             check_is_fitted(self, "classes_")

@@ -125,8 +125,7 @@ class DiscriminativeNB(ReadsTables, PosteriorClassifier):
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Count, then climb the conditional likelihood of these rows."""
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            del self.__dict__[name]
+        self._unlearn()
         who = type(self).__name__
         rows = read_rows(X, y, sample_weight, who=who, kinds=self.kinds, class_weight=self.class_weight)
         schema, frame = rows.schema, dense(rows.frame) if rows.frame.sparse is not None else rows.frame

@@ -45,40 +45,35 @@ from ..statistics.moments import Moments
 from ..table.frame import columns_of
 from ..table.points import checked_matrix, expects
 from .classifier import FAR
-from .learning import HIGH, LARGE, MatrixLearner, PendingRows, has_plain_classes
+from .learning import MatrixLearner
+from .pending import HIGH, LARGE, PendingMatrix, PendingRows, has_plain_classes
 
 
 class DropIn(MatrixLearner):
     """A learner whose `partial_fit` is told all classes that may ever come by its first call (`classes`), or by `fit`."""
 
     def _refuse_new(self, classes: tuple[Any, ...]) -> None:
-        known = vars(self).get("classes_")
-        new = [] if known is None else [c for c in classes if c not in known.tolist()]
+        new = [] if self._fresh else [c for c in classes if c not in self.classes_.tolist()]
         if new:
-            raise UnknownValue(f"The target label(s) {new} in y do not exist in the initial classes {known}")
+            raise UnknownValue(f"The target label(s) {new} in y do not exist in the initial classes {self.classes_}")
 
     def _new_pending(self, parameters: list[tuple[str, Any]]) -> PendingRows | None:
-        base = vars(self)["statistics_"]
-        return PendingRows(base, len(getattr(base.table, "table", ())), parameters) if has_plain_classes(base) else None
-
-    def _bufferable_row(self, pending: PendingRows, X: Any, label: Any) -> Any:
-        if label not in pending.classes or type(X) is not np.ndarray or len(X) != 1:
+        base = self.statistics_
+        if not has_plain_classes(base):
             return None
-        return X.copy() if plain(self, X, NUMBERS, False) and self._is_sure(X, pending) else None
+        cells = len(base.table.table) if isinstance(base.table, Counts) else 0
+        return PendingMatrix(base, cells, parameters)
 
-    def _table_of(self, pending: PendingRows, rows: list[Array]) -> Array:
-        return np.concatenate(rows)
-
-    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
+    def _is_sure(self, X: Array, pending: PendingMatrix) -> bool:
         """Whether no later check could refuse this row."""
         return False
 
     def _declared(self, classes: Any) -> tuple[Any, ...]:
-        known = vars(self).get("classes_")
-        if known is None:
+        if self._fresh:
             if classes is None:
                 raise BadValue("classes must be passed on the first call to partial_fit.")
             return tuple(unique_labels(classes).tolist())
+        known = self.classes_
         if classes is not None and not np.array_equal(known, unique_labels(classes)):
             raise BadValue(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
         return ()
@@ -231,8 +226,8 @@ class DiscreteNB(DropIn):
         self._check_cells(X)
         return dense_count(X, codes, n_classes, weights)
 
-    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
-        return bool(X.dtype == np.float64 and X.min() >= 0 and X.max() < HIGH)
+    def _is_sure(self, X: Array, pending: PendingMatrix) -> bool:
+        return plain(self, X, FLOATS, False) and bool(X.min() >= 0 and X.max() < HIGH)
 
     def _check_seen(self, X: Any, seen: int) -> None:
         if seen & NOT_FINITE:
@@ -344,8 +339,8 @@ class GaussianNB(DropIn):
             refuse_numbers(self, X)
         return Moments.of(n, mean, m2, low, high, weights is not None)
 
-    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
-        return bool(X.min() > -LARGE and X.max() < LARGE)
+    def _is_sure(self, X: Array, pending: PendingMatrix) -> bool:
+        return plain(self, X, NUMBERS, False) and bool(X.min() > -LARGE and X.max() < LARGE)
 
     def _prepare(self) -> tuple[Floats, Floats, Floats, bool]:
         """(μ, σ² + ε, log P(y), whether every variance is positive)."""
@@ -496,9 +491,9 @@ class CategoricalNB(DiscreteNB):
         rows: Array = table.scope(0).sum(axis=0)
         return rows
 
-    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
+    def _is_sure(self, X: Array, pending: PendingMatrix) -> bool:
         sizes = pending.base.table.sizes
-        return X.dtype in CODES and bool(X.min() >= 0 and (X[0] < 2 * sizes + SAMPLE).all())
+        return plain(self, X, CODES, False) and bool(X.min() >= 0 and (X[0] < 2 * sizes + SAMPLE).all())
 
     def _offsets(self, X: Array) -> Ints:
         """Where the cells of each column begin, with as many categories as these rows and `min_categories` show."""

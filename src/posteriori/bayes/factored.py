@@ -111,6 +111,12 @@ def kept_for(densities: tuple[str, ...], roles: tuple[str, ...]) -> bool:
     )
 
 
+def readable(frame: Frame, roles: tuple[str, ...], schema: Schema) -> Frame:
+    """A sparse table stays so where only its stored cells are read."""
+    stays = all(r == "events" or (r == "cells" and c.kind == "binary") for r, c in zip(roles, schema.columns))
+    return dense(frame) if frame.sparse is not None and not stays else frame
+
+
 class Factored:
     """log P(y, x) = log P(y) + Σ_j log P(x_j|y); `names` are the densities of the columns, with those that were chosen."""
 

@@ -23,9 +23,10 @@ from __future__ import annotations
 
 import copy
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -33,16 +34,27 @@ from sklearn.exceptions import ConvergenceWarning
 from ..arrays import Array, Floats, Ints
 from ..em import Ascent, ascend, close_by
 from ..errors import BadParameter, BadValue, ModelError, listed
-from ..estimator import AT_LEAST_0, AUTO, Estimator, generator, parameters
+from ..estimator import AT_LEAST_0, AUTO, generator, parameters
 from ..kernels.naive import normalise, share_out
 from ..smoothing.theta import share
+from ..statistics.collect import collect, collect_codes, with_values_of, with_values_of_codes
 from ..statistics.counts import places_in
-from ..table.encode import Seen
-from ..table.frame import open_frame
+from ..statistics.cuts import Cuts, local_codes, translated, with_bins
+from ..statistics.joint import collect_pairs
+from ..statistics.statistics import Statistics
+from ..table.encode import Coded, Seen, dense
+from ..table.frame import Frame, open_frame
 from ..table.labels import hidden_labels
 from ..table.rows import Rows
-from ..table.schema import MEASURED
+from ..table.schema import MEASURED, Schema
 from ..table.weights import weights_or_ones
+from .factored import density_names, readable, roles_of, settle
+from .pending import PendingRows
+from .tables import TableLearner
+
+if TYPE_CHECKING:
+    from .naive import NaiveBayes
+    from .semi import SemiNaive
 
 TOL, MAX_ITER = 1e-6, 200  # of `fit`; `expectation_maximization` takes others
 DRAWS = 100  # of K rows, until they differ
@@ -59,13 +71,173 @@ DIGITS = 8  # in which rows that are alike are so, whatever order they were summ
 WORST = 35.0  # nats: a label that was ruled out
 
 
+class Turns(ABC):
+    """A classifier as EM turns it: its rows are read once, scored by each model, and counted by shares in every class.
+
+    `template` is the model that every turn begins with: what is chosen but once is chosen, by the labels if there are any.
+    `schema` has the values of all rows; `climbs` says whether counting maximises ℓ, with `log_prior`.
+    """
+
+    template: Any
+    data: Any  # the rows, as `score` and `count` read them
+    schema: Schema
+    climbs = False
+
+    @abstractmethod
+    def __init__(self, model: Any, rows: Rows, known: Ints) -> None:
+        """For rows of which those `known` have labels."""
+
+    @abstractmethod
+    def prepare(self, model: Any, frame: Frame, schema: Schema) -> tuple[Any, Schema]:
+        """(rows as `score` and `count` read them, the schema with their values)."""
+
+    @abstractmethod
+    def take(self, data: Any, rows: Array) -> Any:
+        """Some rows of what `prepare` gives."""
+
+    @abstractmethod
+    def score(self, model: Any, data: Any) -> Floats:
+        """log P(y, x) of each row."""
+
+    @abstractmethod
+    def count(self, model: Any, data: Any, schema: Schema, y: Array, shares: Floats) -> Any:
+        """The statistics of the rows, each in every class by its shares."""
+
+    def log_prior(self, model: Any) -> float:
+        """The log density of θ under the prior that smoothing stands for, where M maximises ℓ with it."""
+        return 0.0
+
+
+class FactoredTurns(Turns):
+    """Naive Bayes: every column by its density, settled before the first turn."""
+
+    def __init__(self, model: NaiveBayes, rows: Rows, known: Ints) -> None:
+        self.template = copy.copy(model)
+        densities = density_names(rows.schema, model.density)
+        self.template._settled_by = settle(rows, densities, model.density, len(known) > 0)
+        self.data, self.schema = self.prepare(self.template, rows.frame, rows.schema)
+        found = set(self.template._densities(self.schema))
+        self.climbs = not {"kernel", "binned"} & found and not (model.ddof and "gaussian" in found)
+
+    def prepare(self, model: NaiveBayes, frame: Frame, schema: Schema) -> tuple[Frame, Schema]:
+        roles = roles_of(model._densities(schema))
+        frame = replace(readable(frame, roles, schema), memo={})
+        return frame, with_values_of(frame, schema, roles, model.n_jobs, model._cuts)
+
+    def take(self, data: Frame, rows: Array) -> Frame:
+        return data.take_rows(rows)
+
+    def score(self, model: NaiveBayes, data: Frame) -> Floats:
+        return model.factored_.log_joint(data, Seen(), model.n_jobs)
+
+    def count(self, model: NaiveBayes, data: Frame, schema: Schema, y: Array, shares: Floats) -> Statistics:
+        return collect(data, schema, roles_of(model._densities(schema)), y, shares, model.n_jobs, cuts=model._cuts)
+
+    def log_prior(self, model: NaiveBayes) -> float:
+        return model.factored_.log_prior_of_theta()
+
+
+class CodedTurns(Turns):
+    """The semi-naive models: what the labels chose stays; without labels no column is cut by them."""
+
+    def __init__(self, model: SemiNaive, rows: Rows, known: Ints) -> None:
+        model._check_hidden(len(known) > 0)
+        model._refuse_text(rows.schema)
+        if len(known):
+            self.template = _of_known(model, rows, known)
+            self.cuts: Cuts = self.template.statistics_.cuts
+        else:
+            frame = dense(rows.frame) if rows.frame.sparse is not None else rows.frame
+            one_class, method = np.zeros(frame.n, np.uint8), "quantile" if model.cuts == "mdl" else model.cuts
+            self.cuts = model._first_cuts(frame, rows.schema, one_class, rows.weights, method)
+        if not len(known) or model._learns_every_turn:
+            self.template = copy.copy(model)
+        self.data, self.schema = self.prepare(self.template, rows.frame, rows.schema)
+
+    def prepare(self, model: SemiNaive, frame: Frame, schema: Schema) -> tuple[Coded, Schema]:
+        frame = dense(frame) if frame.sparse is not None else frame
+        coded, schema = local_codes(frame, self.cuts, model.n_jobs), with_bins(schema, self.cuts)
+        return coded, with_values_of_codes(coded, schema, model.n_jobs)
+
+    def take(self, data: Coded, rows: Array) -> Coded:
+        codes = data.codes[rows] if isinstance(data.codes, np.ndarray) else [c[rows] for c in data.codes]
+        return replace(data, codes=codes)
+
+    def score(self, model: SemiNaive, data: Coded) -> Floats:
+        return model._score(translated(data, model.schema_))
+
+    def count(self, model: SemiNaive, data: Coded, schema: Schema, y: Array, shares: Floats) -> Statistics:
+        table, found = collect_codes(data, schema, y, shares, model.n_jobs, self.cuts)
+        if model._pairs_counted:
+            pairs = collect_pairs(table, y, found.n_classes, shares, model.n_jobs, model.max_memory)
+            found = replace(found, joints=(pairs,))
+        return model._finish(table, found, y, shares)
+
+
 @parameters
-class Unlabelled(Estimator):
-    """A classifier whose rows need not all have a label."""
+class Unlabelled(TableLearner):
+    """A learner from tables whose rows need not all have a label: `fit` and `expectation_maximization` infer the others."""
 
     _: KW_ONLY
     unlabelled: Any = ()  # any label may be the mark
     unlabelled_weight: Annotated[Any, AT_LEAST_0, AUTO] = "auto"
+
+    _turns: ClassVar[type[Turns]] = CodedTurns
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...], **labels: Any) -> Rows:
+        weight = self.unlabelled_weight
+        told = {"unlabelled": self.unlabelled, "unlabelled_weight": 1.0 if isinstance(weight, str) else weight}
+        return super()._rows(X, y, sample_weight, declared, **{**told, **labels})
+
+    def _first(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array]:
+        rows = self._rows(X, y, sample_weight, ())
+        if rows.hidden is not None and isinstance(self.unlabelled_weight, str):
+            self.unlabelled_weight_ = choose_weight(self, rows)
+            rows = self._rows(X, y, sample_weight, (), unlabelled_weight=self.unlabelled_weight_)
+        if rows.hidden is None:
+            return self._count(rows)
+        data = HiddenClass(self, rows)
+        found = data.climb(type(self).__name__)
+        learned, own = vars(data.finish(found.parameters)), self._get_param_names()
+        self.__dict__.update({name: value for name, value in learned.items() if name not in own})
+        self.em_ = replace(found, parameters=None)
+        return self.statistics_, rows.labels
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
+        rows = self._rows(X, y, sample_weight, declared)
+        if rows.hidden is not None:
+            raise BadValue(
+                f"rows without a label ({self.unlabelled!r}) are learned by fit alone, all at once: their classes are "
+                "inferred from all rows together"
+            )
+        return self._count(rows)
+
+    def _new_pending(self, parameters: list[tuple[str, Any]]) -> PendingRows | None:
+        marked = not isinstance(self.unlabelled, tuple) or self.unlabelled
+        return None if marked else super()._new_pending(parameters)
+
+    def _refuse_inferred(self, what: str) -> None:
+        if "em_" in self.__dict__:
+            raise ModelError(
+                f"{what} after EM: the classes of unlabelled rows were inferred from all rows together, so that their "
+                "counts change with every other row; fit all rows again"
+            )
+
+    def _hidden(self, X: Any, y: Any, sample_weight: Any, n_classes: int | None, hard: bool) -> HiddenClass:
+        """The rows as `expectation_maximization` asks for them."""
+        model = copy.copy(self)
+        model._unlearn()
+        model._check_parameters()
+        if (y is None) != (n_classes is not None):
+            raise BadParameter("give y, with labels for some rows at least, or n_classes where no row has one")
+        if n_classes is None:
+            rows = model._rows(X, y, sample_weight, ())
+        else:
+            rows = model._rows(X, np.zeros(open_frame(X).n), sample_weight, ())
+            names = np.arange(int(n_classes))
+            schema = replace(rows.schema, classes=tuple(names.tolist()), declared_classes=frozenset(names.tolist()))
+            rows = replace(rows, schema=schema, labels=names, hidden=np.ones(rows.frame.n, dtype=bool))
+        return HiddenClass(model, rows, hard)
 
 
 class HiddenClass:
@@ -75,17 +247,16 @@ class HiddenClass:
         hidden = np.zeros(rows.frame.n, dtype=bool) if rows.hidden is None else rows.hidden
         self.hard, self.labels, self.frame, self.rows = hard, rows.labels, rows.frame, rows
         self.rng = np.random.default_rng(0)  # of the order in which batches come
-        self.known = np.flatnonzero(~hidden)
-        self.hidden = np.flatnonzero(hidden)
+        self.known, self.hidden = np.flatnonzero(~hidden), np.flatnonzero(hidden)
         self.codes = rows.codes
         self.own = np.where(hidden, np.int32(-1), rows.codes.astype(np.int32))
         self.weights = np.ones(rows.frame.n) if rows.weights is None else rows.weights
         self.weight = float(self.weights.sum())
         self.plain = bool((self.weights == 1.0).all())
-        self.template = model._settled(rows, self.known)
-        self.data, self.schema = self.template._prepared(rows.frame, rows.schema)
+        self.turns: Turns = model._turns(model, rows, self.known)
+        self.template, self.data, self.schema = self.turns.template, self.turns.data, self.turns.schema
+        self.climbs = self.turns.climbs
         self.declared = {c.name: c.declared for c in rows.schema.columns}
-        self.climbs = bool(self.template._climbs(self.schema))
 
     @property
     def n_classes(self) -> int:
@@ -104,8 +275,8 @@ class HiddenClass:
     def expect(self, model: Any) -> tuple[Floats, float]:
         """(w·r, ℓ)."""
         weights = None if self.plain else self.weights
-        shares, value = self._share_out(model._scored(self.data), self.own, weights)
-        return shares, value + float(model._log_prior_of_theta())
+        shares, value = self._share_out(self.turns.score(model, self.data), self.own, weights)
+        return shares, value + float(self.turns.log_prior(model))
 
     def _share_out(self, log_joint: Floats, own: Array, weights: Floats | None) -> tuple[Floats, float]:
         """(w·r, Σ w ln P) of rows of class `own`, or hidden (−1); log_joint is overwritten."""
@@ -114,13 +285,13 @@ class HiddenClass:
     def maximise(self, shares: Floats) -> Any:
         """The model that these shares count to."""
         model = copy.copy(self.template)
-        model._become(model._counted(self.data, self.schema, self.codes, shares), self.labels)
+        model._become(self.turns.count(model, self.data, self.schema, self.codes, shares), self.labels)
         return model
 
     def expected(self, shares: Floats, model: Any) -> float:
         """Q(θ|θ_t) = Σ w r ln P(y, x) of these shares w·r under θ, with the log prior that ℓ has."""
-        joint = np.where(shares > 0, model._scored(self.data), 0.0)
-        return float((shares * joint).sum()) + float(model._log_prior_of_theta())
+        joint = np.where(shares > 0, self.turns.score(model, self.data), 0.0)
+        return float((shares * joint).sum()) + float(self.turns.log_prior(model))
 
     def climb(self, who: str) -> Ascent[Any]:
         """What `fit` does: from the rows with labels, until a turn gains less than TOL a row."""
@@ -149,7 +320,7 @@ class HiddenClass:
         first = self.maximise(self.shares(np.zeros((n, K))))
         if n_init == 1:
             return [first]
-        answer = normalise(first._scored(self.data), first.n_jobs)[0]
+        answer = normalise(self.turns.score(first, self.data), first.n_jobs)[0]
         mixed = ((answer + rng.dirichlet(np.ones(K), n)) / 2 for _ in range(n_init - 1))
         return [first, *(self.maximise(self.shares(r)) for r in mixed)]
 
@@ -175,7 +346,7 @@ class HiddenClass:
     def _evidence(self) -> Floats:
         """ln P(x) of every row, were there one class."""
         one = self.maximise(np.repeat(self.weights[:, None] / self.n_classes, self.n_classes, axis=1))
-        return normalise(one._scored(self.data), one.n_jobs)[1]
+        return normalise(self.turns.score(one, self.data), one.n_jobs)[1]
 
     def started(self, start: Any) -> Any:
         """The model that counts by the answers of a fitted model, or by responsibilities that were given."""
@@ -205,7 +376,7 @@ class HiddenClass:
         order = self.rng.permutation(self.hidden)
         total = self.weights[self.hidden].sum()
         for rows in np.array_split(order, -(-len(order) // batch_size) if len(order) else 0):
-            scored = model._scored(model._taken(self.data, rows))
+            scored = self.turns.score(model, self.turns.take(self.data, rows))
             found = self._part(model, rows, self._share_out(scored, self.own[rows], None)[0])
             step, scale = (t + 2.0) ** -decay, total / self.weights[rows].sum()
             running = found.scaled(scale) if running is None else running.scaled(1 - step) + found.scaled(step * scale)
@@ -237,7 +408,7 @@ class HiddenClass:
         shares, value = self._share_out(model._log_joint(rows.frame), own, w)
         told = model.unlabelled_weight
         shares[hidden] *= 1.0 if isinstance(told, str) else told
-        found = model._counted(*model._prepared(rows.frame, schema), codes, shares)
+        found = self.turns.count(model, *self.turns.prepare(model, rows.frame, schema), codes, shares)
         before, new, step = model.statistics_.rows.sum(), shares.sum(), (t + 2.0) ** -decay
         scale = (before + new) / np.array([before, new])
         after = copy.copy(model)
@@ -253,7 +424,7 @@ class HiddenClass:
             shares[np.arange(len(rows)), self.codes[rows]] = self.weights[rows]
         else:
             shares = responsibilities * self.weights[rows][:, None]
-        return model._counted(model._taken(self.data, rows), self.schema, self.codes[rows], shares)
+        return self.turns.count(model, self.turns.take(self.data, rows), self.schema, self.codes[rows], shares)
 
     def finish(self, model: Any) -> Any:
         """The model with values that are there because rows have them."""
@@ -263,16 +434,24 @@ class HiddenClass:
             for c in statistics.schema.columns
         )
         model.statistics_ = replace(statistics, schema=replace(statistics.schema, columns=columns))
-        model.__dict__.pop("_kept", None)
+        model._kept = None
         model._named(self.rows)
         model._seen = Seen()
         return model
 
 
+def _of_known(model: Any, rows: Rows, known: Ints) -> Any:
+    """The model of the rows with labels alone."""
+    model, w = copy.copy(model), None if rows.weights is None else rows.weights[known]
+    counted = model._collect(rows.frame.take_rows(known), rows.schema, rows.codes[known], w, Seen())
+    model._become(counted, rows.labels)
+    return model
+
+
 def choose_weight(model: Any, rows: Rows) -> float:
     """The weight of rows without a label, from 0 to 1, for rows that weigh one each."""
     assert rows.hidden is not None
-    model._settled(rows, np.flatnonzero(~rows.hidden))  # which refuses what cannot be learned so
+    model._turns(model, rows, np.flatnonzero(~rows.hidden))  # which refuses what cannot be learned so
     rows, share, groups = _some(model, rows)
     assert rows.hidden is not None
     assert rows.weights is not None
@@ -304,7 +483,7 @@ def _some(model: Any, rows: Rows) -> tuple[Rows, float, Floats]:
     Rows stand in the order of ln P(x) under the labels alone, and are taken evenly from it: the table's says nothing.
     """
     assert rows.hidden is not None
-    every = model._of_known(rows, np.flatnonzero(~rows.hidden))
+    every = _of_known(model, rows, np.flatnonzero(~rows.hidden))
     evidence = np.round(normalise(every._log_joint(rows.frame))[1], DIGITS)
     order = np.argsort(evidence, kind="stable")
     parts = [_evenly(order[~rows.hidden[order]]), _evenly(order[rows.hidden[order]])]
@@ -357,7 +536,7 @@ def _foretold(model: Any, rows: Rows, at: Ints, weight: float) -> Floats:
     hidden = rows.hidden.copy()
     hidden[at] = True
     if weight == 0:
-        alone = model._of_known(rows, np.flatnonzero(~hidden))
+        alone = _of_known(model, rows, np.flatnonzero(~hidden))
         log_joint: Floats = alone._log_joint(rows.frame.take_rows(at))
         return log_joint
     weights = np.where(hidden, weight, 1.0) * rows.weights
@@ -366,6 +545,4 @@ def _foretold(model: Any, rows: Rows, at: Ints, weight: float) -> Floats:
     found = ascend(data.starts(1, 0), data.expect, data.maximise, max_iter=TURNS, close=close, climbs=data.climbs)
     if found.interrupted:
         raise KeyboardInterrupt
-    learned = found.parameters
-    scored: Floats = learned._scored(learned._taken(data.data, at))
-    return scored
+    return data.turns.score(found.parameters, data.turns.take(data.data, at))

@@ -4,14 +4,7 @@ All that a model keeps of its rows is `statistics_`: a value with `+`, `-`, `sca
 `schema` that names the classes. A model says how rows become such a value (`_read`); the rest is here. Classes that were
 declared stay; classes that were found vanish with their last row. A call that fails changes nothing.
 
-Any chunks of rows give the same model, so rows that come one by one wait to be counted together, until somebody asks
-for the statistics or they are many: `partial_fit` of one row takes a time that does not depend on what is known
-already. Only a row that cannot fail later may wait: every cell is of the type that its column has, every number finite
-and moderate, nothing weighed. All others are learned, or refused, at once.
-
-One thread may learn while others predict: who reads the statistics writes nothing that learning reads, so no row is lost.
-A prediction that meets a step of learning midway may be of before or after it; `copy.copy(model)`, which shares the counts,
-stays at one of them.
+Rows that come one by one wait to be counted together: see `pending`.
 
 Some of what rows decide is no count: where numbers are cut, who depends on whom. Rows that come later, or go, leave it as
 it is. So `forget` gives what `fit` on the rows that stay would give, or is refused and says what would stay; `keep=` lets
@@ -22,14 +15,14 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
 from ..arrays import Array, Floats, Ints
-from ..errors import BadParameter, ModelError, StatisticsError, TableError, UnknownColumn, did_you_mean, listed
+from ..errors import BadParameter, StatisticsError, TableError, UnknownColumn, did_you_mean, listed
 from ..estimator import learning
 from ..kernels.naive import class_rows
 from ..statistics.counts import lightest
@@ -39,85 +32,54 @@ from ..table.labels import as_classes, encode_labels, recoded
 from ..table.schema import Schema, in_order
 from ..table.weights import check_weights
 from .classifier import BayesClassifier, PosteriorClassifier
+from .pending import PendingRows
 
 KEEP = {"cuts", "histograms", "questions", "sample", "structure"}  # what rows decide beside counts
-FEWEST, MOST = 1024, 65_536  # rows that may wait, by the size of what they are added to
-LARGE = 1e100  # numbers whose squares, and the sums of them, stay finite
-HIGH = 2.0**32  # counts that stay exact in a sum over the rows that wait
-ROOM = 1 << 62  # a count below it has room for them
-
-
-class PendingRows:
-    """Single rows, buffered until they are counted, and the parameters under which they came."""
-
-    __slots__ = ("base", "classes", "counted", "kinds", "label", "most", "parameters", "rows")
-
-    def __init__(self, base: Any, cells: int, parameters: list[tuple[str, Any]]) -> None:
-        self.base, self.parameters = base, parameters
-        self.classes = set(base.schema.classes)
-        self.label = type(base.schema.classes[0])
-        self.rows: list[tuple[Any, Any]] = []
-        self.counted = (0, base)  # how many of the rows, and the statistics with them
-        self.most = min(max(FEWEST, cells // 8), MOST)
-        self.kinds: list[Any] = []
-
-    def label_of(self, y: Any) -> Any:
-        """The one label of y if it is of the type that the classes have, else None."""
-        y = y.tolist() if hasattr(y, "tolist") else y
-        if type(y) not in (list, tuple) or len(y) != 1:
-            return None
-        label = y[0].item() if isinstance(y[0], np.generic) else y[0]
-        if type(label) is not self.label:
-            return None
-        return label if self.label is not int or -ROOM < label < ROOM else None
-
-    def total(self, model: Learner) -> Any:
-        """The statistics with all rows that came so far; any thread may ask."""
-        n, known = self.counted
-        new = self.rows[n:]
-        if new:
-            then = object.__new__(type(model))  # the model as it was when the rows came
-            then.__dict__.update(vars(model), statistics_=known, **dict(self.parameters))
-            then.__dict__.pop("_pending", None)
-            rows, labels = zip(*new)
-            known = known + then._read(then._table_of(self, list(rows)), np.array(labels), None, ())[0]
-            self.counted = n + len(new), known
-        return known
-
-
-def has_plain_classes(base: Any) -> bool:
-    """Whether the classes are all text, all whole numbers or all booleans, and none has so many rows that sums overflow."""
-    types = {type(c) for c in base.schema.classes}
-    return len(types) == 1 and types <= {str, int, bool} and bool(base.rows.max() < ROOM)
 
 
 class Learner(PosteriorClassifier):
     """A classifier whose whole knowledge is one mergeable value."""
 
     n_features_in_: int
+    class_weight: Any = None
+    _pending: PendingRows | None = None
+
+    @property
+    def _fresh(self) -> bool:
+        """Whether nothing has been learned yet."""
+        return "statistics_" not in self.__dict__
 
     @property
     def statistics_(self) -> Any:
         """What was learned: one value with `+` and `-`."""
-        state = self.__dict__
-        pending: PendingRows | None = state.get("_pending")
+        pending = self._pending
         if pending is not None:
             return pending.total(self)
-        if "statistics_" not in state:
+        if self._fresh:
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute 'statistics_': it has not been fitted"
             )
-        return state["statistics_"]
+        return self.__dict__["statistics_"]
 
     @statistics_.setter
     def statistics_(self, value: Any) -> None:
         self.__dict__["statistics_"] = value
-        self.__dict__.pop("_pending", None)
+        self._pending = None
+
+    def _unlearn(self) -> None:
+        super()._unlearn()
+        self._pending = None
 
     def _count_pending(self) -> None:
         """Let no row wait any more: those who learn begin with it."""
-        if "_pending" in vars(self):
+        if self._pending is not None:
             self.statistics_ = self.statistics_
+
+    def _as_of(self, statistics: Any, parameters: Iterable[tuple[str, Any]]) -> Self:
+        """This model when it knew these statistics and had these parameters."""
+        then = object.__new__(type(self))
+        then.__dict__.update(self.__dict__, statistics_=statistics, _pending=None, **dict(parameters))
+        return then
 
     @abstractmethod
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
@@ -126,10 +88,7 @@ class Learner(PosteriorClassifier):
     @learning
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows alone."""
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            del self.__dict__[name]
-        for name in ("_pending", "_settled_by"):
-            self.__dict__.pop(name, None)
+        self._unlearn()
         self._become(*self._first(X, y, sample_weight))
         return self
 
@@ -148,7 +107,7 @@ class Learner(PosteriorClassifier):
     def _learn_too(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
         self._count_pending()
         self._refuse_balanced("give partial_fit a dict of weights instead")
-        known = self.statistics_ if "statistics_" in vars(self) else None
+        known = None if self._fresh else self.statistics_
         found, labels = self._read(X, y, sample_weight, self._declared(classes))
         self._refuse_new(found.schema.classes)
         self._become(found if known is None else known + found, labels)
@@ -156,23 +115,21 @@ class Learner(PosteriorClassifier):
 
     def _buffer(self, X: Any, y: Any) -> bool:
         """Whether X is one row that may wait to be counted, and does so from now on."""
-        state = self.__dict__
-        kept = state.get("_kept")
+        kept, state = self._kept, self.__dict__
         if kept is None or "statistics_" not in state or not kept.holds(state):
             return False  # parameters are to be checked first
-        pending: PendingRows | None = state.get("_pending") or self._new_pending(kept.values)
-        if pending is None:
+        pending = self._pending or self._new_pending(kept.values)
+        if pending is None or (label := pending.label_of(y)) is None:
             return False
-        label = pending.label_of(y)
-        row = None if label is None else self._bufferable_row(pending, X, label)
+        row = pending.bufferable_row(self, X, label)
         if row is None:
             return False
         pending.rows.append((row, label))
-        state["_pending"] = pending
+        self._pending = pending
         if label not in pending.classes:
             pending.classes.add(label)
             classes = self.classes_
-            state["classes_"] = class_array(in_order({*classes.tolist(), label}), classes.dtype, np.asarray(y).dtype)
+            self.classes_ = class_array(in_order({*classes.tolist(), label}), classes.dtype, np.asarray(y).dtype)
         if len(pending.rows) >= pending.most:
             self._count_pending()
         kept.things = {}  # last, and a new one: what a reader makes meanwhile of the rows before is not kept
@@ -181,12 +138,6 @@ class Learner(PosteriorClassifier):
     def _new_pending(self, parameters: list[tuple[str, Any]]) -> PendingRows | None:
         """Where rows may wait, or None where every row is to be counted at once."""
         return None
-
-    def _bufferable_row(self, pending: PendingRows, X: Any, label: Any) -> Any:
-        """The row of X as it may wait, or None where it has to be learned, or refused, at once."""
-
-    def _table_of(self, pending: PendingRows, rows: list[Any]) -> Any:
-        """Rows that wait, as a table."""
 
     def _refuse_new(self, classes: tuple[Any, ...]) -> None:
         """New classes are welcome."""
@@ -266,10 +217,10 @@ class Learner(PosteriorClassifier):
 
     def _become(self, statistics: Any, labels: Array) -> None:
         """Know this, and nothing else."""
-        known = vars(self).get("classes_", labels)
-        self.classes_ = class_array(statistics.schema.classes, known.dtype, labels.dtype)
+        dtypes = labels.dtype if self._fresh else self.classes_.dtype, labels.dtype
+        self.classes_ = class_array(statistics.schema.classes, *dtypes)
         self.statistics_ = statistics
-        if "_kept" in vars(self):
+        if self._kept is not None:
             self._kept.things = {}
 
     def _declared(self, classes: Any) -> tuple[Any, ...]:
@@ -280,15 +231,10 @@ class Learner(PosteriorClassifier):
         """Refuse to add models of other columns; schemas do so themselves."""
 
     def _refuse_inferred(self, what: str) -> None:
-        """After EM the counts of rows without a label hang on all the others: nothing is added to them or taken away."""
-        if "em_" in vars(self):
-            raise ModelError(
-                f"{what} after EM: the classes of unlabelled rows were inferred from all rows together, so that their "
-                "counts change with every other row; fit all rows again"
-            )
+        """Refuse to add to counts, or to take from them, which hang on all rows together."""
 
     def _refuse_balanced(self, way_out: str) -> None:
-        if isinstance(vars(self).get("class_weight"), str):
+        if isinstance(self.class_weight, str):
             raise ValueError(f"class_weight='balanced' needs all rows at once: {way_out}")
 
     @property
@@ -322,7 +268,7 @@ class MatrixLearner(Learner, BayesClassifier):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, declared: tuple[Any, ...]) -> tuple[Any, Array]:
         X, y = labelled(X, y)
-        X = self._border(X, "statistics_" not in vars(self))
+        X = self._border(X, self._fresh)
         labels, codes = encode_labels(y)
         if len(codes) != X.shape[0]:
             raise TableError(f"X has {X.shape[0]} rows but y has {len(codes)} labels: inconsistent numbers of samples")

@@ -34,7 +34,7 @@ from .drop_ins import (
     dense_count,
     refuse_numbers,
 )
-from .learning import PendingRows
+from .pending import PendingMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +204,7 @@ class BernoulliNB(LinearNB):
         cells = count_cells(bits, codes, 2 * np.arange(X.shape[1] + 1), n_classes, weights)
         return cells[1::2].astype(np.float64)
 
-    def _is_sure(self, X: Array, pending: PendingRows) -> bool:
+    def _is_sure(self, X: Array, pending: PendingMatrix) -> bool:
         return self.binarize is not None and super()._is_sure(X, pending)
 
     def _check_shares(self, table: Floats, codes: Array, n_classes: int, weights: Floats | None) -> None:

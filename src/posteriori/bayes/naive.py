@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,15 +12,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Options, StrOptions
 
 from .. import views
-from ..arrays import Array, Floats, Ints
+from ..arrays import Array, Floats
 from ..errors import ModelError
 from ..estimator import AT_LEAST_0, ClassWeight, NJobs, alike, parameters
 from ..smoothing.theta import Prior, Smoothing, theta
-from ..statistics.collect import collect, with_values_of
+from ..statistics.collect import collect
 from ..statistics.cuts import Cuts
 from ..table.encode import Seen, dense
 from ..table.frame import Frame
-from ..table.rows import Rows
 from ..table.schema import MEASURED, Schema
 from .classifier import FAR, SMOOTH
 from .densities import Categories
@@ -34,18 +32,17 @@ from .factored import (
     Settled,
     density_names,
     kept_for,
+    readable,
     roles_of,
-    settle,
 )
-from .hidden import Unlabelled
-from .tables import TableLearner
+from .hidden import FactoredTurns, Unlabelled
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @parameters
-class NaiveBayes(TableLearner, Unlabelled):
+class NaiveBayes(Unlabelled):
     """Naive Bayes: P(y|x) ∝ P(y) Π_j P(x_j|y), one model over categorical, binary, count, numeric and text columns.
 
     Parameters
@@ -98,10 +95,13 @@ class NaiveBayes(TableLearner, Unlabelled):
     variance_floor: Annotated[float, AT_LEAST_0] = 0.01
     ddof: Annotated[int, Options(Integral, {0, 1})] = 0
     n_jobs: NJobs = None
+    _settled_by: Settled | None = field(default=None, init=False)
+
+    _turns = FactoredTurns
 
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Any:
         roles = roles_of(self._densities(schema))
-        frame = frame if frame.sparse is None else _readable(frame, roles, schema)
+        frame = frame if frame.sparse is None else readable(frame, roles, schema)
         return collect(frame, schema, roles, y, weights, self.n_jobs, seen)
 
     def _densities(self, schema: Schema) -> tuple[str, ...]:
@@ -112,39 +112,17 @@ class NaiveBayes(TableLearner, Unlabelled):
     @property
     def _inferred(self) -> Settled | None:
         """What EM has settled on, where it has and `density` is still what it was."""
-        settled: Settled | None = vars(self).get("_settled_by")
+        settled = self._settled_by
         return settled if settled is not None and alike(settled.told, self.density) else None
-
-    def _settled(self, rows: Rows, known: Ints) -> Any:
-        model = copy.copy(self)
-        model._settled_by = settle(rows, density_names(rows.schema, self.density), self.density, len(known) > 0)
-        return model
 
     @property
     def _cuts(self) -> Cuts:
         settled = self._inferred
         return () if settled is None else settled.cuts
 
-    def _prepared(self, frame: Frame, schema: Schema) -> tuple[Frame, Schema]:
-        roles = roles_of(self._densities(schema))
-        frame = replace(_readable(frame, roles, schema), memo={})
-        return frame, with_values_of(frame, schema, roles, self.n_jobs, self._cuts)
-
-    def _taken(self, data: Frame, rows: Array) -> Frame:
-        return data.take_rows(rows)
-
-    def _scored(self, data: Frame) -> Floats:
-        return self.factored_.log_joint(data, Seen(), self.n_jobs)
-
-    def _counted(self, data: Frame, schema: Schema, y: Array, shares: Floats) -> Any:
-        return collect(data, schema, roles_of(self._densities(schema)), y, shares, self.n_jobs, cuts=self._cuts)
-
-    def _climbs(self, schema: Schema) -> bool:
-        densities = set(self._densities(schema))
-        return not {"kernel", "binned"} & densities and not (self.ddof and "gaussian" in densities)
-
-    def _log_prior_of_theta(self) -> float:
-        return self.factored_.log_prior_of_theta()
+    def _unlearn(self) -> None:
+        super()._unlearn()
+        self.__dict__.pop("_settled_by", None)
 
     @property
     def factored_(self) -> Factored:
@@ -291,10 +269,4 @@ class NaiveBayes(TableLearner, Unlabelled):
         return frame.sort_values("information", ascending=False, kind="stable", ignore_index=True)
 
     def _repr_html_(self) -> str:
-        return views.html("naive Bayes", self) if "statistics_" in vars(self) else super()._repr_html_()
-
-
-def _readable(frame: Frame, roles: tuple[str, ...], schema: Schema) -> Frame:
-    """A sparse table stays so where only its stored cells are read."""
-    stays = all(r == "events" or (r == "cells" and c.kind == "binary") for r, c in zip(roles, schema.columns))
-    return dense(frame) if frame.sparse is not None and not stays else frame
+        return super()._repr_html_() if self._fresh else views.html("naive Bayes", self)

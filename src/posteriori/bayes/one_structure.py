@@ -6,7 +6,6 @@ those before it, in the order of what they tell of the class.
 
 from __future__ import annotations
 
-import copy
 from dataclasses import KW_ONLY, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -15,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..arrays import Array, Bools, Floats, Ints
+from ..arrays import Array, Bools, Floats
 from ..budget import refuse_over
 from ..errors import ModelError, StatisticsError
 from ..estimator import AUTO, RandomState, parameters
@@ -27,7 +26,6 @@ from ..statistics.statistics import Statistics
 from ..structure.information import barred, class_information, conditional_information, learn_tree
 from ..structure.structures import Structure, by_information, kdb, naive
 from ..structure.structures import spode as single_parent
-from ..table.rows import Rows
 from .choice import CRITERIA, Fold, fewest, folds_of, held_out, leave_out_prior, naive_losses, prefix_losses
 from .families import Families
 from .hidden import Unlabelled
@@ -154,12 +152,11 @@ class SPODE(OneStructure, Unlabelled):
         names, told = self.schema_.names, self.super_parent
         return told is None or names[place_of(told, names, "super_parent")] != self.super_parent_
 
-    def _settled(self, rows: Rows, known: Ints) -> Any:
-        if self.super_parent is None and not len(known):
+    def _check_hidden(self, labels: bool) -> None:
+        if self.super_parent is None and not labels:
             raise ModelError(
                 "a super-parent is chosen by rows with labels: tell super_parent where every class is hidden"
             )
-        return super()._settled(rows, known)
 
     def _choose(self, table: CodedTable, base: Statistics, pairs: Joint, y: Array, weights: Floats | None) -> None:
         """Set `super_parent_` and the scores of all candidates: the columns, then none."""
@@ -343,17 +340,14 @@ class KDB(OneStructure, Unlabelled):
         used = len(self._used) == len(self._order)  # told since, another k or select does not undo what was chosen
         return self.select or not used or (self.k, self.k_) != (0, 0)
 
-    def _settled(self, rows: Rows, known: Ints) -> Any:
-        """Order and parents are learned anew every turn, by all rows; a choice by folds is made by labels, and stays."""
-        chosen = self.select or isinstance(self.k, str)
-        if chosen and not len(known):
+    @property
+    def _learns_every_turn(self) -> bool:
+        """Order and parents are learned by all rows; a choice by folds is made by labels, and stays."""
+        return not (self.select or isinstance(self.k, str))
+
+    def _check_hidden(self, labels: bool) -> None:
+        if not (labels or self._learns_every_turn):
             raise ModelError("select=True and k='auto' choose by rows with labels: tell k where every class is hidden")
-        model = super()._settled(rows, known)
-        if chosen:
-            return model
-        fresh = copy.copy(self)
-        fresh._cuts_kept = model._cuts_kept
-        return fresh
 
     def _levels(self, table: CodedTable, rungs: list[Scope], y: Array, n_classes: int, weights: Floats | None) -> Joint:
         """Counts of each attribute with its first parent, its first two, …"""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -13,11 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from .. import views
-from ..arrays import Array, Floats, Ints
+from ..arrays import Array, Floats
 from ..errors import ModelError, UnknownColumn, did_you_mean, listed
 from ..estimator import AT_LEAST_1, ClassWeight, MaxMemory, NJobs, parameters
 from ..smoothing.theta import Smoothing
-from ..statistics.collect import collect_coded, collect_codes, with_values_of_codes
+from ..statistics.collect import collect_coded
 from ..statistics.cuts import (
     METHODS,
     CodedTable,
@@ -25,17 +24,12 @@ from ..statistics.cuts import (
     code_known,
     from_bins,
     learn_cuts,
-    local_codes,
-    translated,
-    with_bins,
 )
-from ..statistics.joint import collect_pairs
 from ..statistics.statistics import Statistics
 from ..structure.information import class_information
 from ..structure.structures import Structure
-from ..table.encode import Coded, Seen, dense
+from ..table.encode import Seen, dense
 from ..table.frame import Frame
-from ..table.rows import Rows
 from ..table.schema import MEASURED, Schema
 from .families import Families
 from .tables import TableLearner
@@ -86,11 +80,6 @@ class SemiNaive(TableLearner):
         """How strong each edge is, in nats, where that is known."""
         return None
 
-    @property
-    def _fresh(self) -> bool:
-        """Whether nothing has been learned yet: cuts and structure are chosen now, and kept."""
-        return "statistics_" not in vars(self)
-
     def _collect(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, seen: Seen) -> Statistics:
         frame = dense(frame) if frame.sparse is not None else frame
         self._refuse_text(schema)
@@ -100,42 +89,18 @@ class SemiNaive(TableLearner):
         seen.missing += table.n_missing
         return self._finish(table, found, y, weights)
 
-    def _settled(self, rows: Rows, known: Ints) -> Any:
-        """What the labels chose stays, as it does through `partial_fit`; without labels no column is cut by them."""
-        self._refuse_text(rows.schema)
-        if len(known):
-            model = self._of_known(rows, known)
-            model._cuts_kept = model.statistics_.cuts
-            return model
-        model = copy.copy(self)
-        model.cuts = "quantile" if isinstance(self.cuts, str) and self.cuts == "mdl" else self.cuts
-        frame = dense(rows.frame) if rows.frame.sparse is not None else rows.frame
-        model._cuts_kept = model._first_cuts(frame, rows.schema, np.zeros(frame.n, np.uint8), rows.weights)
-        model.cuts = self.cuts
-        return model
+    def _check_hidden(self, labels: bool) -> None:
+        """Refuse to learn rows without a label, all of them so or not, where what is chosen needs labels."""
 
-    def _prepared(self, frame: Frame, schema: Schema) -> tuple[Coded, Schema]:
-        frame = dense(frame) if frame.sparse is not None else frame
-        coded, schema = local_codes(frame, self._cuts_kept, self.n_jobs), with_bins(schema, self._cuts_kept)
-        return coded, with_values_of_codes(coded, schema, self.n_jobs)
+    @property
+    def _learns_every_turn(self) -> bool:
+        """Whether EM learns the structure anew in every turn; else what the labels chose stays."""
+        return False
 
-    def _taken(self, data: Coded, rows: Array) -> Coded:
-        codes = data.codes[rows] if isinstance(data.codes, np.ndarray) else [c[rows] for c in data.codes]
-        return replace(data, codes=codes)
-
-    def _scored(self, data: Coded) -> Floats:
-        return self._score(translated(data, self.schema_))
-
-    def _counted(self, data: Coded, schema: Schema, y: Array, shares: Floats) -> Statistics:
-        table, found = collect_codes(data, schema, y, shares, self.n_jobs, self._cuts_kept)
-        if self._pairs_counted:
-            pairs = collect_pairs(table, y, found.n_classes, shares, self.n_jobs, self.max_memory)
-            found = replace(found, joints=(pairs,))
-        return self._finish(table, found, y, shares)
-
-    def _first_cuts(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None) -> Cuts:
+    def _first_cuts(self, frame: Frame, schema: Schema, y: Array, weights: Floats | None, method: Any = None) -> Cuts:
+        """The cuts of the numeric columns, made by a method or told."""
         if isinstance(self.cuts, str):
-            return learn_cuts(frame, schema, y, weights, self.cuts, self.bins)
+            return learn_cuts(frame, schema, y, weights, method or self.cuts, self.bins)
         measured = [c.name for c in schema.columns if c.kind in MEASURED]
         unknown = [name for name in self.cuts if name not in measured]
         missing = [name for name in measured if name not in self.cuts]
@@ -228,7 +193,7 @@ class SemiNaive(TableLearner):
         return views.axes("a dependence graph", self, ax)
 
     def _repr_html_(self) -> str:
-        return views.html("a dependence graph", self) if "statistics_" in vars(self) else super()._repr_html_()
+        return super()._repr_html_() if self._fresh else views.html("a dependence graph", self)
 
 
 class OneStructure(SemiNaive):
