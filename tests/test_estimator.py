@@ -34,7 +34,7 @@ class Model(Estimator):
         return self
 
     def made(self):
-        return self._made("answer", lambda: (self.learned_, self.power, self.way, copy.deepcopy(self.table)))
+        return self._cached("answer", lambda: (self.learned_, self.power, self.way, copy.deepcopy(self.table)))
 
     def now(self):
         return (self.learned_, self.power, self.way, self.table)

@@ -2,7 +2,7 @@
 
 * A parameter is one line of the class, `tol: Annotated[float, AT_LEAST_0] = 1e-3`: signature, attribute and check follow
   (`@parameters`). It is checked by `fit` and whenever it is next read after a change.
-* What prediction needs is made from what was learned and from the parameters; `_made` keeps it until either changes.
+* What prediction needs is made from what was learned and from the parameters; `_cached` keeps it until either changes.
 * A call that fails leaves the model as it was: a method that learns is marked `@learning`.
 """
 
@@ -97,7 +97,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         else:
             check_declared(self._parameter_constraints, values, type(self).__name__)
 
-    def _made(self, name: str, make: Callable[[], T]) -> T:
+    def _cached(self, name: str, make: Callable[[], T]) -> T:
         """What `make` gives, kept until a parameter or what was learned changes."""
         kept = self._kept
         if kept is None or not kept.holds(self.__dict__):

@@ -768,9 +768,9 @@ def test_where_other_clusters_are_louder_than_the_class_the_labels_are_not_outvo
 @pytest.mark.parametrize("each", [4, 10])
 def test_the_default_is_no_worse_than_the_labels_alone(load, each):
     X, z = load(return_X_y=True)
-    X, z = X[::3], z[::3]
+    X, z = X[::3, :: 1 + X.shape[1] // 30], z[::3]
     losses = []
-    for seed in range(24):  # of three draws one decides
+    for seed in range(12):  # of three draws one decides
         y = few(np.random.default_rng(seed), z, each)
         alone, chosen = both(X, z, y)
         rest = y < 0

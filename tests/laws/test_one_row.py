@@ -38,7 +38,7 @@ DENSITIES = ["auto", "gaussian", "kernel", "binned"]
 def test_a_dict_is_its_row_in_the_block(unseen: str, density: str, data) -> None:
     X, y, asked = data
     model = po.NaiveBayes(density=density, unseen=unseen).fit(X, y)
-    assert model._made("row", lambda: RowScorer.of(model.factored_, model.schema_)) is not None
+    assert model._cached("row", lambda: RowScorer.of(model.factored_, model.schema_)) is not None
     block = model.predict_joint_log_proba(asked)
     met = np.zeros(2, dtype=int)
     for r in range(len(asked)):

@@ -108,7 +108,7 @@ class AveragedParents(SemiNaive, Unlabelled):
     def naive_(self) -> Families:
         """The naive Bayes that answers where no super-parent is frequent enough."""
         statistics = self.statistics_
-        return self._made(
+        return self._cached(
             "naive", lambda: Families.of(statistics, naive(len(statistics.sizes)), self.smoothing, self.prior)
         )
 
@@ -126,7 +126,7 @@ class AveragedParents(SemiNaive, Unlabelled):
 
     @property
     def _parents(self) -> Parents:
-        return self._made("parents", self._make_parents)
+        return self._cached("parents", self._make_parents)
 
     def _make_parents(self) -> Parents:
         """Rows of θ only for values that may be super-parents: no block that no row needs."""
@@ -174,7 +174,7 @@ class AveragedParents(SemiNaive, Unlabelled):
 
     def _implied(self, cells: Array) -> Array:
         """Whether x_j follows from another value of the row."""
-        implies = self._made("implies", self._make_implies)
+        implies = self._cached("implies", self._make_implies)
         found = implies[cells[:, :, None], cells[:, None, :]]
         found &= (cells >= 0)[:, :, None] & (cells >= 0)[:, None, :]
         back = found.transpose(0, 2, 1)
@@ -474,7 +474,7 @@ class A2DE(AveragedParents):
 
     @property
     def _pairs(self) -> Pairs:
-        return self._made("pairs", self._make_pairs)
+        return self._cached("pairs", self._make_pairs)
 
     def _make_pairs(self) -> Pairs:
         statistics, lam = self.statistics_, float(self.smoothing)

@@ -260,7 +260,7 @@ class MatrixLearner(Learner, BayesClassifier):
         """What prediction needs, made from the statistics and the parameters."""
 
     def _ready(self) -> Any:
-        return self._made("ready", self._prepare)
+        return self._cached("ready", self._prepare)
 
     def _least(self) -> Ints | None:
         """As many categories of each column as stay without rows; None where there are no categories."""

@@ -90,7 +90,7 @@ class LinearNB(DiscreteNB):
 
     def _check_learned(self) -> None:
         """α and the prior are looked at; logarithms of whole tables are for who predicts, not for every batch."""
-        self._made("sound", self._check_sound)
+        self._cached("sound", self._check_sound)
 
     def _check_sound(self) -> bool:
         self._check_alpha()
@@ -253,7 +253,7 @@ class BernoulliNB(LinearNB):
         bits = self._bits(X) if isinstance(X, np.ndarray) else None
         if bits is None:
             return self._answer(X, linear, self.binarize, wanted)
-        cells = self._made("cells", self._cells)
+        cells = self._cached("cells", self._cells)
         return posterior_cells(bits, *cells) if wanted else (log_joint_cells(bits, *cells), -1)
 
     def _check_seen(self, X: Any, seen: int) -> None:

@@ -127,7 +127,7 @@ class NaiveBayes(Unlabelled):
     @property
     def factored_(self) -> Factored:
         """The tables and densities under the parameters of now."""
-        return self._made("factored", self._factored)
+        return self._cached("factored", self._factored)
 
     def _factored(self) -> Factored:
         densities = self._densities(self.schema_)
@@ -160,7 +160,7 @@ class NaiveBayes(Unlabelled):
         return FAR if smooth else SMOOTH
 
     def _log_joint(self, X: Any) -> Floats:
-        quick, seen = self._made("row", lambda: RowScorer.of(self.factored_, self.schema_)), Seen()
+        quick, seen = self._cached("row", lambda: RowScorer.of(self.factored_, self.schema_)), Seen()
         out = quick.log_joint(X, seen) if quick is not None else None
         if out is None:
             seen = Seen()

@@ -82,7 +82,7 @@ class TAN(OneStructure, Unlabelled):
 
     def _become(self, statistics: Statistics, labels: Array) -> None:
         super()._become(statistics, labels)
-        self._made("tree", self._learn_tree)  # the tree is part of learning, not of the first prediction
+        self._cached("tree", self._learn_tree)  # the tree is part of learning, not of the first prediction
 
     def _learn_tree(self) -> tuple[Floats, Structure]:
         statistics, first = self.statistics_, None
@@ -93,12 +93,12 @@ class TAN(OneStructure, Unlabelled):
     @property
     def information_(self) -> Floats:
         """I(Xi;Xj|Y) in nats, a symmetric matrix in the order of the columns."""
-        return self._made("tree", self._learn_tree)[0]
+        return self._cached("tree", self._learn_tree)[0]
 
     @property
     def structure_(self) -> Structure:
         """The tree (or forest), as the parents of each attribute."""
-        return self._made("tree", self._learn_tree)[1]
+        return self._cached("tree", self._learn_tree)[1]
 
     def _edge_weights(self) -> list[float] | None:
         return [float(self.information_[p, i]) for p, i in self._edges()]

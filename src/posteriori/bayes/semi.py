@@ -208,7 +208,7 @@ class OneStructure(SemiNaive):
     @property
     def families_(self) -> Families:
         """The tables under the parameters of now."""
-        return self._made("families", self._make_families)
+        return self._cached("families", self._make_families)
 
     def _edges(self) -> list[tuple[int, int]]:
         structure: Structure = self.structure_

@@ -175,7 +175,7 @@ class OnPoints(Explains, ScoresTables, ClassifierMixin, MetaEstimatorMixin, Esti
 
     def _open(self, X: Any) -> Frame:
         check_is_fitted(self, "prepare_")
-        self._made("checked", lambda: None)
+        self._cached("checked", lambda: None)
         return some_rows(open_rows(X, self.schema_, type(self).__name__, "feature_names_in_" in vars(self)))
 
     def _points(self, X: Any) -> Any:

@@ -164,7 +164,7 @@ class GrownClassifier(ReadsTables, PosteriorClassifier):
         return self
 
     def _posterior(self, X: Any) -> tuple[Floats, int]:
-        self._made("checked", lambda: None)
+        self._cached("checked", lambda: None)
         seen, frame = Seen(), self._open(X)
         codes = self.grown_.coding.code(frame, seen, self.n_jobs)
         self._seen = seen

@@ -175,7 +175,7 @@ class BayesTree(ReadsTables, Learner):
         return float(self.backoff_ if isinstance(self.backoff, str) else self.backoff)
 
     def _posterior(self, X: Any) -> tuple[Floats, int]:
-        counts, codes, c = self.statistics_, self._coded(X), self._made("c", lambda: self._c)
+        counts, codes, c = self.statistics_, self._coded(X), self._cached("c", lambda: self._c)
         return counts.tree.sums(codes, c, n_jobs=self.n_jobs, between=BETWEEN)[0], -1
 
     def _log_without(self, X: Any) -> Floats:
@@ -215,7 +215,7 @@ class BayesTree(ReadsTables, Learner):
     @property
     def node_posteriors_(self) -> Floats:
         """P(y) at every node, [node, y]; a parent stands before its children, and the root is the first."""
-        return self._made("posteriors", self._posteriors)
+        return self._cached("posteriors", self._posteriors)
 
     def _posteriors(self) -> Floats:
         tree: Trees = self.statistics_.tree

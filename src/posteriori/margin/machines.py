@@ -213,7 +213,7 @@ class KernelMachine(Estimator):
 
     def _support(self) -> list[tuple[Any, Floats]]:
         """The support vectors of each part, made ready for sums, and their coefficients."""
-        return self._made("support", self._ready)
+        return self._cached("support", self._ready)
 
     def _ready(self) -> list[tuple[Any, Floats]]:
         if self._kernel.precomputed:

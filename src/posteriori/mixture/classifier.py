@@ -261,7 +261,7 @@ class MixtureBayes(BayesClassifier):
 
     def _log_joint(self, X: Any) -> Floats:
         X = read_cells(self, X, reset=False)
-        prior = self._made("prior", self._prior)
+        prior = self._cached("prior", self._prior)
         out = np.full((len(X), len(self.classes_)), -np.inf)
         far = None
         if self.background_ is not None and self.background > 0:

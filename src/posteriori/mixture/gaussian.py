@@ -90,7 +90,7 @@ class Density(DensityMixin, Estimator):  # type: ignore[misc]
         return Normals(weights, means, np.ascontiguousarray(covariances), np.ascontiguousarray(roots))
 
     def _covariances_like(self) -> str:
-        self._made("checked", lambda: None)
+        self._cached("checked", lambda: None)
         if self._kind != self.covariance_type:
             raise ModelError(
                 f"covariance_type was {self._kind!r} in fit and is {self.covariance_type!r} now: fit again"

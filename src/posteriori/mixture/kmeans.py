@@ -496,7 +496,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
 
     def _asked(self, X: Any) -> Array:
         check_is_fitted(self, "cluster_centers_")
-        self._made("checked", lambda: None)
+        self._cached("checked", lambda: None)
         return self._open(X, reset=False)
 
     def predict(self, X: Any) -> Codes:

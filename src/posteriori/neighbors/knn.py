@@ -202,7 +202,7 @@ class Neighbors(Estimator):
     def _ask(self, X: Any) -> tuple[int, Any, Ints | None]:
         """(k, the queries' rows, the row that is no neighbour of each: itself, where the training rows are asked)."""
         check_is_fitted(self)
-        self._made("ready", self._same_metric)
+        self._cached("ready", self._same_metric)
         k = int(self.n_neighbors_ if self.n_neighbors == "auto" else self.n_neighbors)
         if X is None:
             return k, self._store.rows, np.arange(len(self._store))
@@ -245,7 +245,7 @@ class Neighbors(Estimator):
 
     def _choose_k(self, curve: Any) -> None:
         """n_neighbors_: what was asked for, or the k of least leave-one-out loss (the smallest of equals)."""
-        self._made("ready", self._same_metric)
+        self._cached("ready", self._same_metric)
         self.__dict__.pop("loo_curve_", None)
         if self.n_neighbors != "auto":
             self.n_neighbors_ = int(self.n_neighbors)

@@ -193,7 +193,7 @@ class BayesNetClassifier(GaussianNumbers):
     @property
     def _tables(self) -> list[Floats]:
         """θ[π…, x] of every column, and last of the class."""
-        return self._made("tables", self._make_tables)
+        return self._cached("tables", self._make_tables)
 
     def _make_tables(self) -> list[Floats]:
         counts = (family_counts(self.statistics_, v, self._parents) for v in range(len(self._parents)))
@@ -202,7 +202,7 @@ class BayesNetClassifier(GaussianNumbers):
     @property
     def _packed(self) -> tuple[list[Scope], Floats, Ints, Floats]:
         """(scopes, ln θ of all families under each other, where each begins, what every row has)."""
-        return self._made("packed", self._make_packed)
+        return self._cached("packed", self._make_packed)
 
     def _make_packed(self) -> tuple[list[Scope], Floats, Ints, Floats]:
         d, K, sizes = len(self._parents) - 1, len(self.classes_), self.statistics_.sizes
@@ -246,7 +246,7 @@ class BayesNetClassifier(GaussianNumbers):
         distinct, back = np.unique(cases, axis=0, return_inverse=True)
         asked = np.repeat(distinct, K, axis=0)
         asked[:, d] = np.tile(np.arange(K), len(distinct))
-        tree = self._made("tree", lambda: JunctionTree(self._numbers(), self.max_memory))
+        tree = self._cached("tree", lambda: JunctionTree(self._numbers(), self.max_memory))
         threads = kernels.n_threads(self.n_jobs, max(2, len(asked)) * 200_000)
         offsets = kernel.starts(len(t) for t in tree.model.tables)
         _, log_p = tree.expected(asked, np.zeros(len(asked)), offsets, threads)

@@ -148,7 +148,7 @@ class GaussianNumbers(SemiNaive):
     @property
     def _hybrid(self) -> HybridNet:
         """The network under the parameters of now; a column without any value has no place in it."""
-        return self._made("hybrid", self._make_hybrid)
+        return self._cached("hybrid", self._make_hybrid)
 
     def _make_hybrid(self) -> HybridNet:
         found, d = self.statistics_, len(self._parents) - 1

@@ -228,7 +228,7 @@ def estimator(
         if learned := {n: v for n, v in fields.items() if n not in names}:
             vars(model).update(learned, **{n: make() for n, make in fresh.items()})
         if isinstance(model, Estimator):
-            model._made("loaded", lambda: None)  # checks the parameters
+            model._cached("loaded", lambda: None)  # checks the parameters
         return model
 
     def check_fitted(model: Any) -> None:
