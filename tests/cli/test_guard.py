@@ -92,6 +92,20 @@ def test_a_link_to_the_input_is_the_input(tmp_path):
             keep_apart(name, table="-")
 
 
+def test_what_the_shell_gives_as_stdin_is_the_input(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("x")
+    os.link(tmp_path / "a.csv", tmp_path / "c.csv")
+    with open(tmp_path / "a.csv") as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        for name in ("a.csv", "c.csv"):
+            with pytest.raises(errors.WriteError, match="table, which would be lost"):
+                keep_apart(tmp_path / name, table="-")
+        keep_apart(tmp_path / "d.csv", table="-")
+    for nothing in (None, io.StringIO()):  # stdin is closed, or no file
+        monkeypatch.setattr("sys.stdin", nothing)
+        keep_apart(tmp_path / "a.csv", table="-")
+
+
 WRITING = {  # every command that writes files: how it is called, its options that name one
     "train": (["data.csv", "-t", "class", "-m", "naive", "--loss", "costs.csv"], ["--output", "--report"]),
     "predict": (["m.posteriori", "data.csv", "--loss", "costs.csv"], ["--output"]),

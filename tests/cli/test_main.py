@@ -152,3 +152,28 @@ def test_help_and_version(run):
         done = run(*words)
         assert "Usage: " in done.output
         assert "130 Ctrl-C" in done.output
+
+
+def test_a_closed_stdin_is_an_empty_table(model):
+    words = [sys.executable, "-c", "from posteriori.cli.main import main; main()", "predict", str(model), "-"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert done.stderr.endswith("is empty\n")
+
+
+def test_an_import_that_ctrl_c_ends_by_an_error_of_its_own_is_130(tmp_path):
+    (tmp_path / "typer.py").write_text(
+        "class Named:\n"
+        "    def __set_name__(self, owner, name):\n"
+        "        raise KeyboardInterrupt\n"
+        "try:\n"
+        "    class Has:\n"
+        "        it = Named()\n"
+        "except RuntimeError:\n"
+        "    raise\n"
+        "except KeyboardInterrupt as ended:  # since Python 3.12\n"
+        "    raise RuntimeError from ended\n"
+    )
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from posteriori.cli.main import main"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")

@@ -470,3 +470,14 @@ def test_words_of_a_text_are_told_where_there_are_any():
         "value": 1,
         "log_odds": 0.5,
     }
+
+
+@pytest.mark.parametrize(
+    "cell", ["=1+1", " =1", "\n=1", "＝1", "\u2060=1", "\u202e=1", "\xad=1", "\u180e+1", "\x00@S", "﹦1", "﹣1+a"]
+)
+def test_what_a_spreadsheet_would_run_gets_an_apostrophe_whatever_unseen_stands_before_it(cell):
+    stream = io.BytesIO()
+    with _writer(stream, "tsv", False) as write:
+        write({"a": pa.array([cell, "a=1"])})
+    assert stream.getvalue().decode().replace('"', "").startswith(f"a\n'{cell}")
+    assert stream.getvalue().endswith(b"\na=1\n")

@@ -260,3 +260,12 @@ def test_bars_hear_ctrl_c_and_are_silent_where_it_is_to_be_quiet(watched):
 )
 def test_a_duration_is_rounded(seconds, words):
     assert duration(seconds) == words
+
+
+def test_names_as_long_as_books_lose_their_middle():
+    out = Out(file=io.StringIO(), width=200)
+    pairs(out, [("a" * 10**6, "b", "c" * 10**6)], ("column", "kind", "values"))
+    line(out, "d" * 10**6, "bold", indent=2)
+    said = out.file.getvalue()
+    assert len(said) < 50_000
+    assert (said.count(" … "), said.count("b")) == (3, 1)

@@ -136,6 +136,11 @@ CASES = {  # what is called, and the bytes that it needs
     ),
     "texts": (lambda: TEXT.sample(50, random_state=0), 32 * SAID),
     "CategoricalNB": (lambda: po.CategoricalNB().fit(X, Y), 16 * D * S),
+    "categories by classes": (lambda: po.CategoricalNB().fit(MANY[:, None], MANY), 3 * 8 * 1100 * 1100),
+    "bits by classes": (
+        lambda: po.BernoulliNB(binarize=None).fit(np.tile(MANY[:, None] % 2, 600).astype(bool), MANY),
+        3 * 8 * 2 * 600 * 1100,
+    ),
     "many values": (lambda: po.NaiveBayes(kinds="categorical").fit(MANY[:, None], MANY % 1000), 2 * 8 * 1101 * 1000),
     "pairs": (lambda: count_pairs(X.astype(np.uint8), [S] * D, Y.astype(np.uint8), K), 8 * PAIRS * S**2 * K),
     "co-moments": (comoments, 24 * S**2 * K * 2**2),
@@ -147,8 +152,9 @@ CASES = {  # what is called, and the bytes that it needs
     ),
     "sparse": (lambda: numbers(open_frame(SPARSE), range(D)), N * D * (8 + 4)),
     "k-means": (lambda: po.KMeans(2, n_init=1, max_iter=2).fit(SPARSE), 8 * N * D),
-    "tree": (lambda: po.BayesTree().fit(X, Y), 16 * N * K),
-    "codes": (lambda: po.BayesTree().fit(np.tile(X, 3), Y), 4 * N * 3 * D),
+    "tree": (lambda: po.BayesTree(n_jobs=1).fit(X, Y), 3 * 16 * N * K),
+    "trees of folds": (lambda: po.BayesTree(n_jobs=4).fit(X, Y), 6 * 16 * N * K),
+    "codes": (lambda: po.BayesTree(n_jobs=1).fit(np.tile(X, 15), Y), 4 * N * 15 * D),
     "rounds": (
         lambda: grow_rounds(CODES, Y, K, None, np.random.default_rng(0), how=Boosting(depth=2, rounds=3, least=10)),
         boosted(N, 3, 2),

@@ -37,6 +37,7 @@ from ..kernels.naive import (
     narrow,
     posterior,
     posterior_cells,
+    refuse_large,
     score_gaussian,
 )
 from ..smoothing.theta import MOST_SMOOTHING, SMOOTHING, Smoothing, log_smoothed
@@ -477,11 +478,13 @@ class CategoricalNB(DiscreteNB):
     def _collect(self, X: Array, codes: Array, n_classes: int, weights: Floats | None) -> Counts:
         try:
             offsets = self._offsets(X[:SAMPLE])
+            refuse_large(int(offsets[-1]), n_classes, 3, "categories")
             return Counts(count_cells(X, codes, offsets, n_classes, weights), offsets)
         except ValueError:
             if X.dtype.kind == "i":
                 check_non_negative(X, "CategoricalNB (input X)")
             offsets = self._offsets(X)
+            refuse_large(int(offsets[-1]), n_classes, 3, "categories")
             return Counts(count_cells(X, codes, offsets, n_classes, weights), offsets)
 
     def _rows(self, table: Counts, codes: Array, n_classes: int, weights: Floats | None) -> Array:

@@ -25,6 +25,7 @@ from ..kernels.naive import (
     log_joint_cells,
     posterior,
     posterior_cells,
+    refuse_large,
     score_sparse,
 )
 from ..smoothing.theta import log_smoothed
@@ -201,6 +202,7 @@ class BernoulliNB(LinearNB):
             table = dense_count(X, codes, n_classes, weights)
             self._check_shares(table, codes, n_classes, weights)
             return table
+        refuse_large(2 * X.shape[1], n_classes, 3)
         cells = count_cells(bits, codes, 2 * np.arange(X.shape[1] + 1), n_classes, weights)
         return cells[1::2].astype(np.float64)
 

@@ -140,7 +140,7 @@ def keep_apart(*outputs: str | os.PathLike[str] | None, **inputs: str | list[str
             raise WriteError("a file cannot go to stdout: give it a name")
         for what, files in inputs.items():
             for file in [files] if isinstance(files, str) else files or ():
-                if file != "-" and _same_file(output, file):
+                if _same_file(output, file):
                     raise WriteError(
                         f"{output} is the {what.replace('_', ' ')}, which would be lost: give another name"
                     )
@@ -152,9 +152,11 @@ def keep_apart(*outputs: str | os.PathLike[str] | None, **inputs: str | list[str
 
 def _same_file(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> bool:
     try:
+        if b == "-":  # `posteriori … - < a.csv`
+            return os.path.samestat(os.stat(a), os.fstat(sys.stdin.fileno()))
         return os.path.samefile(a, b)
-    except OSError:  # one of them is not there yet
-        return os.path.realpath(a) == os.path.realpath(b)
+    except (OSError, ValueError, AttributeError):  # one of them is not there yet, or stdin is no file
+        return b != "-" and os.path.realpath(a) == os.path.realpath(b)
 
 
 def say(text: str) -> None:

@@ -15,6 +15,10 @@ try:
     from .guard import INTERRUPTED, NO_OUTPUT, guarded, say, sentence
 except KeyboardInterrupt:  # Ctrl-C before a command hears it
     raise SystemExit(130) from None
+except RuntimeError as error:  # what a class becomes whose making it ended
+    if not isinstance(error.__cause__, KeyboardInterrupt):
+        raise
+    raise SystemExit(130) from None
 
 CODES = (
     "Exit codes: 0 done, 1 an error of the program, 2 wrong options, 3 a file that cannot be read, 4 a table that cannot "
@@ -393,6 +397,8 @@ def main() -> None:
             if getattr(sys, name) is None:  # closed
                 setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
             getattr(sys, name).reconfigure(errors="backslashreplace")
+        if sys.stdin is None:
+            sys.stdin = open(os.devnull)  # noqa: SIM115
         app()
     except KeyboardInterrupt:
         code = INTERRUPTED

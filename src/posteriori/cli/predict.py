@@ -29,7 +29,9 @@ from .stream import Batch, batches
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 FORMULA = re.compile(
-    r"[\s\ufeff\u200b]*[=+\-@＝＋－＠].|[\t\r\n].", re.S
+    r"[\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe0f\ufeff]*"
+    r"[=+\-@＝＋－＠﹦﹢﹣﹫].|[\t\r\n].",
+    re.S,
 )  # how a cell begins that a spreadsheet would run
 MOST_NAMED = 5  # columns with unseen values
 

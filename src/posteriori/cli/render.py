@@ -12,10 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import shortened
 from ..leaderboard.board import HEADS, Leaderboard, cell
 from .guard import cut, plain
 
 ALL = 200  # columns where nobody said how wide the output is
+MOST = 20_000  # characters of a line: names and values may be as long as books
 
 
 class Out(Console):
@@ -41,20 +43,21 @@ def line(out: Console, text: object = "", style: str | None = None, indent: int 
         out.print(Text(plain(text), style=style or ""), soft_wrap=True)
         return
 
-    shown = Text(plain(text), style=style or "")
+    shown = Text(plain(shortened(str(text), MOST)), style=style or "")
     out.print(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
 
 
 def pairs(out: Console, rows: Sequence[tuple[str, ...]], heads: tuple[str, ...], right: tuple[int, ...] = ()) -> None:
-    """A small table."""
+    """A small table; a cell as long as a book is written without its middle."""
+    rows = [tuple(plain(shortened(cell)) for cell in row) for row in rows]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for j, head in enumerate(heads):
         last = j == len(heads) - 1
-        side, room = "right" if j in right else "left", max([len(head), *(len(plain(row[j])) for row in rows)])
+        side, room = "right" if j in right else "left", max([len(head), *(len(row[j]) for row in rows)])
         least = min(room, max(8, out.width // 3)) if j == 0 else None  # a name is not written down letter by letter
         table.add_column(head, justify=side, overflow="fold", no_wrap=not last and j > 0, min_width=least)  # type: ignore[arg-type]
     for row in rows:
-        table.add_row(*(Text(plain(c)) for c in row))
+        table.add_row(*map(Text, row))
     out.print(table)
 
 

@@ -16,6 +16,7 @@ from ..bayes.learning import Learner
 from ..bayes.tables import ReadsTables
 from ..budget import refuse_over
 from ..estimator import AT_LEAST_1, AUTO, ClassWeight, MaxMemory, NJobs, parameters
+from ..kernels import n_threads
 from ..kernels.trees import Codes, Trees, grow_trees
 from ..smoothing.theta import SMOOTHING, backoff
 from ..statistics.counts import lightest
@@ -122,7 +123,9 @@ class BayesTree(ReadsTables, Learner):
         self._refuse_text(rows.schema)
         coding, codes = learn_coding(rows.frame, rows.schema, rows.weights, seen, self.max_memory, self.n_jobs)
         K = len(rows.schema.classes)
-        refuse_over(self.max_memory, 16.0 * codes.n * K, f"a tree of {codes.n:,} rows and {K:,} classes", "give fewer")
+        at_once = 2 + min(FOLDS, n_threads(self.n_jobs, 1 << 30))  # as it grows, its copy, and one of each fold
+        what = f"a tree of {codes.n:,} rows and {K:,} classes"
+        refuse_over(self.max_memory, 16.0 * codes.n * K * at_once, what, "give fewer")
         tree, (alpha, c) = self._grown(codes, rows.codes, K, rows.weights), self._chosen(codes, rows, K)
         self.ccp_alpha_, self.backoff_ = alpha, c
         return TreeCounts(coding, coding.with_classes(rows.schema), pruned(tree, CRITERIA[self.criterion], alpha))

@@ -161,7 +161,7 @@ def class_moments_seen(
     Weights (n, K) are shares; of these there is no range, since nobody forgets a part of a row.
     """
     X = readable(X)
-    _refuse_large(X.shape[1], n_classes, 10)
+    refuse_large(X.shape[1], n_classes, 10)
     n, mean, m2, low, high = np.zeros((5, n_classes, X.shape[1]))
     low += np.inf
     high -= np.inf
@@ -216,11 +216,11 @@ def _stored(indptr: Array, indices: Array, data: Array | None) -> tuple[Array, A
     return indptr, indices, data
 
 
-def _refuse_large(columns: int, n_classes: int, tables: int) -> None:
+def refuse_large(columns: int, n_classes: int, tables: int, what: str = "columns") -> None:
     """Refuse counts of so many columns by class that do not fit."""
     if columns * n_classes > 1 << 20:
-        what = f"counting {columns} columns for {n_classes} classes"
-        refuse_over(None, 8.0 * columns * n_classes * tables, what, "give fewer columns or classes")
+        counting = f"counting {columns} {what} for {n_classes} classes"
+        refuse_over(None, 8.0 * columns * n_classes * tables, counting, f"give fewer {what} or classes")
 
 
 def _room(rows: int, n_classes: int, zeros: bool = False) -> Floats:
@@ -249,7 +249,7 @@ def count_sparse(
     or a non-finite (bit 2) number was among the data. Weights (n, K) are shares.
     """
     indptr, indices, data = _stored(indptr, indices, data)
-    _refuse_large(n_columns, n_classes, 3)  # the counts, and the logarithms that are made of them
+    refuse_large(n_columns, n_classes, 3)  # the counts, and the logarithms that are made of them
     table = _room(n_columns, n_classes, zeros=True)
     if weights is not None and weights.ndim == 2:
         seen = 0
