@@ -12,17 +12,20 @@ import pandas as pd
 import pytest
 
 import posteriori as po
-from posteriori.cli import bulk, stream
-from posteriori.cli.pipe import line_end
+from posteriori.cli import bulk
 from posteriori.errors import BadValue, FormatError
+from posteriori.table import batches
+from posteriori.table import text as module
+from posteriori.table.batches import batch_of
 from posteriori.table.schema import Column, Reading, Schema
+from posteriori.table.text import Block, Dialect
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(bulk, "LARGE", 1)
     monkeypatch.setattr(bulk, "HEAD", 20_000)
-    monkeypatch.setattr(bulk, "BLOCK", 5_000)
+    monkeypatch.setattr(module, "BLOCK", 5_000)
 
 
 @pytest.fixture
@@ -74,7 +77,7 @@ def test_a_packed_file_and_parquet_are_streamed_to_the_model_of_the_whole_table(
     frame.convert_dtypes().to_parquet(file) if ending == ".parquet" else frame.convert_dtypes().to_csv(
         file, index=False
     )
-    monkeypatch.setattr(stream, "BATCH", 700)
+    monkeypatch.setattr(batches, "BATCH", 700)
     streamed, done = train(run, file, "s.posteriori")
     assert "2,571 rows, kinds by the first" in done.stdout
     assert "429 rows have no 'class' and are left out" in done.stdout
@@ -98,7 +101,7 @@ def test_a_packed_file_that_is_cut_is_named(run, tmp_path):
 
 def test_the_size_of_a_block_changes_nothing(run, large, monkeypatch):
     first, _ = train(run, large, "a.posteriori")
-    monkeypatch.setattr(bulk, "BLOCK", 17_000)
+    monkeypatch.setattr(module, "BLOCK", 17_000)
     again, _ = train(run, large, "b.posteriori")
     assert np.array_equal(first.statistics_.cells.table, again.statistics_.cells.table)
     assert np.allclose(first.statistics_.moments.mean, again.statistics_.moments.mean, rtol=1e-10)
@@ -187,7 +190,7 @@ def test_what_comes_late_in_a_file_is_read_as_in_the_whole(run, tmp_path, monkey
     path = tmp_path / "t.csv"
     path.write_text(content())
     monkeypatch.setattr(bulk, "HEAD", head)
-    monkeypatch.setattr(bulk, "BLOCK", 700)
+    monkeypatch.setattr(module, "BLOCK", 700)
     streamed, _ = train(run, path, "s.posteriori", *words)
     monkeypatch.setattr(bulk, "LARGE", 1 << 60)
     whole, _ = train(run, path, "w.posteriori", *words)
@@ -205,60 +208,17 @@ def columns_of(**kinds):
     return tuple(Column(name, kind[0], kind[1:]) for name, kind in kinds.items())
 
 
-def plan_of(*columns, names=(), mark=",", quote='"', skip=1, target="y", classes=("a", "b"), dates=(), **reading):
-    schema = Schema(columns, target=target, reading=Reading(**reading))
-    return bulk.Plan("t.csv", [*names], mark, quote, skip, schema, target, classes, frozenset(dates))
+def plan_of(*columns, names=(), mark=",", quote='"', skip=1, target="y", classes=(), dates=(), **reading):
+    schema = Schema(columns, classes, target=target, reading=Reading(**reading))
+    return bulk.Plan(Dialect("t.csv", (*names,), mark, quote, skip), schema, frozenset(dates))
 
 
-@pytest.mark.parametrize(
-    ("piece", "quote", "end"),
-    [
-        (b"", b'"', 0),
-        (b"a", b'"', 0),
-        (b"a\n", b'"', 2),
-        (b"a\nbc", b'"', 2),
-        (b'a\n"b\nc', b'"', 2),  # the second line goes on
-        (b'a\n"b\nc"\nd', b'"', 8),
-        (b'"b\nc', b'"', 0),
-        (b'a\n\n"b\n', b'"', 3),
-        (b'\n"b\nc\nd\n', b'"', 1),
-        (b'a\n"b\nc', b"", 5),  # where nothing is quoted every line ends
-    ],
-)
-def test_a_piece_ends_with_a_line_outside_of_quotation_marks(piece, quote, end):
-    assert line_end(piece, quote) == end
+def block_of(line, content):
+    return Block(line, content, content.count(b"\n"))
 
 
-@pytest.mark.parametrize("quote", ['"', False])
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 100])
-def test_blocks_are_the_whole_text_and_know_their_lines(tmp_path, monkeypatch, quote, size):
-    monkeypatch.setattr(bulk, "BLOCK", size)
-    path, head, text = tmp_path / "t.csv", b"a title\nx,y\n", b'1,2\n"3\n4",5\n\n6,"7"\n8,"""9\n"\n10,11'
-    path.write_bytes(head + text)
-    blocks = list(bulk._blocks(str(path), plan_of(quote=quote, skip=2)))
-    assert b"".join(block for _, block in blocks) == text
-    before = 2
-    for line, block in blocks:
-        assert line == before + 1
-        assert quote is False or block.count(b'"') % 2 == 0
-        before += block.count(b"\n")
-    assert all(block.endswith(b"\n") for _, block in blocks[:-1])
-    if size == 1 and quote:
-        assert [block for _, block in blocks] == [b"1,2\n", b'"3\n4",5\n', b"\n", b'6,"7"\n', b'8,"""9\n"\n', b"10,11"]
-    path.write_bytes(head + b"1,2\n  ")
-    assert list(bulk._blocks(str(path), plan_of(skip=2))) == [(3, b"1,2\n")]  # blanks at the end are no row
-
-
-@pytest.mark.parametrize("rest", [b"7,8\n" * 50_000, b'"7",8\n' * 30_000, b""])
-def test_a_quote_that_never_ends_is_named_and_found_in_one_look(tmp_path, monkeypatch, rest):
-    monkeypatch.setattr(bulk, "BLOCK", 10_000)
-    monkeypatch.setattr(bulk, "LONGEST", 10_000)
-    path = tmp_path / "t.csv"
-    path.write_bytes(b'x,y\n1,"2"\n' * 5_000 + b'5,"six,7\n' + rest)
-    with pytest.raises(FormatError, match=r"t\.csv, line 10001: the quote that begins '\"six,7' never ends"):
-        list(bulk._blocks(str(path), plan_of(quote='"', skip=0)))
-    piece = b'"' + b"1,2\n" * 500_000  # hours, where each line is counted from the beginning
-    assert line_end(piece, b'"') == 0
+def parsed(plan, line, content):
+    return bulk._parsed(plan, block_of(line, content))
 
 
 def test_a_file_is_streamed_where_it_is_large_plain_text(tmp_path, monkeypatch):
@@ -307,10 +267,16 @@ def test_a_plan_is_what_the_head_says(tmp_path, text, names, mark, quote, skip):
     path.write_text(text)
     source = bulk.open_head(bulk._head(str(path)), names[2], {}, None)
     plan = bulk._plan(str(path), source, names[2])
-    assert (plan.name, plan.names, plan.mark, plan.quote, plan.skip) == (str(path), names, mark, quote, skip)
-    assert (plan.target, plan.classes, plan.dates) == (names[2], ("a", "b"), frozenset())
+    assert plan.dialect.names == tuple(names)
+    assert (plan.dialect.source, plan.dialect.mark, plan.dialect.quote, plan.dialect.skip) == (
+        str(path),
+        mark,
+        quote,
+        skip,
+    )
+    assert (plan.schema.target, plan.schema.classes, plan.dates) == (names[2], (), frozenset())
     assert plan.schema.kinds == ("numeric", "categorical")
-    model, _ = bulk._fitted(str(path), source, plan.target, bulk._of_text(str(path), plan), lambda *_: None)
+    model, _ = bulk._fitted(str(path), source, plan.schema.target, bulk._of_text(str(path), plan), lambda *_: None)
     assert model.class_count_.tolist() == [9, 9]
 
 
@@ -318,7 +284,7 @@ def test_classes_of_numbers_and_dates_in_a_plan(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("when,y\n" + "2020-01-05,3\n2020-02-07,1\n" * 9)
     plan = bulk._plan(str(path), bulk.open_head(bulk._head(str(path)), "y", {"y": "categorical"}, None), "y")
-    assert (plan.classes, plan.dates) == ((1, 3), {"when"})
+    assert (plan.schema.classes, plan.dates) == ((1, 3), {"when"})
     assert plan.schema.names[0] == "when"
 
 
@@ -333,20 +299,20 @@ def test_cells_are_read_as_the_plan_says():
         *columns_of(x=("numeric",), n=("count",), c=("categorical", "u", "v"), t=("text",), when=("numeric",)),
         names=["id", "x", "n", "c", "t", "when", "y"], mark=";", dates=("when",), decimal=",", missing=("weg",),
     )  # fmt: skip
-    table = bulk._parsed(plan, 2, b'7;1,5;3;u;"one\n""two""";2020-01-02;a\n8;weg;;weg;;2020/01/03;\n')
-    assert table.column_names == ["x", "n", "c", "t", "when", "y"]  # the id is not read at all
+    table = parsed(plan, 2, b'7;1,5;3;u;"one\n""two""";2020-01-02;a\n8;weg;;weg;;2020/01/03;\n')
+    assert table.schema.names == ["x", "n", "c", "t", "when", "y"]  # the id is not read at all
     assert table.num_rows == 2
     assert table.column("x").to_pylist() == [1.5, None]
     assert table.column("n").to_pylist() == [3, None]
     assert table.column("t").to_pylist() == ['one\n"two"', ""]
     assert table.column("when").to_pylist() == [datetime.datetime(2020, 1, 2), datetime.datetime(2020, 1, 3)]
-    assert bulk._words(table.column("y")).to_pylist() == ["a", None]
-    plain = plan_of(*columns_of(c=("categorical",)), names=["c", "y"], quote=False)
-    assert bulk._parsed(plain, 2, b'"u,a\nv",b\n').column("c").to_pylist() == ['"u', 'v"']
+    assert table.column("y").to_pylist() == ["a", None]
+    plain = plan_of(*columns_of(c=("categorical",)), names=["c", "y"], quote="")
+    assert parsed(plain, 2, b'"u,a\nv",b\n').column("c").to_pylist() == ['"u', 'v"']
     reading = Reading(dates=(("when", "%d.%m.%Y"),))
     german = plan_of(*columns_of(when=("numeric",)), names=["when", "y"], dates=("when",))
     german = dataclasses.replace(german, schema=dataclasses.replace(german.schema, reading=reading))
-    assert bulk._parsed(german, 2, b"03.02.2020,a\n").column("when").to_pylist() == [datetime.datetime(2020, 2, 3)]
+    assert parsed(german, 2, b"03.02.2020,a\n").column("when").to_pylist() == [datetime.datetime(2020, 2, 3)]
 
 
 @pytest.mark.parametrize(
@@ -361,7 +327,7 @@ def test_cells_are_read_as_the_plan_says():
 def test_a_fault_is_named_by_its_line(block, said):
     plan = plan_of(*columns_of(x=("numeric",), c=("categorical",)), names=["x", "c", "y"])
     with pytest.raises(FormatError, match=f"^{re.escape(said)}$"):
-        bulk._parsed(plan, 7, block)
+        parsed(plan, 7, block)
 
 
 def test_values_that_differ_in_blanks_are_said_of_all_blocks(run, tmp_path):
@@ -371,8 +337,8 @@ def test_values_that_differ_in_blanks_are_said_of_all_blocks(run, tmp_path):
     frame.to_csv(path, index=False)
     model, done = train(run, path, "s.posteriori")
     said = run("inspect", str(tmp_path / "s.posteriori")).stdout
-    for text in (done.stdout, said):
-        text = " ".join(text.split())
+    for answer in (done.stdout, said):
+        text = " ".join(answer.split())
         assert "class: 'No' and 'no' differ only in case; write them alike if they mean the same" in text
         assert "word: 'red' and 'red ' differ only in blanks; strip them if they mean the same" in text
     assert set(model.classes_) == {"No", "no", "yes"}
@@ -381,25 +347,18 @@ def test_values_that_differ_in_blanks_are_said_of_all_blocks(run, tmp_path):
 def test_an_infinite_cell_is_named_by_its_line():
     plan = plan_of(*columns_of(x=("numeric",)), names=["x", "y"])
     with pytest.raises(FormatError, match=r"t.csv, line 8, column 'x': no finite number; mend it"):
-        bulk._parsed(plan, 7, b"1,a\n1e400,b\n,a\n")
+        parsed(plan, 7, b"1,a\n1e400,b\n,a\n")
 
 
 def test_a_date_that_is_none_is_named_as_one():
     plan = plan_of(*columns_of(when=("numeric",)), names=["when", "y"], dates=("when",))
     with pytest.raises(FormatError, match="line 8, column 'when': '2024-02-30' is no date, as the first rows have"):
-        bulk._parsed(plan, 7, b"2024-02-29,a\n2024-02-30,b\n")
-
-
-def test_what_arrow_says_else_is_its_first_line():
-    plan = plan_of(names=["x", "y"])
-    assert str(bulk._named(plan, 7, "Row #3: odd\nmore")) == "t.csv, line 9: Row #3: odd"
-    assert str(bulk._named(plan, 7, "o" * 300)) == f"t.csv, after line 7: {'o' * 200}"
-    assert "after line 7, column 'y': 'z' is" in str(bulk._named(plan, 7, "In CSV column #1: invalid value 'z'"))
+        parsed(plan, 7, b"2024-02-29,a\n2024-02-30,b\n")
 
 
 def test_a_block_is_counted_without_the_rows_that_have_no_label():
     plan = plan_of(*columns_of(x=("numeric",), c=("categorical", 1, 2)), names=["x", "c", "y"], classes=("a", "b"))
-    model, gone = bulk._counted(plan, 2, b"1,2,a\n5,1,\n3,,b\n5,2,b\n")
+    model, gone = bulk._counted(plan, block_of(2, b"1,2,a\n5,1,\n3,,b\n5,2,b\n"))
     assert gone == 1
     assert (model.classes_.dtype.kind, model.classes_.tolist(), model.class_count_.tolist()) == (
         "U",
@@ -409,20 +368,20 @@ def test_a_block_is_counted_without_the_rows_that_have_no_label():
     assert (model.schema_["c"].values, model.n_jobs) == ((2,), 1)
     assert model.statistics_.cells.table.tolist() == [[1, 1]]
     assert model.statistics_.moments.mean.tolist() == [[1.0], [4.0]]
-    assert bulk._counted(plan, 2, b"1,2,\n5,1,\n") == (None, 2)
-    whole, gone = bulk._counted(plan, 2, b"1,2,a\n5,1,b\n")
+    assert bulk._counted(plan, block_of(2, b"1,2,\n5,1,\n")) == (None, 2)
+    whole, gone = bulk._counted(plan, block_of(2, b"1,2,a\n5,1,b\n"))
     assert (whole.class_count_.tolist(), gone) == ([1, 1], 0)
 
 
-def test_a_column_is_read_by_its_kind(monkeypatch):
+def test_a_column_is_read_by_its_kind():
     plan = plan_of(
-        *columns_of(x=("numeric",), few=("categorical", 1, 2), word=("categorical", "u", "2"), new=("categorical",)),
+        *columns_of(x=("numeric",), few=("categorical", 1, 2), word=("categorical",), new=("categorical",)),
         *columns_of(**{"when.month": ("categorical",), "when.year": ("numeric",), "own.hour": ("categorical",)}),
         names=["x", "few", "word", "new", "when", "own.hour", "y"], dates=("when",),
     )  # fmt: skip
-    table = bulk._parsed(plan, 2, b"1.5,2,u,3,2021-02-03,k,a\n,,2,,,1,a\n")
-    found = {c.name: bulk._column(plan, c, table) for c in plan.schema.columns}
-    assert found["x"].to_pylist() == [1.5, None]
+    table = parsed(plan, 2, b"1.5,2,u,3,2021-02-03,k,a\n,,2,,,1,a\n")
+    found = batch_of(table, plan.schema, "y", np.arange(2), "t.csv").columns
+    np.testing.assert_array_equal(found["x"], [1.5, np.nan])
     assert found["few"].tolist() == [2, None]  # numbers, as the head has them
     assert found["word"].to_pylist() == ["u", "2"]
     assert found["new"].to_pylist() == ["3", None]
@@ -430,15 +389,16 @@ def test_a_column_is_read_by_its_kind(monkeypatch):
     assert (found["when.year"].dtype, found["when.year"][0]) == (float, 2021.0)
     assert found["own.hour"].to_pylist() == ["k", "1"]  # a column of the file, whatever its name
     with pytest.raises(bulk._Words) as caught:
-        bulk._column(plan, plan.schema["few"], bulk._parsed(plan, 2, b",1,,,,,a\n,one,,,,,a\n"))
+        bulk._counted(plan, block_of(2, b",1,,,,,a\n,one,,,,,a\n"))
     assert (caught.value.column, caught.value.args) == ("few", ("few",))
-    told = dataclasses.replace(plan, schema=dataclasses.replace(plan.schema, reading=Reading(missing=("2",))))
-    assert bulk._column(told, plan.schema["word"], table).tolist() == ["u", None]
-    assert bulk._column(told, plan.schema["new"], table).tolist() == ["3", None]
+    told = dataclasses.replace(plan.schema, reading=Reading(missing=("2",)))
+    found = batch_of(table, told, "y", np.arange(2), "t.csv").columns
+    assert found["word"].tolist() == ["u", None]
+    assert found["new"].tolist() == ["3", None]
 
 
 def test_told_hears_every_block_and_the_model_wants_all_processors(tmp_path, monkeypatch):
-    monkeypatch.setattr(bulk, "BLOCK", 40)
+    monkeypatch.setattr(module, "BLOCK", 40)
     path, heard = tmp_path / "t.csv", []
     path.write_text("x,y\n" + "".join(f"{i}.5,{'ab'[i % 2]}\n" for i in range(40)))
     model, source = bulk.fit_bulk(str(path), "y", {}, None, lambda done, size: heard.append((done, size)))
@@ -461,4 +421,4 @@ def test_a_file_without_two_classes_is_refused(tmp_path, rows, said):
     plan = bulk._plan(str(path), source, "y")
     path.write_text("x,y\n" + rows)
     with pytest.raises(BadValue, match=said):
-        bulk._fitted(str(path), source, plan.target, bulk._of_text(str(path), plan), lambda *_: None)
+        bulk._fitted(str(path), source, plan.schema.target, bulk._of_text(str(path), plan), lambda *_: None)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import posteriori as po
-from posteriori.cli import predict, stream
+from posteriori.cli import predict
 from posteriori.cli.predict import (
     _answers,
     _class,
@@ -32,8 +32,9 @@ from posteriori.cli.predict import (
     odd_cells,
     the_row,
 )
-from posteriori.cli.stream import Batch
 from posteriori.errors import BadParameter, BadValue, UnknownValue
+from posteriori.table import batches
+from posteriori.table.batches import Batch
 from posteriori.table.schema import Column, Schema
 
 
@@ -55,7 +56,7 @@ def test_answers_are_those_of_the_model(run, data, model):
 
 def test_batches_change_nothing(run, data, model, monkeypatch):
     whole = run("predict", model, data).stdout
-    monkeypatch.setattr(stream, "BATCH", 7)
+    monkeypatch.setattr(batches, "BATCH", 7)
     assert run("predict", model, data).stdout == whole
 
 
@@ -314,7 +315,7 @@ def test_ctrl_c_says_how_many_rows_were_written(run, data, model, tmp_path, monk
             raise KeyboardInterrupt
         return _answers(*_)
 
-    monkeypatch.setattr(stream, "BATCH", 20)
+    monkeypatch.setattr(batches, "BATCH", 20)
     monkeypatch.setattr(predict, "_answers", pressed)
     out = tmp_path / "out.csv"
     done = run("predict", model, data, *(["-o", out] if to_file else []))
@@ -335,7 +336,7 @@ def test_ctrl_c_in_the_middle_of_a_batch_says_so(run, data, model, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["naive", "tan", "knn"])
 def test_unseen_values_are_told_by_their_columns_over_all_batches(run, data, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(stream, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH", 2)
     path, new = tmp_path / "k.posteriori", tmp_path / "new.csv"
     assert run("train", data, "-t", "class", "-m", kind, "-o", path, "--kind", "stage=categorical").exit_code == 0
     odd = pd.read_csv(data)[:7]
@@ -419,7 +420,7 @@ def test_reasons_fit_the_terminal(run, data, model, width):
 
 
 def test_the_last_row_of_a_batch_and_the_first_of_the_next(data, model, monkeypatch):
-    monkeypatch.setattr(stream, "BATCH", 7)
+    monkeypatch.setattr(batches, "BATCH", 7)
     frame = pd.read_csv(data)
     for row in (1, 2, 79, 80):
         assert the_row(po.load(model), str(data), row)["a"] == pytest.approx(frame["a"][row - 1])

@@ -26,7 +26,6 @@ from posteriori.cli.tables import (
     _without_dull,
     _without_ids,
     binned,
-    in_bins,
     open_head,
     open_source,
     open_table,
@@ -36,6 +35,7 @@ from posteriori.cli.tables import (
     without,
 )
 from posteriori.errors import BadParameter, BadValue, UnknownColumn
+from posteriori.table.cells import in_bins
 from posteriori.table.schema import Column
 
 GOOD = ["a,b,class", *(f"{i % 7}.5,{'xyz'[i % 3]},{'no' if i % 2 else 'yes'}" for i in range(40))]
@@ -530,15 +530,15 @@ def test_few_words_among_many_numbers_are_a_mistake(different, odd, n, refused):
     cells = [f"{i % different}.5" for i in range(n - odd)] + ["no"] * odd
     table = table_of(x=cells, y=["k", "l"] * (n // 2))
     if refused:
-        said = f"t.parquet, row {n - odd + 1}, column 'x': 'no' is no number, and {n - odd} other cells are; mend it"
+        said = f"t.csv, line {n - odd + 2}, column 'x': 'no' is no number, and {n - odd} other cells are; mend it"
         with pytest.raises(BadValue, match=re.escape(said)):
-            refuse_words(table, "t.parquet", {})
+            refuse_words(table, "t.csv", {})
     else:
-        refuse_words(table, "t.parquet", {})
-    refuse_words(table, "t.parquet", {"x": "categorical"})
+        refuse_words(table, "t.csv", {})
+    refuse_words(table, "t.csv", {"x": "categorical"})
     for kind in ("numeric", "count") if odd else ():
         with pytest.raises(BadValue, match="'no' is no number"):
-            refuse_words(table, "t.parquet", {"x": kind})
+            refuse_words(table, "t.csv", {"x": kind})
 
 
 FORMS = ("%Y-%m-%d", "%Y/%m/%d", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y", "%m/%d/%Y", "%d-%m-%Y %H:%M", "%d %b %Y", "%B %d, %Y")
@@ -627,20 +627,12 @@ def test_a_word_for_a_missing_cell_is_no_mistake_among_numbers():
         refuse_words(table_of(x=[*cells, "no"], y=["k", "l"] * 50), "t.parquet", {})
 
 
-def test_the_line_of_a_word_in_a_text_file(tmp_path):
+def test_the_line_of_a_row_is_that_of_its_file_of_text(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text('x;c\n1;"two\nlines"\n3;no\nno;4\n;no\n5\n')
-    assert _line(str(path), "x", "no", 7) == "line 5"
-    assert _line(str(path), "c", "no", 7) == "line 4"
-    assert _line(str(path), "c", "none", 7) == "row 8"  # nowhere
-    assert _line(str(path), "d", "no", 7) == "row 8"
-    assert _line("-", "x", "no", 7) == "row 8"
-    assert _line(str(path.with_suffix(".parquet")), "x", "no", 7) == "row 8"
-    for mark in ",|\t":
-        path.with_suffix(".TXT").write_text(f"x{mark}c\n1{mark}2\n3{mark}no\n")
-        assert _line(str(path.with_suffix(".TXT")), "c", "no", 7) == "line 3"
-    path.write_text("")
-    assert _line(str(path), "x", "no", 7) == "row 8"
+    path.write_text('x;c\n1;"two\nlines"\n3;no\n;4\n\n;no\n')
+    assert [_line(po.read(path), row) for row in range(4)] == ["line 2", "line 4", "line 5", "line 7"]
+    pd.DataFrame({"x": [1.5, 2.5]}).to_parquet(tmp_path / "t.parquet")
+    assert _line(po.read(tmp_path / "t.parquet"), 1) == "row 2"
 
 
 def test_words_among_numbers_and_copies_are_told_of_what_was_not_told():

@@ -538,7 +538,7 @@ def test_wide_files_are_read_as_narrow_ones_are(tmp_path, monkeypatch, form):
     file = tmp_path / f"wide.{form}"
     frame.to_csv(file, index=False) if form == "csv" else frame.to_parquet(file)
     wide = po.read(file, target="c2")
-    monkeypatch.setattr("posteriori.table.plain.WIDE", 10**6)
+    monkeypatch.setattr("posteriori.table.files.WIDE", 10**6)
     narrow = po.read(file, target="c2")
     assert wide.schema == narrow.schema
     assert wide.notes == narrow.notes

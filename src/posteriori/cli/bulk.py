@@ -7,13 +7,9 @@ model.
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import pathlib
-import re
-import tempfile
-import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,37 +18,46 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
 
 from ..bayes.naive import NaiveBayes
 from ..errors import BadValue, FormatError
 from ..kernels import n_threads
-from ..table.at_hand import opened
-from ..table.dates import PARTS, YEAR_FIRST, date_part
-from ..table.files import csv_source
+from ..table.batches import Batch, batch_of, batches
+from ..table.cells import own_type
+from ..table.dates import YEAR_FIRST
 from ..table.read import left_out
 from ..table.schema import MEASURED, Column, Schema
+from ..table.source import opened
+from ..table.text import (
+    DAMAGED,
+    WORD,
+    Block,
+    CellError,
+    Dialect,
+    file_blocks,
+    head_of,
+    line_end,
+    parse,
+    row_lines,
+    sniff,
+)
 from .guard import interrupt
-from .pipe import LONGEST, line_end
-from .stream import as_labels, as_values, batches, own_type
 from .tables import Source, alike, open_head
 
 LARGE = 64 << 20  # bytes of text from which it pays
-DAMAGED = (gzip.BadGzipFile, EOFError, zlib.error)  # what is said of a .gz that is not whole
-HEAD, BLOCK = 8 << 20, 16 << 20
+HEAD = 8 << 20  # bytes that say what the columns are
+CODED = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the cells of a file are read: its names in order, the mark between cells, the schema and the labels' values."""
+    """How the cells of a text are read: how they are parted, the schema with its target, the columns of dates."""
 
-    name: str
-    names: list[str]
-    mark: str
-    quote: str | bool
-    skip: int  # lines before the first row
+    dialect: Dialect
     schema: Schema
-    target: str
-    classes: tuple[Any, ...]
     dates: frozenset[str]
 
 
@@ -193,192 +198,87 @@ def _head(path: str) -> io.BytesIO:
 def _of_parquet(path: str, source: Source, target: str) -> Iterator[tuple[int, Callable[[], Part]]]:
     table = source.table
     schema = replace(table.schema, columns=tuple(_open(c, False) for c in table.schema.columns), classes=())
-    with batches(path, schema, target, quiet=True) as rows:
+    with batches(path, schema, target) as rows:
         for batch in rows:
-            yield batch.raw.nbytes, partial(_fit, schema, batch.columns, batch.labels, len(batch.gone))
+            yield batch.raw.nbytes, partial(_fit, schema, batch)
 
 
 def _of_text(path: str, plan: Plan) -> Iterator[tuple[int, Callable[[], Part]]]:
-    for first, block in _blocks(path, plan):
-        yield len(block), partial(_counted, plan, first, block)
+    for block in file_blocks(pathlib.Path(path), plan.dialect):
+        yield len(block.text), partial(_counted, plan, block)
 
 
-def _fit(schema: Schema, columns: Any, labels: Any, gone: int) -> Part:
-    """The model of a block by itself: its columns have the values that its rows have."""
+def _fit(schema: Schema, batch: Batch) -> Part:
+    """The model of a batch by itself: its columns have the values that its rows have."""
     bare = replace(schema, columns=tuple(replace(c, values=()) for c in schema.columns))
-    return NaiveBayes(kinds=bare, n_jobs=1).fit(columns, own_type(labels)) if len(labels) else None, gone
+    model = NaiveBayes(kinds=bare, n_jobs=1)
+    return model.fit(batch.columns, own_type(batch.labels)) if len(batch) else None, len(batch.gone)
 
 
 def _plan(path: str, source: Source, target: str, words: Collection[str] = ()) -> Plan:
-    import duckdb
-
-    head, table = _head(path), source.table
-    with tempfile.TemporaryDirectory() as room, duckdb.connect(":memory:") as engine:
-        file = pathlib.Path(room, f"head{_form(path)}")
-        file.write_bytes(head.getvalue())
-        read, names, _ = csv_source(
-            engine, file, str(file).replace("'", "''"), path, table.schema.reading.decimal, None
-        )
-    has = re.search(r"delim='((?:[^']|'')*)', header=(true|false), skip=(\d+)(?:, quote='((?:[^']|'')*)')?", read)
-    assert has is not None
-    mark, header, skip, quote = has[1].replace("''", "'"), has[2] == "true", int(has[3]), has[4]
+    file, table = pathlib.Path(path), source.table
+    dialect = sniff(head_of(file), path, table.schema.reading.decimal, None, file)
     dates = frozenset(str(n) for n in table.X.columns if table.X[n].dtype.kind == "M")
     columns = tuple(_open(c, c.name in words) for c in table.schema.columns)
-    schema = Schema(columns, target=target, reading=table.schema.reading)
-    known = tuple(np.unique(table.y).tolist()) if table.y.dtype != object else tuple(sorted(set(map(str, table.y))))
-    quoted: str | bool = quote.replace("''", "'") if quote else b'"' not in head.getvalue() and '"'
-    return Plan(path, names, mark, quoted, skip + header, schema, target, known, dates)
+    known = () if table.y.dtype.kind not in "biuf" else tuple(np.unique(table.y).tolist())  # a word is itself
+    return Plan(dialect, Schema(columns, known, target=target, reading=table.schema.reading), dates)
 
 
 def _open(column: Column, words: bool) -> Column:
-    """A column of which only the head is known: its kind stays, its values are those that the rows will have."""
+    """A column of which only the head is known: its kind stays, numbers stay numbers, its values are those of the rows."""
     kind = "categorical" if column.kind == "binary" else column.kind
-    return Column(column.name, kind, () if words else column.values, frozenset())
+    named = words or any(isinstance(v, str) for v in column.values)
+    return Column(column.name, kind, () if named else column.values, frozenset())
 
 
-def _blocks(path: str, plan: Plan) -> Iterator[tuple[int, bytes]]:
-    """(line of the file, text) of pieces that end with a line; a line inside quotation marks does not end."""
-    mark = plan.quote.encode() if isinstance(plan.quote, str) else b""
-    with opened(pathlib.Path(path), None) as file:
-        for _ in range(plan.skip):
-            file.readline()
-        line, rest = plan.skip + 1, b""
-        while piece := _read(file, path):
-            piece = rest + piece
-            if end := line_end(piece, mark):
-                yield line, piece[:end]
-                line += piece.count(b"\n", 0, end)
-            rest = piece[end:]
-            if len(rest) > LONGEST:
-                raise _open_quote(plan, line, rest, mark)
-        if mark and rest.count(mark) % 2:
-            raise _open_quote(plan, line, rest, mark)
-        if rest.strip():
-            yield line, rest
+def _counted(plan: Plan, block: Block) -> Part:
+    raw, schema = _parsed(plan, block), plan.schema
+    batch = batch_of(raw, schema, schema.target, np.arange(raw.num_rows), plan.dialect.source)
+    for column in schema.columns:
+        if column.values and any(isinstance(v, str) for v in batch.columns[column.name].tolist()):
+            raise _Words(column.name)
+    return _fit(schema, batch)
 
 
-def _read(file: Any, path: str) -> bytes:
+def _parsed(plan: Plan, block: Block) -> Any:
+    """The rows of a block as an Arrow batch, its cells of the types that the head has."""
+    dialect, schema = plan.dialect, plan.schema
+    reading, kinds = schema.reading, {c.name: c.kind for c in schema.columns}
+    types = {n: pa.float64() if kinds.get(n) in MEASURED else CODED for n in dialect.names}
+    types |= {n: WORD for n, kind in kinds.items() if kind == "text"} | {n: pa.timestamp("us") for n in plan.dates}
+    wanted = {*kinds, *plan.dates, schema.target} & {*dialect.names}
     try:
-        piece: bytes = file.read(BLOCK)
-        return piece
-    except DAMAGED as error:
-        raise FormatError(f"{path} is no complete gzip file, though it ends in .gz") from error
-
-
-def _open_quote(plan: Plan, line: int, rest: bytes, mark: bytes) -> FormatError:
-    """What is wrong with text, from a line on, in which no line ends outside quotation marks."""
-    first = rest.partition(b"\n")[0]
-    at = first.rfind(mark) if mark else -1
-    cell = repr(first[max(at, 0) :][:60].decode(errors="replace"))
-    what = f"the quote that begins {cell} never ends" if at >= 0 else f"{cell} is longer than {LONGEST >> 20} MB"
-    return FormatError(f"{plan.name}, line {line}: {what}")
-
-
-def _counted(plan: Plan, first: int, block: bytes) -> Part:
-    import pyarrow as pa
-
-    table = _parsed(plan, first, block)
-    known = () if any(isinstance(c, str) for c in plan.classes) else plan.classes  # a word is itself, as read whole
-    labels = as_labels(_words(table.column(plan.target)), plan.target, replace(plan.schema, classes=known))
-    kept = np.array([v is not None for v in labels.tolist()])
-    gone = int((~kept).sum())
-    if not kept.any():
-        return None, gone
-    if not kept.all():
-        table, labels = table.filter(pa.array(kept)), labels[kept]
-    return _fit(plan.schema, pa.table({c.name: _column(plan, c, table) for c in plan.schema.columns}), labels, gone)
-
-
-def _parsed(plan: Plan, first: int, block: bytes) -> Any:
-    import pyarrow as pa
-    import pyarrow.csv as pc
-
-    words = pa.dictionary(pa.int32(), pa.string())
-    kinds = {c.name: c.kind for c in plan.schema.columns}
-    types = {n: words if kinds.get(n) not in MEASURED else pa.float64() for n in plan.names}
-    types |= {n: pa.string() for n, kind in kinds.items() if kind == "text"} | {
-        n: pa.timestamp("us") for n in plan.dates
-    }
-    reading = plan.schema.reading
-    wanted = {*kinds, *plan.dates, plan.target} & set(plan.names)
-    try:
-        found = pc.read_csv(
-            pa.BufferReader(block),
-            read_options=pc.ReadOptions(column_names=plan.names, use_threads=False, block_size=len(block)),
-            parse_options=pc.ParseOptions(
-                delimiter=plan.mark, quote_char=plan.quote, newlines_in_values=bool(plan.quote)
-            ),
-            convert_options=pc.ConvertOptions(
-                column_types=types,
-                include_columns=[n for n in plan.names if n in wanted],
-                null_values=list(reading.gaps),
-                decimal_point=reading.decimal,
-                timestamp_parsers=[pc.ISO8601, "%Y/%m/%d", *(form for _, form in reading.dates if form != YEAR_FIRST)],
-            ),
-        ).combine_chunks()
-    except pa.ArrowInvalid as error:
-        raise _named(plan, first, str(error)) from None
-    for j, name in enumerate(found.column_names):
-        if types[name] != pa.float64():
-            continue
-        numbers = reading.without_told(found.column(name).to_numpy())
-        found = found.set_column(j, name, pa.array(numbers, from_pandas=True)) if reading.told_numbers else found
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            line = first + int(infinite.argmax())
-            raise FormatError(
-                f"{plan.name}, line {line}, column {name!r}: no finite number; mend it, or leave the cell empty"
-            )
-    return found
-
-
-def _named(plan: Plan, first: int, said: str) -> FormatError:
-    """Arrow's error with the line of the file, the column and the cell."""
-    row = re.search(r"Row #(\d+)", said)
-    column = re.search(r"In CSV column #(\d+)", said)
-    value = re.search(r"invalid value '(.*)'", said, re.S)
-    cells = re.search(r"Expected (\d+) columns, got (\d+)", said)
-    line = f"line {first + int(row[1]) - 1}" if row else f"after line {first}"
-    if cells:
-        return FormatError(f"{plan.name}, {line}: {cells[2]} cells where the header has {cells[1]}")
-    if column and value:
-        name = plan.names[int(column[1])]
-        what = "date" if name in plan.dates else "number"
-        return FormatError(
-            f"{plan.name}, {line}, column {name!r}: {value[1]!r:.60} is no {what}, as the first rows have there; mend it, "
-            f"--missing {value[1]!r:.60} reads it as missing, --kind {name}=categorical takes all as words"
+        found = parse(
+            block,
+            dialect,
+            {n: kind for n, kind in types.items() if n in wanted},
+            null_values=list(reading.gaps),
+            decimal_point=reading.decimal,
+            timestamp_parsers=[csv.ISO8601, "%Y/%m/%d", *(form for _, form in reading.dates if form != YEAR_FIRST)],
         )
-    return FormatError(f"{plan.name}, {line}: {said.splitlines()[0][:200]}")
+    except CellError as error:
+        what = "date" if error.column in plan.dates else "number"
+        raise FormatError(
+            f"{error} is no {what}, as the first rows have there; mend it, "
+            f"--missing {error.value!r:.60} reads it as missing, --kind {error.column}=categorical takes all as words"
+        ) from None
+    columns = [_without_empty(cells.combine_chunks()) for cells in found.columns]
+    raw = pa.RecordBatch.from_arrays(columns, names=found.column_names)
+    for name in (n for n in raw.schema.names if types[n] == pa.float64()):
+        infinite = np.isinf(reading.without_told(raw.column(name).to_numpy(zero_copy_only=False)))
+        if infinite.any():
+            lines = row_lines(block, raw.num_rows, dialect)
+            line = f"line {lines[infinite.argmax()]}" if lines is not None else f"after line {block.line}"
+            raise FormatError(
+                f"{dialect.source}, {line}, column {name!r}: no finite number; mend it, or leave the cell empty"
+            )
+    return raw
 
 
-def _words(column: Any) -> Any:
-    """A column of words, an empty one being missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    cells = column.chunk(0) if column.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
-    at = pc.index(cells.dictionary, "").as_py()
-    if at >= 0:
-        indices = pc.if_else(pc.equal(cells.indices, at), None, cells.indices)
-        cells = pa.DictionaryArray.from_arrays(indices, cells.dictionary)
-    return cells
-
-
-def _column(plan: Plan, column: Column, table: Any) -> Any:
-    stem, _, part = column.name.rpartition(".")
-    if column.name not in plan.names and part in PARTS and stem in plan.dates:
-        found = date_part(table.column(stem).to_pandas(), part)
-        return found if column.kind == "categorical" else found.astype(float)
-    cells = table.column(column.name)
-    if column.kind != "categorical":
+def _without_empty(cells: Any) -> Any:
+    """Coded words, of which an empty one is missing; all else as it is."""
+    if cells.type != CODED:
         return cells
-    if not (column.values and _numbers(column)) and not plan.schema.reading.told:
-        return _words(cells)
-    found = as_values(_words(cells), column.values if _numbers(column) else (), plan.schema.reading)
-    if column.values and _numbers(column) and any(isinstance(v, str) for v in found.tolist()):
-        raise _Words(column.name)
-    return found
-
-
-def _numbers(column: Column) -> bool:
-    return not any(isinstance(v, str) for v in column.values)
+    at = pc.index(cells.dictionary, "").as_py()
+    indices = cells.indices if at < 0 else pc.if_else(pc.equal(cells.indices, at), None, cells.indices)
+    return pa.DictionaryArray.from_arrays(indices, cells.dictionary)

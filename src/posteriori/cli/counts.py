@@ -20,14 +20,15 @@ from ..explanation import shown
 from ..store.file import describe, load, save
 from ..store.sql.query import sql
 from ..structure.dag import Dag
+from ..table.batches import batches
+from ..table.cells import own_type
 from ..table.dates import date_text, dates_in, weekday_text, weekdays_in
 from ..table.read import left_out
 from ..table.schema import MEASURED, Column, Schema
 from .guard import cut, interrupt, say
 from .models import inner, is_fitted, open_model, schema_of, target_of
 from .render import console, line, pairs
-from .stream import batches, own_type
-from .tables import alike
+from .tables import alike, stdin_or
 
 MOST_SHOWN = 40  # columns
 MOST_NEW = 5  # values of a column
@@ -54,7 +55,7 @@ def run_update(
                 f"a {called(counting)} keeps no counts: it can neither learn more nor forget; train it again"
             )
         named, before = target_of(model, target), schema_of(model)
-        with batches(data, before, named, encoding, quiet, sql) as rows:
+        with batches(stdin_or(data), before, named, encoding, sql, None if quiet else say) as rows:
             for batch in rows:
                 interrupt.check()
                 step = partial(counting.forget, keep=keep or ()) if forget else counting.partial_fit

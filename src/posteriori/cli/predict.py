@@ -19,13 +19,14 @@ from ..decision.decide import best_action, risk
 from ..decision.loss import Loss
 from ..drafts import whole_file
 from ..errors import BadParameter, BadValue, UnknownValue, WriteError, counted, did_you_mean, listed
+from ..table.batches import Batch, batches
 from ..table.encode import factorize
 from ..table.frame import open_frame
 from ..table.schema import Schema
 from .guard import interrupt, say
 from .models import inner, loss_of, open_model, schema_of
 from .render import console
-from .stream import Batch, batches
+from .tables import stdin_or
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 FORMULA = re.compile(
@@ -55,7 +56,7 @@ def run_predict(
     form = _form(output, form)
     schema, n, undecided, missing, unseen = schema_of(model), 0, 0, 0, 0
     where: Counter[str] = Counter()
-    source = batches(data, schema, encoding=encoding, quiet=quiet, sql=sql)
+    source = batches(stdin_or(data), schema, encoding=encoding, sql=sql, note=None if quiet else say)
     with source as rows, _opened(output) as stream, _writer(stream, form, raw) as write:
         for batch in rows:
             interrupt.check()
@@ -274,7 +275,7 @@ def run_explain(
 def the_row(model: Any, data: str, row: int, encoding: str | None = None, sql: str | None = None) -> dict[str, Any]:
     """Row number `row`, from 1, of a file."""
     n = 0
-    with batches(data, schema_of(model), encoding=encoding, sql=sql) as rows:
+    with batches(stdin_or(data), schema_of(model), encoding=encoding, sql=sql, note=say) as rows:
         for batch in rows:
             n = int(batch.rows[-1])
             if row <= n:

@@ -6,18 +6,17 @@ import itertools
 import pathlib
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from ..errors import BadParameter, BadValue, UnknownColumn, counted, did_you_mean, listed
+from ..table.cells import in_bins
 from ..table.dates import PARTS, date_part, no_dates
 from ..table.frame import Table
-from ..table.plain import mark_of
 from ..table.read import read
 from ..table.schema import KINDS, MEASURED, Column, Schema
 from .guard import plain
@@ -59,7 +58,7 @@ def open_table(
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         told = {**kinds, target: "numeric"} if bins else kinds
-        table = read(_source(path), target, told, sql, **options)
+        table = read(stdin_or(path), target, told, sql, **options)
     said = [str(w.message) for w in heard if issubclass(w.category, UserWarning)]
     refuse_infinite(table, path)
     if not len(table):
@@ -80,7 +79,7 @@ def open_source(path: str, kinds: dict[str, str], sql: str | None = None, **opti
     """Read a file for a model of all its columns: ids, texts and columns that say nothing are left out."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        table = read(_source(path), None, kinds, sql, **options)
+        table = read(stdin_or(path), None, kinds, sql, **options)
     if not len(table):
         raise BadValue(f"{path} has no rows")
     said = [str(w.message) for w in heard if issubclass(w.category, UserWarning) and "an id" not in str(w.message)]
@@ -108,7 +107,8 @@ def open_head(file: Any, target: str, kinds: dict[str, str], missing: list[str] 
     return Source(file.name, table, (*table.notes, *gone, *dates))
 
 
-def _source(path: str) -> Any:
+def stdin_or(path: str) -> Any:
+    """What to read: a path, or stdin where it is `-`."""
     return sys.stdin.buffer if path == "-" else pathlib.Path(path)
 
 
@@ -134,7 +134,7 @@ def _classes(table: Table, target: str, bins: int | None) -> tuple[Table, list[s
     schema = replace(table.schema, classes=tuple(labels), declared_classes=frozenset(labels), reading=reading)
     fewer = f" ({bins} asked: equal numbers stay together)" if len(labels) < bins else ""
     said = f"{target}: cut into {len(labels)} classes of nearly equal share{fewer}: {', '.join(labels)}"
-    return Table(table.X, y, schema, table.notes, "classification"), [said]
+    return replace(table, y=y, schema=schema, task="classification"), [said]
 
 
 def binned(y: Any, bins: int) -> tuple[Any, list[str], list[float]]:
@@ -154,12 +154,6 @@ def binned(y: Any, bins: int) -> tuple[Any, list[str], list[float]]:
     )
     labels = [f"{i:0{digits}d}: {name}" for i, name in enumerate(names, start=1)]
     return in_bins(y, edges, labels), labels, edges
-
-
-def in_bins(y: Any, edges: Sequence[float], labels: Sequence[Any]) -> Any:
-    """The label of each number's bin, which its upper edge belongs to; None where the number is missing."""
-    at = np.searchsorted(np.asarray(edges), y, side="left")
-    return np.array([*labels, None], dtype=object)[np.where(np.isnan(y), len(labels), at)]
 
 
 def _without_ids(table: Table, told: dict[str, str]) -> tuple[Table, list[str]]:
@@ -300,7 +294,7 @@ def refuse_words(table: Table, path: str, told: dict[str, str]) -> None:
             row = int(at.argmax())
             word = str(cells.iloc[row])
             raise BadValue(
-                f"{path}, {_line(path, column.name, word, row)}, column {column.name!r}: {word!r:.60} is no {what}, and "
+                f"{path}, {_line(table, row)}, column {column.name!r}: {word!r:.60} is no {what}, and "
                 f"{int((~at).sum()):,} other cells are; mend it, --missing {word!r} reads it as missing, "
                 f"--kind {column.name}=categorical takes all as words"
             )
@@ -327,44 +321,16 @@ def refuse_infinite(table: Table, path: str) -> None:
         infinite = np.isinf(cells.astype(float))
         if infinite.any():
             row = int(infinite.argmax())
-            found = _found(path, name, partial(_is_infinite, table.schema.reading.decimal))
-            line, word = found or (f"row {row + 1}", str(cells[row]))
+            word = str(cells[row]) if table.lines is None else table.lines.infinite[name]
             raise BadValue(
-                f"{path}, {line}, column {name!r}: {word!r:.60} is no finite number; mend it, or leave the cell empty "
-                f"(--missing {word!r:.60} reads it so)"
+                f"{path}, {_line(table, row)}, column {name!r}: {word!r:.60} is no finite number; "
+                f"mend it, or leave the cell empty (--missing {word!r:.60} reads it so)"
             )
 
 
-def _is_infinite(decimal: str, word: str) -> bool:
-    try:
-        return bool(np.isinf(float(word.replace(decimal, "."))))
-    except ValueError:
-        return False
-
-
-def _line(path: str, column: str, word: str, row: int) -> str:
-    """The line of a text file in which a column has this word, or the row where there are no lines."""
-    found = _found(path, column, lambda cell: cell == word)
-    return f"row {row + 1}" if found is None else found[0]
-
-
-def _found(path: str, column: str, fits: Callable[[str], bool]) -> tuple[str, str] | None:
-    """(the line of a text file, the word) of a column's first cell that fits; None where there are no lines, or no such."""
-    import csv
-
-    if not path.lower().endswith((".csv", ".tsv", ".txt", ".data")) or not pathlib.Path(path).is_file():
-        return None
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:
-        mark = mark_of(text.readline())
-        text.seek(0)
-        rows = csv.reader(text, delimiter=mark)
-        names = next(rows, [])
-        if column in names:
-            at = names.index(column)
-            for cells in rows:
-                if len(cells) > at and fits(cells[at]):
-                    return f"line {rows.line_num}", cells[at]
-    return None
+def _line(table: Table, row: int) -> str:
+    """The line of a file of text on which a row begins, or the row where there are no lines."""
+    return f"row {row + 1}" if table.lines is None else f"line {table.lines.begin[row]}"
 
 
 def without(table: Table, names: list[str]) -> Table:

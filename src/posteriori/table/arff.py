@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BadParameter, FormatError, listed
-from .at_hand import opened
+from .source import opened
 
 WORD = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 CELL = re.compile(rf"\s*+({WORD}|(?!['\"])[^,\t]*?)\s*(?:[,\t]|$)")

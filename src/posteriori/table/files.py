@@ -1,4 +1,4 @@
-"""Rows of a file at hand, by the engine of its format: text, JSON and Parquet by DuckDB, a database by its own.
+"""Rows of files, by the engine of their format: text by blocks, JSON and Parquet by DuckDB, a database by its own.
 
 Each ends in one pandas frame, or is refused with the line or column that is at fault; databases are opened to read only.
 """
@@ -6,47 +6,51 @@ Each ends in one pandas frame, or is refused with the line or column that is at 
 from __future__ import annotations
 
 import contextlib
-import csv
 import pathlib
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import BadParameter, FormatError, UnknownColumn, listed
-from .at_hand import opened
-from .plain import MARKS, is_cell, mark_of, plain_frame
+import numpy as np
 
-# every cell decides a column's type; yes/no stay the words they are, dates are recognised below, alike for every format
-CSV_OPTIONS = "nullstr='', comment='', sample_size=-1, auto_type_candidates=['BIGINT', 'DOUBLE', 'VARCHAR']"
-BEYOND = 2.0**63  # whole numbers from here on are no BIGINT: the engine makes them floats
-AS_WORDS = "nullstr='', comment='', all_varchar=true"
+from ..arrays import Ints
+from ..errors import BadParameter, FormatError, listed
+from .source import opened
+from .text import BEYOND, SNIFFED, WIDE, Dialect, head_of, quoted, read_whole, refuse_uneven, repr_sql, sniff
+
+MOST = 1 << 28  # bytes of a Parquet file that Arrow may read whole
 TABLES = {
     "duckdb": "SELECT table_name FROM information_schema.tables ORDER BY 1",
     "sqlite": "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1",
 }
 
 
+def read_text(file: pathlib.Path, name: str, decimal: str, header: Any) -> tuple[Any, Ints | None, Dialect]:
+    """(the frame, the line of each row, the dialect) of a file of delimited text."""
+    dialect = sniff(head_of(file), name, decimal, header, file)
+    table, lines = read_whole(file, dialect)
+    return as_frame(table), lines, dialect
+
+
 def query(
     file: pathlib.Path, name: str, form: str, sql: str | None, decimal: str, header: Any
 ) -> tuple[Any, tuple[str, ...]]:
-    """(the frame, notes) by DuckDB: the whole file, or what a query says of it."""
+    """(the frame, notes) by DuckDB: Parquet and JSON, or what a query says of a file, text too."""
     import duckdb
 
-    if sql is None and (plain := plain_frame(file, form, decimal, header)) is not None:
-        return plain, ()
-    quoted = "".join(f"[{c}]" if c in "*?[" else c for c in str(file)).replace("'", "''")  # a path, not a pattern
+    if form == "parquet" and sql is None and (wide := _wide_frame(file)) is not None:
+        return wide, ()
+    notes: tuple[str, ...] = ()
+    source = f"read_{form}('{path_in_sql(file)}')"
+    if form == "csv":
+        dialect = sniff(head_of(file), name, decimal, header, file)
+        source, notes = _csv_in_sql(file, dialect, decimal), dialect.notes
     with duckdb.connect(":memory:") as engine:
         try:
-            if form == "csv":
-                source, names, notes = csv_source(engine, file, quoted, name, decimal, header)
-            else:
-                source, names, notes = f"read_{form}('{quoted}')", [], ()
             engine.execute(f"CREATE VIEW this AS FROM {source}")
             found: Any = _frame(engine.sql("FROM this")) if sql is None else None
-            if form == "csv" and (long := _too_long(engine, source, found)):
+            if form == "csv" and (long := _too_long(engine, source)):
                 engine.execute(f"CREATE OR REPLACE VIEW this AS FROM {_with_words(source, long)}")
-                found = engine.execute("FROM this").df() if sql is None else None
         except duckdb.Error as error:
             what = {
                 "parquet": "a complete Parquet file",
@@ -54,7 +58,8 @@ def query(
                 "csv": "a CSV file",
             }
             if form == "csv" and not isinstance(header, Sequence):
-                _refuse_uneven(file, name)
+                with opened(file) as lines:
+                    refuse_uneven(lines, name)
             raise FormatError(f"{name} cannot be read as {what[form]}") from error
         if sql is not None:
             known = [row[0] for row in engine.execute("DESCRIBE this").fetchall()]
@@ -67,60 +72,47 @@ def query(
                     f"the query cannot be run on {name}: {said} The file is named this; its columns: {listed(known)}"
                 ) from error
             return found, notes
-    names = names or _true_names(file, form, list(found.columns))
+    names = _true_names(file, form, list(found.columns))
     if len(names) == found.shape[1]:
         found.columns = names
     return found, notes
 
 
-def csv_source(
-    engine: Any, file: pathlib.Path, quoted: str, name: str, decimal: str, header: Any, words: bool = False
-) -> tuple[str, list[str], tuple[str, ...]]:
-    """(what DuckDB reads, the names as the file has them, notes); the engine knows no two names that differ by case.
+def path_in_sql(file: pathlib.Path) -> str:
+    """A path as DuckDB takes it for one, and for no pattern."""
+    return quoted("".join(f"[{c}]" if c in "*?[" else c for c in str(file)))
 
-    With `words` every cell is one, and the file is not looked through for the types of its columns.
-    """
-    options = f"{AS_WORDS if words else CSV_OPTIONS}, decimal_separator='{decimal}'"
-    told = "" if header is None else f", header={'true' if header is True else 'false'}"
-    sniffed = engine.execute(
-        "SELECT Delimiter, Quote, Escape, SkipRows, HasHeader, len(Columns), Columns[1].name "
-        f"FROM sniff_csv('{quoted}', {options}{told})"
-    ).fetchone()
-    mark, quote, _, skip, has_header, width, first = sniffed
-    if file.suffix.lower() == ".zst":
-        return f"read_csv('{quoted}', {options}{told})", [], ()
-    if quote == "(empty)":
-        _refuse_open_quote(file, name, mark)
-    skipped, line = _first_lines(file, int(skip), mark, quote)
-    for at, before in enumerate(skipped, start=1):
-        if len(before) > 1:  # no title, but a row of another length than those that the engine took for the table
-            raise FormatError(f"{name}, line {skip + 1}: {len(line)} cells where line {at} has {len(before)}")
-    notes = [f"{skip} lines before the table are left out"] if skip else []
-    if header is None and has_header and any(is_cell(cell, decimal) for cell in line):
-        has_header = False
-    _refuse_ragged(file, name, [first] if width == 1 else [""] * width)
-    if header is None and not has_header:
-        notes.append(
-            "no header: the first line holds numbers, so columns are named x0, x1, …; put a line of names above it, or, if "
-            "it has the names, make words of those that are numbers (in Python header=True takes it as it is)"
-        )
-    if isinstance(header, Sequence):
-        names = list(header)
-        if len(names) != width:
-            raise FormatError(f"{name} has {width} columns, but header has {len(names)} names")
-    elif has_header:
-        names = [cell or f"x{j}" for j, cell in enumerate(line)]
-    else:
-        names = [f"x{j}" for j in range(width)]
-    repeated = sorted(n for n, times in Counter(names).items() if times > 1)
-    if repeated:
-        raise UnknownColumn(f"{name}: duplicate columns: {listed(repeated)}; every column needs its own name")
-    has = bool(has_header) and not isinstance(header, Sequence)
-    options += f", delim='{_sql(mark)}', header={str(has).lower()}, skip={skip}"
-    options += f", quote='{_sql(quote)}'" if quote != "(empty)" else ""
-    if not has and len({n.lower() for n in names}) == len(names):
-        options += f", names=[{', '.join(repr_sql(n) for n in names)}]"
-    return f"read_csv('{quoted}', {options})", names, tuple(notes)
+
+def _csv_in_sql(file: pathlib.Path, dialect: Dialect, decimal: str) -> str:
+    return f"read_csv('{path_in_sql(file)}', {SNIFFED}, decimal_separator='{decimal}', {dialect.sql})"
+
+
+def _wide_frame(file: pathlib.Path) -> Any:
+    """A Parquet file of many plain columns, which the engine needs long for; None where it is none."""
+    import pyarrow.parquet as pq
+    import pyarrow.types as t
+
+    with contextlib.suppress(OSError, ValueError):
+        schema = pq.read_schema(file)
+        plain = (t.is_string(x) or t.is_large_string(x) or t.is_integer(x) or t.is_floating(x) for x in schema.types)
+        if len(schema.names) > WIDE and file.stat().st_size <= MOST and all(plain):
+            return as_frame(pq.read_table(file))
+    return None
+
+
+def as_frame(table: Any) -> Any:
+    """An Arrow table as pandas has it, but whole numbers stay whole beside a missing cell."""
+    import pandas as pd
+    import pyarrow.types as t
+
+    found = table.to_pandas(ignore_metadata=True, split_blocks=table.num_columns <= WIDE)
+    for j, column in enumerate(table.columns):
+        if column.null_count == len(column) and (t.is_string(column.type) or len(column)):
+            found.isetitem(j, np.full(len(column), None, object))
+        elif column.null_count and t.is_integer(column.type):
+            kind = pd.api.types.pandas_dtype(str(column.type).replace("u", "U").replace("int", "Int"))
+            found.isetitem(j, column.to_pandas(types_mapper=lambda _, kind=kind: kind))
+    return found
 
 
 def _frame(found: Any) -> Any:
@@ -138,19 +130,12 @@ def _frame(found: Any) -> Any:
     return (found.project(f"* REPLACE ({', '.join(changed)})") if changed else found).df()
 
 
-def _too_long(engine: Any, source: str, found: Any) -> list[str]:
-    """The columns whose cells are whole numbers in digits, so long that as floats different ones would be equal.
-
-    The frame `found`, if there is one, saves a pass over the file: only what is beyond 64 bits is looked at as words.
-    """
-    if found is not None:
-        large = [n for n in found.columns if found[n].dtype.kind == "f" and found[n].abs().max() >= BEYOND]
-    else:
-        kinds = engine.execute("DESCRIBE this").fetchall()
-        floats = [row[0] for row in kinds if row[1] == "DOUBLE"]
-        most = ", ".join(f"max(abs({_column(n)}))" for n in floats)
-        tops = engine.execute(f"SELECT {most} FROM this").fetchone() if floats else ()
-        large = [n for n, top in zip(floats, tops) if top is not None and top >= BEYOND]
+def _too_long(engine: Any, source: str) -> list[str]:
+    """The columns whose cells are whole numbers in digits, so long that as floats different ones would be equal."""
+    floats = [row[0] for row in engine.execute("DESCRIBE this").fetchall() if row[1] == "DOUBLE"]
+    most = ", ".join(f"max(abs({_column(n)}))" for n in floats)
+    tops = engine.execute(f"SELECT {most} FROM this").fetchone() if floats else ()
+    large = [n for n, top in zip(floats, tops) if top is not None and top >= BEYOND]
     if not large:
         return []
     told = ", ".join(
@@ -170,72 +155,6 @@ def _with_words(source: str, names: list[str]) -> str:
 
 def _column(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _sql(text: str) -> str:
-    return text.replace("'", "''")
-
-
-def repr_sql(text: str) -> str:
-    """Text as SQL writes it."""
-    return f"'{_sql(text)}'"
-
-
-def _first_lines(file: pathlib.Path, skip: int, mark: str, quote: str) -> tuple[list[list[str]], list[str]]:
-    """(the cells of the lines before the table, those of its first line)."""
-    how: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if quote == "(empty)" else {"quotechar": quote}
-    with opened(file) as text:
-        skipped = [next(csv.reader([text.readline()], delimiter=mark, **how), []) for _ in range(skip)]
-        line = next(csv.reader(text, delimiter=mark, **how), [])
-    if line:
-        line[0] = line[0].lstrip("\ufeff")
-    return skipped, line
-
-
-def _refuse_open_quote(file: pathlib.Path, name: str, mark: str) -> None:
-    """The engine takes a file in which one quote never closes for one without quotes: say where it opens instead."""
-    with opened(file, None) as raw:
-        if not any(b'"' in piece for piece in iter(lambda: raw.read(1 << 20), b"")):
-            return
-    with opened(file) as text:
-        for at, line in enumerate(text, start=1):
-            for cell in line.rstrip("\r\n").split(mark) if '"' in line else ():
-                if cell.startswith('"') and not (len(cell) > 1 and cell.endswith('"')):
-                    raise FormatError(f"{name}, line {at}: the quote that begins {cell!r:.60} never ends")
-
-
-def _refuse_ragged(file: pathlib.Path, name: str, names: list[str]) -> None:
-    """Rows of different lengths make the engine see one column: say which row it is instead."""
-    with opened(file) as text:
-        first = text.readline().lstrip("\ufeff").rstrip("\r\n")
-        for mark in MARKS:
-            header = next(csv.reader([first], delimiter=mark), [])
-            if len(names) == 1 and len(header) > 1 and names[0] in (first, "column0"):
-                for line, row in enumerate(csv.reader(text, delimiter=mark), start=2):
-                    if row and len(row) != len(header):
-                        raise FormatError(f"{name}, line {line}: {len(row)} cells where the header has {len(header)}")
-
-
-def _refuse_uneven(file: pathlib.Path, name: str) -> None:
-    """What the engine cannot read: the first line that is shorter or longer than the header is named, with its cell."""
-    if file.suffix.lower() == ".zst":
-        return
-    with opened(file) as text:
-        first = text.readline()
-        mark = mark_of(first)
-        text.seek(0)
-        rows = csv.reader(text, delimiter=mark)
-        try:
-            header = next(rows, [])
-            for row in rows:
-                if row and len(row) != len(header) > 1:
-                    what = f"after {header[-1]!r} comes {row[len(header)]!r:.60}" if len(row) > len(header) else ""
-                    what = what or f"there is none for {header[len(row)]!r}; the last is {row[-1]!r:.60}"
-                    raise FormatError(
-                        f"{name}, line {rows.line_num}: {len(row)} cells where the header has {len(header)}: {what}"
-                    )
-        except csv.Error as error:
-            raise FormatError(f"{name}, line {rows.line_num}: {error}") from None
 
 
 def _true_names(file: pathlib.Path, form: str, names: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Ints
 from ..errors import BadType, BadValue, TableError, UnknownColumn, counted, did_you_mean, listed, shortened
 from .dates import days, holds_dates, without_dates
 from .schema import Schema, refuse_repeated
@@ -95,6 +95,14 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
+class Lines:
+    """Where the rows of a table stand in its file of text, and the first infinite cell of a column as it stands there."""
+
+    begin: Ints
+    infinite: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """What `read` gives, and every `fit` and `predict` takes: the columns `X`, the target `y` (or None), the `schema`.
 
@@ -106,6 +114,7 @@ class Table:
     schema: Schema
     notes: tuple[str, ...] = ()
     task: str | None = None
+    lines: Lines | None = None  # of a file of text
 
     def __len__(self) -> int:
         return len(self.X)

@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Ints
 from ..errors import BadParameter, BadType, BadValue, UnknownColumn, counted, did_you_mean, listed
 from .arff import from_arff
-from .at_hand import DATABASES, FORMATS, at_hand
 from .dates import MAYBE, OPEN, YEAR_FIRST, as_dates, as_names, date_columns, date_form, plain_dates
 from .encode import FEW, as_written
-from .files import from_database, query
-from .frame import Frame, Table, open_frame
+from .files import from_database, query, read_text
+from .frame import Frame, Lines, Table, open_frame
 from .kinds import Kinds, infer_frame
 from .schema import NUMBER, OR_INFINITE, Column, Reading, Schema, in_order, is_missing
+from .source import DATABASES, FORMATS, local_file
+from .text import Dialect, read_words
 
 THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+"
 EXACT = 2.0**53  # from here on a float may stand for several whole numbers
@@ -75,20 +77,39 @@ def read(
       size: numeric (2 different numbers)
     """
     _check_options(sql, encoding, missing, decimal, header, format)
-    with at_hand(path, encoding, format) as (file, name, form, said):
+    values: dict[str, Any] = {}
+    lines = dialect = None
+    told = None if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
+    with local_file(path, encoding, format) as (file, name, form, said):
         if form == "arff":
             frame, values, notes = from_arff(file, name, sql)
         elif form in DATABASES.values():
-            (frame, notes), values = from_database(file, name, form, sql), {}
+            frame, notes = from_database(file, name, form, sql)
+        elif form == "csv" and sql is None:
+            frame, lines, dialect = read_text(file, name, decimal or ".", header)
+            notes = dialect.notes
         else:
             frame, notes = query(file, name, form, sql, decimal or ".", header)
-            values = {}
-    frame = _with_digits(frame)
-    told = None if missing is None else (missing,) if isinstance(missing, str) else tuple(missing)
-    frame, opened, reading, more = _understood(frame, Reading(told), decimal, form == "csv")
-    table = _with_target(frame, opened, target, kinds, values, (*said, *notes, *more), name)
+        frame = _with_digits(frame)
+        frame, opened, reading, more = _understood(frame, Reading(told), decimal, form == "csv")
+        table = _with_target(frame, opened, target, kinds, values, (*said, *notes, *more), name)
+        if lines is not None and dialect is not None:
+            table = replace(table, lines=_lines_of(table, frame, target, lines, file, dialect))
     bare = header is False or any(note.startswith("no header") for note in notes)
     return replace(table, schema=replace(table.schema, reading=replace(reading, header=not bare)))
+
+
+def _lines_of(table: Table, frame: Any, target: str | None, lines: Ints, file: Any, dialect: Dialect) -> Lines:
+    """The lines of the rows that have a label; infinite cells as the file has them."""
+    kept = lines if target is None else lines[frame[target].notna().to_numpy()]
+    numbers = {n: table.X[n].to_numpy() for n in table.X if table.X[n].dtype.kind == "f"}
+    if target is not None and table.task == "regression":
+        numbers[target] = table.y
+    wrong = {n: np.isinf(cells.astype(float)) for n, cells in numbers.items()}
+    wrong = {n: cells for n, cells in wrong.items() if cells.any()}
+    words = read_words(file, dialect, list(wrong))
+    at = {n: int(np.searchsorted(lines, kept[int(cells.argmax())])) for n, cells in wrong.items()}
+    return Lines(kept, {n: words.column(n)[row].as_py() for n, row in at.items()})
 
 
 def _with_digits(frame: Any) -> Any:

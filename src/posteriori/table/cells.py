@@ -1,136 +1,24 @@
-"""Rows of a file, batch by batch, as a model that is trained already wants them: memory does not grow with the file.
+"""What cells mean to a schema: a word is missing, a number, a date, a truth or itself, by what the column is known to hold.
 
-Cells of a text file come as words; the model's schema says what they mean: a number where the column's kind, or all values
-it knows, are numbers; else the word itself. Cells with a type of their own (Parquet, JSON lines, databases) become words
-where the model knows words.
+Cells of a text file come as words; the schema says what they mean: a number where the column's kind, or all values it
+knows, are numbers; else the word itself. Cells with a type of their own (Parquet, JSON lines, databases) become words where
+the schema knows words. A cell that cannot be meant is named by its row.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import pathlib
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as t
 
-from ..errors import BadValue, FormatError, ModelError, UnknownColumn, did_you_mean, listed
-from ..table.arff import from_arff
-from ..table.at_hand import at_hand
-from ..table.dates import WRITTEN, YEAR_FIRST, as_dates, as_names, days
-from ..table.encode import as_floats, as_written
-from ..table.files import csv_source, from_database, query
-from ..table.schema import MEASURED, Column, Reading, Schema
-from .guard import say
-from .pipe import Pipe, is_pipe
-from .tables import in_bins
-
-BATCH = 50_000  # rows; a batch is held whole, as words, numbers and posteriors
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some rows: the columns of the model, the target's labels if they were asked for, and all words as they came."""
-
-    rows: Any  # where they stand in the file's table, from 1
-    columns: dict[str, Any]
-    labels: Any
-    raw: Any  # an Arrow batch
-    gone: Any = ()  # where rows without a label stood, which are left out
-
-    def __len__(self) -> int:
-        return int(self.raw.num_rows)
-
-
-@contextlib.contextmanager
-def batches(
-    path: str,
-    schema: Schema,
-    target: str | None = None,
-    encoding: str | None = None,
-    quiet: bool = False,
-    sql: str | None = None,
-) -> Iterator[Iterator[Batch]]:
-    """Batches of a file for a schema, read as the schema's own file was; with a `target` its labels too.
-
-    What a query gives, ARFF and databases are read whole, as training reads them.
-    """
-    import duckdb
-
-    with contextlib.ExitStack() as stack:
-        engine = stack.enter_context(duckdb.connect(":memory:"))
-        source: Any = sys.stdin.buffer if path == "-" else path
-        if is_pipe(source) and os.name != "nt":
-            stream = source if path == "-" else stack.enter_context(open(path, "rb"))
-            source = Pipe(stream, str(getattr(stream, "name", path)))
-            room = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            asked = encoding is None and sql is None
-            if asked and (found := source.tables(engine, room, schema.reading, partial(_has_all, schema, target))):
-                yield _batches(found[1], found[0], schema, target, source.name)
-                return
-        file, name, form, notes = stack.enter_context(at_hand(source, encoding, None))
-        for note in notes if not quiet else ():
-            say(f"{name}: {note}")
-        if sql is not None or form not in ("csv", "parquet", "json"):
-            whole = _whole(file, name, form, sql, schema.reading)
-            _refuse_missing(schema, whole.column_names, target, name)
-            yield _batches(whole.to_batches(BATCH), whole.column_names, schema, target, name)
-            return
-        quoted = "".join(f"[{c}]" if c in "*?[" else c for c in str(file)).replace("'", "''")
-        try:
-            if form == "csv":
-                read, names, _ = csv_source(
-                    engine, file, quoted, name, schema.reading.decimal, schema.reading.header, words=True
-                )
-            else:
-                read, names = f"read_{form}('{quoted}')", []
-            relation = engine.cursor().sql(f"FROM {read}")
-            names = names or list(relation.columns)
-            _refuse_missing(schema, names, target, name)
-            reader = relation.to_arrow_reader(BATCH)
-        except duckdb.Error as error:
-            raise FormatError(f"{name} cannot be read: {str(error).splitlines()[0]}") from error
-        yield _batches(reader, names, schema, target, name)
-
-
-def _whole(file: Any, name: str, form: str, sql: str | None, reading: Reading) -> Any:
-    """All rows of a file that is not streamed, or those of a query, as an Arrow table."""
-    import pyarrow as pa
-
-    if form == "arff":
-        found = from_arff(file, name, sql)[0]
-    elif form in ("duckdb", "sqlite", "database"):
-        found = from_database(file, name, form, sql)[0]
-    else:
-        found = query(file, name, form, sql, reading.decimal, reading.header)[0]
-    return pa.Table.from_pandas(found, preserve_index=False)
-
-
-def _batches(reader: Any, names: list[str], schema: Schema, target: str | None, name: str) -> Iterator[Batch]:
-    import pyarrow as pa
-
-    place, first = {n: j for j, n in enumerate(names)}, 1
-    try:
-        for found in reader:
-            if not found.num_rows:
-                continue
-            raw, labels = pa.RecordBatch.from_arrays([as_written(c) for c in found.columns], names=names), None
-            rows = np.arange(first, first + found.num_rows)
-            gone = rows[:0]
-            if target is not None:
-                labels = as_labels(raw.column(place[target]), target, schema, rows, name)
-                kept = np.array([v is not None for v in labels.tolist()])
-                raw, labels, rows, gone = raw.filter(pa.array(kept)), labels[kept], rows[kept], rows[~kept]
-            columns = {c.name: _of_column(c, raw, place, schema.reading, rows, name) for c in schema.columns}
-            yield Batch(rows, columns, labels, raw, gone)
-            first += found.num_rows
-    except OSError as error:  # what the engine says in the middle of a stream comes as Arrow's error
-        raise FormatError(f"{name} cannot be read: {_first_sentences(error)}") from error
+from ..errors import BadValue, ModelError
+from .dates import PARTS, WRITTEN, YEAR_FIRST, as_dates, as_names, date_part, days, without_dates
+from .encode import as_floats
+from .schema import MEASURED, Column, Reading, Schema
 
 
 def as_labels(cells: Any, target: str, schema: Schema, rows: Any = None, name: str = "") -> Any:
@@ -138,13 +26,19 @@ def as_labels(cells: Any, target: str, schema: Schema, rows: Any = None, name: s
     edges = schema.reading.edges
     if target in dict(schema.reading.dates):
         words = cells.dictionary_decode() if hasattr(cells, "dictionary_decode") else cells
-        return as_names(_dates(words, target, schema.reading, rows, name))
+        return as_names(dates_of(words, target, schema.reading, rows, name))
     if not edges:
         labels = as_values(cells, schema.classes, schema.reading)
         return labels if isinstance(labels, np.ndarray) else np.array(labels.to_pylist(), dtype=object)
     if len(schema.classes) != len(edges) + 1:
         raise ModelError(f"the model has {len(schema.classes)} classes, and its target is cut into {len(edges) + 1}")
-    return in_bins(_numbers(cells, target, schema.reading, rows, name), edges, schema.classes)
+    return in_bins(as_numbers(cells, target, schema.reading, rows, name), edges, schema.classes)
+
+
+def in_bins(y: Any, edges: Sequence[float], labels: Sequence[Any]) -> Any:
+    """The label of each number's bin, which its upper edge belongs to; None where the number is missing."""
+    at = np.searchsorted(np.asarray(edges), y, side="left")
+    return np.array([*labels, None], dtype=object)[np.where(np.isnan(y), len(labels), at)]
 
 
 def own_type(labels: Any) -> Any:
@@ -157,68 +51,38 @@ def own_type(labels: Any) -> Any:
     return np.array(cells) if len({type(c) for c in cells}) == 1 else labels
 
 
-def _first_sentences(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return "; ".join(lines[:3])
-
-
-def _has_all(schema: Schema, target: str | None, names: list[str]) -> bool:
-    with contextlib.suppress(UnknownColumn):
-        _refuse_missing(schema, names, target, "")
-        return True
-    return False
-
-
-def _refuse_missing(schema: Schema, names: list[str], target: str | None, name: str) -> None:
-    wanted = [n for n in schema.names if source_of(n, names) not in names]
-    wanted += [target] if target is not None and target not in names else []
-    if wanted:
-        hint = did_you_mean(wanted[0], names) or "."
-        raise UnknownColumn(f"{name} lacks columns that the model has: {listed(wanted)}{hint} It has: {listed(names)}")
-
-
 def source_of(name: str, names: Sequence[str]) -> str:
     """The column of the file that a column of the model comes from: `when` for `when.weekday`."""
-    from ..table.dates import PARTS
-
     stem, dot, part = name.rpartition(".")
     return stem if dot and part in PARTS and name not in names and stem in names else name
 
 
-def _of_column(column: Column, raw: Any, place: dict[str, int], reading: Reading, rows: Any, name: str) -> Any:
+def column_cells(column: Column, raw: Any, place: dict[str, int], reading: Reading, rows: Any, name: str) -> Any:
+    """The cells of a column of a schema, from the columns of an Arrow batch, each in its `place`."""
     source = source_of(column.name, list(place))
     cells = raw.column(place[source])
     if source != column.name:
-        from ..table.dates import date_part
-
-        return date_part(_dates(cells, source, reading, rows, name), column.name.rpartition(".")[2])
+        part = date_part(dates_of(cells, source, reading, rows, name), column.name.rpartition(".")[2])
+        return part.astype(float) if column.kind in MEASURED else part
     if column.kind in MEASURED:
-        return _numbers(cells, column.name, reading, rows, name)
+        return as_numbers(cells, column.name, reading, rows, name)
     if column.name in dict(reading.dates) and not any(isinstance(v, str) for v in column.values):
-        return days(_dates(cells, column.name, reading, rows, name).to_numpy())  # told to be categories: of days
+        return days(dates_of(cells, column.name, reading, rows, name).to_numpy())  # told to be categories: of days
     return as_values(cells, column.values, reading) if column.kind != "text" else cells
 
 
 def _is_text(cells: Any) -> bool:
-    import pyarrow.types as t
-
     return bool(t.is_string(cells.type) or t.is_large_string(cells.type) or t.is_string_view(cells.type))
 
 
 def _words(cells: Any, gaps: Sequence[str]) -> Any:
     """A column of words without blanks around them; those that stand for a missing cell are missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     words = pc.utf8_trim_whitespace(cells.cast(pa.large_string()))
     return pc.if_else(pc.is_in(words, pa.array(gaps, pa.large_string())), None, words)
 
 
-def _dates(cells: Any, column: str, reading: Reading, rows: Any, name: str) -> Any:
+def dates_of(cells: Any, column: str, reading: Reading, rows: Any, name: str) -> Any:
     """A column of dates as pandas has them; a word that is none is named."""
-    import pyarrow as pa
-    import pyarrow.types as t
-
     if not _is_text(cells):
         if not (t.is_date(cells.type) or t.is_timestamp(cells.type) or t.is_null(cells.type)):
             raise BadValue(
@@ -239,14 +103,8 @@ def _dates(cells: Any, column: str, reading: Reading, rows: Any, name: str) -> A
     return made.reindex(words.index)
 
 
-def _numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) -> Any:
+def as_numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) -> Any:
     """Words as numbers: the words that stand for a missing cell are missing, dates are days, anything else is named."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as t
-
-    from ..table.dates import without_dates
-
     if t.is_temporal(cells.type):
         return without_dates(cells)
     if not _is_text(cells):
@@ -256,7 +114,7 @@ def _numbers(cells: Any, column: str, reading: Reading, rows: Any, name: str) ->
         pc.any(pc.is_valid(words)).as_py()
         and pc.all(pc.match_substring_regex(words, f"^(?:{WRITTEN})$"), skip_nulls=True).as_py()
     ):
-        return days(_dates(cells, column, reading, rows, name).to_numpy())
+        return days(dates_of(cells, column, reading, rows, name).to_numpy())
     if reading.decimal == ",":
         words = pc.replace_substring(words, ",", ".")
     try:
@@ -293,11 +151,11 @@ def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -
     >>> as_values(pa.array([True, False, None]), ("FALSE", "TRUE")).tolist()
     ['TRUE', 'FALSE', None]
     """
-    import pyarrow.types as t
-
     if t.is_dictionary(cells.type) and not _is_text(cells.dictionary):
         cells = cells.dictionary_decode()
     if t.is_dictionary(cells.type):
+        if not values and not reading.told:
+            return cells
         coded = cells
     elif _is_text(cells):
         coded = cells.cast("large_string").dictionary_encode()
@@ -319,10 +177,6 @@ def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -
 
 def _without_told(cells: Any, reading: Reading) -> Any:
     """A column, its numbers that were told to be missing being so; booleans and all else stay."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as t
-
     plain = pa.array(as_floats(cells, "")) if t.is_decimal(cells.type) else cells
     if not (t.is_integer(plain.type) or t.is_floating(plain.type)):
         return cells

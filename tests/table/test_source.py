@@ -1,4 +1,4 @@
-"""Sources at hand: on the disk, under their ending, in UTF-8; what is guessed decodes to the text, or is not guessed."""
+"""Sources: on the disk, under their ending, in UTF-8; what is guessed decodes to the text, or is not guessed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from posteriori.errors import BadParameter, FormatError
-from posteriori.table import at_hand as module
-from posteriori.table.at_hand import _decoded, _is_ascii, guessed, looks_like
+from posteriori.table import source as module
+from posteriori.table.source import _decoded, _is_ascii, guessed, looks_like
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,12 @@ def test_what_is_no_file_is_named(tmp_path):
         module._check_file(tmp_path / "none" / "dat.csv")
     module._check_file(tmp_path / "data.csv")
     (tmp_path / "empty.csv").write_text("")
-    with pytest.raises(FormatError, match=r"empty.csv is empty"), module.at_hand(tmp_path / "empty.csv", None, None):
+    with pytest.raises(FormatError, match=r"empty.csv is empty"), module.local_file(tmp_path / "empty.csv", None, None):
         pass
-    with pytest.raises(BadParameter, match=r"a path or an open file. Got int instead"), module.at_hand(3, None, None):
+    with (
+        pytest.raises(BadParameter, match=r"a path or an open file. Got int instead"),
+        module.local_file(3, None, None),
+    ):
         pass
 
 
@@ -212,11 +215,11 @@ def test_a_line_that_is_no_row_is_refused_before_it_is_held(tmp_path, monkeypatc
     file = tmp_path / f"t{ending}"
     file.write_bytes(gzip.compress(content) if ending == ".csv.gz" else content)
     if ending == ".json":  # one line has all of its rows, and its reader has a bound of its own
-        with module.at_hand(file, None, None) as found:
+        with module.local_file(file, None, None) as found:
             assert found[2] == "json"
         return
     with (
         pytest.raises(FormatError, match=r"line 3: longer than 3 MB, which is no row of a table"),
-        module.at_hand(file, None, None),
+        module.local_file(file, None, None),
     ):
         pass

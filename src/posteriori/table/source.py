@@ -1,4 +1,4 @@
-"""A source at hand: a file on the disk whose format is known and, if it is text, in UTF-8.
+"""A source: a file on the disk whose format is known and, if it is text, in UTF-8.
 
 It may be a path or an open file, packed or not. An encoding that is not told is guessed: by its mark, or by how the bytes
 above 127 stand together.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
+import io
 import os
 import pathlib
 import re
@@ -16,6 +17,8 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from typing import Any
+
+import numpy as np
 
 from ..errors import BadParameter, FormatError, did_you_mean, listed
 
@@ -44,7 +47,7 @@ MARKS = {
 
 
 @contextlib.contextmanager
-def at_hand(
+def local_file(
     source: Any, encoding: str | None, format: str | None
 ) -> Iterator[tuple[pathlib.Path, str, str, tuple[str, ...]]]:
     """(file, what to call it, its format, notes): on the disk and, if text, in UTF-8; an encoding not told is guessed."""
@@ -116,6 +119,11 @@ def _format(file: pathlib.Path, name: str) -> str:
 
 def opened(file: pathlib.Path, encoding: str | None = "utf-8") -> Any:
     """A file, packed or not, as text in an encoding; as bytes where there is none."""
+    if file.suffix.lower() == ".zst":
+        import pyarrow as pa
+
+        packed: Any = io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(file)), "zstd"))
+        return packed if encoding is None else io.TextIOWrapper(packed, encoding, newline="")
     opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
     return opener(file, "rb") if encoding is None else opener(file, "rt", encoding=encoding, newline="")
 
@@ -183,8 +191,13 @@ def _pieces(raw: Any, rows: bool = False) -> Iterator[Any]:
         length = length + len(piece) if end < 0 else len(piece) - end - 1
         if rows and length >= LONGEST:
             raise _LongLine(line)
-        line += piece.count(ends[0])
+        line += piece.count("\n") if isinstance(piece, str) else count(piece, b"\n")
         yield piece
+
+
+def count(text: bytes, letter: bytes) -> int:
+    """How often a letter stands in a text: faster than Python's own count where it often does."""
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == letter[0]))
 
 
 def _is_ascii(file: pathlib.Path, rows: bool = False) -> bool:
