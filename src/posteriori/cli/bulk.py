@@ -26,7 +26,7 @@ from ..bayes.naive import NaiveBayes
 from ..errors import BadValue, FormatError
 from ..kernels import n_threads
 from ..table.batches import Batch, batch_of, batches
-from ..table.cells import own_type
+from ..table.cells import as_values, own_type
 from ..table.dates import YEAR_FIRST
 from ..table.read import left_out
 from ..table.schema import MEASURED, Column, Schema
@@ -233,11 +233,12 @@ def _open(column: Column, words: bool) -> Column:
 
 def _counted(plan: Plan, block: Block) -> Part:
     raw, schema = _parsed(plan, block), plan.schema
-    batch = batch_of(raw, schema, schema.target, np.arange(raw.num_rows), plan.dialect.source)
     for column in schema.columns:
-        if column.values and any(isinstance(v, str) for v in batch.columns[column.name].tolist()):
-            raise _Words(column.name)
-    return _fit(schema, batch)
+        if column.values and column.name in raw.schema.names:
+            values = as_values(raw.column(column.name).dictionary, column.values, schema.reading)
+            if any(isinstance(v, str) for v in values.tolist()):
+                raise _Words(column.name)
+    return _fit(schema, batch_of(raw, schema, schema.target, np.arange(raw.num_rows), plan.dialect.source))
 
 
 def _parsed(plan: Plan, block: Block) -> Any:

@@ -68,7 +68,8 @@ def column_cells(column: Column, raw: Any, place: dict[str, int], reading: Readi
         return as_numbers(cells, column.name, reading, rows, name)
     if column.name in dict(reading.dates) and not any(isinstance(v, str) for v in column.values):
         return days(dates_of(cells, column.name, reading, rows, name).to_numpy())  # told to be categories: of days
-    return as_values(cells, column.values, reading) if column.kind != "text" else cells
+    itself = column.kind == "text" or (t.is_dictionary(cells.type) and not column.values and not reading.told)
+    return cells if itself else as_values(cells, column.values, reading)
 
 
 def _is_text(cells: Any) -> bool:
@@ -154,8 +155,6 @@ def as_values(cells: Any, values: Sequence[Any], reading: Reading = Reading()) -
     if t.is_dictionary(cells.type) and not _is_text(cells.dictionary):
         cells = cells.dictionary_decode()
     if t.is_dictionary(cells.type):
-        if not values and not reading.told:
-            return cells
         coded = cells
     elif _is_text(cells):
         coded = cells.cast("large_string").dictionary_encode()
